@@ -1,0 +1,12 @@
+"""Count BERT exactly: one definition of the architecture, read as integers, as formulas and as columns.
+
+>>> model = build(BertConfig(), "BertModel")
+>>> model.num_parameters()
+109482240
+"""
+
+from bertcalc.bert import ARCHITECTURES, build
+from bertcalc.config import BertConfig, ConfigError, columns
+from bertcalc.nn import Module
+
+__all__ = ["ARCHITECTURES", "BertConfig", "ConfigError", "Module", "build", "columns"]

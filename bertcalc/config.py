@@ -1,0 +1,288 @@
+"""The configuration: Hugging Face's BertConfig, frozen and checked.
+
+>>> BertConfig(hidden_size=770)
+Traceback (most recent call last):
+    ...
+bertcalc.config.ConfigError: hidden_size 770 is not a multiple of num_attention_heads 12: 768 or 780 would be.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal, NamedTuple
+
+from bertcalc.activations import ACTIVATIONS
+
+PositionEmbeddingType = Literal["absolute", "relative_key", "relative_key_query"]
+POSITION_EMBEDDING_TYPES: tuple[PositionEmbeddingType, ...] = ("absolute", "relative_key", "relative_key_query")
+
+# The whole numbers that tensor shapes are made of, with the smallest and largest value that is accepted.
+# Each upper limit is far above any model ever built and low enough that every total stays below 2**63, so
+# that Python, NumPy and PyTorch all count it exactly. Hugging Face makes a dictionary entry for every label
+# when it builds a configuration: hence the lower limit there.
+DIMENSIONS: dict[str, tuple[int, int]] = {
+    "vocab_size": (1, 10_000_000),
+    "hidden_size": (1, 65_536),
+    "num_hidden_layers": (1, 1_000),
+    "num_attention_heads": (1, 65_536),
+    "intermediate_size": (1, 1_000_000),
+    "max_position_embeddings": (1, 1_000_000),
+    "type_vocab_size": (1, 1_000_000),
+    "num_labels": (1, 100_000),
+}
+
+
+def N_(message: str) -> str:
+    """Mark a message for translation where it is defined; whoever shows it translates it."""
+    return message
+
+
+class Problem(NamedTuple):
+    """One thing that is wrong with a configuration.
+
+    ``message`` is an English sentence with placeholders in braces, ``values`` fills them, so that a user
+    interface can translate the one and keep the other. Each of ``remedies`` is a change of fields that leads
+    to the nearest valid value, the nearest first.
+    """
+
+    field: str
+    value: object
+    message: str
+    values: dict[str, str]
+    remedies: tuple[dict[str, Any], ...] = ()
+
+    def __str__(self) -> str:
+        return self.message.format(**self.values)
+
+
+class ConfigError(ValueError):
+    """The only exception for an invalid configuration: names the field, the value and a nearest valid value."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(str(problem))
+        self.problem = problem
+
+
+@dataclass(frozen=True)
+class BertConfig:
+    """Hugging Face's ``BertConfig``: the same field names, the same defaults (bert-base-uncased).
+
+    ``num_labels`` and ``position_embedding_type`` are not among the fields that transformers 5 declares: the
+    first is a property of every configuration there, the second exists in transformers 4 only.
+
+    Raises ConfigError if no BERT can be built from the values.
+    """
+
+    vocab_size: int = 30522
+    hidden_size: int = 768
+    num_hidden_layers: int = 12
+    num_attention_heads: int = 12
+    intermediate_size: int = 3072
+    hidden_act: str = "gelu"
+    hidden_dropout_prob: float = 0.1
+    attention_probs_dropout_prob: float = 0.1
+    max_position_embeddings: int = 512
+    type_vocab_size: int = 2
+    initializer_range: float = 0.02
+    layer_norm_eps: float = 1e-12
+    pad_token_id: int | None = 0
+    position_embedding_type: PositionEmbeddingType = "absolute"
+    use_cache: bool = True
+    classifier_dropout: float | None = None
+    is_decoder: bool = False
+    add_cross_attention: bool = False
+    bos_token_id: int | None = None
+    eos_token_id: int | None = None
+    tie_word_embeddings: bool = True
+    num_labels: int = 2
+
+    def __post_init__(self) -> None:
+        for problem in problems(vars(self)):
+            raise ConfigError(problem)
+
+    @property
+    def attention_head_size(self) -> int:
+        """Hidden units of one head; exact, because the heads divide the hidden size."""
+        return self.hidden_size // self.num_attention_heads
+
+    @property
+    def transformers_version(self) -> Literal[4, 5]:
+        """The major version of transformers whose classes are meant: 4 where only 4 can build the model."""
+        return 5 if self.position_embedding_type == "absolute" else 4
+
+
+def unchecked(config: BertConfig, **changes: Any) -> BertConfig:
+    """``config`` with some fields replaced by values that are no numbers: symbols, or columns of numbers."""
+    twin: BertConfig = object.__new__(BertConfig)
+    twin.__dict__.update(vars(config), **changes)
+    return twin
+
+
+def columns(config: BertConfig, **arrays: Any) -> BertConfig:
+    """``config`` with some dimensions replaced by NumPy integer arrays: many configurations at once.
+
+    The arrays broadcast against each other; ``build(columns(...)).num_parameters()`` is an int64 array of
+    that shape. Every row is checked as BertConfig checks a single one.
+
+    Raises ConfigError for the first row that is not valid, TypeError for a field that is not a dimension.
+    """
+    for field, array in arrays.items():
+        if field not in DIMENSIONS:
+            raise TypeError(f"{field} is not a dimension: columns can be {', '.join(DIMENSIONS)}")
+        low, high = DIMENSIONS[field]
+        wrong = array[(array < low) | (array > high)] if array.dtype.kind in "iu" else array.ravel()
+        for value in wrong[:1].tolist():
+            raise ConfigError(_not_a_dimension(field, value))
+    # int64 whatever the caller has: a product of two int32 would wrap around silently.
+    many = unchecked(config, **{field: array.astype("int64") for field, array in arrays.items()})
+    wrong_pair: Any = many.hidden_size % many.num_attention_heads != 0
+    if wrong_pair is not False and wrong_pair.any():
+        # Adding 0 * wrong_pair gives both columns their common shape.
+        hidden: Any = many.hidden_size + 0 * wrong_pair
+        heads: Any = many.num_attention_heads + 0 * wrong_pair
+        raise ConfigError(_not_divisible(hidden[wrong_pair].tolist()[0], heads[wrong_pair].tolist()[0]))
+    return many
+
+
+def problems(values: Mapping[str, Any]) -> Iterator[Problem]:
+    """Everything that is wrong with the values of a configuration, field by field, then across fields."""
+    single = [problem for field in fields(BertConfig) if (problem := check_field(field.name, values[field.name]))]
+    yield from single
+    if single:
+        return  # relations between fields mean nothing while a field itself is wrong
+    hidden_size, heads = values["hidden_size"], values["num_attention_heads"]
+    if hidden_size % heads:
+        yield _not_divisible(hidden_size, heads)
+    pad, vocab_size = values["pad_token_id"], values["vocab_size"]
+    if pad is not None and pad >= vocab_size:
+        yield Problem(
+            "pad_token_id",
+            pad,
+            N_("pad_token_id {value} is not in a vocabulary of {vocab_size}: {nearest} is the largest that is."),
+            {"value": _show(pad), "vocab_size": _show(vocab_size), "nearest": _show(vocab_size - 1)},
+            ({"pad_token_id": vocab_size - 1},),
+        )
+    if values["add_cross_attention"] and not values["is_decoder"]:
+        yield Problem(
+            "add_cross_attention",
+            True,
+            N_("add_cross_attention True needs a decoder: set is_decoder to True, or add_cross_attention to False."),
+            {},
+            ({"is_decoder": True}, {"add_cross_attention": False}),
+        )
+
+
+def check_field(field: str, value: Any) -> Problem | None:
+    """What is wrong with one field taken by itself, or None."""
+    if field in DIMENSIONS:
+        low, high = DIMENSIONS[field]
+        return None if _is_int(value) and low <= value <= high else _not_a_dimension(field, value)
+    default = getattr(BertConfig, field)
+    wanted, right = _OTHER_FIELDS[field]
+    if right(value):
+        return None
+    return Problem(
+        field,
+        value,
+        N_("{field} {value} is not possible: it must be {wanted}, for example {default}."),
+        {"field": field, "value": _show(value), "wanted": wanted, "default": _show(default)},
+        ({field: default},),
+    )
+
+
+def _is_int(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return _is_int(value) or (isinstance(value, float) and math.isfinite(value))
+
+
+def _is_probability(value: Any) -> bool:
+    return _is_number(value) and 0 <= value <= 1
+
+
+def _is_positive_float(value: Any) -> bool:
+    return isinstance(value, float) and 0 < value < math.inf  # transformers refuses an int here
+
+
+def _is_token_id(value: Any) -> bool:
+    return value is None or (_is_int(value) and 0 <= value < DIMENSIONS["vocab_size"][1])
+
+
+def _is_bool(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+_PROBABILITY = (N_("a probability from 0 to 1"), _is_probability)
+_POSITIVE = (N_("a decimal number above 0"), _is_positive_float)
+_TOKEN_ID = (N_("a token number from 0, or None"), _is_token_id)
+_BOOL = (N_("True or False"), _is_bool)
+_OTHER_FIELDS: dict[str, tuple[str, Any]] = {
+    "hidden_act": (
+        N_("the name of an activation in transformers"),
+        lambda value: isinstance(value, str) and value in ACTIVATIONS,
+    ),
+    "hidden_dropout_prob": _PROBABILITY,
+    "attention_probs_dropout_prob": _PROBABILITY,
+    "classifier_dropout": (
+        N_("a probability from 0 to 1, or None"),
+        lambda value: value is None or _is_probability(value),
+    ),
+    "initializer_range": _POSITIVE,
+    "layer_norm_eps": _POSITIVE,
+    "pad_token_id": _TOKEN_ID,
+    "bos_token_id": _TOKEN_ID,
+    "eos_token_id": _TOKEN_ID,
+    "position_embedding_type": (
+        N_("absolute, relative_key or relative_key_query"),
+        lambda value: isinstance(value, str) and value in POSITION_EMBEDDING_TYPES,
+    ),
+    "use_cache": _BOOL,
+    "is_decoder": _BOOL,
+    "add_cross_attention": _BOOL,
+    "tie_word_embeddings": _BOOL,
+}
+
+
+def _not_a_dimension(field: str, value: Any) -> Problem:
+    low, high = DIMENSIONS[field]
+    if _is_number(value) or value in (math.inf, -math.inf):
+        nearest = round(min(max(value, low), high))
+        message = N_(
+            "{field} {value} is not possible: it must be a whole number from {low} to {high}, at best {nearest}."
+        )
+    else:  # a boolean or a text is nowhere near a number
+        nearest = getattr(BertConfig, field)
+        message = N_("{field} {value} is not possible: it must be a whole number from {low} to {high}, like {nearest}.")
+    shown = {"value": value, "low": low, "high": high, "nearest": nearest}
+    values = {"field": field, **{name: _show(number) for name, number in shown.items()}}
+    return Problem(field, value, message, values, ({field: nearest},))
+
+
+def _not_divisible(hidden_size: int, heads: int) -> Problem:
+    low, high = DIMENSIONS["hidden_size"]
+    below = hidden_size - hidden_size % heads
+    sizes = [size for size in (below, below + heads) if low <= size <= high]
+    sizes.sort(key=lambda size: abs(size - hidden_size))
+    divisors = [count for count in range(1, hidden_size + 1) if hidden_size % count == 0]
+    nearest_heads = min(divisors, key=lambda count: (abs(count - heads), count))
+    shown = sorted(sizes)
+    return Problem(
+        "hidden_size",
+        hidden_size,
+        N_("hidden_size {value} is not a multiple of num_attention_heads {heads}: {low} or {high} would be.")
+        if len(shown) == 2
+        else N_("hidden_size {value} is not a multiple of num_attention_heads {heads}: {low} would be."),
+        {"value": _show(hidden_size), "heads": _show(heads), "low": _show(shown[0]), "high": _show(shown[-1])},
+        (*({"hidden_size": size} for size in sizes), {"num_attention_heads": nearest_heads}),
+    )
+
+
+def _show(value: object) -> str:
+    """A value as a sentence shows it; long ones are cut, so that no input can fill the page."""
+    try:
+        text = f"{value:,}" if _is_int(value) else repr(value)
+    except ValueError:  # Python refuses to write out an integer of more than 4,300 digits
+        return N_("of thousands of digits")
+    return text if len(text) <= 40 else f"{text[:36]} ..."

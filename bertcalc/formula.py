@@ -1,0 +1,157 @@
+"""Formulas: the same definition read with SymPy symbols for dimensions, written as LaTeX by SymPy.
+
+>>> formula(BertConfig(), "BertModel", path="encoder.layer.*").latex()
+'4 H^{2} + 2 H I + 9 H + I'
+"""
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import sympy
+
+from bertcalc.bert import build
+from bertcalc.config import BertConfig, unchecked
+from bertcalc.nn import Module, ModuleList
+from bertcalc.totals import Component, bare, component_of
+
+# One letter per dimension, in every formula: the papers' V, H, L, A; I, P and T as in the tensor names.
+LETTERS: dict[str, str] = {
+    "vocab_size": "V",
+    "hidden_size": "H",
+    "num_hidden_layers": "L",
+    "num_attention_heads": "A",
+    "intermediate_size": "I",
+    "max_position_embeddings": "P",
+    "type_vocab_size": "T",
+    "num_labels": "C",
+}
+SYMBOLS = {field: sympy.Symbol(letter, integer=True, positive=True) for field, letter in LETTERS.items()}
+_FIELDS = {letter: field for field, letter in LETTERS.items()}
+
+# While SymPy writes, a symbol is a placeholder, so that letters or numbers can be put in afterwards: SymPy takes
+# a millisecond for a formula, putting numbers in takes microseconds.
+_PLACEHOLDERS = {symbol: rf"\{{{field}\}}" for field, symbol in SYMBOLS.items()}
+_PLACEHOLDER = re.compile(r"\\\{(\w+)\\\}")
+
+
+class Formula(NamedTuple):
+    """A formula, ready to be written with letters or with the numbers of a configuration put in."""
+
+    expression: Any  # a sympy.Expr
+    letters: str  # LaTeX with placeholders, products by juxtaposition
+    numbers: str  # LaTeX with placeholders, products with dots
+
+    def latex(self, config: BertConfig | None = None) -> str:
+        """LaTeX with letters, or with the numbers of a configuration in their places."""
+        if config is None:
+            return _PLACEHOLDER.sub(lambda match: LETTERS[match[1]], self.letters)
+        return _PLACEHOLDER.sub(lambda match: latex_number(getattr(config, match[1])), self.numbers)
+
+
+def latex_number(number: int) -> str:
+    """An integer in LaTeX with thousands separators: 109{,}482{,}240."""
+    return f"{number:,}".replace(",", "{,}")
+
+
+def formula(config: BertConfig, architecture: str, *, path: str = "", **options: bool) -> Formula:
+    """The number of parameters of the node at ``path`` (of one layer: ``encoder.layer.*``) as a formula.
+
+    A formula holds for every configuration of the same structure and is derived once for each. Raises KeyError
+    if there is no module at path.
+    """
+    return _formula(*_structure(config, architecture, options), path)
+
+
+def component_formulas(config: BertConfig, architecture: str, **options: bool) -> tuple[tuple[Component, Formula], ...]:
+    """The formula of each component, in the order of the model; their sum is the number of parameters."""
+    return _component_formulas(*_structure(config, architecture, options))
+
+
+def tensor_formulas(config: BertConfig, architecture: str, **options: bool) -> tuple[str, ...]:
+    """For each tensor of the folded tree, in its order: copies and sides in letters, such as ``L · I · H``."""
+    return _tensor_formulas(*_structure(config, architecture, options))
+
+
+_Structure = tuple[BertConfig, str, tuple[tuple[str, bool], ...]]
+
+
+# All that a structure depends on; the fields that only ``print`` shows would split the caches for nothing.
+_SHAPING = ("hidden_act", "position_embedding_type", "is_decoder", "add_cross_attention", "tie_word_embeddings")
+_SYMBOLIC = unchecked(BertConfig(), **SYMBOLS)
+
+
+def _structure(config: BertConfig, architecture: str, options: Mapping[str, bool]) -> _Structure:
+    shaping = {field: getattr(config, field) for field in _SHAPING}
+    return unchecked(_SYMBOLIC, **shaping), architecture, tuple(sorted(options.items()))
+
+
+# Architectures x positions x ties x cross attention x activations, and no more: hidden_act is checked before.
+@lru_cache(maxsize=1024)
+def _tree(config: BertConfig, architecture: str, options: tuple[tuple[str, bool], ...]) -> Module:
+    return build(config, architecture, **dict(options))
+
+
+@lru_cache(maxsize=4096)
+def _formula(config: BertConfig, architecture: str, options: tuple[tuple[str, bool], ...], path: str) -> Formula:
+    model = _tree(config, architecture, options)
+    return _write(_expression(model.get_submodule(path)))
+
+
+@lru_cache(maxsize=1024)
+def _component_formulas(
+    config: BertConfig, architecture: str, options: tuple[tuple[str, bool], ...]
+) -> tuple[tuple[Component, Formula], ...]:
+    sums: dict[Component, Any] = {}
+    model = _tree(config, architecture, options)
+    body = model.children.get("bert", model)
+    pieces = {**body.children, **{name: child for name, child in model.children.items() if name != "bert"}}
+    for name, module in pieces.items():
+        if count := _expression(module):
+            component = component_of(bare(name))
+            sums[component] = sums.get(component, 0) + count
+    return tuple((component, _write(count)) for component, count in sums.items())
+
+
+@lru_cache(maxsize=1024)
+def _tensor_formulas(config: BertConfig, architecture: str, options: tuple[tuple[str, bool], ...]) -> tuple[str, ...]:
+    return tuple(
+        " · ".join(_side(side) for side in ((tensor.copies,) if tensor.copies != 1 else ()) + tensor.shape)
+        for tensor in _tree(config, architecture, options).tensors()
+    )
+
+
+def _side(side: Any) -> str:
+    text = sympy.sstr(_exact(side)).replace("*", "")
+    return f"({text})" if " " in text else text
+
+
+def _expression(module: Module) -> Any:
+    """The count of a module in the form that teaches most: layers times one layer, rows times hidden units."""
+    if isinstance(module, ModuleList):
+        return module.length * _expression(module.layer)
+    if any(isinstance(below, ModuleList) for _, below, _ in module.modules()):
+        parts = [_expression(child) for child in module.children.values()]
+        return sympy.Add(*(part for part in parts if part != 0), evaluate=False) if len(parts) > 1 else parts[0]
+    return _rows_times_units(_exact(module.num_parameters()))
+
+
+def _exact(expression: Any) -> Any:
+    """H // A without the floor: the heads divide the hidden size in every valid configuration."""
+    return sympy.sympify(expression).replace(sympy.floor, lambda inside: inside)
+
+
+def _rows_times_units(expression: Any) -> Any:
+    """VH + PH + TH + 2H as H(V + P + T + 2); 4H^2 + 2HI + 9H + I, where nothing factors out whole, as it is."""
+    for symbol in SYMBOLS.values():
+        quotient = sympy.expand(expression / symbol)
+        if not quotient.has(symbol) and sympy.count_ops(symbol * quotient) < sympy.count_ops(expression):
+            return symbol * quotient
+    return expression
+
+
+def _write(expression: Any) -> Formula:
+    letters = sympy.latex(expression, symbol_names=_PLACEHOLDERS)
+    numbers = sympy.latex(expression, symbol_names=_PLACEHOLDERS, mul_symbol="dot")
+    return Formula(expression, letters, numbers)

@@ -1,0 +1,211 @@
+"""A module tree like torch.nn's, made of names, kinds and shapes: no weights, no torch.
+
+Shapes are written with whatever the dimensions are. Integers give counts, SymPy symbols give formulas, NumPy
+arrays give whole columns; the code is the same, and the types below say ``int`` for all three.
+"""
+
+from collections.abc import Iterator, Mapping
+from math import prod
+from types import MappingProxyType
+from typing import NamedTuple
+
+Shape = tuple[int, ...]
+_NO_TENSORS: Mapping[str, Shape] = MappingProxyType({})
+_NOT_TIED: Mapping[str, str] = MappingProxyType({})
+
+
+class Tensor(NamedTuple):
+    """A learned tensor as the folded tree knows it: once, however often its layer is repeated."""
+
+    name: str  # Hugging Face's, with * for the number of the layer
+    shape: Shape
+    copies: int  # how many tensors of that name and shape the model has
+
+    def num_parameters(self) -> int:
+        """Elements of all copies together."""
+        return self.copies * prod(self.shape)
+
+
+class Module:
+    """A node of the tree: its kind (the class name that ``print`` shows), its own tensors, its children.
+
+    ``parameters`` maps a tensor's last name to its shape. ``tied`` maps the last name of a tensor that the
+    module uses without owning it to the name of the tensor that it shares: it is not counted again.
+    """
+
+    __slots__ = ("children", "kind", "parameters", "tied")
+
+    def __init__(self, kind: str, parameters: Mapping[str, Shape] = _NO_TENSORS, /, **children: "Module") -> None:
+        self.kind = kind
+        self.parameters = parameters
+        self.children = children
+        self.tied = _NOT_TIED
+
+    def num_parameters(self) -> int:
+        """Learned numbers in this module and below; tied tensors count once, where they are owned."""
+        count = 0
+        for shape in self.parameters.values():
+            count += prod(shape)
+        for child in self.children.values():
+            count += child.num_parameters()
+        return count
+
+    def tensors(self, prefix: str = "", copies: int = 1) -> Iterator[Tensor]:
+        """Every learned tensor in Hugging Face's order, a repeated layer once: names carry ``*`` there."""
+        for path, module, count in self.modules(prefix, copies):
+            for name, shape in module.parameters.items():
+                yield Tensor(_join(path, name), shape, count)
+
+    def named_parameters(self) -> Iterator[tuple[str, Shape]]:
+        """Name and shape of every learned tensor, as ``model.named_parameters()`` of the real model gives them."""
+        for path, module, _ in self.modules(folded=False):
+            for name, shape in module.parameters.items():
+                yield _join(path, name), shape
+
+    def modules(self, path: str = "", copies: int = 1, *, folded: bool = True) -> Iterator[tuple[str, "Module", int]]:
+        """Path, module and number of copies of this module and all below, parents first, as in PyTorch.
+
+        Folded, a repeated layer comes once, under the name ``*``; unfolded, under each of its numbers.
+        """
+        yield path, self, copies
+        for name, child, count in self.named_children(folded):
+            yield from child.modules(_join(path, name), copies * count, folded=folded)
+
+    def named_children(self, folded: bool) -> Iterator[tuple[str, "Module", int]]:
+        """Name, module and number of copies of each child."""
+        for name, child in self.children.items():
+            yield name, child, 1
+
+    def get_submodule(self, path: str) -> "Module":
+        """The module at a dotted path; a layer by its number or by ``*``. Raises KeyError if there is none."""
+        module = self
+        for name in path.split(".") if path else ():
+            module = module._child(name)
+        return module
+
+    def _child(self, name: str) -> "Module":
+        return self.children[name]
+
+    def extra_repr(self) -> str:
+        """What ``print`` shows in a module's brackets beside its children."""
+        return ""
+
+    def __str__(self) -> str:
+        """The text that ``print(model)`` gives for the real model (the layout of torch.nn.Module.__repr__)."""
+        lines = [f"({name}): {child}" for name, child in self._printed_children()]
+        if not lines:
+            return f"{self.kind}({self.extra_repr()})"
+        body = "\n".join(lines).replace("\n", "\n  ")
+        return f"{self.kind}(\n  {body}\n)"
+
+    def _printed_children(self) -> Iterator[tuple[str, str]]:
+        for name, child in self.children.items():
+            yield name, str(child)
+
+
+class ModuleList(Module):
+    """``length`` copies of one layer."""
+
+    __slots__ = ("layer", "length")
+
+    def __init__(self, layer: Module, length: int) -> None:
+        super().__init__("ModuleList")
+        self.layer = layer
+        self.length = length
+
+    def num_parameters(self) -> int:
+        return self.length * self.layer.num_parameters()
+
+    def named_children(self, folded: bool) -> Iterator[tuple[str, Module, int]]:
+        if folded:
+            yield "*", self.layer, self.length
+        else:
+            for index in range(self.length):
+                yield str(index), self.layer, 1
+
+    def _child(self, name: str) -> Module:
+        if name == "*" or (name.isdecimal() and int(name) < self.length):
+            return self.layer
+        raise KeyError(name)
+
+    def _printed_children(self) -> Iterator[tuple[str, str]]:
+        if self.length == 1:
+            yield "0", str(self.layer)
+        else:
+            yield f"0-{self.length - 1}", f"{self.length} x {self.layer}"
+
+
+class Linear(Module):
+    """y = x W^T + b: a weight of (out_features, in_features) and a bias of (out_features)."""
+
+    __slots__ = ("in_features", "out_features")
+
+    def __init__(self, in_features: int, out_features: int, tied: Mapping[str, str] = _NOT_TIED) -> None:
+        shapes: dict[str, Shape] = {"weight": (out_features, in_features), "bias": (out_features,)}
+        super().__init__("Linear", {name: shapes[name] for name in shapes if name not in tied} if tied else shapes)
+        self.in_features = in_features
+        self.out_features = out_features
+        self.tied = tied
+
+    def extra_repr(self) -> str:
+        return f"in_features={self.in_features}, out_features={self.out_features}, bias=True"
+
+
+class Embedding(Module):
+    """A table with one row per thing that is looked up; the row at padding_idx exists, it is only never trained."""
+
+    __slots__ = ("embedding_dim", "num_embeddings", "padding_idx")
+
+    def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None) -> None:
+        super().__init__("Embedding", {"weight": (num_embeddings, embedding_dim)})
+        self.num_embeddings = num_embeddings
+        self.embedding_dim = embedding_dim
+        self.padding_idx = padding_idx
+
+    def extra_repr(self) -> str:
+        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
+        return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
+
+
+class LayerNorm(Module):
+    """One gamma (weight) and one beta (bias) for each unit of the last axis, shared by all positions."""
+
+    __slots__ = ("eps", "size")
+
+    def __init__(self, size: int, eps: float) -> None:
+        super().__init__("LayerNorm", {"weight": (size,), "bias": (size,)})
+        self.size = size
+        self.eps = eps
+
+    def extra_repr(self) -> str:
+        return f"({self.size},), eps={self.eps}, elementwise_affine=True, bias=True"
+
+
+class Dropout(Module):
+    """Learns nothing."""
+
+    __slots__ = ("p",)
+
+    def __init__(self, p: float) -> None:
+        super().__init__("Dropout")
+        self.p = p
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}, inplace=False"
+
+
+class Activation(Module):
+    """An activation function under the class name that ``print`` shows; nearly all of them learn nothing."""
+
+    __slots__ = ("extra",)
+
+    def __init__(self, kind: str, extra: str = "", parameters: Mapping[str, Shape] = _NO_TENSORS) -> None:
+        super().__init__(kind, parameters)
+        self.extra = extra
+
+    def extra_repr(self) -> str:
+        return self.extra
+
+
+def _join(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
