@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple
 
 from bertcalc.activations import ACTIVATIONS
+from bertcalc.text import N_
 
 PositionEmbeddingType = Literal["absolute", "relative_key", "relative_key_query"]
 POSITION_EMBEDDING_TYPES: tuple[PositionEmbeddingType, ...] = ("absolute", "relative_key", "relative_key_query")
@@ -30,11 +31,6 @@ DIMENSIONS: dict[str, tuple[int, int]] = {
     "type_vocab_size": (1, 1_000_000),
     "num_labels": (1, 100_000),
 }
-
-
-def N_(message: str) -> str:
-    """Mark a message for translation where it is defined; whoever shows it translates it."""
-    return message
 
 
 class Problem(NamedTuple):

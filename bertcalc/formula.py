@@ -69,9 +69,12 @@ def component_formulas(config: BertConfig, architecture: str, **options: bool) -
     return _component_formulas(*_structure(config, architecture, options))
 
 
-def tensor_formulas(config: BertConfig, architecture: str, **options: bool) -> tuple[str, ...]:
-    """For each tensor of the folded tree, in its order: copies and sides in letters, such as ``L · I · H``."""
-    return _tensor_formulas(*_structure(config, architecture, options))
+def tensor_formulas(config: BertConfig, architecture: str, *, copies: bool = True, **options: bool) -> tuple[str, ...]:
+    """For each tensor of the folded tree, in its order: its sides in letters, such as ``I · H``.
+
+    With ``copies`` the number of layers stands in front where the tensor is in every layer: ``L · I · H``.
+    """
+    return _tensor_formulas(*_structure(config, architecture, options), copies)
 
 
 _Structure = tuple[BertConfig, str, tuple[tuple[str, bool], ...]]
@@ -115,9 +118,11 @@ def _component_formulas(
 
 
 @lru_cache(maxsize=1024)
-def _tensor_formulas(config: BertConfig, architecture: str, options: tuple[tuple[str, bool], ...]) -> tuple[str, ...]:
+def _tensor_formulas(
+    config: BertConfig, architecture: str, options: tuple[tuple[str, bool], ...], copies: bool
+) -> tuple[str, ...]:
     return tuple(
-        " · ".join(_side(side) for side in ((tensor.copies,) if tensor.copies != 1 else ()) + tensor.shape)
+        " · ".join(map(_side, ((tensor.copies,) if copies and tensor.copies != 1 else ()) + tensor.shape))
         for tensor in _tree(config, architecture, options).tensors()
     )
 

@@ -15,11 +15,11 @@ _NOT_TIED: Mapping[str, str] = MappingProxyType({})
 
 
 class Tensor(NamedTuple):
-    """A learned tensor as the folded tree knows it: once, however often its layer is repeated."""
+    """A learned tensor, or all the copies of one that a repeated layer has."""
 
-    name: str  # Hugging Face's, with * for the number of the layer
+    name: str  # Hugging Face's; with * for the number of the layer where it stands for all copies
     shape: Shape
-    copies: int  # how many tensors of that name and shape the model has
+    copies: int
 
     def num_parameters(self) -> int:
         """Elements of all copies together."""
@@ -50,17 +50,16 @@ class Module:
             count += child.num_parameters()
         return count
 
-    def tensors(self, prefix: str = "", copies: int = 1) -> Iterator[Tensor]:
-        """Every learned tensor in Hugging Face's order, a repeated layer once: names carry ``*`` there."""
-        for path, module, count in self.modules(prefix, copies):
+    def tensors(self, *, folded: bool = True) -> Iterator[Tensor]:
+        """Every learned tensor in Hugging Face's order; folded, a repeated layer once, with ``*`` for its number."""
+        for path, module, copies in self.modules(folded=folded):
             for name, shape in module.parameters.items():
-                yield Tensor(_join(path, name), shape, count)
+                yield Tensor(_join(path, name), shape, copies)
 
     def named_parameters(self) -> Iterator[tuple[str, Shape]]:
         """Name and shape of every learned tensor, as ``model.named_parameters()`` of the real model gives them."""
-        for path, module, _ in self.modules(folded=False):
-            for name, shape in module.parameters.items():
-                yield _join(path, name), shape
+        for name, shape, _ in self.tensors(folded=False):
+            yield name, shape
 
     def modules(self, path: str = "", copies: int = 1, *, folded: bool = True) -> Iterator[tuple[str, "Module", int]]:
         """Path, module and number of copies of this module and all below, parents first, as in PyTorch.

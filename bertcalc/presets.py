@@ -1,10 +1,11 @@
 """Published models as plain data: what a preset sets, and where the figures come from."""
 
-import csv
-from importlib.resources import files
 from typing import NamedTuple
 
+from bertcalc.bert import build
 from bertcalc.config import BertConfig
+from bertcalc.nn import Module
+from bertcalc.text import N_
 
 _GOOGLE = "https://github.com/google-research/bert/blob/master/README.md"
 _MULTILINGUAL = "https://github.com/google-research/bert/blob/master/multilingual.md"
@@ -55,30 +56,55 @@ DEFAULT_PRESET = "bert-base-uncased"
 class PublishedCount(NamedTuple):
     """A number of parameters that somebody else published, and the model that it is of."""
 
-    name: str
+    preset: str
     architecture: str
-    config: BertConfig
-    add_pooling_layer: bool
     parameters: int
     convention: str
     source: str
+    add_pooling_layer: bool = True
+
+    def model(self) -> Module:
+        """The model that the number is of."""
+        return build(PRESETS[self.preset].config, self.architecture, add_pooling_layer=self.add_pooling_layer)
 
 
-def published_counts() -> list[PublishedCount]:
-    """The table in published_counts.csv, one entry for each line."""
-    with (files("bertcalc") / "published_counts.csv").open(encoding="utf-8") as file:
-        return [_published(line) for line in csv.DictReader(file)]
-
-
-def _published(line: dict[str, str]) -> PublishedCount:
-    numbers = {field: int(line[field]) for field in vars(BertConfig()) if line.get(field)}
-    pooler = line["architecture"] != "BertModel" or line["convention"] != "without pooler"
-    return PublishedCount(
-        line["name"],
-        line["architecture"],
-        BertConfig(**numbers),  # type: ignore[arg-type]  # the columns of the table are dimensions, all integers
-        pooler,
-        int(line["parameters"]),
-        line["convention"],
-        line["source"],
-    )
+_KERAS_HUB = "keras-hub bert_presets.py"
+_LUCID = "lucid docs (text models index)"
+PUBLISHED: tuple[PublishedCount, ...] = (
+    PublishedCount("bert_uncased_L-2_H-128_A-2", "BertModel", 4385920, N_("with pooler"), _KERAS_HUB),
+    PublishedCount("bert_uncased_L-4_H-512_A-8", "BertModel", 28763648, N_("with pooler"), _KERAS_HUB),
+    PublishedCount("bert_uncased_L-8_H-512_A-8", "BertModel", 41373184, N_("with pooler"), _KERAS_HUB),
+    PublishedCount(
+        "bert-base-uncased", "BertModel", 109482240, N_("with pooler"), f"{_KERAS_HUB}; torchinfo golden file bert.out"
+    ),
+    PublishedCount("bert-base-cased", "BertModel", 108310272, N_("with pooler"), _KERAS_HUB),
+    PublishedCount(
+        "bert-base-chinese",
+        "BertModel",
+        102267648,
+        N_("with pooler"),
+        f"{_KERAS_HUB}; calflops README (chinese-roberta-wwm-ext)",
+    ),
+    PublishedCount("bert-base-multilingual-cased", "BertModel", 177853440, N_("with pooler"), _KERAS_HUB),
+    PublishedCount("bert-large-uncased", "BertModel", 335141888, N_("with pooler"), _KERAS_HUB),
+    PublishedCount("bert-large-cased", "BertModel", 333579264, N_("with pooler"), _KERAS_HUB),
+    PublishedCount("all-MiniLM-L6-v2", "BertModel", 22713216, N_("with pooler"), _KERAS_HUB),
+    PublishedCount("bert-base-uncased", "BertForMaskedLM", 109514298, N_("decoder tied; no pooler"), _LUCID),
+    PublishedCount(
+        "bert-base-uncased",
+        "BertForPreTraining",
+        110106428,
+        N_("decoder tied; the published checkpoint's F32 total"),
+        f"{_LUCID}; huggingface.js parse-safetensors-metadata.spec.ts",
+    ),
+    PublishedCount("bert-base-uncased", "BertForQuestionAnswering", 108893186, N_("no pooler"), _LUCID),
+    PublishedCount("bert-base-uncased", "BertForSequenceClassification", 109483778, N_("with pooler"), _LUCID),
+    PublishedCount(
+        "bert-large-chinese",
+        "BertModel",
+        324472832,
+        N_("no pooler"),
+        "layer-by-layer blog post in the Keras manner",
+        add_pooling_layer=False,
+    ),
+)

@@ -9,37 +9,38 @@ from math import prod
 from typing import Literal, NamedTuple, TypeVar
 
 from bertcalc.nn import Module, Tensor
+from bertcalc.text import N_
 
 Component = Literal["embeddings", "encoder", "pooler", "head"]
 Role = Literal["weights", "biases"]
 Key = TypeVar("Key")
-COMPONENTS: tuple[Component, ...] = ("embeddings", "encoder", "pooler", "head")
+COMPONENTS: tuple[Component, ...] = (N_("embeddings"), N_("encoder"), N_("pooler"), N_("head"))
 
 # The part that a tensor belongs to: the first fragment found in its name, inside its component. LayerNorm comes
 # first in the encoder because it sits inside the attention's and the feed-forward's output modules.
 PARTS: dict[Component, tuple[tuple[str, str], ...]] = {
     "embeddings": (
-        ("word_embeddings", "word"),
-        ("position_embeddings", "position"),
-        ("token_type_embeddings", "token type"),
+        ("word_embeddings", N_("word")),
+        ("position_embeddings", N_("position")),
+        ("token_type_embeddings", N_("token type")),
         ("LayerNorm", "LayerNorm"),
     ),
     "encoder": (
         ("LayerNorm", "LayerNorm"),
-        ("crossattention", "cross-attention"),
-        ("attention", "attention"),
-        ("", "feed-forward"),
+        ("crossattention", N_("cross-attention")),
+        ("attention", N_("attention")),
+        ("", N_("feed-forward")),
     ),
-    "pooler": (("", "dense"),),
+    "pooler": (("", N_("dense")),),
     "head": (
-        ("transform.dense", "transform"),
-        ("transform.transform_act_fn", "transform"),
+        ("transform.dense", N_("transform")),
+        ("transform.transform_act_fn", N_("transform")),
         ("LayerNorm", "LayerNorm"),
-        ("predictions.decoder", "decoder"),
-        ("predictions.bias", "decoder bias"),
-        ("seq_relationship", "next sentence"),
-        ("classifier", "classifier"),
-        ("qa_outputs", "answer span"),
+        ("predictions.decoder", N_("decoder")),
+        ("predictions.bias", N_("decoder bias")),
+        ("seq_relationship", N_("next sentence")),
+        ("classifier", N_("classifier")),
+        ("qa_outputs", N_("answer span")),
     ),
 }
 

@@ -1,0 +1,25 @@
+"""The launcher: ``streamlit run app.py``.
+
+The script that draws the app is pages/main.py. It is not this file because a script beside a folder called
+``pages`` starts in Streamlit's old multipage mode, where the first request of a fresh server opens the wrong
+page (streamlit/streamlit#8860).
+"""
+
+import logging
+
+import streamlit as st
+
+from pages.ui.i18n import translator
+
+
+def say_sorry(error: Exception) -> bool:
+    """Show one sentence instead of a traceback; the traceback goes to the log."""
+    logging.getLogger("bertcalc").exception("a page failed", exc_info=error)
+    _ = translator()
+    st.error(
+        _("This page could not be shown. Reload it; if that does not help, start again from the address without its ?.")
+    )
+    return True
+
+
+app = st.App("pages/main.py", on_script_error=say_sorry)

@@ -1,0 +1,65 @@
+"""Parameters: the exact total, the formula, and where the parameters are."""
+
+from functools import partial
+
+import streamlit as st
+
+from bertcalc.totals import breakdown, openable, totals_by_component
+from pages.ui import tables
+from pages.ui.charts import WHOLE, bars_frame, open_clicked, proportional_bar, ranked_bars
+from pages.ui.formulas import total_formula
+from pages.ui.history import last_change
+from pages.ui.i18n import translator
+from pages.ui.numbers import percent
+from pages.ui.sidebar import choice as current_choice
+from pages.ui.theme import appearance, colors
+
+_ = translator()
+choice = current_choice()
+model = choice.model()
+total = model.num_parameters()
+components = totals_by_component(model)
+look = appearance()
+
+headline, *columns = st.columns([2, *(1 for _component in components)])
+difference = total - choice.origin().num_parameters()
+headline.metric(
+    _("Parameters in {architecture}").format(architecture=choice.architecture),
+    f"{total:,}",
+    f"{difference:+,}" if difference else "±0",
+    delta_color="off",
+    delta_arrow="auto" if difference else "off",
+    delta_description=_("against {preset}").format(preset=choice.preset),
+)
+for column, (component, count) in zip(columns, components.items(), strict=True):
+    column.metric(_(component), percent(count, total), f"{count:,}", delta_color="off", delta_arrow="off")
+if change := last_change(total):
+    headline.caption(_("Last change {difference:+,} from {before:,}").format(**change))
+
+st.latex(total_formula(choice, colors(), total))
+
+pieces = breakdown(model)
+frame = bars_frame(pieces, [f"{_(piece.component)} · {_(piece.name)}" for piece in pieces], total)
+st.vega_lite_chart(frame, proportional_bar(look), alt=_("Share of each part in the whole model"))
+
+opened = st.selectbox(
+    _("Open"), [WHOLE, *openable(model)[1:]], key="open", bind="query-params", label_visibility="collapsed"
+)
+path = "" if opened == WHOLE else opened
+if path:
+    pieces = breakdown(model, path)
+    frame = bars_frame(pieces, [piece.name for piece in pieces], sum(piece.parameters for piece in pieces))
+st.vega_lite_chart(
+    frame,
+    ranked_bars(look, len(pieces)),
+    key=f"bars of {opened}",
+    on_select=partial(open_clicked, f"bars of {opened}"),
+    alt=_("Parameters of each part of {opened}").format(opened=opened),
+)
+
+details = st.expander(_("Tensors: name, shape, formula, count, share"), key="tensors", bind="query-params")
+if details.open:
+    with details:
+        tables.show_tensors(
+            choice, model, unfolded=st.toggle(_("Unfold the layers"), key="unfold", bind="query-params")
+        )

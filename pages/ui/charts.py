@@ -1,0 +1,117 @@
+"""Charts: each is built with Altair once for an appearance; after that only data is sent.
+
+Altair checks its whole schema when it writes a chart, which takes ten times as long as anything else on a page.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from bertcalc.totals import Bar, Component
+from pages.ui.numbers import percent
+from pages.ui.theme import BACKGROUND, COLORS
+
+Spec = dict[str, Any]
+WHOLE = "model"  # what the link says for the whole model: its path in the tree is empty
+_FONT = 15
+_BAR = 26  # pixels from one bar to the next
+
+
+def bars_frame(bars: Sequence[Bar], names: Sequence[str], whole: int) -> pd.DataFrame:
+    """The data of both charts: one row a bar, with its name as it is read, its count and its share of ``whole``."""
+    ends = [0]
+    for bar in bars:
+        ends.append(ends[-1] + bar.parameters)
+    return pd.DataFrame(
+        {
+            "name": names,
+            "path": [bar.path for bar in bars],
+            "component": [bar.component for bar in bars],
+            "parameters": [bar.parameters for bar in bars],
+            "label": [f"{bar.parameters:,}  ·  {percent(bar.parameters, whole)}" for bar in bars],
+            "room": 1.4 * max(bar.parameters for bar in bars),
+            "start": ends[:-1],
+            "end": ends[1:],
+            "short": [name if bar.parameters > whole / 6 else "" for bar, name in zip(bars, names, strict=True)],
+        }
+    )
+
+
+def open_clicked(key: str) -> None:
+    """Open what was clicked in the chart ``key``; a single tensor has nothing to open."""
+    for bar in st.session_state[key]["selection"]["bar"]:
+        if bar["path"]:
+            st.session_state["open"] = bar["path"]
+
+
+@lru_cache
+def ranked_bars(appearance: str, count: int) -> Spec:
+    """One horizontal bar for each of ``count`` parts, in the order of the model, with its number at its end."""
+    import altair as alt
+
+    chosen = alt.selection_point(name="bar", fields=["path"], on="click", empty=False)
+    bars = (
+        alt.Chart()
+        .mark_bar(cornerRadiusEnd=3, cursor="pointer")
+        .encode(x=_length(alt), y=_names(alt), color=_color(alt, appearance), tooltip=_tooltip(alt))
+        .add_params(chosen)
+    )
+    labels = (
+        alt.Chart()
+        .mark_text(align="left", dx=6, fontSize=_FONT)
+        .encode(x=_length(alt), y=_names(alt), text="label:N", color=alt.value(_ink(appearance)))
+    )
+    # An invisible mark that makes the axis long enough for the label behind the longest bar.
+    room = alt.Chart().mark_point(opacity=0).encode(x="room:Q")
+    return _spec(alt.layer(bars, labels, room).properties(width="container", height=_BAR * count))
+
+
+@lru_cache
+def proportional_bar(appearance: str) -> Spec:
+    """The whole model as one bar, cut into its parts in proportion."""
+    import altair as alt
+
+    x = alt.X("start:Q", axis=None, scale=alt.Scale(nice=False))
+    paper = BACKGROUND[appearance]
+    pieces = (
+        alt.Chart()
+        .mark_bar(stroke=paper, strokeWidth=1, size=34)
+        .encode(x=x, x2="end:Q", color=_color(alt, appearance), tooltip=_tooltip(alt))
+    )
+    labels = (
+        alt.Chart()
+        .transform_calculate(middle="(datum.start + datum.end) / 2")
+        .mark_text(fontSize=_FONT)
+        .encode(x=alt.X("middle:Q", axis=None), text="short:N", color=alt.value(paper))
+    )
+    return _spec(alt.layer(pieces, labels).properties(width="container", height=34))
+
+
+def _length(alt: Any) -> Any:
+    return alt.X("parameters:Q", axis=None, scale=alt.Scale(nice=False))
+
+
+def _names(alt: Any) -> Any:
+    return alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelFontSize=_FONT, labelLimit=260, ticks=False))
+
+
+def _color(alt: Any, appearance: str) -> Any:
+    palette: dict[Component, str] = COLORS[appearance]
+    return alt.Color("component:N", legend=None, scale=alt.Scale(domain=list(palette), range=list(palette.values())))
+
+
+def _tooltip(alt: Any) -> Any:
+    return [alt.Tooltip("name:N", title=" "), alt.Tooltip("label:N", title=" ")]
+
+
+def _ink(appearance: str) -> str:
+    return "#31333f" if appearance == "light" else "#fafafa"
+
+
+def _spec(chart: Any) -> Spec:
+    spec: Spec = chart.to_dict()
+    spec.pop("data", None)
+    return spec

@@ -1,0 +1,47 @@
+"""English in the source, other languages in gettext catalogues; the language belongs to the session."""
+
+import gettext
+from collections.abc import Callable
+from functools import lru_cache
+from io import BytesIO
+from pathlib import Path
+
+import streamlit as st
+
+LANGUAGES = ("en", "zh")
+LOCALE = Path(__file__).parent / "locale"
+
+
+def choose_language() -> None:
+    """The language switch. Its options are what the link says (lang=zh), so they are codes."""
+    st.segmented_control(
+        "Language / 语言",
+        LANGUAGES,
+        default="en",
+        key="lang",
+        required=True,
+        bind="query-params",
+        label_visibility="collapsed",
+        width="stretch",
+    )
+
+
+def translator() -> Callable[[str], str]:
+    """The gettext function of this session's language; take it once at the top of a script, under the name _."""
+    return catalogue(st.session_state.get("lang", "en")).gettext
+
+
+@lru_cache
+def catalogue(language: str) -> gettext.NullTranslations:
+    """The messages of one language, compiled from its .po file: there is no binary that could be out of date."""
+    if language not in LANGUAGES[1:]:
+        return gettext.NullTranslations()
+    from babel.messages.mofile import write_mo  # only a session that is not English needs it
+    from babel.messages.pofile import read_po
+
+    with (LOCALE / f"{language}.po").open("rb") as file:
+        messages = read_po(file, locale=language)
+    compiled = BytesIO()
+    write_mo(compiled, messages)
+    compiled.seek(0)
+    return gettext.GNUTranslations(compiled)

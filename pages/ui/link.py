@@ -1,0 +1,99 @@
+"""What a link says that cannot be: named in a message, while the rest of the link counts."""
+
+import math
+import re
+from difflib import get_close_matches
+
+import streamlit as st
+
+from bertcalc import ARCHITECTURES, BertConfig, build
+from bertcalc.presets import PRESETS
+from bertcalc.text import N_
+from bertcalc.totals import openable
+from pages.ui.charts import WHOLE
+from pages.ui.i18n import LANGUAGES, translator
+from pages.ui.sidebar import DECIMALS, NUMBERS, OPTIONS, SLIDERS, SWITCHES
+
+WHOLE_NUMBERS = (*SLIDERS, *NUMBERS)
+BOOLEANS = (*SWITCHES, "add_pooling_layer", "tensors", "unfold")
+# Everything that the chart can open in any architecture; it shows the whole model where this one has no such part.
+_FULL = BertConfig(is_decoder=True, add_cross_attention=True, tie_word_embeddings=False)
+OPENABLE = dict.fromkeys(path or WHOLE for name in ARCHITECTURES for path in openable(build(_FULL, name)))
+CHOICES: dict[str, tuple[str, ...]] = {
+    "lang": LANGUAGES,
+    "preset": tuple(PRESETS),
+    "architecture": tuple(ARCHITECTURES),
+    "open": tuple(OPENABLE),
+    **OPTIONS,
+}
+KNOWN = (*WHOLE_NUMBERS, *BOOLEANS, *CHOICES, *DECIMALS)
+
+
+def check() -> None:
+    """Look at the link that started the session; take out what no control could show, and run again.
+
+    It has to go before any control reads it: Streamlit reads inf for a whole number as an error, 1e3 as 1000.
+    Values that a control can show are left to it, however wrong: the sidebar explains them beside the control.
+    """
+    if "rejected" in st.session_state:
+        return
+    given = st.query_params.to_dict()
+    rejected = {name: reason for name, text in given.items() if (reason := _reason(name, text))}
+    st.session_state["rejected"] = [(name, given[name], *reason) for name, reason in rejected.items()]
+    if rejected:
+        st.query_params.from_dict({name: given[name] for name in given if name not in rejected})
+        st.rerun()
+
+
+def show_rejected() -> None:
+    """Name what was wrong, until somebody has read it."""
+    rejected = st.session_state["rejected"]
+    if not rejected:
+        return
+    _ = translator()
+    with st.container(border=True, key="rejected"):
+        for name, text, message, values in rejected:
+            # st.text, because a link is somebody else's text: none of it is Markdown.
+            st.text(_(message).format(name=name, text=_shorten(text), **values))
+        st.button(_("Got it"), on_click=rejected.clear)
+
+
+_Reason = tuple[str, dict[str, str]]
+
+
+def _reason(name: str, text: str) -> _Reason | None:
+    if name in WHOLE_NUMBERS:
+        # Fifteen digits: beyond 2**53 a browser cannot hold the number.
+        if re.fullmatch(r"-?[0-9]{1,15}", text):
+            return None
+        return N_("{name}={text} in the link is not possible: it must be a whole number."), {}
+    if name in DECIMALS:
+        return (
+            None if _is_decimal(text) else (N_("{name}={text} in the link is not possible: it must be a number."), {})
+        )
+    if name in BOOLEANS:
+        if text.lower() in ("true", "false"):
+            return None
+        return N_("{name}={text} in the link is not possible: it must be true or false."), {}
+    if name in CHOICES:
+        return None if text in CHOICES[name] else _not_an_option(text, list(CHOICES[name]))
+    if meant := get_close_matches(name, KNOWN, n=1, cutoff=0.8):
+        return N_("{name} in the link is unknown: {nearest} may be meant."), {"nearest": meant[0]}
+    return None  # somebody else's parameter, such as utm_source
+
+
+def _not_an_option(text: str, options: list[str]) -> _Reason:
+    nearest = get_close_matches(text, options, n=1, cutoff=0.0)
+    message = N_("{name}={text} in the link is not possible: it must be one of the options, such as {nearest}.")
+    return message, {"nearest": nearest[0] if nearest else options[0]}
+
+
+def _is_decimal(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:36]} ..."

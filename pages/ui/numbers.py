@@ -1,0 +1,12 @@
+"""How numbers are written on a page: thousands separators, units, and never more digits than they mean."""
+
+
+def percent(part: int, whole: int) -> str:
+    """A share with one decimal; two digits that mean something where it would read 0.0 %."""
+    share = 100 * part / whole
+    return f"{share:.1f} %" if share >= 0.1 else f"{share:.2g} %"
+
+
+def size(count: int) -> str:
+    """A number of bytes in the units of disks and in those of memory: 437.9 MB (417.6 MiB)."""
+    return f"{count / 1e6:,.1f} MB ({count / 2**20:,.1f} MiB)"

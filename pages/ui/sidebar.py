@@ -1,0 +1,169 @@
+"""The controls that all pages share, and the one typed value that comes out of them."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from bertcalc import ARCHITECTURES, BertConfig, Module, build
+from bertcalc.activations import ACTIVATIONS
+from bertcalc.config import POSITION_EMBEDDING_TYPES, Problem, problems
+from bertcalc.formula import LETTERS
+from bertcalc.presets import DEFAULT_PRESET, PRESETS
+from pages.ui.i18n import translator
+
+# The range and the step of each slider: the models that people build. The number field beside it takes any value.
+SLIDERS: dict[str, tuple[int, int, int]] = {
+    "vocab_size": (1_000, 130_000, 1_000),
+    "hidden_size": (64, 2_048, 64),
+    "num_hidden_layers": (1, 48, 1),
+    "num_attention_heads": (1, 32, 1),
+    "intermediate_size": (256, 8_192, 256),
+}
+NUMBERS = ("max_position_embeddings", "type_vocab_size", "num_labels")
+SWITCHES = ("tie_word_embeddings", "is_decoder", "add_cross_attention")
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "position_embedding_type": POSITION_EMBEDDING_TYPES,
+    "hidden_act": tuple(ACTIVATIONS),
+}
+DECIMALS: dict[str, tuple[float, str]] = {  # step and format
+    "hidden_dropout_prob": (0.05, "%.2f"),
+    "attention_probs_dropout_prob": (0.05, "%.2f"),
+    "layer_norm_eps": (1e-12, "%.0e"),
+}
+# The fields that have a control; every other field of the configuration has its default.
+FIELDS = (*SLIDERS, *NUMBERS, *SWITCHES, *OPTIONS, *DECIMALS)
+
+
+class Choice(NamedTuple):
+    """The model that every page shows."""
+
+    config: BertConfig
+    architecture: str
+    add_pooling_layer: bool
+    preset: str
+    current: bool  # False: the controls show something impossible, and this is the last model that was possible
+
+    @property
+    def options(self) -> dict[str, bool]:
+        """The options of the architecture, as ``build`` and the formulas take them."""
+        return {"add_pooling_layer": self.add_pooling_layer} if self.architecture == "BertModel" else {}
+
+    def model(self) -> Module:
+        """The tree of the chosen model."""
+        return build(self.config, self.architecture, **self.options)
+
+    def origin(self) -> Module:
+        """The preset that the model started from, in the same architecture."""
+        return build(PRESETS[self.preset].config, self.architecture, **self.options)
+
+
+def choice() -> Choice:
+    """What the sidebar of this run says."""
+    chosen: Choice = st.session_state["choice"]
+    return chosen
+
+
+def choose() -> Choice:
+    """Draw the controls and return what they say.
+
+    All of them are bound to the link under their own names. A value that equals the preset's is not in the link:
+    preset=bert-large-uncased&vocab_size=21128 is the preset with one field changed.
+    """
+    _ = translator()
+    preset = st.selectbox(_("Start from"), list(PRESETS), key="preset", on_change=_take_preset, bind="query-params")
+    architecture = st.selectbox(_("Architecture"), list(ARCHITECTURES), key="architecture", bind="query-params")
+    defaults = PRESETS[preset].config
+    notes = {field: _slider(field, getattr(defaults, field)) for field in SLIDERS}
+    others = st.container()
+    with st.expander(_("More fields")):
+        _more_fields(defaults)
+    values = {**vars(defaults), **{field: st.session_state[field] for field in FIELDS}}
+    found = list(problems(values))
+    for problem in found:
+        with notes.get(problem.field, others):
+            _show_problem(problem)
+    return _remember(values, found, architecture, preset)
+
+
+def describe(chosen: Choice) -> str:
+    """The shape of a model in one line, for messages."""
+    return ", ".join(f"{field} {getattr(chosen.config, field):,}" for field in SLIDERS)
+
+
+def _remember(values: Mapping[str, Any], found: list[Problem], architecture: str, preset: str) -> Choice:
+    add_pooling_layer = bool(st.session_state["add_pooling_layer"])
+    if not found:
+        config = BertConfig(**values)
+    elif "choice" in st.session_state:
+        config = st.session_state["choice"].config
+    else:  # a link to something impossible: the nearest model that is possible
+        config = _nearest(values)
+    chosen = Choice(config, architecture, add_pooling_layer, preset, not found)
+    st.session_state["choice"] = chosen
+    return chosen
+
+
+def _nearest(values: Mapping[str, Any]) -> BertConfig:
+    while problem := next(problems(values), None):
+        values = {**values, **problem.remedies[0]}
+    return BertConfig(**values)
+
+
+def _slider(field: str, default: int) -> Any:
+    """A slider and a number field for one dimension; returns the place under them for what is wrong."""
+    _ = translator()
+    low, high, step = SLIDERS[field]
+    slide, type_in = st.columns([5, 3], vertical_alignment="bottom", gap="xsmall")
+    value = type_in.number_input(
+        _("{field}, exact value").format(field=field),
+        value=default,
+        step=1,
+        key=field,
+        bind="query-params",
+        label_visibility="collapsed",
+    )
+    key = f"{field}_slider"
+    st.session_state[key] = min(max(value, low), high)
+    slide.slider(
+        f"{field} ${LETTERS[field]}$", low, high, step=step, format="%,d", key=key, on_change=_slide, args=(field,)
+    )
+    return st.container()
+
+
+def _more_fields(defaults: BertConfig) -> None:
+    for field in NUMBERS:
+        st.number_input(
+            f"{field} ${LETTERS[field]}$", value=getattr(defaults, field), step=1, key=field, bind="query-params"
+        )
+    st.checkbox("add_pooling_layer", value=True, key="add_pooling_layer", bind="query-params")
+    for field in SWITCHES:
+        st.checkbox(field, value=getattr(defaults, field), key=field, bind="query-params")
+    for field, options in OPTIONS.items():
+        st.selectbox(field, options, key=field, bind="query-params")
+    for field, (step, shown) in DECIMALS.items():
+        default = getattr(defaults, field)
+        st.number_input(field, value=default, step=step, format=shown, key=field, bind="query-params")
+
+
+def _show_problem(problem: Problem) -> None:
+    _ = translator()
+    st.error(_(problem.message).format(**{name: _(value) for name, value in problem.values.items()}))
+    for remedy in problem.remedies:
+        label = ", ".join(f"{field} = {value}" for field, value in remedy.items())
+        st.button(label, key=f"remedy {label}", on_click=_set, args=(remedy,), width="stretch")
+
+
+def _slide(field: str) -> None:
+    st.session_state[field] = st.session_state[f"{field}_slider"]
+
+
+def _set(values: Mapping[str, Any]) -> None:
+    st.session_state.update(values)
+
+
+def _take_preset() -> None:
+    _set({field: getattr(PRESETS[st.session_state["preset"]].config, field) for field in FIELDS})
+
+
+assert next(iter(PRESETS)) == DEFAULT_PRESET  # the first option is what a link without a preset means
