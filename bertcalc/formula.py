@@ -14,7 +14,7 @@ import sympy
 from bertcalc.bert import build
 from bertcalc.config import BertConfig, unchecked
 from bertcalc.nn import Module, ModuleList
-from bertcalc.totals import Component, bare, component_of
+from bertcalc.totals import Component, bare, component_of, submodule
 
 # One letter per dimension, in every formula: the papers' V, H, L, A; I, P and T as in the tensor names.
 LETTERS: dict[str, str] = {
@@ -56,7 +56,9 @@ def latex_number(number: int) -> str:
 
 
 def formula(config: BertConfig, architecture: str, *, path: str = "", **options: bool) -> Formula:
-    """The number of parameters of the node at ``path`` (of one layer: ``encoder.layer.*``) as a formula.
+    """The number of parameters of the node at ``path`` as a formula: "" is the model, encoder.layer.* one layer.
+
+    Paths are without the "bert." of the task architectures.
 
     A formula holds for every configuration of the same structure and is derived once for each. Raises KeyError
     if there is no module at path.
@@ -99,7 +101,7 @@ def _tree(config: BertConfig, architecture: str, options: tuple[tuple[str, bool]
 @lru_cache(maxsize=4096)
 def _formula(config: BertConfig, architecture: str, options: tuple[tuple[str, bool], ...], path: str) -> Formula:
     model = _tree(config, architecture, options)
-    return _write(_expression(model.get_submodule(path)))
+    return _write(_expression(submodule(model, path)))
 
 
 @lru_cache(maxsize=1024)

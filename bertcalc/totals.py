@@ -113,9 +113,8 @@ def breakdown(model: Module, path: str = "") -> list[Bar]:
     if not path:
         tops = {(row.component, row.part): _top(bare(row.tensor.name)) for row in rows(model)}
         return [Bar(key[1], tops[key], key[0], count) for key, count in totals_by_part(model).items()]
-    module = _body(model).get_submodule(path) if path.split(".")[0] in _BODY else model.get_submodule(path)
     component = component_of(path)
-    leaves = [(at, leaf) for at, leaf, _ in module.modules() if leaf.parameters]
+    leaves = [(at, leaf) for at, leaf, _ in submodule(model, path).modules() if leaf.parameters]
     bars = []
     for at, leaf in leaves:
         if len(leaf.parameters) > 1 and len(leaves) > 1:
@@ -124,6 +123,12 @@ def breakdown(model: Module, path: str = "") -> list[Bar]:
             names = [(f"{at}.{name}" if at else name, shape) for name, shape in leaf.parameters.items()]
             bars += [Bar(name, "", component, prod(shape)) for name, shape in names]
     return bars
+
+
+def submodule(model: Module, path: str) -> Module:
+    """The module at a path without "bert.", in any architecture. Raises KeyError if there is none."""
+    body = model.children.get("bert", model)
+    return (body if path.split(".")[0] in _BODY else model).get_submodule(path)
 
 
 def component_of(name: str) -> Component:
@@ -138,10 +143,6 @@ def bare(name: str) -> str:
 
 
 _BODY = COMPONENTS[:-1]
-
-
-def _body(model: Module) -> Module:
-    return model.children.get("bert", model)
 
 
 def _top(path: str) -> str:

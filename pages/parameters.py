@@ -7,7 +7,7 @@ import streamlit as st
 from bertcalc.totals import breakdown, openable, totals_by_component
 from pages.ui import tables
 from pages.ui.charts import WHOLE, bars_frame, open_clicked, proportional_bar, ranked_bars
-from pages.ui.formulas import total_formula
+from pages.ui.formulas import node_formula, total_formula
 from pages.ui.history import last_change
 from pages.ui.i18n import translator
 from pages.ui.numbers import percent
@@ -21,7 +21,8 @@ total = model.num_parameters()
 components = totals_by_component(model)
 look = appearance()
 
-headline, *columns = st.columns([2, *(1 for _component in components)])
+first, *columns = st.columns([2, *(1 for _component in components)])
+headline = first.container(gap="xxsmall")
 difference = total - choice.origin().num_parameters()
 headline.metric(
     _("Parameters in {architecture}").format(architecture=choice.architecture),
@@ -42,13 +43,20 @@ pieces = breakdown(model)
 frame = bars_frame(pieces, [f"{_(piece.component)} · {_(piece.name)}" for piece in pieces], total)
 st.vega_lite_chart(frame, proportional_bar(look), alt=_("Share of each part in the whole model"))
 
-opened = st.selectbox(
+first, right = st.columns([3, 7])
+left = first.container(gap="xxsmall")
+opened = left.selectbox(
     _("Open"), [WHOLE, *openable(model)[1:]], key="open", bind="query-params", label_visibility="collapsed"
 )
-path = "" if opened == WHOLE else opened
-if path:
-    pieces = breakdown(model, path)
-    frame = bars_frame(pieces, [piece.name for piece in pieces], sum(piece.parameters for piece in pieces))
+if opened == WHOLE:
+    right.caption(_("Click a bar, or choose here, to open a part of the model"))
+else:
+    pieces = breakdown(model, opened)
+    count = sum(piece.parameters for piece in pieces)
+    frame = bars_frame(pieces, [piece.name for piece in pieces], count)
+    right.latex(node_formula(choice, opened, count))
+    if "*" in opened:
+        left.caption(_("One of {layers:,} equal layers").format(layers=choice.config.num_hidden_layers))
 st.vega_lite_chart(
     frame,
     ranked_bars(look, len(pieces)),

@@ -17,7 +17,7 @@ from pages.ui.theme import BACKGROUND, COLORS
 Spec = dict[str, Any]
 WHOLE = "model"  # what the link says for the whole model: its path in the tree is empty
 _FONT = 15
-_BAR = 26  # pixels from one bar to the next
+_MANY = 9  # more bars than this are drawn closer, so that the chart still ends on the first screen
 
 
 def bars_frame(bars: Sequence[Bar], names: Sequence[str], whole: int) -> pd.DataFrame:
@@ -52,21 +52,23 @@ def ranked_bars(appearance: str, count: int) -> Spec:
     """One horizontal bar for each of ``count`` parts, in the order of the model, with its number at its end."""
     import altair as alt
 
+    step, font = (25, _FONT) if count <= _MANY else (17, 13)
+    names = _names(alt, appearance, font)
     chosen = alt.selection_point(name="bar", fields=["path"], on="click", empty=False)
     bars = (
         alt.Chart()
         .mark_bar(cornerRadiusEnd=3, cursor="pointer")
-        .encode(x=_length(alt), y=_names(alt), color=_color(alt, appearance), tooltip=_tooltip(alt))
+        .encode(x=_length(alt), y=names, color=_color(alt, appearance), tooltip=_tooltip(alt))
         .add_params(chosen)
     )
     labels = (
         alt.Chart()
-        .mark_text(align="left", dx=6, fontSize=_FONT)
-        .encode(x=_length(alt), y=_names(alt), text="label:N", color=alt.value(_ink(appearance)))
+        .mark_text(align="left", dx=6, fontSize=font)
+        .encode(x=_length(alt), y=names, text="label:N", color=alt.value(_ink(appearance)))
     )
     # An invisible mark that makes the axis long enough for the label behind the longest bar.
     room = alt.Chart().mark_point(opacity=0).encode(x="room:Q")
-    return _spec(alt.layer(bars, labels, room).properties(width="container", height=_BAR * count))
+    return _spec(alt.layer(bars, labels, room).properties(width="container", height=step * count))
 
 
 @lru_cache
@@ -94,8 +96,9 @@ def _length(alt: Any) -> Any:
     return alt.X("parameters:Q", axis=None, scale=alt.Scale(nice=False))
 
 
-def _names(alt: Any) -> Any:
-    return alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelFontSize=_FONT, labelLimit=260, ticks=False))
+def _names(alt: Any, appearance: str, font: int) -> Any:
+    axis = alt.Axis(labelColor=_ink(appearance), labelFontSize=font, labelLimit=300, labelOverlap=False, ticks=False)
+    return alt.Y("name:N", sort=None, title=None, axis=axis)
 
 
 def _color(alt: Any, appearance: str) -> Any:

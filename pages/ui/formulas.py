@@ -1,6 +1,8 @@
-"""Formulas as the pages show them: one line with letters, the same terms with numbers, the total."""
+"""Formulas as the pages show them: with letters, with the numbers put in, and what comes out."""
 
-from bertcalc.formula import component_formulas, latex_number
+import re
+
+from bertcalc.formula import component_formulas, formula, latex_number
 from bertcalc.totals import Component
 from pages.ui.sidebar import Choice
 
@@ -8,11 +10,39 @@ from pages.ui.sidebar import Choice
 def total_formula(choice: Choice, colors: dict[Component, str], total: int) -> str:
     """LaTeX for the number of parameters, each term in the colour of its component."""
     formulas = component_formulas(choice.config, choice.architecture, **choice.options)
-    letters = [_term(formula.latex(), colors[component]) for component, formula in formulas]
-    numbers = [_term(formula.latex(choice.config), colors[component]) for component, formula in formulas]
-    lines = ["N &= " + " + ".join(letters), "&= " + " \\\\\n&+ ".join(numbers), "&= " + latex_number(total)]
+    letters = [(term.latex(), colors[component]) for component, term in formulas]
+    numbers = [(term.latex(choice.config), colors[component]) for component, term in formulas]
+    return _aligned([*_sum("N &= ", letters), *_sum("&= ", numbers), f"&= {latex_number(total)}"])
+
+
+def node_formula(choice: Choice, path: str, count: int) -> str:
+    """LaTeX for what stands at a path of the tree: its formula, the same with numbers, its count."""
+    node = formula(choice.config, choice.architecture, path=path, **choice.options)
+    return _aligned([f"&{node.latex()}", f"&= {node.latex(choice.config)} = {latex_number(count)}"])
+
+
+_LINE = 70  # characters that fit on a line beside the sidebar at 1280 pixels
+
+
+def _sum(start: str, terms: list[tuple[str, str]]) -> list[str]:
+    """Terms with their colours, added up on as many lines as they need."""
+    lines: list[str] = []
+    width = _LINE
+    for latex, color in terms:
+        width += _width(latex)
+        if width > _LINE:
+            lines.append("&+ " if lines else start)
+            width = _width(latex)
+        else:
+            lines[-1] += " + "
+        lines[-1] += rf"\textcolor{{{color}}}{{{latex}}}"
+    return lines
+
+
+def _width(latex: str) -> int:
+    """About how many characters a formula shows."""
+    return len(re.sub(r"\\\\[a-z]+|[{}^ ]", "", latex))
+
+
+def _aligned(lines: list[str]) -> str:
     return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
-
-
-def _term(latex: str, color: str) -> str:
-    return rf"\textcolor{{{color}}}{{{latex}}}"

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Callable
 from difflib import get_close_matches
 
 import streamlit as st
@@ -29,8 +30,10 @@ CHOICES: dict[str, tuple[str, ...]] = {
 KNOWN = (*WHOLE_NUMBERS, *BOOLEANS, *CHOICES, *DECIMALS)
 
 
-def check() -> None:
+def check(before_rerun: Callable[[], object]) -> None:
     """Look at the link that started the session; take out what no control could show, and run again.
+
+    ``before_rerun`` has to call st.navigation: a run that ends before it would begin again on the first page.
 
     It has to go before any control reads it: Streamlit reads inf for a whole number as an error, 1e3 as 1000.
     Values that a control can show are left to it, however wrong: the sidebar explains them beside the control.
@@ -41,6 +44,7 @@ def check() -> None:
     rejected = {name: reason for name, text in given.items() if (reason := _reason(name, text))}
     st.session_state["rejected"] = [(name, given[name], *reason) for name, reason in rejected.items()]
     if rejected:
+        before_rerun()
         st.query_params.from_dict({name: given[name] for name in given if name not in rejected})
         st.rerun()
 
