@@ -130,13 +130,17 @@ def columns(config: BertConfig, **arrays: Any) -> BertConfig:
         for value in wrong[:1].tolist():
             raise ConfigError(_not_a_dimension(field, value))
     # int64 whatever the caller has: a product of two int32 would wrap around silently.
-    many = unchecked(config, **{field: array.astype("int64") for field, array in arrays.items()})
-    wrong_pair: Any = many.hidden_size % many.num_attention_heads != 0
-    if wrong_pair is not False and wrong_pair.any():
-        # Adding 0 * wrong_pair gives both columns their common shape.
-        hidden: Any = many.hidden_size + 0 * wrong_pair
-        heads: Any = many.num_attention_heads + 0 * wrong_pair
+    wide = {field: array.astype("int64") for field, array in arrays.items()}
+    # Zeros in the common shape of all. The vocabulary gets it, so that every total has it, whatever the columns are.
+    zeros: Any = sum(0 * array for array in wide.values())
+    many = unchecked(config, **{**wide, "vocab_size": wide.get("vocab_size", config.vocab_size) + zeros})
+    hidden, heads = many.hidden_size + zeros, many.num_attention_heads + zeros
+    if arrays and (wrong_pair := hidden % heads != 0).any():
         raise ConfigError(_not_divisible(hidden[wrong_pair].tolist()[0], heads[wrong_pair].tolist()[0]))
+    if "vocab_size" in arrays and (pad := config.pad_token_id) is not None:
+        vocabularies: Any = many.vocab_size
+        for vocab_size in vocabularies[vocabularies <= pad][:1].tolist():
+            raise ConfigError(_not_in_vocabulary(pad, vocab_size))
     return many
 
 
@@ -151,13 +155,7 @@ def problems(values: Mapping[str, Any]) -> Iterator[Problem]:
         yield _not_divisible(hidden_size, heads)
     pad, vocab_size = values["pad_token_id"], values["vocab_size"]
     if pad is not None and pad >= vocab_size:
-        yield Problem(
-            "pad_token_id",
-            pad,
-            N_("pad_token_id {value} is not in a vocabulary of {vocab_size}: {nearest} is the largest that is."),
-            {"value": _show(pad), "vocab_size": _show(vocab_size), "nearest": _show(vocab_size - 1)},
-            ({"pad_token_id": vocab_size - 1},),
-        )
+        yield _not_in_vocabulary(pad, vocab_size)
     if values["add_cross_attention"] and not values["is_decoder"]:
         yield Problem(
             "add_cross_attention",
@@ -243,7 +241,7 @@ _OTHER_FIELDS: dict[str, tuple[str, Any]] = {
 
 def _not_a_dimension(field: str, value: Any) -> Problem:
     low, high = DIMENSIONS[field]
-    if _is_number(value) or value in (math.inf, -math.inf):
+    if _is_number(value) or (isinstance(value, float) and math.isinf(value)):
         nearest = round(min(max(value, low), high))
         message = N_(
             "{field} {value} is not possible: it must be a whole number from {low} to {high}, at best {nearest}."
@@ -272,6 +270,16 @@ def _not_divisible(hidden_size: int, heads: int) -> Problem:
         else N_("hidden_size {value} is not a multiple of num_attention_heads {heads}: {low} would be."),
         {"value": _show(hidden_size), "heads": _show(heads), "low": _show(shown[0]), "high": _show(shown[-1])},
         (*({"hidden_size": size} for size in sizes), {"num_attention_heads": nearest_heads}),
+    )
+
+
+def _not_in_vocabulary(pad: int, vocab_size: int) -> Problem:
+    return Problem(
+        "pad_token_id",
+        pad,
+        N_("pad_token_id {value} is not in a vocabulary of {vocab_size}: {nearest} is the largest that is."),
+        {"value": _show(pad), "vocab_size": _show(vocab_size), "nearest": _show(vocab_size - 1)},
+        ({"pad_token_id": vocab_size - 1},),
     )
 
 

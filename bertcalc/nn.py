@@ -45,9 +45,9 @@ class Module:
         """Learned numbers in this module and below; tied tensors count once, where they are owned."""
         count = 0
         for shape in self.parameters.values():
-            count += prod(shape)
+            count = count + prod(shape)
         for child in self.children.values():
-            count += child.num_parameters()
+            count = count + child.num_parameters()  # not +=, which cannot broadcast one column against another
         return count
 
     def tensors(self, *, folded: bool = True) -> Iterator[Tensor]:
@@ -123,7 +123,7 @@ class ModuleList(Module):
                 yield str(index), self.layer, 1
 
     def _child(self, name: str) -> Module:
-        if name == "*" or (name.isdecimal() and int(name) < self.length):
+        if name == "*" or name in map(str, range(self.length)):
             return self.layer
         raise KeyError(name)
 

@@ -21,21 +21,21 @@ total = model.num_parameters()
 components = totals_by_component(model)
 look = appearance()
 
-first, *columns = st.columns([2, *(1 for _component in components)])
-headline = first.container(gap="xxsmall")
 difference = total - choice.origin().num_parameters()
-headline.metric(
-    _("Parameters in {architecture}").format(architecture=choice.architecture),
-    f"{total:,}",
-    f"{difference:+,}" if difference else "±0",
-    delta_color="off",
-    delta_arrow="auto" if difference else "off",
-    delta_description=_("against {preset}").format(preset=choice.preset),
-)
-for column, (component, count) in zip(columns, components.items(), strict=True):
-    column.metric(_(component), percent(count, total), f"{count:,}", delta_color="off", delta_arrow="off")
+with st.container(horizontal=True, wrap=False):
+    st.metric(
+        _("Parameters in {architecture}").format(architecture=choice.architecture),
+        f"{total:,}",
+        f"{difference:+,}" if difference else "±0",
+        delta_color="off",
+        delta_arrow="auto" if difference else "off",
+        delta_description=_("against {preset}").format(preset=choice.preset),
+        width=290,
+    )
+    for component, count in components.items():
+        st.metric(_(component), percent(count, total), f"{count:,}", delta_color="off", delta_arrow="off", width=125)
 if change := last_change(total):
-    headline.caption(_("Last change {difference:+,} from {before:,}").format(**change))
+    st.caption(_("Last change {difference:+,} from {before:,}").format(**change))
 
 st.latex(total_formula(choice, colors(), total))
 
@@ -43,20 +43,22 @@ pieces = breakdown(model)
 frame = bars_frame(pieces, [f"{_(piece.component)} · {_(piece.name)}" for piece in pieces], total)
 st.vega_lite_chart(frame, proportional_bar(look), alt=_("Share of each part in the whole model"))
 
-first, right = st.columns([3, 7])
-left = first.container(gap="xxsmall")
-opened = left.selectbox(
-    _("Open"), [WHOLE, *openable(model)[1:]], key="open", bind="query-params", label_visibility="collapsed"
-)
-if opened == WHOLE:
-    right.caption(_("Click a bar, or choose here, to open a part of the model"))
-else:
-    pieces = breakdown(model, opened)
-    count = sum(piece.parameters for piece in pieces)
-    frame = bars_frame(pieces, [piece.name for piece in pieces], count)
-    right.latex(node_formula(choice, opened, count))
-    if "*" in opened:
-        left.caption(_("One of {layers:,} equal layers").format(layers=choice.config.num_hidden_layers))
+with st.container(horizontal=True, wrap=False, vertical_alignment="center"):
+    opened = st.selectbox(
+        _("Open"),
+        [WHOLE, *openable(model)[1:]],
+        key="open",
+        bind="query-params",
+        label_visibility="collapsed",
+        width=240,
+    )
+    if opened == WHOLE:
+        st.caption(_("Click a bar, or choose here, to open a part of the model"))
+    else:
+        pieces = breakdown(model, opened)
+        count = sum(piece.parameters for piece in pieces)
+        frame = bars_frame(pieces, [piece.name for piece in pieces], count)
+        st.latex(node_formula(choice, opened, count))
 st.vega_lite_chart(
     frame,
     ranked_bars(look, len(pieces)),

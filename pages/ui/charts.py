@@ -52,7 +52,7 @@ def ranked_bars(appearance: str, count: int) -> Spec:
     """One horizontal bar for each of ``count`` parts, in the order of the model, with its number at its end."""
     import altair as alt
 
-    step, font = (25, _FONT) if count <= _MANY else (17, 13)
+    step, font = (23, _FONT) if count <= _MANY else (17, 13)
     names = _names(alt, appearance, font)
     chosen = alt.selection_point(name="bar", fields=["path"], on="click", empty=False)
     bars = (
@@ -80,7 +80,7 @@ def proportional_bar(appearance: str) -> Spec:
     paper = BACKGROUND[appearance]
     pieces = (
         alt.Chart()
-        .mark_bar(stroke=paper, strokeWidth=1, size=34)
+        .mark_rect(stroke=paper, strokeWidth=1)
         .encode(x=x, x2="end:Q", color=_color(alt, appearance), tooltip=_tooltip(alt))
     )
     labels = (
@@ -115,6 +115,6 @@ def _ink(appearance: str) -> str:
 
 
 def _spec(chart: Any) -> Spec:
-    spec: Spec = chart.to_dict()
+    spec: Spec = chart.properties(padding={"left": 0, "top": 0, "right": 0, "bottom": 0}).to_dict()
     spec.pop("data", None)
     return spec

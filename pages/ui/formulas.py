@@ -16,9 +16,10 @@ def total_formula(choice: Choice, colors: dict[Component, str], total: int) -> s
 
 
 def node_formula(choice: Choice, path: str, count: int) -> str:
-    """LaTeX for what stands at a path of the tree: its formula, the same with numbers, its count."""
+    """LaTeX for what stands at a path of the tree: its formula, the same with numbers, its count, its copies."""
     node = formula(choice.config, choice.architecture, path=path, **choice.options)
-    return _aligned([f"&{node.latex()}", f"&= {node.latex(choice.config)} = {latex_number(count)}"])
+    copies = rf" \quad ({choice.config.num_hidden_layers} \times)" if "*" in path else ""
+    return _aligned([f"&{node.latex()}{copies}", f"&= {node.latex(choice.config)} = {latex_number(count)}"])
 
 
 _LINE = 70  # characters that fit on a line beside the sidebar at 1280 pixels

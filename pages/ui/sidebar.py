@@ -74,21 +74,30 @@ def choose() -> Choice:
     preset = st.selectbox(_("Start from"), list(PRESETS), key="preset", on_change=_take_preset, bind="query-params")
     architecture = st.selectbox(_("Architecture"), list(ARCHITECTURES), key="architecture", bind="query-params")
     defaults = PRESETS[preset].config
-    notes = {field: _slider(field, getattr(defaults, field)) for field in SLIDERS}
-    others = st.container()
+    values = _values(defaults)
+    found = list(problems(values))
+    for field in SLIDERS:
+        _slider(field, values[field], getattr(defaults, field))
+        for problem in found:
+            if problem.field == field:
+                _show_problem(problem)
+    for problem in found:
+        if problem.field not in SLIDERS:
+            _show_problem(problem)
     with st.expander(_("More fields")):
         _more_fields(defaults)
-    values = {**vars(defaults), **{field: st.session_state[field] for field in FIELDS}}
-    found = list(problems(values))
-    for problem in found:
-        with notes.get(problem.field, others):
-            _show_problem(problem)
+    if _values(defaults) != values:
+        st.rerun()  # a link or a step back: known only when the controls have read it
     return _remember(values, found, architecture, preset)
 
 
 def describe(chosen: Choice) -> str:
     """The shape of a model in one line, for messages."""
     return ", ".join(f"{field} {getattr(chosen.config, field):,}" for field in SLIDERS)
+
+
+def _values(defaults: BertConfig) -> dict[str, Any]:
+    return {**vars(defaults), **{field: st.session_state.get(field, getattr(defaults, field)) for field in FIELDS}}
 
 
 def _remember(values: Mapping[str, Any], found: list[Problem], architecture: str, preset: str) -> Choice:
@@ -110,25 +119,25 @@ def _nearest(values: Mapping[str, Any]) -> BertConfig:
     return BertConfig(**values)
 
 
-def _slider(field: str, default: int) -> Any:
-    """A slider and a number field for one dimension; returns the place under them for what is wrong."""
+def _slider(field: str, value: int, default: int) -> None:
+    """A slider and a number field for one dimension, side by side; the slider follows as far as it reaches."""
     _ = translator()
     low, high, step = SLIDERS[field]
-    slide, type_in = st.columns([5, 3], vertical_alignment="bottom", gap="xsmall")
-    value = type_in.number_input(
-        _("{field}, exact value").format(field=field),
-        value=default,
-        step=1,
-        key=field,
-        bind="query-params",
-        label_visibility="collapsed",
-    )
-    key = f"{field}_slider"
-    st.session_state[key] = min(max(value, low), high)
-    slide.slider(
-        f"{field} ${LETTERS[field]}$", low, high, step=step, format="%,d", key=key, on_change=_slide, args=(field,)
-    )
-    return st.container()
+    key, label = f"{field}_slider", f"{field} ${LETTERS[field]}$"
+    shown = min(max(value, low), high)
+    if st.session_state.get(key) != shown:
+        st.session_state[key] = shown
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
+        st.slider(label, low, high, step=step, format="%,d", key=key, on_change=_slide, args=(field,))
+        st.number_input(
+            _("{field}, exact value").format(field=field),
+            value=default,
+            step=1,
+            key=field,
+            bind="query-params",
+            label_visibility="collapsed",
+            width=92,
+        )
 
 
 def _more_fields(defaults: BertConfig) -> None:
