@@ -1,0 +1,23 @@
+"""Where things are on the page, as a person finds them: by role and by name."""
+
+from playwright.sync_api import Locator, Page, expect
+
+
+def total(page: Page) -> Locator:
+    """The large number."""
+    return page.get_by_test_id("stMetricValue").first
+
+
+def slider(page: Page, field: str) -> Locator:
+    """The slider of a field."""
+    return page.get_by_role("slider", name=field)
+
+
+def number(page: Page, field: str) -> Locator:
+    """The number field of a field."""
+    return page.get_by_role("spinbutton", name=field)
+
+
+def ready(page: Page) -> None:
+    """Wait until the Parameters page is drawn to its end."""
+    expect(page.get_by_text("Tensors: name, shape").or_(page.get_by_text("张量：名称"))).to_be_visible()

@@ -1,0 +1,87 @@
+"""The link is the state: it can be opened, kept, reloaded, and gone back to."""
+
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from bertcalc import BertConfig
+from tests.browser.conftest import Open
+from tests.browser.look import number, ready, slider, total
+from tests.oracle import Case
+
+
+def query(page: Page) -> dict[str, str]:
+    return {name: values[-1] for name, values in parse_qs(urlsplit(page.url).query).items()}
+
+
+def test_a_deep_link_is_the_first_request_of_a_fresh_server(page: Page, fresh_server: str) -> None:
+    seen: list[str] = []
+    page.on("framenavigated", lambda frame: seen.append(urlsplit(frame.url).path))
+    page.goto(f"{fresh_server}/verify?vocab_size=21128&hidden_size=1024&num_attention_heads=16&lang=zh")
+    expect(page.get_by_text("与真实的 BertModel 完全一致")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    assert set(seen) == {"/verify"}
+    assert number(page, "hidden_size").input_value() == "1024"
+    assert query(page) == {"vocab_size": "21128", "hidden_size": "1024", "num_attention_heads": "16", "lang": "zh"}
+
+
+def test_state_survives_page_switches_and_reload(visit: Open) -> None:
+    page = visit("?vocab_size=21128&architecture=BertForMaskedLM&lang=zh&max_position_embeddings=1024&is_decoder=true")
+    real = Case(BertConfig(vocab_size=21128, max_position_embeddings=1024, is_decoder=True), "BertForMaskedLM").real()
+    expected = f"{real.num_parameters():,}"
+    expect(total(page)).to_have_text(expected)
+    before = query(page)
+    page.get_by_role("link", name="验证").click()
+    expect(page.get_by_text("与真实的 BertForMaskedLM 完全一致")).to_be_visible(timeout=60_000)
+    assert query(page) == before
+    page.get_by_role("link", name="参数量").click()
+    expect(total(page)).to_have_text(expected)
+    page.reload()
+    expect(total(page)).to_have_text(expected)
+    assert query(page) == before
+
+
+def test_back_and_forward_go_through_what_was_seen(visit: Open) -> None:
+    page = visit()
+    ready(page)
+    slider(page, "num_hidden_layers").press("ArrowRight")
+    expect(total(page)).to_have_text("116,570,112")
+    page.get_by_role("link", name="Verify").click()
+    expect(page.get_by_text("The real BertModel agrees")).to_be_visible(timeout=60_000)
+    page.go_back()
+    expect(total(page)).to_have_text("116,570,112")
+    assert number(page, "num_hidden_layers").input_value() == "13"
+    page.go_back()
+    expect(total(page)).to_have_text("109,482,240")
+    assert number(page, "num_hidden_layers").input_value() == "12"
+    assert query(page) == {}
+    page.go_forward()
+    expect(total(page)).to_have_text("116,570,112")
+
+
+def test_a_preset_is_a_short_link_and_fields_come_on_top(visit: Open) -> None:
+    page = visit("?preset=bert-large-uncased&vocab_size=21128")
+    expect(total(page)).to_have_text("325,522,432")
+    page.get_by_role("combobox", name="Start from").click()
+    page.get_by_role("option", name="bert-base-chinese", exact=True).click()
+    expect(total(page)).to_have_text("102,267,648")
+    page.wait_for_url("**/?preset=bert-base-chinese")
+
+
+def test_wrong_values_are_named_and_the_rest_counts(visit: Open) -> None:
+    page = visit("verify?vocab_size=21128&hidden_size=inf&lng=zh")
+    expect(page.get_by_text("hidden_size=inf in the link is not possible")).to_be_visible()
+    expect(page.get_by_text("lng in the link is unknown: lang may be meant")).to_be_visible()
+    expect(page.get_by_text("102,267,648 parameters")).to_be_visible(timeout=60_000)
+    assert urlsplit(page.url).path == "/verify"
+    assert query(page) == {"vocab_size": "21128"}
+
+
+@pytest.mark.parametrize("address", ["", "verify"])
+def test_an_impossible_pair_in_a_link_is_explained_on_every_page(visit: Open, address: str) -> None:
+    page = visit(f"{address}?hidden_size=770")
+    expect(page.get_by_text("768 or 780 would be")).to_be_visible()
+    page.get_by_role("button", name="hidden_size = 780").click()
+    expect(page.get_by_text("768 or 780 would be")).to_have_count(0)
+    page.wait_for_url(f"**/{address}?hidden_size=780")

@@ -1,0 +1,60 @@
+"""What a person sees on a lecture screen of 1280 x 720."""
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import Open
+from tests.browser.look import ready, total
+
+
+def bottom(things: Locator) -> float:
+    """The lowest line of all of them, in pixels."""
+    boxes = [thing.bounding_box() for thing in things.all()]
+    return max(box["y"] + box["height"] for box in boxes if box)
+
+
+@pytest.mark.parametrize("link", ["", "?lang=zh", "?architecture=BertForPreTraining", "?open=encoder.layer.*"])
+def test_total_formula_and_chart_need_no_scrolling(visit: Open, link: str) -> None:
+    page = visit(link)
+    ready(page)
+    charts = page.get_by_test_id("stVegaLiteChart")
+    charts.locator("canvas, svg").nth(1).wait_for()
+    for things in (page.get_by_test_id("stMetric"), page.locator(".katex-display"), charts):
+        assert 0 < bottom(things) <= 720
+
+
+@pytest.mark.parametrize("link", ["", "?architecture=BertForPreTraining", "?open=encoder.layer.*&lang=zh"])
+def test_no_formula_is_wider_than_the_page(visit: Open, link: str) -> None:
+    page = visit(link)
+    ready(page)
+    for formula in page.locator(".katex-display").all():
+        assert formula.evaluate("element => element.scrollWidth <= element.clientWidth")
+
+
+def test_the_language_is_the_sessions_own(visit: Open, page: Page) -> None:
+    visit("?lang=zh")
+    ready(page)
+    expect(page.get_by_text("BertModel 的参数量")).to_be_visible()
+    other = page.context.new_page()
+    other.goto(page.url.split("?")[0])
+    expect(other.get_by_text("Parameters in BertModel")).to_be_visible()
+    page.get_by_role("radio", name="en").click()
+    expect(page.get_by_text("Parameters in BertModel")).to_be_visible()
+    expect(page.get_by_role("link", name="Verify")).to_be_visible()
+
+
+@pytest.mark.parametrize("appearance", ["light", "dark"])
+def test_terms_have_the_colours_of_the_theme(visit: Open, page: Page, appearance: str) -> None:
+    page.emulate_media(color_scheme=appearance)  # type: ignore[arg-type]  # parametrize gives str
+    visit()
+    expect(total(page)).to_be_visible()
+    color = page.locator(".katex-html [style*=color]").first.evaluate("element => getComputedStyle(element).color")
+    assert color == {"light": "rgb(0, 114, 178)", "dark": "rgb(86, 180, 233)"}[appearance]
+
+
+def test_verify_says_its_verdict_on_the_first_screen(visit: Open) -> None:
+    page = visit("verify")
+    expect(page.get_by_text("The real BertModel agrees: 199 tensors, 109,482,240 parameters.")).to_be_visible(
+        timeout=60_000
+    )
+    assert bottom(page.get_by_test_id("stAlert")) < 720

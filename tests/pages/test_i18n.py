@@ -1,0 +1,73 @@
+"""The catalogue: every message of the source is in it, nothing else is, and placeholders are the same."""
+
+from string import Formatter
+
+import pytest
+from babel.messages.catalog import Catalog
+from babel.messages.extract import extract_from_file
+from babel.messages.pofile import read_po
+
+from pages.ui.i18n import LANGUAGES, LOCALE, catalogue
+from tests.pages.apptest import ROOT, open_app
+
+OTHERS = LANGUAGES[1:]
+
+
+def in_source() -> set[str]:
+    files = [ROOT / "app.py", *(ROOT / "bertcalc").rglob("*.py"), *(ROOT / "pages").rglob("*.py")]
+    keywords: dict[str, None] = {"_": None, "N_": None}
+    return {
+        str(message)
+        for file in files
+        for _line, message, _comments, _context in extract_from_file("python", file, keywords=keywords)
+    }
+
+
+def in_catalogue(language: str) -> Catalog:
+    with (LOCALE / f"{language}.po").open("rb") as file:
+        return read_po(file, locale=language)
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_nothing_is_missing_and_nothing_is_stale(language: str) -> None:
+    messages = in_catalogue(language)
+    assert {message.id for message in messages if message.id} == in_source()
+    assert not messages.obsolete
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_every_message_is_translated_with_the_same_placeholders(language: str) -> None:
+    for message in in_catalogue(language):
+        if not message.id:
+            continue
+        assert message.string, message.id
+        assert not message.fuzzy, message.id
+        assert placeholders(message.string) == placeholders(message.id), message.id
+
+
+def placeholders(text: str) -> set[tuple[str, str]]:
+    return {(name, form or "") for _text, name, form, _conversion in Formatter().parse(text) if name}
+
+
+def test_english_is_the_source_itself() -> None:
+    assert catalogue("en").gettext("Architecture") == "Architecture"
+
+
+@pytest.mark.parametrize("page", ["", "verify.py"])
+def test_no_english_sentence_is_left_on_a_chinese_page(page: str) -> None:
+    app = open_app(page, lang="zh", hidden_size="770", tensors="true", num_labels="x")
+    shown = [
+        *(
+            element.label
+            for kind in ("metric", "selectbox", "button", "toggle", "number_input")
+            for element in app.get(kind)
+        ),
+        *(
+            element.value
+            for kind in ("caption", "error", "warning", "success", "info", "text")
+            for element in app.get(kind)
+        ),
+        *(name for frame in app.dataframe for name in frame.proto.columns),
+    ]
+    messages = {message.id for message in in_catalogue("zh") if message.id != message.string}
+    assert not messages & set(map(str, shown))

@@ -1,0 +1,55 @@
+"""Links: whatever stands in one, the page comes up, names what is wrong, and counts the rest."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pages.ui.link import KNOWN
+from tests.pages.apptest import open_app, texts, total
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "why"),
+    [
+        ("hidden_size", "abc", "whole number"),
+        ("hidden_size", "768.5", "whole number"),
+        ("hidden_size", "1e3", "whole number"),
+        ("hidden_size", "inf", "whole number"),
+        ("hidden_size", "9" * 400, "whole number"),
+        ("hidden_size", "", "whole number"),
+        ("hidden_size", "７６８", "whole number"),
+        ("hidden_dropout_prob", "nan", "number"),
+        ("tie_word_embeddings", "maybe", "true or false"),
+        ("architecture", "BertForMaskedLm", "BertForMaskedLM"),
+        ("preset", "bert-base", "bert-base"),
+        ("lang", "fr", "such as"),
+        ("open", "encoder.layer.99", "encoder.layer"),
+        ("hiden_size", "768", "hidden_size may be meant"),
+    ],
+)
+def test_a_wrong_value_is_named_and_the_rest_counts(name: str, text: str, why: str) -> None:
+    app = open_app(vocab_size="21128", **{name: text})
+    [message] = texts(app)
+    assert message.startswith((f"{name}={text[:30]}", f"{name} in the link"))
+    assert why in message
+    assert total(app) == "102,267,648"
+
+
+def test_parameters_of_other_tools_are_none_of_our_business() -> None:
+    assert not texts(open_app(utm_source="newsletter", fbclid="x"))
+
+
+def test_the_message_stays_until_it_was_read() -> None:
+    app = open_app(hidden_size="abc")
+    app.run()
+    assert texts(app)
+    [read] = [button for button in app.button if button.label == "Got it"]
+    read.click().run()
+    assert not texts(app)
+
+
+@settings(max_examples=40)
+@given(st.dictionaries(st.sampled_from([*KNOWN, "x", "EMBED"]), st.text(max_size=60), max_size=6))
+def test_no_link_ends_in_a_traceback(link: dict[str, str]) -> None:
+    app = open_app(**link)
+    assert total(app)

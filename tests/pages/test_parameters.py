@@ -1,0 +1,98 @@
+"""The Parameters page, with the real model as the judge of its figures."""
+
+import pytest
+from hypothesis import given, settings
+
+from bertcalc import ARCHITECTURES
+from bertcalc.config import DIMENSIONS
+from bertcalc.presets import PRESETS
+from tests.oracle import Case
+from tests.pages.apptest import open_app, total
+from tests.strategies import cases
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_total_is_the_real_models(architecture: str) -> None:
+    app = open_app(architecture=architecture)
+    assert total(app) == f"{Case(PRESETS['bert-base-uncased'].config, architecture).real().num_parameters():,}"
+
+
+@settings(max_examples=10)
+@given(cases())
+def test_any_link_shows_the_real_models_total(case: Case) -> None:
+    switches = ("hidden_act", "is_decoder", "add_cross_attention", "tie_word_embeddings")
+    fields = (*DIMENSIONS, *switches)
+    link = {field: str(getattr(case.config, field)) for field in fields}
+    app = open_app(architecture=case.architecture, add_pooling_layer=str(case.add_pooling_layer), **link)
+    assert total(app) == f"{case.real().num_parameters():,}"
+
+
+def test_moving_a_slider_moves_total_formula_and_differences() -> None:
+    app = open_app()
+    app.slider(key="num_hidden_layers_slider").set_value(13).run()
+    assert total(app) == "116,570,112"  # one layer of 7,087,872 more
+    assert app.metric[0].delta == "+7,087,872"
+    assert app.caption[0].value == "Last change +7,087,872 from 109,482,240"
+    assert r"13 \cdot \left(4 \cdot 768^{2}" in app.get("latex")[0].value
+    assert "116{,}570{,}112" in app.get("latex")[0].value
+    assert app.number_input(key="num_hidden_layers").value == 13
+
+
+def test_typing_a_number_moves_the_slider_as_far_as_it_reaches() -> None:
+    app = open_app()
+    app.number_input(key="hidden_size").set_value(6144).run()
+    assert app.slider(key="hidden_size_slider").value == 2048
+    assert app.session_state["hidden_size"] == 6144
+
+
+def test_components_are_shares_of_the_total() -> None:
+    app = open_app()
+    assert [metric.value for metric in app.metric[1:]] == ["21.8 %", "77.7 %", "0.5 %"]
+    assert [metric.delta for metric in app.metric[1:]] == ["23,837,184", "85,054,464", "590,592"]
+
+
+def test_a_preset_sets_the_fields_and_is_what_differences_are_taken_from() -> None:
+    app = open_app()
+    app.selectbox(key="preset").select("bert-large-uncased").run()
+    assert total(app) == "335,141,888"
+    assert app.metric[0].delta == "±0"
+    app.number_input(key="vocab_size").set_value(21128).run()
+    assert total(app) == "325,522,432"
+    assert app.metric[0].delta == "-9,619,456"
+
+
+def test_opening_one_layer_shows_its_formula() -> None:
+    app = open_app()
+    app.selectbox(key="open").select("encoder.layer.*").run()
+    node = app.get("latex")[1].value
+    assert "4 H^{2} + 2 H I + 9 H + I" in node
+    assert "7{,}087{,}872" in node
+
+
+def test_what_is_open_survives_an_architecture_without_it() -> None:
+    app = open_app(open="pooler")
+    app.selectbox(key="architecture").select("BertForMaskedLM").run()
+    assert not app.exception
+    assert app.selectbox(key="open").value == "model"
+
+
+@pytest.mark.parametrize(("unfold", "rows"), [("false", 23), ("true", 199)])
+def test_tensor_table_sums_to_the_total(unfold: str, rows: int) -> None:
+    app = open_app(tensors="true", unfold=unfold)
+    frame = app.dataframe[0].value
+    assert len(frame) == rows
+    assert f"{frame['parameters'].sum():,}" == total(app)
+    assert frame["share"].sum() == pytest.approx(100)
+    assert app.caption[-1].value == f"{rows} rows, 109,482,240 parameters"
+
+
+def test_tensor_table_names_are_the_real_models() -> None:
+    frame = open_app(tensors="true", unfold="true").dataframe[0].value
+    real = Case(PRESETS["bert-base-uncased"].config).real()
+    shapes = [" × ".join(f"{side:,}" for side in tensor.shape) for _name, tensor in real.named_parameters()]
+    assert list(frame["name"]) == [name for name, _tensor in real.named_parameters()]
+    assert list(frame["shape"]) == shapes
+
+
+def test_a_closed_table_is_not_computed() -> None:
+    assert not open_app().dataframe

@@ -1,0 +1,73 @@
+"""The proof has to find what is wrong: here the models differ on purpose."""
+
+import pytest
+import torch
+
+from bertcalc import BertConfig, build
+from pages.ui import proof
+from tests.oracle import Case
+
+SMALL = BertConfig(vocab_size=100, hidden_size=24, num_hidden_layers=2, num_attention_heads=2, intermediate_size=48)
+
+
+def test_equal_models_agree_in_every_check() -> None:
+    result = proof.prove(SMALL, "BertForPreTraining", {})
+    assert result.agrees
+    assert not result.differences
+    assert set(result.versions) == {"transformers", "torch"}
+
+
+def test_another_shape_names_exactly_the_tensors_that_differ() -> None:
+    other = Case(BertConfig(**{**vars(SMALL), "vocab_size": 101})).real()
+    checks, differences = proof.compare(build(SMALL), other)
+    [difference] = differences
+    assert difference.ours == ("embeddings.word_embeddings.weight", (100, 24))
+    assert difference.theirs == ("embeddings.word_embeddings.weight", (101, 24))
+    assert [check.name for check in checks if not check.agrees] == [
+        "Shapes, in order",
+        "Parameters",
+        "Lines of print(model)",
+    ]
+
+
+def test_a_missing_tensor_is_found() -> None:
+    checks, differences = proof.compare(build(SMALL, add_pooling_layer=False), Case(SMALL).real())
+    assert [difference.theirs and difference.theirs[0] for difference in differences] == [
+        "pooler.dense.weight",
+        "pooler.dense.bias",
+    ]
+    assert all(difference.ours is None for difference in differences)
+    assert {check.name for check in checks if not check.agrees} >= {
+        "Tensors",
+        "Parameters",
+        "BertPooler",
+        "Linear",
+        "Tanh",
+    }
+
+
+@pytest.mark.parametrize("architecture", ["BertModel", "BertForMaskedLM", "BertForMultipleChoice"])
+def test_a_forward_pass_has_the_weights_that_were_counted(architecture: str) -> None:
+    run = proof.run_forward(SMALL, architecture, {})
+    assert run.parameters == build(SMALL, architecture).num_parameters()
+    assert run.weight_bytes == 4 * run.parameters
+    assert run.outputs
+
+
+def test_a_forward_pass_that_does_not_fit_is_refused_before_it_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proof, "available_bytes", lambda: 1000)
+    monkeypatch.setattr(proof, "_real_model", lambda *_: pytest.fail("it was built all the same"))
+    with pytest.raises(MemoryError):
+        proof.run_forward(SMALL, "BertModel", {})
+
+
+def test_the_model_of_the_proof_has_no_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    devices = set()
+    compare = proof.compare
+    monkeypatch.setattr(
+        proof,
+        "compare",
+        lambda model, real: (devices.update(weight.device for weight in real.parameters()), compare(model, real))[1],
+    )
+    proof.prove(SMALL, "BertModel", {})
+    assert devices == {torch.device("meta")}

@@ -1,0 +1,82 @@
+"""The sidebar: values that make no model, and what is offered instead."""
+
+import pytest
+
+from bertcalc import BertConfig
+from bertcalc.presets import DEFAULT_PRESET, PRESETS
+from pages.ui.sidebar import FIELDS
+from tests.pages.apptest import open_app, total
+
+
+def test_an_impossible_pair_offers_the_nearest_and_keeps_the_last_good_model() -> None:
+    app = open_app()
+    app.number_input(key="hidden_size").set_value(780).run()
+    good = total(app)
+    app.number_input(key="hidden_size").set_value(785).run()
+    assert app.error[0].value == ("hidden_size 785 is not a multiple of num_attention_heads 12: 780 or 792 would be.")
+    assert total(app) == good
+    assert "hidden_size 780" in app.warning[0].value
+    [remedy] = [button for button in app.button if button.label == "hidden_size = 780"]
+    remedy.click().run()
+    assert not app.error
+    assert not app.warning
+    assert app.number_input(key="hidden_size").value == 780
+
+
+@pytest.mark.parametrize("value", [0, -5, 10_000_001, 2**53 - 1])
+def test_a_size_out_of_range_is_named(value: int) -> None:
+    app = open_app()
+    app.number_input(key="vocab_size").set_value(value).run()
+    assert f"vocab_size {value:,} is not possible" in app.error[0].value
+    assert total(app) == "109,482,240"
+
+
+def test_the_first_link_to_something_impossible_shows_the_nearest_model() -> None:
+    app = open_app(hidden_size="770", vocab_size="21128")
+    assert "hidden_size 770" in app.error[0].value
+    assert "vocab_size 21,128, hidden_size 768" in app.warning[0].value
+    assert total(app) == "102,267,648"  # bert-base-chinese: the rest of the link counts
+
+
+def test_cross_attention_without_a_decoder_is_explained() -> None:
+    app = open_app()
+    app.checkbox(key="add_cross_attention").check().run()
+    assert "needs a decoder" in app.error[0].value
+    [remedy] = [button for button in app.button if button.label == "is_decoder = True"]
+    remedy.click().run()
+    assert not app.error
+    assert total(app) == "137,849,088"  # 12 more attentions with LayerNorm, 12 x 2,363,904
+
+
+def test_defaults_of_a_link_are_frozen() -> None:
+    """A link leaves out what equals these values: whoever changes one changes what old links mean."""
+    assert DEFAULT_PRESET == "bert-base-uncased"
+    defaults = PRESETS[DEFAULT_PRESET].config
+    assert {field: getattr(defaults, field) for field in FIELDS} == {
+        "vocab_size": 30522,
+        "hidden_size": 768,
+        "num_hidden_layers": 12,
+        "num_attention_heads": 12,
+        "intermediate_size": 3072,
+        "max_position_embeddings": 512,
+        "type_vocab_size": 2,
+        "num_labels": 2,
+        "tie_word_embeddings": True,
+        "is_decoder": False,
+        "add_cross_attention": False,
+        "position_embedding_type": "absolute",
+        "hidden_act": "gelu",
+        "hidden_dropout_prob": 0.1,
+        "attention_probs_dropout_prob": 0.1,
+        "layer_norm_eps": 1e-12,
+    }
+    assert defaults == BertConfig()
+
+
+def test_two_sessions_do_not_share_anything() -> None:
+    one, other = open_app(lang="zh", hidden_size="1024", num_attention_heads="16"), open_app()
+    assert total(one) != total(other) == "109,482,240"
+    one.run()
+    other.run()
+    assert "参数量" in one.metric[0].label
+    assert other.metric[0].label == "Parameters in BertModel"

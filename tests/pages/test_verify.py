@@ -1,0 +1,75 @@
+"""The Verify page."""
+
+import subprocess
+import sys
+
+import pytest
+
+from bertcalc import ARCHITECTURES
+from bertcalc.presets import PUBLISHED
+from pages.ui import proof
+from tests.pages.apptest import ROOT, open_app
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_every_architecture_agrees_with_the_real_class(architecture: str) -> None:
+    app = open_app("verify.py", architecture=architecture, tie_word_embeddings="false")
+    assert app.success[0].value.startswith(f"The real {architecture} agrees")
+    assert set(app.dataframe[0].value["Verdict"]) == {"✓ agrees"}
+    assert "transformers 5." in app.caption[0].value
+    assert "torch 2." in app.caption[0].value
+
+
+def test_published_counts_are_all_there_and_agree() -> None:
+    frame = open_app("verify.py").dataframe[-1].value
+    assert len(frame) == len(PUBLISHED)
+    assert set(frame["Verdict"]) == {"✓ agrees"}
+    assert list(frame["Published"]) == list(frame["bertcalc"])
+
+
+def test_relative_positions_say_what_was_checked_instead() -> None:
+    app = open_app("verify.py", position_embedding_type="relative_key")
+    assert "transformers 5 no longer builds position_embedding_type relative_key" in app.warning[0].value
+    assert "785,664 parameters" in app.warning[0].value  # 12 x (2 x 512 - 1) x 64
+    assert "109,482,240" in app.success[0].value
+
+
+def test_a_difference_is_shown_tensor_by_tensor(monkeypatch: pytest.MonkeyPatch) -> None:
+    difference = proof.Difference(("a.weight", (3, 4)), None)
+    wrong = proof.Proof([proof.Check("Tensors", "1", "0", agrees=False)] * 4, [difference], 1.0, 1.0, {"torch": "2"})
+    monkeypatch.setattr(proof, "prove", lambda *_: wrong)
+    app = open_app("verify.py", vocab_size="999")
+    assert "differs" in app.error[0].value
+    assert app.dataframe[0].value.iloc[0, 0] == "a.weight  [3 × 4]"
+
+
+def test_real_weights_run_on_request() -> None:
+    app = open_app("verify.py", preset="bert_uncased_L-2_H-128_A-2")
+    assert "21.9 MB (20.9 MiB)" in app.markdown[0].value  # 4,385,920 x 4 bytes, and a quarter
+    [button] = [button for button in app.button if button.label == "Build it and run it"]
+    button.click().run()
+    assert "4,385,920 parameters in 17.5 MB (16.7 MiB)" in app.success[1].value
+    assert list(app.dataframe[1].value["Shape"]) == ["1 × 8 × 128", "1 × 128"]
+
+
+def test_real_weights_are_refused_where_they_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proof, "available_bytes", lambda: 1_000_000)
+    app = open_app("verify.py")
+    assert "does not fit" in app.error[0].value
+    assert not [button for button in app.button if button.label == "Build it and run it"]
+
+
+def test_without_torch_the_page_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proof, "installed", lambda: False)
+    app = open_app("verify.py")
+    assert "pip install -r requirements.txt" in app.info[0].value
+    assert len(app.dataframe[0].value) == len(PUBLISHED)
+
+
+def test_other_pages_import_neither_torch_nor_transformers() -> None:
+    program = (
+        "import sys; from tests.pages.apptest import open_app; open_app(tensors='true');"
+        "print(sorted({'torch', 'transformers'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
