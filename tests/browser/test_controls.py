@@ -12,7 +12,7 @@ from tests.oracle import Case
 @pytest.mark.parametrize(
     ("field", "after"),
     [
-        ("vocab_size", {"vocab_size": 31_000}),
+        ("vocab_size", {"vocab_size": 32_000}),  # from 30,522 to the next thousand but one
         ("hidden_size", {"hidden_size": 832, "num_attention_heads": 4}),
         ("num_hidden_layers", {"num_hidden_layers": 13}),
         ("intermediate_size", {"intermediate_size": 3_328}),

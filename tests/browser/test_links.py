@@ -22,7 +22,7 @@ def test_a_deep_link_is_the_first_request_of_a_fresh_server(page: Page, fresh_se
     expect(page.get_by_text("与真实的 BertModel 完全一致")).to_be_visible(timeout=60_000)
     expect(page.get_by_role("dialog")).to_have_count(0)
     assert set(seen) == {"/verify"}
-    assert number(page, "hidden_size").input_value() == "1024"
+    expect(number(page, "hidden_size")).to_have_value("1024")
     assert query(page) == {"vocab_size": "21128", "hidden_size": "1024", "num_attention_heads": "16", "lang": "zh"}
 
 
@@ -51,10 +51,10 @@ def test_back_and_forward_go_through_what_was_seen(visit: Open) -> None:
     expect(page.get_by_text("The real BertModel agrees")).to_be_visible(timeout=60_000)
     page.go_back()
     expect(total(page)).to_have_text("116,570,112")
-    assert number(page, "num_hidden_layers").input_value() == "13"
+    expect(number(page, "num_hidden_layers")).to_have_value("13")
     page.go_back()
     expect(total(page)).to_have_text("109,482,240")
-    assert number(page, "num_hidden_layers").input_value() == "12"
+    expect(number(page, "num_hidden_layers")).to_have_value("12")
     assert query(page) == {}
     page.go_forward()
     expect(total(page)).to_have_text("116,570,112")

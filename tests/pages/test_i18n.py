@@ -1,6 +1,7 @@
 """The catalogue: every message of the source is in it, nothing else is, and placeholders are the same."""
 
 from string import Formatter
+from typing import Any
 
 import pytest
 from babel.messages.catalog import Catalog
@@ -55,7 +56,7 @@ def test_english_is_the_source_itself() -> None:
 
 @pytest.mark.parametrize("page", ["", "verify.py"])
 def test_no_english_sentence_is_left_on_a_chinese_page(page: str) -> None:
-    app = open_app(page, lang="zh", hidden_size="770", tensors="true", num_labels="x")
+    app: Any = open_app(page, lang="zh", hidden_size="770", tensors="true", num_labels="x")
     shown = [
         *(
             element.label

@@ -33,8 +33,8 @@ def test_moving_a_slider_moves_total_formula_and_differences() -> None:
     assert total(app) == "116,570,112"  # one layer of 7,087,872 more
     assert app.metric[0].delta == "+7,087,872"
     assert app.caption[0].value == "Last change +7,087,872 from 109,482,240"
-    assert r"13 \cdot \left(4 \cdot 768^{2}" in app.get("latex")[0].value
-    assert "116{,}570{,}112" in app.get("latex")[0].value
+    assert r"13 \cdot \left(4 \cdot 768^{2}" in app.latex[0].value
+    assert "116{,}570{,}112" in app.latex[0].value
     assert app.number_input(key="num_hidden_layers").value == 13
 
 
@@ -64,7 +64,7 @@ def test_a_preset_sets_the_fields_and_is_what_differences_are_taken_from() -> No
 def test_opening_one_layer_shows_its_formula() -> None:
     app = open_app()
     app.selectbox(key="open").select("encoder.layer.*").run()
-    node = app.get("latex")[1].value
+    node = app.latex[1].value
     assert "4 H^{2} + 2 H I + 9 H + I" in node
     assert "7{,}087{,}872" in node
 

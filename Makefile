@@ -1,0 +1,47 @@
+# `make run` shows the dashboard, `make test` passes all tests; each sets up what it needs.
+PYTHON ?= python3
+VENV ?= .venv
+VENV4 ?= .venv-transformers4
+
+.PHONY: run test lint messages benchmark
+run: $(VENV)/run
+	$(VENV)/bin/streamlit run app.py
+
+test: $(VENV)/dev $(VENV4)/done $(VENV)/browser
+	BERTCALC_TRANSFORMERS4_PYTHON=$(abspath $(VENV4))/bin/python $(VENV)/bin/python -m pytest
+
+lint: $(VENV)/dev
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+
+# New messages of the source go into the catalogues, stale ones leave; then somebody translates.
+messages: $(VENV)/dev
+	$(VENV)/bin/pybabel -q extract -k N_ --no-location --sort-output -o $(VENV)/messages.pot app.py bertcalc pages
+	$(VENV)/bin/pybabel -q update -l zh -i $(VENV)/messages.pot -o pages/ui/locale/zh.po --ignore-obsolete --no-fuzzy-matching --omit-header -w 110
+
+benchmark: $(VENV)/dev $(VENV)/browser
+	$(VENV)/bin/python -m benchmarks.core
+	$(VENV)/bin/python -m benchmarks.dashboard
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/run: requirements.txt | $(VENV)/bin/python
+	$(VENV)/bin/python -m pip install -q -r requirements.txt
+	touch $@
+
+$(VENV)/dev: requirements.txt requirements-dev.txt | $(VENV)/bin/python
+	$(VENV)/bin/python -m pip install -q -r requirements-dev.txt
+	touch $@
+
+$(VENV4)/done: tests/requirements-transformers4.txt
+	$(PYTHON) -m venv $(VENV4)
+	$(VENV4)/bin/python -m pip install -q -r tests/requirements-transformers4.txt
+	touch $@
+
+# An installed Chromium, or Playwright's own, or Debian's.
+$(VENV)/browser: | $(VENV)/dev
+	command -v chromium || command -v chromium-browser || command -v google-chrome \
+	|| $(VENV)/bin/playwright install chromium || { apt-get update && apt-get install -y chromium; }
+	touch $@

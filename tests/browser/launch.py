@@ -1,0 +1,66 @@
+"""Starting the real server and a real Chromium, for tests and benchmarks."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.request import urlopen
+
+from playwright.sync_api import Browser, sync_playwright
+
+ROOT = Path(__file__).parents[2]
+# Without these Chromium looks up its maker's hosts at every start.
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@contextmanager
+def running_browser() -> Iterator[Browser]:
+    """An installed Chromium, or the one that ``playwright install chromium`` brings."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    installed = os.environ.get("CHROMIUM") or next((path for name in names if (path := shutil.which(name))), None)
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=installed, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@contextmanager
+def running_server(log: Path, script: str = "app.py") -> Iterator[tuple[str, int]]:
+    """A fresh server on a free port of the loopback interface: its address and its process.
+
+    Its log has to stay free of tracebacks.
+    """
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    command = [sys.executable, "-m", "streamlit", "run", script, "--server.port", port]
+    with (
+        log.open("wb") as output,
+        subprocess.Popen([*command, "--server.address", "127.0.0.1"], cwd=ROOT, stdout=output, stderr=output) as server,
+    ):
+        try:
+            yield _wait_for(f"http://127.0.0.1:{port}", server), server.pid
+        finally:
+            server.terminate()
+    assert "Traceback" not in log.read_text(), log.read_text()
+
+
+def _wait_for(url: str, server: subprocess.Popen[bytes]) -> str:
+    while server.poll() is None:
+        try:
+            with urlopen(f"{url}/_stcore/health"):
+                return url
+        except OSError:
+            time.sleep(0.2)
+    raise RuntimeError("the server did not start")

@@ -1,0 +1,20 @@
+import doctest
+from importlib import import_module
+from pkgutil import walk_packages
+
+import pytest
+
+import bertcalc
+
+MODULES = ["bertcalc", *(module.name for module in walk_packages(bertcalc.__path__, "bertcalc."))]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_the_examples_in_the_docstrings_of_a_module_are_true(module: str) -> None:
+    assert doctest.testmod(import_module(module)).failed == 0
+
+
+def test_there_are_examples() -> None:
+    finder = doctest.DocTestFinder()
+    found = {module for module in MODULES for test in finder.find(import_module(module)) if test.examples}
+    assert found >= {"bertcalc", "bertcalc.config", "bertcalc.formula"}

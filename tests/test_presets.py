@@ -1,0 +1,70 @@
+import re
+
+import pytest
+
+from bertcalc import ARCHITECTURES, BertConfig, build
+from bertcalc.presets import DEFAULT_PRESET, PRESETS, PUBLISHED, PublishedCount
+from tests.oracle import Case, facts
+
+MINIATURES = [name for name in PRESETS if name.startswith("bert_uncased_")]
+
+
+def test_there_are_33_presets_each_with_a_source() -> None:
+    assert len(PRESETS) == 33
+    assert all(preset.source.strip() for preset in PRESETS.values())
+    assert PRESETS[DEFAULT_PRESET].config == BertConfig()
+
+
+def test_there_are_24_miniatures_with_a_size_each() -> None:
+    assert len({PRESETS[name].config for name in MINIATURES}) == len(MINIATURES) == 24
+
+
+@pytest.mark.parametrize("name", MINIATURES)
+def test_a_miniature_is_what_its_name_says(name: str) -> None:
+    config = PRESETS[name].config
+    match = re.fullmatch(r"bert_uncased_L-(\d+)_H-(\d+)_A-(\d+)", name)
+    assert match is not None
+    assert [config.num_hidden_layers, config.hidden_size, config.num_attention_heads] == list(map(int, match.groups()))
+    assert config.num_attention_heads * 64 == config.hidden_size
+    assert config.intermediate_size == 4 * config.hidden_size
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_is_the_real_model(name: str) -> None:
+    case = Case(PRESETS[name].config)
+    assert facts(case.ours()) == facts(case.real())
+
+
+@pytest.mark.parametrize("published", PUBLISHED, ids=lambda count: f"{count.preset}-{count.architecture}")
+def test_a_published_count_comes_out_and_is_that_of_the_real_class(published: PublishedCount) -> None:
+    case = Case(PRESETS[published.preset].config, published.architecture, published.add_pooling_layer)
+    assert published.parameters == published.model().num_parameters() == case.real().num_parameters()
+    assert published.source.strip()
+
+
+@pytest.mark.parametrize("published", PUBLISHED, ids=lambda count: f"{count.preset}-{count.architecture}")
+def test_the_convention_of_a_published_count_is_what_the_class_does(published: PublishedCount) -> None:
+    children = published.model().children
+    has_pooler = "pooler" in children.get("bert", published.model()).children
+    if "no pooler" in published.convention:
+        assert not has_pooler
+    if "with pooler" in published.convention:
+        assert has_pooler
+
+
+def test_every_published_count_is_of_a_known_class_and_named_once() -> None:
+    keys = {(count.preset, count.architecture, count.add_pooling_layer) for count in PUBLISHED}
+    assert len(keys) == len(PUBLISHED) == 15
+    assert {architecture for _, architecture, _ in keys} <= set(ARCHITECTURES)
+
+
+@pytest.mark.parametrize(
+    ("name", "total"),
+    [
+        ("bert-base-chinese", 102_267_648),
+        ("bert-base-multilingual-cased", 177_853_440),
+        ("bert-large-chinese", 325_522_432),
+    ],
+)
+def test_the_models_that_are_not_of_110_or_340_million(name: str, total: int) -> None:
+    assert build(PRESETS[name].config).num_parameters() == total

@@ -1,0 +1,124 @@
+"""Relative positions, which only transformers 4 can build: its classes are asked in an environment of their own."""
+
+import json
+import os
+import subprocess
+from collections.abc import Mapping
+from dataclasses import asdict
+from itertools import product
+from pathlib import Path
+
+import pytest
+from hypothesis import Phase, given, settings
+
+from bertcalc import ARCHITECTURES, BertConfig
+from bertcalc.activations import ACTIVATIONS
+from bertcalc.config import POSITION_EMBEDDING_TYPES, PositionEmbeddingType
+from tests.oracle import Case, Facts, facts
+from tests.strategies import cases
+
+RELATIVE: tuple[PositionEmbeddingType, ...] = POSITION_EMBEDDING_TYPES[1:]
+ACTIVATIONS_OF_4 = [name for name in ACTIVATIONS if name not in ("hardswish", "sqrtsoftplus")]
+BERT_BASE = Case(BertConfig(position_embedding_type="relative_key"))
+EXPLICIT = [
+    Case(BertConfig(position_embedding_type=position, tie_word_embeddings=tied, num_hidden_layers=2), architecture)
+    for architecture, position, tied in product(ARCHITECTURES, RELATIVE, (True, False))
+]
+ACTIVATED = [
+    Case(BertConfig(position_embedding_type="relative_key", num_hidden_layers=1, hidden_act=name), "BertForMaskedLM")
+    for name in ACTIVATIONS_OF_4
+]
+# Transformers 4 and 5 agree on the tensors of absolute positions as long as no head is untied; their texts differ.
+ABSOLUTE = [Case(BertConfig(num_hidden_layers=2), architecture) for architecture in ARCHITECTURES]
+
+Answers = Mapping[str, Facts]  # by the text of a case: as keys, cases with a dropout of 0 and 0.0 would be one
+
+
+def drawn(count: int) -> list[Case]:
+    """As many cases as asked for, drawn by Hypothesis, to be sent off together."""
+    found: list[Case] = []
+
+    @settings(max_examples=count, phases=[Phase.generate], database=None)
+    @given(cases(RELATIVE, ACTIVATIONS_OF_4))
+    def collect(case: Case) -> None:
+        found.append(case)
+
+    collect()
+    return found
+
+
+@pytest.fixture(scope="module")
+def random_cases() -> list[Case]:
+    return drawn(60)
+
+
+@pytest.fixture(scope="module")
+def answers(random_cases: list[Case]) -> Answers:
+    """What transformers 4 says about every case of this module: one process for all, for it takes seconds to start."""
+    root = Path(__file__).parents[1]
+    python = Path(os.environ.get("BERTCALC_TRANSFORMERS4_PYTHON", root / ".venv-transformers4" / "bin" / "python"))
+    if not python.exists():
+        pytest.fail(f"transformers 4 is missing at {python}: `make test` builds its environment.")
+    questions = [BERT_BASE, *EXPLICIT, *ACTIVATED, *ABSOLUTE, *random_cases]
+    answer = subprocess.run(
+        [python, Path(__file__).with_name("transformers4_oracle.py")],
+        input=json.dumps(
+            [{"config": asdict(q.config), "architecture": q.architecture, "options": q.options} for q in questions]
+        ),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stderr
+    return {
+        repr(question): Facts([(name, tuple(shape)) for name, shape in found["tensors"]], found["total"], found["text"])
+        for question, found in zip(questions, json.loads(answer.stdout), strict=True)
+    }
+
+
+def name_of(case: Case) -> str:
+    config = case.config
+    return f"{case.architecture}-{config.position_embedding_type}-{'tied' if config.tie_word_embeddings else 'untied'}"
+
+
+@pytest.mark.parametrize("case", EXPLICIT, ids=name_of)
+def test_every_architecture_with_relative_positions(case: Case, answers: Answers) -> None:
+    assert facts(case.ours()) == answers[repr(case)]
+
+
+@pytest.mark.parametrize("case", ACTIVATED, ids=lambda case: case.config.hidden_act)
+def test_every_activation_that_transformers_4_has(case: Case, answers: Answers) -> None:
+    assert facts(case.ours()) == answers[repr(case)]
+
+
+def test_any_model_with_relative_positions(random_cases: list[Case], answers: Answers) -> None:
+    assert len(random_cases) > 30
+    for case in random_cases:
+        assert facts(case.ours()) == answers[repr(case)], case
+
+
+def test_bert_base_with_relative_key(answers: Answers) -> None:
+    assert BERT_BASE.ours().num_parameters() == answers[repr(BERT_BASE)].total == 110_267_904
+
+
+@pytest.mark.parametrize("case", ABSOLUTE, ids=name_of)
+def test_absolute_positions_give_the_same_tensors_in_transformers_4(case: Case, answers: Answers) -> None:
+    tensors, total, _ = facts(case.ours())
+    assert (tensors, total) == (answers[repr(case)].tensors, answers[repr(case)].total)
+
+
+def test_an_untied_head_shares_its_decoder_bias_all_the_same(answers: Answers) -> None:
+    for case in EXPLICIT:
+        names = [name for name, _ in answers[repr(case)].tensors]
+        assert ("cls.predictions.decoder.weight" in names) == (
+            "cls.predictions.bias" in names and not case.config.tie_word_embeddings
+        )
+        assert "cls.predictions.decoder.bias" not in names
+
+
+def test_with_relative_positions_the_number_of_heads_changes_the_count() -> None:
+    few, many = (
+        Case(BertConfig(position_embedding_type="relative_key", num_attention_heads=heads)).ours().num_parameters()
+        for heads in (1, 12)
+    )
+    assert few - many == 12 * (2 * 512 - 1) * (768 - 64)
