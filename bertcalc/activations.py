@@ -4,15 +4,16 @@ from typing import NamedTuple
 
 
 class ActivationFacts(NamedTuple):
-    """How ``print`` shows an activation, and the tensors that it learns (name to shape; nearly always none)."""
+    """How ``print`` shows an activation, the tensors that it learns (nearly always none), who has it."""
 
     kind: str
     extra: str = ""
     parameters: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    in_transformers_4: bool = True
 
 
 # Read off transformers 5.23 (transformers/activations.py); a test compares every entry with it.
-# hardswish and sqrtsoftplus are not in transformers 4.57.
+# in_transformers_4 was read off 4.57.
 ACTIVATIONS: dict[str, ActivationFacts] = {
     "gelu": ActivationFacts("GELUActivation"),
     "gelu_10": ActivationFacts("ClippedGELUActivation"),
@@ -22,7 +23,7 @@ ACTIVATIONS: dict[str, ActivationFacts] = {
     "gelu_pytorch_tanh": ActivationFacts("GELUTanh"),
     "gelu_python_tanh": ActivationFacts("GELUTanh"),
     "gelu_accurate": ActivationFacts("AccurateGELUActivation"),
-    "hardswish": ActivationFacts("Hardswish"),
+    "hardswish": ActivationFacts("Hardswish", in_transformers_4=False),
     "laplace": ActivationFacts("LaplaceActivation"),
     "leaky_relu": ActivationFacts("LeakyReLU", "negative_slope=0.01"),
     "linear": ActivationFacts("LinearActivation"),
@@ -33,7 +34,7 @@ ACTIVATIONS: dict[str, ActivationFacts] = {
     "relu6": ActivationFacts("ReLU6"),
     "sigmoid": ActivationFacts("Sigmoid"),
     "silu": ActivationFacts("SiLUActivation"),
-    "sqrtsoftplus": ActivationFacts("SqrtSoftplusActivation"),
+    "sqrtsoftplus": ActivationFacts("SqrtSoftplusActivation", in_transformers_4=False),
     "swish": ActivationFacts("SiLU"),
     "tanh": ActivationFacts("Tanh"),
     # These two learn something: a slope, and two exponents.

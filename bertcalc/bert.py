@@ -81,8 +81,8 @@ def _add_and_norm(kind: str, in_features: int, c: BertConfig) -> Module:
 
 
 def _activation(c: BertConfig) -> Activation:
-    kind, extra, parameters = ACTIVATIONS[c.hidden_act]
-    return Activation(kind, extra, dict(parameters))
+    facts = ACTIVATIONS[c.hidden_act]
+    return Activation(facts.kind, facts.extra, dict(facts.parameters))
 
 
 def _predictions(c: BertConfig) -> Module:

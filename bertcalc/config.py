@@ -156,6 +156,18 @@ def problems(values: Mapping[str, Any]) -> Iterator[Problem]:
     pad, vocab_size = values["pad_token_id"], values["vocab_size"]
     if pad is not None and pad >= vocab_size:
         yield _not_in_vocabulary(pad, vocab_size)
+    kind, hidden_act = values["position_embedding_type"], values["hidden_act"]
+    if kind != "absolute" and not ACTIVATIONS[hidden_act].in_transformers_4:
+        yield Problem(
+            "hidden_act",
+            hidden_act,
+            N_(
+                "hidden_act {value} came with transformers 5, which has no position_embedding_type {kind}: "
+                "take hidden_act gelu, or position_embedding_type absolute."
+            ),
+            {"value": hidden_act, "kind": kind},
+            ({"hidden_act": "gelu"}, {"position_embedding_type": "absolute"}),
+        )
     if values["add_cross_attention"] and not values["is_decoder"]:
         yield Problem(
             "add_cross_attention",
@@ -210,7 +222,7 @@ def _is_bool(value: object) -> bool:
 
 _PROBABILITY = (N_("a probability from 0 to 1"), _is_probability)
 _POSITIVE = (N_("a decimal number above 0"), _is_positive_float)
-_TOKEN_ID = (N_("a token number from 0, or None"), _is_token_id)
+_TOKEN_ID = (N_("a token number below 10,000,000, or None"), _is_token_id)
 _BOOL = (N_("True or False"), _is_bool)
 _OTHER_FIELDS: dict[str, tuple[str, Any]] = {
     "hidden_act": (
@@ -284,9 +296,9 @@ def _not_in_vocabulary(pad: int, vocab_size: int) -> Problem:
 
 
 def _show(value: object) -> str:
-    """A value as a sentence shows it; long ones are cut, so that no input can fill the page."""
+    """A value as a sentence shows it, and never so long that it fills the page."""
     try:
         text = f"{value:,}" if _is_int(value) else repr(value)
-    except ValueError:  # Python refuses to write out an integer of more than 4,300 digits
-        return N_("of thousands of digits")
+    except (ValueError, RecursionError):  # thousands of digits, or of levels: Python refuses to write them out
+        return N_("too long to show")
     return text if len(text) <= 40 else f"{text[:36]} ..."

@@ -107,13 +107,37 @@ def test_whatever_a_field_is_given_the_only_exception_is_a_config_error(field: s
         assert shown(nearest) in message
 
 
+NO_PROBABILITY = (math.nan, -0.1, 1.5, True, "0.1")
+NO_POSITIVE_DECIMAL = (math.nan, math.inf, 0.0, -1.0, 1, None)
+NO_TOKEN = (-1, 1.0, True, "0", 2**63)
+REFUSED: dict[str, tuple[object, ...]] = {
+    **dict.fromkeys(FIELDS, (1, None)),  # of all the others, which are True or False, or names
+    **dict.fromkeys(DIMENSIONS, (0, -1, 2**63, 2.0, True, "2", None)),
+    **dict.fromkeys(["hidden_dropout_prob", "attention_probs_dropout_prob"], (*NO_PROBABILITY, None)),
+    **dict.fromkeys(["initializer_range", "layer_norm_eps"], NO_POSITIVE_DECIMAL),
+    **dict.fromkeys(["pad_token_id", "bos_token_id", "eos_token_id"], NO_TOKEN),
+    "classifier_dropout": NO_PROBABILITY,
+    "hidden_act": ("GELU", "", 1, None),
+    "position_embedding_type": ("relative", "", 1, None),
+}
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_a_value_that_a_field_cannot_have_is_refused_under_its_name(field: str) -> None:
+    for value in REFUSED[field]:
+        error = error_of({field: value})
+        assert error is not None, value
+        assert error.problem.field == field
+        assert error.problem.value is value
+
+
 @pytest.mark.parametrize("value", [HUGE, -HUGE, [HUGE], {HUGE: HUGE}], ids=["huge", "-huge", "list", "dict"])
 @pytest.mark.parametrize("field", FIELDS)
 def test_a_number_too_long_to_be_written_is_refused_like_any_other(field: str, value: object) -> None:
     error = error_of({field: value})
     assert error is not None
     assert error.problem.field == field
-    assert f"{field} of thousands of digits" in str(error)
+    assert f"{field} too long to show" in str(error)
 
 
 @given(st.dictionaries(fields_of_a_config, junk, min_size=1), st.data())
@@ -313,3 +337,10 @@ def test_a_row_whose_vocabulary_lacks_the_pad_token_is_refused() -> None:
     with pytest.raises(ConfigError) as caught:
         columns(BertConfig(pad_token_id=100), vocab_size=np.array([200, 50]))
     assert str(caught.value) == str(alone)
+
+
+def test_an_activation_of_5_with_positions_of_4_is_refused() -> None:
+    with pytest.raises(ConfigError, match="hidden_act hardswish came with transformers 5") as caught:
+        BertConfig(hidden_act="hardswish", position_embedding_type="relative_key")
+    for remedy in caught.value.problem.remedies:
+        BertConfig(**{"hidden_act": "hardswish", "position_embedding_type": "relative_key", **remedy})

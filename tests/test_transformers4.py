@@ -12,13 +12,11 @@ import pytest
 from hypothesis import Phase, given, settings
 
 from bertcalc import ARCHITECTURES, BertConfig
-from bertcalc.activations import ACTIVATIONS
 from bertcalc.config import POSITION_EMBEDDING_TYPES, PositionEmbeddingType
 from tests.oracle import Case, Facts, facts
-from tests.strategies import cases
+from tests.strategies import ACTIVATIONS_OF_4, cases
 
 RELATIVE: tuple[PositionEmbeddingType, ...] = POSITION_EMBEDDING_TYPES[1:]
-ACTIVATIONS_OF_4 = [name for name in ACTIVATIONS if name not in ("hardswish", "sqrtsoftplus")]
 BERT_BASE = Case(BertConfig(position_embedding_type="relative_key"))
 EXPLICIT = [
     Case(BertConfig(position_embedding_type=position, tie_word_embeddings=tied, num_hidden_layers=2), architecture)
@@ -39,7 +37,7 @@ def drawn(count: int) -> list[Case]:
     found: list[Case] = []
 
     @settings(max_examples=count, phases=[Phase.generate], database=None)
-    @given(cases(RELATIVE, ACTIVATIONS_OF_4))
+    @given(cases(RELATIVE))
     def collect(case: Case) -> None:
         found.append(case)
 

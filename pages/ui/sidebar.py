@@ -84,8 +84,11 @@ def choose() -> Choice:
     for problem in found:
         if problem.field not in SLIDERS:
             _show_problem(problem)
-    with st.expander(_("More fields")):
-        _more_fields(defaults)
+    more = st.expander(_("More fields"), key="more", on_change="rerun")
+    # Eleven controls cost more than the rest of the sidebar: closed, they are drawn only if one holds a value.
+    if more.open or any(field in st.query_params or values[field] != default for field, default in _more(defaults)):
+        with more:
+            _more_fields(defaults)
     if _values(defaults) != values:
         st.rerun()  # a link or a step back: known only when the controls have read it
     return _remember(values, found, architecture, preset)
@@ -97,11 +100,17 @@ def describe(chosen: Choice) -> str:
 
 
 def _values(defaults: BertConfig) -> dict[str, Any]:
-    return {**vars(defaults), **{field: st.session_state.get(field, getattr(defaults, field)) for field in FIELDS}}
+    fields = {**vars(defaults), "add_pooling_layer": True}
+    return {field: st.session_state.get(field, default) for field, default in fields.items()}
 
 
-def _remember(values: Mapping[str, Any], found: list[Problem], architecture: str, preset: str) -> Choice:
-    add_pooling_layer = bool(st.session_state["add_pooling_layer"])
+def _more(defaults: BertConfig) -> list[tuple[str, Any]]:
+    """The folded fields with the values that a link leaves out."""
+    return [("add_pooling_layer", True), *((field, getattr(defaults, field)) for field in FIELDS[len(SLIDERS) :])]
+
+
+def _remember(values: dict[str, Any], found: list[Problem], architecture: str, preset: str) -> Choice:
+    add_pooling_layer = values.pop("add_pooling_layer")
     if not found:
         config = BertConfig(**values)
     elif "choice" in st.session_state:
@@ -113,7 +122,7 @@ def _remember(values: Mapping[str, Any], found: list[Problem], architecture: str
     return chosen
 
 
-def _nearest(values: Mapping[str, Any]) -> BertConfig:
+def _nearest(values: dict[str, Any]) -> BertConfig:
     while problem := next(problems(values), None):
         values = {**values, **problem.remedies[0]}
     return BertConfig(**values)

@@ -39,13 +39,20 @@ def test_the_first_link_to_something_impossible_shows_the_nearest_model() -> Non
 
 
 def test_cross_attention_without_a_decoder_is_explained() -> None:
-    app = open_app()
-    app.checkbox(key="add_cross_attention").check().run()
+    app = open_app(add_cross_attention="true")
     assert "needs a decoder" in app.error[0].value
     [remedy] = [button for button in app.button if button.label == "is_decoder = True"]
     remedy.click().run()
     assert not app.error
     assert total(app) == "137,849,088"  # 12 more attentions with LayerNorm, 12 x 2,363,904
+
+
+def test_folded_fields_are_drawn_only_where_they_hold_something() -> None:
+    assert not open_app().checkbox
+    app = open_app(tie_word_embeddings="false", architecture="BertForMaskedLM")
+    assert app.checkbox(key="tie_word_embeddings").value is False
+    app.checkbox(key="tie_word_embeddings").check().run()
+    assert total(app) == "109,514,298"
 
 
 def test_defaults_of_a_link_are_frozen() -> None:
