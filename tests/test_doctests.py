@@ -1,5 +1,6 @@
 import doctest
 from importlib import import_module
+from pathlib import Path
 from pkgutil import walk_packages
 
 import pytest
@@ -18,3 +19,10 @@ def test_there_are_examples() -> None:
     finder = doctest.DocTestFinder()
     found = {module for module in MODULES for test in finder.find(import_module(module)) if test.examples}
     assert found >= {"bertcalc", "bertcalc.config", "bertcalc.formula"}
+
+
+def test_the_readmes_examples_are_true() -> None:
+    readme = Path(__file__).parents[1] / "README.md"
+    outcome = doctest.testfile(str(readme), module_relative=False)
+    assert outcome.attempted
+    assert not outcome.failed
