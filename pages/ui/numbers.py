@@ -8,5 +8,7 @@ def percent(part: int, whole: int) -> str:
 
 
 def size(count: int) -> str:
-    """A number of bytes in the units of disks and in those of memory: 437.9 MB (417.6 MiB)."""
-    return f"{count / 1e6:,.1f} MB ({count / 2**20:,.1f} MiB)"
+    """A number of bytes in the units of disks and in those of memory: 437.9 MB (417.6 MiB), 1.3 GB (1.2 GiB)."""
+    if count < 10**9:
+        return f"{count / 10**6:,.1f} MB ({count / 2**20:,.1f} MiB)"
+    return f"{count / 10**9:,.1f} GB ({count / 2**30:,.1f} GiB)"

@@ -122,12 +122,14 @@ def show_published(counts: Sequence[PublishedCount]) -> None:
 
 
 def _show(columns: dict[str, list[str]], alt: str) -> None:
-    st.dataframe(pd.DataFrame(columns), hide_index=True, height="content", alt=alt)
+    # st.table wraps long texts, where st.dataframe cuts them off.
+    st.table(pd.DataFrame(columns), border="horizontal", hide_index=True, alt=alt)
 
 
 def _verdict(agrees: bool) -> str:
     _ = translator()
-    return _("✓ agrees") if agrees else _("✗ differs")
+    verdict = _("✓ agrees") if agrees else _("✗ differs")
+    return verdict.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _tensor(tensor: tuple[str, Shape] | None) -> str:

@@ -68,7 +68,7 @@ def test_no_english_sentence_is_left_on_a_chinese_page(page: str) -> None:
             for kind in ("caption", "error", "warning", "success", "info", "text")
             for element in app.get(kind)
         ),
-        *(name for frame in app.dataframe for name in frame.proto.columns),
+        *(str(cell) for table in app.table for cell in [*table.value.columns, *table.value.to_numpy().ravel()]),
     ]
     messages = {message.id for message in in_catalogue("zh") if message.id != message.string}
     assert not messages & set(map(str, shown))

@@ -15,15 +15,15 @@ from tests.pages.apptest import ROOT, open_app
 def test_every_architecture_agrees_with_the_real_class(architecture: str) -> None:
     app = open_app("verify.py", architecture=architecture, tie_word_embeddings="false")
     assert app.success[0].value.startswith(f"The real {architecture} agrees")
-    assert set(app.dataframe[0].value["Verdict"]) == {"✓ agrees"}
+    assert set(app.table[0].value["Verdict"]) == {"✓\N{NO-BREAK SPACE}agrees"}
     assert "transformers 5." in app.caption[0].value
     assert "torch 2." in app.caption[0].value
 
 
 def test_published_counts_are_all_there_and_agree() -> None:
-    frame = open_app("verify.py").dataframe[-1].value
+    frame = open_app("verify.py").table[-1].value
     assert len(frame) == len(PUBLISHED)
-    assert set(frame["Verdict"]) == {"✓ agrees"}
+    assert set(frame["Verdict"]) == {"✓\N{NO-BREAK SPACE}agrees"}
     assert list(frame["Published"]) == list(frame["bertcalc"])
 
 
@@ -40,7 +40,7 @@ def test_a_difference_is_shown_tensor_by_tensor(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(proof, "prove", lambda *_: wrong)
     app = open_app("verify.py", vocab_size="999")
     assert "differs" in app.error[0].value
-    assert app.dataframe[0].value.iloc[0, 0] == "a.weight  [3 × 4]"
+    assert app.table[0].value.iloc[0, 0] == "a.weight  [3 × 4]"
 
 
 def test_real_weights_run_on_request() -> None:
@@ -49,7 +49,7 @@ def test_real_weights_run_on_request() -> None:
     [button] = [button for button in app.button if button.label == "Build it and run it"]
     button.click().run()
     assert "4,385,920 parameters in 17.5 MB (16.7 MiB)" in app.success[1].value
-    assert list(app.dataframe[1].value["Shape"]) == ["1 × 8 × 128", "1 × 128"]
+    assert list(app.table[1].value["Shape"]) == ["1 × 8 × 128", "1 × 128"]
 
 
 def test_real_weights_are_refused_where_they_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,7 +63,7 @@ def test_without_torch_the_page_says_what_to_install(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(proof, "installed", lambda: False)
     app = open_app("verify.py")
     assert "pip install -r requirements.txt" in app.info[0].value
-    assert len(app.dataframe[0].value) == len(PUBLISHED)
+    assert len(app.table[0].value) == len(PUBLISHED)
 
 
 def test_other_pages_import_neither_torch_nor_transformers() -> None:

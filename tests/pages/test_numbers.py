@@ -1,0 +1,25 @@
+"""Numbers as people read them."""
+
+import pytest
+
+from pages.ui.numbers import percent, size
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (437_928_960, "437.9 MB (417.6 MiB)"),
+        (999_999_999, "1,000.0 MB (953.7 MiB)"),
+        (1_340_567_552, "1.3 GB (1.2 GiB)"),
+    ],
+)
+def test_sizes_name_both_units(count: int, text: str) -> None:
+    assert size(count) == text
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "text"),
+    [(23_837_184, 109_482_240, "21.8 %"), (1_536, 109_482_240, "0.0014 %"), (1, 1, "100.0 %")],
+)
+def test_a_share_that_is_not_nothing_does_not_read_zero(part: int, whole: int, text: str) -> None:
+    assert percent(part, whole) == text
