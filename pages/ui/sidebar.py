@@ -71,7 +71,14 @@ def choose() -> Choice:
     preset=bert-large-uncased&vocab_size=21128 is the preset with one field changed.
     """
     _ = translator()
-    preset = st.selectbox(_("Start from"), list(PRESETS), key="preset", on_change=_take_preset, bind="query-params")
+    preset = st.selectbox(
+        _("Start from"),
+        list(PRESETS),
+        key="preset",
+        on_change=_take_preset,
+        bind="query-params",
+        help=PRESETS[st.session_state.get("preset", DEFAULT_PRESET)].source,
+    )
     architecture = st.selectbox(_("Architecture"), list(ARCHITECTURES), key="architecture", bind="query-params")
     defaults = PRESETS[preset].config
     values = _values(defaults)
