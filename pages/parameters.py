@@ -10,7 +10,7 @@ from pages.ui.charts import WHOLE, bars_frame, open_clicked, proportional_bar, r
 from pages.ui.formulas import node_formula, total_formula
 from pages.ui.history import last_change
 from pages.ui.i18n import translator
-from pages.ui.numbers import percent
+from pages.ui.numbers import metric_width, percent
 from pages.ui.sidebar import choice as current_choice
 from pages.ui.theme import appearance, colors
 
@@ -22,18 +22,20 @@ components = totals_by_component(model)
 look = appearance()
 
 difference = total - choice.origin().num_parameters()
-with st.container(horizontal=True, wrap=False):
+with st.container(horizontal=True):
     st.metric(
         _("Parameters in {architecture}").format(architecture=choice.architecture),
         f"{total:,}",
         f"{difference:+,}" if difference else "±0",
         delta_color="off",
         delta_arrow="auto" if difference else "off",
-        delta_description=_("against {preset}").format(preset=choice.preset),
-        width=290,
+        delta_description=_("against the preset"),
+        width=metric_width(290, f"{total:,}", f"{difference:+,} against the preset"),
     )
     for component, count in components.items():
-        st.metric(_(component), percent(count, total), f"{count:,}", delta_color="off", delta_arrow="off", width=125)
+        share = percent(count, total)
+        width = metric_width(125, share, f"{count:,}")
+        st.metric(_(component), share, f"{count:,}", delta_color="off", delta_arrow="off", width=width)
 if change := last_change(total):
     st.caption(_("Last change {difference:+,} from {before:,}").format(**change))
 

@@ -97,7 +97,14 @@ def _length(alt: Any) -> Any:
 
 
 def _names(alt: Any, appearance: str, font: int) -> Any:
-    axis = alt.Axis(labelColor=_ink(appearance), labelFontSize=font, labelLimit=300, labelOverlap=False, ticks=False)
+    axis = alt.Axis(
+        labelColor=_ink(appearance),
+        labelFontSize=font,
+        labelLimit=300,
+        labelOverlap=False,
+        labelFlush=False,
+        ticks=False,
+    )
     return alt.Y("name:N", sort=None, title=None, axis=axis)
 
 

@@ -2,9 +2,14 @@
 
 
 def percent(part: int, whole: int) -> str:
-    """A share with one decimal; two digits that mean something where it would read 0.0 %."""
+    """A share with one decimal; what would read 0.0 % is only said to be less than 0.1 %."""
     share = 100 * part / whole
-    return f"{share:.1f} %" if share >= 0.1 else f"{share:.2g} %"
+    return f"{share:.1f} %" if share >= 0.05 else "< 0.1 %"
+
+
+def metric_width(least: int, value: str, delta: str) -> int:
+    """Pixels for a number in large type and one in small type under it, so that neither is cut off."""
+    return max(least, 22 * len(value), 8 * len(delta) + 30)
 
 
 def size(count: int) -> str:
