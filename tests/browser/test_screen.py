@@ -28,7 +28,8 @@ def test_no_formula_is_wider_than_the_page(visit: Open, link: str) -> None:
     page = visit(link)
     ready(page)
     for formula in page.locator(".katex-display").all():
-        assert formula.evaluate("element => element.scrollWidth <= element.clientWidth")
+        # KaTeX lets italics hang over the edge by a pixel or two.
+        assert formula.evaluate("element => element.scrollWidth - element.clientWidth") <= 3
 
 
 def test_the_language_is_the_sessions_own(visit: Open, page: Page) -> None:
