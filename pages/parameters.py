@@ -4,7 +4,7 @@ from functools import partial
 
 import streamlit as st
 
-from bertcalc.totals import breakdown, openable, totals_by_component
+from bertcalc.totals import breakdown, openable, submodule, totals_by_component
 from pages.ui import tables
 from pages.ui.charts import WHOLE, bars_frame, open_clicked, proportional_bar, ranked_bars
 from pages.ui.formulas import node_formula, total_formula
@@ -21,7 +21,7 @@ total = model.num_parameters()
 components = totals_by_component(model)
 look = appearance()
 
-difference = total - choice.origin().num_parameters()
+difference = choice.from_preset()
 with st.container(horizontal=True):
     st.metric(
         _("Parameters in {architecture}").format(architecture=choice.architecture),
@@ -58,7 +58,7 @@ with st.container(horizontal=True, wrap=False, vertical_alignment="center"):
         st.caption(_("Click a bar, or choose here, to open a part of the model"))
     else:
         pieces = breakdown(model, opened)
-        count = sum(piece.parameters for piece in pieces)
+        count = submodule(model, opened).num_parameters()
         frame = bars_frame(pieces, [piece.name for piece in pieces], count)
         st.latex(node_formula(choice, opened, count))
 st.vega_lite_chart(

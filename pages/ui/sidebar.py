@@ -53,9 +53,10 @@ class Choice(NamedTuple):
         """The tree of the chosen model."""
         return build(self.config, self.architecture, **self.options)
 
-    def origin(self) -> Module:
-        """The preset that the model started from, in the same architecture."""
-        return build(PRESETS[self.preset].config, self.architecture, **self.options)
+    def from_preset(self) -> int:
+        """Parameters that the model has more than the preset it started from, in the same architecture."""
+        preset = build(PRESETS[self.preset].config, self.architecture, **self.options)
+        return self.model().num_parameters() - preset.num_parameters()
 
 
 def choice() -> Choice:
