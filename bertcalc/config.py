@@ -256,7 +256,7 @@ def _not_a_dimension(field: str, value: Any) -> Problem:
     if _is_number(value) or (isinstance(value, float) and math.isinf(value)):
         nearest = round(min(max(value, low), high))
         message = N_(
-            "{field} {value} is not possible: it must be a whole number from {low} to {high}, at best {nearest}."
+            "{field} {value} is not possible: it must be a whole number from {low} to {high}, the nearest is {nearest}."
         )
     else:  # a boolean or a text is nowhere near a number
         nearest = getattr(BertConfig, field)
@@ -272,7 +272,7 @@ def _not_divisible(hidden_size: int, heads: int) -> Problem:
     sizes = [size for size in (below, below + heads) if low <= size <= high]
     sizes.sort(key=lambda size: abs(size - hidden_size))
     divisors = [count for count in range(1, hidden_size + 1) if hidden_size % count == 0]
-    nearest_heads = min(divisors, key=lambda count: (abs(count - heads), count))
+    nearest_heads = min(divisors, key=lambda count: (abs(count - heads), -count))
     shown = sorted(sizes)
     return Problem(
         "hidden_size",

@@ -7,7 +7,7 @@ import streamlit as st
 from pages.ui import link, sidebar
 from pages.ui.i18n import choose_language, translator
 
-st.set_page_config(page_title="bertcalc", page_icon=":material/calculate:", layout="wide")
+st.set_page_config(page_title="bertcalc", layout="wide")
 st.html(Path(__file__).parent / "ui" / "style.css")
 
 
@@ -30,12 +30,13 @@ _ = translator()
 page = navigation()
 with st.sidebar.container(gap="xxsmall"):
     choice = sidebar.choose()
-link.show_rejected()
-if not choice.current:
-    st.warning(
-        _("The values in the sidebar make no model. Shown is the last one that was possible: {model}.").format(
-            model=sidebar.describe(choice)
-        ),
-        icon=":material/history:",
-    )
+with st.container():  # always there, so that a message does not make the browser build the page anew
+    link.show_rejected()
+    if not choice.current:
+        st.warning(
+            _("The sidebar makes no model. Shown is the last or the nearest that is possible: {changes}.").format(
+                changes=sidebar.stand_in(choice)
+            ),
+            icon=":material/history:",
+        )
 page.run()

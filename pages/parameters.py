@@ -36,8 +36,8 @@ with st.container(horizontal=True):
         share = percent(count, total)
         width = metric_width(125, share, f"{count:,}")
         st.metric(_(component), share, f"{count:,}", delta_color="off", delta_arrow="off", width=width)
-if change := last_change(total):
-    st.caption(_("Last change {difference:+,} from {before:,}").format(**change))
+change = last_change(total)
+st.caption(_("Last change {difference:+,} from {before:,}").format(**change) if change else _("Last change: none yet"))
 
 st.latex(total_formula(choice, colors(), total))
 
@@ -45,7 +45,7 @@ pieces = breakdown(model)
 frame = bars_frame(pieces, [f"{_(piece.component)} · {_(piece.name)}" for piece in pieces], total)
 st.vega_lite_chart(frame, proportional_bar(look), alt=_("Share of each part in the whole model"))
 
-with st.container(horizontal=True, wrap=False, vertical_alignment="center"):
+with st.container(horizontal=True, vertical_alignment="center"):
     opened = st.selectbox(
         _("Open"),
         [WHOLE, *openable(model)[1:]],

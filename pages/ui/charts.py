@@ -55,19 +55,20 @@ def ranked_bars(appearance: str, count: int) -> Spec:
     step, font = (23, _FONT) if count <= _MANY else (17, 13)
     names = _names(alt, appearance, font)
     chosen = alt.selection_point(name="bar", fields=["path"], on="click", empty=False)
-    bars = (
-        alt.Chart()
-        .mark_bar(cornerRadiusEnd=3, cursor="pointer")
-        .encode(x=_length(alt), y=names, color=_color(alt, appearance), tooltip=_tooltip(alt))
-        .add_params(chosen)
-    )
+    bars = alt.Chart().mark_bar(cornerRadiusEnd=3).encode(x=_length(alt), y=names, color=_color(alt, appearance))
     labels = (
         alt.Chart()
         .mark_text(align="left", dx=6, fontSize=font)
         .encode(x=_length(alt), y=names, text="label:N", color=alt.value(_ink(appearance)))
     )
-    # An invisible mark that makes the axis long enough for the label behind the longest bar.
-    room = alt.Chart().mark_point(opacity=0).encode(x="room:Q")
+    # An invisible bar over each row: it takes the clicks, also where the bar is too thin to hit, and it makes the
+    # axis long enough for the label behind the longest bar.
+    room = (
+        alt.Chart()
+        .mark_bar(opacity=0, cursor="pointer")
+        .encode(x="room:Q", y=names, tooltip=_tooltip(alt))
+        .add_params(chosen)
+    )
     return _spec(alt.layer(bars, labels, room).properties(width="container", height=step * count))
 
 

@@ -22,7 +22,11 @@ def node_formula(choice: Choice, path: str, count: int) -> str:
     return _aligned([f"&{node.latex()}{copies}", f"&= {node.latex(choice.config)} = {latex_number(count)}"])
 
 
-_LINE = 70  # characters that fit on a line beside the sidebar at 1280 pixels
+# Widths in tenths of an em. KaTeX sets operators with space around them; 400 fit beside the sidebar at 1280 pixels.
+_LINE = 400
+_PLUS = 12
+_WIDTHS = {"+": _PLUS, "-": _PLUS, "·": 7, ",": 3}
+_DIGIT, _LETTER = 5, 8
 
 
 def _sum(start: str, terms: list[tuple[str, str]]) -> list[str]:
@@ -30,7 +34,7 @@ def _sum(start: str, terms: list[tuple[str, str]]) -> list[str]:
     lines: list[str] = []
     width = _LINE
     for latex, color in terms:
-        width += _width(latex)
+        width += _PLUS + _width(latex)
         if width > _LINE:
             lines.append("&+ " if lines else start)
             width = _width(latex)
@@ -41,8 +45,9 @@ def _sum(start: str, terms: list[tuple[str, str]]) -> list[str]:
 
 
 def _width(latex: str) -> int:
-    """About how many characters a formula shows."""
-    return len(re.sub(r"\\\\[a-z]+|[{}^ ]", "", latex))
+    """About how wide a formula is."""
+    text = re.sub(r"\\[a-z]+|[{}^ ]", "", latex.replace(r"\cdot", "·"))
+    return sum(_LETTER if sign.isalpha() else _WIDTHS.get(sign, _DIGIT) for sign in text)
 
 
 def _aligned(lines: list[str]) -> str:

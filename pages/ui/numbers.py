@@ -9,7 +9,7 @@ def percent(part: int, whole: int) -> str:
 
 def metric_width(least: int, value: str, delta: str) -> int:
     """Pixels for a number in large type and one in small type under it, so that neither is cut off."""
-    return max(least, 22 * len(value), 8 * len(delta) + 30)
+    return max(least, 21 * len(value), 8 * len(delta) + 30)
 
 
 def size(count: int) -> str:

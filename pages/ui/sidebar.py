@@ -27,9 +27,9 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "hidden_act": tuple(ACTIVATIONS),
 }
 DECIMALS: dict[str, tuple[float, str]] = {  # step and format
-    "hidden_dropout_prob": (0.05, "%.2f"),
-    "attention_probs_dropout_prob": (0.05, "%.2f"),
-    "layer_norm_eps": (1e-12, "%.0e"),
+    "hidden_dropout_prob": (0.05, "%g"),
+    "attention_probs_dropout_prob": (0.05, "%g"),
+    "layer_norm_eps": (1e-12, "%g"),
 }
 # The fields that have a control; every other field of the configuration has its default.
 FIELDS = (*SLIDERS, *NUMBERS, *SWITCHES, *OPTIONS, *DECIMALS)
@@ -55,7 +55,7 @@ class Choice(NamedTuple):
 
     def from_preset(self) -> int:
         """Parameters that the model has more than the preset it started from, in the same architecture."""
-        preset = build(PRESETS[self.preset].config, self.architecture, **self.options)
+        preset = build(PRESETS[self.preset].config, self.architecture)
         return self.model().num_parameters() - preset.num_parameters()
 
 
@@ -92,9 +92,11 @@ def choose() -> Choice:
     for problem in found:
         if problem.field not in SLIDERS:
             _show_problem(problem)
-    more = st.expander(_("More fields"), key="more", on_change="rerun")
+    changed = [field for field, default in _more(defaults) if field in st.query_params or values[field] != default]
+    label = _("More fields ({count} changed)").format(count=len(changed)) if changed else _("More fields")
+    more = st.expander(label, key="more", on_change="rerun")
     # Eleven controls cost more than the rest of the sidebar: closed, they are drawn only if one holds a value.
-    if more.open or any(field in st.query_params or values[field] != default for field, default in _more(defaults)):
+    if more.open or changed:
         with more:
             _more_fields(defaults)
     if _values(defaults) != values:
@@ -102,9 +104,12 @@ def choose() -> Choice:
     return _remember(values, found, architecture, preset)
 
 
-def describe(chosen: Choice) -> str:
-    """The shape of a model in one line, for messages."""
-    return ", ".join(f"{field} {getattr(chosen.config, field):,}" for field in SLIDERS)
+def stand_in(chosen: Choice) -> str:
+    """The fields in which the model that is shown differs from the controls."""
+    controls = _values(PRESETS[chosen.preset].config)
+    return ", ".join(
+        _assignment(field, value) for field, value in vars(chosen.config).items() if value != controls[field]
+    )
 
 
 def _values(defaults: BertConfig) -> dict[str, Any]:
@@ -176,8 +181,12 @@ def _show_problem(problem: Problem) -> None:
     _ = translator()
     st.error(_(problem.message).format(**{name: _(value) for name, value in problem.values.items()}))
     for remedy in problem.remedies:
-        label = ", ".join(f"{field} = {value}" for field, value in remedy.items())
+        label = ", ".join(_assignment(field, value) for field, value in remedy.items())
         st.button(label, key=f"remedy {label}", on_click=_set, args=(remedy,), width="stretch")
+
+
+def _assignment(field: str, value: object) -> str:
+    return f"{field} = {value:,}" if isinstance(value, int) and not isinstance(value, bool) else f"{field} = {value}"
 
 
 def _slide(field: str) -> None:
@@ -189,7 +198,8 @@ def _set(values: Mapping[str, Any]) -> None:
 
 
 def _take_preset() -> None:
-    _set({field: getattr(PRESETS[st.session_state["preset"]].config, field) for field in FIELDS})
+    defaults = PRESETS[st.session_state["preset"]].config
+    _set({"add_pooling_layer": True, **{field: getattr(defaults, field) for field in FIELDS}})
 
 
 assert next(iter(PRESETS)) == DEFAULT_PRESET  # the first option is what a link without a preset means

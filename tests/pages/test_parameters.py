@@ -61,6 +61,14 @@ def test_a_preset_sets_the_fields_and_is_what_differences_are_taken_from() -> No
     assert app.metric[0].delta == "-9,619,456"
 
 
+def test_a_preset_has_its_pooler_and_brings_it_back() -> None:
+    app = open_app(add_pooling_layer="false")
+    assert app.metric[0].delta == "-590,592"
+    app.selectbox(key="preset").select("bert-large-uncased").run()
+    assert total(app) == "335,141,888"
+    assert app.metric[0].delta == "±0"
+
+
 def test_opening_one_layer_shows_its_formula() -> None:
     app = open_app()
     app.selectbox(key="open").select("encoder.layer.*").run()

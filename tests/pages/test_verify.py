@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from bertcalc import ARCHITECTURES
+from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.presets import PUBLISHED
 from pages.ui import proof
 from tests.pages.apptest import ROOT, open_app
@@ -32,6 +32,12 @@ def test_relative_positions_say_what_was_checked_instead() -> None:
     assert "transformers 5 no longer builds position_embedding_type relative_key" in app.warning[0].value
     assert "785,664 parameters" in app.warning[0].value  # 12 x (2 x 512 - 1) x 64
     assert "109,482,240" in app.success[0].value
+
+
+def test_what_was_not_checked_is_the_relative_positions_alone() -> None:
+    """An untied head differs between transformers 4 and 5 by a bias: that is no part of it."""
+    config = BertConfig(position_embedding_type="relative_key", tie_word_embeddings=False, num_attention_heads=64)
+    assert proof.not_checked(config, "BertForMaskedLM", {}) == 12 * (2 * 512 - 1) * (768 // 64)
 
 
 def test_a_difference_is_shown_tensor_by_tensor(monkeypatch: pytest.MonkeyPatch) -> None:
