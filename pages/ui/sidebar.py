@@ -72,6 +72,7 @@ def choose() -> Choice:
     preset=bert-large-uncased&vocab_size=21128 is the preset with one field changed.
     """
     _ = translator()
+    _set(st.session_state.pop("repair", {}))
     preset = st.selectbox(
         _("Start from"),
         list(PRESETS),
@@ -151,22 +152,24 @@ def _slider(field: str, value: int, default: int) -> None:
         st.session_state[key] = shown
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
         st.slider(label, low, high, step=step, format="%,d", key=key, on_change=_slide, args=(field,))
-        st.number_input(
-            _("{field}, exact value").format(field=field),
-            value=default,
-            step=1,
-            key=field,
-            bind="query-params",
-            label_visibility="collapsed",
-            width=92,
+        _whole_number(
+            _("{field}, exact value").format(field=field), field, default, label_visibility="collapsed", width=92
         )
+
+
+def _whole_number(label: str, field: str, default: int, **look: Any) -> None:
+    try:
+        st.number_input(label, value=default, step=1, key=field, bind="query-params", **look)
+    except OverflowError:
+        # A step back to a link that had inf here: Streamlit 1.67 does not refuse that, and trips over it. The value
+        # can be set only before the control is drawn: in the next run.
+        st.session_state["repair"] = {field: default}
+        st.rerun()
 
 
 def _more_fields(defaults: BertConfig) -> None:
     for field in NUMBERS:
-        st.number_input(
-            f"{field} ${LETTERS[field]}$", value=getattr(defaults, field), step=1, key=field, bind="query-params"
-        )
+        _whole_number(f"{field} ${LETTERS[field]}$", field, getattr(defaults, field))
     st.checkbox("add_pooling_layer", value=True, key="add_pooling_layer", bind="query-params")
     for field in SWITCHES:
         st.checkbox(field, value=getattr(defaults, field), key=field, bind="query-params")

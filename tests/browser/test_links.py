@@ -85,3 +85,13 @@ def test_an_impossible_pair_in_a_link_is_explained_on_every_page(visit: Open, ad
     page.get_by_role("button", name="hidden_size = 780").click()
     expect(page.get_by_text("768 or 780 would be")).to_have_count(0)
     page.wait_for_url(f"**/{address}?hidden_size=780")
+
+
+def test_back_to_a_link_that_was_wrong_does_no_harm(visit: Open) -> None:
+    page = visit("?hidden_size=inf&vocab_size=21128")
+    expect(total(page)).to_have_text("102,267,648")
+    page.wait_for_url("**/?vocab_size=21128")
+    page.go_back()
+    expect(number(page, "hidden_size")).to_have_value("768")
+    expect(total(page)).to_have_text("102,267,648")
+    expect(page.get_by_text("could not be shown")).to_have_count(0)
