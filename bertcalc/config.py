@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple
 
 from bertcalc.activations import ACTIVATIONS
-from bertcalc.text import N_
+from bertcalc.text import N_, shorten
 
 PositionEmbeddingType = Literal["absolute", "relative_key", "relative_key_query"]
 POSITION_EMBEDDING_TYPES: tuple[PositionEmbeddingType, ...] = ("absolute", "relative_key", "relative_key_query")
@@ -301,4 +301,4 @@ def _show(value: object) -> str:
         text = f"{value:,}" if _is_int(value) else repr(value)
     except (ValueError, RecursionError):  # thousands of digits, or of levels: Python refuses to write them out
         return N_("too long to show")
-    return text if len(text) <= 40 else f"{text[:36]} ..."
+    return shorten(text)

@@ -14,7 +14,7 @@ import sympy
 from bertcalc.bert import build
 from bertcalc.config import BertConfig, unchecked
 from bertcalc.nn import Module, ModuleList
-from bertcalc.totals import Component, bare, component_of, submodule
+from bertcalc.totals import Component, component_of, submodule
 
 # One letter per dimension, in every formula: the papers' V, H, L, A; I, P and T as in the tensor names.
 LETTERS: dict[str, str] = {
@@ -28,7 +28,6 @@ LETTERS: dict[str, str] = {
     "num_labels": "C",
 }
 SYMBOLS = {field: sympy.Symbol(letter, integer=True, positive=True) for field, letter in LETTERS.items()}
-_FIELDS = {letter: field for field, letter in LETTERS.items()}
 
 # While SymPy writes, a symbol is a placeholder, so that letters or numbers can be put in afterwards: SymPy takes
 # a millisecond for a formula, putting numbers in takes microseconds.
@@ -114,7 +113,7 @@ def _component_formulas(
     pieces = {**body.children, **{name: child for name, child in model.children.items() if name != "bert"}}
     for name, module in pieces.items():
         if count := _expression(module):
-            component = component_of(bare(name))
+            component = component_of(name)
             sums[component] = sums.get(component, 0) + count
     return tuple((component, _write(count)) for component, count in sums.items())
 

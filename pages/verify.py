@@ -38,7 +38,9 @@ else:
     if result.agrees:
         st.success(
             _("The real {architecture} agrees: {tensors} tensors, {parameters} parameters.").format(
-                architecture=choice.architecture, tensors=result.checks[0].theirs, parameters=result.checks[3].theirs
+                architecture=choice.architecture,
+                tensors=result.theirs("Tensors"),
+                parameters=result.theirs("Parameters"),
             ),
             icon=":material/verified:",
         )

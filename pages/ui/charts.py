@@ -12,7 +12,7 @@ import streamlit as st
 
 from bertcalc.totals import Bar, Component
 from pages.ui.numbers import percent
-from pages.ui.theme import BACKGROUND, COLORS
+from pages.ui.theme import BACKGROUND, COLORS, INK
 
 Spec = dict[str, Any]
 WHOLE = "model"  # what the link says for the whole model: its path in the tree is empty
@@ -59,7 +59,7 @@ def ranked_bars(appearance: str, count: int) -> Spec:
     labels = (
         alt.Chart()
         .mark_text(align="left", dx=6, fontSize=font)
-        .encode(x=_length(alt), y=names, text="label:N", color=alt.value(_ink(appearance)))
+        .encode(x=_length(alt), y=names, text="label:N", color=alt.value(INK[appearance]))
     )
     # An invisible bar over each row: it takes the clicks, also where the bar is too thin to hit, and it makes the
     # axis long enough for the label behind the longest bar.
@@ -99,7 +99,7 @@ def _length(alt: Any) -> Any:
 
 def _names(alt: Any, appearance: str, font: int) -> Any:
     axis = alt.Axis(
-        labelColor=_ink(appearance),
+        labelColor=INK[appearance],
         labelFontSize=font,
         labelLimit=300,
         labelOverlap=False,
@@ -116,10 +116,6 @@ def _color(alt: Any, appearance: str) -> Any:
 
 def _tooltip(alt: Any) -> Any:
     return [alt.Tooltip("name:N", title=" "), alt.Tooltip("label:N", title=" ")]
-
-
-def _ink(appearance: str) -> str:
-    return "#31333f" if appearance == "light" else "#fafafa"
 
 
 def _spec(chart: Any) -> Spec:

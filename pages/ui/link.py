@@ -9,7 +9,7 @@ import streamlit as st
 
 from bertcalc import ARCHITECTURES, BertConfig, build
 from bertcalc.presets import PRESETS
-from bertcalc.text import N_
+from bertcalc.text import N_, shorten
 from bertcalc.totals import openable
 from pages.ui.charts import WHOLE
 from pages.ui.i18n import LANGUAGES, translator
@@ -58,7 +58,7 @@ def show_rejected() -> None:
     with st.container(border=True, key="rejected"):
         for name, text, message, values in rejected:
             # st.text, because a link is somebody else's text: none of it is Markdown.
-            st.text(_(message).format(name=name, text=_shorten(text), **values))
+            st.text(_(message).format(name=name, text=shorten(text), **values))
         st.button(_("Got it"), on_click=rejected.clear)
 
 
@@ -97,7 +97,3 @@ def _is_decimal(text: str) -> bool:
         return math.isfinite(float(text))
     except ValueError:
         return False
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= 40 else f"{text[:36]} ..."

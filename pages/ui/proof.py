@@ -54,6 +54,10 @@ class Proof(NamedTuple):
         """Whether every check agrees."""
         return all(check.agrees for check in self.checks)
 
+    def theirs(self, name: str) -> str:
+        """What the real model says in the check of that name."""
+        return next(check.theirs for check in self.checks if check.name == name)
+
 
 class Run(NamedTuple):
     """A forward pass of the model with real (random) weights."""

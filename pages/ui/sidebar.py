@@ -42,7 +42,7 @@ class Choice(NamedTuple):
     architecture: str
     add_pooling_layer: bool
     preset: str
-    current: bool  # False: the controls show something impossible, and this is the last model that was possible
+    current: bool  # False: the controls make no model, and this is the last or the nearest that is possible
 
     @property
     def options(self) -> dict[str, bool]:

@@ -10,6 +10,7 @@ import streamlit as st
 from bertcalc.totals import Component
 
 BACKGROUND = {"light": "#ffffff", "dark": "#0e1117"}
+INK = {"light": "#31333f", "dark": "#fafafa"}
 COLORS: dict[str, dict[Component, str]] = {
     "light": {"embeddings": "#0072b2", "encoder": "#b34700", "pooler": "#007556", "head": "#a8437d"},
     "dark": {"embeddings": "#56b4e9", "encoder": "#f0a050", "pooler": "#2fc79b", "head": "#e391c0"},
