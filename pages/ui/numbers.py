@@ -4,7 +4,7 @@
 def percent(part: int, whole: int) -> str:
     """A share with one decimal; what would read 0.0 % is only said to be less than 0.1 %."""
     share = 100 * part / whole
-    return f"{share:.1f} %" if share >= 0.05 else "< 0.1 %"
+    return f"{share:.1f} %" if share >= 0.05 else "<0.1 %"
 
 
 def metric_width(least: int, value: str, delta: str) -> int:

@@ -13,7 +13,16 @@ def bottom(things: Locator) -> float:
     return max(box["y"] + box["height"] for box in boxes if box)
 
 
-@pytest.mark.parametrize("link", ["", "?lang=zh", "?architecture=BertForPreTraining", "?open=encoder.layer.*"])
+@pytest.mark.parametrize(
+    "link",
+    [
+        "",
+        "?lang=zh",
+        "?architecture=BertForPreTraining",
+        "?architecture=BertForSequenceClassification&vocab_size=21128",
+        "?open=encoder.layer.*",
+    ],
+)
 def test_total_formula_and_chart_need_no_scrolling(visit: Open, link: str) -> None:
     page = visit(link)
     ready(page)

@@ -19,7 +19,7 @@ def test_sizes_name_both_units(count: int, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("part", "whole", "text"),
-    [(23_837_184, 109_482_240, "21.8 %"), (1_536, 109_482_240, "< 0.1 %"), (1, 1, "100.0 %")],
+    [(23_837_184, 109_482_240, "21.8 %"), (1_536, 109_482_240, "<0.1 %"), (1, 1, "100.0 %")],
 )
 def test_a_share_that_is_not_nothing_does_not_read_zero(part: int, whole: int, text: str) -> None:
     assert percent(part, whole) == text
