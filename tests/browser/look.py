@@ -21,3 +21,4 @@ def number(page: Page, field: str) -> Locator:
 def ready(page: Page) -> None:
     """Wait until the Parameters page is drawn to its end."""
     expect(page.get_by_text("Tensors: name, shape").or_(page.get_by_text("张量：名称"))).to_be_visible()
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")

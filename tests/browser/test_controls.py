@@ -52,6 +52,7 @@ def test_every_value_can_be_typed(visit: Open, value: str) -> None:
 def test_the_keyboard_alone_reaches_the_controls_and_opens_a_part(visit: Open) -> None:
     page = visit()
     ready(page)
+    page.wait_for_timeout(1000)  # while charts are still being drawn, the browser drops the focus
     reached = set()
     for _press in range(60):
         page.keyboard.press("Tab")
