@@ -6,7 +6,19 @@
 """
 
 from bertcalc.bert import ARCHITECTURES, build
+from bertcalc.compute import forward_flops, training_flops
 from bertcalc.config import BertConfig, ConfigError, columns
+from bertcalc.memory import saved_activation_bytes
 from bertcalc.nn import Module
 
-__all__ = ["ARCHITECTURES", "BertConfig", "ConfigError", "Module", "build", "columns"]
+__all__ = [
+    "ARCHITECTURES",
+    "BertConfig",
+    "ConfigError",
+    "Module",
+    "build",
+    "columns",
+    "forward_flops",
+    "saved_activation_bytes",
+    "training_flops",
+]

@@ -3,10 +3,31 @@
 from typing import NamedTuple
 
 
+class Kept(NamedTuple):
+    """What autograd keeps of an activation: its input, its output, more tensors of their size, and others.
+
+    ``more`` counts tensors of the input's size and dtype, ``bools`` those of one byte an element, ``scalars`` single
+    numbers.
+    """
+
+    input: bool = False
+    output: bool = False
+    more: int = 0
+    bools: int = 0
+    scalars: int = 0
+
+
+INPUT, OUTPUT = Kept(input=True), Kept(output=True)
+
+
 class ActivationFacts(NamedTuple):
-    """How ``print`` shows an activation, the tensors that it learns (nearly always none), who has it."""
+    """How ``print`` shows an activation, what is kept of it for training, and what else is rarely needed.
+
+    ``parameters`` are the tensors that it learns (nearly always none).
+    """
 
     kind: str
+    kept: Kept
     extra: str = ""
     parameters: tuple[tuple[str, tuple[int, ...]], ...] = ()
     in_transformers_4: bool = True
@@ -15,29 +36,31 @@ class ActivationFacts(NamedTuple):
 # Read off transformers 5.23 (transformers/activations.py); a test compares every entry with it.
 # in_transformers_4 was read off 4.57.
 ACTIVATIONS: dict[str, ActivationFacts] = {
-    "gelu": ActivationFacts("GELUActivation"),
-    "gelu_10": ActivationFacts("ClippedGELUActivation"),
-    "gelu_fast": ActivationFacts("FastGELUActivation"),
-    "gelu_new": ActivationFacts("NewGELUActivation"),
-    "gelu_python": ActivationFacts("GELUActivation"),
-    "gelu_pytorch_tanh": ActivationFacts("GELUTanh"),
-    "gelu_python_tanh": ActivationFacts("GELUTanh"),
-    "gelu_accurate": ActivationFacts("AccurateGELUActivation"),
-    "hardswish": ActivationFacts("Hardswish", in_transformers_4=False),
-    "laplace": ActivationFacts("LaplaceActivation"),
-    "leaky_relu": ActivationFacts("LeakyReLU", "negative_slope=0.01"),
-    "linear": ActivationFacts("LinearActivation"),
-    "mish": ActivationFacts("MishActivation"),
-    "quick_gelu": ActivationFacts("QuickGELUActivation"),
-    "relu": ActivationFacts("ReLU"),
-    "relu2": ActivationFacts("ReLUSquaredActivation"),
-    "relu6": ActivationFacts("ReLU6"),
-    "sigmoid": ActivationFacts("Sigmoid"),
-    "silu": ActivationFacts("SiLUActivation"),
-    "sqrtsoftplus": ActivationFacts("SqrtSoftplusActivation", in_transformers_4=False),
-    "swish": ActivationFacts("SiLU"),
-    "tanh": ActivationFacts("Tanh"),
+    "gelu": ActivationFacts("GELUActivation", INPUT),
+    "gelu_10": ActivationFacts("ClippedGELUActivation", Kept(input=True, more=1)),
+    "gelu_fast": ActivationFacts("FastGELUActivation", Kept(input=True, more=6)),
+    "gelu_new": ActivationFacts("NewGELUActivation", Kept(input=True, more=3)),
+    "gelu_python": ActivationFacts("GELUActivation", Kept(more=3)),
+    "gelu_pytorch_tanh": ActivationFacts("GELUTanh", INPUT),
+    "gelu_python_tanh": ActivationFacts("GELUTanh", Kept(input=True, more=3)),
+    "gelu_accurate": ActivationFacts("AccurateGELUActivation", Kept(input=True, more=3)),
+    "hardswish": ActivationFacts("Hardswish", INPUT, in_transformers_4=False),
+    "laplace": ActivationFacts("LaplaceActivation", Kept(more=1)),
+    "leaky_relu": ActivationFacts("LeakyReLU", INPUT, "negative_slope=0.01"),
+    "linear": ActivationFacts("LinearActivation", Kept()),
+    "mish": ActivationFacts("MishActivation", INPUT),
+    "quick_gelu": ActivationFacts("QuickGELUActivation", Kept(input=True, more=1)),
+    "relu": ActivationFacts("ReLU", OUTPUT),
+    "relu2": ActivationFacts("ReLUSquaredActivation", Kept(more=1)),
+    "relu6": ActivationFacts("ReLU6", INPUT),
+    "sigmoid": ActivationFacts("Sigmoid", OUTPUT),
+    "silu": ActivationFacts("SiLUActivation", INPUT),
+    "sqrtsoftplus": ActivationFacts("SqrtSoftplusActivation", Kept(input=True, output=True), in_transformers_4=False),
+    "swish": ActivationFacts("SiLU", INPUT),
+    "tanh": ActivationFacts("Tanh", OUTPUT),
     # These two learn something: a slope, and two exponents.
-    "prelu": ActivationFacts("PReLU", "num_parameters=1", (("weight", (1,)),)),
-    "xielu": ActivationFacts("XIELUActivation", "", (("alpha_p", (1,)), ("alpha_n", (1,)))),
+    "prelu": ActivationFacts("PReLU", INPUT, "num_parameters=1", (("weight", (1,)),)),
+    "xielu": ActivationFacts(
+        "XIELUActivation", Kept(input=True, more=3, bools=1, scalars=2), "", (("alpha_p", (1,)), ("alpha_n", (1,)))
+    ),
 }

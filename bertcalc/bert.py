@@ -7,9 +7,9 @@ totals, formulas, the printed tree) is read from the trees that are built here.
 from collections.abc import Callable
 from typing import NamedTuple
 
-from bertcalc.activations import ACTIVATIONS
+from bertcalc.activations import ACTIVATIONS, OUTPUT
 from bertcalc.config import BertConfig
-from bertcalc.nn import Activation, Dropout, Embedding, LayerNorm, Linear, Module, ModuleList
+from bertcalc.nn import Activation, Attention, Dropout, Embedding, LayerNorm, Linear, Module, ModuleList
 
 
 def build(config: BertConfig, architecture: str = "BertModel", *, add_pooling_layer: bool = True) -> Module:
@@ -31,7 +31,9 @@ def build(config: BertConfig, architecture: str = "BertModel", *, add_pooling_la
 def _model(c: BertConfig, pooler: bool) -> Module:
     body = {"embeddings": _embeddings(c), "encoder": Module("BertEncoder", layer=_layers(c))}
     if pooler:
-        body["pooler"] = Module("BertPooler", dense=Linear(c.hidden_size, c.hidden_size), activation=Activation("Tanh"))
+        body["pooler"] = Module(
+            "BertPooler", dense=Linear(c.hidden_size, c.hidden_size), activation=Activation("Tanh", OUTPUT)
+        )
     return Module("BertModel", **body)
 
 
@@ -68,7 +70,8 @@ def _attention(c: BertConfig, *, cross: bool = False) -> Module:
     if c.position_embedding_type != "absolute" and not cross:
         # One row for each distance from -(P-1) to P-1, shared by the heads of a layer (Shaw et al. 2018).
         parts["distance_embedding"] = Embedding(2 * c.max_position_embeddings - 1, c.attention_head_size)
-    return Module("BertAttention", self=Module(kind, **parts), output=_add_and_norm("BertSelfOutput", c.hidden_size, c))
+    attention = Attention(kind, c.num_attention_heads, c.attention_head_size, c.position_embedding_type, **parts)
+    return Module("BertAttention", self=attention, output=_add_and_norm("BertSelfOutput", c.hidden_size, c))
 
 
 def _add_and_norm(kind: str, in_features: int, c: BertConfig) -> Module:
@@ -82,7 +85,7 @@ def _add_and_norm(kind: str, in_features: int, c: BertConfig) -> Module:
 
 def _activation(c: BertConfig) -> Activation:
     facts = ACTIVATIONS[c.hidden_act]
-    return Activation(facts.kind, facts.extra, dict(facts.parameters))
+    return Activation(facts.kind, facts.kept, facts.extra, dict(facts.parameters))
 
 
 def _predictions(c: BertConfig) -> Module:

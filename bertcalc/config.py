@@ -128,7 +128,7 @@ def columns(config: BertConfig, **arrays: Any) -> BertConfig:
         low, high = DIMENSIONS[field]
         wrong = array[(array < low) | (array > high)] if array.dtype.kind in "iu" else array.ravel()
         for value in wrong[:1].tolist():
-            raise ConfigError(_not_a_dimension(field, value))
+            raise ConfigError(_not_between(field, value, low, high, like=getattr(BertConfig, field)))
     # int64 whatever the caller has: a product of two int32 would wrap around silently.
     wide = {field: array.astype("int64") for field, array in arrays.items()}
     # Zeros in the common shape of all. The vocabulary gets it, so that every total has it, whatever the columns are.
@@ -181,8 +181,7 @@ def problems(values: Mapping[str, Any]) -> Iterator[Problem]:
 def check_field(field: str, value: Any) -> Problem | None:
     """What is wrong with one field taken by itself, or None."""
     if field in DIMENSIONS:
-        low, high = DIMENSIONS[field]
-        return None if _is_int(value) and low <= value <= high else _not_a_dimension(field, value)
+        return check_whole_number(field, value, *DIMENSIONS[field], like=getattr(BertConfig, field))
     default = getattr(BertConfig, field)
     wanted, right = _OTHER_FIELDS[field]
     if right(value):
@@ -194,6 +193,19 @@ def check_field(field: str, value: Any) -> Problem | None:
         {"field": field, "value": _show(value), "wanted": wanted, "default": _show(default)},
         ({field: default},),
     )
+
+
+def allowed(field: str) -> tuple[str, dict[str, str]]:
+    """What a field may be: an English sentence with placeholders, and what fills them."""
+    if field in DIMENSIONS:
+        low, high = DIMENSIONS[field]
+        return N_("a whole number from {low} to {high}"), {"low": _show(low), "high": _show(high)}
+    return _OTHER_FIELDS[field][0], {}
+
+
+def check_whole_number(field: str, value: Any, low: int, high: int, like: int) -> Problem | None:
+    """What is wrong with a number that is no field of the configuration, or None; ``like`` is an example."""
+    return None if _is_int(value) and low <= value <= high else _not_between(field, value, low, high, like=like)
 
 
 def _is_int(value: object) -> bool:
@@ -251,15 +263,14 @@ _OTHER_FIELDS: dict[str, tuple[str, Any]] = {
 }
 
 
-def _not_a_dimension(field: str, value: Any) -> Problem:
-    low, high = DIMENSIONS[field]
+def _not_between(field: str, value: Any, low: int, high: int, *, like: int) -> Problem:
     if _is_number(value) or (isinstance(value, float) and math.isinf(value)):
         nearest = round(min(max(value, low), high))
         message = N_(
             "{field} {value} is not possible: it must be a whole number from {low} to {high}, the nearest is {nearest}."
         )
     else:  # a boolean or a text is nowhere near a number
-        nearest = getattr(BertConfig, field)
+        nearest = like
         message = N_("{field} {value} is not possible: it must be a whole number from {low} to {high}, like {nearest}.")
     shown = {"value": value, "low": low, "high": high, "nearest": nearest}
     values = {"field": field, **{name: _show(number) for name, number in shown.items()}}

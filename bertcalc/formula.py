@@ -13,8 +13,10 @@ import sympy
 
 from bertcalc.bert import build
 from bertcalc.config import BertConfig, unchecked
-from bertcalc.nn import Module, ModuleList
-from bertcalc.totals import Component, component_of, submodule
+from bertcalc.forward import Step, forward
+from bertcalc.inventory import inventory, named
+from bertcalc.nn import Module, ModuleList, Shape
+from bertcalc.totals import Component, component_of, submodule, top_level
 
 # One letter per dimension, in every formula: the papers' V, H, L, A; I, P and T as in the tensor names.
 LETTERS: dict[str, str] = {
@@ -27,11 +29,28 @@ LETTERS: dict[str, str] = {
     "type_vocab_size": "T",
     "num_labels": "C",
 }
-SYMBOLS = {field: sympy.Symbol(letter, integer=True, positive=True) for field, letter in LETTERS.items()}
+# And one for each size of what goes through the model.
+CALL_LETTERS: dict[str, str] = {
+    "batch_size": "B",
+    "sequence_length": "S",
+    "encoder_sequence_length": "E",
+    "num_choices": "N",
+}
+_MORE_LETTERS = {"masked_positions": "M"}
+_ALL_LETTERS = {**LETTERS, **CALL_LETTERS, **_MORE_LETTERS}
+
+
+def _symbols(letters: Mapping[str, str]) -> dict[str, Any]:
+    return {field: sympy.Symbol(letter, integer=True, positive=True) for field, letter in letters.items()}
+
+
+SYMBOLS = _symbols(LETTERS)
+CALL_SYMBOLS = _symbols(CALL_LETTERS)
+ALL_SYMBOLS = {**SYMBOLS, **CALL_SYMBOLS, **_symbols(_MORE_LETTERS)}
 
 # While SymPy writes, a symbol is a placeholder, so that letters or numbers can be put in afterwards: SymPy takes
 # a millisecond for a formula, putting numbers in takes microseconds.
-_PLACEHOLDERS = {symbol: rf"\{{{field}\}}" for field, symbol in SYMBOLS.items()}
+_PLACEHOLDERS = {symbol: rf"\{{{field}\}}" for field, symbol in ALL_SYMBOLS.items()}
 _PLACEHOLDER = re.compile(r"\\\{(\w+)\\\}")
 
 
@@ -42,11 +61,19 @@ class Formula(NamedTuple):
     letters: str  # LaTeX with placeholders, products by juxtaposition
     numbers: str  # LaTeX with placeholders, products with dots
 
-    def latex(self, config: BertConfig | None = None) -> str:
-        """LaTeX with letters, or with the numbers of a configuration in their places."""
+    def latex(self, config: BertConfig | None = None, **sizes: int) -> str:
+        """LaTeX with letters, or with the numbers of a configuration, and of what goes through it, in their places."""
         if config is None:
-            return _PLACEHOLDER.sub(lambda match: LETTERS[match[1]], self.letters)
-        return _PLACEHOLDER.sub(lambda match: latex_number(getattr(config, match[1])), self.numbers)
+            return _PLACEHOLDER.sub(lambda match: _ALL_LETTERS[match[1]], self.letters)
+        values = {**vars(config), **sizes}
+        return _PLACEHOLDER.sub(lambda match: latex_number(values[match[1]]), self.numbers)
+
+
+class SymbolicStep(NamedTuple):
+    """A step of the forward pass run with symbols, and the formula of what it learns, if anything."""
+
+    step: Step
+    parameters: Formula | None
 
 
 def latex_number(number: int) -> str:
@@ -70,12 +97,37 @@ def component_formulas(config: BertConfig, architecture: str, **options: bool) -
     return _component_formulas(*_structure(config, architecture, options))
 
 
+def count_formulas(config: BertConfig, architecture: str, **options: bool) -> dict[str, Formula]:
+    """How many modules there are of each kind in the inventory, and how many are named ``dense``, in layers L."""
+    return _count_formulas(*_structure(config, architecture, options))
+
+
 def tensor_formulas(config: BertConfig, architecture: str, *, copies: bool = True, **options: bool) -> tuple[str, ...]:
     """For each tensor of the folded tree, in its order: its sides in letters, such as ``I · H``.
 
     With ``copies`` the number of layers stands in front where the tensor is in every layer: ``L · I · H``.
     """
     return _tensor_formulas(*_structure(config, architecture, options), copies)
+
+
+def symbolic_steps(
+    config: BertConfig, architecture: str, *, cross: bool = False, **options: bool
+) -> tuple[SymbolicStep, ...]:
+    """For each step of ``forward``, in its order: what it takes, gives and learns, in letters.
+
+    ``cross`` says that encoder_hidden_states are given.
+    """
+    return _symbolic_steps(*_structure(config, architecture, options), cross)
+
+
+def symbolic_model(config: BertConfig, architecture: str, **options: bool) -> Module:
+    """The tree with symbols for its dimensions."""
+    return _tree(*_structure(config, architecture, options))
+
+
+def shape_letters(shape: Shape) -> str:
+    """A shape with SymPy sides as people write it: B × A × S × H/A."""
+    return " × ".join(map(_side, shape))
 
 
 _Structure = tuple[BertConfig, str, tuple[tuple[str, bool], ...]]
@@ -100,7 +152,7 @@ def _tree(config: BertConfig, architecture: str, options: tuple[tuple[str, bool]
 @lru_cache(maxsize=4096)
 def _formula(config: BertConfig, architecture: str, options: tuple[tuple[str, bool], ...], path: str) -> Formula:
     model = _tree(config, architecture, options)
-    return _write(_expression(submodule(model, path)))
+    return write(_expression(submodule(model, path)))
 
 
 @lru_cache(maxsize=1024)
@@ -109,13 +161,18 @@ def _component_formulas(
 ) -> tuple[tuple[Component, Formula], ...]:
     sums: dict[Component, Any] = {}
     model = _tree(config, architecture, options)
-    body = model.children.get("bert", model)
-    pieces = {**body.children, **{name: child for name, child in model.children.items() if name != "bert"}}
-    for name, module in pieces.items():
+    for name, module in top_level(model).items():
         if count := _expression(module):
             component = component_of(name)
             sums[component] = sums.get(component, 0) + count
-    return tuple((component, _write(count)) for component, count in sums.items())
+    return tuple((component, write(count)) for component, count in sums.items())
+
+
+@lru_cache(maxsize=1024)
+def _count_formulas(config: BertConfig, architecture: str, options: tuple[tuple[str, bool], ...]) -> dict[str, Formula]:
+    model = _tree(config, architecture, options)
+    parts = [*inventory(model), named(model, "dense")]
+    return {part.name: write(sympy.sympify(part.modules)) for part in parts}
 
 
 @lru_cache(maxsize=1024)
@@ -128,8 +185,19 @@ def _tensor_formulas(
     )
 
 
+@lru_cache(maxsize=1024)
+def _symbolic_steps(
+    config: BertConfig, architecture: str, options: tuple[tuple[str, bool], ...], cross: bool
+) -> tuple[SymbolicStep, ...]:
+    sizes = {field: symbol for field, symbol in CALL_SYMBOLS.items() if cross or field != "encoder_sequence_length"}
+    return tuple(
+        SymbolicStep(step, write(_rows_times_units(exact(step.num_parameters()))) if step.tensors else None)
+        for step in forward(_tree(config, architecture, options), **sizes)
+    )
+
+
 def _side(side: Any) -> str:
-    text = sympy.sstr(_exact(side)).replace("*", "")
+    text = sympy.sstr(exact(side)).replace("*", "")
     return f"({text})" if " " in text else text
 
 
@@ -140,10 +208,10 @@ def _expression(module: Module) -> Any:
     if any(isinstance(below, ModuleList) for _, below, _ in module.modules()):
         parts = [_expression(child) for child in module.children.values()]
         return sympy.Add(*(part for part in parts if part != 0), evaluate=False) if len(parts) > 1 else parts[0]
-    return _rows_times_units(_exact(module.num_parameters()))
+    return _rows_times_units(exact(module.num_parameters()))
 
 
-def _exact(expression: Any) -> Any:
+def exact(expression: Any) -> Any:
     """H // A without the floor: the heads divide the hidden size in every valid configuration."""
     return sympy.sympify(expression).replace(sympy.floor, lambda inside: inside)
 
@@ -157,7 +225,8 @@ def _rows_times_units(expression: Any) -> Any:
     return expression
 
 
-def _write(expression: Any) -> Formula:
+def write(expression: Any) -> Formula:
+    """An expression of our letters as a formula."""
     letters = sympy.latex(expression, symbol_names=_PLACEHOLDERS)
     numbers = sympy.latex(expression, symbol_names=_PLACEHOLDERS, mul_symbol="dot")
     return Formula(expression, letters, numbers)

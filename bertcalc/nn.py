@@ -9,6 +9,8 @@ from math import prod
 from types import MappingProxyType
 from typing import NamedTuple
 
+from bertcalc.activations import Kept
+
 Shape = tuple[int, ...]
 _NO_TENSORS: Mapping[str, Shape] = MappingProxyType({})
 _NOT_TIED: Mapping[str, str] = MappingProxyType({})
@@ -24,6 +26,20 @@ class Tensor(NamedTuple):
     def num_parameters(self) -> int:
         """Elements of all copies together."""
         return self.copies * prod(self.shape)
+
+
+class Line(NamedTuple):
+    """A line of ``print(model)``: the module that it is of, and how many copies of that it stands for.
+
+    A module with modules inside has a first line, which opens it, and a last one, which closes it.
+    """
+
+    text: str
+    path: str
+    module: "Module"
+    copies: int
+    opens: bool = False
+    closes: bool = False
 
 
 class Module:
@@ -43,12 +59,14 @@ class Module:
 
     def num_parameters(self) -> int:
         """Learned numbers in this module and below; tied tensors count once, where they are owned."""
-        count = 0
-        for shape in self.parameters.values():
-            count = count + prod(shape)
+        count = self.own_parameters()
         for child in self.children.values():
             count = count + child.num_parameters()  # not +=, which cannot broadcast one column against another
         return count
+
+    def own_parameters(self) -> int:
+        """Learned numbers in the tensors that this module owns itself."""
+        return sum(map(prod, self.parameters.values()))
 
     def tensors(self, *, folded: bool = True) -> Iterator[Tensor]:
         """Every learned tensor in Hugging Face's order; folded, a repeated layer once, with ``*`` for its number."""
@@ -91,15 +109,23 @@ class Module:
 
     def __str__(self) -> str:
         """The text that ``print(model)`` gives for the real model (the layout of torch.nn.Module.__repr__)."""
-        lines = [f"({name}): {child}" for name, child in self._printed_children()]
-        if not lines:
-            return f"{self.kind}({self.extra_repr()})"
-        body = "\n".join(lines).replace("\n", "\n  ")
-        return f"{self.kind}(\n  {body}\n)"
+        return "\n".join(line.text for line in self.lines())
 
-    def _printed_children(self) -> Iterator[tuple[str, str]]:
-        for name, child in self.children.items():
-            yield name, str(child)
+    def lines(self, path: str = "", copies: int = 1, label: str = "", indent: str = "") -> Iterator[Line]:
+        """The lines of ``print(model)``, each with what it is about."""
+        start = f"{indent}{label}{self.kind}("
+        children = list(self.named_children(folded=True))
+        if not children:
+            yield Line(f"{start}{self.extra_repr()})", path, self, copies)
+            return
+        yield Line(start, path, self, copies, opens=True)
+        for name, child, count in children:
+            yield from child.lines(_join(path, name), count, self._label(name), f"{indent}  ")
+        yield Line(f"{indent})", path, self, copies, closes=True)
+
+    def _label(self, name: str) -> str:
+        """What ``print`` puts before the kind of a child."""
+        return f"({name}): "
 
 
 class ModuleList(Module):
@@ -127,11 +153,8 @@ class ModuleList(Module):
             return self.layer
         raise KeyError(name)
 
-    def _printed_children(self) -> Iterator[tuple[str, str]]:
-        if self.length == 1:
-            yield "0", str(self.layer)
-        else:
-            yield f"0-{self.length - 1}", f"{self.length} x {self.layer}"
+    def _label(self, name: str) -> str:
+        return "(0): " if self.length == 1 else f"(0-{self.length - 1}): {self.length} x "
 
 
 class Linear(Module):
@@ -193,13 +216,34 @@ class Dropout(Module):
         return f"p={self.p}, inplace=False"
 
 
+class Attention(Module):
+    """What query, key and value do together: the heads share out the hidden units between them."""
+
+    __slots__ = ("attention_head_size", "num_attention_heads", "position_embedding_type")
+
+    def __init__(
+        self,
+        kind: str,
+        num_attention_heads: int,
+        attention_head_size: int,
+        position_embedding_type: str,
+        /,
+        **children: Module,
+    ) -> None:
+        super().__init__(kind, **children)
+        self.num_attention_heads = num_attention_heads
+        self.attention_head_size = attention_head_size
+        self.position_embedding_type = position_embedding_type
+
+
 class Activation(Module):
     """An activation function under the class name that ``print`` shows; nearly all of them learn nothing."""
 
-    __slots__ = ("extra",)
+    __slots__ = ("extra", "kept")
 
-    def __init__(self, kind: str, extra: str = "", parameters: Mapping[str, Shape] = _NO_TENSORS) -> None:
+    def __init__(self, kind: str, kept: Kept, extra: str = "", parameters: Mapping[str, Shape] = _NO_TENSORS) -> None:
         super().__init__(kind, parameters)
+        self.kept = kept
         self.extra = extra
 
     def extra_repr(self) -> str:

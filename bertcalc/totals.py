@@ -118,7 +118,7 @@ def breakdown(model: Module, path: str = "") -> list[Bar]:
     bars = []
     for at, leaf in leaves:
         if len(leaf.parameters) > 1 and len(leaves) > 1:
-            bars.append(Bar(at, f"{path}.{at}", component, sum(map(prod, leaf.parameters.values()))))
+            bars.append(Bar(at, f"{path}.{at}", component, leaf.own_parameters()))
         else:
             names = [(f"{at}.{name}" if at else name, shape) for name, shape in leaf.parameters.items()]
             bars += [Bar(name, "", component, prod(shape)) for name, shape in names]
@@ -129,6 +129,12 @@ def submodule(model: Module, path: str) -> Module:
     """The module at a path without "bert.", in any architecture. Raises KeyError if there is none."""
     body = model.children.get("bert", model)
     return (body if path.split(".")[0] in _BODY else model).get_submodule(path)
+
+
+def top_level(model: Module) -> dict[str, Module]:
+    """The modules of the body and then those of the head, by name, whether or not the body is inside a "bert"."""
+    body = model.children.get("bert", model)
+    return {**body.children, **{name: child for name, child in model.children.items() if name != "bert"}}
 
 
 def component_of(name: str) -> Component:

@@ -1,12 +1,19 @@
 """The real models to compare with: transformers' classes on PyTorch's meta device (shapes, but no memory)."""
 
+import inspect
+import json
+import os
+import subprocess
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
 import torch
 import transformers
 
 from bertcalc import BertConfig, Module, build
+from bertcalc.outputs import Call, Entry
 
 transformers.logging.set_verbosity_error()  # BertLMHeadModel remarks on every configuration without is_decoder
 
@@ -50,3 +57,81 @@ def facts(model: Any) -> Facts:
     """Of a real model or of ours, whose "parameters" are the shapes themselves."""
     tensors = [(name, tuple(getattr(tensor, "shape", tensor))) for name, tensor in model.named_parameters()]
     return Facts(tensors, model.num_parameters(), str(model))
+
+
+class Output(NamedTuple):
+    """An output of a real forward pass: its name, its place in a tuple, its class, and the tensors in it, in order."""
+
+    name: str | None
+    kind: str
+    tensors: list[tuple[tuple[int, ...], str]]
+
+
+def flat(entry: Entry, named: bool) -> Output:
+    """One of our outputs in the same form."""
+    tensors = [(shape, str(entry.dtype)) for copies, shape in entry.tensors for _copy in range(copies)]
+    return Output(entry.name if named else None, entry.container or ("Tensor" if tensors else "NoneType"), tensors)
+
+
+def real_outputs(case: Case, call: Call) -> list[Output]:
+    """What the real forward method returns, on the meta device."""
+    real = case.real()
+    real.set_attn_implementation("eager")  # others give no attentions
+    returned = real(**arguments(case, call))
+    pairs = [(None, value) for value in returned] if isinstance(returned, tuple) else list(returned.items())
+    return [Output(name, type(value).__name__, tensors_in(value)) for name, value in pairs]
+
+
+def arguments(case: Case, call: Call) -> dict[str, Any]:
+    """The keyword arguments that a call stands for."""
+    batch, length = call.batch_size, call.sequence_length
+    accepted = inspect.signature(getattr(transformers, case.architecture).forward).parameters
+    ids = (batch, call.num_choices, length) if case.architecture == "BertForMultipleChoice" else (batch, length)
+    given: dict[str, Any] = {"input_ids": meta(ids)}
+    flags = ("output_hidden_states", "output_attentions", "return_dict")
+    given |= {flag: getattr(call, flag) for flag in flags}
+    if call.encoder_sequence_length is not None and "encoder_hidden_states" in accepted:
+        shape = (batch, call.encoder_sequence_length, case.config.hidden_size)
+        given["encoder_hidden_states"] = meta(shape, torch.float32)
+    if call.use_cache is not None and "use_cache" in accepted:
+        given["use_cache"] = call.use_cache
+    if call.labels:
+        per_token = ("PreTraining", "MaskedLM", "LMHeadModel", "TokenClassification")
+        for target in {"labels", "next_sentence_label", "start_positions", "end_positions"} & set(accepted):
+            tokens = target == "labels" and case.architecture.endswith(per_token)
+            regression = case.architecture == "BertForSequenceClassification" and case.config.num_labels == 1
+            given[target] = meta(ids if tokens else (batch,), torch.float32 if regression else torch.int64)
+    return given
+
+
+def meta(shape: tuple[int, ...], dtype: torch.dtype = torch.int64) -> torch.Tensor:
+    return torch.empty(shape, dtype=dtype, device="meta")
+
+
+def tensors_in(value: Any) -> list[tuple[tuple[int, ...], str]]:
+    """Shape and dtype of every tensor of an output: of a tuple, or of a cache, which holds layers."""
+    if isinstance(value, torch.Tensor):
+        return [(tuple(value.shape), str(value.dtype).removeprefix("torch."))]
+    if hasattr(value, "self_attention_cache"):
+        value = (value.self_attention_cache, value.cross_attention_cache)
+    elif hasattr(value, "layers"):
+        value = [tensor for layer in value.layers for tensor in (layer.keys, layer.values)]
+    return [tensor for inside in value for tensor in tensors_in(inside)]
+
+
+def ask_transformers4(questions: list[dict[str, Any]]) -> list[Any]:
+    """The answers of tests/transformers4_oracle.py."""
+    root = Path(__file__).parents[1]
+    python = Path(os.environ.get("BERTCALC_TRANSFORMERS4_PYTHON", root / ".venv-transformers4" / "bin" / "python"))
+    if not python.exists():
+        pytest.fail(f"transformers 4 is missing at {python}: `make test` builds its environment.")
+    answer = subprocess.run(
+        [python, Path(__file__).with_name("transformers4_oracle.py")],
+        input=json.dumps(questions),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stderr
+    found: list[Any] = json.loads(answer.stdout)
+    return found

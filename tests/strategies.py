@@ -1,12 +1,14 @@
 """What Hypothesis draws: every valid configuration, in sizes that print and build quickly."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hypothesis import strategies as st
 
 from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.config import PositionEmbeddingType
+from bertcalc.outputs import Call
 from tests.oracle import Case
 
 architectures = st.sampled_from(list(ARCHITECTURES))
@@ -61,3 +63,22 @@ def cases(
     architecture = draw(architectures)
     pooler = draw(st.booleans()) if architecture == "BertModel" else True
     return Case(draw(configs(positions)), architecture, pooler)
+
+
+@st.composite
+def passes(draw: st.DrawFn) -> tuple[Case, Call]:
+    """A model and what goes through it, with an encoder's output where a decoder can read one."""
+    case = draw(cases())
+    if case.architecture == "BertForQuestionAnswering":  # its forward method splits the scores in two
+        case = case._replace(config=replace(case.config, num_labels=2))
+    reads_encoder = case.config.add_cross_attention and case.architecture in _READ_AN_ENCODER
+    call = Call(
+        batch_size=draw(st.integers(1, 3)),
+        sequence_length=draw(st.integers(1, min(9, case.config.max_position_embeddings))),
+        encoder_sequence_length=draw(st.none() | st.integers(1, 9)) if reads_encoder else None,
+        num_choices=draw(st.integers(1, 3)) if case.architecture == "BertForMultipleChoice" else 1,
+    )
+    return case, call
+
+
+_READ_AN_ENCODER = ("BertModel", "BertForMaskedLM", "BertLMHeadModel")

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from bertcalc import BertConfig, build
+from bertcalc.activations import INPUT, OUTPUT
 from bertcalc.nn import Activation, Dropout, Embedding, LayerNorm, Linear, Module, ModuleList
 
 Torch: Any = torch.nn
@@ -21,8 +22,8 @@ def a_stack(length: int) -> Module:
         (Embedding(5, 4, 0), Torch.Embedding(5, 4, 0)),
         (LayerNorm(7, 1e-12), Torch.LayerNorm(7, 1e-12)),
         (Dropout(0.25), Torch.Dropout(0.25)),
-        (Activation("Tanh"), Torch.Tanh()),
-        (Activation("PReLU", "num_parameters=1", {"weight": (1,)}), Torch.PReLU()),
+        (Activation("Tanh", OUTPUT), Torch.Tanh()),
+        (Activation("PReLU", INPUT, "num_parameters=1", {"weight": (1,)}), Torch.PReLU()),
         (ModuleList(Dropout(0.5), 1), Torch.ModuleList([Torch.Dropout(0.5)])),
         (ModuleList(Dropout(0.5), 3), Torch.ModuleList([Torch.Dropout(0.5) for _ in range(3)])),
     ],

@@ -1,19 +1,15 @@
 """Relative positions, which only transformers 4 can build: its classes are asked in an environment of their own."""
 
-import json
-import os
-import subprocess
 from collections.abc import Mapping
 from dataclasses import asdict
 from itertools import product
-from pathlib import Path
 
 import pytest
 from hypothesis import Phase, given, settings
 
 from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.config import POSITION_EMBEDDING_TYPES, PositionEmbeddingType
-from tests.oracle import Case, Facts, facts
+from tests.oracle import Case, Facts, ask_transformers4, facts
 from tests.strategies import ACTIVATIONS_OF_4, cases
 
 RELATIVE: tuple[PositionEmbeddingType, ...] = POSITION_EMBEDDING_TYPES[1:]
@@ -53,24 +49,13 @@ def random_cases() -> list[Case]:
 @pytest.fixture(scope="module")
 def answers(random_cases: list[Case]) -> Answers:
     """What transformers 4 says about every case of this module: one process for all, for it takes seconds to start."""
-    root = Path(__file__).parents[1]
-    python = Path(os.environ.get("BERTCALC_TRANSFORMERS4_PYTHON", root / ".venv-transformers4" / "bin" / "python"))
-    if not python.exists():
-        pytest.fail(f"transformers 4 is missing at {python}: `make test` builds its environment.")
     questions = [BERT_BASE, *EXPLICIT, *ACTIVATED, *ABSOLUTE, *random_cases]
-    answer = subprocess.run(
-        [python, Path(__file__).with_name("transformers4_oracle.py")],
-        input=json.dumps(
-            [{"config": asdict(q.config), "architecture": q.architecture, "options": q.options} for q in questions]
-        ),
-        capture_output=True,
-        text=True,
-        check=False,
+    found = ask_transformers4(
+        [{"config": asdict(q.config), "architecture": q.architecture, "options": q.options} for q in questions]
     )
-    assert answer.returncode == 0, answer.stderr
     return {
-        repr(question): Facts([(name, tuple(shape)) for name, shape in found["tensors"]], found["total"], found["text"])
-        for question, found in zip(questions, json.loads(answer.stdout), strict=True)
+        repr(question): Facts([(name, tuple(shape)) for name, shape in facts["tensors"]], facts["total"], facts["text"])
+        for question, facts in zip(questions, found, strict=True)
     }
 
 

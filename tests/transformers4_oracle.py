@@ -1,13 +1,17 @@
-"""Runs in the environment of transformers 4: JSON descriptions of models on stdin, what they are on stdout."""
+"""Runs in the environment of transformers 4: JSON descriptions of models on stdin, what they are, or what they
+return, on stdout."""
 
+import inspect
 import json
 import sys
+from functools import lru_cache
 from typing import Any
 
 import torch
 import transformers
 
 transformers.logging.set_verbosity_error()
+torch.set_num_threads(1)  # the models are tiny: threads would only wait for each other
 
 
 def facts(case: dict[str, Any]) -> dict[str, Any]:
@@ -22,5 +26,44 @@ def facts(case: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+@lru_cache
+def runnable(case: str) -> Any:
+    """A model on the CPU, for it looks into its masks; built once for all its calls."""
+    config = transformers.BertConfig(**json.loads(case)["config"])
+    config._attn_implementation = "eager"
+    return getattr(transformers, json.loads(case)["architecture"])(config, **json.loads(case)["options"]).eval()
+
+
+def returned(case: dict[str, Any]) -> list[Any]:
+    """Name, type, and shape and dtype of the tensors of every output."""
+    model = runnable(json.dumps({key: case[key] for key in ("config", "architecture", "options")}))
+    tensors = {name: torch.ones(shape, dtype=getattr(torch, dtype)) for name, (shape, dtype) in case["tensors"].items()}
+    with torch.inference_mode():
+        outputs = model(**tensors, **case["flags"])
+    pairs = [(None, value) for value in outputs] if isinstance(outputs, tuple) else list(outputs.items())
+    return [(name, type(value).__name__, tensors_in(value)) for name, value in pairs]
+
+
+def tensors_in(value: Any) -> list[Any]:
+    if isinstance(value, torch.Tensor):
+        return [(list(value.shape), str(value.dtype).removeprefix("torch."))]
+    if hasattr(value, "self_attention_cache"):
+        value = (value.self_attention_cache, value.cross_attention_cache)
+    elif hasattr(value, "layers"):
+        value = [tensor for layer in value.layers for tensor in (layer.keys, layer.values)]
+    return [] if value is None else [tensor for inside in value for tensor in tensors_in(inside)]
+
+
+def answer(case: dict[str, Any]) -> Any:
+    if "signature" in case:
+        return list(inspect.signature(getattr(transformers, case["signature"]).forward).parameters)
+    if "tensors" not in case:
+        return facts(case)
+    try:
+        return returned(case)
+    except IndexError as error:
+        return str(error)
+
+
 if __name__ == "__main__":
-    json.dump([facts(case) for case in json.load(sys.stdin)], sys.stdout)
+    json.dump([answer(case) for case in json.load(sys.stdin)], sys.stdout)
