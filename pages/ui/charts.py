@@ -3,13 +3,14 @@
 Altair checks its whole schema when it writes a chart, which takes ten times as long as anything else on a page.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
+from bertcalc.freezing import Split
 from bertcalc.totals import Bar, Component
 from pages.ui.numbers import percent
 from pages.ui.theme import BACKGROUND, COLORS, INK
@@ -40,6 +41,20 @@ def bars_frame(bars: Sequence[Bar], names: Sequence[str], whole: int) -> pd.Data
     )
 
 
+def frozen_frame(splits: Mapping[Component, Split], names: Sequence[str], label: str) -> pd.DataFrame:
+    """The data of the chart of freezing: one row a component; ``label`` has places for both of its numbers."""
+    return pd.DataFrame(
+        {
+            "name": names,
+            "component": list(splits),
+            "trainable": [split.trainable for split in splits.values()],
+            "parameters": [split.total for split in splits.values()],
+            "label": [label.format(**split._asdict()) for split in splits.values()],
+            "room": 1.7 * max(split.total for split in splits.values()),
+        }
+    )
+
+
 def open_clicked(key: str) -> None:
     """Open what was clicked in the chart ``key``; a single tensor has nothing to open."""
     for bar in st.session_state[key]["selection"]["bar"]:
@@ -55,7 +70,9 @@ def ranked_bars(appearance: str, count: int) -> Spec:
     step, font = (23, _FONT) if count <= _MANY else (17, 13)
     names = _names(alt, appearance, font)
     chosen = alt.selection_point(name="bar", fields=["path"], on="click", empty=False)
-    bars = alt.Chart().mark_bar(cornerRadiusEnd=3).encode(x=_length(alt), y=names, color=_color(alt, appearance))
+    bars = (
+        alt.Chart().mark_bar(cornerRadiusEnd=3).encode(x=_length(alt), y=names, color=component_color(alt, appearance))
+    )
     labels = (
         alt.Chart()
         .mark_text(align="left", dx=6, fontSize=font)
@@ -69,7 +86,7 @@ def ranked_bars(appearance: str, count: int) -> Spec:
         .encode(x="room:Q", y=names, tooltip=_tooltip(alt))
         .add_params(chosen)
     )
-    return _spec(alt.layer(bars, labels, room).properties(width="container", height=step * count))
+    return spec_of(alt.layer(bars, labels, room).properties(width="container", height=step * count))
 
 
 @lru_cache
@@ -82,7 +99,7 @@ def proportional_bar(appearance: str) -> Spec:
     pieces = (
         alt.Chart()
         .mark_rect(stroke=paper, strokeWidth=1)
-        .encode(x=x, x2="end:Q", color=_color(alt, appearance), tooltip=_tooltip(alt))
+        .encode(x=x, x2="end:Q", color=component_color(alt, appearance), tooltip=_tooltip(alt))
     )
     labels = (
         alt.Chart()
@@ -90,7 +107,29 @@ def proportional_bar(appearance: str) -> Spec:
         .mark_text(fontSize=_FONT)
         .encode(x=alt.X("middle:Q", axis=None), text="short:N", color=alt.value(paper))
     )
-    return _spec(alt.layer(pieces, labels).properties(width="container", height=34))
+    return spec_of(alt.layer(pieces, labels).properties(width="container", height=34))
+
+
+@lru_cache
+def frozen_bars(appearance: str) -> Spec:
+    """One bar for each component: what is trained is filled, what is frozen has only a dashed edge."""
+    import altair as alt
+
+    names, trainable = _names(alt, appearance, _FONT), alt.X("trainable:Q", axis=None, scale=alt.Scale(nice=False))
+    trained = alt.Chart().mark_bar(size=26).encode(x=trainable, y=names, color=component_color(alt, appearance))
+    frozen = (
+        alt.Chart()
+        .transform_filter("datum.trainable < datum.parameters")
+        .mark_bar(size=26, fillOpacity=0, strokeWidth=2, strokeDash=[5, 3])
+        .encode(x=trainable, x2="parameters:Q", y=names, stroke=component_color(alt, appearance, "Stroke"))
+    )
+    labels = (
+        alt.Chart()
+        .mark_text(align="left", dx=8, fontSize=_FONT)
+        .encode(x=_length(alt), y=names, text="label:N", color=alt.value(INK[appearance]))
+    )
+    room = alt.Chart().mark_bar(opacity=0).encode(x="room:Q", y=names, tooltip=_tooltip(alt))
+    return spec_of(alt.layer(trained, frozen, labels, room).properties(width="container", height=alt.Step(40)))
 
 
 def _length(alt: Any) -> Any:
@@ -109,16 +148,19 @@ def _names(alt: Any, appearance: str, font: int) -> Any:
     return alt.Y("name:N", sort=None, title=None, axis=axis)
 
 
-def _color(alt: Any, appearance: str) -> Any:
+def component_color(alt: Any, appearance: str, channel: str = "Color") -> Any:
+    """The encoding that gives each component its colour; ``channel`` is Color, Fill or Stroke."""
     palette: dict[Component, str] = COLORS[appearance]
-    return alt.Color("component:N", legend=None, scale=alt.Scale(domain=list(palette), range=list(palette.values())))
+    scale = alt.Scale(domain=list(palette), range=list(palette.values()))
+    return getattr(alt, channel)("component:N", legend=None, scale=scale)
 
 
 def _tooltip(alt: Any) -> Any:
     return [alt.Tooltip("name:N", title=" "), alt.Tooltip("label:N", title=" ")]
 
 
-def _spec(chart: Any) -> Spec:
+def spec_of(chart: Any) -> Spec:
+    """A chart as what is stored: without data, and without space around it."""
     spec: Spec = chart.properties(padding={"left": 0, "top": 0, "right": 0, "bottom": 0}).to_dict()
     spec.pop("data", None)
     return spec

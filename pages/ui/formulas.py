@@ -1,9 +1,12 @@
 """Formulas as the pages show them: with letters, with the numbers put in, and what comes out."""
 
 import re
+from collections.abc import Sequence
 
-from bertcalc.formula import component_formulas, formula, latex_number
+from bertcalc import BertConfig
+from bertcalc.formula import Formula, component_formulas, formula, latex_number
 from bertcalc.totals import Component
+from bertcalc.walk import Stop
 from pages.ui.sidebar import Choice
 
 
@@ -12,18 +15,36 @@ def total_formula(choice: Choice, colors: dict[Component, str], total: int) -> s
     formulas = component_formulas(choice.config, choice.architecture, **choice.options)
     letters = [(term.latex(), colors[component]) for component, term in formulas]
     numbers = [(term.latex(choice.config), colors[component]) for component, term in formulas]
-    return _aligned([*_sum("N &= ", letters), *_sum("&= ", numbers), f"&= {latex_number(total)}"])
+    return aligned([*_sum("N &= ", letters), *_sum("&= ", numbers), f"&= {latex_number(total)}"])
 
 
 def node_formula(choice: Choice, path: str, count: int) -> str:
     """LaTeX for what stands at a path of the tree: its formula, the same with numbers, its count, its copies."""
     node = formula(choice.config, choice.architecture, path=path, **choice.options)
     copies = rf" \quad ({choice.config.num_hidden_layers} \times)" if "*" in path else ""
-    return _aligned([f"&{node.latex()}{copies}", f"&= {node.latex(choice.config)} = {latex_number(count)}"])
+    return aligned([f"&{node.latex()}{copies}", f"&= {node.latex(choice.config)} = {latex_number(count)}"])
+
+
+def count_formula(formula: Formula, config: BertConfig, count: int) -> str:
+    """LaTeX for a number of modules: with letters, with numbers, and what comes out, as far as these differ."""
+    return " = ".join(dict.fromkeys([formula.latex(), formula.latex(config), latex_number(count)]))
+
+
+def stop_formula(choice: Choice, stop: Stop, formulas: Sequence[Formula]) -> str:
+    """LaTeX for what a stop of the walk learns; ``formulas`` are those of its steps."""
+    start, end = "", ""
+    if stop.layers:
+        formulas = [formula(choice.config, choice.architecture, path="encoder.layer.*", **choice.options)]
+        start, end = rf"{stop.layers} \cdot (", ")"
+    letters = " + ".join(term.latex() for term in formulas)
+    numbers = " + ".join(term.latex(choice.config) for term in formulas)
+    lines = [f"{start}{letters}{end}", f"{start}{numbers}{end}", latex_number(stop.parameters)]
+    return " = ".join(lines) if _width("".join(lines)) < _HALF_LINE else aligned([f"&= {line}" for line in lines])
 
 
 # Widths in tenths of an em. KaTeX sets operators with space around them; 400 fit beside the sidebar at 1280 pixels.
 _LINE = 400
+_HALF_LINE = 200
 _PLUS = 12
 _WIDTHS = {"+": _PLUS, "-": _PLUS, "·": 7, ",": 3}
 _DIGIT, _LETTER = 5, 8
@@ -50,5 +71,6 @@ def _width(latex: str) -> int:
     return sum(_LETTER if sign.isalpha() else _WIDTHS.get(sign, _DIGIT) for sign in text)
 
 
-def _aligned(lines: list[str]) -> str:
+def aligned(lines: list[str]) -> str:
+    """Lines of LaTeX under one another, each with an & where they are aligned."""
     return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"

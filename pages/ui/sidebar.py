@@ -1,6 +1,5 @@
 """The controls that all pages share, and the one typed value that comes out of them."""
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -10,6 +9,7 @@ from bertcalc.activations import ACTIVATIONS
 from bertcalc.config import POSITION_EMBEDDING_TYPES, Problem, problems
 from bertcalc.formula import LETTERS
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
+from pages.ui.controls import assignment, repair, set_values, show_problem, whole_number
 from pages.ui.i18n import translator
 
 # The range and the step of each slider: the models that people build. The number field beside it takes any value.
@@ -72,7 +72,7 @@ def choose() -> Choice:
     preset=bert-large-uncased&vocab_size=21128 is the preset with one field changed.
     """
     _ = translator()
-    _set(st.session_state.pop("repair", {}))
+    repair()
     preset = st.selectbox(
         _("Start from"),
         list(PRESETS),
@@ -89,10 +89,10 @@ def choose() -> Choice:
         _slider(field, values[field], getattr(defaults, field))
         for problem in found:
             if problem.field == field:
-                _show_problem(problem)
+                show_problem(problem)
     for problem in found:
         if problem.field not in SLIDERS:
-            _show_problem(problem)
+            show_problem(problem)
     changed = [field for field, default in _more(defaults) if field in st.query_params or values[field] != default]
     label = _("More fields ({count} changed)").format(count=len(changed)) if changed else _("More fields")
     more = st.expander(label, key="more", on_change="rerun")
@@ -109,13 +109,13 @@ def stand_in(chosen: Choice) -> str:
     """The fields in which the model that is shown differs from the controls."""
     controls = _values(PRESETS[chosen.preset].config)
     return ", ".join(
-        _assignment(field, value) for field, value in vars(chosen.config).items() if value != controls[field]
+        assignment(field, value) for field, value in vars(chosen.config).items() if value != controls[field]
     )
 
 
 def _values(defaults: BertConfig) -> dict[str, Any]:
-    fields = {**vars(defaults), "add_pooling_layer": True}
-    return {field: st.session_state.get(field, default) for field, default in fields.items()}
+    drawn = {field: st.session_state[field] for field in (*FIELDS, "add_pooling_layer") if field in st.session_state}
+    return {**vars(defaults), "add_pooling_layer": True, **drawn}
 
 
 def _more(defaults: BertConfig) -> list[tuple[str, Any]]:
@@ -151,25 +151,16 @@ def _slider(field: str, value: int, default: int) -> None:
     if st.session_state.get(key) != shown:
         st.session_state[key] = shown
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
-        st.slider(label, low, high, step=step, format="%,d", key=key, on_change=_slide, args=(field,))
-        _whole_number(
+        # The value is its default, too: after a first run that was cut short a browser would begin at the minimum.
+        st.slider(label, low, high, shown, step=step, format="%,d", key=key, on_change=_slide, args=(field,))
+        whole_number(
             _("{field}, exact value").format(field=field), field, default, label_visibility="collapsed", width=92
         )
 
 
-def _whole_number(label: str, field: str, default: int, **look: Any) -> None:
-    try:
-        st.number_input(label, value=default, step=1, key=field, bind="query-params", **look)
-    except OverflowError:
-        # A step back to a link that had inf here: Streamlit 1.67 does not refuse that, and trips over it. The value
-        # can be set only before the control is drawn: in the next run.
-        st.session_state["repair"] = {field: default}
-        st.rerun()
-
-
 def _more_fields(defaults: BertConfig) -> None:
     for field in NUMBERS:
-        _whole_number(f"{field} ${LETTERS[field]}$", field, getattr(defaults, field))
+        whole_number(f"{field} ${LETTERS[field]}$", field, getattr(defaults, field))
     st.checkbox("add_pooling_layer", value=True, key="add_pooling_layer", bind="query-params")
     for field in SWITCHES:
         st.checkbox(field, value=getattr(defaults, field), key=field, bind="query-params")
@@ -180,29 +171,13 @@ def _more_fields(defaults: BertConfig) -> None:
         st.number_input(field, value=default, step=step, format=shown, key=field, bind="query-params")
 
 
-def _show_problem(problem: Problem) -> None:
-    _ = translator()
-    st.error(_(problem.message).format(**{name: _(value) for name, value in problem.values.items()}))
-    for remedy in problem.remedies:
-        label = ", ".join(_assignment(field, value) for field, value in remedy.items())
-        st.button(label, key=f"remedy {label}", on_click=_set, args=(remedy,), width="stretch")
-
-
-def _assignment(field: str, value: object) -> str:
-    return f"{field} = {value:,}" if isinstance(value, int) and not isinstance(value, bool) else f"{field} = {value}"
-
-
 def _slide(field: str) -> None:
     st.session_state[field] = st.session_state[f"{field}_slider"]
 
 
-def _set(values: Mapping[str, Any]) -> None:
-    st.session_state.update(values)
-
-
 def _take_preset() -> None:
     defaults = PRESETS[st.session_state["preset"]].config
-    _set({"add_pooling_layer": True, **{field: getattr(defaults, field) for field in FIELDS}})
+    set_values({"add_pooling_layer": True, **{field: getattr(defaults, field) for field in FIELDS}})
 
 
 assert next(iter(PRESETS)) == DEFAULT_PRESET  # the first option is what a link without a preset means

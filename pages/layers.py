@@ -1,0 +1,37 @@
+"""Layers: a walk through the model, a step at a time, from the token ids to the last output."""
+
+import streamlit as st
+
+from bertcalc.walk import keras_rows
+from pages.ui import steps
+from pages.ui.batch import choose_batch
+from pages.ui.i18n import translator
+from pages.ui.picture import show_picture
+from pages.ui.sidebar import choice as current_choice
+from pages.ui.theme import appearance
+
+_ = translator()
+choice = current_choice()
+
+words, aside = st.columns([0.6, 0.4], gap="medium")
+with aside:
+    picture = st.container()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        batch = choose_batch(choice.config)
+        layer = steps.choose_layer(choice.config)
+stops = steps.stops_of(choice, batch, layer)
+rows = keras_rows(stops)
+with words:
+    at = steps.choose_stop(stops)
+    steps.show_stop(choice, stops, at, rows, batch, layer)
+with picture:
+    show_picture(stops, at, choice.config, layer, appearance())
+
+heads = st.expander(_("Query, key and value head by head"), key="heads", bind="query-params")
+if heads.open:
+    with heads:
+        steps.show_heads(choice)
+table = st.expander(_("The whole walk, a row for each layer in the Keras manner"), key="rows", bind="query-params")
+if table.open:
+    with table:
+        steps.show_keras_rows(rows)

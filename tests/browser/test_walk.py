@@ -1,0 +1,82 @@
+"""The walk with keyboard, mouse, link, and as it looks on a lecture screen."""
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Open
+from tests.browser.look import slider
+
+
+def at(page: Page, step: str) -> None:
+    """Wait until the headline says so, and the page is drawn to its end."""
+    expect(page.get_by_role("heading", name=step)).to_be_visible()
+    expect(page.get_by_test_id("stExpander").nth(2)).to_be_visible()
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+
+
+def test_arrow_keys_walk_and_the_step_is_in_the_link(visit: Open) -> None:
+    page = visit("layers?batch_size=2")
+    at(page, "1 / 34 · token ids")
+    page.keyboard.press("ArrowRight")
+    at(page, "2 / 34 · segment ids")
+    page.wait_for_url("**/layers?batch_size=2&step=token_type_ids")
+    page.keyboard.press("ArrowRight")
+    at(page, "3 / 34 · word")
+    page.keyboard.press("ArrowLeft")
+    at(page, "2 / 34 · segment ids")
+    page.reload()
+    at(page, "2 / 34 · segment ids")
+
+
+def test_arrow_keys_on_a_slider_move_the_slider_alone(visit: Open) -> None:
+    page = visit("layers?step=embeddings.word_embeddings")
+    at(page, "3 / 34 · word")
+    slider(page, "num_hidden_layers").press("ArrowRight")
+    expect(page.get_by_text("of 116,570,112")).to_be_visible()
+    at(page, "3 / 34 · word")
+
+
+def test_a_click_in_the_picture_goes_there_again_and_again(visit: Open) -> None:
+    page = visit("layers")
+    at(page, "1 / 34 · token ids")
+    picture = page.get_by_test_id("stVegaLiteChart")
+    picture.locator("canvas, svg").first.wait_for()
+    page.wait_for_timeout(500)
+    box = picture.bounding_box()
+    assert box
+    for _time in range(2):
+        page.mouse.click(box["x"] + 0.2 * box["width"], box["y"] + 0.025 * box["height"] + box["height"] / 18)
+        at(page, "3 / 34 · word")
+        page.mouse.move(300, 400)
+        page.get_by_role("button", name="Next").click()
+        at(page, "4 / 34 · token type")
+
+
+def test_the_walk_needs_no_scrolling(visit: Open) -> None:
+    page = visit("layers?step=encoder.layer.*.attention.output.dense&sequence_length=512")
+    at(page, "21 / 34 · dense")
+    for thing in (page.locator(".katex-display").first, page.get_by_test_id("stProgress")):
+        box = thing.bounding_box()
+        assert box
+        assert box["y"] + box["height"] <= 720
+    picture = page.get_by_test_id("stVegaLiteChart").bounding_box()
+    assert picture
+    assert picture["y"] + picture["height"] <= 720
+    expect(page.get_by_role("spinbutton", name="layer", exact=True)).to_be_in_viewport()
+    expect(page.get_by_text("Why is there another dense after attention?")).to_be_in_viewport()
+
+
+def test_the_batch_is_kept_on_the_way_to_another_page_and_back(visit: Open) -> None:
+    page = visit("layers?batch_size=2&sequence_length=64&step=embeddings.dropout")
+    expect(page.get_by_text("2 × 64 × 768").first).to_be_visible()
+    page.get_by_role("link", name="Configuration").click()
+    expect(page.get_by_role("spinbutton", name="sequence_length")).to_have_value("64")
+    page.wait_for_url("**/configuration?batch_size=2&sequence_length=64")
+    page.get_by_role("link", name="Layers").click()
+    expect(page.get_by_text("2 × 64 × 768").first).to_be_visible()
+    at(page, "9 / 34 · dropout")
+
+
+def test_chinese(visit: Open) -> None:
+    page = visit("layers?lang=zh&step=embeddings.LayerNorm")
+    expect(page.get_by_text("gamma 和 beta")).to_be_visible()
+    expect(page.get_by_role("button", name="下一步")).to_be_visible()

@@ -1,0 +1,104 @@
+"""The Layers page."""
+
+import pytest
+
+from bertcalc import ARCHITECTURES, BertConfig
+from bertcalc.forward import forward
+from bertcalc.presets import PRESETS
+from bertcalc.walk import walk
+from tests.oracle import Case
+from tests.pages.apptest import open_app
+
+
+def headline(app: object) -> str:
+    return str(app.markdown[0].value).splitlines()[0]  # type: ignore[attr-defined]  # AppTest has no types
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_next_leads_to_the_end_and_the_real_total(architecture: str) -> None:
+    app = open_app("layers.py", architecture=architecture)
+    stops = walk(forward(Case(BertConfig(), architecture).ours(), 1, 128))
+    for number in range(1, len(stops) + 1):
+        assert headline(app).startswith(f"#### {number} / {len(stops)} · ")
+        assert app.selectbox(key="step").value == stops[number - 1].name
+        if number < len(stops):
+            app.button(key="Right step").click().run()
+            assert not app.exception
+    total = f"{Case(BertConfig(), architecture).real().num_parameters():,}"
+    assert f"So far {total} of {total}" in app.get("progress")[0].proto.text
+    assert app.button(key="Right step").disabled
+    assert not app.button(key="Left step").disabled
+
+
+def test_shapes_have_letters_and_the_numbers_of_the_link() -> None:
+    app = open_app("layers.py", step="encoder.layer.*.attention.self.scores", batch_size="2", sequence_length="64")
+    table = app.table[0].value
+    assert list(table["In letters"].str.replace("\xa0", " "))[-1] == "B × A × S × S"
+    assert list(table["In numbers"].str.replace("\xa0", " "))[-1] == "2 × 12 × 64 × 64"
+
+
+def test_the_formula_has_letters_numbers_and_the_count() -> None:
+    app = open_app("layers.py", step="encoder.layer.*.intermediate.dense")
+    assert app.latex[0].value.replace("$", "").strip().endswith("= 768 \\cdot 3{,}072 + 3{,}072 = 2{,}362{,}368")
+
+
+def test_an_opened_layer_has_its_own_number_and_the_others_stand_around_it() -> None:
+    app = open_app("layers.py", layer="3", step="encoder.layer.*.attention.self.query")
+    assert app.table[0].value["Name"][0] == "encoder.layer.2.output.LayerNorm"
+    names = app.selectbox(key="step").options
+    assert "encoder.layer.before" in names
+    assert "encoder.layer.after" in names
+    app.selectbox(key="step").set_value("encoder.layer.before").run()
+    assert "3 layers like the one that is opened" in app.markdown[0].value
+
+
+def test_a_layer_that_is_not_there_is_explained_and_the_first_one_shown() -> None:
+    app = open_app("layers.py", layer="12")
+    assert app.error[0].value == (
+        "layer 12 is not possible: it must be a whole number from 0 to 11, the nearest is 11."
+    )
+    assert "layer.before" not in " ".join(app.selectbox(key="step").options)
+    app.button(key="remedy layer = 11").click().run()
+    assert not app.error
+    assert app.number_input(key="layer").value == 11
+
+
+def test_a_sequence_that_is_too_long_is_explained_and_the_longest_shown() -> None:
+    app = open_app("layers.py", sequence_length="600")
+    assert app.error[0].value == "sequence_length 600 is longer than max_position_embeddings 512: 512 is the most."
+    assert not app.exception
+    app.button(key="remedy max_position_embeddings = 600").click().run()
+    assert not app.error
+    assert app.table[0].value["In numbers"][0].replace("\xa0", " ") == "1 × 600"
+
+
+def test_the_write_up_in_the_keras_manner() -> None:
+    app = open_app(
+        "layers.py", preset="bert-large-chinese", add_pooling_layer="false", sequence_length="512", rows="true"
+    )
+    table = app.table[-1].value
+    assert len(table) == 17
+    assert list(table["So far"])[-1] == "324,472,832"
+    assert list(table["Learned here"])[8] == "4,198,400"
+    assert PRESETS["bert-large-chinese"].config.num_hidden_layers == 24
+
+
+def test_heads_one_by_one_and_as_one_matrix() -> None:
+    table = open_app("layers.py", heads="true").table[-1].value
+    assert list(table.iloc[:, 1]) == [
+        "A × 3 × H/A × H = 12 × 3 × 64 × 768 = 1,769,472",
+        "A × 3 × H/A = 12 × 3 × 64 = 2,304",
+        "1,771,776",
+    ]
+    assert list(table.iloc[:, 2])[-1] == "1,771,776"
+
+
+def test_a_question_stands_where_it_arises() -> None:
+    app = open_app("layers.py", step="embeddings.LayerNorm", hidden_size="1024", num_attention_heads="16")
+    assert "1,024 + 1,024 = 2,048" in app.info[0].value
+    assert not open_app("layers.py", step="embeddings.dropout").info
+
+
+def test_chinese() -> None:
+    app = open_app("layers.py", lang="zh", step="encoder.layer.*.attention.output.dense")
+    assert "为什么" in app.info[0].value
