@@ -4,7 +4,7 @@
 def percent(part: int, whole: int) -> str:
     """A share with one decimal; what would read 0.0 % is only said to be less than 0.1 %."""
     share = 100 * part / whole
-    return f"{share:.1f} %" if share >= 0.05 else "<0.1 %"
+    return f"{share:.1f} %" if share >= 0.05 or not part else "<0.1 %"
 
 
 def metric_width(least: int, value: str, delta: str) -> int:
@@ -13,7 +13,14 @@ def metric_width(least: int, value: str, delta: str) -> int:
 
 
 def size(count: int) -> str:
-    """A number of bytes in the units of disks and in those of memory: 437.9 MB (417.6 MiB), 1.3 GB (1.2 GiB)."""
+    """A number of bytes in the units of disks and in those of memory: 437.9 MB (417.6 MiB), 1.3 GB (1.2 GiB).
+
+    Less than a thousand is said to the byte, less than a million in kB and KiB.
+    """
+    if count < 10**3:
+        return f"{count} B"
+    if count < 10**6:
+        return f"{count / 10**3:,.1f} kB ({count / 2**10:,.1f} KiB)"
     if count < 10**9:
         return f"{count / 10**6:,.1f} MB ({count / 2**20:,.1f} MiB)"
     return f"{count / 10**9:,.1f} GB ({count / 2**30:,.1f} GiB)"

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import psutil
 
 from bertcalc import BertConfig, Module, build
+from bertcalc.inventory import named
 from bertcalc.nn import Shape
 from bertcalc.text import N_
 
@@ -86,7 +87,7 @@ def prove(config: BertConfig, architecture: str, options: dict[str, bool]) -> Pr
     getattr(transformers, architecture)  # imports the module that has the class, which is not to be timed
     began = perf_counter()
     with torch.device("meta"):
-        real = _real_model(config, architecture, options)
+        real = real_model(config, architecture, options)
     built = perf_counter()
     checks, differences = compare(build(config, architecture, **options), real)
     versions = {"transformers": transformers.__version__, "torch": torch.__version__}
@@ -110,6 +111,8 @@ def compare(model: Module, real: Any) -> tuple[list[Check], list[Difference]]:
         _check(N_("Parameters"), model.num_parameters(), real.num_parameters()),
         _check(N_("Lines of print(model)"), len(lines), len(real_lines), agrees=lines == real_lines),
     ]
+    dense = sum(name.rpartition(".")[2] == "dense" for name, _ in real.named_modules())
+    checks.append(_check(N_("Modules named dense"), named(model, "dense").modules, dense))
     checks += [_check(kind, kinds[kind], real_kinds[kind]) for kind in sorted(kinds | real_kinds)]
     return checks, differences
 
@@ -147,7 +150,7 @@ def run_forward(config: BertConfig, architecture: str, options: dict[str, bool])
         if needed_bytes(build(config, architecture, **options)) > available_bytes():
             raise MemoryError
         began = perf_counter()
-        real = _real_model(config, architecture, options).eval()
+        real = real_model(config, architecture, options).eval()
         tokens = min(FORWARD_TOKENS, config.max_position_embeddings)
         ids = torch.zeros((1, 1, tokens) if architecture == "BertForMultipleChoice" else (1, tokens), dtype=torch.long)
         with torch.inference_mode():
@@ -159,7 +162,8 @@ def run_forward(config: BertConfig, architecture: str, options: dict[str, bool])
         return Run(count, size, shapes, perf_counter() - began)
 
 
-def _real_model(config: BertConfig, architecture: str, options: dict[str, bool]) -> Any:
+def real_model(config: BertConfig, architecture: str, options: dict[str, bool]) -> Any:
+    """The model that transformers builds, on PyTorch's current default device."""
     import transformers
 
     transformers.logging.set_verbosity_error()  # its advice about decoders is for people who train

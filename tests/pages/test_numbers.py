@@ -8,6 +8,9 @@ from pages.ui.numbers import percent, size
 @pytest.mark.parametrize(
     ("count", "text"),
     [
+        (999, "999 B"),
+        (1_024, "1.0 kB (1.0 KiB)"),
+        (999_949, "999.9 kB (976.5 KiB)"),
         (437_928_960, "437.9 MB (417.6 MiB)"),
         (999_999_999, "1,000.0 MB (953.7 MiB)"),
         (1_340_567_552, "1.3 GB (1.2 GiB)"),
@@ -19,7 +22,7 @@ def test_sizes_name_both_units(count: int, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("part", "whole", "text"),
-    [(23_837_184, 109_482_240, "21.8 %"), (1_536, 109_482_240, "<0.1 %"), (1, 1, "100.0 %")],
+    [(23_837_184, 109_482_240, "21.8 %"), (1_536, 109_482_240, "<0.1 %"), (1, 1, "100.0 %"), (0, 1, "0.0 %")],
 )
 def test_a_share_that_is_not_nothing_does_not_read_zero(part: int, whole: int, text: str) -> None:
     assert percent(part, whole) == text

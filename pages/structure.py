@@ -1,0 +1,78 @@
+"""Structure: the module tree, the parts that it is made of, every tensor by name, and what freezing leaves."""
+
+import streamlit as st
+
+from bertcalc.difference import differences
+from bertcalc.totals import totals_by_component
+from pages.ui import tables
+from pages.ui.charts import frozen_bars, frozen_frame
+from pages.ui.frozen import choose_freezing
+from pages.ui.i18n import translator
+from pages.ui.link import CHOICES
+from pages.ui.numbers import metric_width, percent
+from pages.ui.sidebar import choice as current_choice
+from pages.ui.theme import appearance
+from pages.ui.tree import signs_of, tree_html
+
+_ = translator()
+choice = current_choice()
+model = choice.model()
+
+with st.container(horizontal=True, vertical_alignment="center"):
+    view = st.segmented_control(
+        _("View"),
+        CHOICES["view"],
+        default="tree",
+        key="view",
+        required=True,
+        bind="query-params",
+        label_visibility="collapsed",
+    )
+    if view == "tree":
+        counts = st.toggle(_("Counts"), key="counts", bind="query-params")
+        st.caption(_("Compared with"), width="content")
+        beside = st.selectbox(
+            _("Compared with"),
+            CHOICES["beside"],
+            key="beside",
+            bind="query-params",
+            label_visibility="collapsed",
+            width=300,
+        )
+
+if view == "tree":
+    text = st.expander(_("The text of print(model), to copy"), key="text", on_change="rerun")
+    if text.open:
+        text.code(str(model), language=None)
+    if beside == "none":
+        st.html(tree_html(model, counts=counts))
+    else:
+        other = choice._replace(architecture=beside).model()
+        found = differences(model, other)
+        tables.show_module_differences(found, choice.architecture, beside)
+        for column, tree, signs in zip(st.columns(2), (model, other), signs_of(found), strict=True):
+            column.html(tree_html(tree, signs, counts=counts))
+elif view == "parts":
+    tables.show_inventory(choice, model)
+elif view == "notebook":
+    tables.show_sums(totals_by_component(model))
+    tables.show_named_parameters(model)
+else:
+    freezing = choose_freezing(choice.config)
+    split, components = freezing.split(model), freezing.by_component(model)
+    if freezing.train == "head" and "head" not in components:
+        st.info(_("{architecture} has no head: nothing of it is trained.").format(architecture=choice.architecture))
+    with st.container(horizontal=True):
+        for label, count in ((_("Trainable"), split.trainable), (_("Frozen"), split.frozen), (_("Total"), split.total)):
+            share = percent(count, split.total)
+            width = metric_width(200, f"{count:,}", share)
+            st.metric(label, f"{count:,}", share, delta_color="off", delta_arrow="off", width=width)
+    st.vega_lite_chart(
+        frozen_frame(
+            components,
+            [_(component) for component in components],
+            _("{trainable:,} trainable · {frozen:,} frozen"),
+        ),
+        frozen_bars(appearance()),
+        alt=_("Trainable and frozen parameters of each component"),
+    )

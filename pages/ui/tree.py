@@ -1,0 +1,55 @@
+"""The text of ``print(model)`` as HTML that folds: one line a module, in the colour of its component."""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from types import MappingProxyType
+
+from bertcalc import Module
+from bertcalc.difference import Change
+from bertcalc.nn import Line
+from bertcalc.totals import bare, component_of
+from pages.ui.i18n import translator
+from pages.ui.theme import BACKGROUND, appearance, colors
+
+Signs = Mapping[str, str]  # by path without "bert.": what stands before a module; + also before all inside it
+
+
+def signs_of(found: Sequence[Change]) -> tuple[Signs, Signs]:
+    """The signs of two trees side by side: + for what only this one has, ≠ for what differs."""
+    here = {each.path: "≠" if each.there else "+" for each in found if each.here}
+    there = {each.path: "≠" if each.here else "+" for each in found if each.there}
+    return here, there
+
+
+def tree_html(model: Module, signs: Signs = MappingProxyType({}), *, counts: bool) -> str:
+    """All lines, unfolded; with ``counts`` each has the module's parameters at its right end.
+
+    The browser folds <details> without help from the server, with the mouse and with the keyboard.
+    """
+    html = [f'<div class="tree" style="--paper: {BACKGROUND[appearance()]}">']
+    for line in model.lines():
+        content = _line(line, signs, counts=counts)
+        if line.opens:
+            html.append(f"<details open><summary {content}</summary>")
+        else:
+            html.append(f"<div {content}</div>{'</details>' if line.closes else ''}")
+    return "".join([*html, "</div>"])
+
+
+def count_text(line: Line) -> str:
+    """The parameters of a line's module: of all copies and of one where there are several, tied ones named."""
+    _ = translator()
+    one = line.module.num_parameters()
+    text = f"{one:,}" if line.copies == 1 else f"{line.copies * one:,} = {line.copies:,} × {one:,}"
+    tied = _("(tied: {names})").format(names=", ".join(line.module.tied))
+    return f"{text} {tied}" if line.module.tied else text
+
+
+def _line(line: Line, signs: Signs, *, counts: bool) -> str:
+    path = bare(line.path)
+    inside = any(sign == "+" and path.startswith(f"{start}.") for start, sign in signs.items())
+    sign = "+" if inside else signs.get(path, "")
+    color = "" if path in ("", "bert") else f' style="color: {colors()[component_of(path)]}"'
+    before = f"<b>{sign}</b>" if sign else ""
+    after = f"<span>{escape(count_text(line))}</span>" if counts and not line.closes else ""
+    return f'class="line{" marked" if sign else ""}"{color}>{before}<code>{escape(line.text)}</code>{after}'

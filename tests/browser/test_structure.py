@@ -1,0 +1,114 @@
+"""The Structure page in a real browser: folding, copying, links."""
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from bertcalc import BertConfig
+from tests.browser.conftest import Open
+from tests.browser.test_links import query
+from tests.browser.test_screen import bottom
+from tests.oracle import Case
+
+
+def tree(page: Page) -> Locator:
+    return page.locator(".tree").first
+
+
+def lines(page: Page) -> list[str]:
+    return tree(page).inner_text().splitlines()
+
+
+@pytest.mark.parametrize("architecture", ["BertModel", "BertForPreTraining"])
+def test_the_open_tree_reads_line_for_line_as_print_gives_it(visit: Open, architecture: str) -> None:
+    page = visit(f"structure?architecture={architecture}")
+    expect(tree(page)).to_be_visible()
+    assert lines(page) == str(Case(BertConfig(), architecture).real()).splitlines()
+
+
+@pytest.mark.parametrize("key", ["Enter", "Space", "click"])
+def test_every_node_folds_and_unfolds_with_the_keyboard_and_the_mouse(visit: Open, key: str) -> None:
+    page = visit("structure")
+    nodes = tree(page).locator("summary")
+    expect(nodes).to_have_count(11)  # the model, and all that have modules inside
+    before = lines(page)
+    for node in nodes.all():
+        toggle = node.click if key == "click" else lambda node=node: node.press(key)
+        below = node.locator("xpath=following-sibling::*").first
+        toggle()
+        expect(below).to_be_hidden()
+        toggle()
+        expect(below).to_be_visible()
+    assert lines(page) == before
+
+
+def test_the_text_can_be_copied_as_it_is(visit: Open, page: Page) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    visit("structure")
+    page.get_by_text("The text of print(model), to copy").click()
+    code = page.get_by_test_id("stCode")
+    code.hover()
+    code.get_by_role("button", name="Copy").first.click()
+    assert page.evaluate("navigator.clipboard.readText()") == str(Case(BertConfig()).real())
+
+
+def test_counts_stand_in_one_column_at_the_right_end(visit: Open) -> None:
+    page = visit("structure?counts=true&architecture=BertForPreTraining")
+    counts = tree(page).locator("span")
+    expect(counts.first).to_have_text("110,106,428")
+    ends = {round(box["x"] + box["width"]) for count in counts.all() if (box := count.bounding_box())}
+    assert len(ends) == 1
+    assert ends.pop() <= 1280
+
+
+def test_a_view_and_its_choices_are_in_the_link_and_survive_a_reload(visit: Open) -> None:
+    page = visit("structure")
+    expect(tree(page)).to_be_visible()
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    page.get_by_role("radio", name="freezing").click()
+    page.get_by_role("spinbutton", name="freeze_layers").fill("12")
+    page.get_by_role("spinbutton", name="freeze_layers").press("Enter")
+    frozen = page.get_by_test_id("stMetricValue").nth(1)
+    expect(frozen).to_have_text("85,054,464")
+    assert query(page) == {"view": "freezing", "freeze_layers": "12"}
+    page.reload()
+    expect(frozen).to_have_text("85,054,464")
+    assert query(page) == {"view": "freezing", "freeze_layers": "12"}
+
+
+def test_two_architectures_stand_side_by_side_with_signs_on_what_differs(visit: Open) -> None:
+    page = visit("structure?beside=BertForSequenceClassification&lang=zh")
+    expect(page.locator(".tree")).to_have_count(2)
+    here, there = (each.bounding_box() for each in page.locator(".tree").all())
+    assert here
+    assert there
+    assert here["y"] == there["y"]
+    assert here["x"] + here["width"] <= there["x"]
+    assert page.locator(".tree .marked").all_inner_texts() == [
+        "+\n  (dropout): Dropout(p=0.1, inplace=False)",
+        "+\n  (classifier): Linear(in_features=768, out_features=2, bias=True)",
+    ]
+    expect(page.get_by_text("BertForSequenceClassification：+1,538 个参数")).to_be_visible()
+
+
+@pytest.mark.parametrize("link", ["view=parts&architecture=BertForPreTraining", "view=notebook", "view=parts&lang=zh"])
+def test_the_first_table_needs_no_scrolling(visit: Open, link: str) -> None:
+    page = visit(f"structure?{link}")
+    table = page.get_by_test_id("stTable").first
+    expect(table).to_be_visible()
+    assert bottom(table) <= 720
+
+
+@pytest.mark.parametrize("link", ["train=head", "freeze_layers=99", "architecture=BertForPreTraining&lang=zh"])
+def test_metrics_and_chart_of_freezing_need_no_scrolling(visit: Open, link: str) -> None:
+    page = visit(f"structure?view=freezing&{link}")
+    page.get_by_test_id("stVegaLiteChart").locator("canvas, svg").first.wait_for()
+    for things in (page.get_by_test_id("stMetric"), page.get_by_test_id("stVegaLiteChart")):
+        assert 0 < bottom(things) <= 720
+
+
+@pytest.mark.parametrize("appearance", ["light", "dark"])
+def test_lines_have_the_colours_of_the_theme(visit: Open, page: Page, appearance: str) -> None:
+    page.emulate_media(color_scheme=appearance)  # type: ignore[arg-type]  # parametrize gives str
+    visit("structure")
+    line = tree(page).get_by_text("(embeddings): BertEmbeddings(")
+    expect(line).to_have_css("color", {"light": "rgb(0, 114, 178)", "dark": "rgb(86, 180, 233)"}[appearance])
