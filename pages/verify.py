@@ -3,8 +3,10 @@
 import streamlit as st
 
 from bertcalc import build
+from bertcalc.outputs import problems
 from bertcalc.presets import PUBLISHED
-from pages.ui import proof, tables
+from pages.ui import forward_proof, proof, tables
+from pages.ui.call import last_call, written
 from pages.ui.i18n import translator
 from pages.ui.numbers import size
 from pages.ui.sidebar import choice as current_choice
@@ -12,6 +14,7 @@ from pages.ui.sidebar import choice as current_choice
 _ = translator()
 choice = current_choice()
 config = proof.buildable(choice.config)
+prove_forward = st.cache_data(max_entries=100, show_spinner=False)(forward_proof.prove)
 prove = st.cache_data(max_entries=100, show_spinner=False)(proof.prove)
 
 if not proof.installed():
@@ -84,6 +87,30 @@ else:
             st.error(does_not_fit)
         else:
             tables.show_run(run)
+
+    st.subheader(_("What the forward method returns"))
+    call = last_call(config, choice.architecture)
+    st.caption(_("With the arguments of the Outputs page: {arguments}").format(arguments=written(call)))
+    if problem := next(problems(config, choice.architecture, call), None):
+        st.error(_(problem.message))
+    elif not forward_proof.countable(config, choice.architecture, choice.options, call):
+        st.error(_("These tensors are too large for PyTorch to count. Choose a smaller batch or a shorter sequence."))
+    else:
+        with st.spinner(_("Running the real {architecture} ...").format(architecture=choice.architecture)):
+            compared = prove_forward(config, choice.architecture, choice.options, call)
+        if all(comparison.agrees for comparison in compared):
+            st.success(
+                _("The real {architecture} returns the same {outputs:,} outputs.").format(
+                    architecture=choice.architecture, outputs=len(compared)
+                ),
+                icon=":material/verified:",
+            )
+        else:
+            st.error(
+                _("The real {architecture} returns something else.").format(architecture=choice.architecture),
+                icon=":material/error:",
+            )
+        tables.show_comparisons(compared)
 
 st.subheader(_("Published counts"))
 tables.show_published(PUBLISHED)

@@ -1,15 +1,24 @@
 """The tables of the pages."""
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
 import streamlit as st
 
-from bertcalc import Module
-from bertcalc.formula import tensor_formulas
+from bertcalc import BertConfig, Module
+from bertcalc.config import allowed
+from bertcalc.difference import Change
+from bertcalc.fields import MEANINGS, Effect
+from bertcalc.formula import LETTERS, count_formulas, shape_letters, tensor_formulas
+from bertcalc.inventory import inventory, named
 from bertcalc.nn import Shape
+from bertcalc.outputs import Entry
 from bertcalc.presets import PublishedCount
+from bertcalc.totals import Component, shares
+from pages.ui.formulas import count_formula
+from pages.ui.forward_proof import Comparison, Returned
 from pages.ui.i18n import translator
 from pages.ui.numbers import size
 from pages.ui.proof import Check, Difference, Run
@@ -63,7 +72,7 @@ _LAYER = re.compile(r"\.[0-9]+\.")
 def show_checks(checks: Sequence[Check]) -> None:
     """What we say, what the real model says, and the verdict, one row a check."""
     _ = translator()
-    _show(
+    show_table(
         {
             _("Check"): [_(check.name) for check in checks],
             "bertcalc": [check.ours for check in checks],
@@ -77,7 +86,7 @@ def show_checks(checks: Sequence[Check]) -> None:
 def show_differences(differences: Sequence[Difference]) -> None:
     """The tensors that are not the same, each as we and as the real model have it."""
     _ = translator()
-    _show(
+    show_table(
         {
             "bertcalc": [_tensor(difference.ours) for difference in differences],
             "transformers": [_tensor(difference.theirs) for difference in differences],
@@ -94,7 +103,7 @@ def show_run(run: Run) -> None:
             seconds=run.seconds, parameters=run.parameters, weights=size(run.weight_bytes)
         )
     )
-    _show(
+    show_table(
         {
             _("Output"): [name for name, _shape in run.outputs],
             _("Shape"): [shape_text(shape) for _n, shape in run.outputs],
@@ -107,7 +116,7 @@ def show_published(counts: Sequence[PublishedCount]) -> None:
     """Counts that others have published, beside ours."""
     _ = translator()
     ours = [count.model().num_parameters() for count in counts]
-    _show(
+    show_table(
         {
             _("Model"): [count.preset for count in counts],
             _("Architecture"): [count.architecture for count in counts],
@@ -121,7 +130,154 @@ def show_published(counts: Sequence[PublishedCount]) -> None:
     )
 
 
-def _show(columns: dict[str, list[str]], alt: str) -> None:
+def show_inventory(choice: Choice, model: Module) -> None:
+    """How many modules there are of each kind, and of the name ``dense``: as a formula; and below, where they are."""
+    _ = translator()
+    formulas = count_formulas(choice.config, choice.architecture, **choice.options)
+    parts = {part.name: part for part in inventory(model)}
+    parts[_("named dense")] = named(model, "dense")
+    show_table(
+        {
+            _("Modules"): list(parts),
+            _("How many"): [
+                f"${count_formula(formulas[part.name], choice.config, part.modules)}$" for part in parts.values()
+            ],
+            _("Parameters"): [f"{part.parameters:,}" for part in parts.values()],
+        },
+        _("The modules of the model by kind"),
+    )
+    show_table(
+        {
+            _("Modules"): list(parts),
+            _("Where"): ["  \n".join(f"`{path}`" for path in part.paths) for part in parts.values()],
+        },
+        _("Where the modules of each kind are"),
+    )
+
+
+def show_module_differences(changes: Sequence[Change], here: str, there: str) -> None:
+    """What the second of two architectures has that the first has not, and the other way round."""
+    _ = translator()
+    difference = sum(change.parameters for change in changes)
+    st.markdown(
+        _("From {here} to {there}: {difference:+,} parameters").format(here=here, there=there, difference=difference)
+    )
+    if changes:
+        show_table(
+            {
+                "": [_sign(change) for change in changes],
+                _("Module"): [f"`{change.path}`" for change in changes],
+                here: [_kind(change.here) for change in changes],
+                there: [_kind(change.there) for change in changes],
+                _("Parameters"): [f"{change.parameters:+,}" if change.parameters else "0" for change in changes],
+            },
+            _("The modules that differ"),
+        )
+
+
+def _sign(change: Change) -> str:
+    _ = translator()
+    sign = _("≠ differs") if change.here and change.there else _("− missing") if change.here else _("+ added")
+    return sign.replace(" ", "\N{NO-BREAK SPACE}")  # a plus and a space would begin a list
+
+
+def _kind(module: Module | None) -> str:
+    return f"`{next(module.lines()).text.removesuffix('(')}`" if module else ""
+
+
+def show_sums(totals: Mapping[Component, int]) -> None:
+    """Parameters of each component and of all, and the shares with every digit that Python prints."""
+    _ = translator()
+    bold = "**{}**".format
+    total = bold(f"{sum(totals.values()):,}")
+    show_table(
+        {
+            _("Component"): [*map(_, totals), bold(_("Total")), bold(_("Trainable, as nothing is frozen"))],
+            _("Parameters"): [*(f"{count:,}" for count in totals.values()), total, total],
+            _("Share"): [*(f"{float(share)}" for share in shares(totals).values()), "", ""],
+        },
+        _("Parameters of each component"),
+    )
+
+
+def show_named_parameters(model: Module) -> None:
+    """Name, shape and number of elements of every tensor, as ``named_parameters()`` gives them."""
+    _ = translator()
+    tensors = list(model.tensors(folded=False))
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "name": [tensor.name for tensor in tensors],
+                "shape": [str(tensor.shape) for tensor in tensors],
+                "numel": [tensor.num_parameters() for tensor in tensors],
+            }
+        ),
+        hide_index=True,
+        height=430,
+        column_config={
+            "name": st.column_config.TextColumn(width="large"),
+            "numel": st.column_config.NumberColumn(format="%,d"),
+        },
+        alt=_("The tensors of the model"),
+    )
+
+
+def show_entries(entries: Sequence[Entry], letters: Sequence[Entry], given: bool, alt: str) -> None:
+    """Inputs or outputs with their numbers and their letters: those that are given, or those that are not."""
+    _ = translator()
+    pairs = [pair for pair in zip(entries, letters, strict=True) if pair[0].given == given]
+    numbers = [entry for entry, _letters in pairs]
+    columns = {
+        _("Place"): [f"[{entry.position}]" for entry in numbers if entry.position is not None],
+        _("Name"): [entry.name for entry in numbers],
+        _("Type"): [f"{entry.container} {entry.dtype}".lstrip() for entry in numbers],
+        _("Shape"): [_shapes(symbols, shape_letters) for _numbers, symbols in pairs],
+        _("In numbers"): [_shapes(entry, shape_text) for entry in numbers],
+        _("Elements"): [f"{entry.num_elements():,}" if entry.tensors else "" for entry in numbers],
+        _("Bytes"): [_size(entry) for entry in numbers],
+    }
+    show_table({name: cells for name, cells in columns.items() if cells}, alt)
+    # Under the table, because beside so many columns a sentence becomes a word a line.
+    st.caption("  \n".join(f"`{entry.name}` {_(entry.meaning)}" for entry in numbers))
+
+
+def _size(entry: Entry) -> str:
+    """Bytes in both units, to be broken between them."""
+    return _unbroken(size(entry.num_bytes())).replace("\N{NO-BREAK SPACE}(", " (") if entry.tensors else ""
+
+
+def _shapes(entry: Entry, written: Callable[[Shape], str]) -> str:
+    """The shape of a tensor; of several how many there are of each."""
+    if not entry.container:
+        return " ".join(_unbroken(written(shape) or "()") for _copies, shape in entry.tensors)
+    groups = [f"{_unbroken(written((copies,)))} × [{_unbroken(written(shape))}]" for copies, shape in entry.tensors]
+    return " + ".join(groups) or "()"
+
+
+def show_comparisons(comparisons: Sequence[Comparison]) -> None:
+    """Each output of a forward pass as we and as the real model have it, and the verdict."""
+    _ = translator()
+    show_table(
+        {
+            "bertcalc": [_returned(comparison.ours) for comparison in comparisons],
+            "transformers": [_returned(comparison.theirs) for comparison in comparisons],
+            _("Verdict"): [_verdict(comparison.agrees) for comparison in comparisons],
+        },
+        _("The outputs, ours and the real model's, and the verdicts"),
+    )
+
+
+def _returned(output: Returned | None) -> str:
+    """Name, type, and how many tensors there are of each shape and dtype."""
+    if output is None:
+        return ""
+    groups = Counter(f"[{shape_text(shape)}] {dtype}" for shape, dtype in output.tensors)
+    shapes = " + ".join(_unbroken(f"{count:,} × {group}") for group, count in groups.items())
+    return f"{output.name}: {output.kind}, {shapes or '()'}"
+
+
+def show_table(columns: dict[str, list[str]], alt: str) -> None:
+    """A table of texts, by column."""
     # st.table wraps long texts, where st.dataframe cuts them off.
     st.table(pd.DataFrame(columns), border="horizontal", hide_index=True, alt=alt)
 
@@ -129,7 +285,12 @@ def _show(columns: dict[str, list[str]], alt: str) -> None:
 def _verdict(agrees: bool) -> str:
     _ = translator()
     verdict = _("✓ agrees") if agrees else _("✗ differs")
-    return verdict.replace(" ", "\N{NO-BREAK SPACE}")
+    return _unbroken(verdict)
+
+
+def _unbroken(text: str) -> str:
+    """The text, to stay on one line."""
+    return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _tensor(tensor: tuple[str, Shape] | None) -> str:
@@ -139,3 +300,34 @@ def _tensor(tensor: tuple[str, Shape] | None) -> str:
 def shape_text(shape: Shape) -> str:
     """A shape as people write it: 30,522 × 768."""
     return " × ".join(f"{side:,}" for side in shape)
+
+
+def show_fields(config: BertConfig, effects: Mapping[str, Effect]) -> None:
+    """Every field with its meaning, its values, and what a change of it does."""
+    _ = translator()
+    names = {field: f"**{field}** ${LETTERS[field]}$" if field in LETTERS else f"**{field}**" for field in effects}
+    limits = {
+        field: _(message).format(**fill) for field, (message, fill) in zip(effects, map(allowed, effects), strict=True)
+    }
+    show_table(
+        {
+            _("Field, meaning, *what is allowed*"): [
+                f"{name}: {_(MEANINGS[field])} *{limits[field]}*" for field, name in names.items()
+            ],
+            _("Default"): [_value(getattr(BertConfig, field)) for field in effects],
+            _("Now"): [_value(getattr(config, field)) for field in effects],
+            _("Changed"): [f"{_value(one.before)} → {_value(one.after)}" for one in effects.values()],
+            _("Parameters"): [_signed(one.parameters) for one in effects.values()],
+            _("Compute, FLOPs"): [_signed(one.flops) for one in effects.values()],
+            _("Memory, bytes"): [_signed(one.memory) for one in effects.values()],
+        },
+        _("Every field of the configuration, and what changes with it"),
+    )
+
+
+def _value(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else f"{value}"
+
+
+def _signed(difference: int) -> str:
+    return f"{difference:+,}" if difference else "–"

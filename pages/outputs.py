@@ -1,0 +1,37 @@
+"""Outputs: what goes into the model and what comes out, with names, shapes and bytes."""
+
+import streamlit as st
+
+from bertcalc.formula import symbolic_steps
+from bertcalc.outputs import attends, inputs, num_tensors, outputs, run, taking_all, total_bytes, versions
+from pages.ui import tables
+from pages.ui.call import choose_call
+from pages.ui.i18n import translator
+from pages.ui.numbers import size
+from pages.ui.sidebar import choice as current_choice
+
+_ = translator()
+choice = current_choice()
+config, architecture, options = choice.config, choice.architecture, choice.options
+call = choose_call(choice)
+
+wide, crossed = taking_all(config), attends(config, architecture, call)
+letters_in = [found.step for found in symbolic_steps(wide, architecture, cross=True, **options)]
+letters_out = [found.step for found in symbolic_steps(config, architecture, cross=crossed, **options)]
+goes_in = inputs(config, architecture, call, run(wide, architecture, call, **options))
+goes_in_letters = inputs(config, architecture, call, letters_in)
+comes_out = outputs(config, architecture, call, run(config, architecture, call, **options))
+comes_out_letters = outputs(config, architecture, call, letters_out)
+
+st.markdown(_("**What goes in**"))
+tables.show_entries(goes_in, goes_in_letters, True, _("What is given to the model"))
+st.markdown(
+    _("**What comes out**: {tensors:,} tensors, {size}").format(
+        tensors=num_tensors(comes_out), size=size(total_bytes(comes_out))
+    )
+)
+tables.show_entries(comes_out, comes_out_letters, True, _("What the model returns"))
+for version in versions(config, architecture, call, **options):
+    st.caption(_(version.message))
+st.markdown(_("**What could go in as well**"))
+tables.show_entries(goes_in, goes_in_letters, False, _("What the forward method takes besides"))

@@ -1,0 +1,87 @@
+"""The Outputs page in a browser: its link is its state, and what cannot be is explained."""
+
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Open
+from tests.browser.test_links import query
+
+LINK = {
+    "output_attentions": "true",
+    "use_cache": "false",
+    "return_dict": "false",
+    "is_decoder": "true",
+    "add_cross_attention": "true",
+    "encoder_sequence_length": "40",
+    "batch_size": "3",
+}
+ADDRESS = "outputs?" + "&".join(f"{name}={value}" for name, value in LINK.items())
+
+
+def shapes(page: Page) -> list[str]:
+    """The shapes in numbers of what comes out, once all of the page is drawn."""
+    expect(page.get_by_test_id("stTable")).to_have_count(3)
+    rows = page.get_by_test_id("stTable").nth(1).locator("tbody tr")
+    return [row.replace("\N{NO-BREAK SPACE}", " ") for row in rows.locator("td:nth-last-child(3)").all_inner_texts()]
+
+
+def test_a_link_with_flags_shows_the_same_after_a_reload_and_after_other_pages(visit: Open) -> None:
+    page = visit(ADDRESS)
+    expected = ["3 × 128 × 768", "3 × 768", "12 × [3 × 12 × 128 × 128]", "12 × [3 × 12 × 128 × 40]"]
+    assert shapes(page) == expected
+    page.reload()
+    assert shapes(page) == expected
+    assert query(page) == LINK
+    page.get_by_role("link", name="Verify").click()
+    expect(page.get_by_text("The real BertModel returns the same 4 outputs.")).to_be_visible(timeout=60_000)
+    page.get_by_role("link", name="Parameters").click()
+    expect(page.get_by_text("Parameters in BertModel")).to_be_visible()
+    page.get_by_role("link", name="Outputs").click()
+    page.wait_for_url("**encoder_sequence_length=40**")
+    assert shapes(page) == expected
+    assert query(page) == LINK
+
+
+def test_a_switch_here_is_the_one_in_the_sidebar_and_in_the_link(visit: Open) -> None:
+    page = visit("outputs")
+    expect(page.get_by_test_id("stTable")).to_have_count(3)
+    page.get_by_test_id("stMain").get_by_text("is_decoder", exact=True).click()
+    page.wait_for_url("**/outputs?is_decoder=true")
+    expect(page.get_by_text("More fields (1 changed)")).to_be_visible()
+    expect(page.get_by_test_id("stTable").nth(1)).to_contain_text("DynamicCache")
+    page.reload()
+    expect(page.get_by_test_id("stTable").nth(1)).to_contain_text("DynamicCache")
+
+
+def test_an_impossible_sequence_is_explained(visit: Open) -> None:
+    page = visit("outputs?sequence_length=513")
+    expect(page.get_by_text("sequence_length 513 is longer than max_position_embeddings 512")).to_be_visible()
+    page.get_by_role("button", name="sequence_length = 512").click()
+    expect(page.get_by_text("is longer than")).to_have_count(0)
+    expect(page.get_by_role("spinbutton", name="sequence_length $S$", exact=True)).to_have_value("512")
+    page.wait_for_url("**/outputs?sequence_length=512")
+
+
+def test_the_page_speaks_chinese(visit: Open) -> None:
+    page = visit(f"{ADDRESS}&lang=zh")
+    expect(page.get_by_text("每个词元对编码器各词元的关注程度")).to_be_visible()
+    expect(page.get_by_text("What comes out")).to_have_count(0)
+    assert urlsplit(page.url).path == "/outputs"
+
+
+@pytest.mark.parametrize("link", ["", "?architecture=BertForPreTraining&labels=true", "?output_attentions=true"])
+def test_what_comes_out_is_on_the_first_screen(visit: Open, link: str) -> None:
+    page = visit(f"outputs{link}")
+    expect(page.get_by_test_id("stTable")).to_have_count(3)
+    box = page.get_by_test_id("stTable").nth(1).bounding_box()
+    assert box
+    assert box["y"] + box["height"] <= 720
+
+
+def test_no_table_is_wider_than_the_page(visit: Open) -> None:
+    page = visit(ADDRESS.replace("use_cache=false", "use_cache=true&output_hidden_states=true"))
+    shapes(page)
+    for table in page.get_by_test_id("stTable").all():
+        assert table.evaluate("element => element.scrollWidth - element.clientWidth") <= 1
