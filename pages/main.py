@@ -17,6 +17,10 @@ def navigation() -> st.Page:
     return st.navigation(
         [
             st.Page("parameters.py", title=_("Parameters"), icon=":material/calculate:", default=True),
+            st.Page("layers.py", title=_("Layers"), icon=":material/layers:"),
+            st.Page("structure.py", title=_("Structure"), icon=":material/account_tree:"),
+            st.Page("outputs.py", title=_("Outputs"), icon=":material/output:"),
+            st.Page("configuration.py", title=_("Configuration"), icon=":material/tune:"),
             st.Page("verify.py", title=_("Verify"), icon=":material/verified:"),
         ],
         position="top",

@@ -3,28 +3,56 @@
 import math
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from difflib import get_close_matches
 
 import streamlit as st
 
 from bertcalc import ARCHITECTURES, BertConfig, build
+from bertcalc.forward import BATCH, forward
+from bertcalc.freezing import TRAIN
 from bertcalc.presets import PRESETS
 from bertcalc.text import N_, shorten
 from bertcalc.totals import openable
+from bertcalc.walk import walk
+from pages.ui import call
 from pages.ui.charts import WHOLE
 from pages.ui.i18n import LANGUAGES, translator
 from pages.ui.sidebar import DECIMALS, NUMBERS, OPTIONS, SLIDERS, SWITCHES
 
-WHOLE_NUMBERS = (*SLIDERS, *NUMBERS)
-BOOLEANS = (*SWITCHES, "add_pooling_layer", "tensors", "unfold")
+WHOLE_NUMBERS = (*SLIDERS, *NUMBERS, "freeze_layers", *BATCH, *call.SIZES, "layer")
+BOOLEANS = (
+    *SWITCHES,
+    "add_pooling_layer",
+    "tensors",
+    "unfold",
+    "heads",
+    "rows",
+    "counts",
+    "freeze_embeddings",
+    *call.FLAGS,
+)
 # Everything that the chart can open in any architecture; it shows the whole model where this one has no such part.
 _FULL = BertConfig(is_decoder=True, add_cross_attention=True, tie_word_embeddings=False)
 OPENABLE = dict.fromkeys(path or WHOLE for name in ARCHITECTURES for path in openable(build(_FULL, name)))
+# Every stop of any walk; a walk without it begins at its first.
+_RELATIVE = replace(_FULL, position_embedding_type="relative_key_query")
+STEPS = dict.fromkeys(
+    stop.name
+    for name in ARCHITECTURES
+    for config in (_FULL, _RELATIVE)
+    for stop in walk(forward(build(config, name), **BATCH, encoder_sequence_length=1), layer=1)
+)
 CHOICES: dict[str, tuple[str, ...]] = {
     "lang": LANGUAGES,
     "preset": tuple(PRESETS),
     "architecture": tuple(ARCHITECTURES),
     "open": tuple(OPENABLE),
+    "step": tuple(STEPS),
+    "view": ("tree", "parts", "notebook", "freezing"),
+    "beside": ("none", *ARCHITECTURES),
+    "train": TRAIN,
+    "use_cache": tuple(call.USE_CACHE),
     **OPTIONS,
 }
 KNOWN = (*WHOLE_NUMBERS, *BOOLEANS, *CHOICES, *DECIMALS)

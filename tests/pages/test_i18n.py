@@ -54,7 +54,7 @@ def test_english_is_the_source_itself() -> None:
     assert catalogue("en").gettext("Architecture") == "Architecture"
 
 
-@pytest.mark.parametrize("page", ["", "verify.py"])
+@pytest.mark.parametrize("page", ["", "structure.py", "verify.py"])
 def test_no_english_sentence_is_left_on_a_chinese_page(page: str) -> None:
     app: Any = open_app(page, lang="zh", hidden_size="770", tensors="true", num_labels="x")
     shown = [

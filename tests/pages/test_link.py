@@ -24,6 +24,8 @@ from tests.pages.apptest import open_app, texts, total
         ("preset", "bert-base", "bert-base"),
         ("lang", "fr", "such as"),
         ("open", "encoder.layer.99", "encoder.layer"),
+        ("view", "trees", "such as tree"),
+        ("freeze_layers", "three", "whole number"),
         ("hiden_size", "768", "hidden_size may be meant"),
     ],
 )

@@ -1,0 +1,135 @@
+"""Every field of the configuration: what it means, what it may be, and what changes with it, found by counting.
+
+The effect of a field is measured: the model is built with the field changed a little, and counted again.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import cache
+from typing import Any, NamedTuple
+
+from bertcalc.activations import ACTIVATIONS
+from bertcalc.bert import build
+from bertcalc.compute import forward_flops
+from bertcalc.config import DIMENSIONS, POSITION_EMBEDDING_TYPES, BertConfig, ConfigError
+from bertcalc.memory import cache_bytes, saved_activations
+from bertcalc.text import N_
+
+MEANINGS: dict[str, str] = {
+    "vocab_size": N_("Word pieces that the model knows: rows of the word embedding table."),
+    "hidden_size": N_("Numbers for each token, from the embeddings to the last layer."),
+    "num_hidden_layers": N_("Transformer layers, one after the other."),
+    "num_attention_heads": N_(
+        "Heads that share out the hidden units in each attention; they have to divide hidden_size."
+    ),
+    "intermediate_size": N_("Numbers for each token inside the feed-forward of a layer."),
+    "hidden_act": N_("The activation in the feed-forward and in the masked-LM head."),
+    "hidden_dropout_prob": N_(
+        "Share of numbers that training sets to 0 after the embeddings and after each dense of a layer."
+    ),
+    "attention_probs_dropout_prob": N_("Share of attention probabilities that training sets to 0."),
+    "max_position_embeddings": N_("The longest sequence: rows of the position table."),
+    "type_vocab_size": N_("Kinds of segment (first sentence, second sentence): rows of the token type table."),
+    "initializer_range": N_("Standard deviation of the weights before training."),
+    "layer_norm_eps": N_("A small number that keeps LayerNorm from dividing by 0."),
+    "pad_token_id": N_("The token that fills short sequences up; its row is kept, but not trained."),
+    "position_embedding_type": N_(
+        "How a token knows its place: a learned row for each place, or (transformers 4) learned distances."
+    ),
+    "use_cache": N_(
+        "Whether a decoder gives back keys and values, so that the next token need not compute them again."
+    ),
+    "classifier_dropout": N_("Dropout before the classifier; None takes hidden_dropout_prob."),
+    "is_decoder": N_("Each token sees only those before it, and keys and values can be cached."),
+    "add_cross_attention": N_("A second attention in each layer that looks at an encoder's output; for decoders only."),
+    "bos_token_id": N_("The token that starts a generated text."),
+    "eos_token_id": N_("The token that ends a generated text."),
+    "tie_word_embeddings": N_("Whether the masked-LM head's decoder is the word embedding table over again."),
+    "num_labels": N_("Classes of a classifier; scores for each token in question answering."),
+}
+
+
+class Effect(NamedTuple):
+    """What a change of one field does to the model: differences of parameters, forward FLOPs and bytes.
+
+    Bytes are those of weights and of activations kept for training, in float32, and of a decoder's cache.
+    """
+
+    before: object
+    after: object
+    parameters: int
+    flops: int
+    memory: int
+
+
+def effect(
+    field: str, config: BertConfig, architecture: str, batch_size: int, sequence_length: int, **options: bool
+) -> Effect:
+    """The effect of changing a field by the least that makes a valid model; of several such changes the one that shows.
+
+    Where a field can change only together with another one (cross attention needs a decoder), the model that it is
+    compared with has that other one changed, too. Where nothing else is possible (one unit has one head), nothing
+    changes.
+    """
+
+    @cache
+    def cost(some: BertConfig) -> tuple[int, int, int]:
+        return _cost(some, architecture, batch_size, sequence_length, options)
+
+    effects = []
+    for base, changed in _neighbours(field, config):
+        differences = (after - before for before, after in zip(cost(base), cost(changed), strict=True))
+        effects.append(Effect(getattr(base, field), getattr(changed, field), *differences))
+    now = getattr(config, field)
+    return max(effects, key=lambda one: sum(map(bool, one[2:])), default=Effect(now, now, 0, 0, 0))
+
+
+def _cost(
+    config: BertConfig, architecture: str, batch_size: int, sequence_length: int, options: dict[str, bool]
+) -> tuple[int, int, int]:
+    model = build(config, architecture, **options)
+    length = min(sequence_length, config.max_position_embeddings)
+    seen = length if config.add_cross_attention else None
+    flops = forward_flops(model, batch_size, length, encoder_sequence_length=seen)
+    saved = saved_activations(model, batch_size, length, encoder_sequence_length=seen)
+    cache = cache_bytes(model, batch_size, length, encoder_sequence_length=seen)
+    memory = 4 * model.num_parameters() + sum(one.num_bytes() for one in saved)
+    return model.num_parameters(), flops, memory + (cache if config.is_decoder and config.use_cache else 0)
+
+
+def _neighbours(field: str, config: BertConfig) -> Iterator[tuple[BertConfig, BertConfig]]:
+    """Pairs of a configuration and the same with the field changed; the first is ours if that can be."""
+    for value in _candidates(field, config):
+        if value == getattr(config, field):
+            continue
+        try:
+            yield config, replace(config, **{field: value})
+        except ConfigError as error:
+            others = [remedy for remedy in error.problem.remedies if field not in remedy]
+            if others:
+                base = replace(config, **others[0])
+                yield base, replace(base, **{field: value})
+        else:
+            if field in DIMENSIONS:
+                return  # one more (or one less) of something shows all there is to see
+
+
+def _candidates(field: str, config: BertConfig) -> Iterable[Any]:
+    value = getattr(config, field)
+    match value:
+        case bool():
+            return (not value,)
+        case str():
+            return ACTIVATIONS if field == "hidden_act" else POSITION_EMBEDDING_TYPES
+        case int() if field == "num_attention_heads":
+            divisors = [count for count in range(1, config.hidden_size + 1) if config.hidden_size % count == 0]
+            at = divisors.index(value)
+            return divisors[at + 1 :] + divisors[:at][::-1]
+        case int() if field in DIMENSIONS:
+            step = config.num_attention_heads if field == "hidden_size" else 1
+            return (value + step, value - step)
+        case int():
+            return (value + 1, value - 1, None)
+    if field == "layer_norm_eps" or field == "initializer_range":
+        return (10 * value, value / 10)
+    return (0, 0.1, 1.0) if field.endswith(("_prob", "_dropout")) else (0,)

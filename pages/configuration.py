@@ -1,0 +1,24 @@
+"""Configuration: every field, what it means, what it may be, and what changes with it."""
+
+import streamlit as st
+
+from bertcalc.fields import MEANINGS, effect
+from pages.ui import tables
+from pages.ui.batch import choose_batch
+from pages.ui.i18n import translator
+from pages.ui.sidebar import choice as current_choice
+
+_ = translator()
+choice = current_choice()
+
+with st.container(horizontal=True):
+    batch = choose_batch(choice.config)
+st.caption(
+    _(
+        "Each effect is found by counting {architecture} again with the field changed. Compute is the FLOPs of the "
+        "matrix products of a forward pass; memory is weights, activations kept for training and a decoder's cache, "
+        "in float32."
+    ).format(architecture=choice.architecture)
+)
+effects = {field: effect(field, choice.config, choice.architecture, *batch, **choice.options) for field in MEANINGS}
+tables.show_fields(choice.config, effects)

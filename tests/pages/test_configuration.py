@@ -1,0 +1,33 @@
+"""The Configuration page."""
+
+from bertcalc.fields import MEANINGS
+from tests.pages.apptest import open_app
+
+
+def test_every_field_has_a_row_and_its_effects() -> None:
+    table = open_app("configuration.py", hidden_size="1024", num_attention_heads="16").table[0].value
+    assert [cell.split("**")[1] for cell in table.iloc[:, 0]] == list(MEANINGS)
+    rows = {name: table.iloc[number] for number, name in enumerate(MEANINGS)}
+    assert list(rows["vocab_size"][["Default", "Now", "Changed", "Parameters"]]) == [
+        "30,522",
+        "30,522",
+        "30,522 → 30,523",
+        "+1,024",
+    ]
+    assert list(rows["hidden_size"][["Default", "Now"]]) == ["768", "1,024"]
+    assert set(rows["initializer_range"][["Parameters", "Compute, FLOPs", "Memory, bytes"]]) == {"–"}
+    assert rows["num_attention_heads"]["Parameters"] == "–"
+
+
+def test_effects_are_those_of_the_chosen_architecture() -> None:
+    def parameters(architecture: str) -> str:
+        table = open_app("configuration.py", architecture=architecture).table[0].value
+        return str(table["Parameters"][list(MEANINGS).index("num_labels")])
+
+    assert parameters("BertModel") == "–"
+    assert parameters("BertForSequenceClassification") == "+769"
+
+
+def test_chinese() -> None:
+    app = open_app("configuration.py", lang="zh")
+    assert "词" in str(app.table[0].value.iloc[0, 0])

@@ -1,0 +1,89 @@
+"""The effects of fields: each is the difference of two real models."""
+
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+import transformers
+from hypothesis import given, settings
+
+from bertcalc import BertConfig
+from bertcalc.fields import MEANINGS, effect
+from tests.oracle import Case
+from tests.strategies import cases
+
+
+def test_every_field_is_explained() -> None:
+    assert list(MEANINGS) == [field.name for field in fields(BertConfig)]
+
+
+def test_every_field_that_bert_adds_is_there() -> None:
+    declared = set(transformers.BertConfig.__annotations__) - {"model_type", "keys_to_ignore_at_inference"}
+    assert declared <= set(MEANINGS)
+
+
+@pytest.mark.parametrize(
+    ("field", "parameters"),
+    [
+        ("vocab_size", 768),
+        ("num_hidden_layers", 7_087_872),
+        ("num_attention_heads", 0),
+        ("intermediate_size", 12 * (2 * 768 + 1)),
+        ("hidden_act", 12),  # prelu learns a slope in each layer
+        ("max_position_embeddings", 768),
+        ("position_embedding_type", 785_664),
+        ("add_cross_attention", 12 * (4 * (768 * 768 + 768) + 2 * 768)),
+        ("hidden_dropout_prob", 0),
+        ("tie_word_embeddings", 0),
+        ("num_labels", 0),
+    ],
+)
+def test_effects_on_bert_base(field: str, parameters: int) -> None:
+    assert effect(field, BertConfig(), "BertModel", 1, 128).parameters == parameters
+
+
+def test_what_costs_neither_parameters_nor_compute_nor_memory() -> None:
+    silent = {field for field in MEANINGS if not any(effect(field, BertConfig(), "BertModel", 1, 128)[2:])}
+    assert silent == {
+        "initializer_range",
+        "layer_norm_eps",
+        "pad_token_id",
+        "use_cache",
+        "classifier_dropout",
+        "bos_token_id",
+        "eos_token_id",
+        "tie_word_embeddings",
+        "num_labels",
+    }
+
+
+def test_some_fields_cost_memory_alone() -> None:
+    for field in ("hidden_dropout_prob", "attention_probs_dropout_prob", "num_attention_heads"):
+        found = effect(field, BertConfig(), "BertModel", 1, 128)
+        assert (found.parameters, found.flops) == (0, 0)
+        assert found.memory
+    decoder = BertConfig(is_decoder=True)
+    # Keys and values of 12 layers, 128 tokens, 768 numbers of 4 bytes.
+    assert effect("use_cache", decoder, "BertModel", 1, 128).memory == -2 * 12 * 128 * 768 * 4
+
+
+@settings(max_examples=15)
+@given(cases())
+def test_parameters_are_the_difference_of_two_real_models(case: Case) -> None:
+    for field in MEANINGS:
+        found = effect(field, case.config, case.architecture, 1, 4, **case.options)
+        changes: dict[str, Any] = {field: found.after}
+        if field == "position_embedding_type":  # transformers 4 only; test_transformers4 compares those
+            continue
+        base = case.config
+        if field == "add_cross_attention" and found.after:
+            base = replace(base, is_decoder=True)
+        if field == "is_decoder" and not found.after:
+            base = replace(base, add_cross_attention=False)
+        if field == "vocab_size":
+            changes["vocab_size"] = found.after
+        before, after = (
+            Case(config, case.architecture, case.add_pooling_layer).real().num_parameters()
+            for config in (base, replace(base, **changes))
+        )
+        assert found.parameters == after - before, field
