@@ -13,6 +13,7 @@ from bertcalc.bert import build
 from bertcalc.compute import forward_flops
 from bertcalc.config import DIMENSIONS, POSITION_EMBEDDING_TYPES, BertConfig, ConfigError
 from bertcalc.memory import cache_bytes, saved_activations
+from bertcalc.outputs import SIGNATURES
 from bertcalc.text import N_
 
 MEANINGS: dict[str, str] = {
@@ -23,7 +24,9 @@ MEANINGS: dict[str, str] = {
         "Heads that share out the hidden units in each attention; they have to divide hidden_size."
     ),
     "intermediate_size": N_("Numbers for each token inside the feed-forward of a layer."),
-    "hidden_act": N_("The activation in the feed-forward and in the masked-LM head."),
+    "hidden_act": N_(
+        "The activation in the feed-forward and in the masked-LM head; only prelu and xielu learn anything."
+    ),
     "hidden_dropout_prob": N_(
         "Share of numbers that training sets to 0 after the embeddings and after each dense of a layer."
     ),
@@ -32,7 +35,9 @@ MEANINGS: dict[str, str] = {
     "type_vocab_size": N_("Kinds of segment (first sentence, second sentence): rows of the token type table."),
     "initializer_range": N_("Standard deviation of the weights before training."),
     "layer_norm_eps": N_("A small number that keeps LayerNorm from dividing by 0."),
-    "pad_token_id": N_("The token that fills short sequences up; its row is kept, but not trained."),
+    "pad_token_id": N_(
+        "The token that fills short sequences up; its row is kept, but looking it up does not train it."
+    ),
     "position_embedding_type": N_(
         "How a token knows its place: a learned row for each place, or (transformers 4) learned distances."
     ),
@@ -89,7 +94,7 @@ def _cost(
 ) -> tuple[int, int, int]:
     model = build(config, architecture, **options)
     length = min(sequence_length, config.max_position_embeddings)
-    seen = length if config.add_cross_attention else None
+    seen = length if config.add_cross_attention and SIGNATURES[architecture].encoder else None
     flops = forward_flops(model, batch_size, length, encoder_sequence_length=seen)
     saved = saved_activations(model, batch_size, length, encoder_sequence_length=seen)
     cache = cache_bytes(model, batch_size, length, encoder_sequence_length=seen)

@@ -143,14 +143,19 @@ class _Run:
         self.steps.append(Step(name, "input", (), value, (), 1))
         return value
 
-    def __call__(self, *takes: Value, operation: Operation | None = None, owner: "_Run | None" = None) -> Value:
+    def __call__(self, *takes: Value, owner: "_Run | None" = None) -> Value:
         """A module without children, called; ``owner`` has tensors that the call uses too."""
         tensors = (*self._tensors(), *(owner._tensors() if owner else ()))
-        gives = Value(bare(self.path), _output_shape(self.module, takes[0].shape) if takes else ())
-        self.steps.append(
-            Step(gives.name, operation or _operation(self.module), takes, gives, tensors, self.copies, self.module)
-        )
+        gives = Value(bare(self.path), _output_shape(self.module, takes[0].shape))
+        self.steps.append(Step(gives.name, _operation(self.module), takes, gives, tensors, self.copies, self.module))
         return gives
+
+    def unused(self) -> None:
+        """A module that is built, but never called."""
+        path = f"{self.path}."
+        tensors = (tensor._replace(name=path + tensor.name, copies=self.copies) for tensor in self.module.tensors())
+        name = bare(self.path)
+        self.steps.append(Step(name, "unused", (), Value(name, ()), tuple(tensors), self.copies))
 
     def step(self, name: str, operation: Operation, *takes: Value, shape: Shape, ids: bool = False) -> Value:
         """An operation that is no module of its own."""
@@ -204,7 +209,7 @@ def _embeddings(run: _Run, input_ids: Value, token_type_ids: Value, relative: bo
     # One row of positions serves the whole batch.
     position_ids = Value("position_ids", (1, input_ids.shape[-1]), ids=True)
     if relative:  # transformers 4 builds the table all the same, and never looks into it
-        run["position_embeddings"](operation="unused")
+        run["position_embeddings"].unused()
     else:
         summed = run.add("add_position", summed, run["position_embeddings"](position_ids))
     return run["dropout"](run["LayerNorm"](summed))
@@ -213,8 +218,11 @@ def _embeddings(run: _Run, input_ids: Value, token_type_ids: Value, relative: bo
 def _encoder(run: _Run, hidden: Value, memory: Value | None) -> Value:
     layer = run["layer"]
     attended = _attention(layer["attention"], hidden, hidden)
-    if memory is not None and "crossattention" in layer.module.children:
-        attended = _attention(layer["crossattention"], attended, memory)
+    if "crossattention" in layer.module.children:
+        if memory is None:
+            layer["crossattention"].unused()
+        else:
+            attended = _attention(layer["crossattention"], attended, memory)
     inner = layer["intermediate"]
     inside = inner["intermediate_act_fn"](inner["dense"](attended))
     return _add_and_norm(layer["output"], inside, attended)

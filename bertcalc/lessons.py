@@ -31,7 +31,7 @@ class Question(NamedTuple):
 
 def lesson(stop: Stop) -> Lesson:
     """What is said at a stop; cross attention has words of its own only where it differs from attention."""
-    if stop.steps[0].operation == "unused":
+    if stop.steps[0].operation == "unused" and stop.key != "crossattention":
         return _UNUSED_POSITIONS
     return _LESSONS[stop.key if stop.key in _LESSONS else stop.key.replace("crossattention", "attention")]
 
@@ -48,8 +48,8 @@ _NORM = N_(
     "i, and beta i is added."
 )
 _DROPOUT = N_(
-    "In training, each number is set to 0 with probability {hidden_dropout_prob}; afterwards nothing happens here. "
-    "Nothing is learned."
+    "In training, each number is set to 0 with probability {hidden_dropout_prob} and the others are scaled up to make "
+    "up for it; otherwise nothing happens here. Nothing is learned."
 )
 _RESIDUAL = N_(
     "What went into the block is added to what came out of it: nothing is lost on the way up. Sums learn nothing."
@@ -68,7 +68,7 @@ _LESSONS: dict[str, Lesson] = {
     ),
     "token_type_ids": Lesson(
         N_("segment ids"),
-        N_("For each token, the sentence that it belongs to: 0 is the first, 1 the second. Nothing is learned."),
+        N_("For each token the number of its segment: usually 0 for the first sentence and 1 for the second."),
     ),
     "flatten": Lesson(
         N_("flatten"), N_("Every choice becomes a sequence of its own: BERT reads them all in one batch.")
@@ -109,17 +109,30 @@ _LESSONS: dict[str, Lesson] = {
     ),
     "attention.self.query": Lesson(
         "query",
-        N_(
-            "A dense layer asks, for each token: what am I looking for? {num_attention_heads} heads ask at once, in "
-            "one matrix."
-        ),
+        N_("A dense layer asks, for each token: what am I looking for? It asks for all heads at once, in one matrix."),
     ),
     "attention.self.key": Lesson("key", N_("A second dense layer answers for each token: what have I to offer?")),
     "attention.self.value": Lesson(
         "value", N_("A third dense layer says what each token passes on to those that look at it.")
     ),
+    "crossattention": Lesson(
+        N_("not run"),
+        N_("The cross attention is built and counted, but this class takes no encoder_hidden_states: it never runs."),
+    ),
+    "crossattention.self.mask": Lesson(
+        N_("+ mask"), N_("Where the encoder's text has padding, a very large negative number is added.")
+    ),
+    "crossattention.self.softmax": Lesson(
+        "softmax",
+        N_("In each row the scores become shares that sum to 1: how much a token looks at each token of the encoder."),
+    ),
+    "crossattention.self.context": Lesson(
+        N_("context"),
+        N_("Each token sums up the values of the encoder's tokens, in these shares. It has no weights."),
+    ),
     "crossattention.self.query": Lesson(
-        "query", N_("The decoder's tokens ask again: this time they look at the encoder's output.")
+        "query",
+        N_("The decoder's tokens ask again: this time they look at the encoder's output, here as long as theirs."),
     ),
     "crossattention.self.key": Lesson(
         "key", N_("A dense layer over the encoder's output: what has each of its tokens to offer?")
@@ -174,14 +187,15 @@ _LESSONS: dict[str, Lesson] = {
     ),
     "attention.self.softmax": Lesson(
         "softmax",
-        N_("In each row the scores become shares that sum to 1: how much each token looks at each other one."),
+        N_("In each row the scores become shares that sum to 1: how much a token looks at each token that it may see."),
     ),
     "attention.self.dropout": Lesson(
         "dropout",
         N_("In training, each share is set to 0 with probability {attention_probs_dropout_prob}. Nothing is learned."),
     ),
     "attention.self.context": Lesson(
-        N_("context"), N_("Each token takes the values of all others, in these shares. No weights: nothing is learned.")
+        N_("context"),
+        N_("Each token sums up the values of the tokens that it looks at, in these shares. It has no weights."),
     ),
     "attention.self.merge_heads": Lesson(
         N_("merge"),
@@ -192,12 +206,13 @@ _LESSONS: dict[str, Lesson] = {
     "attention.output.add": Lesson(N_("+ residual"), _RESIDUAL),
     "attention.output.LayerNorm": Lesson("LayerNorm", _NORM),
     "intermediate.dense": Lesson(
-        N_("dense, up"), N_("Each token by itself is widened from {hidden_size} to {intermediate_size} numbers.")
+        "dense → I", N_("Each token by itself goes from {hidden_size} to {intermediate_size} numbers.")
     ),
     "intermediate.intermediate_act_fn": Lesson(
-        N_("activation"), N_("{hidden_act}, applied to each number: without it the two dense layers would be one.")
+        N_("activation"),
+        N_("{hidden_act}, applied to each number: if it were linear, the two dense layers would be one."),
     ),
-    "output.dense": Lesson(N_("dense, down"), N_("And back from {intermediate_size} to {hidden_size} numbers.")),
+    "output.dense": Lesson("dense → H", N_("And back from {intermediate_size} to {hidden_size} numbers.")),
     "output.dropout": Lesson("dropout", _DROPOUT),
     "output.add": Lesson(N_("+ residual"), _RESIDUAL),
     "output.LayerNorm": Lesson("LayerNorm", _NORM),
@@ -219,7 +234,7 @@ _LESSONS: dict[str, Lesson] = {
         N_("next sentence"), N_("Two scores: is the second sentence the next one, or any other?")
     ),
     "dropout": Lesson("dropout", N_("A dropout before the classifier. Nothing is learned.")),
-    "classifier": Lesson(N_("classifier"), N_("A dense layer makes the scores of the classes.")),
+    "classifier": Lesson(N_("classifier"), N_("A dense layer gives the scores.")),
     "qa_outputs": Lesson(
         N_("answer span"), N_("For each token {num_labels} scores: does the answer start here, does it end here?")
     ),
@@ -232,8 +247,9 @@ _QUESTIONS: tuple[Question, ...] = (
         ("word_embeddings",),
         N_("Does padding_idx save parameters?"),
         N_(
-            "No. Row {pad_token_id} of [PAD] is stored and counted like every other; padding_idx only keeps its "
-            "gradient at 0. The table has all {vocab_size} rows: {vocab_size} × {hidden_size} = {parameters}."
+            "No. Row {pad_token_id} of [PAD] is stored and counted like every other; padding_idx only says that "
+            "looking it up does not train it. The table has all {vocab_size} rows: "
+            "{vocab_size} × {hidden_size} = {parameters}."
         ),
         lambda config: config.pad_token_id is not None,
     ),
@@ -283,6 +299,7 @@ _QUESTIONS: tuple[Question, ...] = (
             "gives the sum with the residual a vector of {hidden_size}. It has {parameters} parameters in each "
             "layer, and hand counts often forget it."
         ),
+        lambda config: config.num_attention_heads > 1,
     ),
     Question(
         ("pooler.first_token", "pooler.dense"),

@@ -25,7 +25,7 @@ class Call(NamedTuple):
     """The arguments of one forward pass, as far as they decide what comes out.
 
     ``encoder_sequence_length`` is that of encoder_hidden_states, None if there are none. ``labels`` says whether
-    the right answers are given, ``label`` is the one that all of them have.
+    the right answers are given, ``label`` is the one that all ``labels`` have; next_sentence_label is 0.
     """
 
     batch_size: int = BATCH["batch_size"]

@@ -2,9 +2,11 @@
 
 import streamlit as st
 
+from bertcalc.outputs import problems
 from bertcalc.walk import keras_rows
 from pages.ui import steps
 from pages.ui.batch import choose_batch
+from pages.ui.controls import show_problem
 from pages.ui.i18n import translator
 from pages.ui.picture import show_picture
 from pages.ui.sidebar import choice as current_choice
@@ -19,6 +21,8 @@ with aside:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         batch = choose_batch(choice.config)
         layer = steps.choose_layer(choice.config)
+for problem in problems(choice.config, choice.architecture, steps.call_of(batch)):
+    show_problem(problem)
 stops = steps.stops_of(choice, batch, layer)
 rows = keras_rows(stops)
 with words:

@@ -57,6 +57,14 @@ def test_what_costs_neither_parameters_nor_compute_nor_memory() -> None:
     }
 
 
+def test_a_cross_attention_that_never_runs_computes_nothing() -> None:
+    """FlopCounterMode on the real classes: sequence classification takes no encoder_hidden_states."""
+    for architecture, runs in (("BertForSequenceClassification", False), ("BertLMHeadModel", True)):
+        found = effect("add_cross_attention", BertConfig(is_decoder=True), architecture, 1, 128)
+        assert found.parameters == 12 * (4 * (768 * 768 + 768) + 2 * 768)
+        assert bool(found.flops) == runs
+
+
 def test_some_fields_cost_memory_alone() -> None:
     for field in ("hidden_dropout_prob", "attention_probs_dropout_prob", "num_attention_heads"):
         found = effect(field, BertConfig(), "BertModel", 1, 128)

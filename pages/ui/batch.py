@@ -1,6 +1,6 @@
 """How much goes through the model at once: shared by all pages that show shapes, and in the link."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import streamlit as st
 
@@ -20,15 +20,15 @@ class Batch(NamedTuple):
 
 
 def choose_batch(config: BertConfig) -> Batch:
-    """Draw both controls where we are; what they say, or as long as that is not possible what they said last."""
-    values = {
+    """Draw both controls where we are; what they say, or the last that was possible, or the nearest."""
+    values: dict[str, Any] = {
         field: whole_number(f"{field} ${CALL_LETTERS[field]}$", field, default, width=_WIDTHS[field])
         for field, default in BATCH.items()
     }
-    last: Batch = st.session_state.get("batch", Batch(**BATCH))
     if problem := next(batch_problems(config, values), None):
         show_problem(problem)
-        values = {**last._asdict(), "sequence_length": min(last.sequence_length, config.max_position_embeddings)}
-    batch = Batch(**values)
-    st.session_state["batch"] = batch
-    return batch
+        values |= st.session_state["batch"]._asdict() if "batch" in st.session_state else {}
+        while problem := next(batch_problems(config, values), None):
+            values |= problem.remedies[0]
+    st.session_state["batch"] = Batch(**values)
+    return Batch(**values)

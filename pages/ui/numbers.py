@@ -19,8 +19,6 @@ def size(count: int) -> str:
     """
     if count < 10**3:
         return f"{count} B"
-    if count < 10**6:
-        return f"{count / 10**3:,.1f} kB ({count / 2**10:,.1f} KiB)"
-    if count < 10**9:
-        return f"{count / 10**6:,.1f} MB ({count / 2**20:,.1f} MiB)"
-    return f"{count / 10**9:,.1f} GB ({count / 2**30:,.1f} GiB)"
+    power = min(4, (len(str(count)) - 1) // 3)
+    disk, memory = (("kB", "KiB"), ("MB", "MiB"), ("GB", "GiB"), ("TB", "TiB"))[power - 1]
+    return f"{count / 10 ** (3 * power):,.1f} {disk} ({count / 2 ** (10 * power):,.1f} {memory})"

@@ -66,7 +66,9 @@ def picture_frame(stops: Sequence[Stop], at: int, config: BertConfig, layer: int
         group = list(members)
         inside = group[0].name != group[0].key and not group[0].layers
         if inside and not top:
-            label = _("layer {layer} of {layers} × BertLayer").format(layer=layer, layers=config.num_hidden_layers)
+            label = _("encoder.layer.{layer}: {number} of {layers} × BertLayer").format(
+                layer=layer, number=layer + 1, layers=config.num_hidden_layers
+            )
             shapes.append(_shape("title", _LEFT, _RIGHT, row, row + 1, label=label))
             top, row = row, row + 1
             residual = row
@@ -153,7 +155,7 @@ def _box(stop: Stop, config: BertConfig, x: float, x2: float, row: int, *, curre
     if stop.layers:
         label = f"{stop.layers:,} × BertLayer"
     elif stop.key.endswith("self.heads"):
-        label = _("{heads:,} heads").format(heads=config.num_attention_heads)
+        label = _("heads: {heads:,}").format(heads=config.num_attention_heads)
         heads = config.num_attention_heads if config.num_attention_heads <= _MOST_HEADS else 0
     return _shape(
         "box",

@@ -1,21 +1,21 @@
 """The walk as the Layers page shows it: which stop, what is said there, its shapes, its formula, the heads."""
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from math import prod
-from typing import Any
 
 import streamlit as st
 
 from bertcalc import BertConfig, Module
 from bertcalc.config import check_whole_number
 from bertcalc.formula import Formula, shape_letters, symbolic_model, symbolic_steps
-from bertcalc.forward import forward
 from bertcalc.lessons import lesson, questions
 from bertcalc.nn import Attention, Shape
-from bertcalc.totals import submodule
+from bertcalc.outputs import Call, attends, run
+from bertcalc.totals import bare, submodule
 from bertcalc.walk import KerasRow, Stop, factors, per_head, walk
 from pages.ui.batch import Batch
-from pages.ui.controls import set_values, show_problem, whole_number
+from pages.ui.controls import show_problem, whole_number
 from pages.ui.formulas import stop_formula
 from pages.ui.i18n import translator
 from pages.ui.sidebar import Choice
@@ -25,30 +25,38 @@ _SELF = "encoder.layer.*.attention.self"
 
 
 def choose_layer(config: BertConfig) -> int:
-    """The layer that is walked in full; the first one while the control says one that does not exist."""
+    """The layer that is walked in full; the nearest while the control says one that does not exist."""
     layer = whole_number("layer", "layer", 0, width=66)
     if problem := check_whole_number("layer", layer, 0, config.num_hidden_layers - 1, 0):
         show_problem(problem)
-        return 0
+        layer = problem.remedies[0]["layer"]
     return layer
 
 
 def stops_of(choice: Choice, batch: Batch, layer: int) -> list[Stop]:
-    """The walk through the chosen model; a decoder with cross attention reads an encoder's output of equal length."""
-    seen = batch.sequence_length if choice.config.add_cross_attention else None
-    return walk(forward(choice.model(), *batch, encoder_sequence_length=seen), layer)
+    """The walk through the chosen model."""
+    return walk(run(choice.config, choice.architecture, call_of(batch), **choice.options), layer)
+
+
+def call_of(batch: Batch) -> Call:
+    """The call that is walked through: a cross attention reads an encoder's output of equal length."""
+    return Call(*batch, encoder_sequence_length=batch.sequence_length)
 
 
 def choose_stop(stops: Sequence[Stop]) -> int:
     """Previous, the stop's name, Next: by button, by key, by the link. Returns the number of the stop."""
     _ = translator()
     names = [stop.name for stop in stops]
+    wanted = st.session_state.get("step", names[0])
+    if wanted not in names:  # another model has no such step: the one whose name is most like it
+        st.session_state["step"] = get_close_matches(wanted, names, n=1, cutoff=0)[0]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         back, list_, forth = st.empty(), st.container(), st.empty()
         name = list_.selectbox(_("Step"), names, key="step", bind="query-params", label_visibility="collapsed")
         at = names.index(name)
-        _step_button(back, _("Previous"), "Left", names, at - 1)
-        _step_button(forth, _("Next"), "Right", names, at + 1)
+        for place, label, key, by in ((back, _("Previous"), "Left", -1), (forth, _("Next"), "Right", 1)):
+            end = not 0 <= at + by < len(names)
+            place.button(label, key=f"{key} step", shortcut=key, disabled=end, on_click=_move, args=(names, by))
     return at
 
 
@@ -63,7 +71,7 @@ def show_stop(
     row = next(row for row in rows if stop in row.stops)
     keras = _("In the Keras manner: {keras}, row {number}").format(keras=row.keras, number=row.number)
     st.markdown(f"#### {at + 1} / {len(stops)} · {_(said.label)}\n:small[{keras}]\n\n{_(said.text).format(**values)}")
-    letters, formulas = _in_letters(choice, stop)
+    letters, formulas = _in_letters(choice, stop, batch)
     _show_shapes(stop, letters, layer)
     if stop.parameters:
         st.latex(stop_formula(choice, stop, formulas))
@@ -114,16 +122,10 @@ def show_heads(choice: Choice) -> None:
     )
 
 
-def _step_button(place: Any, label: str, key: str, names: Sequence[str], to: int) -> None:
-    there = 0 <= to < len(names)
-    place.button(
-        label,
-        key=f"{key} step",
-        shortcut=key,
-        disabled=not there,
-        on_click=set_values,
-        args=({"step": names[to]} if there else {},),
-    )
+def _move(names: Sequence[str], by: int) -> None:
+    """Go so many steps on from where the walk is by now: keys can be pressed faster than pages are drawn."""
+    at = names.index(st.session_state["step"]) + by
+    st.session_state["step"] = names[min(max(at, 0), len(names) - 1)]
 
 
 def _values(config: BertConfig, stop: Stop, batch: Batch) -> dict[str, str]:
@@ -138,9 +140,9 @@ def _values(config: BertConfig, stop: Stop, batch: Batch) -> dict[str, str]:
     return {name: f"{value:,}" if type(value) is int else f"{value}" for name, value in values.items()}
 
 
-def _in_letters(choice: Choice, stop: Stop) -> tuple[Stop, list[Formula]]:
+def _in_letters(choice: Choice, stop: Stop, batch: Batch) -> tuple[Stop, list[Formula]]:
     """The stop with symbolic shapes, and the formula of each of its steps that learns something."""
-    cross = choice.config.add_cross_attention
+    cross = attends(choice.config, choice.architecture, call_of(batch))
     steps = symbolic_steps(choice.config, choice.architecture, cross=cross, **choice.options)
     found = {symbolic.step.name: symbolic for symbolic in steps}
     mine = [found[step.name] for step in stop.steps]
@@ -150,11 +152,12 @@ def _in_letters(choice: Choice, stop: Stop) -> tuple[Stop, list[Formula]]:
 def _show_shapes(stop: Stop, letters: Stop, layer: int) -> None:
     """What goes in, what comes out and what is learned; names in the opened layer without its number."""
     _ = translator()
+    prefix = "" if stop.layers else f"encoder.layer.{layer}."
     kinds = [_("in")] * len(stop.takes) + [_("out")] * len(stop.gives) + [_("learns")] * len(stop.tensors)
     rows = [
         (
             kind,
-            name.removeprefix(f"encoder.layer.{layer}."),
+            bare(name).removeprefix(prefix),
             *map(_unbroken, (shape_letters(symbols), shape_text(shape))),
         )
         for kind, (name, shape), (_name, symbols) in zip(kinds, _shapes(stop), _shapes(letters), strict=True)

@@ -16,6 +16,8 @@ def at(page: Page, step: str) -> None:
 def test_arrow_keys_walk_and_the_step_is_in_the_link(visit: Open) -> None:
     page = visit("layers?batch_size=2")
     at(page, "1 / 34 · token ids")
+    page.get_by_test_id("stVegaLiteChart").locator("canvas, svg").first.wait_for()
+    page.wait_for_timeout(500)  # a key pressed while the page is still being drawn is lost
     page.keyboard.press("ArrowRight")
     at(page, "2 / 34 · segment ids")
     page.wait_for_url("**/layers?batch_size=2&step=token_type_ids")

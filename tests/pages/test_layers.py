@@ -52,12 +52,13 @@ def test_an_opened_layer_has_its_own_number_and_the_others_stand_around_it() -> 
     assert "3 layers like the one that is opened" in app.markdown[0].value
 
 
-def test_a_layer_that_is_not_there_is_explained_and_the_first_one_shown() -> None:
+def test_a_layer_that_is_not_there_is_explained_and_the_nearest_shown() -> None:
     app = open_app("layers.py", layer="12")
     assert app.error[0].value == (
         "layer 12 is not possible: it must be a whole number from 0 to 11, the nearest is 11."
     )
-    assert "layer.before" not in " ".join(app.selectbox(key="step").options)
+    assert "encoder.layer.before" in app.selectbox(key="step").options
+    assert "encoder.layer.after" not in app.selectbox(key="step").options
     app.button(key="remedy layer = 11").click().run()
     assert not app.error
     assert app.number_input(key="layer").value == 11
@@ -91,6 +92,32 @@ def test_heads_one_by_one_and_as_one_matrix() -> None:
         "1,771,776",
     ]
     assert list(table.iloc[:, 2])[-1] == "1,771,776"
+
+
+def test_a_step_that_another_model_lacks_leads_to_the_one_most_like_it() -> None:
+    app = open_app("layers.py", architecture="BertForMaskedLM", step="cls.predictions.decoder")
+    app.selectbox(key="architecture").set_value("BertForQuestionAnswering").run()
+    assert not app.exception
+    assert headline(app).split(" / ")[0] != "#### 1"
+
+
+def test_keys_pressed_faster_than_pages_are_drawn_all_count() -> None:
+    app = open_app("layers.py")
+    app.session_state["step"] = "embeddings.LayerNorm"  # a press that this page has not been drawn for
+    app.button(key="Right step").click().run()
+    assert app.selectbox(key="step").value == "embeddings.dropout"
+
+
+def test_a_cross_attention_that_the_class_cannot_use_is_said_to_be_idle() -> None:
+    link = {"is_decoder": "true", "add_cross_attention": "true"}
+    options = open_app("layers.py", architecture="BertForSequenceClassification", **link).selectbox(key="step").options
+    assert "encoder.layer.*.crossattention" in options
+    assert "encoder.layer.*.crossattention.self.softmax" in open_app("layers.py", **link).selectbox(key="step").options
+
+
+def test_question_answering_with_three_scores_is_explained() -> None:
+    app = open_app("layers.py", architecture="BertForQuestionAnswering", num_labels="3")
+    assert "num_labels 2" in app.error[0].value
 
 
 def test_a_question_stands_where_it_arises() -> None:

@@ -45,14 +45,14 @@ def test_the_layer_is_framed_and_the_others_stand_outside() -> None:
     assert len(inside) == boxes["step"].str.startswith("encoder.layer.*").sum()
     labels = dict(zip(boxes["step"], boxes["label"], strict=True))
     assert (labels[BEFORE], labels[AFTER]) == ("2 × BertLayer", "4 × BertLayer")
-    assert "layer 2 of 7 × BertLayer" in set(frame["label"])
+    assert "encoder.layer.2: 3 of 7 × BertLayer" in set(frame["label"])
 
 
 @pytest.mark.parametrize(("heads", "slices"), [(12, 12), (64, 64), (96, 0)])
 def test_heads_are_slices_as_long_as_they_can_be_seen(heads: int, slices: int) -> None:
     _stops, frame, _rows = drawn(BertConfig(num_attention_heads=heads))
     box = frame[frame["step"] == "encoder.layer.*.attention.self.heads"].iloc[0]
-    assert box["label"] == f"{heads} heads"
+    assert box["label"] == f"heads: {heads}"
     assert box["heads"] == slices
 
 
