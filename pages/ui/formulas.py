@@ -15,7 +15,7 @@ def total_formula(choice: Choice, colors: dict[Component, str], total: int) -> s
     formulas = component_formulas(choice.config, choice.architecture, **choice.options)
     letters = [(term.latex(), colors[component]) for component, term in formulas]
     numbers = [(term.latex(choice.config), colors[component]) for component, term in formulas]
-    return aligned([*_sum("N &= ", letters), *_sum("&= ", numbers), f"&= {latex_number(total)}"])
+    return aligned([*colored_sum("N &= ", letters), *colored_sum("&= ", numbers), f"&= {latex_number(total)}"])
 
 
 def node_formula(choice: Choice, path: str, count: int) -> str:
@@ -39,7 +39,11 @@ def stop_formula(choice: Choice, stop: Stop, formulas: Sequence[Formula]) -> str
     letters = " + ".join(term.latex() for term in formulas)
     numbers = " + ".join(term.latex(choice.config) for term in formulas)
     lines = [f"{start}{letters}{end}", f"{start}{numbers}{end}", latex_number(stop.parameters)]
-    return " = ".join(lines) if _width("".join(lines)) < _HALF_LINE else aligned([f"&= {line}" for line in lines])
+    return (
+        " = ".join(lines)
+        if _width("".join(lines)) < _HALF_LINE
+        else aligned([f"&{lines[0]}", *(f"&= {line}" for line in lines[1:])])
+    )
 
 
 # Widths in tenths of an em. KaTeX sets operators with space around them; 400 fit beside the sidebar at 1280 pixels.
@@ -50,17 +54,18 @@ _WIDTHS = {"+": _PLUS, "-": _PLUS, "·": 7, ",": 3}
 _DIGIT, _LETTER = 5, 8
 
 
-def _sum(start: str, terms: list[tuple[str, str]]) -> list[str]:
+def colored_sum(start: str, terms: list[tuple[str, str]]) -> list[str]:
     """Terms with their colours, added up on as many lines as they need."""
     lines: list[str] = []
     width = _LINE
-    for latex, color in terms:
+    for term, color in terms:
+        sign, latex = ("-", term[1:]) if term.startswith("-") else ("+", term)
         width += _PLUS + _width(latex)
         if width > _LINE:
-            lines.append("&+ " if lines else start)
+            lines.append(f"&{sign} " if lines else start.removesuffix(" ") + (" -" if sign == "-" else " "))
             width = _width(latex)
         else:
-            lines[-1] += " + "
+            lines[-1] += f" {sign} "
         lines[-1] += rf"\textcolor{{{color}}}{{{latex}}}"
     return lines
 

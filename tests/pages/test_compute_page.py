@@ -1,0 +1,190 @@
+"""The Compute page: what it shows is what PyTorch and the literature say, and what cannot be is explained."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from bertcalc import ARCHITECTURES, BertConfig
+from bertcalc.conventions import RULES
+from bertcalc.outputs import Call
+from pages.ui.compute_charts import part_colors
+from pages.ui.compute_proof import compare, prove
+from pages.ui.computing import VIEWS, duration, scaled
+from pages.ui.theme import BACKGROUND, COLORS
+from tests.oracle import Case
+from tests.pages.apptest import open_app, texts
+from tests.pages.test_theme import luminance
+from tests.test_compute import real_flops
+
+
+def figures(app: AppTest) -> list[str]:
+    return [str(metric.value) for metric in app.metric]
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_the_figures_are_those_that_pytorch_counts(architecture: str) -> None:
+    app = open_app("compute.py", architecture=architecture, batch_size="2", sequence_length="16")
+    modules, forward, both = real_flops(Case(BertConfig(), architecture), Call(2, 16))
+    choices = 2 if architecture == "BertForMultipleChoice" else 1
+    assert figures(app) == [f"{forward:,}", f"{round(forward / (32 * choices)):,}", f"{both:,}"]
+    assert len(modules) > 15
+    assert not app.error
+
+
+def test_the_table_has_every_module_with_its_formula() -> None:
+    app = open_app("compute.py", modules="true")
+    table = app.table[0].value
+    modules, forward, _both = real_flops(Case(BertConfig()), Call(1, 128))
+    shown = dict(zip(table["Module"], table["One, FLOPs"], strict=True))
+    assert shown["`BertModel`"] == f"{forward:,}"
+    assert shown["`encoder.layer.*`"] == f"{modules['encoder.layer.0']:,}"
+    assert shown["`attention.self`"] == f"{modules['encoder.layer.0.attention.self']:,}"
+    formulas = dict(zip(table["Module"], table["Formula of one"], strict=True))
+    assert formulas["`attention.self.scores`"] == "$2 B H S^{2}$"
+    assert formulas["`pooler.dense`"] == "$2 B H^{2}$"
+
+
+def test_the_conventions_change_the_figures_and_say_so() -> None:
+    plain = [int(figure.replace(",", "")) for figure in figures(open_app("compute.py", architecture="BertForMaskedLM"))]
+    app = open_app("compute.py", architecture="BertForMaskedLM", unit="MACs")
+    assert [2 * int(figure.replace(",", "")) for figure in figures(app)] == plain
+    assert "multiply-adds" in app.caption[0].value
+    app = open_app("compute.py", architecture="BertForMaskedLM", operations="all", logits="masked", training="4x")
+    said = app.caption[0].value
+    assert "element-wise" in said
+    assert "15 %" in said
+    assert "again" in said
+
+
+def test_logits_are_a_choice_only_where_there_are_any() -> None:
+    assert "logits" not in [control.key for control in open_app("compute.py").get("button_group")]
+    assert "logits" not in open_app("compute.py", logits="masked").caption[0].value
+
+
+@pytest.mark.parametrize("training", ["3x", "4x"])
+def test_pytorch_counts_the_same(training: str) -> None:
+    app = open_app("compute.py", pytorch="true", training=training, num_hidden_layers="2", sequence_length="16")
+    config = BertConfig(num_hidden_layers=2)
+    modules, forward, both = real_flops(Case(config), Call(1, 16), recompute=training == "4x")
+    folded = {name.replace(".1", ".0") for name in modules}
+    assert f"{forward:,} FLOPs forward, {both:,} with backward" in app.success[0].value
+    assert f"{len(folded):,} modules" in app.success[0].value
+
+
+def test_a_difference_is_shown() -> None:
+    real = Case(BertConfig(num_hidden_layers=1)).real()
+    counts = compare(
+        {"": 3, "pooler": 2, "pooler.scores": 1}, {"BertModel": 3, "BertModel.pooler": 1, "Global": 3}, real
+    )
+    assert [(count.name, count.ours, count.theirs) for count in counts] == [("BertModel", 3, 3), ("pooler", 2, 1)]
+
+
+def test_a_proof_of_cross_attention_covers_it() -> None:
+    config = BertConfig(num_hidden_layers=1, is_decoder=True, add_cross_attention=True)
+    proof = prove(config, "BertLMHeadModel", {}, Call(2, 8, 5), recompute=True)
+    assert not proof.differences
+    assert "encoder.layer.*.crossattention.self" in [count.name for count in proof.modules]
+
+
+def test_the_crossover_is_shown_with_its_formula() -> None:
+    said = str(open_app("compute.py", compute="length", intermediate_size="1024").markdown[0].value)
+    assert "S = I = 1{,}024" in said
+    assert "S = 2 H + I = 2 \\cdot 768 + 1{,}024 = 2{,}560" in said
+
+
+def test_every_convention_is_named_with_its_figure() -> None:
+    app = open_app("compute.py", compute="conventions", rule="calflops")
+    table = app.table[0].value
+    assert [name.split("*")[2] for name in table["Convention"]] == list(RULES)
+    shown = dict(zip(table["Convention"], table["FLOPs"], strict=True))
+    assert shown["**calflops**, forward"].startswith("22,363,")  # its README: 22.363 GFLOPs
+    captions = " ".join(str(caption.value) for caption in app.caption)
+    assert "22.363 GFLOPs" in captions
+    assert "calculate-flops.pytorch" in captions
+    costs = app.table[1].value
+    assert len(costs) == 7
+
+
+def test_time_and_price_are_those_of_the_devices() -> None:
+    link = {"architecture": "BertForPreTraining", "batch_size": "256", "device": "A100", "devices": "16"}
+    app = open_app("compute.py", compute="time", utilisation="50", price="1.5", **link)
+    flops = 10**6 * real_flops(Case(BertConfig(), "BertForPreTraining"), Call(256, 128))[2]
+    hours = flops / (16 * 312e12 * 0.5) / 3600
+    assert figures(app)[1:] == [f"{hours:,.1f} h", f"{hours * 16 * 1.5:,.2f} USD"]
+    table = app.table[0].value
+    assert list(table["Time reported"]) == ["4.0 d", "4.0 d", "81.4 h", "76.2 min"]
+    tokens = open_app("compute.py", compute="time", budget="tokens", tokens=str(256 * 128 * 10**6), **link)
+    assert figures(tokens)[0] == figures(app)[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "nearest"),
+    [("utilisation", "0", "1"), ("utilisation", "101", "100"), ("devices", "-4", "1"), ("steps", "0", "1")],
+)
+def test_an_impossible_number_is_explained_and_the_nearest_taken(name: str, text: str, nearest: str) -> None:
+    app = open_app("compute.py", compute="time", **{name: text})
+    assert app.error[0].value.startswith(f"{name} {text} is not possible")
+    assert figures(app) == figures(open_app("compute.py", compute="time", **{name: nearest}))
+
+
+def test_a_format_that_a_device_does_not_have_is_explained() -> None:
+    app = open_app("compute.py", compute="time", device="TPU-v3", format="fp32")
+    assert app.error[0].value == "TPU-v3 has no fp32 products: 16bit is what it has."
+    [remedy] = [button for button in app.button if button.label == "format = 16bit"]
+    remedy.click().run()
+    assert not app.error
+
+
+def test_a_negative_price_is_explained() -> None:
+    app = open_app("compute.py", compute="time", price="-1")
+    assert app.error[0].value.startswith("price -1 is not possible")
+    assert figures(app)[2] == "0.00 USD"
+
+
+def test_too_long_a_sequence_is_explained_and_the_last_stays() -> None:
+    app = open_app("compute.py")
+    before = figures(app)
+    app.number_input(key="sequence_length").set_value(-1).run()
+    assert "sequence_length -1 is not possible" in app.error[0].value
+    assert figures(app) == before
+
+
+def test_relative_positions_are_counted_though_pytorch_cannot() -> None:
+    app = open_app("compute.py", position_embedding_type="relative_key", pytorch="true")
+    assert "no longer builds" in app.info[0].value
+    assert int(figures(app)[0].replace(",", "")) > 22_348_431_360
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("unit", "flop"), ("device", "B100"), ("utilisation", "x"), ("price", "nan")]
+)
+def test_a_wrong_value_in_a_link_is_named(name: str, text: str) -> None:
+    [message] = texts(open_app("compute.py", **{name: text}))
+    assert message.startswith(f"{name}={text}")
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("architecture", ["BertForQuestionAnswering", "BertForMultipleChoice", "BertLMHeadModel"])
+def test_every_view_of_every_kind_of_model_comes_up(view: str, architecture: str) -> None:
+    link = {"architecture": architecture, "is_decoder": "true", "add_cross_attention": "true", "num_labels": "5"}
+    app = open_app("compute.py", compute=view, operations="all", training="4x", encoder_sequence_length="40", **link)
+    assert not app.error
+
+
+def test_numbers_have_units_of_their_size() -> None:
+    assert scaled(22_348_431_360, "FLOPs") == "22.35 GFLOPs"
+    assert scaled(999, "FLOPs") == "999 FLOPs"
+    assert scaled(10**30, "FLOPs") == "1,000,000 YFLOPs"
+    assert [duration(seconds) for seconds in (90, 7000, 86400 * 2, 86400 * 30)] == [  # type: ignore[arg-type]
+        "90.0 s",
+        "116.7 min",
+        "48.0 h",
+        "30.0 d",
+    ]
+
+
+@pytest.mark.parametrize("appearance", COLORS)
+def test_terms_and_names_in_areas_have_contrast(appearance: str) -> None:
+    paper = luminance(BACKGROUND[appearance])
+    for color in part_colors(appearance).values():
+        ink = luminance(color)
+        assert (max(paper, ink) + 0.05) / (min(paper, ink) + 0.05) >= 4.5
