@@ -6,13 +6,14 @@ from typing import NamedTuple
 class Kept(NamedTuple):
     """What autograd keeps of an activation: its input, its output, more tensors of their size, and others.
 
-    ``more`` counts tensors of the input's size and dtype, ``bools`` those of one byte an element, ``scalars`` single
-    numbers.
+    ``more`` counts tensors of the input's size and dtype, ``learning`` those that only its own parameters need,
+    ``bools`` those of one byte an element, ``scalars`` single numbers.
     """
 
     input: bool = False
     output: bool = False
     more: int = 0
+    learning: int = 0
     bools: int = 0
     scalars: int = 0
 
@@ -61,6 +62,9 @@ ACTIVATIONS: dict[str, ActivationFacts] = {
     # These two learn something: a slope, and two exponents.
     "prelu": ActivationFacts("PReLU", INPUT, "num_parameters=1", (("weight", (1,)),)),
     "xielu": ActivationFacts(
-        "XIELUActivation", Kept(input=True, more=3, bools=1, scalars=2), "", (("alpha_p", (1,)), ("alpha_n", (1,)))
+        "XIELUActivation",
+        Kept(input=True, more=2, learning=1, bools=1, scalars=2),
+        "",
+        (("alpha_p", (1,)), ("alpha_n", (1,))),
     ),
 }

@@ -59,23 +59,21 @@ class Freezing:
         """Trainable and frozen parameters of each component that the model has."""
         splits: dict[Component, list[Split]] = {}
         for tensor in model.tensors():
-            frozen = self._frozen(tensor)
-            splits.setdefault(component_of(tensor.name), []).append(Split(tensor.num_parameters() - frozen, frozen))
+            trained = self.trained(tensor).num_parameters()
+            split = Split(trained, tensor.num_parameters() - trained)
+            splits.setdefault(component_of(tensor.name), []).append(split)
         return {component: _sum(each) for component, each in splits.items()}
+
+    def trained(self, tensor: Tensor) -> Tensor:
+        """A tensor of the folded tree with those of its copies that are trained: the first ones are told apart."""
+        first = min(self.layers, tensor.copies) if "*" in tensor.name else 0
+        steps = {0: first, self.layers: tensor.copies - first}
+        left = [n for number, n in steps.items() if not self.is_frozen(tensor.name.replace("*", str(number)))]
+        return tensor._replace(copies=sum(left))
 
     def problem(self, config: BertConfig) -> Problem | None:
         """What is wrong with the number of layers, if anything; the remedy is the nearest number that is possible."""
         return check_whole_number("freeze_layers", self.layers, 0, config.num_hidden_layers, like=0)
-
-    def _frozen(self, tensor: Tensor) -> int:
-        """Frozen parameters of a tensor of the folded tree, in two steps: its first copies, and all the others."""
-        first = min(self.layers, tensor.copies) if "*" in tensor.name else 0
-        steps = {0: first, self.layers: tensor.copies - first}
-        return sum(
-            tensor._replace(copies=copies).num_parameters()
-            for number, copies in steps.items()
-            if self.is_frozen(tensor.name.replace("*", str(number)))
-        )
 
 
 _LAYER = re.compile(r"encoder\.layer\.([0-9]+)\.")

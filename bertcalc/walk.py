@@ -8,7 +8,7 @@ from bertcalc.forward import Step, Value
 from bertcalc.nn import Attention, Linear, Module, ModuleList, Shape, Tensor
 
 BEFORE, AFTER = "encoder.layer.before", "encoder.layer.after"
-_LAYER = "encoder.layer.*."
+LAYER = "encoder.layer.*."
 _LAYERS_IN_KERAS = "Transformer"
 # Steps that are one idea: cutting query, key and value into heads; flattening the choices; cutting the answer span.
 _TOGETHER = {
@@ -73,7 +73,9 @@ class Stop(NamedTuple):
     @property
     def gives(self) -> tuple[Value, ...]:
         """What comes out."""
-        return (self.steps[-1].gives,) if self.layers else tuple(step.gives for step in self.steps)
+        if self.layers:
+            return (self.steps[-1].gives,)
+        return tuple(step.gives for step in self.steps if step.operation != "unused")
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
@@ -95,19 +97,19 @@ def walk(steps: list[Step], layer: int = 0) -> list[Stop]:
 
     Raises IndexError if there is no such layer.
     """
-    repeated = [step for step in steps if step.name.startswith(_LAYER)]
+    repeated = [step for step in steps if step.name.startswith(LAYER)]
     length = repeated[0].copies
     if not 0 <= layer < length:
         raise IndexError(f"layer {layer} is not one of 0 to {length - 1}")
     first = steps.index(repeated[0])
     entry = steps[first - 1].gives.name
-    inputs = [entry, *(f"{_LAYER}output.LayerNorm".replace("*", str(number)) for number in range(length))]
+    inputs = [entry, *(f"{LAYER}output.LayerNorm".replace("*", str(number)) for number in range(length))]
     stops: list[Stop] = []
     _extend(stops, steps[:first], layer)
     _skip(stops, BEFORE, repeated, 0, layer, inputs)
-    _extend(stops, [_numbered(step, layer, {entry: inputs[layer]}) for step in repeated], layer)
+    _extend(stops, [numbered(step, layer, {entry: inputs[layer]}) for step in repeated], layer)
     _skip(stops, AFTER, repeated, layer + 1, length, inputs)
-    _extend(stops, [_numbered(step, length - 1, {}) for step in steps[first + len(repeated) :]], layer)
+    _extend(stops, [numbered(step, length - 1, {}) for step in steps[first + len(repeated) :]], layer)
     return stops
 
 
@@ -120,9 +122,25 @@ def keras_rows(stops: list[Stop]) -> list[KerasRow]:
     return rows
 
 
+def numbered(step: Step, layer: int | str, names: Mapping[str, str]) -> Step:
+    """A step of a layer with the layer's number in the names of what it takes, gives and learns.
+
+    ``names`` has the names that become others altogether.
+    """
+
+    def number(name: str) -> str:
+        return names.get(name, name.replace("*", str(layer)))
+
+    return step._replace(
+        takes=tuple(value._replace(name=number(value.name)) for value in step.takes),
+        gives=step.gives._replace(name=number(step.gives.name)),
+        tensors=tuple(tensor._replace(name=number(tensor.name)) for tensor in step.tensors),
+    )
+
+
 def key_of(name: str) -> str:
     """A step's name without the number of its layer: what is said about it is the same in all layers."""
-    return name.removeprefix(_LAYER)
+    return name.removeprefix(LAYER)
 
 
 def per_head(attention: Attention) -> ModuleList:
@@ -155,21 +173,8 @@ def _skip(stops: list[Stop], name: str, steps: list[Step], start: int, end: int,
     if start < end:
         one = sum(step.num_parameters() for step in steps)
         last = f" ... {_LAYERS_IN_KERAS}-{end - 1}" if end - start > 1 else ""
-        through = tuple(_numbered(step, end - 1, {inputs[0]: inputs[start]}) for step in steps)
+        through = tuple(numbered(step, end - 1, {inputs[0]: inputs[start]}) for step in steps)
         _append(stops, name, f"{_LAYERS_IN_KERAS}-{start}{last}", through, end - start, (end - start) * one)
-
-
-def _numbered(step: Step, layer: int, names: Mapping[str, str]) -> Step:
-    """A step of a layer with the layer's number in the names of what it takes, gives and learns."""
-
-    def number(name: str) -> str:
-        return names.get(name, name.replace("*", str(layer)))
-
-    return step._replace(
-        takes=tuple(value._replace(name=number(value.name)) for value in step.takes),
-        gives=step.gives._replace(name=number(step.gives.name)),
-        tensors=tuple(tensor._replace(name=number(tensor.name)) for tensor in step.tensors),
-    )
 
 
 def _append(stops: list[Stop], name: str, keras: str, steps: tuple[Step, ...], layers: int, parameters: int) -> None:

@@ -21,6 +21,8 @@ def navigation() -> st.Page:
             st.Page("structure.py", title=_("Structure"), icon=":material/account_tree:"),
             st.Page("outputs.py", title=_("Outputs"), icon=":material/output:"),
             st.Page("configuration.py", title=_("Configuration"), icon=":material/tune:"),
+            st.Page("compute.py", title=_("Compute"), icon=":material/speed:"),
+            st.Page("memory.py", title=_("Memory"), icon=":material/memory:"),
             st.Page("verify.py", title=_("Verify"), icon=":material/verified:"),
         ],
         position="top",

@@ -1,13 +1,13 @@
 """Relative positions, which only transformers 4 can build: its classes are asked in an environment of their own."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
-from itertools import product
+from dataclasses import asdict, replace
+from itertools import cycle, product
 
 import pytest
 from hypothesis import Phase, given, settings
 
-from bertcalc import ARCHITECTURES, BertConfig
+from bertcalc import ARCHITECTURES, BertConfig, forward_flops, saved_activation_bytes
 from bertcalc.config import POSITION_EMBEDDING_TYPES, PositionEmbeddingType
 from tests.oracle import Case, Facts, ask_transformers4, facts
 from tests.strategies import ACTIVATIONS_OF_4, cases
@@ -105,3 +105,30 @@ def test_with_relative_positions_the_number_of_heads_changes_the_count() -> None
         for heads in (1, 12)
     )
     assert few - many == 12 * (2 * 512 - 1) * (768 - 64)
+
+
+def test_flops_and_saved_activations_with_relative_positions(random_cases: list[Case]) -> None:
+    """relative_key_query multiplies twice with distances. xielu's scalars have another type in transformers 4."""
+    chosen = [
+        case._replace(config=replace(case.config, num_labels=2, hidden_act=act, use_cache=False))
+        for case, act in zip(random_cases, cycle(ACTIVATIONS_OF_4), strict=False)
+        # A single unit is no product any more for einsum; with a cache, transformers 4 sees one distance alone.
+        if case.architecture != "BertForMultipleChoice" and act != "xielu" and case.config.attention_head_size > 1
+    ]
+    assert len(chosen) > 20
+    shapes = [
+        (batch, min(length, case.config.max_position_embeddings))
+        for case, batch, length in zip(chosen, cycle((1, 2, 3)), cycle((7, 5)), strict=False)
+    ]
+    found = ask_transformers4(
+        [
+            {"config": asdict(case.config), "architecture": case.architecture, "options": case.options, "ids": shape}
+            for case, shape in zip(chosen, shapes, strict=True)
+        ]
+    )
+    for case, shape, (flops, saved) in zip(chosen, shapes, found, strict=True):
+        if shape[1] > 1:
+            assert (forward_flops(case.ours(), *shape), saved_activation_bytes(case.ours(), *shape)) == (
+                flops,
+                saved,
+            ), case

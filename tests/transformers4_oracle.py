@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 import transformers
+from torch.utils.flop_counter import FlopCounterMode
 
 transformers.logging.set_verbosity_error()
 torch.set_num_threads(1)  # the models are tiny: threads would only wait for each other
@@ -54,7 +55,28 @@ def tensors_in(value: Any) -> list[Any]:
     return [] if value is None else [tensor for inside in value for tensor in tensors_in(inside)]
 
 
+def cost(case: dict[str, Any]) -> list[int]:
+    """FLOPs of a forward pass, and bytes of what autograd keeps of it, for a batch of that shape."""
+    model = runnable(json.dumps({key: case[key] for key in ("config", "architecture", "options")})).train()
+    own = {tensor.untyped_storage()._cdata for tensor in (*model.parameters(), *model.buffers())}
+    kept: list[torch.Tensor] = []
+
+    def keep(tensor: torch.Tensor) -> torch.Tensor:
+        kept.append(tensor)
+        return tensor
+
+    with FlopCounterMode(display=False) as counter, torch.autograd.graph.saved_tensors_hooks(keep, lambda kept: kept):
+        outputs = model(input_ids=torch.zeros(case["ids"], dtype=torch.int64))
+    del outputs
+    storages = {
+        tensor.untyped_storage()._cdata: tensor.untyped_storage() for tensor in kept if tensor.dtype != torch.int64
+    }
+    return [counter.get_total_flops(), sum(storage.nbytes() for at, storage in storages.items() if at not in own)]
+
+
 def answer(case: dict[str, Any]) -> Any:
+    if "ids" in case:
+        return cost(case)
     if "signature" in case:
         return list(inspect.signature(getattr(transformers, case["signature"]).forward).parameters)
     if "tensors" not in case:

@@ -15,12 +15,23 @@ from bertcalc.presets import PRESETS
 from bertcalc.text import N_, shorten
 from bertcalc.totals import openable
 from bertcalc.walk import walk
-from pages.ui import call
+from pages.ui import call, computing, remembering
 from pages.ui.charts import WHOLE
 from pages.ui.i18n import LANGUAGES, translator
-from pages.ui.sidebar import DECIMALS, NUMBERS, OPTIONS, SLIDERS, SWITCHES
+from pages.ui.sidebar import DECIMALS as FIELDS_WITH_DECIMALS
+from pages.ui.sidebar import NUMBERS, OPTIONS, SLIDERS, SWITCHES
 
-WHOLE_NUMBERS = (*SLIDERS, *NUMBERS, "freeze_layers", *BATCH, *call.SIZES, "layer")
+WHOLE_NUMBERS = (
+    *SLIDERS,
+    *NUMBERS,
+    "freeze_layers",
+    *BATCH,
+    *call.SIZES,
+    "layer",
+    *computing.LIMITS,
+    *remembering.WHOLE_NUMBERS,
+)
+DECIMALS = (*FIELDS_WITH_DECIMALS, *computing.DECIMALS)
 BOOLEANS = (
     *SWITCHES,
     "add_pooling_layer",
@@ -31,6 +42,8 @@ BOOLEANS = (
     "counts",
     "freeze_embeddings",
     *call.FLAGS,
+    *computing.BOOLEANS,
+    *remembering.BOOLEANS,
 )
 # Everything that the chart can open in any architecture; it shows the whole model where this one has no such part.
 _FULL = BertConfig(is_decoder=True, add_cross_attention=True, tie_word_embeddings=False)
@@ -54,6 +67,8 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "train": TRAIN,
     "use_cache": tuple(call.USE_CACHE),
     **OPTIONS,
+    **computing.CHOICES,
+    **remembering.CHOICES,
 }
 KNOWN = (*WHOLE_NUMBERS, *BOOLEANS, *CHOICES, *DECIMALS)
 

@@ -1,0 +1,83 @@
+"""The Memory page in a browser: the first screen, the link, and PyTorch's verdict."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Open
+from tests.browser.test_links import query
+from tests.browser.test_screen import bottom
+
+LINK = {
+    "memory": "training",
+    "optimizer": "adafactor",
+    "training_dtype": "mixed-16",
+    "recompute": "full",
+    "fused_dropout": "true",
+    "freeze_layers": "3",
+    "batch_size": "4",
+}
+
+
+@pytest.mark.parametrize(("language", "appearance"), [("en", "light"), ("zh", "dark")])
+@pytest.mark.parametrize(
+    ("view", "things"),
+    [
+        ("weights", ("stMetric", "stTable", "stAlert")),
+        ("training", ("stMetric", "stVegaLiteChart", "stTable")),
+        ("activations", ("stMetric", "stVegaLiteChart", "stExpander")),
+        ("inference", ("stMetric", "stVegaLiteChart", "stTable")),
+        ("fit", ("stMetric", "stVegaLiteChart", "stAlert")),
+    ],
+)
+def test_the_first_screen_has_it_all(
+    visit: Open, page: Page, view: str, things: tuple[str, ...], language: str, appearance: str
+) -> None:
+    page.emulate_media(color_scheme=appearance)  # type: ignore[arg-type]  # parametrize gives str
+    visit(f"memory?memory={view}&lang={language}")
+    expect(page.get_by_test_id("stMetric").first).to_be_visible()
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    for thing in things:
+        found = page.get_by_test_id("stMain").get_by_test_id(thing)
+        expect(found.first).to_be_visible()
+        assert 0 < bottom(found) <= 720, thing
+    for metric in page.locator('[data-testid="stMetricValue"] div, [data-testid="stMetricLabel"] p').all():
+        assert metric.evaluate("element => element.scrollWidth - element.clientWidth") <= 1
+    for formula in page.locator(".katex-display").all():
+        assert formula.evaluate("element => element.scrollWidth - element.clientWidth") <= 3
+
+
+def figures(page: Page) -> list[str]:
+    expect(page.get_by_test_id("stMetric")).to_have_count(2)
+    return page.get_by_test_id("stMetricValue").all_inner_texts()
+
+
+def test_a_link_shows_the_same_after_other_views_other_pages_and_a_reload(visit: Open) -> None:
+    page = visit("memory?" + "&".join(f"{name}={value}" for name, value in LINK.items()))
+    expected = figures(page)
+    page.get_by_role("radio", name="weights").click()
+    expect(page.get_by_test_id("stMetric")).to_have_count(1)
+    page.get_by_role("radio", name="training").click()
+    assert figures(page) == expected
+    page.get_by_role("link", name="Parameters").click()
+    expect(page.get_by_text("Parameters in BertModel")).to_be_visible()
+    page.get_by_role("link", name="Memory").click()
+    assert figures(page) == expected
+    page.reload()
+    assert figures(page) == expected
+    assert query(page) == LINK
+
+
+def test_pytorch_is_asked(visit: Open) -> None:
+    page = visit("memory?memory=activations&recompute=selective")
+    page.get_by_text("Ask PyTorch").click()
+    expect(page.get_by_text("PyTorch counts the same: ")).to_be_visible(timeout=60_000)
+    page.wait_for_url("**hooks=true**")
+
+
+def test_an_impossible_layer_is_explained_where_it_was_entered(visit: Open) -> None:
+    page = visit("memory?memory=training&freeze_layers=99")
+    sentence = page.get_by_text("freeze_layers 99 is not possible")
+    expect(sentence.first).to_be_visible()
+    page.get_by_role("button", name="More (1)").click()
+    page.get_by_role("button", name="freeze_layers = 12").click()
+    expect(sentence).to_have_count(0)
