@@ -77,8 +77,12 @@ class Moment(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """A figure as a polynomial of a whole number, with whole coefficients that are not negative."""
+    """A figure as a polynomial of a whole number from 2 on, with whole coefficients that are not negative.
 
+    At 1 it can be less: a single sequence or token needs not be laid out anew for products with distances.
+    """
+
+    first: int
     constant: int
     linear: int
     square: int
@@ -86,11 +90,13 @@ class Growth(NamedTuple):
     def largest(self, limit: int) -> int | None:
         """The last whole number at which the figure is within a limit: 0 if not even 1, None if every number."""
         room = limit - self.constant
-        if room < 0:
-            return 0
+        if room >= 0 and not self.square and not self.linear:
+            return None
         if self.square:
-            return (isqrt(self.linear**2 + 4 * self.square * room) - self.linear) // (2 * self.square)
-        return room // self.linear if self.linear else None
+            last = (isqrt(self.linear**2 + 4 * self.square * max(room, 0)) - self.linear) // (2 * self.square)
+        else:
+            last = room // self.linear if self.linear else 0
+        return last if last > 1 else int(self.first <= limit)
 
 
 def value_bytes(value: Value, width: int) -> int:
@@ -269,10 +275,10 @@ def _alive(steps: Sequence[Step], returned: Collection[str], cached: bool) -> li
 def grow(figures: Callable[[int], Sequence[int]]) -> list[Growth]:
     """How each of some figures grows with a whole number; three values of each give its coefficients."""
     found = []
-    for one, two, three in zip(*map(figures, (1, 2, 3)), strict=True):
-        square = (three - 2 * two + one) // 2
-        linear = two - one - 3 * square
-        found.append(Growth(one - linear - square, linear, square))
+    for one, two, three, four in zip(*map(figures, (1, 2, 3, 4)), strict=True):
+        square = (four - 2 * three + two) // 2
+        linear = three - two - 5 * square
+        found.append(Growth(one, two - 2 * linear - 4 * square, linear, square))
     return found
 
 

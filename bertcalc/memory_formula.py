@@ -20,7 +20,7 @@ from bertcalc.totals import Component, component_of
 # parameters in tensors too small for 8 bits, blocks of the others. Named as LaTeX writes them.
 _PARAMETERS = sympy.Symbol("N")
 _SIZES = Sizes(*sympy.symbols("N_t R C v N_s K"))
-_LAYERS = SYMBOLS["num_hidden_layers"]
+_LAYERS, _HEADS = SYMBOLS["num_hidden_layers"], SYMBOLS["num_attention_heads"]
 _BATCH, _LENGTH = CALL_SYMBOLS["batch_size"], CALL_SYMBOLS["sequence_length"]
 
 
@@ -31,22 +31,24 @@ class KeptFormulas(NamedTuple):
     components: Mapping[Component, Formula]
 
 
-def kept_formulas(subject: Subject, plan: Plan) -> KeptFormulas:
-    """The formulas of ``footprint.kept``, in its order."""
+def kept_formulas(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -> KeptFormulas:
+    """The formulas of ``footprint.kept``, in its order; the sizes decide about relative positions alone."""
     layers = plan.freezing.layers
     if layers == subject.config.num_hidden_layers:
         plan = plan._replace(freezing=replace(plan.freezing, layers=_LAYERS))
-    return _kept_formulas(_symbolic(subject), plan._replace(optimizer="sgd"))
+    return _kept_formulas(*_symbolic(subject, batch_size, sequence_length), plan._replace(optimizer="sgd"))
 
 
-def korthikanti_formulas(subject: Subject, plan: Plan) -> list[Formula]:
+def korthikanti_formulas(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -> list[Formula]:
     """The formula of each term of ``footprint.korthikanti``."""
-    return _korthikanti_formulas(_symbolic(subject), plan._replace(optimizer="sgd", freezing=Freezing()))
+    plan = plan._replace(optimizer="sgd", freezing=Freezing())
+    return _korthikanti_formulas(*_symbolic(subject, batch_size, sequence_length), plan)
 
 
 def moment_formulas(subject: Subject, attention: Attention, dtype: Dtype) -> tuple[Formula, ...]:
     """The bytes of each of ``footprint.moments``."""
-    return _moment_formulas(_symbolic(subject), attention, ITEM_BYTES[dtype])
+    config = unchecked(subject.config, **SYMBOLS)
+    return _moment_formulas(subject._replace(config=config), attention, ITEM_BYTES[dtype])
 
 
 def part_formulas(
@@ -69,13 +71,19 @@ def part_formulas(
     }
 
 
-def _symbolic(subject: Subject) -> Subject:
-    return subject._replace(config=unchecked(subject.config, **SYMBOLS))
+def _symbolic(subject: Subject, batch_size: int, sequence_length: int) -> tuple[Subject, Any, Any]:
+    """A model and what goes through it in letters; with relative positions a 1 stays, as it decides what is kept."""
+    config = subject.config
+    sizes = {_HEADS: config.num_attention_heads, _BATCH: batch_size, _LENGTH: sequence_length}
+    relative = config.position_embedding_type != "absolute"
+    heads, batch, length = (1 if relative and number == 1 else symbol for symbol, number in sizes.items())
+    letters = unchecked(config, **{**SYMBOLS, "num_attention_heads": heads})
+    return subject._replace(config=letters), batch, length
 
 
 @lru_cache(maxsize=256)
-def _korthikanti_formulas(subject: Subject, plan: Plan) -> list[Formula]:
-    return [write(sympy.expand(exact(more))) for _reason, more in korthikanti(subject, plan, _BATCH, _LENGTH)]
+def _korthikanti_formulas(subject: Subject, batch: Any, length: Any, plan: Plan) -> list[Formula]:
+    return [write(sympy.expand(exact(more))) for _reason, more in korthikanti(subject, plan, batch, length)]
 
 
 @lru_cache(maxsize=256)
@@ -85,8 +93,8 @@ def _moment_formulas(subject: Subject, attention: Attention, width: int) -> tupl
 
 
 @lru_cache(maxsize=256)
-def _kept_formulas(subject: Subject, plan: Plan) -> KeptFormulas:
-    saved = tuple(kept(subject, plan, _BATCH, _LENGTH))
+def _kept_formulas(subject: Subject, batch: Any, length: Any, plan: Plan) -> KeptFormulas:
+    saved = tuple(kept(subject, plan, batch, length))
     by_component: dict[Component, list[Saved]] = {}
     for one in saved:
         by_component.setdefault(component_of(one.step), []).append(one)

@@ -20,11 +20,11 @@ def substituted(formula: Formula, subject: Subject, batch: int, length: int) -> 
     return formula.expression.subs({ALL_SYMBOLS[field]: numbers[field] for field in numbers if field in ALL_SYMBOLS})
 
 
-@settings(max_examples=60)
+@settings(max_examples=150)
 @given(subjects, plans, st.integers(1, 9), st.integers(1, 99))
 def test_the_formulas_of_what_is_kept_are_the_counts(subject: Subject, plan: Plan, batch: int, length: int) -> None:
     plan = possible(plan, subject)
-    saved, found = kept(subject, plan, batch, length), kept_formulas(subject, plan)
+    saved, found = kept(subject, plan, batch, length), kept_formulas(subject, plan, batch, length)
     assert [one.name for one in found.saved] == [one.name for one in saved]
     by_component: dict[str, list[Saved]] = {}
     for one in saved:
@@ -37,7 +37,7 @@ def test_the_formulas_of_what_is_kept_are_the_counts(subject: Subject, plan: Pla
 @settings(max_examples=30)
 @given(subjects, plans, st.integers(1, 9), st.integers(1, 99))
 def test_the_formulas_of_the_reasons_are_the_counts(subject: Subject, plan: Plan, batch: int, length: int) -> None:
-    found = korthikanti_formulas(subject, plan)
+    found = korthikanti_formulas(subject, plan, batch, length)
     assert [substituted(formula, subject, batch, length) for formula in found] == [
         more for _reason, more in korthikanti(subject, plan, batch, length)
     ]

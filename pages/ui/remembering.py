@@ -202,7 +202,7 @@ def show_training(run: Run, plan: Plan) -> None:
     trained = sizes(map(plan.freezing.trained, model.tensors()))
     written = part_formulas(plan.precision, plan.optimizer, model.num_parameters(), trained)
     formulas: dict[Part, str] = {part: f"${letters} = {numbers}$" for part, (letters, numbers) in written.items()}
-    kept = kept_formulas(run.subject, plan).components
+    kept = kept_formulas(run.subject, plan, *run.batch).components
     formulas["activations"] = f"${' + '.join(formula.latex() for formula in kept.values())}$"
     formulas["recomputed"] = _("what one recomputation brings back")
     rows = {part: count for part, count in found.items() if count}
@@ -223,7 +223,7 @@ def show_activations(run: Run, plan: Plan) -> None:
     """What autograd keeps: the total, its formula, the modules it is kept for; the tensors, and a published formula."""
     _ = translator()
     saved = footprint.kept(run.subject, plan, *run.batch)
-    formulas = kept_formulas(run.subject, plan)
+    formulas = kept_formulas(run.subject, plan, *run.batch)
     total = total_bytes(saved)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         _metrics({_("Kept for the backward pass"): (size(total), _("{total:,} bytes").format(total=total))})
@@ -315,7 +315,7 @@ def _show_korthikanti(run: Run, plan: Plan) -> None:
     """Their bytes for one layer, and what makes the difference to ours, one reason after the other."""
     _ = translator()
     terms = footprint.korthikanti(run.subject, plan, *run.batch)
-    formulas = korthikanti_formulas(run.subject, plan)
+    formulas = korthikanti_formulas(run.subject, plan, *run.batch)
     rows = [
         (reason, run.written(formula), more) for (reason, more), formula in zip(terms, formulas, strict=True) if more
     ]
