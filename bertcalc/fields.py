@@ -13,7 +13,7 @@ from bertcalc.bert import build
 from bertcalc.compute import forward_flops
 from bertcalc.config import DIMENSIONS, POSITION_EMBEDDING_TYPES, BertConfig, ConfigError
 from bertcalc.memory import cache_bytes, saved_activations
-from bertcalc.outputs import SIGNATURES
+from bertcalc.outputs import reads_encoder
 from bertcalc.text import N_
 
 MEANINGS: dict[str, str] = {
@@ -94,7 +94,7 @@ def _cost(
 ) -> tuple[int, int, int]:
     model = build(config, architecture, **options)
     length = min(sequence_length, config.max_position_embeddings)
-    seen = length if config.add_cross_attention and SIGNATURES[architecture].encoder else None
+    seen = length if reads_encoder(config, architecture) else None
     flops = forward_flops(model, batch_size, length, encoder_sequence_length=seen)
     saved = saved_activations(model, batch_size, length, encoder_sequence_length=seen)
     cache = cache_bytes(model, batch_size, length, encoder_sequence_length=seen)

@@ -25,7 +25,7 @@ from bertcalc.memory import (
 )
 from bertcalc.nn import Module
 from bertcalc.optimizers import PRECISIONS, Optimizer, Part, Precision, sizes
-from bertcalc.outputs import SIGNATURES, Call, caches, outputs, run
+from bertcalc.outputs import SIGNATURES, Call, caches, outputs, reads_encoder, run
 from bertcalc.text import N_
 
 # Bits of one number where weights alone are kept; the scales that int8 and 4-bit formats add are left out.
@@ -61,8 +61,7 @@ class Subject(NamedTuple):
 
     def seen(self, sequence_length: int) -> int | None:
         """The length of what an encoder gives a decoder to see: with cross attention as long as its own sequence."""
-        crossed = self.config.add_cross_attention and SIGNATURES[self.architecture].encoder
-        return sequence_length if crossed else None
+        return sequence_length if reads_encoder(self.config, self.architecture) else None
 
 
 class Moment(NamedTuple):

@@ -159,8 +159,12 @@ def run(config: BertConfig, architecture: str, call: Call, **options: bool) -> l
 
 def attends(config: BertConfig, architecture: str, call: Call) -> bool:
     """Whether the cross attention runs."""
-    given = call.encoder_sequence_length is not None
-    return given and config.add_cross_attention and SIGNATURES[architecture].encoder
+    return call.encoder_sequence_length is not None and reads_encoder(config, architecture)
+
+
+def reads_encoder(config: BertConfig, architecture: str) -> bool:
+    """Whether the layers have a cross attention and the class takes what it looks at."""
+    return config.add_cross_attention and SIGNATURES[architecture].encoder
 
 
 def caches(config: BertConfig, architecture: str, call: Call) -> bool:

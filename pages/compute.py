@@ -5,6 +5,7 @@ import streamlit as st
 from bertcalc.compute import by_part
 from pages.ui import computing
 from pages.ui.compute_charts import part_bars, part_colors, parts_frame
+from pages.ui.controls import choose_view
 from pages.ui.i18n import translator
 from pages.ui.sidebar import choice as current_choice
 from pages.ui.theme import appearance
@@ -13,7 +14,7 @@ _ = translator()
 choice = current_choice()
 look = appearance()
 
-view = computing.choose_view()
+view = choose_view("compute", computing.VIEWS)
 count = computing.choose_count(choice)
 computing.show_convention(count)
 

@@ -3,11 +3,12 @@
 import streamlit as st
 
 from pages.ui import remembering
+from pages.ui.controls import choose_view
 from pages.ui.sidebar import choice as current_choice
 
 choice = current_choice()
 with st.container(horizontal=True, vertical_alignment="top"):
-    view = remembering.choose_view()
+    view = choose_view("memory", remembering.VIEWS)
     if view == "fit":
         task, device = remembering.choose_task()
 

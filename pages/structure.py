@@ -6,6 +6,7 @@ from bertcalc.difference import differences
 from bertcalc.totals import totals_by_component
 from pages.ui import tables
 from pages.ui.charts import frozen_bars, frozen_frame
+from pages.ui.controls import choose_view
 from pages.ui.frozen import choose_freezing
 from pages.ui.i18n import translator
 from pages.ui.link import CHOICES
@@ -19,15 +20,7 @@ choice = current_choice()
 model = choice.model()
 
 with st.container(horizontal=True, vertical_alignment="center"):
-    view = st.segmented_control(
-        _("View"),
-        CHOICES["view"],
-        default="tree",
-        key="view",
-        required=True,
-        bind="query-params",
-        label_visibility="collapsed",
-    )
+    view = choose_view("view", CHOICES["view"])
     if view == "tree":
         counts = st.toggle(_("Counts"), key="counts", bind="query-params")
         st.caption(_("Compared with"), width="content")

@@ -7,6 +7,7 @@ from bertcalc import BertConfig
 from bertcalc.compute import Convention, by_name, total
 from bertcalc.outputs import Call, inputs, run, taking_all
 from bertcalc.totals import bare
+from pages.ui.forward_proof import given_tensors
 from pages.ui.proof import real_model
 
 
@@ -46,13 +47,8 @@ def prove(config: BertConfig, architecture: str, options: dict[str, bool], call:
             real.train()
             real.activation_checkpointing_enable()
         entries = inputs(config, architecture, call, run(taking_all(config), architecture, call, **options))
-        given = {
-            entry.name: torch.empty(entry.tensors[0].shape, dtype=getattr(torch, entry.dtype))
-            for entry in entries
-            if entry.given and entry.tensors
-        }
         with FlopCounterMode(display=False) as counter:
-            returned = real(**given)
+            returned = real(**given_tensors(entries))
             forward = counter.get_total_flops()
             counts = {name: sum(found.values()) for name, found in counter.get_flop_counts().items()}
             outputs = [value for value in returned.values() if isinstance(value, torch.Tensor) and value.requires_grad]

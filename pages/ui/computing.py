@@ -36,7 +36,7 @@ from bertcalc.conventions import PUBLISHED, RULES
 from bertcalc.devices import DEVICES, PRECISIONS, RUNS, Device, Precision, price, seconds
 from bertcalc.formula import CALL_LETTERS, Formula, latex_number
 from bertcalc.forward import Step
-from bertcalc.outputs import SIGNATURES, Call, attends, possible, problems, run
+from bertcalc.outputs import Call, attends, possible, problems, reads_encoder, run
 from bertcalc.text import N_
 from bertcalc.walk import key_of
 from pages.ui.batch import choose_batch
@@ -117,21 +117,6 @@ class Count(NamedTuple):
         return formula.latex(), formula.latex(self.choice.config, **self.sizes)
 
 
-def choose_view() -> str:
-    """Draw the views of the page, and return the one that is looked at."""
-    _ = translator()
-    view: str = st.segmented_control(
-        _("View"),
-        VIEWS,
-        default=VIEWS[0],
-        key="compute",
-        required=True,
-        bind="query-params",
-        label_visibility="collapsed",
-    )
-    return view
-
-
 def choose_count(choice: Choice) -> Count:
     """Draw what goes through and how it is counted; the last or the nearest of it that is possible."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -147,7 +132,7 @@ def choose_count(choice: Choice) -> Count:
 def _choose_call(choice: Choice) -> Call:
     config, architecture = choice.config, choice.architecture
     said = Call(*choose_batch(config))
-    if config.add_cross_attention and SIGNATURES[architecture].encoder:
+    if reads_encoder(config, architecture):
         said = said._replace(encoder_sequence_length=_size("encoder_sequence_length", None, 205))
     if architecture == "BertForMultipleChoice":
         said = said._replace(num_choices=_size("num_choices", said.num_choices, 130))

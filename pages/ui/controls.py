@@ -1,6 +1,6 @@
 """Controls that several places draw: a whole number bound to the link, and what is wrong with a value."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -24,6 +24,21 @@ def whole_number(label: str, field: str, default: Number, **look: Any) -> Number
         st.session_state["repair"] = {field: default}
         st.rerun()
     return value
+
+
+def choose_view(page: str, views: Sequence[str]) -> str:
+    """The switch between the views of a page, under the page's name in the link; the first is the default."""
+    _ = translator()
+    view: str = st.segmented_control(
+        _("View"),
+        views,
+        default=views[0],
+        key=page,
+        required=True,
+        bind="query-params",
+        label_visibility="collapsed",
+    )
+    return view
 
 
 def carry(field: str, default: object) -> None:

@@ -53,6 +53,19 @@ def countable(config: BertConfig, architecture: str, options: dict[str, bool], c
     return all(4 * prod(step.gives.shape) < 2**63 for step in run(config, architecture, call, **options))
 
 
+def given_tensors(entries: list[Entry], dtype: Any = None) -> dict[str, Any]:
+    """The inputs that a call gives, as tensors on the present device; ``dtype`` instead of float32."""
+    import torch
+
+    return {
+        entry.name: torch.empty(
+            entry.tensors[0].shape, dtype=dtype if dtype and entry.dtype == "float32" else getattr(torch, entry.dtype)
+        )
+        for entry in entries
+        if entry.given and entry.tensors
+    }
+
+
 def compare(entries: list[Entry], returned: Any) -> list[Comparison]:
     """Our outputs against those of a real forward method: a tuple, or a dictionary of names."""
     pairs = [(f"[{at}]", value) for at, value in enumerate(returned)] if type(returned) is tuple else returned.items()
@@ -78,16 +91,6 @@ def _contents(value: Any) -> Contents:
 
 
 def _arguments(call: Call, entries: list[Entry]) -> dict[str, Any]:
-    import torch
-
-    given: dict[str, Any] = {
-        flag: getattr(call, flag) for flag in ("output_hidden_states", "output_attentions", "return_dict")
-    }
-    for entry in entries:
-        if entry.given:
-            [*tensors] = entry.tensors
-            if tensors:
-                given[entry.name] = torch.empty(tensors[0].shape, dtype=getattr(torch, entry.dtype))
-            else:
-                given[entry.name] = getattr(call, entry.name)
-    return given
+    flags = ["output_hidden_states", "output_attentions", "return_dict"]
+    flags += [entry.name for entry in entries if entry.given and not entry.tensors]
+    return {flag: getattr(call, flag) for flag in flags} | given_tensors(entries)

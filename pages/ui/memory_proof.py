@@ -8,6 +8,7 @@ from bertcalc.footprint import Plan, Subject, kept
 from bertcalc.memory import total_bytes
 from bertcalc.optimizers import PRECISIONS
 from bertcalc.outputs import Call, inputs, run, taking_all
+from pages.ui.forward_proof import given_tensors
 from pages.ui.proof import real_model
 
 _SELECTIVE = "bertcalc-selective"
@@ -41,14 +42,7 @@ def prove(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -
             if type(module).__name__ in ("BertSelfAttention", "BertCrossAttention"):
                 module.register_forward_pre_hook(partial(_note_masks, masks), with_kwargs=True)
         entries = inputs(config, architecture, call, run(taking_all(config), architecture, call, **options))
-        given = {
-            entry.name: torch.empty(
-                entry.tensors[0].shape, dtype=dtype if entry.dtype == "float32" else getattr(torch, entry.dtype)
-            )
-            for entry in entries
-            if entry.given and entry.tensors
-        }
-        theirs = _kept_bytes(real, given, masks)
+        theirs = _kept_bytes(real, given_tensors(entries, dtype), masks)
     ours = kept(subject, plan._replace(attention="eager", fused_dropout=False), batch_size, sequence_length)
     return MemoryProof(total_bytes(ours), theirs)
 

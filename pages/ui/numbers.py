@@ -12,6 +12,11 @@ def metric_width(least: int, value: str, delta: str) -> int:
     return max(least, 21 * len(value), 8 * len(delta) + 30)
 
 
+def unbroken(text: str) -> str:
+    """The text, to stay on one line."""
+    return text.replace(" ", "\N{NO-BREAK SPACE}")
+
+
 def size(count: int) -> str:
     """A number of bytes in the units of disks and in those of memory: 437.9 MB (417.6 MiB), 1.3 GB (1.2 GiB).
 

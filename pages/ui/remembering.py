@@ -27,7 +27,7 @@ from pages.ui.controls import carry, show_problem, whole_number
 from pages.ui.formulas import aligned, colored_sum
 from pages.ui.frozen import choose_freezing
 from pages.ui.i18n import translator
-from pages.ui.numbers import metric_width, percent, size
+from pages.ui.numbers import metric_width, percent, size, unbroken
 from pages.ui.sidebar import Choice
 from pages.ui.tables import shape_text, show_table
 from pages.ui.theme import BACKGROUND, INK, appearance, colors
@@ -91,21 +91,6 @@ class Run(NamedTuple):
     def written(self, formula: Formula) -> tuple[str, str]:
         """LaTeX with letters, and with numbers."""
         return formula.latex(), formula.latex(self.choice.config, **self.batch._asdict())
-
-
-def choose_view() -> str:
-    """Which question is answered."""
-    _ = translator()
-    view: str = st.segmented_control(
-        _("View"),
-        VIEWS,
-        default=VIEWS[0],
-        key="memory",
-        required=True,
-        bind="query-params",
-        label_visibility="collapsed",
-    )
-    return view
 
 
 def show_weights(choice: Choice) -> None:
@@ -208,9 +193,9 @@ def show_training(run: Run, plan: Plan) -> None:
     rows = {part: count for part, count in found.items() if count}
     show_table(
         {
-            _("Part"): [_unbroken(_(part)) for part in rows],
+            _("Part"): [unbroken(_(part)) for part in rows],
             _("Formula, in bytes"): [formulas[part] for part in rows],
-            _("Size"): [_unbroken(size(count)) for count in rows.values()],
+            _("Size"): [unbroken(size(count)) for count in rows.values()],
         },
         _("The parts of a training step"),
     )
@@ -397,7 +382,7 @@ def show_inference(run: Run, dtype: Dtype, attention: Attention) -> None:
         {
             _("Alive"): [f"`{value.name}`" for value in moments[at].values],
             _("Shape"): [shape_text(value.shape) for value in moments[at].values],
-            _("Size"): [_unbroken(size(footprint.value_bytes(value, width))) for value in moments[at].values],
+            _("Size"): [unbroken(size(footprint.value_bytes(value, width))) for value in moments[at].values],
         },
         _("What is alive at the largest moment"),
     )
@@ -504,10 +489,6 @@ def _show_fit(
             "gaps between tensors and working memory of kernels come on top."
         )
     )
-
-
-def _unbroken(text: str) -> str:
-    return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _number(found: int | None) -> str:

@@ -18,6 +18,7 @@ from pages.ui.batch import Batch
 from pages.ui.controls import show_problem, whole_number
 from pages.ui.formulas import stop_formula
 from pages.ui.i18n import translator
+from pages.ui.numbers import unbroken
 from pages.ui.sidebar import Choice
 from pages.ui.tables import shape_text, show_table
 
@@ -95,7 +96,7 @@ def show_keras_rows(rows: Sequence[KerasRow]) -> None:
             _("Row"): [f"{row.number}" for row in rows],
             _("In the Keras manner"): [row.keras for row in rows],
             "Hugging Face": [", ".join(stop.key for stop in row.stops) for row in rows],
-            _("Output shape"): [_unbroken(shape_text(row.stops[-1].gives[-1].shape)) for row in rows],
+            _("Output shape"): [unbroken(shape_text(row.stops[-1].gives[-1].shape)) for row in rows],
             _("Learned here"): [f"{row.parameters:,}" for row in rows],
             _("So far"): [f"{count:,}" for count in so_far],
         },
@@ -158,7 +159,7 @@ def _show_shapes(stop: Stop, letters: Stop, layer: int) -> None:
         (
             kind,
             bare(name).removeprefix(prefix),
-            *map(_unbroken, (shape_letters(symbols), shape_text(shape))),
+            *map(unbroken, (shape_letters(symbols), shape_text(shape))),
         )
         for kind, (name, shape), (_name, symbols) in zip(kinds, _shapes(stop), _shapes(letters), strict=True)
     ]
@@ -167,10 +168,6 @@ def _show_shapes(stop: Stop, letters: Stop, layer: int) -> None:
         dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True)),
         _("What goes in, what comes out and what is learned"),
     )
-
-
-def _unbroken(text: str) -> str:
-    return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _shapes(stop: Stop) -> list[tuple[str, Shape]]:

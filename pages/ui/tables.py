@@ -20,7 +20,7 @@ from bertcalc.totals import Component, shares
 from pages.ui.formulas import count_formula
 from pages.ui.forward_proof import Comparison, Returned
 from pages.ui.i18n import translator
-from pages.ui.numbers import size
+from pages.ui.numbers import size, unbroken
 from pages.ui.proof import Check, Difference, Run
 from pages.ui.sidebar import Choice
 
@@ -178,7 +178,7 @@ def show_module_differences(changes: Sequence[Change], here: str, there: str) ->
 def _sign(change: Change) -> str:
     _ = translator()
     sign = _("≠ differs") if change.here and change.there else _("− missing") if change.here else _("+ added")
-    return sign.replace(" ", "\N{NO-BREAK SPACE}")  # a plus and a space would begin a list
+    return unbroken(sign)  # a plus and a space would begin a list
 
 
 def _kind(module: Module | None) -> str:
@@ -243,14 +243,14 @@ def show_entries(entries: Sequence[Entry], letters: Sequence[Entry], given: bool
 
 def _size(entry: Entry) -> str:
     """Bytes in both units, to be broken between them."""
-    return _unbroken(size(entry.num_bytes())).replace("\N{NO-BREAK SPACE}(", " (") if entry.tensors else ""
+    return unbroken(size(entry.num_bytes())).replace("\N{NO-BREAK SPACE}(", " (") if entry.tensors else ""
 
 
 def _shapes(entry: Entry, written: Callable[[Shape], str]) -> str:
     """The shape of a tensor; of several how many there are of each."""
     if not entry.container:
-        return " ".join(_unbroken(written(shape) or "()") for _copies, shape in entry.tensors)
-    groups = [f"{_unbroken(written((copies,)))} × [{_unbroken(written(shape))}]" for copies, shape in entry.tensors]
+        return " ".join(unbroken(written(shape) or "()") for _copies, shape in entry.tensors)
+    groups = [f"{unbroken(written((copies,)))} × [{unbroken(written(shape))}]" for copies, shape in entry.tensors]
     return " + ".join(groups) or "()"
 
 
@@ -272,7 +272,7 @@ def _returned(output: Returned | None) -> str:
     if output is None:
         return ""
     groups = Counter(f"[{shape_text(shape)}] {dtype}" for shape, dtype in output.tensors)
-    shapes = " + ".join(_unbroken(f"{count:,} × {group}") for group, count in groups.items())
+    shapes = " + ".join(unbroken(f"{count:,} × {group}") for group, count in groups.items())
     return f"{output.name}: {output.kind}, {shapes or '()'}"
 
 
@@ -285,12 +285,7 @@ def show_table(columns: dict[str, list[str]], alt: str) -> None:
 def _verdict(agrees: bool) -> str:
     _ = translator()
     verdict = _("✓ agrees") if agrees else _("✗ differs")
-    return _unbroken(verdict)
-
-
-def _unbroken(text: str) -> str:
-    """The text, to stay on one line."""
-    return text.replace(" ", "\N{NO-BREAK SPACE}")
+    return unbroken(verdict)
 
 
 def _tensor(tensor: tuple[str, Shape] | None) -> str:
