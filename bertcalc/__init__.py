@@ -5,11 +5,11 @@
 109482240
 """
 
-from bertcalc.bert import ARCHITECTURES, build
-from bertcalc.compute import forward_flops, training_flops
+from bertcalc.compute.flops import forward_flops, training_flops
 from bertcalc.config import BertConfig, ConfigError, columns
-from bertcalc.memory import saved_activation_bytes
-from bertcalc.nn import Module
+from bertcalc.memory.saved import saved_activation_bytes
+from bertcalc.tree.bert import ARCHITECTURES, build
+from bertcalc.tree.nn import Module
 
 __all__ = [
     "ARCHITECTURES",

@@ -9,12 +9,12 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from bertcalc.activations import ACTIVATIONS
-from bertcalc.bert import build
-from bertcalc.compute import forward_flops
+from bertcalc.compute.flops import forward_flops
 from bertcalc.config import DIMENSIONS, POSITION_EMBEDDING_TYPES, BertConfig, ConfigError
-from bertcalc.memory import cache_bytes, saved_activations
-from bertcalc.outputs import reads_encoder
+from bertcalc.forward.outputs import reads_encoder
+from bertcalc.memory.saved import cache_bytes, saved_activations
 from bertcalc.text import N_
+from bertcalc.tree.bert import build
 
 MEANINGS: dict[str, str] = {
     "vocab_size": N_("Word pieces that the model knows: rows of the word embedding table."),

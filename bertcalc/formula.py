@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import sympy
 
-from bertcalc.bert import build
 from bertcalc.config import BertConfig, unchecked
-from bertcalc.forward import Step, forward
-from bertcalc.inventory import inventory, named
-from bertcalc.nn import Module, ModuleList, Shape
-from bertcalc.totals import Component, component_of, submodule, top_level
+from bertcalc.forward.steps import Step, forward
+from bertcalc.tree.bert import build
+from bertcalc.tree.inventory import inventory, named
+from bertcalc.tree.nn import Module, ModuleList, Shape
+from bertcalc.tree.totals import Component, component_of, submodule, top_level
 
 # One letter per dimension, in every formula: the papers' V, H, L, A; I, P and T as in the tensor names.
 LETTERS: dict[str, str] = {

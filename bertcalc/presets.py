@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
-from bertcalc.bert import build
 from bertcalc.config import BertConfig
-from bertcalc.nn import Module
 from bertcalc.text import N_
+from bertcalc.tree.bert import build
+from bertcalc.tree.nn import Module
 
 _GOOGLE = "https://github.com/google-research/bert/blob/master/README.md"
 _MULTILINGUAL = "https://github.com/google-research/bert/blob/master/multilingual.md"

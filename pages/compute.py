@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from bertcalc.compute import by_part
-from pages.ui import computing
-from pages.ui.compute_charts import part_bars, part_colors, parts_frame
+from bertcalc.compute.flops import by_part
+from pages.ui.compute import computing
+from pages.ui.compute.charts import part_bars, part_colors, parts_frame
 from pages.ui.controls import choose_view
 from pages.ui.i18n import translator
 from pages.ui.sidebar import choice as current_choice

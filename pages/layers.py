@@ -2,15 +2,15 @@
 
 import streamlit as st
 
-from bertcalc.outputs import problems
-from bertcalc.walk import keras_rows
-from pages.ui import steps
+from bertcalc.forward.outputs import problems
+from bertcalc.forward.walk import keras_rows
 from pages.ui.batch import choose_batch
 from pages.ui.controls import show_problem
 from pages.ui.i18n import translator
-from pages.ui.picture import show_picture
 from pages.ui.sidebar import choice as current_choice
 from pages.ui.theme import appearance
+from pages.ui.walk import steps
+from pages.ui.walk.picture import show_picture
 
 _ = translator()
 choice = current_choice()

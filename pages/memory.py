@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from pages.ui import remembering
 from pages.ui.controls import choose_view
+from pages.ui.memory import remembering
 from pages.ui.sidebar import choice as current_choice
 
 choice = current_choice()

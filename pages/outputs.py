@@ -3,7 +3,7 @@
 import streamlit as st
 
 from bertcalc.formula import symbolic_steps
-from bertcalc.outputs import attends, inputs, num_tensors, outputs, run, taking_all, total_bytes, versions
+from bertcalc.forward.outputs import attends, inputs, num_tensors, outputs, run, taking_all, total_bytes, versions
 from pages.ui import tables
 from pages.ui.call import choose_call
 from pages.ui.i18n import translator

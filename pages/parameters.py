@@ -4,7 +4,7 @@ from functools import partial
 
 import streamlit as st
 
-from bertcalc.totals import breakdown, openable, submodule, totals_by_component
+from bertcalc.tree.totals import breakdown, openable, submodule, totals_by_component
 from pages.ui import tables
 from pages.ui.charts import WHOLE, bars_frame, open_clicked, proportional_bar, ranked_bars
 from pages.ui.formulas import node_formula, total_formula

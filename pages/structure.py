@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from bertcalc.difference import differences
-from bertcalc.totals import totals_by_component
+from bertcalc.tree.difference import differences
+from bertcalc.tree.totals import totals_by_component
 from pages.ui import tables
 from pages.ui.charts import frozen_bars, frozen_frame
 from pages.ui.controls import choose_view

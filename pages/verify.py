@@ -3,7 +3,7 @@
 import streamlit as st
 
 from bertcalc import build
-from bertcalc.outputs import problems
+from bertcalc.forward.outputs import problems
 from bertcalc.presets import PUBLISHED
 from pages.ui import forward_proof, proof, tables
 from pages.ui.call import last_call, written

@@ -13,7 +13,7 @@ import torch
 import transformers
 
 from bertcalc import BertConfig, Module, build
-from bertcalc.outputs import Call, Entry
+from bertcalc.forward.outputs import Call, Entry
 
 transformers.logging.set_verbosity_error()  # BertLMHeadModel remarks on every configuration without is_decoder
 

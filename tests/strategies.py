@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.config import PositionEmbeddingType
-from bertcalc.outputs import Call
+from bertcalc.forward.outputs import Call
 from tests.oracle import Case
 
 architectures = st.sampled_from(list(ARCHITECTURES))

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from bertcalc import ARCHITECTURES, BertConfig, build
 from bertcalc.config import POSITION_EMBEDDING_TYPES
 from bertcalc.formula import LETTERS, SYMBOLS, component_formulas, formula, latex_number, tensor_formulas
-from bertcalc.totals import openable, submodule, totals_by_component
+from bertcalc.tree.totals import openable, submodule, totals_by_component
 from tests.oracle import Case
 from tests.strategies import cases
 

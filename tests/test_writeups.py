@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from bertcalc import BertConfig, build
 from bertcalc.presets import PRESETS
-from bertcalc.totals import Row, rows, shares, submodule, totals_by_component, totals_by_part
+from bertcalc.tree.totals import Row, rows, shares, submodule, totals_by_component, totals_by_part
 
 BASE = build(BertConfig())
 CHINESE = PRESETS["bert-base-chinese"].config

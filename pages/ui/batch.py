@@ -6,7 +6,7 @@ import streamlit as st
 
 from bertcalc.config import BertConfig
 from bertcalc.formula import CALL_LETTERS
-from bertcalc.forward import BATCH, batch_problems
+from bertcalc.forward.steps import BATCH, batch_problems
 from pages.ui.controls import show_problem, whole_number
 
 _WIDTHS = {"batch_size": 94, "sequence_length": 134}  # as their names need

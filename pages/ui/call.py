@@ -6,8 +6,8 @@ import streamlit as st
 
 from bertcalc.config import BertConfig
 from bertcalc.formula import CALL_LETTERS
-from bertcalc.forward import BATCH, batch_problems
-from bertcalc.outputs import SIGNATURES, Call, possible, problems, remarks
+from bertcalc.forward.outputs import SIGNATURES, Call, possible, problems, remarks
+from bertcalc.forward.steps import BATCH, batch_problems
 from pages.ui.batch import choose_batch
 from pages.ui.controls import assignment, change, show_problem, whole_number
 from pages.ui.i18n import translator

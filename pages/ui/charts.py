@@ -10,8 +10,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from bertcalc.freezing import Split
-from bertcalc.totals import Bar, Component
+from bertcalc.tree.freezing import Split
+from bertcalc.tree.totals import Bar, Component
 from pages.ui.numbers import percent
 from pages.ui.theme import BACKGROUND, COLORS, INK
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from bertcalc import BertConfig
 from bertcalc.formula import Formula, component_formulas, formula, latex_number
-from bertcalc.totals import Component
-from bertcalc.walk import Stop
+from bertcalc.forward.walk import Stop
+from bertcalc.tree.totals import Component
 from pages.ui.sidebar import Choice
 
 

@@ -5,8 +5,8 @@ from math import prod
 from typing import Any, NamedTuple
 
 from bertcalc import BertConfig
-from bertcalc.nn import Shape
-from bertcalc.outputs import Call, Entry, inputs, outputs, run, taking_all
+from bertcalc.forward.outputs import Call, Entry, inputs, outputs, run, taking_all
+from bertcalc.tree.nn import Shape
 from pages.ui.proof import real_model
 
 Contents = list[tuple[Shape, str]]

@@ -5,7 +5,7 @@ from dataclasses import replace
 import streamlit as st
 
 from bertcalc import BertConfig
-from bertcalc.freezing import TRAIN, Freezing
+from bertcalc.tree.freezing import TRAIN, Freezing
 from pages.ui.controls import show_problem, whole_number
 from pages.ui.i18n import translator
 

@@ -9,15 +9,17 @@ from difflib import get_close_matches
 import streamlit as st
 
 from bertcalc import ARCHITECTURES, BertConfig, build
-from bertcalc.forward import BATCH, forward
-from bertcalc.freezing import TRAIN
+from bertcalc.forward.steps import BATCH, forward
+from bertcalc.forward.walk import walk
 from bertcalc.presets import PRESETS
 from bertcalc.text import N_, shorten
-from bertcalc.totals import openable
-from bertcalc.walk import walk
-from pages.ui import call, computing, remembering
+from bertcalc.tree.freezing import TRAIN
+from bertcalc.tree.totals import openable
+from pages.ui import call
 from pages.ui.charts import WHOLE
+from pages.ui.compute import computing
 from pages.ui.i18n import LANGUAGES, translator
+from pages.ui.memory import remembering
 from pages.ui.sidebar import DECIMALS as FIELDS_WITH_DECIMALS
 from pages.ui.sidebar import NUMBERS, OPTIONS, SLIDERS, SWITCHES
 

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import psutil
 
 from bertcalc import BertConfig, Module, build
-from bertcalc.inventory import named
-from bertcalc.nn import Shape
 from bertcalc.text import N_
+from bertcalc.tree.inventory import named
+from bertcalc.tree.nn import Shape
 
 FORWARD_TOKENS = 8
 # One at a time: two models with real weights side by side are what a small host cannot hold.

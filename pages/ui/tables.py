@@ -9,14 +9,14 @@ import streamlit as st
 
 from bertcalc import BertConfig, Module
 from bertcalc.config import allowed
-from bertcalc.difference import Change
 from bertcalc.fields import MEANINGS, Effect
 from bertcalc.formula import LETTERS, count_formulas, shape_letters, tensor_formulas
-from bertcalc.inventory import inventory, named
-from bertcalc.nn import Shape
-from bertcalc.outputs import Entry
+from bertcalc.forward.outputs import Entry
 from bertcalc.presets import PublishedCount
-from bertcalc.totals import Component, shares
+from bertcalc.tree.difference import Change
+from bertcalc.tree.inventory import inventory, named
+from bertcalc.tree.nn import Shape
+from bertcalc.tree.totals import Component, shares
 from pages.ui.formulas import count_formula
 from pages.ui.forward_proof import Comparison, Returned
 from pages.ui.i18n import translator

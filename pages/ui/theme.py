@@ -7,7 +7,7 @@ the only sign: bars and terms carry names.
 
 import streamlit as st
 
-from bertcalc.totals import Component
+from bertcalc.tree.totals import Component
 
 BACKGROUND = {"light": "#ffffff", "dark": "#0e1117"}
 INK = {"light": "#31333f", "dark": "#fafafa"}

@@ -5,9 +5,9 @@ from html import escape
 from types import MappingProxyType
 
 from bertcalc import Module
-from bertcalc.difference import Change
-from bertcalc.nn import Line
-from bertcalc.totals import bare, component_of
+from bertcalc.tree.difference import Change
+from bertcalc.tree.nn import Line
+from bertcalc.tree.totals import bare, component_of
 from pages.ui.i18n import translator
 from pages.ui.theme import BACKGROUND, appearance, colors
 

@@ -4,16 +4,16 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from bertcalc import ARCHITECTURES, BertConfig
-from bertcalc.conventions import RULES
-from bertcalc.outputs import Call
-from pages.ui.compute_charts import part_colors
-from pages.ui.compute_proof import compare, prove
-from pages.ui.computing import VIEWS, duration, scaled
+from bertcalc.compute.conventions import RULES
+from bertcalc.forward.outputs import Call
+from pages.ui.compute.charts import part_colors
+from pages.ui.compute.computing import VIEWS, duration, scaled
+from pages.ui.compute.proof import compare, prove
 from pages.ui.theme import BACKGROUND, COLORS
+from tests.compute.test_flops import real_flops
 from tests.oracle import Case
 from tests.pages.apptest import open_app, texts
 from tests.pages.test_theme import luminance
-from tests.test_compute import real_flops
 
 
 def figures(app: AppTest) -> list[str]:

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from bertcalc import ARCHITECTURES, BertConfig
-from bertcalc.outputs import Call, Entry, Tensors, possible
+from bertcalc.forward.outputs import Call, Entry, Tensors, possible
 from pages.ui import forward_proof
 from tests.pages.apptest import open_app
 

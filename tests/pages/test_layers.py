@@ -3,9 +3,9 @@
 import pytest
 
 from bertcalc import ARCHITECTURES, BertConfig
-from bertcalc.forward import forward
+from bertcalc.forward.steps import forward
+from bertcalc.forward.walk import walk
 from bertcalc.presets import PRESETS
-from bertcalc.walk import walk
 from tests.oracle import Case
 from tests.pages.apptest import open_app
 

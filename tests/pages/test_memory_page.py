@@ -4,12 +4,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from bertcalc import ARCHITECTURES, BertConfig
-from bertcalc.footprint import Subject, inference
-from bertcalc.outputs import Call
+from bertcalc.forward.outputs import Call
+from bertcalc.memory.footprint import Subject, inference
 from pages.ui.numbers import size
+from tests.memory.test_saved import seen_bytes
 from tests.oracle import Case, arguments
 from tests.pages.apptest import open_app, texts
-from tests.test_memory import seen_bytes
 
 
 def memory(view: str, **link: str) -> AppTest:

@@ -7,11 +7,11 @@ from unittest.mock import patch
 import pytest
 
 from bertcalc import ARCHITECTURES, BertConfig
-from bertcalc.footprint import Plan, Subject, kept
-from bertcalc.freezing import Freezing
-from bertcalc.memory import RECOMPUTE
-from pages.ui import memory_proof
-from pages.ui.memory_proof import prove
+from bertcalc.memory.footprint import Plan, Subject, kept
+from bertcalc.memory.saved import RECOMPUTE
+from bertcalc.tree.freezing import Freezing
+from pages.ui.memory import proof as memory_proof
+from pages.ui.memory.proof import prove
 
 SMALL = BertConfig(vocab_size=50, hidden_size=12, num_hidden_layers=3, num_attention_heads=2, intermediate_size=20)
 DECODER = replace(SMALL, is_decoder=True, add_cross_attention=True)

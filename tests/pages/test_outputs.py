@@ -4,7 +4,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from bertcalc import ARCHITECTURES, BertConfig
-from bertcalc.outputs import Call
+from bertcalc.forward.outputs import Call
 from tests.oracle import Case, real_outputs
 from tests.pages.apptest import open_app, texts
 

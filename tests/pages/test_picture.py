@@ -4,9 +4,9 @@ import pandas as pd
 import pytest
 
 from bertcalc import ARCHITECTURES, BertConfig, build
-from bertcalc.forward import forward
-from bertcalc.walk import AFTER, BEFORE, Stop, walk
-from pages.ui.picture import picture, picture_frame
+from bertcalc.forward.steps import forward
+from bertcalc.forward.walk import AFTER, BEFORE, Stop, walk
+from pages.ui.walk.picture import picture, picture_frame
 
 
 def drawn(config: BertConfig, architecture: str = "BertModel", layer: int = 0) -> tuple[list[Stop], pd.DataFrame, int]:

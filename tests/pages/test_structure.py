@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from bertcalc import ARCHITECTURES, BertConfig
-from bertcalc.totals import totals_by_component
+from bertcalc.tree.totals import totals_by_component
 from tests.oracle import Case
 from tests.pages.apptest import open_app
 

@@ -1,0 +1,151 @@
+"""How others count: each convention as a rule, what makes it differ from PyTorch's count, and where it is from."""
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from bertcalc.compute.flops import Counting, Phase
+from bertcalc.config import BertConfig
+from bertcalc.forward.steps import Step, forward
+from bertcalc.presets import PRESETS
+from bertcalc.text import N_
+from bertcalc.tree.bert import build
+
+
+class Sizes(NamedTuple):
+    """What rules are made of: exact numbers, or SymPy symbols."""
+
+    batch_size: Any
+    sequence_length: Any
+    vocab_size: Any
+    hidden_size: Any
+    num_hidden_layers: Any
+    num_attention_heads: Any
+    intermediate_size: Any
+
+
+class Rule(NamedTuple):
+    """FLOPs of one batch as somebody else counts them."""
+
+    name: str
+    phase: Phase
+    formula: Callable[[Sizes, Iterable[Step]], Any]
+    difference: str  # to PyTorch's count
+    source: str
+
+    def flops(self, config: BertConfig, batch_size: int, sequence_length: int, steps: Iterable[Step]) -> Fraction:
+        """What the rule gives for a model and the steps of its forward pass; not whole where the rule is not."""
+        sizes = {**vars(config), "batch_size": batch_size, "sequence_length": sequence_length}
+        return Fraction(self.formula(Sizes(*(Fraction(sizes[field]) for field in Sizes._fields)), steps))
+
+
+def _nanogpt(sizes: Sizes, steps: Iterable[Step]) -> Any:
+    batch, length, _vocab, hidden, layers, _heads, _inner = sizes
+    return 3 * (layers * (24 * batch * length * hidden**2 + 4 * batch * length**2 * hidden) + _logits(sizes))
+
+
+def _narayanan(sizes: Sizes, steps: Iterable[Step]) -> Any:
+    batch, length, vocab, hidden, layers, _heads, _inner = sizes
+    return 96 * batch * length * layers * hidden**2 * (1 + length / (6 * hidden) + vocab / (16 * layers * hidden))
+
+
+def _kaplan(sizes: Sizes, steps: Iterable[Step]) -> Any:
+    batch, length, _vocab, hidden, layers, _heads, inner = sizes
+    parameters = 2 * hidden * layers * (2 * hidden + inner)
+    return 6 * parameters * batch * length
+
+
+def _electra(sizes: Sizes, steps: Iterable[Step]) -> Any:
+    batch, length, vocab, hidden, layers, heads, inner = sizes
+    products = 8 * hidden**2 + 4 * hidden * inner + 4 * length * hidden
+    layer = products + 10 * length * heads + 20 * hidden + 9 * inner + 5
+    embeddings = 2 * hidden * vocab + 2 * hidden * (length + 2) + 11 * hidden
+    logits = 2 * hidden**2 + 2 * hidden * vocab + 14 * hidden + 7 * vocab
+    tokens, masked = batch * length, Fraction(5, 32) * batch * length
+    return 2 * tokens * layers * layer + 2 * tokens * embeddings + 2 * masked * logits
+
+
+def _logits(sizes: Sizes) -> Any:
+    return 2 * sizes.batch_size * sizes.sequence_length * sizes.hidden_size * sizes.vocab_size
+
+
+def _by(counting: Counting) -> Callable[[Sizes, Iterable[Step]], Any]:
+    return lambda sizes, steps: sum(step.copies * counting.of(step) for step in steps)
+
+
+RULES: dict[str, Rule] = {
+    rule.name: rule
+    for rule in (
+        Rule(
+            "nanoGPT",
+            "training",
+            _nanogpt,
+            N_("I = 4H; logits everywhere, always; no pooler, no transform"),
+            "karpathy/nanoGPT, transformer_sizing.ipynb",
+        ),
+        Rule(
+            "Narayanan",
+            "training",
+            _narayanan,
+            N_("4 × for the layers (recomputed), 3 × for the logits; I = 4H; no pooler"),
+            "Narayanan et al. 2021, arXiv:2104.04473",
+        ),
+        Rule(
+            "Kaplan 6ND",
+            "training",
+            _kaplan,
+            N_("weights of the layers alone: no scores, no context, no head"),
+            "Kaplan et al. 2020, arXiv:2001.08361",
+        ),
+        Rule(
+            "ELECTRA",
+            "training",
+            _electra,
+            N_("2 × for training; one-hot embeddings; logits at 5/32; element-wise"),
+            "google-research/electra, flops_computation.py",
+        ),
+        Rule(
+            "calflops",
+            "forward",
+            _by(Counting({"linear": 2, "matmul": 2}, {"norm": 5, "softmax": 1})),
+            N_("besides the products LayerNorm 5 and softmax 1 for each element"),
+            "MrYxJ/calculate-flops.pytorch, README.md, pytorch_ops.py",
+        ),
+        Rule(
+            "DeepSpeed",
+            "forward",
+            _by(Counting({"linear": 2}, {"softmax": 2})),
+            N_("no scores, no context; softmax 1 MAC for each element"),
+            "deepspeed/profiling/flops_profiler/README.md",
+        ),
+    )
+}
+
+
+class Published(NamedTuple):
+    """A figure that was published: the rule and the case that it is of, what was printed, and its unit in FLOPs."""
+
+    rule: str
+    preset: str
+    batch_size: int
+    sequence_length: int
+    figure: float
+    unit: str
+    pooler: bool = True
+
+    def ours(self) -> Fraction:
+        """What the rule gives, in the unit of the figure."""
+        config = PRESETS[self.preset].config
+        steps = forward(build(config, add_pooling_layer=self.pooler), self.batch_size, self.sequence_length)
+        return RULES[self.rule].flops(config, self.batch_size, self.sequence_length, steps) / UNITS[self.unit]
+
+
+UNITS = {"FLOPs": 1, "GFLOPs": 10**9, "GMACs": 2 * 10**9}
+# ELECTRA's are those of its paper (arXiv:2003.10555, tables 1 and 2): 1,000,000 steps of 256 sequences.
+PUBLISHED: tuple[Published, ...] = (
+    Published("calflops", "bert-base-chinese", 1, 128, 22.363, "GFLOPs"),
+    Published("DeepSpeed", "bert-large-uncased", 80, 128, 3092.88, "GMACs", pooler=False),
+    Published("DeepSpeed", "bert-large-uncased", 80, 128, 3092.96, "GMACs"),
+    Published("ELECTRA", "bert-base-uncased", 256 * 10**6, 512, 6.4e19, "FLOPs"),
+    Published("ELECTRA", "bert-large-uncased", 256 * 10**6, 512, 1.9e20, "FLOPs"),
+)

@@ -1,0 +1,132 @@
+"""What training takes on real hardware: devices, the time and the price, and pre-training runs that were published."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, Literal, NamedTuple
+
+from bertcalc.compute.flops import Convention, as_stated, total
+from bertcalc.forward.steps import forward
+from bertcalc.presets import PRESETS
+from bertcalc.text import N_
+from bertcalc.tree.bert import build
+
+Precision = Literal["16bit", "tf32", "fp32"]
+PRECISIONS: tuple[Precision, ...] = ("16bit", "tf32", "fp32")
+
+
+class Device(NamedTuple):
+    """A chip: its peak FLOP/s for dense matrix products by number format, and bytes/s of its memory.
+
+    16bit is float16 or bfloat16 with sums in float32. ``bandwidth`` is None where sources disagree.
+    """
+
+    peak: Mapping[Precision, int]
+    bandwidth: int | None
+    source: str
+
+
+def _device(source: str, bandwidth: int | None, **teraflops: float) -> Device:
+    names: dict[str, Precision] = {"half": "16bit", "tf32": "tf32", "fp32": "fp32"}
+    peak = {names[name]: round(10**12 * value) for name, value in teraflops.items()}
+    return Device(peak, bandwidth and bandwidth * 10**9, source)
+
+
+_HOPPER = {"half": 989.4, "tf32": 494.7, "fp32": 66.9}
+DEVICES: dict[str, Device] = {
+    "V100": _device("NVIDIA V100 datasheet, SXM2", 900, half=125, fp32=15.7),
+    "T4": _device("NVIDIA Turing architecture whitepaper, Tesla T4", 320, half=65, fp32=8.1),
+    "A100": _device("NVIDIA A100 datasheet, 80 GB SXM", 2039, half=312, tf32=156, fp32=19.5),
+    "H100": _device("NVIDIA H100 architecture whitepaper, SXM5", 3350, **_HOPPER),
+    "H200": _device("NVIDIA H200 datasheet, SXM", 4800, **_HOPPER),
+    "L4": _device("NVIDIA L4 datasheet, without sparsity", 300, half=121, tf32=60, fp32=30.3),
+    "RTX-4090": _device("NVIDIA Ada architecture whitepaper", 1008, half=165.2, tf32=82.6, fp32=82.6),
+    "TPU-v2": _device("Google Cloud documentation, TPU v2, one chip", None, half=45),
+    "TPU-v3": _device("Google Cloud documentation, TPU v3, one chip", 900, half=123),
+    "TPU-v4": _device("Google Cloud documentation, TPU v4, one chip", 1200, half=275),
+}
+
+
+def seconds(flops: Any, peak: Any, utilisation: Any, devices: Any) -> Any:
+    """How long it takes: ``utilisation`` is the share of the peak FLOP/s that is reached, exact numbers or symbols."""
+    return flops / (devices * peak * utilisation)
+
+
+def price(duration: Fraction, devices: int, hourly: float) -> float:
+    """What so many devices cost for a duration in seconds, in the money of the hourly price."""
+    return float(duration * devices / 3600) * hourly
+
+
+class Stage(NamedTuple):
+    """A part of a training run: so many sequences of one length."""
+
+    sequences: int
+    sequence_length: int
+
+
+class PublishedRun(NamedTuple):
+    """A pre-training run as it was reported: on how many chips, and how many hours it took."""
+
+    name: str
+    preset: str
+    stages: tuple[Stage, ...]
+    device: str
+    devices: int
+    hours: Fraction
+    remark: str
+    source: str
+
+    def flops(self, convention: Convention) -> int:
+        """FLOPs (whatever the unit) of the whole run, with both heads of the pre-training."""
+        model, flops = build(PRESETS[self.preset].config, "BertForPreTraining"), convention._replace(unit="FLOPs")
+        steps = (
+            as_stated(forward(model, 1, stage.sequence_length), flops, stage.sequence_length) for stage in self.stages
+        )
+        costs = (total(some, flops, "training") for some in steps)
+        return sum(stage.sequences * cost for stage, cost in zip(self.stages, costs, strict=True))
+
+    def seconds(self, convention: Convention, utilisation: Fraction) -> Fraction:
+        """How long the run takes at that share of the chips' peak."""
+        found: Fraction = seconds(self.flops(convention), DEVICES[self.device].peak["16bit"], utilisation, self.devices)
+        return found
+
+    def utilisation(self, convention: Convention) -> Fraction:
+        """The share of the chips' peak at which the run takes the time that was reported."""
+        return self.seconds(convention, Fraction(1)) / (3600 * self.hours)
+
+
+def _stages(sequences: int) -> tuple[Stage, ...]:
+    """Nine tenths with 128 tokens, the rest with 512."""
+    return Stage(sequences * 9 // 10, 128), Stage(sequences // 10, 512)
+
+
+_DEVLIN = "Devlin et al. 2018, arXiv:1810.04805, appendix A.2"
+_UNKNOWN_TPU = N_("256 sequences × 1,000,000 steps; the paper does not say which TPU: v2 is taken here")
+_LAMB = "You et al. 2019, arXiv:1904.00962, table 1"
+RUNS: tuple[PublishedRun, ...] = (
+    PublishedRun(
+        "BERT-base", "bert-base-uncased", _stages(256 * 10**6), "TPU-v2", 16, Fraction(96), _UNKNOWN_TPU, _DEVLIN
+    ),
+    PublishedRun(
+        "BERT-large", "bert-large-uncased", _stages(256 * 10**6), "TPU-v2", 64, Fraction(96), _UNKNOWN_TPU, _DEVLIN
+    ),
+    PublishedRun(
+        "BERT-large, baseline",
+        "bert-large-uncased",
+        _stages(512 * 10**6),
+        "TPU-v3",
+        16,
+        Fraction("81.4"),
+        N_("512 sequences × 1,000,000 steps, the baseline"),
+        _LAMB,
+    ),
+    PublishedRun(
+        "BERT-large, LAMB",
+        "bert-large-uncased",
+        _stages(512 * 10**6),
+        "TPU-v3",
+        1024,
+        Fraction("76.19") / 60,
+        N_("65,536 sequences a step, then 32,768; 8,599 steps, as many epochs as the baseline"),
+        _LAMB,
+    ),
+)

@@ -1,0 +1,229 @@
+"""What a forward pass and a training step compute, read from the steps of the forward pass, by a stated convention."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from math import prod
+from typing import Any, Literal, NamedTuple
+
+from bertcalc.forward.steps import Operation, Step, Value, forward
+from bertcalc.text import N_
+from bertcalc.tree.nn import Module
+from bertcalc.tree.totals import component_of
+
+Phase = Literal["forward", "training"]
+_LAYERS = "encoder.layer.*."
+_MASKED_HEAD = "cls.predictions."
+
+
+class Counting(NamedTuple):
+    """What an operation costs: ``products`` for each of its multiply-adds, ``elements`` for each number it gives."""
+
+    products: Mapping[Operation, int]
+    elements: Mapping[Operation, int] = {}
+
+    def of(self, step: Step) -> int:
+        """The cost of one copy of a step."""
+        product = self.products.get(step.operation, 0) * step.multiply_adds()
+        return product + self.elements.get(step.operation, 0) * prod(step.gives.shape)
+
+
+class ElementCost(NamedTuple):
+    """FLOPs for each number that an operation gives, and what they are."""
+
+    flops: int
+    meaning: str
+
+
+# As in ELECTRA's flops_computation.py: https://github.com/google-research/electra/blob/master/flops_computation.py
+ELEMENT_COSTS: dict[Operation, ElementCost] = {
+    "linear": ElementCost(1, N_("adding the bias")),
+    "norm": ElementCost(5, N_("LayerNorm: mean, variance (a square and a sum), scale, shift")),
+    "activation": ElementCost(8, N_("the activation, whichever it is, as for GELU in its tanh form")),
+    "softmax": ElementCost(5, N_("softmax: largest, difference, exp, sum, division")),
+    "dropout": ElementCost(4, N_("dropout: random number, comparison, product with the mask, product with the scale")),
+    "scale": ElementCost(1, N_("dividing the scores by the square root of the head size")),
+    "add": ElementCost(1, N_("a sum: embeddings, residuals and, beyond ELECTRA's list, the attention mask")),
+}
+MATMUL = Counting({"linear": 2, "matmul": 2})
+_ALL = MATMUL._replace(elements={operation: cost.flops for operation, cost in ELEMENT_COSTS.items()})
+_MACS = Counting({"linear": 1, "matmul": 1})  # only a product has multiply-adds
+
+
+class Convention(NamedTuple):
+    """What is counted; the defaults are what PyTorch's FlopCounterMode does."""
+
+    unit: Literal["FLOPs", "MACs"] = "FLOPs"
+    operations: Literal["matmul", "all"] = "matmul"  # matrix products alone, or element-wise operations too
+    logits: Literal["all", "masked"] = "all"  # the positions at which the masked-LM head runs
+    training: Literal["3x", "4x"] = "3x"  # 4x: the layers run forward once more before their backward pass
+
+    @property
+    def counting(self) -> Counting:
+        """What each operation costs."""
+        if self.unit == "MACs":
+            return _MACS
+        return _ALL if self.operations == "all" else MATMUL
+
+
+PYTORCH = Convention()
+Part = Literal[
+    "embeddings", "projections", "scores and context", "feed-forward", "LayerNorm, dropout, sums", "pooler", "head"
+]
+PARTS: tuple[Part, ...] = (
+    N_("embeddings"),
+    N_("projections"),
+    N_("scores and context"),
+    N_("feed-forward"),
+    N_("LayerNorm, dropout, sums"),
+    N_("pooler"),
+    N_("head"),
+)
+
+
+class Row(NamedTuple):
+    """A step, or a module with all that runs in it: its name without "bert.", its copies, the cost of one copy."""
+
+    name: str
+    copies: int
+    cost: int
+
+
+def forward_flops(
+    model: Module,
+    batch_size: int,
+    sequence_length: int,
+    *,
+    encoder_sequence_length: int | None = None,
+    num_choices: int = 1,
+) -> int:
+    """FLOPs of the matrix products of one forward pass, as PyTorch's FlopCounterMode counts them (eager attention).
+
+    The remaining operations (embeddings, sums, norms, softmax, activations) are no matrix products and count nothing.
+    """
+    steps = forward(
+        model, batch_size, sequence_length, encoder_sequence_length=encoder_sequence_length, num_choices=num_choices
+    )
+    return total(steps)
+
+
+def training_flops(
+    model: Module,
+    batch_size: int,
+    sequence_length: int,
+    *,
+    encoder_sequence_length: int | None = None,
+    num_choices: int = 1,
+) -> int:
+    """FLOPs of one forward and backward pass: each product comes twice again, for its input and for its weight.
+
+    A product with ``encoder_hidden_states`` comes only once again: nothing is learned in front of it.
+    """
+    steps = forward(
+        model, batch_size, sequence_length, encoder_sequence_length=encoder_sequence_length, num_choices=num_choices
+    )
+    return total(steps, phase="training")
+
+
+def total(steps: Iterable[Step], convention: Convention = PYTORCH, phase: Phase = "forward") -> int:
+    """The cost of all steps and all their copies, in FLOPs or MACs."""
+    whole: int = _sum(cost(step, convention, phase) for step in steps)
+    return whole
+
+
+def cost(step: Step, convention: Convention = PYTORCH, phase: Phase = "forward") -> int:
+    """The cost of all copies of a step, in FLOPs or MACs."""
+    times = _times(step, convention) if phase == "training" else 1
+    return times * step.copies * convention.counting.of(step)
+
+
+def by_part(steps: Iterable[Step], convention: Convention = PYTORCH) -> dict[Part, int]:
+    """The forward cost of each part that costs anything, in the order of the model; they add up to ``total``."""
+    sums = dict.fromkeys(PARTS, 0)
+    for step in steps:
+        part = part_of(step)
+        sums[part] = sums[part] + cost(step, convention)
+    return {part: whole for part, whole in sums.items() if whole != 0}
+
+
+def by_name(steps: Iterable[Step], convention: Convention = PYTORCH) -> list[Row]:
+    """The forward cost of every step and module that costs anything, modules first; the first row is the model."""
+    rows: dict[str, Row] = {}
+    for step in steps:
+        one = convention.counting.of(step)
+        if one == 0:
+            continue
+        for name in _with_parents(step.name):
+            inside = "*" in name
+            row = rows.get(name, Row(name, step.copies if inside else 1, 0))
+            rows[name] = row._replace(cost=row.cost + (one if inside else step.copies * one))
+    return list(rows.values())
+
+
+def part_of(step: Step) -> Part:
+    """The part that a step belongs to."""
+    component = component_of(step.name)
+    if component != "encoder":
+        return component
+    if step.operation in ("linear", "activation"):
+        return "projections" if "attention." in step.name else "feed-forward"
+    return "scores and context" if ".self." in step.name else "LayerNorm, dropout, sums"
+
+
+def masked_positions(sequence_length: int) -> int:
+    """The positions of a sequence that are masked: 15 %, rounded as in google-research/bert's data preparation.
+
+    https://github.com/google-research/bert/blob/master/create_pretraining_data.py
+    """
+    return max(1, round(Fraction(15 * sequence_length, 100)))
+
+
+def tokens(steps: Sequence[Step]) -> int:
+    """The tokens that go through at once."""
+    return prod(steps[0].gives.shape)
+
+
+def has_masked_head(steps: Iterable[Step]) -> bool:
+    """Whether a masked-LM head runs."""
+    return any(step.name.startswith(_MASKED_HEAD) for step in steps)
+
+
+def as_stated(steps: Iterable[Step], convention: Convention, sequence_length: int) -> list[Step]:
+    """The steps that a convention counts: the masked-LM head at masked positions alone, if it says so."""
+    return at_masked(steps, masked_positions(sequence_length)) if convention.logits == "masked" else list(steps)
+
+
+def at_masked(steps: Iterable[Step], positions: int) -> list[Step]:
+    """The same steps with the masked-LM head at so many positions of each sequence alone."""
+
+    def cut(value: Value) -> Value:
+        batch, _length, width = value.shape
+        return value._replace(shape=(batch, positions, width))
+
+    return [
+        step._replace(takes=tuple(map(cut, step.takes)), gives=cut(step.gives))
+        if step.name.startswith(_MASKED_HEAD)
+        else step
+        for step in steps
+    ]
+
+
+def _times(step: Step, convention: Convention) -> int:
+    """How often a step comes in training: forward, for its input, for its weight, and where it is recomputed."""
+    nothing_learned_before = any(value.name == "encoder_hidden_states" for value in step.takes)
+    recomputed = convention.training == "4x" and step.name.startswith(_LAYERS)
+    return 3 - nothing_learned_before + recomputed
+
+
+def _with_parents(name: str) -> list[str]:
+    """The model, and every module around a step, and the step; a list of layers is no module of its own."""
+    names = name.split(".")
+    ends = [end for end in range(1, len(names) + 1) if names[end : end + 1] != ["*"]]
+    return ["", *(".".join(names[:end]) for end in ends)]
+
+
+def _sum(costs: Iterable[Any]) -> Any:
+    """A sum that takes columns and symbols as they come."""
+    total: Any = 0
+    for one in costs:
+        total = total + one  # not +=, which cannot broadcast one column against another
+    return total

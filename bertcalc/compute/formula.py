@@ -1,0 +1,110 @@
+"""Formulas for compute: the same steps run with symbols, counted by the same functions."""
+
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import sympy
+
+from bertcalc.compute.conventions import Rule, Sizes
+from bertcalc.compute.devices import seconds
+from bertcalc.compute.flops import PYTORCH, Convention, Part, at_masked, by_name, by_part, tokens, total
+from bertcalc.config import BertConfig
+from bertcalc.formula import (
+    ALL_SYMBOLS,
+    SYMBOLS,
+    Formula,
+    SymbolicStep,
+    exact,
+    latex_number,
+    symbolic_steps,
+    write,
+)
+from bertcalc.forward.steps import Step
+
+_LENGTH, _MASKED = (ALL_SYMBOLS[field] for field in ("sequence_length", "masked_positions"))
+Letters = tuple[Step, ...]
+
+
+def letters(
+    config: BertConfig, architecture: str, convention: Convention = PYTORCH, *, cross: bool = False, **options: bool
+) -> Letters:
+    """The steps in letters; M is the number of masked positions, where the convention counts the head there alone.
+
+    ``cross`` says that encoder_hidden_states are given.
+    """
+    return _letters(symbolic_steps(config, architecture, cross=cross, **options), convention.logits == "masked")
+
+
+@lru_cache(maxsize=1024)
+def part_formulas(steps: Letters, convention: Convention) -> dict[Part, tuple[Formula, ...]]:
+    """The terms of each part's forward cost; their sum is that of the model."""
+    return {
+        part: tuple(map(write, sympy.Add.make_args(_layers_first(cost))))
+        for part, cost in by_part(steps, convention).items()
+    }
+
+
+@lru_cache(maxsize=1024)
+def name_formulas(steps: Letters, convention: Convention) -> dict[str, Formula]:
+    """The forward cost of one copy of each step and module, by its name; "" is the model."""
+    return {row.name: write(_layers_first(row.cost)) for row in by_name(steps, convention)}
+
+
+@lru_cache(maxsize=1024)
+def crossover(steps: Letters, convention: Convention, parts: tuple[Part, ...]) -> Formula | None:
+    """The sequence length at which scores and context cost as much as other parts of the layers together.
+
+    None with cross attention where projections count: those of the encoder's output do not grow with the length.
+    """
+    costs = by_part(steps, convention)
+    difference = exact(costs["scores and context"] - sum(costs.get(part, 0) for part in parts))
+    square, line, constant = (sympy.expand(difference).coeff(_LENGTH, power) for power in (2, 1, 0))
+    return write(sympy.cancel(-line / square)) if constant == 0 else None
+
+
+def time_formula(flops: Fraction, peak: int, utilisation: Fraction, devices: int) -> tuple[str, str]:
+    """LaTeX for the seconds that training takes, with letters (F, R, u, n) and with numbers."""
+    symbols = sympy.symbols("F R u n", positive=True)
+    expression = seconds(*symbols)
+    numbers = (scientific(flops), scientific(Fraction(peak)), f"{float(utilisation):g}", latex_number(devices))
+    names = dict(zip(symbols, numbers, strict=True))
+    return sympy.latex(expression), sympy.latex(expression, symbol_names=names, mul_symbol="dot")
+
+
+def scientific(number: Fraction) -> str:
+    """A number in LaTeX with four digits: 2.901 \\times 10^{19}; a small one as people write it."""
+    if number < 10**6:
+        return f"{float(number):.4g}" if number < 1000 else latex_number(round(number))
+    digits, _e, power = f"{float(number):.3e}".partition("e")
+    return rf"{digits} \times 10^{{{int(power)}}}"
+
+
+def value(formula: Formula, config: BertConfig, **sizes: int) -> Fraction:
+    """What comes out when the numbers of a configuration, and of what goes through it, are put in."""
+    numbers = {**vars(config), **sizes}
+    used = formula.expression.free_symbols
+    found = formula.expression.subs({symbol: numbers[field] for field, symbol in ALL_SYMBOLS.items() if symbol in used})
+    return Fraction(int(found.p), int(found.q))
+
+
+@lru_cache(maxsize=256)
+def _letters(symbolic: tuple[SymbolicStep, ...], masked: bool) -> Letters:
+    steps = [one.step for one in symbolic]
+    return tuple(at_masked(steps, _MASKED) if masked else steps)
+
+
+@lru_cache(maxsize=1024)
+def rule_formulas(steps: Letters, rule: Rule) -> tuple[tuple[Formula, ...], tuple[Formula, ...]]:
+    """The terms of a rule of somebody else's, and the terms that PyTorch counts more than it."""
+    letters = {field: ALL_SYMBOLS[field] for field in Sizes._fields}
+    theirs = exact(rule.formula(Sizes(**{**letters, "batch_size": tokens(steps) / _LENGTH}), steps))
+    more = exact(total(steps, phase=rule.phase)) - theirs
+    sums = sympy.collect(theirs, SYMBOLS["num_hidden_layers"]), sympy.expand(more)
+    first, second = (tuple(map(write, sympy.Add.make_args(one))) for one in sums)
+    return first, second
+
+
+def _layers_first(cost: Any) -> Any:
+    """A sum with what comes in every layer in brackets: L (...) + ..."""
+    return sympy.collect(sympy.expand(exact(cost)), SYMBOLS["num_hidden_layers"])

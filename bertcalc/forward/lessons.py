@@ -1,0 +1,331 @@
+"""What is said at each stop of the walk: a short label, what happens, and the questions that learners ask there.
+
+English with placeholders in braces, for whoever shows it to translate. A placeholder is a field of the
+configuration, ``attention_head_size``, ``layer``, ``layers`` (how many the stop stands for), ``parameters``
+(what the stop learns), or ``batch_size`` and ``sequence_length``.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from bertcalc.config import BertConfig
+from bertcalc.forward.walk import Stop
+from bertcalc.text import N_
+
+
+class Lesson(NamedTuple):
+    """What a box in the picture says, and what happens there."""
+
+    label: str
+    text: str
+
+
+class Question(NamedTuple):
+    """A question where it arises: ``keys`` are ends of stop names, ``when`` says for which models it is asked."""
+
+    keys: tuple[str, ...]
+    question: str
+    answer: str
+    when: Callable[[BertConfig], bool] = lambda config: True
+
+
+def lesson(stop: Stop) -> Lesson:
+    """What is said at a stop; cross attention has words of its own only where it differs from attention."""
+    if stop.steps[0].operation == "unused" and stop.key != "crossattention":
+        return _UNUSED_POSITIONS
+    return _LESSONS[stop.key if stop.key in _LESSONS else stop.key.replace("crossattention", "attention")]
+
+
+def questions(stop: Stop, config: BertConfig) -> Iterator[Question]:
+    """The questions of a stop."""
+    for question in _QUESTIONS:
+        if stop.key.endswith(question.keys) and question.when(config):
+            yield question
+
+
+_NORM = N_(
+    "The {hidden_size} numbers of each token are brought to mean 0 and variance 1; then unit i is multiplied by gamma "
+    "i, and beta i is added."
+)
+_DROPOUT = N_(
+    "In training, each number is set to 0 with probability {hidden_dropout_prob} and the others are scaled up to make "
+    "up for it; otherwise nothing happens here. Nothing is learned."
+)
+_RESIDUAL = N_(
+    "What went into the block is added to what came out of it: nothing is lost on the way up. Sums learn nothing."
+)
+_UNUSED_POSITIONS = Lesson(
+    N_("position"),
+    N_(
+        "The table is built and counted, but with relative positions transformers 4 never looks into it: the "
+        "distances are learned in the attention of each layer."
+    ),
+)
+_LESSONS: dict[str, Lesson] = {
+    "input_ids": Lesson(
+        N_("token ids"),
+        N_("A batch of {batch_size} × {sequence_length} tokens, each the number of a word piece. Nothing is learned."),
+    ),
+    "token_type_ids": Lesson(
+        N_("segment ids"),
+        N_("For each token the number of its segment: usually 0 for the first sentence and 1 for the second."),
+    ),
+    "flatten": Lesson(
+        N_("flatten"), N_("Every choice becomes a sequence of its own: BERT reads them all in one batch.")
+    ),
+    "embeddings.word_embeddings": Lesson(
+        N_("word"),
+        N_(
+            "Each token number picks one row of {hidden_size} numbers from a table with a row for each of "
+            "{vocab_size} word pieces."
+        ),
+    ),
+    "embeddings.token_type_embeddings": Lesson(
+        N_("token type"), N_("Each segment number picks one of {type_vocab_size} rows.")
+    ),
+    "embeddings.add_token_type": Lesson(
+        N_("+ type"), N_("Word and segment are added, number by number: the shape stays, and sums learn nothing.")
+    ),
+    "embeddings.position_embeddings": Lesson(
+        N_("position"),
+        N_(
+            "Token number i of a sequence gets row i of a learned table: {max_position_embeddings} rows, so no "
+            "sequence can be longer."
+        ),
+    ),
+    "embeddings.add_position": Lesson(
+        N_("+ position"),
+        N_("The position is added on top; the same {sequence_length} rows serve every sequence of the batch."),
+    ),
+    "embeddings.LayerNorm": Lesson("LayerNorm", _NORM),
+    "embeddings.dropout": Lesson("dropout", _DROPOUT),
+    "encoder.layer.before": Lesson(
+        N_("layers before"),
+        N_("{layers} layers like the one that is opened: the same tensors, with numbers of their own."),
+    ),
+    "encoder.layer.after": Lesson(
+        N_("layers after"),
+        N_("{layers} more layers like the one that was opened: the same tensors, with numbers of their own."),
+    ),
+    "attention.self.query": Lesson(
+        "query",
+        N_("A dense layer asks, for each token: what am I looking for? It asks for all heads at once, in one matrix."),
+    ),
+    "attention.self.key": Lesson("key", N_("A second dense layer answers for each token: what have I to offer?")),
+    "attention.self.value": Lesson(
+        "value", N_("A third dense layer says what each token passes on to those that look at it.")
+    ),
+    "crossattention": Lesson(
+        N_("not run"),
+        N_("The cross attention is built and counted, but this class takes no encoder_hidden_states: it never runs."),
+    ),
+    "crossattention.self.mask": Lesson(
+        N_("+ mask"), N_("Where the encoder's text has padding, a very large negative number is added.")
+    ),
+    "crossattention.self.softmax": Lesson(
+        "softmax",
+        N_("In each row the scores become shares that sum to 1: how much a token looks at each token of the encoder."),
+    ),
+    "crossattention.self.context": Lesson(
+        N_("context"),
+        N_("Each token sums up the values of the encoder's tokens, in these shares. It has no weights."),
+    ),
+    "crossattention.self.query": Lesson(
+        "query",
+        N_("The decoder's tokens ask again: this time they look at the encoder's output, here as long as theirs."),
+    ),
+    "crossattention.self.key": Lesson(
+        "key", N_("A dense layer over the encoder's output: what has each of its tokens to offer?")
+    ),
+    "crossattention.self.value": Lesson(
+        "value", N_("A dense layer over the encoder's output: what each of its tokens passes on.")
+    ),
+    "attention.self.heads": Lesson(
+        N_("heads"),
+        N_(
+            "Query, key and value are cut into {num_attention_heads} heads of {attention_head_size} units. Only the "
+            "shape changes: nothing is computed or learned."
+        ),
+    ),
+    "attention.self.scores": Lesson(
+        N_("scores"),
+        N_(
+            "In each head, every query is multiplied with every key: one number for each pair of tokens. No weights:"
+            " nothing is learned."
+        ),
+    ),
+    "attention.self.distance_embedding": Lesson(
+        N_("distance"),
+        N_(
+            "Each pair of tokens picks the row of its distance, from a table that every layer has for itself and its"
+            " heads share."
+        ),
+    ),
+    "attention.self.query_distances": Lesson(
+        "query × d",
+        N_("Every query is multiplied with the row of each distance: how much does it care how far away a token is?"),
+    ),
+    "attention.self.key_distances": Lesson(
+        "key × d", N_("relative_key_query: every key is multiplied with the row of each distance, too.")
+    ),
+    "attention.self.add_distances": Lesson(
+        N_("+ distance"), N_("The products with the distances are added to the scores.")
+    ),
+    "attention.self.scale": Lesson(
+        N_("÷ √size"),
+        N_(
+            "The scores are divided by the square root of {attention_head_size}, the head size: they would grow with"
+            " it."
+        ),
+    ),
+    "attention.self.mask": Lesson(
+        N_("+ mask"),
+        N_(
+            "Where the mask forbids to look (padding, in a decoder all that comes later) a very large negative "
+            "number is added."
+        ),
+    ),
+    "attention.self.softmax": Lesson(
+        "softmax",
+        N_("In each row the scores become shares that sum to 1: how much a token looks at each token that it may see."),
+    ),
+    "attention.self.dropout": Lesson(
+        "dropout",
+        N_("In training, each share is set to 0 with probability {attention_probs_dropout_prob}. Nothing is learned."),
+    ),
+    "attention.self.context": Lesson(
+        N_("context"),
+        N_("Each token sums up the values of the tokens that it looks at, in these shares. It has no weights."),
+    ),
+    "attention.self.merge_heads": Lesson(
+        N_("merge"),
+        N_("The {num_attention_heads} heads are laid side by side again: {hidden_size} numbers for each token."),
+    ),
+    "attention.output.dense": Lesson("dense", N_("A dense layer mixes what the heads have found.")),
+    "attention.output.dropout": Lesson("dropout", _DROPOUT),
+    "attention.output.add": Lesson(N_("+ residual"), _RESIDUAL),
+    "attention.output.LayerNorm": Lesson("LayerNorm", _NORM),
+    "intermediate.dense": Lesson(
+        "dense → I", N_("Each token by itself goes from {hidden_size} to {intermediate_size} numbers.")
+    ),
+    "intermediate.intermediate_act_fn": Lesson(
+        N_("activation"),
+        N_("{hidden_act}, applied to each number: if it were linear, the two dense layers would be one."),
+    ),
+    "output.dense": Lesson("dense → H", N_("And back from {intermediate_size} to {hidden_size} numbers.")),
+    "output.dropout": Lesson("dropout", _DROPOUT),
+    "output.add": Lesson(N_("+ residual"), _RESIDUAL),
+    "output.LayerNorm": Lesson("LayerNorm", _NORM),
+    "pooler.first_token": Lesson(
+        N_("first token"), N_("Of all tokens only the first is kept, [CLS]: one vector for the whole sequence.")
+    ),
+    "pooler.dense": Lesson("dense", N_("A dense layer from {hidden_size} to {hidden_size}.")),
+    "pooler.activation": Lesson("tanh", N_("Each number is brought between -1 and 1. The result is pooler_output.")),
+    "cls.predictions.transform.dense": Lesson(
+        "dense", N_("The masked-LM head begins with a dense layer of its own, for every token.")
+    ),
+    "cls.predictions.transform.transform_act_fn": Lesson(N_("activation"), N_("{hidden_act}, applied to each number.")),
+    "cls.predictions.transform.LayerNorm": Lesson("LayerNorm", _NORM),
+    "cls.predictions.decoder": Lesson(
+        N_("decoder"),
+        N_("Each token's vector is compared with the vector of every word piece: {vocab_size} scores, one for each."),
+    ),
+    "cls.seq_relationship": Lesson(
+        N_("next sentence"), N_("Two scores: is the second sentence the next one, or any other?")
+    ),
+    "dropout": Lesson("dropout", N_("A dropout before the classifier. Nothing is learned.")),
+    "classifier": Lesson(N_("classifier"), N_("A dense layer gives the scores.")),
+    "qa_outputs": Lesson(
+        N_("answer span"), N_("For each token {num_labels} scores: does the answer start here, does it end here?")
+    ),
+    "split": Lesson(N_("split"), N_("The two scores of each token are taken apart: start_logits and end_logits.")),
+    "reshape": Lesson(N_("reshape"), N_("The scores of the choices are put side by side again.")),
+}
+
+_QUESTIONS: tuple[Question, ...] = (
+    Question(
+        ("word_embeddings",),
+        N_("Does padding_idx save parameters?"),
+        N_(
+            "No. Row {pad_token_id} of [PAD] is stored and counted like every other; padding_idx only says that "
+            "looking it up does not train it. The table has all {vocab_size} rows: "
+            "{vocab_size} × {hidden_size} = {parameters}."
+        ),
+        lambda config: config.pad_token_id is not None,
+    ),
+    Question(
+        ("embeddings.position_embeddings",),
+        N_("Do longer sequences need more parameters?"),
+        N_(
+            "Not up to {max_position_embeddings} tokens: the table is there in full, however short the sequence. "
+            "Beyond, the table would have to grow by {hidden_size} a token."
+        ),
+        lambda config: config.position_embedding_type == "absolute",
+    ),
+    Question(
+        ("LayerNorm",),
+        N_("What do gamma and beta multiply, and why are there 2H of them?"),
+        N_(
+            "The last axis. gamma (called weight) multiplies and beta (called bias) shifts each of the {hidden_size}"
+            " units; all positions and all sequences share them. So {hidden_size} + {hidden_size} = {parameters}, "
+            "however long the sequence is."
+        ),
+    ),
+    Question(
+        ("attention.self.query", "attention.self.heads"),
+        N_("Why does the number of heads not change the count?"),
+        N_(
+            "Heads share out the hidden units: {num_attention_heads} heads of {attention_head_size} are "
+            "{hidden_size}, as 1 head of {hidden_size} would be. The matrices keep their size; only where they are "
+            "cut changes."
+        ),
+        lambda config: config.position_embedding_type == "absolute",
+    ),
+    Question(
+        ("attention.self.query", "attention.self.heads", "attention.self.distance_embedding"),
+        N_("Does the number of heads change the count?"),
+        N_(
+            "Here it does. The matrices of query, key and value keep their size, but a row of the distance table is "
+            "as wide as one head, {attention_head_size}, and all heads share it: more heads, narrower rows, fewer "
+            "parameters."
+        ),
+        lambda config: config.position_embedding_type != "absolute",
+    ),
+    Question(
+        ("attention.output.dense",),
+        N_("Why is there another dense after attention?"),
+        N_(
+            "Until here each head knows only its own {attention_head_size} units. This dense lets them talk, and "
+            "gives the sum with the residual a vector of {hidden_size}. It has {parameters} parameters in each "
+            "layer, and hand counts often forget it."
+        ),
+        lambda config: config.num_attention_heads > 1,
+    ),
+    Question(
+        ("pooler.first_token", "pooler.dense"),
+        N_("What is the pooler for?"),
+        N_(
+            "It was trained with next sentence prediction, to say something about the whole sequence; classifiers of"
+            " sequences read it. Classes that need a vector for each token leave it out: that is why counts of the "
+            "same BERT differ."
+        ),
+    ),
+    Question(
+        ("cls.predictions.decoder",),
+        N_("Why is the decoder free?"),
+        N_(
+            "It is tied: its matrix of {vocab_size} × {hidden_size} is the word embedding table over again, and one "
+            "tensor is counted once. Only the bias, a number for each word piece, is new: {parameters}."
+        ),
+        lambda config: config.tie_word_embeddings,
+    ),
+    Question(
+        ("cls.predictions.decoder",),
+        N_("What does an untied decoder cost?"),
+        N_(
+            "A table of its own, {vocab_size} × {hidden_size}, as large as the word embeddings; tied, it would be "
+            "the same tensor and free. With its biases: {parameters}."
+        ),
+        lambda config: not config.tie_word_embeddings,
+    ),
+)

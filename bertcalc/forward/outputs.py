@@ -1,0 +1,448 @@
+"""What goes into a model and what comes out of it: the forward methods of Hugging Face's classes.
+
+Every shape is read from the steps of ``forward``: run with integers they give numbers, run with symbols letters.
+Where only transformers 4 can build the configuration, its forward methods are meant, otherwise those of 5.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from math import prod
+from typing import Literal, NamedTuple
+
+from bertcalc.config import BertConfig, Problem, check_whole_number
+from bertcalc.forward.steps import BATCH, LARGEST, Step, forward
+from bertcalc.text import N_
+from bertcalc.tree.bert import build
+from bertcalc.tree.nn import Shape
+
+DType = Literal["int64", "float32", "bool", "int"]
+Container = Literal["", "tuple", "DynamicCache", "EncoderDecoderCache"]
+BYTES: dict[DType, int] = {"int64": 8, "float32": 4, "bool": 0, "int": 0}  # of one element; flags are no tensors
+IGNORED = -100  # the label that PyTorch's cross entropy leaves out
+
+
+class Call(NamedTuple):
+    """The arguments of one forward pass, as far as they decide what comes out.
+
+    ``encoder_sequence_length`` is that of encoder_hidden_states, None if there are none. ``labels`` says whether
+    the right answers are given, ``label`` is the one that all ``labels`` have; next_sentence_label is 0.
+    """
+
+    batch_size: int = BATCH["batch_size"]
+    sequence_length: int = BATCH["sequence_length"]
+    encoder_sequence_length: int | None = None
+    num_choices: int = 2
+    output_hidden_states: bool = False
+    output_attentions: bool = False
+    use_cache: bool | None = None
+    return_dict: bool = True
+    labels: bool = False
+    label: int = 0
+
+
+class Tensors(NamedTuple):
+    """Some tensors of one shape."""
+
+    copies: int
+    shape: Shape
+
+
+class Entry(NamedTuple):
+    """A named input or output: one tensor, or a container of them (an empty one has no tensors).
+
+    An output without tensors and container is None; so is the shape of an input that is not known.
+    ``position`` is the place in the tuple that return_dict=False gives.
+    """
+
+    name: str
+    dtype: DType
+    tensors: tuple[Tensors, ...]
+    container: Container = ""
+    given: bool = True
+    position: int | None = None
+
+    @property
+    def meaning(self) -> str:
+        """One English sentence."""
+        return MEANINGS[self.name]
+
+    def num_elements(self) -> int:
+        """Elements of all its tensors."""
+        return sum(tensors.copies * prod(tensors.shape) for tensors in self.tensors)
+
+    def num_bytes(self) -> int:
+        """Bytes of all its tensors."""
+        return BYTES[self.dtype] * self.num_elements()
+
+
+class Signature(NamedTuple):
+    """What a class's forward method has of its own.
+
+    ``outputs`` are names and the steps that give them. Each of ``targets`` is a right answer, one for each token
+    if ``per_token`` has it, otherwise for each sequence. ``encoder``: it takes encoder_hidden_states; ``cache``: it
+    takes and returns past_key_values.
+    """
+
+    outputs: tuple[tuple[str, str], ...]
+    targets: tuple[str, ...] = ("labels",)
+    per_token: bool = False
+    encoder: bool = False
+    cache: bool = False
+
+
+_LAST = "encoder.layer.*.output.LayerNorm"
+_LOGITS = "cls.predictions.decoder"
+SIGNATURES: dict[str, Signature] = {
+    "BertModel": Signature(
+        (("last_hidden_state", _LAST), ("pooler_output", "pooler.activation")), (), encoder=True, cache=True
+    ),
+    "BertForPreTraining": Signature(
+        (("prediction_logits", _LOGITS), ("seq_relationship_logits", "cls.seq_relationship")),
+        ("labels", "next_sentence_label"),
+        per_token=True,
+    ),
+    "BertForMaskedLM": Signature((("logits", _LOGITS),), per_token=True, encoder=True),
+    "BertLMHeadModel": Signature((("logits", _LOGITS),), per_token=True, encoder=True, cache=True),
+    "BertForNextSentencePrediction": Signature((("logits", "cls.seq_relationship"),)),
+    "BertForSequenceClassification": Signature((("logits", "classifier"),)),
+    "BertForTokenClassification": Signature((("logits", "classifier"),), per_token=True),
+    "BertForQuestionAnswering": Signature(
+        (("start_logits", "start_logits"), ("end_logits", "end_logits")), ("start_positions", "end_positions")
+    ),
+    "BertForMultipleChoice": Signature((("logits", "reshape"),)),
+}
+
+MEANINGS: dict[str, str] = {
+    "input_ids": N_("The tokens, as numbers of the vocabulary."),
+    "attention_mask": N_("1 for a token that is looked at, 0 for padding; all ones if it is not given."),
+    "token_type_ids": N_("Which of the joined texts a token belongs to; all zeros if it is not given."),
+    "position_ids": N_("The place of each token; 0, 1, 2, ... if it is not given."),
+    "head_mask": N_("1 for a head that is kept, 0 for one that is switched off."),
+    "inputs_embeds": N_("Vectors in the place of input_ids: one of the two is given, never both."),
+    "encoder_hidden_states": N_("What an encoder made of another text: the cross attention looks at it."),
+    "encoder_attention_mask": N_("1 for a token of the encoder that is looked at, 0 for padding."),
+    "labels": N_("The right answers: with them the model gives a loss."),
+    "next_sentence_label": N_("0 if the second text follows the first, 1 if it is a random one."),
+    "start_positions": N_("The token that the answer starts with."),
+    "end_positions": N_("The token that the answer ends with."),
+    "past_key_values": N_("Keys and values of each layer: the next call need not compute these tokens again."),
+    "use_cache": N_("Whether past_key_values are returned; as in the configuration if it is not given."),
+    "logits_to_keep": N_("Logits for that many last tokens only; for all of them if it is 0."),
+    "output_attentions": N_("Whether attentions are returned."),
+    "output_hidden_states": N_("Whether hidden_states are returned."),
+    "return_dict": N_("Whether outputs have names, or are a plain tuple."),
+    "cache_position": N_("The places of these tokens in past_key_values."),
+    "loss": N_("How far the answers are from the right ones: one number for the whole batch."),
+    "last_hidden_state": N_("A vector for each token, from the last layer."),
+    "pooler_output": N_("The first token's vector after the pooler: one for the whole sequence."),
+    "prediction_logits": N_("A score for each token of the vocabulary, at each place."),
+    "seq_relationship_logits": N_("Two scores: the second text follows, or it is a random one."),
+    "logits": N_("A score for each possible answer, before the softmax."),
+    "start_logits": N_("A score for each token to be the first of the answer."),
+    "end_logits": N_("A score for each token to be the last of the answer."),
+    "hidden_states": N_("The vectors from the embeddings and from each layer; the last are the model's result."),
+    "attentions": N_("How much each token looks at each other one, for each head of each layer."),
+    "cross_attentions": N_("How much each token looks at each token of the encoder, for each head of each layer."),
+}
+
+
+def run(config: BertConfig, architecture: str, call: Call, **options: bool) -> list[Step]:
+    """The steps of the call; encoder_hidden_states count only where the class takes them and the layers see them."""
+    return forward(
+        build(config, architecture, **options),
+        call.batch_size,
+        call.sequence_length,
+        encoder_sequence_length=call.encoder_sequence_length if attends(config, architecture, call) else None,
+        num_choices=call.num_choices,
+    )
+
+
+def attends(config: BertConfig, architecture: str, call: Call) -> bool:
+    """Whether the cross attention runs."""
+    return call.encoder_sequence_length is not None and reads_encoder(config, architecture)
+
+
+def reads_encoder(config: BertConfig, architecture: str) -> bool:
+    """Whether the layers have a cross attention and the class takes what it looks at."""
+    return config.add_cross_attention and SIGNATURES[architecture].encoder
+
+
+def caches(config: BertConfig, architecture: str, call: Call) -> bool:
+    """Whether the body of the model fills past_key_values, returned or not."""
+    signature = SIGNATURES[architecture]
+    wanted = config.use_cache if call.use_cache is None or not signature.cache else call.use_cache
+    # BertLMHeadModel switches the cache off itself when it is given labels.
+    return config.is_decoder and wanted and not (signature.cache and call.labels and signature.targets)
+
+
+def taking_all(config: BertConfig) -> BertConfig:
+    """The configuration in which every input is used: ``inputs`` reads its shapes from the steps of that one."""
+    return replace(config, is_decoder=True, add_cross_attention=True)
+
+
+def inputs(config: BertConfig, architecture: str, call: Call, steps: Sequence[Step]) -> list[Entry]:
+    """Every parameter of the class's forward method, in its order; ``steps`` are those of ``taking_all(config)``."""
+    signature, four = SIGNATURES[architecture], config.transformers_version == 4
+    found = {step.name: step for step in steps}
+    ids = found["input_ids"].gives.shape
+    width = found["embeddings.word_embeddings"].gives.shape[-1]
+    heads = found["encoder.layer.*.attention.self.key_heads"]
+    memory = next((value.shape for step in steps for value in step.takes if value.name == "encoder_hidden_states"), ())
+
+    def tensor(name: str, shape: Shape, dtype: DType = "int64", given: bool = False) -> Entry:
+        return Entry(name, dtype, (Tensors(1, shape),) if shape else (), given=given)
+
+    def flag(name: str, given: bool = False, dtype: DType = "bool") -> Entry:
+        return Entry(name, dtype, (), given=given)
+
+    entries = [
+        tensor("input_ids", ids, given=True),
+        tensor("attention_mask", ids),
+        tensor("token_type_ids", found["token_type_ids"].gives.shape),
+        tensor("position_ids", ids),
+    ]
+    if four:
+        entries.append(tensor("head_mask", (heads.copies, heads.gives.shape[1]), "float32"))
+    entries.append(tensor("inputs_embeds", (*ids, width), "float32"))
+    if signature.encoder:
+        entries += [
+            tensor("encoder_hidden_states", memory, "float32", call.encoder_sequence_length is not None),
+            tensor("encoder_attention_mask", memory[:-1]),
+        ]
+    regression = architecture == "BertForSequenceClassification" and config.num_labels == 1
+    for name in signature.targets:
+        shape = ids if name == "labels" and signature.per_token else ids[:1]
+        entries.append(tensor(name, shape, "float32" if regression else "int64", call.labels))
+    if signature.cache:
+        entries.append(_cache(found, attends(config, architecture, call), four)._replace(given=False))
+        entries.append(flag("use_cache", call.use_cache is not None))
+    if four:
+        entries += [
+            flag("output_attentions", call.output_attentions),
+            flag("output_hidden_states", call.output_hidden_states),
+            flag("return_dict", not call.return_dict),
+        ]
+        if signature.cache:
+            entries.append(tensor("cache_position", ids[-1:]))
+    elif architecture == "BertLMHeadModel":
+        entries.append(flag("logits_to_keep", dtype="int"))
+    return entries
+
+
+def outputs(config: BertConfig, architecture: str, call: Call, steps: Sequence[Step]) -> list[Entry]:
+    """What the forward method returns, in its order; ``steps`` are those of ``run``, or the same with symbols."""
+    signature, four = SIGNATURES[architecture], config.transformers_version == 4
+    found = {step.name: step for step in steps}
+    crossed = attends(config, architecture, call)
+    # In a tuple, transformers 4 passes on all that the body returns, and says None for a missing pooler.
+    body = signature.cache or (four and not call.return_dict)
+    entries = [Entry("loss", "float32", (Tensors(1, ()),))] if call.labels and signature.targets else []
+    for name, step in signature.outputs:
+        if step in found:
+            entries.append(Entry(name, "float32", (Tensors(1, found[step].gives.shape),)))
+        elif four and not call.return_dict:
+            entries.append(Entry(name, "float32", ()))
+    extras = [_cache(found, crossed, four)] if body and caches(config, architecture, call) else []
+    if call.output_hidden_states:
+        layer = found[_LAST]
+        # The embeddings' own output has the shape of every layer's.
+        states = Entry("hidden_states", "float32", (Tensors(layer.copies + 1, layer.gives.shape),), "tuple")
+        first = four and call.return_dict and architecture == "BertModel"
+        extras = [states, *extras] if first else [*extras, states]
+    entries += extras
+    if call.output_attentions:
+        entries.append(_attentions("attentions", found, "attention"))
+        if body and (crossed or not four):
+            entries.append(_attentions("cross_attentions", found, "crossattention"))
+    return entries if call.return_dict else [entry._replace(position=at) for at, entry in enumerate(entries)]
+
+
+def num_tensors(entries: Iterable[Entry]) -> int:
+    """How many tensors all outputs are together; last_hidden_state is itself the last of hidden_states."""
+    return sum(tensors.copies for entry in _distinct(entries) for tensors in entry.tensors)
+
+
+def total_bytes(entries: Iterable[Entry]) -> int:
+    """Bytes of all outputs together; last_hidden_state is itself the last of hidden_states."""
+    return sum(entry.num_bytes() for entry in _distinct(entries))
+
+
+def _distinct(entries: Iterable[Entry]) -> list[Entry]:
+    by_name = {entry.name: entry for entry in entries}
+    if "hidden_states" in by_name:
+        by_name.pop("last_hidden_state", None)
+    return list(by_name.values())
+
+
+def _cache(found: dict[str, Step], cross: bool, four: bool) -> Entry:
+    kinds = ("attention", "crossattention") if cross else ("attention",)
+    halves = [[found[f"encoder.layer.*.{kind}.self.{half}_heads"] for half in ("key", "value")] for kind in kinds]
+    tensors = tuple(Tensors(key.copies + value.copies, key.gives.shape) for key, value in halves)
+    return Entry("past_key_values", "float32", tensors, "EncoderDecoderCache" if cross or four else "DynamicCache")
+
+
+def _attentions(name: str, found: dict[str, Step], kind: str) -> Entry:
+    step = found.get(f"encoder.layer.*.{kind}.self.dropout")
+    return Entry(name, "float32", (Tensors(step.copies, step.gives.shape),) if step else (), "tuple")
+
+
+def problems(config: BertConfig, architecture: str, call: Call) -> Iterator[Problem]:
+    """Why the forward method would not run; the batch has checks of its own, in ``batch_problems``."""
+    signature = SIGNATURES[architecture]
+    sizes = {"encoder_sequence_length": signature.encoder, "num_choices": architecture == "BertForMultipleChoice"}
+    for field, taken in sizes.items():
+        value = getattr(call, field)
+        if taken and value is not None and (problem := check_whole_number(field, value, 1, LARGEST, like=2)):
+            yield problem
+            return
+    if architecture == "BertForQuestionAnswering" and config.num_labels != 2:
+        yield Problem(
+            "num_labels",
+            config.num_labels,
+            N_("BertForQuestionAnswering needs num_labels 2 for a forward pass: the start and the end of an answer."),
+            {},
+            ({"num_labels": 2},),
+        )
+    given = signature.encoder and call.encoder_sequence_length is not None
+    if given and config.is_decoder and not config.add_cross_attention:
+        yield Problem(
+            "encoder_sequence_length",
+            call.encoder_sequence_length,
+            N_("A decoder without cross attention refuses encoder_hidden_states: set add_cross_attention to True."),
+            {},
+            ({"add_cross_attention": True}, {"encoder_sequence_length": None}),
+        )
+    if config.transformers_version == 4 and call.output_attentions and config.add_cross_attention and not given:
+        yield Problem(
+            "output_attentions",
+            True,
+            N_(
+                "With cross attention but no encoder_hidden_states, transformers 4 stops at output_attentions: "
+                "set output_attentions or add_cross_attention to False."
+            ),
+            {},
+            ({"output_attentions": False},),
+        )
+    yield from _label_problems(config, architecture, call)
+
+
+def _label_problems(config: BertConfig, architecture: str, call: Call) -> Iterator[Problem]:
+    if not call.labels or not _classifies(config, architecture):
+        return
+    high = _answers(config, architecture, call) - 1
+    if not 0 <= call.label <= high and call.label != IGNORED:
+        nearest = min(max(call.label, 0), high)
+        yield Problem(
+            "label",
+            call.label,
+            N_(
+                "label {value} is not possible: it must be from 0 to {high}, the nearest is {nearest}; "
+                "a label of -100 is ignored."
+            ),
+            {"value": f"{call.label:,}", "high": f"{high:,}", "nearest": f"{nearest:,}"},
+            ({"label": nearest},),
+        )
+
+
+def remarks(config: BertConfig, architecture: str, call: Call) -> Iterator[Problem]:
+    """What is possible, but does not do what one may expect."""
+    signature = SIGNATURES[architecture]
+    if signature.cache and call.use_cache and not config.is_decoder:
+        yield _remark("use_cache", N_("use_cache has no effect without is_decoder."))
+    elif signature.cache and signature.targets and call.use_cache and call.labels:
+        yield _remark("use_cache", N_("use_cache has no effect with labels: the class switches it off."))
+    if signature.encoder and call.encoder_sequence_length is not None and not config.is_decoder:
+        yield _remark(
+            "encoder_sequence_length",
+            N_("encoder_hidden_states have no effect without is_decoder and add_cross_attention."),
+        )
+    if config.add_cross_attention and not attends(config, architecture, call):
+        yield _remark(
+            "add_cross_attention",
+            N_("Without encoder_hidden_states the cross attention is left out.")
+            if signature.encoder
+            else N_("This class does not take encoder_hidden_states: its cross attention is left out."),
+        )
+    if call.output_attentions and config.transformers_version == 5:
+        yield _remark(
+            "output_attentions",
+            N_(
+                'Shown is what a model with attn_implementation="eager" returns: with the default, transformers 5 '
+                "returns empty tuples of attentions."
+            ),
+        )
+    if call.labels and signature.targets:
+        yield from _label_remarks(config, architecture, call)
+
+
+def _label_remarks(config: BertConfig, architecture: str, call: Call) -> Iterator[Problem]:
+    last = call.sequence_length - 1
+    if architecture == "BertForQuestionAnswering":
+        if not 0 <= call.label <= last:
+            yield _remark(
+                "label",
+                N_("No token {value}: a position after the last, {last}, is ignored, and one below 0 counts as 0."),
+                value=f"{call.label:,}",
+                last=f"{last:,}",
+            )
+    elif not _classifies(config, architecture):
+        yield _remark("label", N_("With num_labels 1 this is regression: a label can be any number."))
+    elif call.label == IGNORED:
+        yield _remark("label", N_("Labels of -100 are ignored: where all are, the loss is nan."))
+    if architecture == "BertLMHeadModel" and not last:
+        yield _remark("label", N_("Each token predicts the next: with a single token, the loss is nan."))
+
+
+def versions(config: BertConfig, architecture: str, call: Call, **options: bool) -> Iterator[Problem]:
+    """Where transformers 4 and 5 differ in what they return for this call."""
+    if config.transformers_version == 4:
+        yield _remark("position_embedding_type", N_("Shown is transformers 4: 5 has no relative positions."))
+        return
+    signature, crossed = SIGNATURES[architecture], attends(config, architecture, call)
+    cached = caches(config, architecture, call)
+    if call.output_attentions and config.add_cross_attention and not crossed:
+        yield _remark(
+            "cross_attentions", N_("transformers 4 stops here: it wants cross attentions, and there are none.")
+        )
+        return
+    if signature.cache and cached and not crossed:
+        yield _remark(
+            "past_key_values",
+            N_("transformers 4 returns an EncoderDecoderCache, its half for the cross attention empty."),
+        )
+    if signature.cache and call.output_attentions and not crossed:
+        yield _remark("cross_attentions", N_("transformers 4 leaves empty cross_attentions out."))
+    if not signature.cache and not call.return_dict and (cached or (crossed and call.output_attentions)):
+        yield _remark(
+            "return_dict",
+            N_("In a tuple, transformers 4 returns past_key_values and cross_attentions too, where the body has them."),
+        )
+    if not call.return_dict and not options.get("add_pooling_layer", True):
+        yield _remark(
+            "return_dict", N_("In a tuple, transformers 4 has None in the place of the missing pooler_output.")
+        )
+
+
+def possible(config: BertConfig, architecture: str, call: Call) -> Call:
+    """The nearest call that runs; what is wrong with the configuration stays wrong."""
+    for problem in problems(config, architecture, call):
+        for remedy in problem.remedies:
+            if set(remedy) <= set(Call._fields):
+                return possible(config, architecture, call._replace(**remedy))
+    return call
+
+
+def _remark(field: str, message: str, **values: str) -> Problem:
+    return Problem(field, None, message, values)
+
+
+def _classifies(config: BertConfig, architecture: str) -> bool:
+    """Whether labels are numbers of classes: not with one class (regression), nor where they are positions."""
+    if architecture == "BertForSequenceClassification":
+        return config.num_labels > 1
+    return "labels" in SIGNATURES[architecture].targets
+
+
+def _answers(config: BertConfig, architecture: str, call: Call) -> int:
+    """The number of classes that a label chooses from: the last side of the logits."""
+    return outputs(config, architecture, Call(*call[:4]), run(config, architecture, call))[0].tensors[0].shape[-1]

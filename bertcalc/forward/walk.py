@@ -1,0 +1,187 @@
+"""A walk through the forward pass, a stop at a time: one layer in full, the others as so many times the same."""
+
+from collections.abc import Mapping
+from itertools import groupby
+from typing import NamedTuple
+
+from bertcalc.forward.steps import Step, Value
+from bertcalc.tree.nn import Attention, Linear, Module, ModuleList, Shape, Tensor
+
+BEFORE, AFTER = "encoder.layer.before", "encoder.layer.after"
+LAYER = "encoder.layer.*."
+_LAYERS_IN_KERAS = "Transformer"
+# Steps that are one idea: cutting query, key and value into heads; flattening the choices; cutting the answer span.
+_TOGETHER = {
+    "query_heads": "heads",
+    "key_heads": "heads",
+    "value_heads": "heads",
+    "flatten_input_ids": "flatten",
+    "flatten_token_type_ids": "flatten",
+    "start_logits": "split",
+    "end_logits": "split",
+}
+# What the layers are called in bert4keras (models.py), for readers of write-ups in the Keras manner; the first
+# fragment that the name of a step contains counts.
+_KERAS = {
+    "input_ids": "Input-Token",
+    "token_type_ids": "Input-Segment",
+    "embeddings.word_embeddings": "Embedding-Token",
+    "embeddings.token_type_embeddings": "Embedding-Segment",
+    "embeddings.add_token_type": "Embedding-Token-Segment",
+    "embeddings.position_embeddings": "Embedding-Position",
+    "embeddings.add_position": "Embedding-Position",
+    "embeddings.LayerNorm": "Embedding-Norm",
+    "embeddings.dropout": "Embedding-Dropout",
+    "crossattention.output.dropout": "Transformer-{n}-MultiHeadCrossAttention-Dropout",
+    "crossattention.output.add": "Transformer-{n}-MultiHeadCrossAttention-Add",
+    "crossattention.output.LayerNorm": "Transformer-{n}-MultiHeadCrossAttention-Norm",
+    "crossattention": "Transformer-{n}-MultiHeadCrossAttention",
+    "attention.output.dropout": "Transformer-{n}-MultiHeadSelfAttention-Dropout",
+    "attention.output.add": "Transformer-{n}-MultiHeadSelfAttention-Add",
+    "attention.output.LayerNorm": "Transformer-{n}-MultiHeadSelfAttention-Norm",
+    "attention": "Transformer-{n}-MultiHeadSelfAttention",
+    "intermediate": "Transformer-{n}-FeedForward",
+    "output.dense": "Transformer-{n}-FeedForward",
+    "output.dropout": "Transformer-{n}-FeedForward-Dropout",
+    "output.add": "Transformer-{n}-FeedForward-Add",
+    "output.LayerNorm": "Transformer-{n}-FeedForward-Norm",
+    "first_token": "Pooler",
+    "pooler": "Pooler-Dense",
+    "transform.LayerNorm": "MLM-Norm",
+    "transform": "MLM-Dense",
+    "decoder": "MLM-Bias",
+    "seq_relationship": "NSP-Proba",
+}
+
+
+class Stop(NamedTuple):
+    """A place of the walk: one step, a few that are one idea, or many layers at once."""
+
+    name: str  # the step's; BEFORE or AFTER for the layers that are not opened
+    key: str  # the name inside a layer: attention.self.query; elsewhere the name itself
+    keras: str
+    steps: tuple[Step, ...]  # of one layer, where the stop stands for many
+    layers: int  # how many layers the stop stands for; 0 for a stop that is a place in the model
+    parameters: int
+    so_far: int  # learned up to here, this stop included
+
+    @property
+    def takes(self) -> tuple[Value, ...]:
+        """What goes in."""
+        return self.steps[0].takes[:1] if self.layers else tuple(value for step in self.steps for value in step.takes)
+
+    @property
+    def gives(self) -> tuple[Value, ...]:
+        """What comes out."""
+        if self.layers:
+            return (self.steps[-1].gives,)
+        return tuple(step.gives for step in self.steps if step.operation != "unused")
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """What is learned at a single place; layers that are not opened do not list theirs."""
+        return () if self.layers else tuple(tensor for step in self.steps for tensor in step.tensors)
+
+
+class KerasRow(NamedTuple):
+    """Stops that are one layer in the Keras manner."""
+
+    number: int
+    keras: str
+    stops: tuple[Stop, ...]
+    parameters: int
+
+
+def walk(steps: list[Step], layer: int = 0) -> list[Stop]:
+    """The stops of a forward pass in order, ``layer`` in full; the last one's ``so_far`` is the whole model.
+
+    Raises IndexError if there is no such layer.
+    """
+    repeated = [step for step in steps if step.name.startswith(LAYER)]
+    length = repeated[0].copies
+    if not 0 <= layer < length:
+        raise IndexError(f"layer {layer} is not one of 0 to {length - 1}")
+    first = steps.index(repeated[0])
+    entry = steps[first - 1].gives.name
+    inputs = [entry, *(f"{LAYER}output.LayerNorm".replace("*", str(number)) for number in range(length))]
+    stops: list[Stop] = []
+    _extend(stops, steps[:first], layer)
+    _skip(stops, BEFORE, repeated, 0, layer, inputs)
+    _extend(stops, [numbered(step, layer, {entry: inputs[layer]}) for step in repeated], layer)
+    _skip(stops, AFTER, repeated, layer + 1, length, inputs)
+    _extend(stops, [numbered(step, length - 1, {}) for step in steps[first + len(repeated) :]], layer)
+    return stops
+
+
+def keras_rows(stops: list[Stop]) -> list[KerasRow]:
+    """The same walk with one row for each layer in the Keras manner."""
+    rows = []
+    for number, (keras, group) in enumerate(groupby(stops, key=lambda stop: stop.keras), start=1):
+        members = tuple(group)
+        rows.append(KerasRow(number, keras, members, sum(stop.parameters for stop in members)))
+    return rows
+
+
+def numbered(step: Step, layer: int | str, names: Mapping[str, str]) -> Step:
+    """A step of a layer with the layer's number in the names of what it takes, gives and learns.
+
+    ``names`` has the names that become others altogether.
+    """
+
+    def number(name: str) -> str:
+        return names.get(name, name.replace("*", str(layer)))
+
+    return step._replace(
+        takes=tuple(value._replace(name=number(value.name)) for value in step.takes),
+        gives=step.gives._replace(name=number(step.gives.name)),
+        tensors=tuple(tensor._replace(name=number(tensor.name)) for tensor in step.tensors),
+    )
+
+
+def key_of(name: str) -> str:
+    """A step's name without the number of its layer: what is said about it is the same in all layers."""
+    return name.removeprefix(LAYER)
+
+
+def per_head(attention: Attention) -> ModuleList:
+    """Query, key and value as if each head had matrices of its own: the same numbers, cut between the heads."""
+    size = attention.attention_head_size
+    projections = {name: child for name, child in attention.children.items() if isinstance(child, Linear)}
+    head = Module("Head", **{name: Linear(linear.in_features, size) for name, linear in projections.items()})
+    return ModuleList(head, attention.num_attention_heads)
+
+
+def factors(module: Module) -> dict[str, Shape]:
+    """The learned numbers of dense layers of one shape, as products: weight (copies, layers, out, in), bias likewise.
+
+    Copies are left out where there is only one.
+    """
+    layers = [(child, copies) for _, child, copies in module.modules() if isinstance(child, Linear)]
+    first, copies = layers[0]
+    repeats = (len(layers),) if copies == 1 else (copies, len(layers))
+    return {name: (*repeats, *shape) for name, shape in first.parameters.items()}
+
+
+def _extend(stops: list[Stop], steps: list[Step], layer: int) -> None:
+    for name, group in groupby(steps, key=_stop_name):
+        members = tuple(group)
+        keras = next((name_ for fragment, name_ in _KERAS.items() if fragment in name), name)
+        _append(stops, name, keras.format(n=layer), members, 0, sum(step.num_parameters() for step in members))
+
+
+def _skip(stops: list[Stop], name: str, steps: list[Step], start: int, end: int, inputs: list[str]) -> None:
+    if start < end:
+        one = sum(step.num_parameters() for step in steps)
+        last = f" ... {_LAYERS_IN_KERAS}-{end - 1}" if end - start > 1 else ""
+        through = tuple(numbered(step, end - 1, {inputs[0]: inputs[start]}) for step in steps)
+        _append(stops, name, f"{_LAYERS_IN_KERAS}-{start}{last}", through, end - start, (end - start) * one)
+
+
+def _append(stops: list[Stop], name: str, keras: str, steps: tuple[Step, ...], layers: int, parameters: int) -> None:
+    before = stops[-1].so_far if stops else 0
+    stops.append(Stop(name, key_of(name), keras, steps, layers, parameters, before + parameters))
+
+
+def _stop_name(step: Step) -> str:
+    path, dot, last = step.name.rpartition(".")
+    return path + dot + _TOGETHER.get(last, last)

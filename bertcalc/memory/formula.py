@@ -1,0 +1,118 @@
+"""Formulas for memory: the same functions read with symbols, written as LaTeX by SymPy."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import sympy
+
+from bertcalc.config import unchecked
+from bertcalc.formula import CALL_SYMBOLS, SYMBOLS, Formula, exact, latex_number, write
+from bertcalc.memory import optimizers
+from bertcalc.memory.footprint import Plan, Subject, kept, korthikanti, moments
+from bertcalc.memory.optimizers import Optimizer, Part, Precision, Sizes
+from bertcalc.memory.saved import ITEM_BYTES, Attention, Dtype, Saved
+from bertcalc.tree.freezing import Freezing
+from bertcalc.tree.totals import Component, component_of
+
+# N: all parameters. Over what is trained: parameters; rows and columns of matrices, parameters of what is none;
+# parameters in tensors too small for 8 bits, blocks of the others. Named as LaTeX writes them.
+_PARAMETERS = sympy.Symbol("N")
+_SIZES = Sizes(*sympy.symbols("N_t R C v N_s K"))
+_LAYERS, _HEADS = SYMBOLS["num_hidden_layers"], SYMBOLS["num_attention_heads"]
+_BATCH, _LENGTH = CALL_SYMBOLS["batch_size"], CALL_SYMBOLS["sequence_length"]
+
+
+class KeptFormulas(NamedTuple):
+    """What autograd keeps, in letters: the tensors, and the bytes for each component that needs some."""
+
+    saved: tuple[Saved, ...]
+    components: Mapping[Component, Formula]
+
+
+def kept_formulas(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -> KeptFormulas:
+    """The formulas of ``footprint.kept``, in its order; the sizes decide about relative positions alone."""
+    layers = plan.freezing.layers
+    if layers == subject.config.num_hidden_layers:
+        plan = plan._replace(freezing=replace(plan.freezing, layers=_LAYERS))
+    return _kept_formulas(*_symbolic(subject, batch_size, sequence_length), plan._replace(optimizer="sgd"))
+
+
+def korthikanti_formulas(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -> list[Formula]:
+    """The formula of each term of ``footprint.korthikanti``."""
+    plan = plan._replace(optimizer="sgd", freezing=Freezing())
+    return _korthikanti_formulas(*_symbolic(subject, batch_size, sequence_length), plan)
+
+
+def moment_formulas(subject: Subject, attention: Attention, dtype: Dtype) -> tuple[Formula, ...]:
+    """The bytes of each of ``footprint.moments``."""
+    config = unchecked(subject.config, **SYMBOLS)
+    return _moment_formulas(subject._replace(config=config), attention, ITEM_BYTES[dtype])
+
+
+def part_formulas(
+    precision: Precision, optimizer: Optimizer, parameters: int, trained: Sizes
+) -> Mapping[Part, tuple[str, str]]:
+    """LaTeX of each part beside activations, with letters and with numbers."""
+    return {
+        part: (
+            sympy.latex(expression),
+            sympy.latex(
+                expression,
+                symbol_names={
+                    symbol: latex_number(number)
+                    for symbol, number in zip((_PARAMETERS, *_SIZES), (parameters, *trained), strict=True)
+                },
+                mul_symbol="dot",
+            ),
+        )
+        for part, expression in optimizers.parts(_PARAMETERS, _SIZES, precision, optimizer).items()
+    }
+
+
+def _symbolic(subject: Subject, batch_size: int, sequence_length: int) -> tuple[Subject, Any, Any]:
+    """A model and what goes through it in letters; with relative positions a 1 stays, as it decides what is kept."""
+    config = subject.config
+    sizes = {_HEADS: config.num_attention_heads, _BATCH: batch_size, _LENGTH: sequence_length}
+    relative = config.position_embedding_type != "absolute"
+    heads, batch, length = (1 if relative and number == 1 else symbol for symbol, number in sizes.items())
+    letters = unchecked(config, **{**SYMBOLS, "num_attention_heads": heads})
+    return subject._replace(config=letters), batch, length
+
+
+@lru_cache(maxsize=256)
+def _korthikanti_formulas(subject: Subject, batch: Any, length: Any, plan: Plan) -> list[Formula]:
+    return [write(sympy.expand(exact(more))) for _reason, more in korthikanti(subject, plan, batch, length)]
+
+
+@lru_cache(maxsize=256)
+def _moment_formulas(subject: Subject, attention: Attention, width: int) -> tuple[Formula, ...]:
+    alive = moments(subject, attention, _BATCH, _LENGTH)
+    return tuple(write(sympy.expand(exact(moment.num_bytes(width)))) for moment in alive)
+
+
+@lru_cache(maxsize=256)
+def _kept_formulas(subject: Subject, batch: Any, length: Any, plan: Plan) -> KeptFormulas:
+    saved = tuple(kept(subject, plan, batch, length))
+    by_component: dict[Component, list[Saved]] = {}
+    for one in saved:
+        by_component.setdefault(component_of(one.step), []).append(one)
+    return KeptFormulas(saved, {component: write(_by_copies(some)) for component, some in by_component.items()})
+
+
+def _by_copies(saved: Sequence[Saved]) -> Any:
+    """L B S (...) + B S (...) + ...: first what is in all layers; each bracket is what one token needs."""
+    sums: dict[Any, Any] = {}
+    for one in saved:
+        copies = sympy.sympify(one.copies)
+        sums[copies] = sums.get(copies, 0) + exact(one._replace(copies=1).num_bytes())
+    terms = [term for copies, one in sums.items() for term in _by_tokens(copies, sympy.expand(one))]
+    return sympy.Add(*terms, evaluate=False) if len(terms) > 1 else sum(terms)
+
+
+def _by_tokens(copies: Any, expression: Any) -> Iterator[Any]:
+    tokens = _BATCH * _LENGTH
+    per_token = sum(term / tokens for term in sympy.Add.make_args(expression) if (term / tokens).is_polynomial())
+    rest = expression - sympy.expand(tokens * per_token)
+    yield from (copies * part for part in (tokens * per_token, rest) if part != 0)

@@ -1,0 +1,105 @@
+"""What training keeps beside activations: weights, master weights, gradients and the states of an optimizer.
+
+Sums are over the tensors of a model; every rule is written once and read with numbers and with symbols.
+"""
+
+from collections.abc import Callable, Iterable
+from math import prod
+from typing import Literal, NamedTuple
+
+from bertcalc.memory.saved import Dtype
+from bertcalc.text import N_
+from bertcalc.tree.nn import Tensor
+
+Part = Literal[
+    "weights", "master weights", "gradients", "optimizer states", "activations", "recomputed", "cache", "alive at once"
+]
+PARTS: tuple[Part, ...] = (
+    N_("weights"),
+    N_("master weights"),
+    N_("gradients"),
+    N_("optimizer states"),
+    N_("activations"),
+    N_("recomputed"),
+    N_("cache"),
+    N_("alive at once"),
+)
+Precision = Literal["fp32", "mixed-18", "mixed-16"]
+Optimizer = Literal["sgd", "momentum", "adamw", "adamw-8bit", "adafactor"]
+
+# bitsandbytes 0.50 (optim/optimizer.py): a tensor of fewer elements keeps its states in float32; blocks have one
+# float32 scale each.
+_SMALL, _BLOCK = 4096, 256
+
+
+class Sizes(NamedTuple):
+    """All that weights, gradients and states depend on, summed over the tensors of a model."""
+
+    elements: int
+    rows: int  # of all matrices
+    columns: int
+    vectors: int  # elements of what is no matrix
+    small: int  # elements of tensors that 8-bit states leave in float32
+    blocks: int  # of all other tensors
+
+
+class Rule(NamedTuple):
+    """Bytes a parameter, and the type that the model computes in."""
+
+    weight: int
+    master: int
+    gradient: int
+    dtype: Dtype
+    meaning: str
+
+
+PRECISIONS: dict[Precision, Rule] = {
+    "fp32": Rule(4, 0, 4, "float32", N_("fp32: everything in float32.")),
+    "mixed-18": Rule(
+        2, 4, 4, "bfloat16", N_("mixed-18: 16-bit weights, float32 master weights and gradients, as in Megatron.")
+    ),
+    "mixed-16": Rule(2, 4, 2, "bfloat16", N_("mixed-16: 16-bit weights and gradients, float32 master weights.")),
+}
+
+# Bytes of the states, each in float32 unless said otherwise; the step counters are left out.
+OPTIMIZERS: dict[Optimizer, Callable[[Sizes], int]] = {
+    "adamw": lambda sizes: 8 * sizes.elements,  # two averages; Adam has the same
+    "adamw-8bit": lambda sizes: 2 * (sizes.elements - sizes.small) + 8 * sizes.small + 8 * sizes.blocks,
+    "adafactor": lambda sizes: 4 * (sizes.rows + sizes.columns + sizes.vectors),
+    "momentum": lambda sizes: 4 * sizes.elements,  # SGD with momentum: one average
+    "sgd": lambda sizes: 0 * sizes.elements,
+}
+
+
+def sizes(tensors: Iterable[Tensor]) -> Sizes:
+    """The sums over some tensors, all copies of each."""
+    return Sizes(*map(sum, zip(_NONE, *map(_sizes, tensors), strict=True)))
+
+
+def parts(parameters: int, trained: Sizes, precision: Precision, optimizer: Optimizer) -> dict[Part, int]:
+    """Bytes of each part beside activations: what is not trained has weights alone."""
+    rule = PRECISIONS[precision]
+    return {
+        "weights": rule.weight * parameters,
+        "master weights": rule.master * trained.elements,
+        "gradients": rule.gradient * trained.elements,
+        "optimizer states": OPTIMIZERS[optimizer](trained),
+    }
+
+
+_NONE = Sizes(*[0] * len(Sizes._fields))
+
+
+def _sizes(tensor: Tensor) -> Sizes:
+    *rows, columns = tensor.shape
+    elements = prod(tensor.shape)
+    matrix, small = bool(rows), elements < _SMALL
+    one = Sizes(
+        elements=elements,
+        rows=prod(rows) * matrix,
+        columns=columns * matrix,
+        vectors=elements * (not matrix),
+        small=elements * small,
+        blocks=-(-elements // _BLOCK) * (not small),
+    )
+    return Sizes(*(tensor.copies * size for size in one))

@@ -1,0 +1,322 @@
+"""What training keeps in memory: the tensors that autograd saves on the way forward, read from the forward pass."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
+from typing import Literal, NamedTuple
+
+from bertcalc.activations import Kept
+from bertcalc.forward.steps import Step, Value, forward
+from bertcalc.forward.walk import LAYER, numbered
+from bertcalc.tree.freezing import Freezing
+from bertcalc.tree.nn import Activation, Dropout, Module, Shape
+
+Dtype = Literal["float32", "bfloat16", "float16"]
+Attention = Literal["eager", "fused"]
+Recompute = Literal["none", "selective", "full"]
+ITEM_BYTES: dict[Dtype, int] = {"float32": 4, "bfloat16": 2, "float16": 2}
+ATTENTIONS: tuple[Attention, ...] = ("eager", "fused")
+RECOMPUTE: tuple[Recompute, ...] = ("none", "selective", "full")
+_NOTHING_FROZEN = Freezing()
+
+
+class Saved(NamedTuple):
+    """A tensor that is kept for the backward pass, or all its copies in a repeated layer."""
+
+    name: str  # of the value, or of the step that keeps something of its own
+    step: str  # that needs it first
+    shape: Shape
+    item_bytes: int
+    copies: int
+
+    def num_bytes(self) -> int:
+        """Bytes of all copies together."""
+        return self.copies * prod(self.shape) * self.item_bytes
+
+
+def saved_activation_bytes(
+    model: Module,
+    batch_size: int,
+    sequence_length: int,
+    dtype: Dtype = "float32",
+    attention: Attention = "eager",
+    fused_dropout: bool = False,
+) -> int:
+    """Bytes of the tensors that autograd keeps for the backward pass of one training step.
+
+    Equal to what torch.autograd.graph.saved_tensors_hooks sees on the real model: each storage once, without
+    parameters, buffers and integer index tensors. ``fused_dropout`` keeps dropout masks in one byte an element, as
+    PyTorch's CUDA kernel does, where other devices keep them in ``dtype``. ``attention="fused"`` keeps what PyTorch's
+    flash attention keeps: query, key, value, the output and one float32 for each row of scores.
+    """
+    return total_bytes(
+        saved_activations(
+            model, batch_size, sequence_length, dtype=dtype, attention=attention, fused_dropout=fused_dropout
+        )
+    )
+
+
+def total_bytes(kept: Sequence[Saved]) -> int:
+    """Bytes of all of them."""
+    total = 0
+    for saved in kept:
+        total = total + saved.num_bytes()
+    return total
+
+
+def saved_activations(
+    model: Module,
+    batch_size: int,
+    sequence_length: int,
+    *,
+    dtype: Dtype = "float32",
+    attention: Attention = "eager",
+    fused_dropout: bool = False,
+    recompute: Recompute = "none",
+    freezing: Freezing = _NOTHING_FROZEN,
+    encoder_sequence_length: int | None = None,
+    num_choices: int = 1,
+) -> list[Saved]:
+    """The tensors themselves, in the order in which they are saved; those of a layer once, with their copies.
+
+    ``recompute`` keeps only what goes into the attention core (selective) or into a layer (full): the backward pass
+    runs these again. In front of what is trained, nothing is kept; transformers' gradient checkpointing would go on to
+    the embeddings nevertheless, unless its ``disable_input_require_grads()`` is called.
+    """
+    steps = forward(
+        model, batch_size, sequence_length, encoder_sequence_length=encoder_sequence_length, num_choices=num_choices
+    )
+    if attention == "fused":
+        steps = fuse_attention(steps)
+    steps, numbers = _apart(steps, freezing.layers)
+    width = ITEM_BYTES[dtype]
+    mask = 1 if fused_dropout else width
+    trained = {
+        step.name: {
+            last for last, name in _learned(step).items() if not freezing.is_frozen(_with_number(name, numbers))
+        }
+        for step in steps
+    }
+    flowing = _flowing(steps, trained)
+    regions = {step.name: _region(step, recompute) for step in steps}
+    runs_again = {regions[name] for name in flowing}
+    storages: dict[str, Value] = {}  # of the values that are a view of another one
+    found: dict[str, Saved] = {}
+
+    def keep(step: Step, value: Value) -> None:
+        root = storages.get(value.name, value)
+        copies = step.copies if root.name in regions else 1  # what comes from outside, all layers read
+        found.setdefault(root.name, Saved(root.name, step.name, root.shape, width, copies))
+
+    for step in steps:
+        if region := regions[step.name]:
+            for value in step.takes if region in runs_again else ():
+                if regions.get(value.name) != region and not value.ids and not value.name.endswith("mask"):
+                    keep(step, value)
+        elif step.name in flowing:
+            flows = [value.name in flowing for value in step.takes]
+            for value in _kept_values(step, trained[step.name], flows):
+                keep(step, value)
+            for name, shape, item_bytes in _kept_besides(step, bool(trained[step.name]), width, mask):
+                own_name = f"{step.name}: {name}"
+                found[own_name] = Saved(own_name, step.name, shape, item_bytes, step.copies)
+        if is_view(step):
+            storages[step.gives.name] = storages.get(step.takes[0].name, step.takes[0])
+    return list(found.values())
+
+
+def by_module(kept: Sequence[Saved]) -> dict[str, int]:
+    """Bytes that are kept for each part of a layer and for each other top module, all copies together."""
+    sums: dict[str, int] = {}
+    for saved in kept:
+        path = ".".join(saved.step.split(".")[: 4 if saved.step.startswith("encoder") else 1])
+        sums[path] = sums.get(path, 0) + saved.num_bytes()
+    return sums
+
+
+def recomputed_bytes(everything: Sequence[Saved], kept: Sequence[Saved], recompute: Recompute) -> int:
+    """Bytes of the most that one recomputation brings back: of ``everything``, what is not ``kept`` in one region."""
+    names = {saved.name for saved in kept}
+    regions: dict[str, int] = {}
+    for saved in everything:
+        if saved.name not in names:
+            region = _region_of(saved.step, recompute)
+            regions[region] = regions.get(region, 0) + saved._replace(copies=1).num_bytes()
+    return max(regions.values(), default=0)
+
+
+def cache_bytes(
+    model: Module,
+    batch_size: int,
+    sequence_length: int,
+    *,
+    dtype: Dtype = "float32",
+    encoder_sequence_length: int | None = None,
+) -> int:
+    """Bytes of the keys and values that a decoder gives back, so that the next token need not compute them again."""
+    total = 0
+    for step in forward(model, batch_size, sequence_length, encoder_sequence_length=encoder_sequence_length):
+        if is_cached(step):
+            total = total + step.copies * prod(step.gives.shape) * ITEM_BYTES[dtype]
+    return total
+
+
+def is_cached(step: Step) -> bool:
+    """Whether a decoder can give back what the step gives."""
+    return step.name.endswith(("key_heads", "value_heads"))
+
+
+def fuse_attention(steps: Sequence[Step]) -> list[Step]:
+    """The steps with one step for each attention core: it takes query, key and value, and the squares never exist.
+
+    It writes its output in the order in which the heads are merged. With relative positions there is no such kernel,
+    and the steps stay as they are.
+    """
+    if any("distance_embedding" in step.name for step in steps):
+        return list(steps)
+    fused: list[Step] = []
+    query_and_key: tuple[Value, ...] = ()
+    for step in steps:
+        match step.name.rpartition(".")[2]:
+            case "scores":
+                query_and_key = step.takes
+            case "context":
+                fused.append(step._replace(takes=(*query_and_key, step.takes[1])))
+            case "merge_heads":
+                fused.append(step._replace(operation="view"))
+            case _ if not _in_core(step):
+                fused.append(step)
+    return fused
+
+
+def is_view(step: Step, training: bool = True) -> bool:
+    """Whether a step gives the memory that it takes, under another shape or none."""
+    match step.operation:
+        case "view":
+            return True
+        case "dropout":
+            return not (training and _dropout(step).p)
+        case "activation":
+            return _activation(step).kept == Kept()
+    return False
+
+
+def _kept_values(step: Step, trained: set[str], flows: Sequence[bool]) -> tuple[Value, ...]:
+    """What a step takes or gives that its backward needs, with ``trained`` of its tensors."""
+    match step.operation:
+        case "linear":
+            return step.takes if "weight" in trained else ()
+        case "norm":
+            return step.takes
+        case "matmul" if _is_fused(step):
+            return (*step.takes, step.gives)
+        case "matmul":  # each factor's gradient needs the other factor
+            takes = (_laid_out(step), *step.takes[1:])
+            return tuple(value for value, needed in zip(takes, reversed(flows), strict=True) if needed)
+        case "softmax":
+            return (step.gives,)
+        case "activation":
+            kept = _activation(step).kept
+            return step.takes * kept.input + (step.gives,) * kept.output
+    return ()
+
+
+def _laid_out(step: Step) -> Value:
+    """What a product keeps of its first factor: einsum, which multiplies with distances, lays it out anew.
+
+    Unless there is nothing to be put into another order: a single sequence, head or token.
+    """
+    (query, _other) = step.takes
+    if step.name.endswith(("query_distances", "key_distances")) and 1 not in query.shape[:3]:
+        return query._replace(name=step.name)
+    return query
+
+
+def _kept_besides(step: Step, learning: bool, width: int, mask: int) -> Iterator[tuple[str, Shape, int]]:
+    """What a step makes for its backward alone: a name, a shape, and bytes for each element."""
+    shape = step.gives.shape
+    match step.operation:
+        case "norm":
+            yield "mean", (*shape[:-1], 1), 4
+            yield "rstd", (*shape[:-1], 1), 4
+        case "dropout" if _dropout(step).p:
+            # All or nothing: PyTorch multiplies by a single 0.
+            yield ("mask", shape, mask) if _dropout(step).p < 1 else ("zero", (), width)
+        case "activation":
+            kept = _activation(step).kept
+            yield from ((f"part {number}", shape, width) for number in range(kept.more + learning * kept.learning))
+            yield from ((f"choice {number}", shape, 1) for number in range(kept.bools))
+            # transformers makes xielu's tensors in bfloat16, also for a float32 model.
+            yield from ((f"scalar {number}", (1,), 2) for number in range(kept.scalars))
+        case "matmul" if _is_fused(step):
+            yield "logsumexp", shape[:-1], 4
+
+
+def _apart(steps: Sequence[Step], layers: int) -> tuple[list[Step], dict[str, str]]:
+    """The steps with the first ``layers`` layers apart from the others, under names in the manner of slices.
+
+    Also the number of a layer for each of these names. All layers or none are one group, and keep their name.
+    """
+    repeated = [step for step in steps if step.name.startswith(LAYER)]
+    length = repeated[0].copies
+    if layers in (0, length):
+        return list(steps), {"*": "0"}
+    first = steps.index(repeated[0])
+    groups = {f":{layers}": layers, f"{layers}:": length - layers}
+    entry = inside = steps[first - 1].gives.name
+    apart = list(steps[:first])
+    for name, copies in groups.items():
+        for step in repeated:
+            named = numbered(step, name, {entry: inside})
+            apart.append(named._replace(name=named.gives.name, copies=copies))
+        inside = apart[-1].gives.name
+    apart += [numbered(step, name, {}) for step in steps[first + len(repeated) :]]
+    return apart, {f":{layers}": "0", f"{layers}:": str(layers)}
+
+
+def _flowing(steps: Sequence[Step], trained: Mapping[str, set[str]]) -> set[str]:
+    """The steps that a gradient flows back through: each value is named after the step that gives it."""
+    flowing: set[str] = set()
+    for step in steps:
+        if trained[step.name] or any(value.name in flowing for value in step.takes):
+            flowing.add(step.name)
+    return flowing
+
+
+def _with_number(name: str, numbers: Mapping[str, str]) -> str:
+    """A tensor's name with the number of a layer in the place of the name of a group of layers."""
+    return ".".join(numbers.get(part, part) for part in name.split("."))
+
+
+def _learned(step: Step) -> dict[str, str]:
+    """The names of the tensors that a step uses by their last names, with those that it shares."""
+    own = {tensor.name.rpartition(".")[2]: tensor.name for tensor in step.tensors}
+    return {**own, **(step.module.tied if step.module else {})}
+
+
+def _region(step: Step, recompute: Recompute) -> str:
+    """The part of the model that the backward pass runs again, if the step is in one."""
+    inside = {"none": False, "selective": _in_core(step), "full": step.name.startswith("encoder.layer.")}
+    return _region_of(step.name, recompute) if inside[recompute] else ""
+
+
+def _region_of(name: str, recompute: Recompute) -> str:
+    return ".".join(name.split(".")[:3]) if recompute == "full" else name.rpartition(".")[0]
+
+
+def _in_core(step: Step) -> bool:
+    """Whether a step is between the heads of query, key and value and the context: where the squares are."""
+    return ".self." in step.name and step.operation not in ("linear", "view", "copy")
+
+
+def _is_fused(step: Step) -> bool:
+    return step.operation == "matmul" and len(step.takes) == 3
+
+
+def _activation(step: Step) -> Activation:
+    assert isinstance(step.module, Activation)
+    return step.module
+
+
+def _dropout(step: Step) -> Dropout:
+    assert isinstance(step.module, Dropout)
+    return step.module

@@ -1,0 +1,1 @@
+"""The tree: what modules are, the architecture written with them, and what is read from it directly."""

@@ -1,0 +1,59 @@
+"""Where two models are not the same, module by module.
+
+>>> from bertcalc import BertConfig, build
+>>> model, classifier = (build(BertConfig(), name) for name in ("BertModel", "BertForSequenceClassification"))
+>>> [(found.path, found.parameters) for found in differences(model, classifier)]
+[('dropout', 0), ('classifier', 1538)]
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from bertcalc.tree.nn import Module
+from bertcalc.tree.totals import top_level
+
+
+class Change(NamedTuple):
+    """A place in the folded trees, the module that each model has there, and what the second has more to learn.
+
+    The path is without the "bert." of the task architectures. Where both models have a module it is of another kind
+    or shape; ``parameters`` is then of these modules alone, and what is inside them is compared for itself.
+    """
+
+    path: str
+    here: Module | None
+    there: Module | None
+    parameters: int
+
+
+def differences(here: Module, there: Module) -> list[Change]:
+    """Every difference between two models, in their order; the parameters sum to the difference of the totals."""
+    old, new = ({name: (module, 1) for name, module in top_level(model).items()} for model in (here, there))
+    return list(_compare(old, new, "", 1))
+
+
+_Children = Mapping[str, tuple[Module, int]]
+
+
+def _compare(here: _Children, there: _Children, start: str, copies: int) -> Iterator[Change]:
+    for name in {**here, **there}:
+        path, one, other = start + name, here.get(name), there.get(name)
+        if one is None or other is None or one[1] != other[1]:
+            yield Change(path, one and one[0], other and other[0], copies * (_count(other) - _count(one)))
+            continue
+        (old, times), (new, _) = one, other
+        if _facts(old) != _facts(new):
+            yield Change(path, old, new, copies * times * (new.own_parameters() - old.own_parameters()))
+        yield from _compare(_children(old), _children(new), f"{path}.", copies * times)
+
+
+def _children(module: Module) -> _Children:
+    return {name: (child, copies) for name, child, copies in module.named_children(folded=True)}
+
+
+def _count(child: tuple[Module, int] | None) -> int:
+    return child[1] * child[0].num_parameters() if child else 0
+
+
+def _facts(module: Module) -> tuple[object, ...]:
+    return module.kind, module.extra_repr(), dict(module.parameters)

@@ -1,0 +1,83 @@
+"""Freezing: what is not trained, and what is left.
+
+>>> from bertcalc import BertConfig, build
+>>> Freezing(embeddings=True, layers=11).split(build(BertConfig()))
+Split(trainable=7678464, frozen=101803776)
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from bertcalc.config import BertConfig, Problem, check_whole_number
+from bertcalc.tree.nn import Module, Tensor
+from bertcalc.tree.totals import Component, bare, component_of
+
+Train = Literal["all", "head", "bias+LayerNorm"]
+TRAIN: tuple[Train, ...] = ("all", "head", "bias+LayerNorm")
+
+
+class Split(NamedTuple):
+    """Parameters that are trained, and parameters that are not."""
+
+    trainable: int
+    frozen: int
+
+    @property
+    def total(self) -> int:
+        """Both."""
+        return self.trainable + self.frozen
+
+
+@dataclass(frozen=True)
+class Freezing:
+    """What is frozen: the embeddings, the first ``layers`` layers, and all that ``train`` leaves out.
+
+    A tied tensor is frozen with the one that owns it.
+    """
+
+    embeddings: bool = False
+    layers: int = 0
+    train: Train = "all"
+
+    def is_frozen(self, name: str) -> bool:
+        """Whether the tensor of that full name, such as ``bert.encoder.layer.3.output.dense.bias``, is not trained."""
+        component, layer = component_of(name), _LAYER.match(bare(name))
+        return (
+            (self.embeddings and component == "embeddings")
+            or (layer is not None and int(layer[1]) < self.layers)
+            or (self.train == "head" and component != "head")
+            or (self.train == "bias+LayerNorm" and not (name.endswith("bias") or "LayerNorm" in name))
+        )
+
+    def split(self, model: Module) -> Split:
+        """Trainable and frozen parameters of a model."""
+        return _sum(self.by_component(model).values())
+
+    def by_component(self, model: Module) -> dict[Component, Split]:
+        """Trainable and frozen parameters of each component that the model has."""
+        splits: dict[Component, list[Split]] = {}
+        for tensor in model.tensors():
+            trained = self.trained(tensor).num_parameters()
+            split = Split(trained, tensor.num_parameters() - trained)
+            splits.setdefault(component_of(tensor.name), []).append(split)
+        return {component: _sum(each) for component, each in splits.items()}
+
+    def trained(self, tensor: Tensor) -> Tensor:
+        """A tensor of the folded tree with those of its copies that are trained: the first ones are told apart."""
+        first = min(self.layers, tensor.copies) if "*" in tensor.name else 0
+        steps = {0: first, self.layers: tensor.copies - first}
+        left = [n for number, n in steps.items() if not self.is_frozen(tensor.name.replace("*", str(number)))]
+        return tensor._replace(copies=sum(left))
+
+    def problem(self, config: BertConfig) -> Problem | None:
+        """What is wrong with the number of layers, if anything; the remedy is the nearest number that is possible."""
+        return check_whole_number("freeze_layers", self.layers, 0, config.num_hidden_layers, like=0)
+
+
+_LAYER = re.compile(r"encoder\.layer\.([0-9]+)\.")
+
+
+def _sum(splits: Iterable[Split]) -> Split:
+    return Split(*map(sum, zip(*splits, strict=True)))

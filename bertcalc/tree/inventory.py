@@ -1,0 +1,42 @@
+"""The parts that a model is made of: how many modules of each kind there are, what they learn, where they are.
+
+>>> from bertcalc import BertConfig, build
+>>> {part.name: part.modules for part in inventory(build(BertConfig()))}
+{'Embedding': 3, 'LayerNorm': 25, 'Dropout': 37, 'Linear': 73, 'GELUActivation': 12, 'Tanh': 1}
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from bertcalc.tree.nn import Module
+
+
+class Part(NamedTuple):
+    """Modules of one kind or one name: their number, their own parameters, their paths in the folded tree."""
+
+    name: str
+    modules: int
+    parameters: int
+    paths: tuple[str, ...]
+
+
+def inventory(model: Module) -> list[Part]:
+    """Each kind of module that has no modules inside or owns tensors; their parameters sum to the model's."""
+    found = [at for at in model.modules() if at[1].parameters or not any(at[1].named_children(folded=True))]
+    kinds = dict.fromkeys(module.kind for _, module, _ in found)
+    return [_part(kind, (at for at in found if at[1].kind == kind)) for kind in kinds]
+
+
+def named(model: Module, name: str) -> Part:
+    """The modules that have a name, such as ``dense``, whatever their kind."""
+    return _part(name, (at for at in model.modules() if at[0].rpartition(".")[2] == name))
+
+
+def _part(name: str, found: Iterable[tuple[str, Module, int]]) -> Part:
+    here = list(found)
+    return Part(
+        name,
+        sum(copies for _, _, copies in here),
+        sum(copies * module.own_parameters() for _, module, copies in here),
+        tuple(path for path, _, _ in here),
+    )

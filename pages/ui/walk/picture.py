@@ -1,0 +1,192 @@
+"""The picture of the walk: a box for each stop, the layer in a frame, the heads as slices, residual sums as arcs."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import groupby
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from bertcalc import BertConfig
+from bertcalc.forward.lessons import lesson
+from bertcalc.forward.walk import Stop
+from bertcalc.tree.totals import component_of
+from pages.ui.charts import Spec, component_color, spec_of
+from pages.ui.i18n import translator
+from pages.ui.theme import BACKGROUND, INK
+
+# Stops that stand side by side, by the ends of their names: the first row that fits counts. Any other stop has a
+# row for itself.
+_ROWS = (
+    ("input_ids", "token_type_ids"),
+    ("word_embeddings", "token_type_embeddings", "embeddings.position_embeddings"),
+    ("add_token_type", "add_position"),
+    ("embeddings.LayerNorm", "embeddings.dropout"),
+    ("attention.self.query", "attention.self.key", "attention.self.value"),
+    ("self.distance_embedding", "self.query_distances", "self.key_distances"),
+    ("self.scores", "self.add_distances", "self.scale", "self.mask"),
+    ("self.softmax", "self.dropout", "self.context"),
+    ("self.merge_heads", "attention.output.dense", "attention.output.dropout"),
+    ("attention.output.add", "attention.output.LayerNorm"),
+    ("intermediate.dense", "intermediate_act_fn"),
+    ("output.dense", "output.dropout"),
+    ("output.add", "output.LayerNorm"),
+    ("first_token", "pooler.dense", "pooler.activation"),
+    ("transform.dense", "transform_act_fn", "transform.LayerNorm"),
+    ("decoder", "seq_relationship"),
+    ("qa_outputs", "split"),
+    ("dropout", "classifier", "reshape"),
+)
+_HEIGHT = 540
+_GAP, _LEFT, _RIGHT = 0.012, 0.075, 0.987  # in widths of the picture
+_BOX = 0.84  # the height of a box, in rows
+_MOST_HEADS = 64  # more slices than this would be a bar
+
+
+def show_picture(stops: Sequence[Stop], at: int, config: BertConfig, layer: int, look: str) -> None:
+    """Draw the walk with stop number ``at`` marked; a click on a box goes there."""
+    _ = translator()
+    frame, rows = picture_frame(stops, at, config, layer)
+    st.vega_lite_chart(
+        frame,
+        picture(look, rows),
+        key="picture",
+        on_select=_go_to_clicked,
+        alt=_("The model from top to bottom; marked is the present step, {step}").format(step=stops[at].name),
+    )
+
+
+def picture_frame(stops: Sequence[Stop], at: int, config: BertConfig, layer: int) -> tuple[pd.DataFrame, int]:
+    """What is drawn, one shape in each row of the table, and how many rows the picture has."""
+    _ = translator()
+    shapes: list[dict[str, Any]] = []
+    row = top = bottom = residual = 0
+    for _number, members in groupby(stops, key=_row_of):
+        group = list(members)
+        inside = group[0].name != group[0].key and not group[0].layers
+        if inside and not top:
+            label = _("encoder.layer.{layer}: {number} of {layers} × BertLayer").format(
+                layer=layer, number=layer + 1, layers=config.num_hidden_layers
+            )
+            shapes.append(_shape("title", _LEFT, _RIGHT, row, row + 1, label=label))
+            top, row = row, row + 1
+            residual = row
+        left, right = (_LEFT, _RIGHT) if inside else (0.0, 1.0)
+        width = (right - left) / len(group)
+        for column, stop in enumerate(group):
+            x = left + column * width
+            shapes.append(_box(stop, config, x, x + width - _GAP, row, current=stop is stops[at]))
+            if stop.key.endswith("output.add"):
+                shapes += _arc(residual, row)
+                residual = row + 1
+        row += 1
+        bottom = row if inside else bottom
+    frame = _shape("frame", 0, 1, top, bottom)
+    return pd.DataFrame([frame, *shapes]), row
+
+
+@lru_cache
+def picture(appearance: str, rows: int) -> Spec:
+    """The picture of so many rows, as a chart that is fed with ``picture_frame``."""
+    import altair as alt
+
+    ink, paper = INK[appearance], BACKGROUND[appearance]
+    x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, 1], nice=False))
+    y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[rows, 0], nice=False))
+    here = alt.selection_point(name="box", fields=["step"], on="click", clear="mouseout", empty=False)
+
+    def shapes(mark: str) -> Any:
+        return alt.Chart().transform_filter(f"datum.mark == '{mark}'").encode(x=x, y=y)
+
+    frame = shapes("frame").mark_rect(fill=None, stroke=ink, strokeWidth=1.5, cornerRadius=6).encode(x2="x2", y2="y2")
+    arcs = shapes("arc").mark_rule(color=ink, strokeWidth=1.5).encode(x2="x2", y2="y2")
+    boxes = (
+        shapes("box")
+        .mark_rect(cornerRadius=4, cursor="pointer", strokeWidth=1.2)
+        .encode(
+            x2="x2",
+            y2="y2",
+            fill=component_color(alt, appearance, "Fill"),
+            stroke=component_color(alt, appearance, "Stroke"),
+            fillOpacity=alt.FillOpacity("weight:Q", scale=None),
+            tooltip=alt.Tooltip("step:N", title=" "),
+        )
+        .add_params(here)
+    )
+    slices = (
+        alt.Chart()
+        .transform_filter("datum.heads > 0")
+        .transform_calculate(head="sequence(datum.heads)", width="(datum.x2 - datum.x) / datum.heads")
+        .transform_flatten(["head"])
+        .transform_calculate(
+            start="datum.x + (datum.head + 0.15) * datum.width",
+            end="datum.x + (datum.head + 0.85) * datum.width",
+            top="datum.y2 - 0.2",
+        )
+        .mark_rect(fill=ink, fillOpacity=0.6)
+        .encode(x=alt.X("start:Q", axis=None), x2="end", y=alt.Y("top:Q", axis=None), y2="y2")
+    )
+    texts = (
+        alt.Chart()
+        .transform_filter("datum.label != ''")
+        .transform_calculate(
+            middle="(datum.x + datum.x2) / 2", line="(datum.y + datum.y2) / 2 - (datum.heads > 0 ? 0.1 : 0)"
+        )
+        .mark_text(fontSize=13)
+        .encode(
+            x=alt.X("middle:Q", axis=None),
+            y=alt.Y("line:Q", axis=None),
+            text="label:N",
+            color=alt.condition("datum.weight == 1", alt.value(paper), alt.value(ink)),
+        )
+    )
+    chart = alt.layer(frame, arcs, boxes, slices, texts).properties(width="container", height=_HEIGHT)
+    return spec_of(chart)
+
+
+def _row_of(stop: Stop) -> int | str:
+    return next((number for number, ends in enumerate(_ROWS) if stop.name.endswith(ends)), stop.name)
+
+
+def _box(stop: Stop, config: BertConfig, x: float, x2: float, row: int, *, current: bool) -> dict[str, Any]:
+    _ = translator()
+    label, heads = _(lesson(stop).label), 0
+    if stop.layers:
+        label = f"{stop.layers:,} × BertLayer"
+    elif stop.key.endswith("self.heads"):
+        label = _("heads: {heads:,}").format(heads=config.num_attention_heads)
+        heads = config.num_attention_heads if config.num_attention_heads <= _MOST_HEADS else 0
+    return _shape(
+        "box",
+        x,
+        x2,
+        row,
+        row + _BOX,
+        label=f"▶ {label}" if current else label,
+        step=stop.name,
+        component="embeddings" if stop.steps[0].gives.ids else component_of(stop.name),
+        weight=1 if current else 0.25 if stop.parameters else 0.03,
+        heads=heads,
+    )
+
+
+def _arc(start: float, end: float) -> list[dict[str, Any]]:
+    """From above row ``start`` down the left side into the first box of row ``end``."""
+    middle, edge = end + _BOX / 2, _LEFT / 2
+    above = start - (1 - _BOX) / 2
+    return [
+        _shape("arc", edge, (_LEFT + _RIGHT) / 2, above, above),
+        _shape("arc", edge, edge, above, middle),
+        _shape("arc", edge, _LEFT, middle, middle),
+    ]
+
+
+def _shape(mark: str, x: float, x2: float, y: float, y2: float, **more: Any) -> dict[str, Any]:
+    blank = {"label": "", "step": "", "component": "", "weight": 0, "heads": 0}
+    return {"mark": mark, "x": x, "x2": x2, "y": y, "y2": y2, **blank, **more}
+
+
+def _go_to_clicked() -> None:
+    for box in st.session_state["picture"]["selection"]["box"]:
+        st.session_state["step"] = box["step"]

@@ -1,0 +1,183 @@
+"""The walk as the Layers page shows it: which stop, what is said there, its shapes, its formula, the heads."""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from math import prod
+
+import streamlit as st
+
+from bertcalc import BertConfig, Module
+from bertcalc.config import check_whole_number
+from bertcalc.formula import Formula, shape_letters, symbolic_model, symbolic_steps
+from bertcalc.forward.lessons import lesson, questions
+from bertcalc.forward.outputs import Call, attends, run
+from bertcalc.forward.walk import KerasRow, Stop, factors, per_head, walk
+from bertcalc.tree.nn import Attention, Shape
+from bertcalc.tree.totals import bare, submodule
+from pages.ui.batch import Batch
+from pages.ui.controls import show_problem, whole_number
+from pages.ui.formulas import stop_formula
+from pages.ui.i18n import translator
+from pages.ui.numbers import unbroken
+from pages.ui.sidebar import Choice
+from pages.ui.tables import shape_text, show_table
+
+_SELF = "encoder.layer.*.attention.self"
+
+
+def choose_layer(config: BertConfig) -> int:
+    """The layer that is walked in full; the nearest while the control says one that does not exist."""
+    layer = whole_number("layer", "layer", 0, width=66)
+    if problem := check_whole_number("layer", layer, 0, config.num_hidden_layers - 1, 0):
+        show_problem(problem)
+        layer = problem.remedies[0]["layer"]
+    return layer
+
+
+def stops_of(choice: Choice, batch: Batch, layer: int) -> list[Stop]:
+    """The walk through the chosen model."""
+    return walk(run(choice.config, choice.architecture, call_of(batch), **choice.options), layer)
+
+
+def call_of(batch: Batch) -> Call:
+    """The call that is walked through: a cross attention reads an encoder's output of equal length."""
+    return Call(*batch, encoder_sequence_length=batch.sequence_length)
+
+
+def choose_stop(stops: Sequence[Stop]) -> int:
+    """Previous, the stop's name, Next: by button, by key, by the link. Returns the number of the stop."""
+    _ = translator()
+    names = [stop.name for stop in stops]
+    wanted = st.session_state.get("step", names[0])
+    if wanted not in names:  # another model has no such step: the one whose name is most like it
+        st.session_state["step"] = get_close_matches(wanted, names, n=1, cutoff=0)[0]
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        back, list_, forth = st.empty(), st.container(), st.empty()
+        name = list_.selectbox(_("Step"), names, key="step", bind="query-params", label_visibility="collapsed")
+        at = names.index(name)
+        for place, label, key, by in ((back, _("Previous"), "Left", -1), (forth, _("Next"), "Right", 1)):
+            end = not 0 <= at + by < len(names)
+            place.button(label, key=f"{key} step", shortcut=key, disabled=end, on_click=_move, args=(names, by))
+    return at
+
+
+def show_stop(
+    choice: Choice, stops: Sequence[Stop], at: int, rows: Sequence[KerasRow], batch: Batch, layer: int
+) -> None:
+    """What happens at a stop: words, shapes, what is learned, and the questions that arise there."""
+    _ = translator()
+    stop = stops[at]
+    said = lesson(stop)
+    values = _values(choice.config, stop, batch)
+    row = next(row for row in rows if stop in row.stops)
+    keras = _("In the Keras manner: {keras}, row {number}").format(keras=row.keras, number=row.number)
+    st.markdown(f"#### {at + 1} / {len(stops)} · {_(said.label)}\n:small[{keras}]\n\n{_(said.text).format(**values)}")
+    letters, formulas = _in_letters(choice, stop, batch)
+    _show_shapes(stop, letters, layer)
+    if stop.parameters:
+        st.latex(stop_formula(choice, stop, formulas))
+    total = stops[-1].so_far
+    st.progress(
+        stop.so_far / total,
+        _("So far {so_far:,} of {total:,}, learned here {parameters:,}").format(
+            so_far=stop.so_far, total=total, parameters=stop.parameters
+        ),
+    )
+    for question in questions(stop, choice.config):
+        st.info(f"**{_(question.question)}**  \n{_(question.answer).format(**values)}")
+
+
+def show_keras_rows(rows: Sequence[KerasRow]) -> None:
+    """The whole walk with a row for each layer in the Keras manner, beside Hugging Face's names."""
+    _ = translator()
+    so_far = [row.stops[-1].so_far for row in rows]
+    show_table(
+        {
+            _("Row"): [f"{row.number}" for row in rows],
+            _("In the Keras manner"): [row.keras for row in rows],
+            "Hugging Face": [", ".join(stop.key for stop in row.stops) for row in rows],
+            _("Output shape"): [unbroken(shape_text(row.stops[-1].gives[-1].shape)) for row in rows],
+            _("Learned here"): [f"{row.parameters:,}" for row in rows],
+            _("So far"): [f"{count:,}" for count in so_far],
+        },
+        _("The whole walk"),
+    )
+
+
+def show_heads(choice: Choice) -> None:
+    """Query, key and value counted per head and as one matrix each: the same numbers."""
+    _ = translator()
+    letters = submodule(symbolic_model(choice.config, choice.architecture, **choice.options), _SELF)
+    numbers = submodule(choice.model(), _SELF)
+    assert isinstance(letters, Attention)
+    assert isinstance(numbers, Attention)
+    show_table(
+        {
+            "": [_("weights"), _("biases"), _("together")],
+            _("{heads:,} heads, each with matrices of its own").format(heads=numbers.num_attention_heads): _products(
+                per_head(letters), per_head(numbers)
+            ),
+            _("One matrix for all heads"): _products(letters, numbers),
+        },
+        _("Query, key and value, counted per head and as one matrix each"),
+    )
+
+
+def _move(names: Sequence[str], by: int) -> None:
+    """Go so many steps on from where the walk is by now: keys can be pressed faster than pages are drawn."""
+    at = names.index(st.session_state["step"]) + by
+    st.session_state["step"] = names[min(max(at, 0), len(names) - 1)]
+
+
+def _values(config: BertConfig, stop: Stop, batch: Batch) -> dict[str, str]:
+    """What the words of a stop can contain."""
+    values: dict[str, object] = {
+        **vars(config),
+        **batch._asdict(),
+        "attention_head_size": config.attention_head_size,
+        "layers": stop.layers,
+        "parameters": stop.parameters,
+    }
+    return {name: f"{value:,}" if type(value) is int else f"{value}" for name, value in values.items()}
+
+
+def _in_letters(choice: Choice, stop: Stop, batch: Batch) -> tuple[Stop, list[Formula]]:
+    """The stop with symbolic shapes, and the formula of each of its steps that learns something."""
+    cross = attends(choice.config, choice.architecture, call_of(batch))
+    steps = symbolic_steps(choice.config, choice.architecture, cross=cross, **choice.options)
+    found = {symbolic.step.name: symbolic for symbolic in steps}
+    mine = [found[step.name] for step in stop.steps]
+    return stop._replace(steps=tuple(symbolic.step for symbolic in mine)), [s.parameters for s in mine if s.parameters]
+
+
+def _show_shapes(stop: Stop, letters: Stop, layer: int) -> None:
+    """What goes in, what comes out and what is learned; names in the opened layer without its number."""
+    _ = translator()
+    prefix = "" if stop.layers else f"encoder.layer.{layer}."
+    kinds = [_("in")] * len(stop.takes) + [_("out")] * len(stop.gives) + [_("learns")] * len(stop.tensors)
+    rows = [
+        (
+            kind,
+            bare(name).removeprefix(prefix),
+            *map(unbroken, (shape_letters(symbols), shape_text(shape))),
+        )
+        for kind, (name, shape), (_name, symbols) in zip(kinds, _shapes(stop), _shapes(letters), strict=True)
+    ]
+    columns = ("", _("Name"), _("In letters"), _("In numbers"))
+    show_table(
+        dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True)),
+        _("What goes in, what comes out and what is learned"),
+    )
+
+
+def _shapes(stop: Stop) -> list[tuple[str, Shape]]:
+    """Names and shapes of what goes in, what comes out, what is learned."""
+    values = [(value.name, value.shape) for value in (*stop.takes, *stop.gives)]
+    return values + [(tensor.name, tensor.shape) for tensor in stop.tensors]
+
+
+def _products(letters: Module, numbers: Module) -> list[str]:
+    """Weights, biases and both together: with letters, with numbers, and what comes out."""
+    symbols, found = factors(letters), factors(numbers)
+    lines = [f"{shape_letters(symbols[name])} = {shape_text(found[name])} = {prod(found[name]):,}" for name in found]
+    return [*lines, f"{sum(map(prod, found.values())):,}"]

@@ -1,0 +1,143 @@
+"""Other people's conventions: their published figures, and what is known about how they differ from PyTorch's count."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bertcalc import ARCHITECTURES, BertConfig
+from bertcalc.compute.conventions import PUBLISHED, RULES, Published
+from bertcalc.compute.devices import DEVICES, RUNS
+from bertcalc.compute.flops import PYTORCH, Convention, Part, as_stated, by_name, by_part, masked_positions, total
+from bertcalc.compute.formula import crossover, letters, name_formulas, part_formulas, rule_formulas, value
+from bertcalc.forward.outputs import Call, attends, run
+from tests.compute.test_flops import CONVENTIONS, steps_of
+from tests.oracle import Case
+from tests.strategies import configs, passes
+
+
+@pytest.mark.parametrize("published", PUBLISHED, ids=lambda one: f"{one.rule} {one.figure} {one.unit}")
+def test_the_rules_give_what_was_published(published: Published) -> None:
+    digits = len(f"{published.figure:g}".partition("e")[0].replace(".", ""))
+    assert f"{float(published.ours()):.{digits}g}" == f"{published.figure:.{digits}g}"
+
+
+def test_nanogpts_notebook() -> None:
+    """GPT-2 small at 1,024 tokens: 291,648,307,200 forward, three times that with backward."""
+    assert RULES["nanoGPT"].flops(BertConfig(vocab_size=50257), 1, 1024, []) == 3 * 291_648_307_200
+
+
+@given(configs(), st.integers(1, 9), st.integers(1, 600))
+def test_narayanans_training_is_ours_with_recomputation_but_for_the_transform(
+    config: BertConfig, batch: int, length: int
+) -> None:
+    config = replace(
+        config,
+        intermediate_size=4 * config.hidden_size,
+        max_position_embeddings=1000,
+        is_decoder=False,
+        add_cross_attention=False,
+    )
+    steps = run(config, "BertForMaskedLM", Call(batch, length))
+    transform = 3 * 2 * batch * length * config.hidden_size**2
+    ours = total(steps, Convention(training="4x"), "training")
+    assert RULES["Narayanan"].flops(config, batch, length, steps) == ours - transform
+
+
+@given(configs(), st.integers(1, 9), st.integers(1, 600))
+def test_kaplans_training_is_that_of_the_dense_layers(config: BertConfig, batch: int, length: int) -> None:
+    config = replace(config, max_position_embeddings=1000, is_decoder=False, add_cross_attention=False)
+    steps = run(config, "BertModel", Call(batch, length), add_pooling_layer=False)
+    parts = by_part(steps)
+    dense = 3 * (parts["projections"] + parts["feed-forward"])
+    assert RULES["Kaplan 6ND"].flops(config, batch, length, steps) == dense
+
+
+@given(passes(), CONVENTIONS)
+def test_formulas_are_the_counts(drawn: tuple[Case, Call], convention: Convention) -> None:
+    case, call = drawn
+    steps = as_stated(steps_of(case, call), convention, call.sequence_length)
+    cross = attends(case.config, case.architecture, call)
+    symbolic = letters(case.config, case.architecture, convention, cross=cross, **case.options)
+    sizes = {**call._asdict(), "masked_positions": masked_positions(call.sequence_length)}
+
+    rows = {row.name: row.cost for row in by_name(steps, convention)}
+    formulas = name_formulas(symbolic, convention)
+    assert {name: value(formula, case.config, **sizes) for name, formula in formulas.items()} == rows
+    parts = {
+        part: sum(value(term, case.config, **sizes) for term in terms)
+        for part, terms in part_formulas(symbolic, convention).items()
+    }
+    assert parts == by_part(steps, convention)
+
+
+@given(passes())
+def test_a_rule_and_what_pytorch_counts_more_are_pytorchs_count(drawn: tuple[Case, Call]) -> None:
+    case, call = drawn
+    steps = steps_of(case, call)
+    cross = attends(case.config, case.architecture, call)
+    symbolic = letters(case.config, case.architecture, PYTORCH, cross=cross, **case.options)
+    choices = call.num_choices if case.architecture == "BertForMultipleChoice" else 1
+    for rule in RULES.values():
+        theirs, more = (
+            sum(value(term, case.config, **call._asdict()) for term in terms) for terms in rule_formulas(symbolic, rule)
+        )
+        assert theirs == rule.flops(case.config, call.batch_size * choices, call.sequence_length, steps)
+        assert theirs + more == total(steps, PYTORCH, rule.phase)
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@given(
+    configs(),
+    CONVENTIONS,
+    st.sampled_from([("feed-forward",), ("feed-forward", "projections")]),
+)
+def test_scores_and_context_overtake_just_after_the_crossover(
+    architecture: str, config: BertConfig, convention: Convention, others: tuple[Part, ...]
+) -> None:
+    config = replace(config, max_position_embeddings=10**6, num_labels=2)
+    formula = crossover(letters(config, architecture, convention), convention, others)
+    assert formula is not None
+    length = int(value(formula, config))  # the last whole length that is not beyond it
+
+    def ahead(length: int) -> Fraction:
+        parts = by_part(run(config, architecture, Call(1, length)), convention)
+        return Fraction(parts["scores and context"] - sum(parts[other] for other in others))
+
+    assert ahead(length + 1) > 0
+    if length:
+        assert ahead(length) <= 0
+
+
+@given(configs(), st.integers(1, 500))
+def test_with_cross_attention_the_feed_forward_is_overtaken_earlier(config: BertConfig, encoder: int) -> None:
+    config = replace(config, max_position_embeddings=10**6, is_decoder=True, add_cross_attention=True)
+    symbolic = letters(config, "BertLMHeadModel", cross=True)
+    formula = crossover(symbolic, PYTORCH, ("feed-forward",))
+    assert formula is not None
+    assert value(formula, config, encoder_sequence_length=encoder) == config.intermediate_size - encoder
+    assert crossover(symbolic, PYTORCH, ("feed-forward", "projections")) is None
+
+
+def test_the_crossover_of_bert_is_its_intermediate_size() -> None:
+    symbolic = letters(BertConfig(), "BertModel")
+    feed_forward, both = (
+        crossover(symbolic, PYTORCH, parts) for parts in (("feed-forward",), ("feed-forward", "projections"))
+    )
+    assert feed_forward is not None
+    assert both is not None
+    assert feed_forward.latex() == "I"
+    assert both.latex() == "2 H + I"
+
+
+def test_every_run_fits_on_its_devices() -> None:
+    for published in RUNS:
+        assert 0 < published.utilisation(PYTORCH) < 1
+        assert published.seconds(PYTORCH, published.utilisation(PYTORCH)) == 3600 * published.hours
+
+
+def test_devices_are_slower_in_wider_formats() -> None:
+    for device in DEVICES.values():
+        assert list(device.peak.values()) == sorted(device.peak.values(), reverse=True)

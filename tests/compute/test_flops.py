@@ -1,0 +1,147 @@
+"""FLOPs against PyTorch's own counter, module by module, and by every convention."""
+
+from fractions import Fraction
+from math import prod
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from torch.utils.flop_counter import FlopCounterMode
+
+from bertcalc import BertConfig, build, forward_flops, training_flops
+from bertcalc.compute.flops import (
+    ELEMENT_COSTS,
+    PYTORCH,
+    Convention,
+    as_stated,
+    at_masked,
+    by_name,
+    by_part,
+    masked_positions,
+    total,
+)
+from bertcalc.forward.outputs import Call, run
+from bertcalc.forward.steps import Step
+from bertcalc.presets import PRESETS
+from tests.oracle import Case, arguments
+from tests.strategies import passes
+
+CONVENTIONS = st.builds(
+    Convention,
+    st.sampled_from(["FLOPs", "MACs"]),
+    st.sampled_from(["matmul", "all"]),
+    st.sampled_from(["all", "masked"]),
+    st.sampled_from(["3x", "4x"]),
+)
+
+
+def steps_of(case: Case, call: Call) -> list[Step]:
+    return run(case.config, case.architecture, call, **case.options)
+
+
+def real_flops(case: Case, call: Call, *, recompute: bool = False) -> tuple[dict[str, int], int, int]:
+    """What FlopCounterMode counts in each module, in a forward pass, and in a forward and a backward pass."""
+    real = case.real()
+    real.set_attn_implementation("eager")
+    if recompute:
+        real.train()
+        real.activation_checkpointing_enable()
+    with FlopCounterMode(display=False) as counter:
+        returned = real(**arguments(case, call))
+        forward: int = counter.get_total_flops()
+        modules = {
+            name.partition(".")[2].removeprefix("bert.").removeprefix("bert"): sum(found.values())
+            for name, found in counter.get_flop_counts().items()
+            if name not in ("Global", f"{case.architecture}.bert")
+        }
+        outputs = [value for value in returned.values() if isinstance(value, torch.Tensor) and value.requires_grad]
+        torch.autograd.backward([output.sum() for output in outputs])
+        both: int = counter.get_total_flops()
+    return modules, forward, both
+
+
+@settings(max_examples=40)
+@given(passes())
+def test_flops_are_those_that_pytorch_counts(drawn: tuple[Case, Call]) -> None:
+    case, call = drawn
+    sizes: dict[str, Any] = {
+        "encoder_sequence_length": call.encoder_sequence_length,
+        "num_choices": call.num_choices,
+    }
+    ours = [
+        flops(case.ours(), call.batch_size, call.sequence_length, **sizes) for flops in (forward_flops, training_flops)
+    ]
+    assert tuple(ours) == real_flops(case, call)[1:]
+
+
+@settings(max_examples=30)
+@given(passes())
+def test_every_module_costs_what_pytorch_counts_in_it(drawn: tuple[Case, Call]) -> None:
+    case, call = drawn
+    ours = {row.name: row.cost for row in by_name(steps_of(case, call))}
+    layers = range(case.config.num_hidden_layers)
+    unfolded = {
+        name.replace("*", str(layer)): cost for name, cost in ours.items() for layer in (layers if "*" in name else [0])
+    }
+    modules = {name.removeprefix("bert.") for name, _module in case.real().named_modules()}
+    assert {name: cost for name, cost in unfolded.items() if name in modules} == real_flops(case, call)[0]
+
+
+@settings(max_examples=20)
+@given(passes())
+def test_recomputation_costs_what_pytorch_counts_with_checkpoints(drawn: tuple[Case, Call]) -> None:
+    case, call = drawn
+    steps = steps_of(case, call)
+    assert total(steps, Convention(training="4x"), "training") == real_flops(case, call, recompute=True)[2]
+
+
+@given(passes(), CONVENTIONS)
+def test_parts_and_top_modules_add_up_to_the_whole(drawn: tuple[Case, Call], convention: Convention) -> None:
+    case, call = drawn
+    steps = as_stated(steps_of(case, call), convention, call.sequence_length)
+    whole = total(steps, convention)
+    assert sum(by_part(steps, convention).values()) == whole
+    rows = by_name(steps, convention)
+    assert sum(row.cost for row in rows if row.name and "." not in row.name) == rows[0].cost == whole
+
+
+@given(passes())
+def test_macs_are_half_the_flops_and_elements_come_on_top(drawn: tuple[Case, Call]) -> None:
+    """The elements are counted here from the outputs of the real modules, where there are such modules."""
+    steps = steps_of(*drawn)
+    products = total(steps)
+    assert 2 * total(steps, Convention(unit="MACs", operations="all")) == products
+    elements = {"linear": 1, "norm": 5, "activation": 8, "softmax": 5, "dropout": 4, "scale": 1, "add": 1}
+    assert {operation: cost.flops for operation, cost in ELEMENT_COSTS.items()} == elements  # ELECTRA's figures
+    more = sum(step.copies * elements.get(step.operation, 0) * prod(step.gives.shape) for step in steps)
+    assert total(steps, Convention(operations="all")) == products + more
+
+
+@settings(max_examples=20)
+@given(passes())
+def test_logits_at_masked_positions_are_the_head_on_a_shorter_sequence(drawn: tuple[Case, Call]) -> None:
+    case, call = drawn
+    assume(case.architecture in ("BertForMaskedLM", "BertForPreTraining", "BertLMHeadModel"))
+    steps = steps_of(case, call)
+    modules = real_flops(case, call)[0]
+    head = modules["cls.predictions"]
+    masked = total(at_masked(steps, 1))
+    assert masked == modules[""] - head + Fraction(head, call.sequence_length)
+
+
+@pytest.mark.parametrize(("length", "masked"), [(1, 1), (3, 1), (128, 19), (512, 77)])
+def test_masked_positions_are_those_of_googles_data_preparation(length: int, masked: int) -> None:
+    assert masked_positions(length) == masked == max(1, round(length * 0.15))
+
+
+def test_published_figures() -> None:
+    """calflops and formulas.md: 22.35 GFLOPs for bert-base at 128 tokens; DeepSpeed's BERT-large at batch 80."""
+    base = build(BertConfig())
+    assert round(forward_flops(base, 1, 128) / 1e9, 2) == 22.35
+    assert training_flops(base, 1, 128) == 3 * forward_flops(base, 1, 128)
+    config = PRESETS["bert-large-uncased"].config
+    steps = run(config, "BertModel", Call(80, 128), add_pooling_layer=False)
+    assert round(total(steps, Convention(unit="MACs")) / 1e9, 2) == 3156.80
+    assert total(steps, PYTORCH, "training") == 3 * total(steps)

@@ -1,0 +1,142 @@
+"""What transformers 4 takes and returns: its forward methods are asked in an environment of their own."""
+
+from dataclasses import asdict, replace
+from itertools import product
+from typing import Any
+
+import pytest
+
+from bertcalc import ARCHITECTURES, BertConfig
+from bertcalc.forward.outputs import Call, inputs, outputs, possible, problems, run, taking_all, versions
+from tests.oracle import Case, Output, arguments, ask_transformers4, flat
+
+SMALL = BertConfig(
+    vocab_size=11,
+    hidden_size=6,
+    num_hidden_layers=2,
+    num_attention_heads=2,
+    intermediate_size=5,
+    max_position_embeddings=16,
+    position_embedding_type="relative_key_query",
+)
+DECODER = replace(SMALL, is_decoder=True)
+CROSS = replace(DECODER, add_cross_attention=True)
+CONFIGS = [
+    replace(config, position_embedding_type=positions, use_cache=use_cache)
+    for config in (SMALL, DECODER, CROSS)
+    for positions in ("absolute", "relative_key_query")
+    for use_cache in (True, False)
+    if use_cache or config.is_decoder
+]
+CALLS = [
+    Call(
+        3,
+        4,
+        length,
+        5,
+        output_hidden_states=shown,
+        output_attentions=shown,
+        return_dict=return_dict,
+        labels=labels,
+    )
+    for length, shown, return_dict, labels in product((None, 6), (True, False), (True, False), (True, False))
+    if not (labels and shown)
+]
+MODELS = [(architecture, True) for architecture in ARCHITECTURES] + [("BertModel", False)]
+EVERY = [
+    (Case(config, architecture, pooler), call)
+    for (architecture, pooler), config, call in product(MODELS, CONFIGS, CALLS)
+    # What a decoder without cross attention refuses in both versions is tested with version 5.
+    if "encoder_sequence_length" not in [problem.field for problem in problems(config, architecture, call)]
+]
+
+
+def question(case: Case, call: Call) -> dict[str, Any]:
+    given = arguments(case, call)
+    tensors = {name: value for name, value in given.items() if hasattr(value, "shape")}
+    return {
+        "config": asdict(case.config),
+        "architecture": case.architecture,
+        "options": case.options,
+        "tensors": {name: (list(value.shape), str(value.dtype)[6:]) for name, value in tensors.items()},
+        "flags": {name: value for name, value in given.items() if name not in tensors},
+    }
+
+
+Answer = list[Output] | str  # outputs, or what the error says
+
+
+@pytest.fixture(scope="module")
+def replies() -> list[Any]:
+    """The parameters of every class, then what every case of EVERY returns: one process for all."""
+    return ask_transformers4(
+        [*({"signature": name} for name in ARCHITECTURES), *(question(case, call) for case, call in EVERY)]
+    )
+
+
+@pytest.fixture(scope="module")
+def signatures(replies: list[Any]) -> dict[str, list[str]]:
+    """The parameters of every forward method."""
+    return dict(zip(ARCHITECTURES, replies, strict=False))
+
+
+@pytest.fixture(scope="module")
+def answers(replies: list[Any]) -> list[Answer]:
+    """To every case of EVERY, in its order."""
+    return [
+        answer
+        if isinstance(answer, str)
+        else [Output(name, kind, [(tuple(shape), dtype) for shape, dtype in tensors]) for name, kind, tensors in answer]
+        for answer in replies[len(ARCHITECTURES) :]
+    ]
+
+
+def ours(case: Case, call: Call) -> Answer:
+    if list(problems(case.config, case.architecture, call)):
+        return "tuple index out of range"
+    entries = outputs(case.config, case.architecture, call, run(case.config, case.architecture, call, **case.options))
+    return [flat(entry, call.return_dict) for entry in entries]
+
+
+def test_with_relative_positions_every_call_returns_what_transformers_4_returns(answers: list[Answer]) -> None:
+    relative = [
+        (case, call, answer)
+        for (case, call), answer in zip(EVERY, answers, strict=True)
+        if case.config.position_embedding_type != "absolute"
+    ]
+    assert len(relative) > 300
+    for case, call, answer in relative:
+        assert ours(case, call) == answer, (case, call)
+
+
+def test_where_the_versions_differ_it_is_said_and_nowhere_else(answers: list[Answer]) -> None:
+    absolute = [
+        (case, call, answer)
+        for (case, call), answer in zip(EVERY, answers, strict=True)
+        if case.config.position_embedding_type == "absolute"
+    ]
+    assert len(absolute) > 300
+    for case, call, answer in absolute:
+        five = ours(case, call)
+        if call.return_dict and not isinstance(answer, str):
+            # The dictionary of BertModel has its names in another order.
+            same = sorted(map(repr, five)) == sorted(map(repr, answer))
+        else:
+            same = five == answer
+        said = list(versions(case.config, case.architecture, call, **case.options))
+        assert same != bool(said), (case, call, said)
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_the_inputs_are_the_parameters_of_the_real_method(architecture: str, signatures: dict[str, list[str]]) -> None:
+    call = Call(3, 4, 5)
+    entries = inputs(SMALL, architecture, call, run(taking_all(SMALL), architecture, call))
+    others = ("self", "kwargs", "loss_kwargs")
+    assert [entry.name for entry in entries] == [name for name in signatures[architecture] if name not in others]
+
+
+def test_what_stops_transformers_4_has_a_way_out() -> None:
+    call = Call(3, 4, output_attentions=True)
+    [problem] = problems(CROSS, "BertModel", call)
+    assert problem.field == "output_attentions"
+    assert possible(CROSS, "BertModel", call) == call._replace(output_attentions=False)

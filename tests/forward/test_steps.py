@@ -1,0 +1,99 @@
+"""The forward pass against the real one: every module that is called, in order, with the shapes in and out."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from bertcalc import BertConfig, build, columns
+from bertcalc.forward.outputs import Call
+from bertcalc.forward.steps import Step, batch_problems, forward
+from tests.oracle import Case, arguments
+from tests.strategies import passes
+
+Called = tuple[str, tuple[int, ...], tuple[int, ...]]
+
+
+def steps_of(case: Case, call: Call) -> list[Step]:
+    return forward(
+        case.ours(),
+        call.batch_size,
+        call.sequence_length,
+        encoder_sequence_length=call.encoder_sequence_length,
+        num_choices=call.num_choices,
+    )
+
+
+def real_calls(case: Case, call: Call) -> list[Called]:
+    """Name, input shape and output shape of every module without children that the real model calls."""
+    real = case.real()
+    real.set_attn_implementation("eager")
+    found: list[Called] = []
+
+    def listen(name: str) -> Any:
+        return lambda _module, given, gives: found.append((name, tuple(given[0].shape), tuple(gives.shape)))
+
+    for name, module in real.named_modules():
+        if not list(module.children()):
+            module.register_forward_hook(listen(name.removeprefix("bert.")))
+    real(**arguments(case, call))
+    return found
+
+
+def our_calls(case: Case, steps: list[Step]) -> list[Called]:
+    """The same from our steps, each layer in full."""
+    inside = [step for step in steps if ".*." in step.name]
+    first = steps.index(inside[0])
+    layers = [
+        step._replace(name=step.name.replace("*", str(number)))
+        for number in range(case.config.num_hidden_layers)
+        for step in inside
+    ]
+    unfolded = [*steps[:first], *layers, *steps[first + len(inside) :]]
+    return [
+        (step.name, step.takes[0].shape, step.gives.shape)
+        for step in unfolded
+        # The real attention drops probabilities with a function: its dropout module only holds the probability.
+        if step.module and not step.name.endswith("attention.self.dropout")
+    ]
+
+
+@given(passes())
+def test_every_module_is_called_in_order_with_these_shapes(run: tuple[Case, Call]) -> None:
+    case, call = run
+    assert our_calls(case, steps_of(case, call)) == real_calls(case, call)
+
+
+@given(passes())
+def test_every_tensor_is_learned_at_one_step(run: tuple[Case, Call]) -> None:
+    case, call = run
+    learned = [tensor for step in steps_of(case, call) for tensor in step.tensors]
+    assert sorted(learned) == sorted(case.ours().tensors())
+
+
+def test_columns_are_many_passes_at_once() -> None:
+    """Without a test of its own in NumPy, a shape could wrap around or broadcast wrongly."""
+    sizes = [256, 512, 768]
+    many = build(columns(BertConfig(num_attention_heads=4), hidden_size=np.array(sizes)), "BertForPreTraining")
+    for at, size in enumerate(sizes):
+        one = build(BertConfig(hidden_size=size, num_attention_heads=4), "BertForPreTraining")
+        products = [np.broadcast_to(step.multiply_adds(), 3)[at] for step in forward(many, 2, 16)]
+        assert products == [step.multiply_adds() for step in forward(one, 2, 16)]
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"batch_size": 0}, "batch_size 0 is not possible: it must be a whole number from 1 to 1,000,000, the nearest"),
+        ({"sequence_length": -3}, "sequence_length -3 is not possible"),
+        ({"sequence_length": 513}, "sequence_length 513 is longer than max_position_embeddings 512: 512 is the most."),
+    ],
+)
+def test_what_cannot_go_through_is_explained(values: dict[str, int], sentence: str) -> None:
+    (problem,) = batch_problems(BertConfig(), {"batch_size": 1, "sequence_length": 128, **values})
+    assert str(problem).startswith(sentence)
+
+
+def test_what_can_go_through_is_no_problem() -> None:
+    assert not list(batch_problems(BertConfig(), {"batch_size": 7, "sequence_length": 512}))

@@ -1,0 +1,131 @@
+"""The walk: every stop once, totals that grow to the model's, and a public write-up row by row."""
+
+from math import prod
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bertcalc import ARCHITECTURES, BertConfig, build
+from bertcalc.forward.lessons import lesson, questions
+from bertcalc.forward.steps import forward
+from bertcalc.forward.walk import AFTER, BEFORE, factors, keras_rows, per_head, walk
+from bertcalc.presets import PRESETS
+from bertcalc.tree.nn import Attention
+from bertcalc.tree.totals import submodule
+from tests.oracle import Case
+from tests.strategies import cases
+
+
+def test_002_row_by_row() -> None:
+    """The figures of the write-up; its configuration is bert-large with 21,128 word pieces, without the pooler."""
+    model = build(PRESETS["bert-large-chinese"].config, add_pooling_layer=False)
+    rows = keras_rows(walk(forward(model, 1, 512)))
+    assert [(row.keras, row.parameters) for row in rows] == [
+        ("Input-Token", 0),
+        ("Input-Segment", 0),
+        ("Embedding-Token", 21_635_072),
+        ("Embedding-Segment", 2_048),
+        ("Embedding-Token-Segment", 0),
+        ("Embedding-Position", 524_288),
+        ("Embedding-Norm", 2_048),
+        ("Embedding-Dropout", 0),
+        ("Transformer-0-MultiHeadSelfAttention", 4_198_400),
+        ("Transformer-0-MultiHeadSelfAttention-Dropout", 0),
+        ("Transformer-0-MultiHeadSelfAttention-Add", 0),
+        ("Transformer-0-MultiHeadSelfAttention-Norm", 2_048),
+        ("Transformer-0-FeedForward", 8_393_728),
+        ("Transformer-0-FeedForward-Dropout", 0),
+        ("Transformer-0-FeedForward-Add", 0),
+        ("Transformer-0-FeedForward-Norm", 2_048),
+        ("Transformer-1 ... Transformer-23", 23 * 12_596_224),
+    ]
+    assert [row.number for row in rows] == list(range(1, 18))
+    assert rows[7].stops[-1].so_far == 22_163_456
+    assert rows[-1].stops[-1].so_far == 324_472_832
+    assert {row.stops[-1].gives[-1].shape for row in rows[2:]} == {(1, 512, 1024)}
+
+
+@given(cases(), st.data())
+def test_any_layer_can_be_opened_and_the_walk_ends_at_the_real_total(case: Case, data: st.DataObject) -> None:
+    layer = data.draw(st.integers(0, case.config.num_hidden_layers - 1))
+    seen = 3 if case.config.add_cross_attention else None
+    stops = walk(forward(case.ours(), 1, 1, encoder_sequence_length=seen), layer)
+    assert stops[-1].so_far == sum(stop.parameters for stop in stops) == case.real().num_parameters()
+    assert len({stop.name for stop in stops}) == len(stops)
+    skipped = {stop.name: stop.layers for stop in stops if stop.layers}
+    assert skipped.get(BEFORE, 0) == layer
+    assert skipped.get(AFTER, 0) == case.config.num_hidden_layers - 1 - layer
+
+
+@given(cases())
+def test_names_of_tensors_on_the_walk_are_the_real_ones(case: Case) -> None:
+    layer = case.config.num_hidden_layers - 1
+    seen = 3 if case.config.add_cross_attention else None
+    walked = {
+        (tensor.name, tensor.shape)
+        for stop in walk(forward(case.ours(), 1, 1, encoder_sequence_length=seen), layer)
+        for tensor in stop.tensors
+    }
+    real = {(name, tuple(tensor.shape)) for name, tensor in case.real().named_parameters()}
+    others = {(name, shape) for name, shape in real if ".layer." in name and f".layer.{layer}." not in name}
+    assert walked == real - others
+
+
+def test_what_goes_in_came_out_before() -> None:
+    """Each stop takes what an earlier one gave, or what comes from outside, by its name."""
+    outside = {"position_ids", "attention_mask"}
+    stops = walk(forward(build(BertConfig(num_hidden_layers=5)), 1, 8), 2)
+    for at, stop in enumerate(stops):
+        given = {value.name for earlier in stops[: at + 1] for value in earlier.gives}
+        assert {value.name for value in stop.takes} <= given | outside, stop.name
+
+
+def test_a_layer_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(IndexError, match="layer 12 is not one of 0 to 11"):
+        walk(forward(build(BertConfig()), 1, 8), 12)
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("relative", [False, True])
+def test_every_stop_has_something_to_say(architecture: str, relative: bool) -> None:
+    config = BertConfig(
+        position_embedding_type="relative_key_query" if relative else "absolute",
+        is_decoder=True,
+        add_cross_attention=True,
+    )
+    stops = walk(forward(build(config, architecture), 1, 8, encoder_sequence_length=8), 1)
+    assert all(lesson(stop).text for stop in stops)
+
+
+def test_questions_are_asked_where_they_arise() -> None:
+    def asked(config: BertConfig, architecture: str = "BertForMaskedLM") -> dict[str, list[str]]:
+        stops = walk(forward(build(config, architecture), 1, 8))
+        return {stop.key: [question.question for question in questions(stop, config)] for stop in stops}
+
+    base = asked(BertConfig())
+    assert base["embeddings.word_embeddings"] == ["Does padding_idx save parameters?"]
+    assert base["attention.output.LayerNorm"] == ["What do gamma and beta multiply, and why are there 2H of them?"]
+    assert base["attention.self.heads"] == ["Why does the number of heads not change the count?"]
+    assert base["attention.output.dense"] == ["Why is there another dense after attention?"]
+    assert base["cls.predictions.decoder"] == ["Why is the decoder free?"]
+    assert asked(BertConfig(), "BertModel")["pooler.dense"] == ["What is the pooler for?"]
+    relative = asked(BertConfig(position_embedding_type="relative_key", tie_word_embeddings=False))
+    assert relative["attention.self.heads"] == ["Does the number of heads change the count?"]
+    assert relative["cls.predictions.decoder"] == ["What does an untied decoder cost?"]
+
+
+def test_004_heads_one_by_one_are_one_matrix() -> None:
+    """The write-up's (768 x 64) x 3 x 12 for query, key and value, without biases."""
+    attention = submodule(build(BertConfig()), "encoder.layer.*.attention.self")
+    assert isinstance(attention, Attention)
+    assert factors(per_head(attention)) == {"weight": (12, 3, 64, 768), "bias": (12, 3, 64)}
+    assert factors(attention) == {"weight": (3, 768, 768), "bias": (3, 768)}
+    assert prod(factors(per_head(attention))["weight"]) == (768 * 64) * 3 * 12
+
+
+@given(cases())
+def test_heads_do_not_change_the_count(case: Case) -> None:
+    attention = submodule(case.ours(), "encoder.layer.*.attention.self")
+    assert isinstance(attention, Attention)
+    assert per_head(attention).num_parameters() == attention.num_parameters()

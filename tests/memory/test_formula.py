@@ -1,0 +1,66 @@
+"""The formulas of memory, with numbers put in, against the counts."""
+
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bertcalc.formula import ALL_SYMBOLS, Formula
+from bertcalc.memory.footprint import Plan, Subject, kept, korthikanti, moments
+from bertcalc.memory.formula import kept_formulas, korthikanti_formulas, moment_formulas, part_formulas
+from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS, parts, sizes
+from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES, Saved, total_bytes
+from bertcalc.tree.totals import component_of
+from tests.memory.test_footprint import plans, possible, subjects
+
+
+def substituted(formula: Formula, subject: Subject, batch: int, length: int) -> Any:
+    numbers = {**vars(subject.config), "batch_size": batch, "sequence_length": length}
+    return formula.expression.subs({ALL_SYMBOLS[field]: numbers[field] for field in numbers if field in ALL_SYMBOLS})
+
+
+@settings(max_examples=150)
+@given(subjects, plans, st.integers(1, 9), st.integers(1, 99))
+def test_the_formulas_of_what_is_kept_are_the_counts(subject: Subject, plan: Plan, batch: int, length: int) -> None:
+    plan = possible(plan, subject)
+    saved, found = kept(subject, plan, batch, length), kept_formulas(subject, plan, batch, length)
+    assert [one.name for one in found.saved] == [one.name for one in saved]
+    by_component: dict[str, list[Saved]] = {}
+    for one in saved:
+        by_component.setdefault(component_of(one.step), []).append(one)
+    assert {name: substituted(formula, subject, batch, length) for name, formula in found.components.items()} == {
+        name: total_bytes(some) for name, some in by_component.items()
+    }
+
+
+@settings(max_examples=30)
+@given(subjects, plans, st.integers(1, 9), st.integers(1, 99))
+def test_the_formulas_of_the_reasons_are_the_counts(subject: Subject, plan: Plan, batch: int, length: int) -> None:
+    found = korthikanti_formulas(subject, plan, batch, length)
+    assert [substituted(formula, subject, batch, length) for formula in found] == [
+        more for _reason, more in korthikanti(subject, plan, batch, length)
+    ]
+
+
+@settings(max_examples=30)
+@given(subjects, st.sampled_from(ATTENTIONS), st.sampled_from(list(ITEM_BYTES)), st.integers(1, 9), st.integers(1, 99))
+def test_the_formulas_of_the_moments_are_the_counts(
+    subject: Subject, attention: Any, dtype: Any, batch: int, length: int
+) -> None:
+    found = moment_formulas(subject, attention, dtype)
+    assert [substituted(formula, subject, batch, length) for formula in found] == [
+        moment.num_bytes(ITEM_BYTES[dtype]) for moment in moments(subject, attention, batch, length)
+    ]
+
+
+@given(subjects, st.sampled_from(list(PRECISIONS)), st.sampled_from(list(OPTIMIZERS)), st.integers(0, 4))
+def test_the_formulas_of_the_parts_are_the_counts(
+    subject: Subject, precision: Any, optimizer: Any, layers: int
+) -> None:
+    model = subject.model()
+    freezing = replace(Plan().freezing, layers=min(layers, subject.config.num_hidden_layers))
+    trained = sizes(map(freezing.trained, model.tensors()))
+    written = part_formulas(precision, optimizer, model.num_parameters(), trained)
+    spoken = {part: eval(numbers.replace("{,}", "").replace(r"\cdot", "*")) for part, (_l, numbers) in written.items()}
+    assert spoken == parts(model.num_parameters(), trained, precision, optimizer)

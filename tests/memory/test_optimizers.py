@@ -1,0 +1,90 @@
+"""States of optimizers against what PyTorch's and transformers' optimizers really hold, on small real models."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bertcalc import BertConfig, build
+from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS, Optimizer, parts, sizes
+from bertcalc.tree.freezing import TRAIN, Freezing
+from bertcalc.tree.nn import Tensor
+from tests.oracle import Case
+from tests.strategies import cases
+
+# step counters and RMS values are single numbers, kept outside the device or as Python's own.
+REAL: list[tuple[Optimizer, Any]] = [
+    ("sgd", lambda learned: torch.optim.SGD(learned)),
+    ("momentum", lambda learned: torch.optim.SGD(learned, momentum=0.9)),
+    ("adamw", lambda learned: torch.optim.AdamW(learned)),
+    ("adamw", lambda learned: torch.optim.Adam(learned)),
+    ("adafactor", lambda learned: torch.optim.Adafactor(learned)),
+    ("adafactor", lambda learned: transformers.optimization.Adafactor(learned)),
+]
+
+
+@pytest.mark.parametrize(("optimizer", "make"), REAL)
+@settings(max_examples=10)
+@given(cases(), st.builds(Freezing, st.booleans(), st.integers(0, 4), st.sampled_from(TRAIN)))
+def test_states_are_those_of_the_real_optimizer(
+    optimizer: Optimizer, make: Any, case: Case, freezing: Freezing
+) -> None:
+    freezing = replace(freezing, layers=min(freezing.layers, case.config.num_hidden_layers))
+    # Zeros in memory: an optimizer sees shapes and numbers alone, and Adafactor looks at the numbers.
+    learned = [
+        torch.nn.Parameter(torch.zeros(tensor.shape))
+        for name, tensor in case.real().named_parameters()
+        if not freezing.is_frozen(name)
+    ]
+    trained = sizes(map(freezing.trained, case.ours().tensors()))
+    assert trained.elements == sum(tensor.numel() for tensor in learned)
+    for tensor in learned:
+        tensor.grad = torch.zeros_like(tensor)
+    real = make(learned or [torch.nn.Parameter()])
+    real.step()
+    held = [value for state in real.state.values() for value in state.values() if isinstance(value, torch.Tensor)]
+    assert OPTIMIZERS[optimizer](trained) == sum(value.nbytes for value in held if value.dim())
+
+
+@pytest.mark.parametrize(
+    ("shape", "states"),
+    [
+        # state1, state2 (one byte each), absmax1, absmax2 (four each); or two times float32
+        ((30, 768), 2 * 23_040 + 2 * 4 * 90),
+        ((768,), 8 * 768),
+        ((4095,), 8 * 4095),
+        ((4096,), 2 * 4096 + 2 * 4 * 16),
+        ((65, 65), 2 * 4225 + 2 * 4 * 17),
+    ],
+)
+def test_8_bit_states_are_those_that_bitsandbytes_makes(shape: tuple[int, ...], states: int) -> None:
+    """Read off AdamW8bit.init_state of bitsandbytes 0.50.2, which the tests do not install."""
+    for copies in (1, 12):
+        assert OPTIMIZERS["adamw-8bit"](sizes([Tensor("", shape, copies)])) == copies * states
+
+
+def test_bytes_a_parameter_as_published() -> None:
+    """formulas.md: float32 Adam 16 bytes; mixed precision 18 (Megatron, EleutherAI), or 16 with 16-bit gradients."""
+    model = build(BertConfig())
+    everything = sizes(model.tensors())
+    published = {"fp32": 16, "mixed-18": 18, "mixed-16": 16}
+    for precision in PRECISIONS:
+        found = parts(model.num_parameters(), everything, precision, "adamw")
+        assert sum(found.values()) == published[precision] * 109_482_240
+
+
+@given(cases())
+def test_what_is_frozen_has_weights_alone(case: Case) -> None:
+    model = case.ours()
+    frozen = Freezing(embeddings=True, layers=case.config.num_hidden_layers, train="head")
+    trained = sizes(map(frozen.trained, model.tensors()))
+    head = sum(tensor.numel() for name, tensor in case.real().named_parameters() if name.startswith(_HEADS))
+    found = parts(model.num_parameters(), trained, "mixed-18", "adamw")
+    assert list(found.values()) == [2 * model.num_parameters(), 4 * head, 4 * head, 8 * head]
+
+
+_HEADS = ("cls.", "classifier.", "qa_outputs.")

@@ -1,0 +1,237 @@
+"""Saved activations against what PyTorch's own hooks see."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+from weakref import WeakSet
+
+import pytest
+import torch
+import transformers
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.utils.checkpoint import checkpoint
+from transformers import AttentionInterface, AttentionMaskInterface
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.masking_utils import eager_mask, sdpa_mask
+from transformers.models.bert import modeling_bert
+
+from bertcalc import BertConfig, build, saved_activation_bytes
+from bertcalc.activations import ACTIVATIONS
+from bertcalc.forward.outputs import Call
+from bertcalc.memory.saved import RECOMPUTE, Dtype, Recompute, cache_bytes, saved_activations, total_bytes
+from bertcalc.tree.freezing import TRAIN, Freezing, Train
+from tests.oracle import Case, arguments, real_config, real_outputs
+from tests.strategies import cases, passes
+
+
+def freezings() -> st.SearchStrategy[Freezing]:
+    return st.builds(Freezing, st.booleans(), st.integers(0, 4), st.sampled_from(TRAIN))
+
+
+DTYPES: dict[Dtype, torch.dtype] = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+
+
+class Handle:
+    """What autograd holds in the place of a tensor."""
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self.tensor = tensor
+
+
+def seen_bytes(real: Any, given: dict[str, Any], besides: Sequence[torch.Tensor] = ()) -> int:
+    """Bytes of the distinct storages that autograd keeps, without parameters, buffers and integer index tensors.
+
+    What is ``besides`` after the forward pass is not counted either.
+    """
+    handles: WeakSet[Handle] = WeakSet()  # what a checkpoint saves and lets go of again leaves it
+
+    def keep(tensor: torch.Tensor) -> Handle:
+        handle = Handle(tensor)
+        handles.add(handle)
+        return handle
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda handle: handle.tensor):
+        outputs = real(**given)
+    kept = [handle.tensor for handle in handles if not _is_index(handle.tensor)]
+    storages = {tensor.untyped_storage()._cdata: tensor.untyped_storage() for tensor in kept}
+    own = {tensor.untyped_storage()._cdata for tensor in (*real.parameters(), *real.buffers(), *besides)}
+    del outputs  # it held the graph
+    return sum(storage.nbytes() for at, storage in storages.items() if at not in own)
+
+
+def _is_index(tensor: torch.Tensor) -> bool:
+    return tensor.dtype in (torch.int64, torch.int32)
+
+
+@settings(max_examples=100)
+@given(passes(), st.sampled_from(sorted(DTYPES)))
+def test_eager_attention_keeps_what_the_hooks_see(run: tuple[Case, Call], dtype: Dtype) -> None:
+    case, call = run
+    real = case.real().train()
+    if dtype != "float32":
+        real.to(DTYPES[dtype])
+    real.set_attn_implementation("eager")
+    given = arguments(case, call)
+    if "encoder_hidden_states" in given:
+        given["encoder_hidden_states"] = given["encoder_hidden_states"].to(DTYPES[dtype])
+    saved = saved_activations(
+        case.ours(),
+        call.batch_size,
+        call.sequence_length,
+        dtype=dtype,
+        encoder_sequence_length=call.encoder_sequence_length,
+        num_choices=call.num_choices,
+    )
+    assert total_bytes(saved) == seen_bytes(real, given)
+
+
+@settings(max_examples=100)
+@given(passes(), freezings(), st.sampled_from(RECOMPUTE))
+def test_freezing_and_recomputing_keep_what_the_hooks_see(
+    run: tuple[Case, Call], freezing: Freezing, recompute: Recompute
+) -> None:
+    case, call = run
+    freezing = replace(freezing, layers=min(freezing.layers, case.config.num_hidden_layers))
+    real = case.real().train()
+    freeze(real, freezing)
+    saved = saved_activations(
+        case.ours(),
+        call.batch_size,
+        call.sequence_length,
+        recompute=recompute,
+        freezing=freezing,
+        encoder_sequence_length=call.encoder_sequence_length,
+        num_choices=call.num_choices,
+    )
+    masks = recompute_in(real, "eager", recompute)
+    assert total_bytes(saved) == seen_bytes(real, arguments(case, call), masks)
+
+
+def freeze(real: Any, freezing: Freezing) -> None:
+    for name, parameter in real.named_parameters():
+        parameter.requires_grad_(not freezing.is_frozen(name))
+
+
+def recompute_in(real: Any, attention: str, recompute: Recompute) -> list[torch.Tensor]:
+    """PyTorch's own checkpoints: transformers' around each layer, or ours around the attention core.
+
+    Gives a list that the attention masks are put in: a checkpoint keeps them, too, but they are no activations.
+    """
+    masks: list[torch.Tensor] = []
+    if recompute == "full":
+        real.activation_checkpointing_enable({"use_reentrant": False})
+        real.disable_input_require_grads()  # transformers sends a gradient back to frozen embeddings, too
+    forward, mask = {
+        "eager": (modeling_bert.eager_attention_forward, eager_mask),
+        "sdpa": (sdpa_attention_forward, sdpa_mask),
+    }[attention]
+
+    def core(module: Any, query: Any, key: Any, value: Any, attention_mask: Any, **options: Any) -> Any:
+        masks.extend([] if attention_mask is None else [attention_mask])
+        run = partial(forward, module, attention_mask=attention_mask, **options)
+        if recompute == "selective":
+            return checkpoint(run, query, key, value, use_reentrant=False)
+        return run(query, key, value)
+
+    AttentionInterface.register("tests", core)
+    AttentionMaskInterface.register("tests", mask)
+    real.set_attn_implementation("tests")
+    return masks
+
+
+@settings(max_examples=40)
+@given(cases(), st.integers(1, 3), st.integers(1, 9), freezings(), st.sampled_from(RECOMPUTE))
+def test_fused_attention_keeps_what_the_cpu_kernel_keeps(
+    case: Case, batch_size: int, length: int, freezing: Freezing, recompute: Recompute
+) -> None:
+    """On the CPU with real numbers: the meta device does not say which kernel runs."""
+    config = replace(case.config, attention_probs_dropout_prob=0.0, num_labels=2)
+    freezing = replace(freezing, layers=min(freezing.layers, config.num_hidden_layers))
+    length = min(length, config.max_position_embeddings)
+    real = getattr(transformers, case.architecture)(real_config(config), **case.options).train()
+    freeze(real, freezing)
+    choices = (1,) if case.architecture == "BertForMultipleChoice" else ()
+    given = {"input_ids": torch.zeros((batch_size, *choices, length), dtype=torch.int64)}
+    saved = saved_activations(
+        case._replace(config=config).ours(),
+        batch_size,
+        length,
+        attention="fused",
+        recompute=recompute,
+        freezing=freezing,
+    )
+    masks = recompute_in(real, "sdpa", recompute)
+    assert total_bytes(saved) == seen_bytes(real, given, masks)
+
+
+@pytest.mark.parametrize("attention", ["eager", "sdpa"])
+@pytest.mark.parametrize("recompute", RECOMPUTE)
+@pytest.mark.parametrize("train", TRAIN)
+def test_every_way_to_freeze_a_decoder(train: Train, recompute: Recompute, attention: str) -> None:
+    """With an encoder's output, through which no gradient flows; what random models seldom have all at once."""
+    config = BertConfig(
+        vocab_size=9,
+        hidden_size=8,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=12,
+        attention_probs_dropout_prob=0.1 if attention == "eager" else 0.0,
+        is_decoder=True,
+        add_cross_attention=True,
+    )
+    given = {"input_ids": torch.zeros((2, 5), dtype=torch.int64), "encoder_hidden_states": torch.zeros((2, 7, 8))}
+    for layers in (0, 1, 2):
+        for embeddings in (False, True):
+            freezing = Freezing(embeddings, layers, train)
+            real = transformers.BertModel(real_config(config)).train()
+            freeze(real, freezing)
+            saved = saved_activations(
+                build(config),
+                2,
+                5,
+                attention="eager" if attention == "eager" else "fused",
+                recompute=recompute,
+                freezing=freezing,
+                encoder_sequence_length=7,
+            )
+            masks = recompute_in(real, attention, recompute)
+            assert total_bytes(saved) == seen_bytes(real, given, masks), freezing
+
+
+@pytest.mark.parametrize("hidden_act", ACTIVATIONS)
+def test_every_activation_keeps_what_the_hooks_see(hidden_act: str) -> None:
+    case = Case(BertConfig(hidden_act=hidden_act, num_hidden_layers=1, hidden_size=24), "BertForMaskedLM")
+    real = case.real().train()
+    real.set_attn_implementation("eager")
+    assert saved_activation_bytes(case.ours(), 2, 5) == seen_bytes(real, arguments(case, Call(2, 5)))
+
+
+def test_one_byte_masks_are_the_difference_between_96_and_84() -> None:
+    """formulas.md: per layer, in units of s b h, at a s / h = 2 in float32, with the CPU's masks and with CUDA's."""
+    config = BertConfig(hidden_size=768, num_attention_heads=12)
+    longer, shorter = build(replace(config, num_hidden_layers=13)), build(config)
+    sequence, unit = 128, 128 * 768
+    for fused_dropout, expected in ((False, 96), (True, 84)):
+        bytes_of = [
+            saved_activation_bytes(model, 1, sequence, fused_dropout=fused_dropout) for model in (longer, shorter)
+        ]
+        norms = 2 * 2 * 4 * sequence  # mean and rstd of two LayerNorms, which the formula leaves out
+        assert bytes_of[0] - bytes_of[1] - norms == expected * unit
+
+
+@settings(max_examples=30)
+@given(passes())
+def test_the_cache_is_the_one_that_the_real_model_returns(run: tuple[Case, Call]) -> None:
+    case, call = run
+    case = Case(replace(case.config, is_decoder=True), "BertLMHeadModel")
+    call = call._replace(use_cache=True, num_choices=1)
+    if not case.config.add_cross_attention:
+        call = call._replace(encoder_sequence_length=None)
+    caches = [output for output in real_outputs(case, call) if output.name == "past_key_values"]
+    elements = sum(torch.Size(shape).numel() for cache in caches for shape, _dtype in cache.tensors)
+    ours = cache_bytes(
+        case.ours(), call.batch_size, call.sequence_length, encoder_sequence_length=call.encoder_sequence_length
+    )
+    assert ours == 4 * elements

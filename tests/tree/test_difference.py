@@ -1,0 +1,65 @@
+"""What one model has and another has not, with the real modules as the judge."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from bertcalc import BertConfig, Module, build
+from bertcalc.config import POSITION_EMBEDDING_TYPES
+from bertcalc.tree.difference import Change, differences
+from bertcalc.tree.totals import bare
+from tests.oracle import Case
+from tests.strategies import architectures, cases
+
+
+def real_modules(real: Any) -> dict[str, tuple[str, str]]:
+    """What stands at each path of the body and the head: its kind, and what print shows in its brackets."""
+    modules = {bare(path): (type(module).__name__, module.extra_repr()) for path, module in real.named_modules()}
+    return {path: facts for path, facts in modules.items() if path not in ("", "bert")}
+
+
+def inside(change: Change, module: Module | None) -> Iterator[str]:
+    if module:
+        yield from (path for path, _, _ in module.modules(change.path, folded=False))
+
+
+@given(cases(), architectures)
+def test_every_difference_of_the_real_models_is_found_and_nothing_else(case: Case, architecture: str) -> None:
+    other = Case(case.config, architecture)
+    here, there = real_modules(case.real()), real_modules(other.real())
+    changes = differences(case.ours(), other.ours())
+    missing = [path for change in changes if not change.there for path in inside(change, change.here)]
+    added = [path for change in changes if not change.here for path in inside(change, change.there)]
+    assert sorted(missing) == sorted(here.keys() - there.keys())
+    assert sorted(added) == sorted(there.keys() - here.keys())
+    assert {change.path for change in changes if change.here and change.there} == {
+        path for path in here.keys() & there.keys() if here[path] != there[path]
+    }
+
+
+@given(cases(POSITION_EMBEDDING_TYPES), cases(POSITION_EMBEDDING_TYPES))
+def test_differences_add_up_to_the_difference_of_the_totals(case: Case, other: Case) -> None:
+    here, there = case.ours(), other.ours()
+    assert sum(change.parameters for change in differences(here, there)) == (
+        there.num_parameters() - here.num_parameters()
+    )
+
+
+@given(cases(POSITION_EMBEDDING_TYPES))
+def test_a_model_does_not_differ_from_itself(case: Case) -> None:
+    assert differences(case.ours(), case.ours()) == []
+
+
+@pytest.mark.parametrize(
+    ("architecture", "expected"),
+    [
+        ("BertForSequenceClassification", [("dropout", 0), ("classifier", 1_538)]),
+        ("BertForQuestionAnswering", [("pooler", -590_592), ("qa_outputs", 1_538)]),
+        ("BertForMaskedLM", [("pooler", -590_592), ("cls", 109_514_298 - 109_482_240 + 590_592)]),
+    ],
+)
+def test_what_a_task_adds_to_bert_base_and_takes_away(architecture: str, expected: list[tuple[str, int]]) -> None:
+    changes = differences(build(BertConfig()), build(BertConfig(), architecture))
+    assert [(change.path, change.parameters) for change in changes] == expected
