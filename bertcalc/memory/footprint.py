@@ -19,6 +19,7 @@ from bertcalc.memory.saved import (
     fuse_attention,
     is_cached,
     is_view,
+    largest,
     recomputed_bytes,
     saved_activations,
     total_bytes,
@@ -209,7 +210,7 @@ def inference(
     return {
         "weights": width * subject.model().num_parameters(),
         "cache": cached if _caches(subject) else 0,
-        "alive at once": max(moment.num_bytes(width) for moment in alive),
+        "alive at once": largest(moment.num_bytes(width) for moment in alive),
     }
 
 

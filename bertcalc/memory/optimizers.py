@@ -76,6 +76,11 @@ def sizes(tensors: Iterable[Tensor]) -> Sizes:
     return Sizes(*map(sum, zip(_NONE, *map(_sizes, tensors), strict=True)))
 
 
+def elementwise(elements: int) -> Sizes:
+    """The sizes that an optimizer needs whose states depend on the number of elements alone, such as AdamW's."""
+    return Sizes(elements, *[0] * (len(Sizes._fields) - 1))
+
+
 def parts(parameters: int, trained: Sizes, precision: Precision, optimizer: Optimizer) -> dict[Part, int]:
     """Bytes of each part beside activations: what is not trained has weights alone."""
     rule = PRECISIONS[precision]

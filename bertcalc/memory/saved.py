@@ -1,6 +1,6 @@
 """What training keeps in memory: the tensors that autograd saves on the way forward, read from the forward pass."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
 from typing import Literal, NamedTuple
 
@@ -141,7 +141,15 @@ def recomputed_bytes(everything: Sequence[Saved], kept: Sequence[Saved], recompu
         if saved.name not in names:
             region = _region_of(saved.step, recompute)
             regions[region] = regions.get(region, 0) + saved._replace(copies=1).num_bytes()
-    return max(regions.values(), default=0)
+    return largest(regions.values())
+
+
+def largest(figures: Iterable[int]) -> int:
+    """The largest of some figures, row by row where they are columns; 0 if there are none."""
+    most = 0
+    for figure in figures:
+        most = most + (figure - most) * (figure > most)
+    return most
 
 
 def cache_bytes(

@@ -1,0 +1,1 @@
+"""Many models at once: compared, along one dimension or two, and those that meet a budget."""

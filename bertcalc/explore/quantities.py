@@ -1,0 +1,110 @@
+"""What models are compared by: the parameters, FLOPs and bytes of a model with something going through it.
+
+Each quantity is read from the tree with whatever it was built with: integers, columns, or symbols. Only the memory for
+inference has no symbolic reading, as it is the largest of several moments.
+
+>>> from bertcalc import BertConfig
+>>> QUANTITIES["parameters"].of(Case(Subject(BertConfig())))
+109482240
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Literal, NamedTuple
+
+from bertcalc.compute.flops import forward_flops, training_flops
+from bertcalc.config import unchecked
+from bertcalc.memory import footprint
+from bertcalc.memory.footprint import Plan, Subject, kept
+from bertcalc.memory.optimizers import PRECISIONS, elementwise, parts
+from bertcalc.memory.saved import ITEM_BYTES, total_bytes
+from bertcalc.text import N_
+from bertcalc.tree.totals import Component, totals_by_component
+
+Unit = Literal["parameters", "FLOPs", "bytes"]
+
+
+class Case(NamedTuple):
+    """A model, what goes through it, and how it is trained (with AdamW, every parameter).
+
+    Columns are int64: a quantity that reaches 2**63 wraps around there, and only there. No quantity shrinks when a
+    field grows, so one count with the largest values, as Python integers, says whether that can happen.
+    """
+
+    subject: Subject
+    batch_size: int = 1
+    sequence_length: int = 128
+    plan: Plan = Plan()
+
+    def replace(self, **fields: Any) -> "Case":
+        """The same with other fields of the configuration, which are not checked: numbers, columns or symbols."""
+        return self._replace(subject=self.subject._replace(config=unchecked(self.subject.config, **fields)))
+
+
+class Quantity(NamedTuple):
+    """Something to compare models by."""
+
+    unit: Unit
+    meaning: str
+    of: Callable[[Case], int]
+
+
+def parameters(case: Case) -> int:
+    """All that is learned."""
+    return case.subject.model().num_parameters()
+
+
+def component_parameters(component: Component, case: Case) -> int:
+    """The parameters of a component; 0 where the architecture has none."""
+    return totals_by_component(case.subject.model()).get(component, 0)
+
+
+def flops(count: Callable[..., int], case: Case) -> int:
+    """FLOPs of matrix products, as PyTorch counts them."""
+    seen = case.subject.seen(case.sequence_length)
+    return count(case.subject.model(), case.batch_size, case.sequence_length, encoder_sequence_length=seen)
+
+
+def weights(case: Case) -> int:
+    """Bytes of the weights, in the type that the model computes in."""
+    return ITEM_BYTES[PRECISIONS[case.plan.precision].dtype] * parameters(case)
+
+
+def activations(case: Case) -> int:
+    """Bytes that autograd keeps for the backward pass."""
+    return total_bytes(kept(case.subject, case.plan, case.batch_size, case.sequence_length))
+
+
+def training_memory(case: Case) -> int:
+    """Bytes of weights, gradients, AdamW's states and activations, when the backward pass begins."""
+    count = parameters(case)
+    steady = parts(count, elementwise(count), case.plan.precision, "adamw")
+    total = activations(case)
+    for part in steady.values():
+        total = total + part
+    return total
+
+
+def inference_memory(case: Case) -> int:
+    """Bytes of weights, cache, and what is alive at the largest moment of a forward pass."""
+    dtype = PRECISIONS[case.plan.precision].dtype
+    found = footprint.inference(case.subject, dtype, case.plan.attention, case.batch_size, case.sequence_length)
+    total = 0
+    for part in found.values():
+        total = total + part
+    return total
+
+
+QUANTITIES: Mapping[str, Quantity] = {
+    "parameters": Quantity("parameters", N_("parameters in total"), parameters),
+    "embeddings": Quantity("parameters", N_("parameters of embeddings"), partial(component_parameters, "embeddings")),
+    "encoder": Quantity("parameters", N_("parameters of the encoder"), partial(component_parameters, "encoder")),
+    "pooler": Quantity("parameters", N_("parameters of the pooler"), partial(component_parameters, "pooler")),
+    "head": Quantity("parameters", N_("parameters of the head"), partial(component_parameters, "head")),
+    "forward": Quantity("FLOPs", N_("FLOPs of a forward pass"), partial(flops, forward_flops)),
+    "training": Quantity("FLOPs", N_("FLOPs of a training step"), partial(flops, training_flops)),
+    "weights": Quantity("bytes", N_("memory of the weights"), weights),
+    "activations": Quantity("bytes", N_("memory of saved activations"), activations),
+    "training_memory": Quantity("bytes", N_("memory of a training step with AdamW"), training_memory),
+    "inference_memory": Quantity("bytes", N_("memory of inference"), inference_memory),
+}

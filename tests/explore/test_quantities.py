@@ -1,0 +1,80 @@
+"""Each quantity is the one that the other pages show, whether it is read from integers, columns or symbols."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bertcalc import columns
+from bertcalc.explore.quantities import QUANTITIES, Case
+from bertcalc.formula import ALL_SYMBOLS, exact
+from bertcalc.memory import footprint
+from bertcalc.memory.footprint import Plan, Subject
+from bertcalc.memory.optimizers import PRECISIONS
+from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES
+from tests.oracle import Case as Model
+from tests.strategies import cases as models
+
+plans = st.tuples(st.sampled_from(list(PRECISIONS)), st.sampled_from(ATTENTIONS)).map(
+    lambda said: Plan(precision=said[0], attention=said[1])
+)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    model = draw(models())
+    options = (("add_pooling_layer", model.add_pooling_layer),) if model.architecture == "BertModel" else ()
+    length = draw(st.integers(1, min(32, model.config.max_position_embeddings)))
+    return Case(Subject(model.config, model.architecture, options), draw(st.integers(1, 4)), length, draw(plans))
+
+
+@given(cases())
+def test_a_quantity_is_what_the_other_pages_show(case: Case) -> None:
+    found = {name: quantity.of(case) for name, quantity in QUANTITIES.items()}
+    assert found["parameters"] == sum(found[name] for name in ("embeddings", "encoder", "pooler", "head"))
+    sizes = case.batch_size, case.sequence_length
+    parts = footprint.training(case.subject, case.plan, *sizes)
+    assert (found["weights"], found["activations"]) == (
+        ITEM_BYTES[PRECISIONS[case.plan.precision].dtype] * found["parameters"],
+        parts["activations"],
+    )
+    assert found["training_memory"] == sum(parts.values())
+    dtype = PRECISIONS[case.plan.precision].dtype
+    assert found["inference_memory"] == max(
+        footprint.inference_figures(case.subject, dtype, case.plan.attention, *sizes)
+    )
+
+
+@given(models())
+def test_the_parameters_are_the_real_models(case: Model) -> None:
+    options = (("add_pooling_layer", case.add_pooling_layer),) if case.architecture == "BertModel" else ()
+    assert QUANTITIES["parameters"].of(Case(Subject(case.config, case.architecture, options))) == sum(
+        tensor.numel() for tensor in case.real().parameters()
+    )
+
+
+@pytest.mark.parametrize("name", QUANTITIES)
+@given(cases(), st.lists(st.tuples(st.integers(1, 200), st.integers(1, 30), st.integers(1, 300)), min_size=1))
+def test_a_column_holds_what_each_row_gives_alone(name: str, case: Case, rows: list[tuple[int, int, int]]) -> None:
+    heads = case.subject.config.num_attention_heads
+    fields = [
+        {"hidden_size": units * heads, "num_hidden_layers": layers, "intermediate_size": intermediate}
+        for units, layers, intermediate in rows
+    ]
+    arrays = {field: np.array([row[field] for row in fields]) for field in fields[0]}
+    subject = case.subject._replace(config=columns(case.subject.config, **arrays))
+    column = np.broadcast_to(QUANTITIES[name].of(case._replace(subject=subject)), len(rows))
+    assert column.tolist() == [QUANTITIES[name].of(case.replace(**row)) for row in fields]
+
+
+@pytest.mark.parametrize("name", [name for name in QUANTITIES if name != "inference_memory"])
+@given(cases())
+def test_the_formula_gives_the_number(name: str, case: Case) -> None:
+    sizes: dict[str, Any] = {"batch_size": case.batch_size, "sequence_length": case.sequence_length}
+    letters = case.replace(**{field: ALL_SYMBOLS[field] for field in vars(case.subject.config) if field in ALL_SYMBOLS})
+    expression = exact(QUANTITIES[name].of(letters._replace(**{size: ALL_SYMBOLS[size] for size in sizes})))
+    numbers = {**vars(case.subject.config), **sizes}
+    found = expression.subs({ALL_SYMBOLS[field]: number for field, number in numbers.items() if field in ALL_SYMBOLS})
+    assert found == QUANTITIES[name].of(case)
