@@ -15,16 +15,23 @@ def navigation() -> st.Page:
     """The pages, in the language of the session."""
     _ = translator()
     return st.navigation(
-        [
-            st.Page("parameters.py", title=_("Parameters"), icon=":material/calculate:", default=True),
-            st.Page("layers.py", title=_("Layers"), icon=":material/layers:"),
-            st.Page("structure.py", title=_("Structure"), icon=":material/account_tree:"),
-            st.Page("outputs.py", title=_("Outputs"), icon=":material/output:"),
-            st.Page("configuration.py", title=_("Configuration"), icon=":material/tune:"),
-            st.Page("compute.py", title=_("Compute"), icon=":material/speed:"),
-            st.Page("memory.py", title=_("Memory"), icon=":material/memory:"),
-            st.Page("verify.py", title=_("Verify"), icon=":material/verified:"),
-        ],
+        {
+            "": [
+                st.Page("parameters.py", title=_("Parameters"), icon=":material/calculate:", default=True),
+                st.Page("layers.py", title=_("Layers"), icon=":material/layers:"),
+                st.Page("structure.py", title=_("Structure"), icon=":material/account_tree:"),
+                st.Page("outputs.py", title=_("Outputs"), icon=":material/output:"),
+                st.Page("configuration.py", title=_("Configuration"), icon=":material/tune:"),
+                st.Page("compute.py", title=_("Compute"), icon=":material/speed:"),
+                st.Page("memory.py", title=_("Memory"), icon=":material/memory:"),
+                st.Page("verify.py", title=_("Verify"), icon=":material/verified:"),
+            ],
+            _("Explore"): [
+                st.Page("compare.py", title=_("Compare"), icon=":material/compare_arrows:"),
+                st.Page("sweep.py", title=_("Sweep"), icon=":material/show_chart:"),
+                st.Page("design.py", title=_("Design"), icon=":material/straighten:"),
+            ],
+        },
         position="top",
     )
 

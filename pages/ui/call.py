@@ -9,7 +9,7 @@ from bertcalc.formula import CALL_LETTERS
 from bertcalc.forward.outputs import SIGNATURES, Call, possible, problems, remarks
 from bertcalc.forward.steps import BATCH, batch_problems
 from pages.ui.batch import choose_batch
-from pages.ui.controls import assignment, change, show_problem, whole_number
+from pages.ui.controls import Parameters, assignment, change, show_problem, whole_number
 from pages.ui.i18n import translator
 from pages.ui.sidebar import Choice
 
@@ -17,6 +17,7 @@ FLAGS = ("output_hidden_states", "output_attentions", "return_dict", "labels")
 SIZES = ("encoder_sequence_length", "num_choices", "label")
 # What the link says, and what it means: none is what the configuration says.
 USE_CACHE: dict[str, bool | None] = {"none": None, "true": True, "false": False}
+PARAMETERS = Parameters(whole_numbers=SIZES, booleans=FLAGS, choices={"use_cache": tuple(USE_CACHE)})
 _DEFAULT = Call()
 _WIDTHS = {"encoder_sequence_length": 205, "num_choices": 130, "label": 130}
 

@@ -1,8 +1,8 @@
 """Controls that several places draw: a whole number bound to the link, and what is wrong with a value."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
@@ -11,6 +11,20 @@ from bertcalc.config import Problem
 from pages.ui.i18n import translator
 
 Number = TypeVar("Number", int, int | None)
+
+
+class Parameters(NamedTuple):
+    """What a link can say to the controls of a module: names by what their values are.
+
+    A text has a function that gives None, or what is wrong with it: an English sentence with placeholders in braces
+    (name and text are among them) and what fills them.
+    """
+
+    whole_numbers: tuple[str, ...] = ()
+    booleans: tuple[str, ...] = ()
+    decimals: tuple[str, ...] = ()
+    choices: Mapping[str, tuple[str, ...]] = {}
+    texts: Mapping[str, Callable[[str], tuple[str, dict[str, str]] | None]] = {}
 
 
 def whole_number(label: str, field: str, default: Number, **look: Any) -> Number:

@@ -18,35 +18,13 @@ from bertcalc.tree.totals import openable
 from pages.ui import call
 from pages.ui.charts import WHOLE
 from pages.ui.compute import computing
+from pages.ui.controls import Parameters
+from pages.ui.explore import compare, design, sweep
 from pages.ui.i18n import LANGUAGES, translator
 from pages.ui.memory import remembering
 from pages.ui.sidebar import DECIMALS as FIELDS_WITH_DECIMALS
 from pages.ui.sidebar import NUMBERS, OPTIONS, SLIDERS, SWITCHES
 
-WHOLE_NUMBERS = (
-    *SLIDERS,
-    *NUMBERS,
-    "freeze_layers",
-    *BATCH,
-    *call.SIZES,
-    "layer",
-    *computing.LIMITS,
-    *remembering.WHOLE_NUMBERS,
-)
-DECIMALS = (*FIELDS_WITH_DECIMALS, *computing.DECIMALS)
-BOOLEANS = (
-    *SWITCHES,
-    "add_pooling_layer",
-    "tensors",
-    "unfold",
-    "heads",
-    "rows",
-    "counts",
-    "freeze_embeddings",
-    *call.FLAGS,
-    *computing.BOOLEANS,
-    *remembering.BOOLEANS,
-)
 # Everything that the chart can open in any architecture; it shows the whole model where this one has no such part.
 _FULL = BertConfig(is_decoder=True, add_cross_attention=True, tie_word_embeddings=False)
 OPENABLE = dict.fromkeys(path or WHOLE for name in ARCHITECTURES for path in openable(build(_FULL, name)))
@@ -58,21 +36,37 @@ STEPS = dict.fromkeys(
     for config in (_FULL, _RELATIVE)
     for stop in walk(forward(build(config, name), **BATCH, encoder_sequence_length=1), layer=1)
 )
-CHOICES: dict[str, tuple[str, ...]] = {
-    "lang": LANGUAGES,
-    "preset": tuple(PRESETS),
-    "architecture": tuple(ARCHITECTURES),
-    "open": tuple(OPENABLE),
-    "step": tuple(STEPS),
-    "view": ("tree", "parts", "notebook", "freezing"),
-    "beside": ("none", *ARCHITECTURES),
-    "train": TRAIN,
-    "use_cache": tuple(call.USE_CACHE),
-    **OPTIONS,
-    **computing.CHOICES,
-    **remembering.CHOICES,
-}
-KNOWN = (*WHOLE_NUMBERS, *BOOLEANS, *CHOICES, *DECIMALS)
+# What the controls of the sidebar and of the first pages read, then those of the modules that say it themselves.
+_PARAMETERS: tuple[Parameters, ...] = (
+    Parameters(
+        whole_numbers=(*SLIDERS, *NUMBERS, "freeze_layers", *BATCH, "layer"),
+        booleans=(*SWITCHES, "add_pooling_layer", "tensors", "unfold", "heads", "rows", "counts", "freeze_embeddings"),
+        decimals=tuple(FIELDS_WITH_DECIMALS),
+        choices={
+            "lang": LANGUAGES,
+            "preset": tuple(PRESETS),
+            "architecture": tuple(ARCHITECTURES),
+            "open": tuple(OPENABLE),
+            "step": tuple(STEPS),
+            "view": ("tree", "parts", "notebook", "freezing"),
+            "beside": ("none", *ARCHITECTURES),
+            "train": TRAIN,
+            **OPTIONS,
+        },
+    ),
+    call.PARAMETERS,
+    computing.PARAMETERS,
+    remembering.PARAMETERS,
+    compare.PARAMETERS,
+    sweep.PARAMETERS,
+    design.PARAMETERS,
+)
+WHOLE_NUMBERS = {name for some in _PARAMETERS for name in some.whole_numbers}
+BOOLEANS = {name for some in _PARAMETERS for name in some.booleans}
+DECIMALS = {name for some in _PARAMETERS for name in some.decimals}
+CHOICES = {name: options for some in _PARAMETERS for name, options in some.choices.items()}
+TEXTS = {name: check for some in _PARAMETERS for name, check in some.texts.items()}
+KNOWN = sorted({*WHOLE_NUMBERS, *BOOLEANS, *DECIMALS, *CHOICES, *TEXTS})
 
 
 def check(before_rerun: Callable[[], object]) -> None:
@@ -124,6 +118,8 @@ def _reason(name: str, text: str) -> _Reason | None:
         if text.lower() in ("true", "false"):
             return None
         return N_("{name}={text} in the link is not possible: it must be true or false."), {}
+    if name in TEXTS:
+        return TEXTS[name](text)
     if name in CHOICES:
         return None if text in CHOICES[name] else _not_an_option(text, list(CHOICES[name]))
     if meant := get_close_matches(name, KNOWN, n=1, cutoff=0.8):

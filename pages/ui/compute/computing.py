@@ -42,7 +42,7 @@ from bertcalc.text import N_
 from pages.ui.batch import choose_batch
 from pages.ui.compute.charts import length_areas, length_frame
 from pages.ui.compute.proof import FlopProof, prove
-from pages.ui.controls import Number, show_problem, whole_number
+from pages.ui.controls import Number, Parameters, show_problem, whole_number
 from pages.ui.formulas import aligned, colored_sum
 from pages.ui.forward_proof import countable
 from pages.ui.i18n import translator
@@ -52,7 +52,6 @@ from pages.ui.sidebar import Choice
 from pages.ui.tables import show_table
 from pages.ui.theme import INK
 
-# What the link can say.
 VIEWS = ("forward", "length", "conventions", "time")
 CHOICES: dict[str, tuple[str, ...]] = {
     "compute": VIEWS,
@@ -65,8 +64,6 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "device": tuple(DEVICES),
     "format": PRECISIONS,
 }
-BOOLEANS = ("modules", "pytorch")
-DECIMALS = ("price",)
 # Default and most of each whole number; the least is 1.
 LIMITS: dict[str, tuple[int, int]] = {
     "steps": (10**6, 10**12),
@@ -74,6 +71,9 @@ LIMITS: dict[str, tuple[int, int]] = {
     "devices": (8, 10**6),
     "utilisation": (40, 100),
 }
+PARAMETERS = Parameters(
+    whole_numbers=tuple(LIMITS), booleans=("modules", "pytorch"), decimals=("price",), choices=CHOICES
+)
 # What each choice of a convention means.
 MEANINGS: dict[tuple[str, str], str] = {
     ("unit", "FLOPs"): N_("2 FLOPs for each multiply-add"),

@@ -23,7 +23,7 @@ from bertcalc.tree.totals import Component, component_of
 from pages.ui import forward_proof, proof
 from pages.ui.batch import Batch, choose_batch
 from pages.ui.charts import Spec, ranked_bars, spec_of
-from pages.ui.controls import carry, show_problem, whole_number
+from pages.ui.controls import Parameters, carry, show_problem, whole_number
 from pages.ui.formulas import aligned, colored_sum
 from pages.ui.frozen import choose_freezing
 from pages.ui.i18n import translator
@@ -34,7 +34,6 @@ from pages.ui.tables import shape_text, show_table
 from pages.ui.theme import BACKGROUND, INK, appearance, colors
 
 VIEWS = ("weights", "training", "activations", "inference", "fit")
-# What the link can say.
 CHOICES: dict[str, tuple[str, ...]] = {
     "memory": VIEWS,
     "training_dtype": tuple(PRECISIONS),
@@ -45,8 +44,9 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "task": ("training", "inference"),
     "device_memory": (*(f"{gigabytes}GB" for gigabytes in DEVICES), "GiB"),
 }
-BOOLEANS = ("fused_dropout", "hooks", "kept", "korthikanti")
-WHOLE_NUMBERS = ("device_gib",)
+PARAMETERS = Parameters(
+    whole_numbers=("device_gib",), booleans=("fused_dropout", "hooks", "kept", "korthikanti"), choices=CHOICES
+)
 _DEFAULTS = {"device_memory": "16GB"}
 _MORE = ("fused_dropout", "freeze_layers", "train", "freeze_embeddings")
 _WIDTHS = {

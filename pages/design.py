@@ -1,0 +1,5 @@
+"""Design."""
+
+import streamlit as st
+
+st.write("design")

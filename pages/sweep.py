@@ -1,0 +1,5 @@
+"""Sweep."""
+
+import streamlit as st
+
+st.write("sweep")
