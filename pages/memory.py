@@ -3,24 +3,24 @@
 import streamlit as st
 
 from pages.ui.controls import choose_view
-from pages.ui.memory import remembering
+from pages.ui.memory import activations, controls, fit, inference, training, weights
 from pages.ui.sidebar import choice as current_choice
 
 choice = current_choice()
 with st.container(horizontal=True, vertical_alignment="top"):
-    view = choose_view("memory", remembering.VIEWS)
+    view = choose_view("memory", controls.VIEWS)
     if view == "fit":
-        task, device = remembering.choose_task()
+        task, device = controls.choose_task()
 
 if view == "weights":
-    remembering.show_weights(choice)
+    weights.show_weights(choice)
 elif view == "training":
-    remembering.show_training(*remembering.choose_plan(choice))
+    training.show_training(*controls.choose_plan(choice))
 elif view == "activations":
-    remembering.show_activations(*remembering.choose_plan(choice, states=False))
+    activations.show_activations(*controls.choose_plan(choice, states=False))
 elif view == "inference":
-    remembering.show_inference(*remembering.choose_inference(choice))
+    inference.show_inference(*controls.choose_inference(choice))
 elif task == "training":
-    remembering.show_training_fit(*remembering.choose_plan(choice), device)
+    fit.show_training_fit(*controls.choose_plan(choice), device)
 else:
-    remembering.show_inference_fit(*remembering.choose_inference(choice), device)
+    fit.show_inference_fit(*controls.choose_inference(choice), device)

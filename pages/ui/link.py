@@ -17,11 +17,11 @@ from bertcalc.tree.freezing import TRAIN
 from bertcalc.tree.totals import openable
 from pages.ui import call
 from pages.ui.charts import WHOLE
-from pages.ui.compute import computing
+from pages.ui.compute import controls as compute
 from pages.ui.controls import Parameters
 from pages.ui.explore import compare, design, sweep
 from pages.ui.i18n import LANGUAGES, translator
-from pages.ui.memory import remembering
+from pages.ui.memory import controls as memory
 from pages.ui.sidebar import DECIMALS as FIELDS_WITH_DECIMALS
 from pages.ui.sidebar import NUMBERS, OPTIONS, SLIDERS, SWITCHES
 
@@ -55,8 +55,8 @@ _PARAMETERS: tuple[Parameters, ...] = (
         },
     ),
     call.PARAMETERS,
-    computing.PARAMETERS,
-    remembering.PARAMETERS,
+    compute.PARAMETERS,
+    memory.PARAMETERS,
     compare.PARAMETERS,
     sweep.PARAMETERS,
     design.PARAMETERS,

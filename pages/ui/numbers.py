@@ -1,5 +1,10 @@
 """How numbers are written on a page: thousands separators, units, and never more digits than they mean."""
 
+import math
+from fractions import Fraction
+
+_PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
+
 
 def percent(part: int, whole: int) -> str:
     """A share with one decimal; what would read 0.0 % is only said to be less than 0.1 %."""
@@ -27,3 +32,10 @@ def size(count: int) -> str:
     power = min(4, (len(str(count)) - 1) // 3)
     disk, memory = (("kB", "KiB"), ("MB", "MiB"), ("GB", "GiB"), ("TB", "TiB"))[power - 1]
     return f"{count / 10 ** (3 * power):,.1f} {disk} ({count / 2 ** (10 * power):,.1f} {memory})"
+
+
+def scaled(figure: Fraction | float, unit: str) -> str:
+    """A number with four digits and the prefix of its size: 22.35 GFLOPs."""
+    power = min(int(math.log10(figure)) // 3, len(_PREFIXES) - 1) if figure >= 1 else 0
+    small = float(figure / 1000**power)
+    return f"{f'{small:.4g}' if small < 1000 else f'{small:,.0f}'} {_PREFIXES[power]}{unit}"

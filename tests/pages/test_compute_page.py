@@ -7,8 +7,10 @@ from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.compute.conventions import RULES
 from bertcalc.forward.outputs import Call
 from pages.ui.compute.charts import part_colors
-from pages.ui.compute.computing import VIEWS, duration, scaled
+from pages.ui.compute.controls import VIEWS
+from pages.ui.compute.plan import duration
 from pages.ui.compute.proof import compare, prove
+from pages.ui.numbers import scaled
 from pages.ui.theme import BACKGROUND, COLORS
 from tests.compute.test_flops import real_flops
 from tests.oracle import Case

@@ -1,0 +1,127 @@
+"""The forward pass: its formula, its modules, and PyTorch's own count."""
+
+from fractions import Fraction
+
+import streamlit as st
+
+from bertcalc.compute.flops import Part, by_name, tokens, total
+from bertcalc.compute.formula import name_formulas, part_formulas
+from bertcalc.formula import latex_number
+from bertcalc.forward.outputs import problems
+from bertcalc.forward.walk import key_of
+from pages.ui.compute.controls import Count
+from pages.ui.compute.proof import FlopProof, prove
+from pages.ui.controls import show_problem
+from pages.ui.formulas import aligned, colored_sum
+from pages.ui.forward_proof import countable
+from pages.ui.i18n import translator
+from pages.ui.numbers import metric_width, percent, scaled
+from pages.ui.proof import buildable, installed
+from pages.ui.tables import show_table
+
+
+def show_figures(count: Count) -> None:
+    """The large numbers: forward, per token, training; in the unit of the convention."""
+    _ = translator()
+    unit, steps = count.convention.unit, count.steps
+    forward, training = total(steps, count.convention), total(steps, count.convention, "training")
+    figures: dict[str, Fraction | int] = {
+        _("Forward, {unit}"): forward,
+        _("Forward for each token, {unit}"): Fraction(forward, tokens(count.steps)),
+        _("Training step, {unit}"): training,
+    }
+    with st.container(horizontal=True):
+        for label, figure in figures.items():
+            value, short = f"{round(figure):,}", scaled(figure, unit)
+            st.metric(
+                label.format(unit=unit),
+                value,
+                short,
+                delta_color="off",
+                delta_arrow="off",
+                width=metric_width(230, value, short),
+            )
+
+
+def forward_formula(count: Count, colors: dict[Part, str]) -> str:
+    """LaTeX for the forward cost, each term in the colour of its part: letters, numbers, and what comes out."""
+    formulas = part_formulas(count.letters, count.convention)
+    written = [(*count.written(term), colors[part]) for part, terms in formulas.items() for term in terms]
+    letters = [(latex, color) for latex, _numbers, color in written]
+    numbers = [(latex, color) for _letters, latex, color in written]
+    unit, whole = count.convention.unit, latex_number(total(count.steps, count.convention))
+    lines = [*colored_sum("F &= ", letters), *colored_sum("&= ", numbers), rf"&= {whole}\ \text{{{unit}}}"]
+    return aligned(lines)
+
+
+def show_names(count: Count) -> None:
+    """Every module, and every step that is none, with its formula, its cost, and the share that all copies have."""
+    _ = translator()
+    rows = by_name(count.steps, count.convention)
+    formulas = name_formulas(count.letters, count.convention)
+    whole, unit = rows[0].cost, count.convention.unit
+    show_table(
+        {
+            _("Module"): [f"`{key_of(row.name) or count.choice.architecture}`" for row in rows],
+            # What holds all layers is in the formula of the page, and too wide for a column.
+            _("Formula of one"): [
+                f"${formulas[row.name].latex()}$" if row.name not in ("", "encoder") else "" for row in rows
+            ],
+            _("One, {unit}").format(unit=unit): [f"{row.cost:,}" for row in rows],
+            _("Copies"): [f"{row.copies:,}\N{NO-BREAK SPACE}×" for row in rows],
+            _("Share"): [percent(row.copies * row.cost, whole) for row in rows],
+        },
+        _("What each module computes in a forward pass"),
+    )
+
+
+def show_verdict(count: Count) -> None:
+    """A switch that lets PyTorch count the real model too, and the verdict: at once after every change."""
+    _ = translator()
+    if not st.toggle(_("Let PyTorch count too"), key="pytorch", bind="query-params"):
+        return
+    config, architecture, options = count.choice.config, count.choice.architecture, count.choice.options
+    if not installed():
+        st.info(_("This needs torch and transformers, which are not installed here."))
+    elif buildable(config) != config:
+        st.info(
+            _("transformers 5 no longer builds position_embedding_type {kind}: there is nothing to count.").format(
+                kind=config.position_embedding_type
+            )
+        )
+    elif problem := next(problems(config, architecture, count.call), None):
+        show_problem(problem)
+    elif not countable(config, architecture, options, count.call):
+        st.error(_("These tensors are too large for PyTorch to count. Choose a smaller batch or a shorter sequence."))
+    else:
+        with st.spinner(_("Running the real {architecture} ...").format(architecture=architecture)):
+            _show_proof(_prove(config, architecture, options, count.call, recompute=count.convention.training == "4x"))
+
+
+_prove = st.cache_data(max_entries=100, show_spinner=False)(prove)
+
+
+def _show_proof(proof: FlopProof) -> None:
+    _ = translator()
+    if proof.differences:
+        st.error(_("PyTorch counts something else."), icon=":material/error:")
+        show_table(
+            {
+                _("Module"): [count.name for count in proof.differences],
+                "bertcalc": [_figure(count.ours) for count in proof.differences],
+                "PyTorch": [_figure(count.theirs) for count in proof.differences],
+            },
+            _("The counts that differ"),
+        )
+    else:
+        st.success(
+            _(
+                "PyTorch counts the same: {forward:,} FLOPs forward, {training:,} with backward, and the same in each "
+                "of {modules:,} modules."
+            ).format(forward=proof.forward.theirs, training=proof.training.theirs, modules=len(proof.modules)),
+            icon=":material/verified:",
+        )
+
+
+def _figure(figure: int | None) -> str:
+    return "" if figure is None else f"{figure:,}"

@@ -1,0 +1,82 @@
+"""How compute changes with the sequence length, and where one part overtakes others."""
+
+from fractions import Fraction
+from typing import NamedTuple
+
+import streamlit as st
+
+from bertcalc.compute.flops import PARTS, Part, as_stated, by_part
+from bertcalc.compute.formula import crossover, value
+from bertcalc.formula import Formula, latex_number
+from bertcalc.forward.outputs import run
+from pages.ui.compute.charts import length_areas, length_frame
+from pages.ui.compute.controls import Count
+from pages.ui.i18n import translator
+
+
+class Crossing(NamedTuple):
+    """Where scores and context overtake other parts of the layers: which parts, the formula, the length."""
+
+    parts: tuple[Part, ...]
+    formula: Formula
+    length: Fraction
+
+
+def crossings(count: Count) -> list[Crossing]:
+    """Where scores and context overtake the feed-forward, and where feed-forward and projections together."""
+    found = []
+    for parts in _OVERTAKEN:
+        formula = crossover(count.letters, count.convention, parts)
+        if formula and (length := value(formula, count.choice.config, **count.sizes)) > 0:
+            found.append(Crossing(parts, formula, length))
+    return found
+
+
+_OVERTAKEN: tuple[tuple[Part, ...], ...] = (("feed-forward",), ("feed-forward", "projections"))
+
+
+def crossing_formula(count: Count, crossing: Crossing) -> str:
+    """LaTeX for the length of a crossing: letters, numbers, and what comes out."""
+    length = crossing.length
+    result = latex_number(length.numerator) if length.denominator == 1 else f"{float(length):,.1f}".replace(",", "{,}")
+    return "S = " + " = ".join(dict.fromkeys([*count.written(crossing.formula), result]))
+
+
+def show_lengths(count: Count, look: str) -> None:
+    """How the parts' shares change with the sequence length, and where one overtakes others."""
+    _ = translator()
+    crossed = crossings(count)
+    config = count.choice.config
+    sentences = (
+        _("Scores and context overtake the feed-forward at"),
+        _("and feed-forward and projections together at"),
+    )
+    said = dict(zip(_OVERTAKEN, sentences, strict=True))
+    st.markdown("\n\n".join(f"{said[one.parts]} ${crossing_formula(count, one)}$" for one in crossed))
+    marks: list[tuple[float, str]] = [
+        (count.call.sequence_length, "S ="),
+        (config.max_position_embeddings, "max_position_embeddings ="),
+        *((float(crossing.length), _("crossover")) for crossing in crossed),
+    ]
+    # Far enough to see what comes after a crossover, not so far that there is nothing else to see.
+    longest = round(max(2 * min(length, _LONGEST) for length, _text in marks))
+    first = min(_SHORTEST, config.max_position_embeddings, count.call.sequence_length)
+    lengths = sorted({round(first * (longest / first) ** (at / _POINTS)) for at in range(_POINTS + 1)})
+    costs = [_parts_at(count, length) for length in lengths]
+    names = {part: _(part) for part in PARTS}
+    shown = [(length, f"{text} {length:,.0f}") for length, text in marks if length <= longest]
+    st.vega_lite_chart(
+        length_frame(lengths, costs, names, shown),
+        length_areas(look),
+        alt=_("Share of each part over the sequence length"),
+    )
+
+
+_POINTS = 40
+_SHORTEST, _LONGEST = 16, 500_000
+
+
+def _parts_at(count: Count, length: int) -> dict[Part, int]:
+    call = count.call._replace(batch_size=1, sequence_length=length)  # shares do not depend on the batch
+    steps = run(count.choice.config, count.choice.architecture, call, **count.choice.options)
+    return by_part(as_stated(steps, count.convention, length), count.convention)

@@ -1,0 +1,95 @@
+"""How others count the same model."""
+
+from fractions import Fraction
+
+import streamlit as st
+
+from bertcalc.compute.conventions import PUBLISHED, RULES
+from bertcalc.compute.flops import ELEMENT_COSTS, PYTORCH, tokens, total
+from bertcalc.compute.formula import letters, rule_formulas
+from bertcalc.forward.outputs import attends, run
+from pages.ui.compute.controls import CHOICES, Count
+from pages.ui.formulas import aligned, colored_sum
+from pages.ui.i18n import translator
+from pages.ui.tables import show_table
+from pages.ui.theme import INK
+
+
+def show_rules(count: Count, look: str) -> None:
+    """What others' conventions give for the same model, batch and sequence; one of them in full."""
+    _ = translator()
+    config, call = count.choice.config, count.call
+    steps = run(config, count.choice.architecture, call, **count.choice.options)
+    sequences = tokens(steps) // call.sequence_length
+    ours = {rule.name: total(steps, PYTORCH, rule.phase) for rule in RULES.values()}
+    theirs = {rule.name: rule.flops(config, sequences, call.sequence_length, steps) for rule in RULES.values()}
+    phases = {"forward": _("forward"), "training": _("training")}
+    show_table(
+        {
+            _("Convention"): [f"**{rule.name}**, {phases[rule.phase]}" for rule in RULES.values()],
+            _("FLOPs"): [f"{round(figure):,}" for figure in theirs.values()],
+            _("Against PyTorch"): [_signed_percent(theirs[name] / ours[name] - 1) for name in RULES],
+            _("What makes the difference"): [f":small[{_(rule.difference)}]" for rule in RULES.values()],
+        },
+        _("What other conventions give"),
+    )
+    chosen = st.segmented_control(
+        _("Convention"),
+        CHOICES["rule"],
+        default=CHOICES["rule"][0],
+        key="rule",
+        required=True,
+        bind="query-params",
+        label_visibility="collapsed",
+    )
+    rule = RULES[chosen]
+    cross = attends(config, count.choice.architecture, call)
+    symbolic = letters(config, count.choice.architecture, PYTORCH, cross=cross, **count.choice.options)
+    starts = (rf"\text{{{rule.name}}} &= ", r"\Delta &= ")
+    lines = []
+    for start, terms in zip(starts, rule_formulas(symbolic, rule), strict=True):
+        lines += colored_sum(start, [(term.latex(), INK[look]) for term in terms])
+    st.latex(aligned(lines))
+    published = [one for one in PUBLISHED if one.rule == chosen]
+    st.caption(
+        "  \n".join(
+            [
+                _("Δ: what PyTorch counts more. Source: {source}").format(source=rule.source),
+                *(
+                    _(
+                        "Published for {preset}, batch {batch:,}, sequence {length:,}: {figure} {unit}; here {ours}"
+                    ).format(
+                        preset=one.preset,
+                        batch=one.batch_size,
+                        length=one.sequence_length,
+                        figure=f"{one.figure:,}",
+                        unit=one.unit,
+                        ours=f"{float(one.ours()):,.6g}",
+                    )
+                    for one in published
+                ),
+            ]
+        )
+    )
+
+
+def show_element_costs() -> None:
+    """What each element-wise operation counts, and whose figures these are."""
+    _ = translator()
+    st.caption(
+        _(
+            "Element-wise operations count as in ELECTRA's flops_computation.py, for each number that they give; "
+            "views, copies and look-ups count nothing."
+        )
+    )
+    show_table(
+        {
+            _("Operation"): [_(cost.meaning) for cost in ELEMENT_COSTS.values()],
+            _("FLOPs for each number"): [f"{cost.flops}" for cost in ELEMENT_COSTS.values()],
+        },
+        _("What each element-wise operation counts"),
+    )
+
+
+def _signed_percent(share: Fraction) -> str:
+    return f"{100 * float(share):+.1f} %" if share else "±0"

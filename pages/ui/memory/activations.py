@@ -1,0 +1,182 @@
+"""What autograd keeps, tensor by tensor."""
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+import streamlit as st
+
+from bertcalc.formula import Formula, latex_number, shape_letters
+from bertcalc.forward.outputs import Call, problems
+from bertcalc.memory import footprint
+from bertcalc.memory.footprint import Plan
+from bertcalc.memory.formula import kept_formulas, korthikanti_formulas
+from bertcalc.memory.optimizers import PRECISIONS
+from bertcalc.memory.saved import Dtype, Saved, by_module, total_bytes
+from bertcalc.tree.totals import Component, component_of
+from pages.ui import forward_proof, proof
+from pages.ui.charts import ranked_bars
+from pages.ui.controls import show_problem
+from pages.ui.formulas import aligned, colored_sum
+from pages.ui.i18n import translator
+from pages.ui.memory import proof as memory_proof
+from pages.ui.memory.charts import show_metrics
+from pages.ui.memory.controls import Run
+from pages.ui.numbers import percent, size
+from pages.ui.tables import shape_text, show_table
+from pages.ui.theme import appearance, colors
+
+
+def show_activations(run: Run, plan: Plan) -> None:
+    """What autograd keeps: the total, its formula, the modules it is kept for; the tensors, and a published formula."""
+    _ = translator()
+    saved = footprint.kept(run.subject, plan, *run.batch)
+    formulas = kept_formulas(run.subject, plan, *run.batch)
+    total = total_bytes(saved)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        show_metrics({_("Kept for the backward pass"): (size(total), _("{total:,} bytes").format(total=total))})
+        check = st.toggle(_("Ask PyTorch"), key="hooks", bind="query-params")
+    verdict = st.container()  # filled last: the first comparison takes seconds
+    st.latex(_kept_latex(run, formulas.components, total))
+    modules = by_module(saved)
+    if modules:
+        st.vega_lite_chart(
+            _modules_frame(modules),
+            ranked_bars(appearance(), len(modules)),
+            alt=_("Bytes that are kept for each module"),
+        )
+    tensors = st.expander(_("Tensors: name, shape, type, bytes, formula"), key="kept", bind="query-params")
+    if tensors.open:
+        with tensors:
+            _show_saved(saved, formulas.saved, PRECISIONS[plan.precision].dtype)
+    published = st.expander(_("Beside the formula of Korthikanti et al."), key="korthikanti", bind="query-params")
+    if published.open:
+        with published:
+            _show_korthikanti(run, plan)
+    if check:
+        with verdict:
+            _show_verdict(run, plan)
+
+
+def _kept_latex(run: Run, components: Mapping[Component, Formula], total: int) -> str:
+    """The bytes of each component in its colour, with letters, with numbers, and what comes out."""
+    inks = colors()
+    written = {component: run.written(formula) for component, formula in components.items()}
+    letters = [(letters, inks[component]) for component, (letters, _numbers) in written.items()]
+    numbers = [(numbers, inks[component]) for component, (_letters, numbers) in written.items()]
+    start = r"\text{bytes} &= "
+    return aligned([*colored_sum(start, letters), *colored_sum("&= ", numbers), f"&= {latex_number(total)}"])
+
+
+def _modules_frame(modules: Mapping[str, int]) -> pd.DataFrame:
+    whole = sum(modules.values())
+    return pd.DataFrame(
+        {
+            "name": list(modules),
+            "path": list(modules),
+            "component": [component_of(path) for path in modules],
+            "parameters": list(modules.values()),
+            "label": [f"{size(count)}  ·  {percent(count, whole)}" for count in modules.values()],
+            "room": 1.6 * max(modules.values()),
+        }
+    )
+
+
+def _show_saved(saved: Sequence[Saved], letters: Sequence[Saved], dtype: Dtype) -> None:
+    _ = translator()
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "name": [one.name for one in saved],
+                "step": [one.step for one in saved],
+                "shape": [shape_text(one.shape) for one in saved],
+                "dtype": [_dtype(one.item_bytes, dtype) for one in saved],
+                "formula": [_product(one) for one in letters],
+                "bytes": [one.num_bytes() for one in saved],
+            }
+        ),
+        hide_index=True,
+        height="content" if len(saved) < 40 else 640,
+        column_config={
+            "name": st.column_config.TextColumn(_("Tensor"), width="large"),
+            "step": st.column_config.TextColumn(_("Needed first by")),
+            "shape": st.column_config.TextColumn(_("Shape")),
+            "dtype": st.column_config.TextColumn(_("Type")),
+            "formula": st.column_config.TextColumn(_("Copies × shape × bytes")),
+            "bytes": st.column_config.NumberColumn(_("Bytes"), format="%,d"),
+        },
+        alt=_("The tensors that autograd keeps"),
+    )
+
+
+def _dtype(item_bytes: int, dtype: Dtype) -> str:
+    # Two bytes in a float32 model are xielu's, which transformers makes in bfloat16.
+    return {1: "bool", 4: "float32"}.get(item_bytes) or ("bfloat16" if dtype == "float32" else dtype)
+
+
+def _product(saved: Saved) -> str:
+    copies = () if saved.copies == 1 else (saved.copies,)
+    return shape_letters((*copies, *saved.shape, saved.item_bytes))
+
+
+def _show_korthikanti(run: Run, plan: Plan) -> None:
+    """Their bytes for one layer, and what makes the difference to ours, one reason after the other."""
+    _ = translator()
+    terms = footprint.korthikanti(run.subject, plan, *run.batch)
+    formulas = korthikanti_formulas(run.subject, plan, *run.batch)
+    rows = [
+        (reason, run.written(formula), more) for (reason, more), formula in zip(terms, formulas, strict=True) if more
+    ]
+    show_table(
+        {
+            _("One trained layer"): [*(_(reason) for reason, _formula, _more in rows), _("together: ours")],
+            _("Formula, in bytes"): [*(f"${letters}$" for _reason, (letters, _n), _more in rows), ""],
+            _("In numbers"): [*(f"${numbers}$" for _reason, (_l, numbers), _more in rows), ""],
+            _("Bytes"): [
+                *(f"{more:,}" if at == 0 else f"{more:+,}" for at, (_reason, _formula, more) in enumerate(rows)),
+                f"{sum(more for _reason, more in terms):,}",
+            ],
+        },
+        _("The published formula, and what makes the difference"),
+    )
+    st.caption(
+        _(
+            "Korthikanti et al. 2022, arXiv:2205.05198: s b h (34 + 5 a s / h) bytes a layer in 16 bits; 34 s b h with "
+            "selective recomputation, 2 s b h with full. It takes i = 4 h and one-byte dropout masks."
+        )
+    )
+
+
+def _show_verdict(run: Run, plan: Plan) -> None:
+    """PyTorch's own count, or why there is none."""
+    _ = translator()
+    subject = run.subject
+    config = proof.buildable(subject.config)
+    call = Call(*run.batch, subject.seen(run.batch.sequence_length), num_choices=1)
+    problem = next(problems(config, subject.architecture, call), None)
+    if not proof.installed():
+        st.info(_("This needs torch and transformers, which are not installed here."))
+    elif plan.attention == "fused":
+        st.info(
+            _("On the device without memory PyTorch runs no fused attention: the test suite compares it on the CPU.")
+        )
+    elif config != subject.config:
+        st.info(_("transformers 5 does not build relative positions."))
+    elif problem:
+        show_problem(problem)
+    elif not forward_proof.countable(config, subject.architecture, dict(subject.options), call):
+        st.error(_("These tensors are too large for PyTorch to count. Choose a smaller batch or a shorter sequence."))
+    else:
+        with st.spinner(_("Running the real {architecture} ...").format(architecture=subject.architecture)):
+            prove = st.cache_data(max_entries=100, show_spinner=False)(memory_proof.prove)
+            found = prove(subject, plan, *run.batch)
+        masks = " " + _("Compared with masks as wide as activations.") if plan.fused_dropout else ""
+        if found.ours == found.theirs:
+            st.success(
+                _("PyTorch counts the same: {bytes:,} bytes.").format(bytes=found.theirs) + masks,
+                icon=":material/verified:",
+            )
+        else:
+            st.error(
+                _("PyTorch counts {theirs:,} bytes, we count {ours:,}.").format(**found._asdict()) + masks,
+                icon=":material/error:",
+            )

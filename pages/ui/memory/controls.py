@@ -1,0 +1,136 @@
+"""What is counted on the Memory page: the model, what goes through it, how it is trained or run, and on what."""
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from bertcalc.config import check_whole_number
+from bertcalc.formula import Formula
+from bertcalc.memory.footprint import DEVICES, Plan, Subject
+from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS
+from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES, RECOMPUTE, Attention, Dtype
+from pages.ui.batch import Batch, choose_batch
+from pages.ui.controls import Parameters, carry, show_problem, whole_number
+from pages.ui.frozen import choose_freezing
+from pages.ui.i18n import translator
+from pages.ui.sidebar import Choice
+
+VIEWS = ("weights", "training", "activations", "inference", "fit")
+CHOICES: dict[str, tuple[str, ...]] = {
+    "memory": VIEWS,
+    "training_dtype": tuple(PRECISIONS),
+    "optimizer": tuple(OPTIMIZERS),
+    "attention": ATTENTIONS,
+    "recompute": RECOMPUTE,
+    "dtype": tuple(ITEM_BYTES),
+    "task": ("training", "inference"),
+    "device_memory": (*(f"{gigabytes}GB" for gigabytes in DEVICES), "GiB"),
+}
+PARAMETERS = Parameters(
+    whole_numbers=("device_gib",), booleans=("fused_dropout", "hooks", "kept", "korthikanti"), choices=CHOICES
+)
+_DEFAULTS = {"device_memory": "16GB"}
+_MORE = ("fused_dropout", "freeze_layers", "train", "freeze_embeddings")
+_WIDTHS = {
+    "training_dtype": 115,
+    "optimizer": 132,
+    "attention": 92,
+    "recompute": 108,
+    "dtype": 115,
+    "task": 115,
+    "device_memory": 105,
+    "device_gib": 130,
+}
+
+_LARGEST_GIB = 1_000_000
+
+
+class Run(NamedTuple):
+    """What the page is about: a model, and what goes through it."""
+
+    choice: Choice
+    batch: Batch
+
+    @property
+    def subject(self) -> Subject:
+        """The model as the core takes it."""
+        choice = self.choice
+        return Subject(choice.config, choice.architecture, tuple(choice.options.items()))
+
+    def written(self, formula: Formula) -> tuple[str, str]:
+        """LaTeX with letters, and with numbers."""
+        return formula.latex(), formula.latex(self.choice.config, **self.batch._asdict())
+
+
+def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
+    """Draw what goes through and how it is trained; ``states``: whether the optimizer matters."""
+    _ = translator()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        batch = choose_batch(choice.config)
+        said: dict[str, Any] = {"precision": _select("training_dtype")}
+        if states:
+            said["optimizer"] = _select("optimizer")
+        said |= {field: _select(field) for field in ("attention", "recompute")}
+        changed = sum(field in st.query_params for field in _MORE)
+        with st.popover(f"{_('More')} ({changed})" if changed else _("More")):
+            said["fused_dropout"] = _checkbox("fused_dropout")
+            freezing = choose_freezing(choice.config)
+    if problem := replace(freezing, layers=st.session_state["freeze_layers"]).problem(choice.config):
+        show_problem(problem._replace(remedies=()))  # again, where it is seen: the way out is beside the control
+    _show_remarks(choice)
+    if said["fused_dropout"]:
+        st.caption(_("One-byte dropout masks are what PyTorch keeps on CUDA. Not measured here: there is no GPU."))
+    return Run(choice, batch), Plan(**said, freezing=freezing)
+
+
+def choose_inference(choice: Choice) -> tuple[Run, Dtype, Attention]:
+    """Draw what goes through and how."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        batch = choose_batch(choice.config)
+        dtype: Any = _select("dtype")
+        attention: Any = _select("attention")
+    _show_remarks(choice)
+    return Run(choice, batch), dtype, attention
+
+
+def _show_remarks(choice: Choice) -> None:
+    """Relative positions have no fused attention; an encoder's output is as long as the decoder's own sequence."""
+    _ = translator()
+    if choice.config.position_embedding_type != "absolute" and st.session_state["attention"] == "fused":
+        st.caption(_("With relative positions there is no fused attention: counted is eager attention."))
+    if Subject(choice.config, choice.architecture).seen(1):
+        st.caption(_("The cross attention looks at an encoder's output as long as the sequence."))
+
+
+class Device(NamedTuple):
+    """A memory: its bytes, and what it is called."""
+
+    num_bytes: int
+    name: str
+
+
+def choose_task() -> tuple[str, Device]:
+    """What shall fit, and into how much memory."""
+    task = _select("task", label_visibility="collapsed")
+    chosen = _select("device_memory", label_visibility="collapsed")
+    if chosen != "GiB":
+        return task, Device(int(chosen.removesuffix("GB")) * 10**9, chosen.replace("GB", " GB"))
+    typed = whole_number("device_gib", "device_gib", 16, width=_WIDTHS["device_gib"], label_visibility="collapsed")
+    if problem := check_whole_number("device_gib", typed, 1, _LARGEST_GIB, 16):
+        show_problem(problem)
+        typed = problem.remedies[0]["device_gib"]
+    return task, Device(typed * 2**30, f"{typed:,} GiB")
+
+
+def _select(field: str, **look: Any) -> Any:
+    options = CHOICES[field]
+    default = _DEFAULTS.get(field, options[0])
+    carry(field, default)
+    index, width = options.index(default), _WIDTHS[field]
+    return st.selectbox(field, options, index=index, key=field, bind="query-params", width=width, **look)
+
+
+def _checkbox(field: str) -> bool:
+    carry(field, False)
+    return st.checkbox(field, key=field, bind="query-params")

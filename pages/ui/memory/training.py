@@ -1,0 +1,63 @@
+"""A training step, part by part."""
+
+import streamlit as st
+
+from bertcalc.memory import footprint
+from bertcalc.memory.footprint import Plan
+from bertcalc.memory.formula import kept_formulas, part_formulas
+from bertcalc.memory.optimizers import PRECISIONS, Part, sizes
+from bertcalc.text import N_
+from pages.ui.i18n import translator
+from pages.ui.memory.charts import show_bar, show_metrics
+from pages.ui.memory.controls import Run
+from pages.ui.numbers import size, unbroken
+from pages.ui.tables import show_table
+
+LEGENDS: dict[str, str] = {
+    "adamw-8bit": N_(
+        "bitsandbytes: 2 bytes a parameter, and 2 float32 scales for each of $K$ blocks of 256; the $N_s$ parameters "
+        "of tensors with fewer than 4,096 keep 8 bytes each."
+    ),
+    "adafactor": N_(
+        "Adafactor: a float32 for each of the $R$ rows and $C$ columns of matrices, and of the $v$ numbers in vectors."
+    ),
+}
+
+
+def show_training(run: Run, plan: Plan) -> None:
+    """All parts of a training step: the total, one bar, a formula for each."""
+    _ = translator()
+    found = footprint.training(run.subject, plan, *run.batch)
+    total, model = sum(found.values()), run.choice.model()
+    steady = sum(found[part] for part in found if part not in ("activations", "recomputed"))
+    show_metrics(
+        {
+            _("Memory for a training step"): (
+                size(total),
+                _("{batch_size:,} × {sequence_length:,} tokens").format(**run.batch._asdict()),
+            ),
+            _("Beside activations"): (
+                _("{bytes:.2f} bytes a parameter").format(bytes=steady / model.num_parameters()),
+                size(steady),
+            ),
+        }
+    )
+    show_bar(found)
+    trained = sizes(map(plan.freezing.trained, model.tensors()))
+    written = part_formulas(plan.precision, plan.optimizer, model.num_parameters(), trained)
+    formulas: dict[Part, str] = {part: f"${letters} = {numbers}$" for part, (letters, numbers) in written.items()}
+    kept = kept_formulas(run.subject, plan, *run.batch).components
+    formulas["activations"] = f"${' + '.join(formula.latex() for formula in kept.values())}$"
+    formulas["recomputed"] = _("what one recomputation brings back")
+    rows = {part: count for part, count in found.items() if count}
+    show_table(
+        {
+            _("Part"): [unbroken(_(part)) for part in rows],
+            _("Formula, in bytes"): [formulas[part] for part in rows],
+            _("Size"): [unbroken(size(count)) for count in rows.values()],
+        },
+        _("The parts of a training step"),
+    )
+    legends = [N_("$N$ are all parameters, $N_t$ those that are trained."), PRECISIONS[plan.precision].meaning]
+    legends += [LEGENDS[plan.optimizer]] if plan.optimizer in LEGENDS else []
+    st.caption(" ".join(map(_, legends)))
