@@ -36,7 +36,7 @@ CALL_LETTERS: dict[str, str] = {
     "encoder_sequence_length": "E",
     "num_choices": "N",
 }
-_MORE_LETTERS = {"masked_positions": "M"}
+_MORE_LETTERS = {"masked_positions": "M", "padded_vocab_size": "V'"}
 _ALL_LETTERS = {**LETTERS, **CALL_LETTERS, **_MORE_LETTERS}
 
 

@@ -14,7 +14,7 @@ import bertcalc
 ROOT = Path(__file__).parents[1]
 MODULES = ["bertcalc", *(module.name for module in walk_packages(bertcalc.__path__, "bertcalc."))]
 # mpmath is what SymPy itself needs.
-LIBRARIES = {f"bertcalc.{module}": {"sympy", "mpmath"} for module in ("formula", "compute.formula", "memory.formula")}
+LIBRARIES = {module: {"sympy", "mpmath"} for module in MODULES if module.endswith(".formula")}
 
 # Isolated, so that no setting of the user's puts anything on the path or imports it; what was there before does
 # not count (a virtual environment may load hooks of its own at the start).

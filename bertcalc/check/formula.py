@@ -1,0 +1,49 @@
+"""Formulas for slips: the same changes of the same tensors, read with symbols.
+
+>>> from bertcalc import BertConfig
+>>> found = cause_formulas(BertConfig(), "BertModel", ("pooler", "attention once"), {})
+>>> [formula.latex() for formula in found]
+['- H \\\\left(H + 1\\\\right)', '- 4 H \\\\left(H + 1\\\\right) \\\\left(L - 1\\\\right)']
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+import sympy
+
+from bertcalc.check.explain import causes
+from bertcalc.check.slips import PADDED_TO, Sizes, counted
+from bertcalc.config import BertConfig
+from bertcalc.formula import ALL_SYMBOLS, Formula, exact, symbolic_model, write
+from bertcalc.tree.nn import Module
+
+
+def cause_formulas(
+    config: BertConfig,
+    architecture: str,
+    slips: tuple[str, ...],
+    options: Mapping[str, bool],
+    names: frozenset[str] | None = None,
+) -> tuple[Formula, ...]:
+    """What each of some slips makes a total larger by, made one after the other.
+
+    ``names`` are those of the tensors that are counted, as ``counted`` gives them; None for all. The letter of a
+    padded vocabulary is written with ``padded_vocab_size`` among the sizes.
+    """
+    return _cause_formulas(symbolic_model(config, architecture, **options), slips, names)
+
+
+@lru_cache(maxsize=4096)
+def _cause_formulas(model: Module, slips: tuple[str, ...], names: frozenset[str] | None) -> tuple[Formula, ...]:
+    tensors = [tensor for tensor in counted(model) if names is None or tensor.name in names]
+    return tuple(write(sympy.factor(exact(cause.amount))) for cause in causes(tensors, _SIZES, slips))
+
+
+_PADDED = ALL_SYMBOLS["padded_vocab_size"]
+_SIZES = Sizes(
+    ALL_SYMBOLS["vocab_size"],
+    ALL_SYMBOLS["hidden_size"],
+    ALL_SYMBOLS["num_attention_heads"],
+    ALL_SYMBOLS["intermediate_size"],
+    dict.fromkeys(PADDED_TO, _PADDED),
+)

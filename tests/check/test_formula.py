@@ -1,0 +1,46 @@
+"""The formula of a slip gives what the slip changes."""
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bertcalc import BertConfig
+from bertcalc.check.explain import causes
+from bertcalc.check.formula import cause_formulas
+from bertcalc.check.slips import SLIPS, Sizes, counted
+from bertcalc.formula import ALL_SYMBOLS
+from tests.oracle import Case
+from tests.strategies import cases
+
+_PADDINGS = [name for name in SLIPS if name.startswith("padded")]
+slips = st.builds(
+    lambda names, padding: tuple(name for name in SLIPS if name in names or name == padding),
+    st.sets(st.sampled_from([name for name in SLIPS if name not in _PADDINGS]), max_size=2),
+    st.none() | st.sampled_from(_PADDINGS),
+)
+
+
+@given(cases(), slips)
+def test_the_formula_of_a_slip_gives_its_number(case: Case, names: tuple[str, ...]) -> None:
+    config = case.config
+    sizes = Sizes.of(config)
+    numbers: dict[str, Any] = vars(config) | {"padded_vocab_size": _padded(names, sizes)}
+    formulas = cause_formulas(config, case.architecture, names, case.options)
+    values = {symbol: numbers[field] for field, symbol in ALL_SYMBOLS.items() if field in numbers}
+    assert [formula.expression.subs(values) for formula in formulas] == [
+        cause.amount for cause in causes(counted(case.ours()), sizes, names)
+    ]
+
+
+def _padded(names: tuple[str, ...], sizes: Sizes) -> int:
+    multiples = [int(name.rpartition(" ")[2]) for name in names if name in _PADDINGS]
+    return sizes.padded[multiples[0]] if multiples else 0
+
+
+def test_a_formula_of_some_tensors_alone() -> None:
+    case = Case(BertConfig(), "BertModel", True)
+    names = frozenset(tensor.name for tensor in counted(case.ours()) if "attention.self" in tensor.name)
+    [biases] = cause_formulas(case.config, "BertModel", ("attention biases",), {}, names)
+    assert biases.latex() == "- 3 H L"
+    assert biases.latex(case.config) == r"- 3 \cdot 768 \cdot 12"
