@@ -24,12 +24,17 @@ def navigation() -> st.Page:
                 st.Page("configuration.py", title=_("Configuration"), icon=":material/tune:"),
                 st.Page("compute.py", title=_("Compute"), icon=":material/speed:"),
                 st.Page("memory.py", title=_("Memory"), icon=":material/memory:"),
-                st.Page("verify.py", title=_("Verify"), icon=":material/verified:"),
             ],
             _("Explore"): [
                 st.Page("compare.py", title=_("Compare"), icon=":material/compare_arrows:"),
                 st.Page("sweep.py", title=_("Sweep"), icon=":material/show_chart:"),
                 st.Page("design.py", title=_("Design"), icon=":material/straighten:"),
+            ],
+            _("Check"): [
+                st.Page("verify.py", title=_("Verify"), icon=":material/verified:"),
+                st.Page("explain.py", title=_("Why is my number different?"), icon=":material/troubleshoot:"),
+                st.Page("tools.py", title=_("Other tools"), icon=":material/calculate:"),
+                st.Page("exercises.py", title=_("Exercises"), icon=":material/edit_note:"),
             ],
         },
         position="top",

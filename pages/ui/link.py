@@ -17,6 +17,7 @@ from bertcalc.tree.freezing import TRAIN
 from bertcalc.tree.totals import openable
 from pages.ui import call
 from pages.ui.charts import WHOLE
+from pages.ui.check import exercises, explain, tools
 from pages.ui.compute import controls as compute
 from pages.ui.controls import Parameters
 from pages.ui.explore import compare, design, sweep
@@ -60,6 +61,9 @@ _PARAMETERS: tuple[Parameters, ...] = (
     compare.PARAMETERS,
     sweep.PARAMETERS,
     design.PARAMETERS,
+    explain.PARAMETERS,
+    tools.PARAMETERS,
+    exercises.PARAMETERS,
 )
 WHOLE_NUMBERS = {name for some in _PARAMETERS for name in some.whole_numbers}
 BOOLEANS = {name for some in _PARAMETERS for name in some.booleans}

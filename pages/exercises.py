@@ -1,0 +1,1 @@
+"""Exercises in counting, and the checking of answers."""

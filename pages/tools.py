@@ -1,0 +1,1 @@
+"""What the formulas of other tools give for the same model."""

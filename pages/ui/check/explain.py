@@ -1,0 +1,5 @@
+"""Why a number that somebody has differs from the right one: the controls and tables of the page."""
+
+from pages.ui.controls import Parameters
+
+PARAMETERS = Parameters()
