@@ -32,6 +32,18 @@ DIMENSIONS: dict[str, tuple[int, int]] = {
     "num_labels": (1, 100_000),
 }
 
+# One letter per dimension, in every formula: the papers' V, H, L, A; I, P and T as in the tensor names.
+LETTERS: dict[str, str] = {
+    "vocab_size": "V",
+    "hidden_size": "H",
+    "num_hidden_layers": "L",
+    "num_attention_heads": "A",
+    "intermediate_size": "I",
+    "max_position_embeddings": "P",
+    "type_vocab_size": "T",
+    "num_labels": "C",
+}
+
 
 class Problem(NamedTuple):
     """One thing that is wrong with a configuration.

@@ -11,25 +11,14 @@ from typing import Any, NamedTuple
 
 import sympy
 
-from bertcalc.config import BertConfig, unchecked
+from bertcalc.config import LETTERS, BertConfig, unchecked
 from bertcalc.forward.steps import Step, forward
 from bertcalc.tree.bert import build
 from bertcalc.tree.inventory import inventory, named
 from bertcalc.tree.nn import Module, ModuleList, Shape
 from bertcalc.tree.totals import Component, component_of, submodule, top_level
 
-# One letter per dimension, in every formula: the papers' V, H, L, A; I, P and T as in the tensor names.
-LETTERS: dict[str, str] = {
-    "vocab_size": "V",
-    "hidden_size": "H",
-    "num_hidden_layers": "L",
-    "num_attention_heads": "A",
-    "intermediate_size": "I",
-    "max_position_embeddings": "P",
-    "type_vocab_size": "T",
-    "num_labels": "C",
-}
-# And one for each size of what goes through the model.
+# One letter for each size of what goes through the model, beside those of the dimensions.
 CALL_LETTERS: dict[str, str] = {
     "batch_size": "B",
     "sequence_length": "S",

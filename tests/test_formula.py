@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 
 from bertcalc import ARCHITECTURES, BertConfig, build
-from bertcalc.config import POSITION_EMBEDDING_TYPES
-from bertcalc.formula import LETTERS, SYMBOLS, component_formulas, formula, latex_number, tensor_formulas
+from bertcalc.config import LETTERS, POSITION_EMBEDDING_TYPES
+from bertcalc.formula import SYMBOLS, component_formulas, formula, latex_number, tensor_formulas
 from bertcalc.tree.totals import openable, submodule, totals_by_component
 from tests.oracle import Case
 from tests.strategies import cases

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from bertcalc.check.slips import SLIPS, Sizes, counted, total
+from bertcalc.check.slips import SLIPS, Sizes, Slip, counted, total
 from bertcalc.config import BertConfig
 from bertcalc.tree.nn import Module, Tensor
 
@@ -28,8 +28,8 @@ def explain(model: Module, config: BertConfig, wrong: int) -> list[Explanation]:
     return explain_tensors(counted(model), Sizes.of(config), wrong)
 
 
-def explain_tensors(tensors: Sequence[Tensor], sizes: Sizes, wrong: int) -> list[Explanation]:
-    """The same for some tensors of a model, which are a term of a count.
+def explain_tensors(tensors: Sequence[Tensor], sizes: Sizes, wrong: int, most: int = MOST_SLIPS) -> list[Explanation]:
+    """The same for some tensors of a model, which are a term of a count, with so many slips at most.
 
     A slip that many parts feel (no bias anywhere) is tried first. Of the others, those that change the same tensors
     are a family: families add up, so that the sums of half of them are looked up in the sums of the other half.
@@ -38,18 +38,20 @@ def explain_tensors(tensors: Sequence[Tensor], sizes: Sizes, wrong: int) -> list
     found: set[tuple[str, ...]] = set()
     for number in range(_MOST_WIDE + 1):
         for wide in combinations([name for name in WIDE if name in effective], number):
-            room = min(map(len, found), default=MOST_SLIPS) - number
+            room = min(map(len, found), default=most) - number
             found.update(_completed(tensors, sizes, wrong, wide, effective, room))
     shortest = min(map(len, found), default=0)
     ordered = sorted((_in_order(slips) for slips in found if len(slips) == shortest), key=_plausibility)
     return [causes(tensors, sizes, slips) for slips in ordered[:MOST_FOUND]]
 
 
-def causes(tensors: Sequence[Tensor], sizes: Sizes, slips: Sequence[str]) -> Explanation:
-    """What each of some slips adds to a total, made one after the other."""
+def causes(
+    tensors: Sequence[Tensor], sizes: Sizes, slips: Sequence[str], known: Mapping[str, Slip] = SLIPS
+) -> Explanation:
+    """What each of some slips adds to a total, made one after the other; ``known`` says what their names mean."""
     found = []
     for name in slips:
-        after = SLIPS[name].make(tensors, sizes)
+        after = known[name].make(tensors, sizes)
         found.append(Cause(name, total(after) - total(tensors)))
         tensors = after
     return tuple(found)

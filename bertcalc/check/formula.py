@@ -1,4 +1,4 @@
-"""Formulas for slips: the same changes of the same tensors, read with symbols.
+"""Formulas for slips and for other tools: the same changes of the same tensors, read with symbols.
 
 >>> from bertcalc import BertConfig
 >>> found = cause_formulas(BertConfig(), "BertModel", ("pooler", "attention once"), {})
@@ -8,11 +8,13 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import NamedTuple
 
 import sympy
 
 from bertcalc.check.explain import causes
 from bertcalc.check.slips import PADDED_TO, Sizes, counted
+from bertcalc.check.tools import TOOLS, Dimensions, corrections
 from bertcalc.config import BertConfig
 from bertcalc.formula import ALL_SYMBOLS, Formula, exact, symbolic_model, write
 from bertcalc.tree.nn import Module
@@ -47,3 +49,28 @@ _SIZES = Sizes(
     ALL_SYMBOLS["intermediate_size"],
     dict.fromkeys(PADDED_TO, _PADDED),
 )
+
+
+class ToolFormulas(NamedTuple):
+    """The formula of another tool, and what has to be added to it, each with its reason."""
+
+    terms: tuple[Formula, ...]  # in the order of the tool's source
+    corrections: Mapping[str, Formula]  # by the names of their reasons; with the terms they are the model's formula
+
+
+def tool_formulas(tool: str, config: BertConfig, architecture: str, options: Mapping[str, bool]) -> ToolFormulas:
+    """The formula of a tool by its name, and its corrections for a model.
+
+    The letter of a padded vocabulary is written with ``padded_vocab_size`` among the sizes.
+    """
+    return _tool_formulas(tool, symbolic_model(config, architecture, **options))
+
+
+@lru_cache(maxsize=1024)
+def _tool_formulas(tool: str, model: Module) -> ToolFormulas:
+    letters = Dimensions(*(ALL_SYMBOLS[field] for field in Dimensions._fields))
+    found = corrections(TOOLS[tool], model, _SIZES)
+    return ToolFormulas(
+        tuple(write(sympy.sympify(term)) for term in TOOLS[tool].terms(letters)),
+        {one.slip: write(sympy.factor(exact(one.amount))) for one in found},
+    )

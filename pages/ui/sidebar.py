@@ -6,8 +6,7 @@ import streamlit as st
 
 from bertcalc import ARCHITECTURES, BertConfig, Module, build
 from bertcalc.activations import ACTIVATIONS
-from bertcalc.config import POSITION_EMBEDDING_TYPES, Problem, problems
-from bertcalc.formula import LETTERS
+from bertcalc.config import LETTERS, POSITION_EMBEDDING_TYPES, Problem, problems
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
 from pages.ui.controls import assignment, repair, set_values, show_problem, whole_number
 from pages.ui.i18n import translator

@@ -8,9 +8,9 @@ import pandas as pd
 import streamlit as st
 
 from bertcalc import BertConfig, Module
-from bertcalc.config import allowed
+from bertcalc.config import LETTERS, allowed
 from bertcalc.fields import MEANINGS, Effect
-from bertcalc.formula import LETTERS, count_formulas, shape_letters, tensor_formulas
+from bertcalc.formula import count_formulas, shape_letters, tensor_formulas
 from bertcalc.forward.outputs import Entry
 from bertcalc.presets import PublishedCount
 from bertcalc.tree.difference import Change

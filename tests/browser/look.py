@@ -22,3 +22,9 @@ def ready(page: Page) -> None:
     """Wait until the Parameters page is drawn to its end."""
     expect(page.get_by_text("Tensors: name, shape").or_(page.get_by_text("张量：名称"))).to_be_visible()
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+
+
+def open_page(page: Page, section: str, name: str) -> None:
+    """Choose a page from a section of the navigation."""
+    page.get_by_test_id("stHeader").get_by_text(section, exact=True).click()
+    page.get_by_role("link", name=name).click()

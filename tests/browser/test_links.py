@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from bertcalc import BertConfig
 from tests.browser.conftest import Open
-from tests.browser.look import number, ready, slider, total
+from tests.browser.look import number, open_page, ready, slider, total
 from tests.oracle import Case
 
 
@@ -47,7 +47,7 @@ def test_back_and_forward_go_through_what_was_seen(visit: Open) -> None:
     ready(page)
     slider(page, "num_hidden_layers").press("ArrowRight")
     expect(total(page)).to_have_text("116,570,112")
-    page.get_by_role("link", name="Verify").click()
+    open_page(page, "Check", "Verify")
     expect(page.get_by_text("The real BertModel agrees")).to_be_visible(timeout=60_000)
     page.go_back()
     expect(total(page)).to_have_text("116,570,112")

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open
+from tests.browser.look import open_page
 from tests.browser.test_links import query
 
 LINK = {
@@ -34,7 +35,7 @@ def test_a_link_with_flags_shows_the_same_after_a_reload_and_after_other_pages(v
     page.reload()
     assert shapes(page) == expected
     assert query(page) == LINK
-    page.get_by_role("link", name="Verify").click()
+    open_page(page, "Check", "Verify")
     expect(page.get_by_text("The real BertModel returns the same 4 outputs.")).to_be_visible(timeout=60_000)
     page.get_by_role("link", name="Parameters").click()
     expect(page.get_by_text("Parameters in BertModel")).to_be_visible()

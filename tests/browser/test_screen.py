@@ -50,7 +50,7 @@ def test_the_language_is_the_sessions_own(visit: Open, page: Page) -> None:
     expect(other.get_by_text("Parameters in BertModel")).to_be_visible()
     page.get_by_role("radio", name="en").click()
     expect(page.get_by_text("Parameters in BertModel")).to_be_visible()
-    expect(page.get_by_role("link", name="Verify")).to_be_visible()
+    expect(page.get_by_role("link", name="Memory")).to_be_visible()
 
 
 @pytest.mark.parametrize("appearance", ["light", "dark"])

@@ -12,7 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bertcalc import ARCHITECTURES, BertConfig, build
-from bertcalc.formula import CALL_LETTERS, LETTERS, shape_letters, symbolic_steps
+from bertcalc.config import LETTERS
+from bertcalc.formula import CALL_LETTERS, shape_letters, symbolic_steps
 from bertcalc.forward.outputs import (
     IGNORED,
     MEANINGS,

@@ -1,0 +1,123 @@
+"""The counts that people give of one configuration, and what a typed number may mean.
+
+>>> from bertcalc import BertConfig
+>>> [known.architecture for known in matching(BertConfig(), typed("109,514,298"))]
+['BertForMaskedLM', 'BertLMHeadModel']
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from typing import NamedTuple
+
+from bertcalc.config import BertConfig
+from bertcalc.text import N_
+from bertcalc.tree.bert import ARCHITECTURES, build
+from bertcalc.tree.nn import Module
+from bertcalc.typed import Typed
+
+# What a number may be instead of a number of parameters, and what it has to be multiplied by to become one.
+READINGS: dict[str, tuple[str, Fraction]] = {
+    "parameters": (N_("a number of parameters"), Fraction(1)),
+    "float32": (N_("bytes in float32: 4 for each parameter"), Fraction(1, 4)),
+    "16-bit": (N_("bytes in 16 bits: 2 for each parameter"), Fraction(1, 2)),
+    "mebi": (N_("divided by 1,024 · 1,024: M means 1,048,576"), Fraction(2**20, 10**6)),
+}
+
+
+class Known(NamedTuple):
+    """A count that is right for a model of the configuration, by a convention."""
+
+    config: BertConfig
+    architecture: str
+    add_pooling_layer: bool
+    buffers: int  # elements of position_ids, which files of older releases hold beside the parameters
+    parameters: int
+
+    @property
+    def total(self) -> int:
+        """What is counted by the convention."""
+        return self.parameters + self.buffers
+
+    @property
+    def options(self) -> dict[str, bool]:
+        """Those of ``build``."""
+        return {} if self.add_pooling_layer else {"add_pooling_layer": False}
+
+    def model(self) -> Module:
+        """Its tree."""
+        return build(self.config, self.architecture, **self.options)
+
+
+class Reading(NamedTuple):
+    """What a typed number may mean, in parameters."""
+
+    key: str  # of READINGS
+    low: Fraction
+    high: Fraction
+    rounded: bool  # zeros at its end are taken as not known: 340M as anything from 335 to 345 million
+
+    @property
+    def exact(self) -> int | None:
+        """The only number that is meant, if there is one."""
+        return int(self.low) if self.low == self.high and self.low.denominator == 1 else None
+
+    def means(self, count: int) -> bool:
+        """Whether a count may be what was typed."""
+        return self.low <= count <= self.high
+
+
+def known_counts(config: BertConfig) -> Iterator[Known]:
+    """Every architecture, BertModel without its pooler, the decoder tied and untied, and each with its buffers."""
+    for architecture in ARCHITECTURES:
+        for tied in (config.tie_word_embeddings, not config.tie_word_embeddings):
+            for pooler in (True, False):
+                if pooler or architecture == "BertModel":
+                    found = _known(replace(config, tie_word_embeddings=tied), architecture, pooler)
+                    if tied == config.tie_word_embeddings or _has_decoder(found.model()):
+                        yield found
+                        yield found._replace(buffers=config.max_position_embeddings)
+
+
+def matching(config: BertConfig, number: Typed) -> list[Known]:
+    """The known counts that somebody may have typed."""
+    return [known for known in known_counts(config) if number.means(known.total)]
+
+
+def readings(number: Typed) -> list[Reading]:
+    """What a number may mean, the nearest first: as it is typed, with its last zeros unknown, in other units."""
+    found = []
+    for rounded in (False, True):
+        reach = _reach(number, rounded)
+        if rounded and reach == _reach(number, False):
+            continue
+        for key, (_said, factor) in READINGS.items():
+            if key == "mebi" and number.low == number.high:
+                continue  # a whole number was not divided
+            low, high = ((number.value + way * reach) * factor for way in (-1, 1))
+            found.append(Reading(key, max(low, Fraction(0)), high, rounded))
+    return found
+
+
+def _known(config: BertConfig, architecture: str, pooler: bool) -> Known:
+    known = Known(config, architecture, pooler, 0, 0)
+    return known._replace(parameters=known.model().num_parameters())
+
+
+def _has_decoder(model: Module) -> bool:
+    return any("predictions" in tensor.name for tensor in model.tensors())
+
+
+def _reach(number: Typed, rounded: bool) -> Fraction:
+    """How far from a number that may be which was meant: half of its last digit, or of its last that is no zero.
+
+    A whole number means itself, unless it ends in three zeros.
+    """
+    reach = number.high - number.value
+    if not rounded or not number.value:
+        return reach
+    if not reach:
+        reach = Fraction(1, 2) if number.value % 1000 == 0 else reach
+    while reach and number.value % (20 * reach) == 0:
+        reach *= 10
+    return reach

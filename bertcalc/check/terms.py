@@ -1,0 +1,266 @@
+"""A hand count term by term: what each line counts, whether it is right, and what no line counts.
+
+>>> from bertcalc import BertConfig, build
+>>> report = check(build(BertConfig()), BertConfig(), read("pooler = H*H", BertConfig()))
+>>> [[cause.slip for cause in verdict.explanation or ()] for verdict in report.verdicts]
+[['pooler bias']]
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Literal, NamedTuple
+
+from bertcalc.arithmetic import CalculationError, evaluate
+from bertcalc.check.explain import MOST_SLIPS, Explanation, explain_tensors
+from bertcalc.check.slips import Sizes, counted, total
+from bertcalc.config import LETTERS, BertConfig, Problem
+from bertcalc.text import N_
+from bertcalc.tree.inventory import inventory, named
+from bertcalc.tree.nn import Module, Tensor
+from bertcalc.tree.totals import COMPONENTS, Component, component_of
+
+MOST_LINES = 40
+LONGEST = 4000
+Layers = Literal["all", "one", "others"]
+
+# Parts of a model that people count in one line: what the tensors' names have in common, and what a line that is
+# about it has in its name. The first that comes out right is meant; so the usual ones come first.
+PARTS: dict[str, tuple[str, str]] = {
+    N_("word embeddings"): (r"word_embeddings", r"word|vocab|token(?!.?type)|embed|词|嵌入"),
+    N_("position embeddings"): (r"position_embeddings", r"position|embed|位置|嵌入"),
+    N_("token type embeddings"): (r"token_type_embeddings", r"segment|token.?type|embed|类型|分段|嵌入"),
+    N_("embeddings without LayerNorm"): (r"^embeddings\..*_embeddings", r"embed|嵌入"),
+    N_("embeddings"): (r"^embeddings\.", r"embed|嵌入"),
+    N_("all LayerNorms"): (r"LayerNorm", r"norm|归一"),
+    N_("LayerNorm of the embeddings"): (r"^embeddings\.LayerNorm", r"norm|归一"),
+    N_("LayerNorms of the layers"): (r"^encoder\..*LayerNorm", r"norm|归一"),
+    N_("LayerNorm of the attention"): (r"\.attention\.output\.LayerNorm", r"norm|归一"),
+    N_("LayerNorm of the feed-forward"): (r"layer\.\*\.output\.LayerNorm", r"norm|归一"),
+    N_("query, key and value"): (r"\.attention\.self\.(query|key|value)", r"query|qkv|q.?k.?v|attention|注意力"),
+    N_("output projection of the attention"): (r"\.attention\.output\.dense", r"output|projection|attention|注意力"),
+    N_("attention"): (r"\.attention\.(self\.(query|key|value)|output\.dense)", r"attention|注意力"),
+    N_("attention with LayerNorm"): (r"\.attention\.", r"attention|注意力"),
+    N_("first matrix of the feed-forward"): (r"\.intermediate\.dense", r"feed|ffn|mlp|intermediate|前馈|中间"),
+    N_("second matrix of the feed-forward"): (r"layer\.\*\.output\.dense", r"feed|ffn|mlp|output|前馈"),
+    N_("feed-forward"): (r"layer\.\*\.(intermediate|output)\.dense", r"feed|ffn|mlp|前馈"),
+    N_("feed-forward with LayerNorm"): (r"layer\.\*\.(intermediate|output)\.", r"feed|ffn|mlp|前馈"),
+    N_("layers"): (r"^encoder\.", r"layer(?!.?norm)|encoder|block|层|编码"),
+    N_("pooler"): (r"^pooler\.", r"pool|池化"),
+    N_("head"): (r"^(cls|classifier|qa_outputs)\b", r"head|classif|decoder|mlm|nsp|logits|分类|头"),
+    N_("the whole model"): (r"", r"total|model|sum|bert|总|合计|模型"),
+}
+# Where no part is right as it stands, slips are looked for in these: they are what most people mean by the names.
+_USUAL = (
+    "word embeddings",
+    "position embeddings",
+    "token type embeddings",
+    "embeddings without LayerNorm",
+    "all LayerNorms",
+    "attention",
+    "feed-forward",
+    "layers",
+    "pooler",
+    "head",
+    "the whole model",
+)
+
+
+class Line(NamedTuple):
+    """A line as it was typed: a name, which may be missing, and the value of its calculation, if it can be read."""
+
+    name: str
+    text: str
+    value: Fraction | None
+    problem: Problem | None = None  # why it cannot be read, or that its two sides are not equal
+
+
+class Counted(NamedTuple):
+    """What a line is about: a part of the model, all its layers or one of them."""
+
+    part: str
+    tensors: tuple[Tensor, ...]
+    layers: Layers = "all"
+
+    @property
+    def right(self) -> int:
+        """The right count."""
+        return total(self.tensors)
+
+
+class Verdict(NamedTuple):
+    """A line, what it is taken to count, and by which slips it differs from that: none if it is right.
+
+    ``counted`` is None where nothing of the model fits; ``explanation`` is None where no slips are found.
+    ``modules`` says that the line is right as a number of modules, such as the 37 of Dropout.
+    """
+
+    line: Line
+    counted: Counted | None
+    explanation: Explanation | None
+    modules: bool = False
+
+    @property
+    def is_right(self) -> bool:
+        """Whether there is nothing to correct."""
+        return self.modules or self.explanation == ()
+
+
+class Gap(NamedTuple):
+    """What no line counts, or, with a minus, what is counted once too often."""
+
+    component: Component
+    names: tuple[str, ...]
+    parameters: int
+
+
+class Report(NamedTuple):
+    """The lines with their verdicts; right = what the lines count, each put right, + the gaps.
+
+    Lines that are all numbers of modules have no total and no gaps.
+    """
+
+    verdicts: tuple[Verdict, ...]
+    gaps: tuple[Gap, ...]
+    typed: Fraction
+    right: int
+
+
+def read(text: str, config: BertConfig) -> list[Line]:
+    """The lines of a hand count, such as ``attention = 12 * 4 * H * H``; letters are the configuration's.
+
+    A line may give its result after a second equals sign. What is too much is left out: see ``problem``.
+    """
+    names = {letter: getattr(config, field) for field, letter in LETTERS.items()}
+    lines = [line.strip() for line in text[:LONGEST].splitlines()]
+    return [_read(line, names) for line in lines if line][:MOST_LINES]
+
+
+def problem(text: str) -> Problem | None:
+    """What is wrong with a whole text, or None."""
+    lines = sum(bool(line.strip()) for line in text.splitlines())
+    if len(text) <= LONGEST and lines <= MOST_LINES:
+        return None
+    message = N_("The count is too long: {lines} lines of {characters} characters in all are the most.")
+    return Problem("terms", None, message, {"lines": f"{MOST_LINES}", "characters": f"{LONGEST:,}"})
+
+
+def check(model: Module, config: BertConfig, lines: Sequence[Line]) -> Report:
+    """What each line counts, and what is wrong with it; and what no line counts."""
+    tensors, sizes = counted(model), Sizes.of(config)
+    open_copies = {tensor.name: tensor.copies for tensor in tensors}
+    verdicts = []
+    for line in lines:
+        verdict = _verdict(line, model, tensors, sizes, open_copies)
+        verdicts.append(verdict)
+        for tensor in verdict.counted.tensors if verdict.counted else ():
+            open_copies[tensor.name] -= tensor.copies
+    if verdicts and all(one.modules for one in verdicts):
+        return Report(tuple(verdicts), (), Fraction(0), 0)
+    typed = sum((one.line.value or Fraction(0) for one in verdicts if not one.modules), Fraction(0))
+    gaps = tuple(_gaps([tensor._replace(copies=open_copies[tensor.name]) for tensor in tensors]))
+    return Report(tuple(verdicts), gaps, typed, total(tensors))
+
+
+def _read(text: str, names: dict[str, int]) -> Line:
+    name, *sides = (side.strip() for side in re.split(r"[=＝]|[:：](?!.*[=＝])", text))
+    if not sides or _is_calculation(name, names):
+        name, sides = "", [name, *sides]
+    try:
+        values = [evaluate(side, names) for side in sides]
+    except CalculationError as error:
+        return Line(name, text, None, Problem("terms", text, error.message, error.values))
+    if len(set(values)) == 1:
+        return Line(name, text, values[0])
+    message = N_("The calculation gives {value}, not {written}.")
+    given = {"value": _number(values[0]), "written": _number(values[-1])}
+    return Line(name, text, values[0], Problem("terms", text, message, given))
+
+
+def _is_calculation(text: str, names: dict[str, int]) -> bool:
+    try:
+        evaluate(text, names)
+    except CalculationError:
+        return False
+    return True
+
+
+def _number(value: Fraction) -> str:
+    return f"{int(value):,}" if value.denominator == 1 else f"{float(value):,g}"
+
+
+def _verdict(
+    line: Line, model: Module, tensors: Sequence[Tensor], sizes: Sizes, open_copies: dict[str, int]
+) -> Verdict:
+    if line.value is None or line.value.denominator != 1:
+        return Verdict(line, None, None)
+    value = int(line.value)
+    candidates = list(_candidates(line.name, tensors))
+    right = [found for found in candidates if found.right == value]
+    # Of two parts of the same size the one that no line has counted yet: the second of two LayerNorms.
+    copies = {tensor.name: tensor.copies for tensor in tensors}
+    right.sort(key=lambda found: any(open_copies[tensor.name] != copies[tensor.name] for tensor in found.tensors))
+    if right:
+        return Verdict(line, right[0], ())
+    if _is_number_of_modules(line.name, model, value):
+        return Verdict(line, None, (), modules=True)
+    is_named = any(_is_called(part, line.name) for part in PARTS)
+    whole = [found for found in candidates if found.layers == "all"]
+    usual = [found for found in whole if found.part in _USUAL] or whole
+    explained = [
+        (explanations[0], found)
+        for found in usual
+        # Without a name that says what is counted, only what is nearly right can be told.
+        if (explanations := explain_tensors(found.tensors, sizes, value, MOST_SLIPS if is_named else 1))
+    ]
+    if explained:
+        explanation, found = min(explained, key=lambda pair: len(pair[0]))
+        return Verdict(line, found, explanation)
+    return Verdict(line, usual[-1] if usual and is_named else None, None)
+
+
+def _candidates(name: str, tensors: Sequence[Tensor]) -> Iterator[Counted]:
+    """All that a line of a name may count: a tensor or module of that name, or the parts that people call so."""
+    own = tuple(tensor for tensor in tensors if name and name.lower() in tensor.name.lower())
+    if own and re.search(r"[._]", name):
+        yield Counted(name, own)
+    meant = [part for part in PARTS if _is_called(part, name)]
+    for layers in ("all", "one", "others"):
+        for part in meant or PARTS:
+            found = tuple(tensor for tensor in tensors if re.search(PARTS[part][0], tensor.name) and tensor.copies)
+            if layers != "all":
+                found = tuple(_of_layers(found, layers))
+            if found:
+                yield Counted(part, found, layers)
+
+
+def _is_called(part: str, name: str) -> bool:
+    """Whether people mean a part by the name of a line."""
+    return bool(name) and bool(re.search(PARTS[part][1], name, re.IGNORECASE))
+
+
+def _of_layers(tensors: Sequence[Tensor], layers: Layers) -> Iterator[Tensor]:
+    """The tensors of one layer, or of all layers but one, where there are several and nothing but layers."""
+    if any("*" not in tensor.name or tensor.copies == 1 for tensor in tensors):
+        return
+    for tensor in tensors:
+        yield tensor._replace(copies=1 if layers == "one" else tensor.copies - 1)
+
+
+def _is_number_of_modules(name: str, model: Module, value: int) -> bool:
+    parts = [part for part in (*inventory(model), named(model, "dense")) if part.name.lower() in name.lower()]
+    return any(part.modules == value for part in parts)
+
+
+def _gaps(tensors: Sequence[Tensor]) -> Iterator[Gap]:
+    """What is left of the copies of each tensor, put together by component, and what is missing apart from the rest."""
+    for component in COMPONENTS:
+        for missing in (True, False):
+            here = [
+                tensor
+                for tensor in tensors
+                if tensor.name and component_of(tensor.name) == component and tensor.copies
+                if (tensor.copies > 0) == missing
+            ]
+            if here:
+                yield Gap(component, tuple(tensor.name for tensor in here), total(here))

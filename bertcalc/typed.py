@@ -1,0 +1,144 @@
+"""Amounts as people type them, read exactly: 30M, 1.1e8, 22.4 GFLOPs, 16 GiB, 75,641,856, 30 million, 1.1亿.
+
+>>> typed("72.1 MB")
+Typed(value=Fraction(72100000, 1), low=Fraction(72050000, 1), high=Fraction(72150000, 1), unit='bytes')
+>>> typed("109,482,240").means(109_482_241)
+False
+>>> typed("110M").means(109_482_240)
+False
+>>> typed("1.1e8").means(109_482_240)
+True
+"""
+
+import re
+import unicodedata
+from fractions import Fraction
+from typing import Literal, NamedTuple
+
+from bertcalc.text import N_, shorten
+
+Unit = Literal["parameters", "FLOPs", "bytes"]
+LARGEST = 10**30  # far above any count, and low enough that nobody waits for its digits
+_LONGEST = 60
+
+
+class Typed(NamedTuple):
+    """What a text says: the value, the bounds of what may have been rounded to it, and the unit, if it has one.
+
+    A whole number without prefix or exponent means itself; every other text means all that rounds to its last digit:
+    110M is everything from 109.5 to 110.5 million.
+    """
+
+    value: Fraction
+    low: Fraction
+    high: Fraction
+    unit: Unit | None
+
+    def means(self, count: int) -> bool:
+        """Whether somebody who counted this may have typed the text."""
+        return self.low <= count <= self.high
+
+
+class TypedError(ValueError):
+    """The only exception for a text that is no amount: ``message`` is English with placeholders, ``values`` fills it.
+
+    What is in ``values`` is the text itself, or English that can be translated.
+    """
+
+    def __init__(self, message: str, **values: str) -> None:
+        super().__init__(message.format(**values))
+        self.message = message
+        self.values = values
+
+
+# Thousands are 10**3 and billions 10**9, as in papers; everything is compared in lower case.
+_FACTORS = {
+    **dict.fromkeys(("k", "thousand"), 10**3),
+    **dict.fromkeys(("m", "million"), 10**6),
+    **dict.fromkeys(("g", "b", "bn", "billion"), 10**9),
+    **dict.fromkeys(("t", "trillion"), 10**12),
+    "万": 10**4,
+    "亿": 10**8,
+}
+_PREFIXES = {**_FACTORS, "p": 10**15, "e": 10**18}  # these two only where a unit follows
+_BINARY = {f"{prefix}i": 1024**power for power, prefix in enumerate("kmgtpe", 1)}
+_UNITS: dict[str, Unit] = {
+    **dict.fromkeys(("param", "params", "parameter", "parameters", "参数", "个参数"), "parameters"),
+    **dict.fromkeys(("flop", "flops"), "FLOPs"),
+    **dict.fromkeys(("b", "byte", "bytes", "字节"), "bytes"),
+}
+_EXAMPLES: dict[Unit | None, str] = {
+    "parameters": "30M, 1.1e8, 109,482,240",
+    "FLOPs": "22.4 GFLOPs, 2e10",
+    "bytes": "16 GB, 16 GiB, 437.9 MB",
+    None: "110M, 1.1e8, 72.1 MB, 75,641,856",
+}
+# Thousands are all separated by the same sign, or not at all.
+_NUMBER = re.compile(
+    r"(?P<whole>[0-9]{1,3}(?:(?P<mark>[, _'])[0-9]{3})(?:(?P=mark)[0-9]{3})*|[0-9]+)(?:\.(?P<decimals>[0-9]+))?"
+    r"(?:e(?P<power>[+-]?[0-9]{1,3}))?(?P<rest>[^0-9.,_'+-]*)"
+)
+_MARKS = str.maketrans("", "", ", _'")
+
+
+def typed(text: str, unit: Unit | None = None) -> Typed:
+    """Read an amount; ``unit`` is what it has to be of, and what is meant if it has none.
+
+    B is a billion, unless bytes are wanted or it follows a prefix. Raises TypedError.
+    """
+    # Full-width characters are the ASCII ones, and every space is a space.
+    plain = unicodedata.normalize("NFKC", text[: _LONGEST + 1]).strip().lower()
+    match = _NUMBER.fullmatch(plain)
+    if match is None or len(text) > _LONGEST:
+        raise TypedError(
+            N_('"{text}" is not an amount that can be read: write it like {examples}.'),
+            text=shorten(text),
+            examples=_EXAMPLES[unit],
+        )
+    scale, found, scaled = _scale(match["rest"].strip(), unit, text)
+    decimals, power = match["decimals"] or "", int(match["power"] or 0)
+    place = Fraction(10) ** (power - len(decimals)) * scale  # what one in the last digit is worth
+    value = int(match["whole"].translate(_MARKS) + decimals) * place
+    if value > LARGEST:
+        raise TypedError(N_('"{text}" is more than anything here can be: 1e30 is the most.'), text=shorten(text))
+    rounded = 0 if not (scaled or decimals or match["power"]) else place / 2
+    return Typed(value, max(value - rounded, Fraction(0)), value + rounded, found or unit)
+
+
+def _scale(rest: str, wanted: Unit | None, text: str) -> tuple[int, Unit | None, bool]:
+    """What stands behind the digits: a factor, a unit, and whether there is a factor at all."""
+    for factor, unit in _readings(rest, wanted):
+        if unit is None or wanted in (None, unit):
+            return factor, unit, factor != 1
+        raise TypedError(
+            N_('"{text}" is a number of {found}, and one of {wanted} is needed: write it like {examples}.'),
+            text=shorten(text),
+            found=unit,
+            wanted=wanted,
+            examples=_EXAMPLES[wanted],
+        )
+    raise TypedError(
+        N_('"{text}" has a unit that is not known: write it like {examples}.'),
+        text=shorten(text),
+        examples=_EXAMPLES[wanted],
+    )
+
+
+def _readings(rest: str, wanted: Unit | None) -> list[tuple[int, Unit | None]]:
+    """All that the letters can mean, the likeliest first."""
+    if not rest:
+        return [(1, None)]
+    found: list[tuple[int, Unit | None]] = []
+    if rest in _UNITS and (rest != "b" or wanted == "bytes"):
+        found.append((1, _UNITS[rest]))
+    if rest in _FACTORS:
+        found.append((_FACTORS[rest], None))
+    for unit, meaning in _UNITS.items():
+        prefix = rest.removesuffix(unit).strip()
+        if prefix == rest:
+            continue
+        if prefix in _PREFIXES:
+            found.append((_PREFIXES[prefix], meaning))
+        elif meaning == "bytes" and prefix in _BINARY:
+            found.append((_BINARY[prefix], meaning))
+    return found

@@ -1,0 +1,93 @@
+"""Every known count is the real model's, and typed numbers find all that they may mean."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bertcalc import BertConfig
+from bertcalc.check.known import Known, known_counts, matching, readings
+from bertcalc.presets import PRESETS, PUBLISHED, PublishedCount
+from bertcalc.typed import typed
+from tests.oracle import Case
+from tests.strategies import configs
+
+
+@given(configs())
+def test_a_known_count_is_the_real_models(config: BertConfig) -> None:
+    for known in known_counts(config):
+        real = Case(known.config, known.architecture, known.add_pooling_layer).real()
+        positions = [buffer.numel() for name, buffer in real.named_buffers() if name.endswith("position_ids")]
+        assert known.parameters == sum(tensor.numel() for tensor in real.parameters())
+        assert known.buffers in (0, sum(positions))
+
+
+@pytest.mark.parametrize("published", PUBLISHED)
+def test_a_published_count_is_known(published: PublishedCount) -> None:
+    found = matching(PRESETS[published.preset].config, typed(f"{published.parameters:,}"))
+    models = [(known.architecture, known.add_pooling_layer) for known in found]
+    assert (published.architecture, published.add_pooling_layer) in models
+
+
+def counts(text: str) -> set[int]:
+    """The counts of bert-base without buffers that a text may mean, as parameters."""
+    number = typed(text)
+    return {
+        known.parameters
+        for known in known_counts(BertConfig())
+        if not known.buffers
+        for reading in readings(number)
+        if reading.key == "parameters" and reading.means(known.total)
+    }
+
+
+def test_which_counts_round_to_110_million() -> None:
+    every = {known.parameters for known in known_counts(BertConfig()) if not known.buffers}
+    assert {count for count in every if 109_500_000 <= count <= 110_500_000} == {109_514_298, 110_106_428}
+    assert {109_482_240, 109_514_298, 110_106_428} <= counts("110M") == counts("1.1e8") == counts("110,000,000")
+    assert counts("109.5M") == {109_482_240, 109_483_009, 109_483_778, 109_514_298}
+
+
+def test_the_published_checkpoint_with_its_buffer() -> None:
+    [found] = matching(BertConfig(), typed("110,106,940"))
+    assert (found.architecture, found.buffers) == ("BertForPreTraining", 512)
+
+
+def test_an_untied_decoder() -> None:
+    untied = replace(BertConfig(), tie_word_embeddings=False)
+    real = sum(tensor.numel() for tensor in Case(untied, "BertForMaskedLM").real().parameters())
+    assert [known.architecture for known in matching(BertConfig(), typed(str(real)))] == [
+        "BertForMaskedLM",
+        "BertLMHeadModel",
+    ]
+
+
+def test_bytes_and_mebi() -> None:
+    def meanings(text: str, count: int) -> list[tuple[str, bool]]:
+        return [(reading.key, reading.rounded) for reading in readings(typed(text)) if reading.means(count)]
+
+    assert meanings("437,928,960", 109_482_240) == [("float32", False)]
+    assert meanings("437.9 MB", 109_482_240) == [("float32", False)]
+    assert meanings("219 MB", 109_482_240) == [("16-bit", False)]
+    assert meanings("72.1 MB", 75_641_856) == [("mebi", False)]
+    assert meanings("104.4M", 109_482_240) == [("mebi", False)]
+    assert meanings("340M", 335_141_888) == [("parameters", True)]
+    assert meanings("335,000,000", 335_141_888) == [("parameters", True)]
+
+
+@given(st.integers(0, 10**15), st.integers(0, 6), st.sampled_from(["", "M", " GB", "e3"]))
+def test_every_reading_holds_what_was_typed(number: int, zeros: int, unit: str) -> None:
+    amount = typed(f"{number * 10**zeros}{unit}")
+    first, *others = readings(amount)
+    assert (first.low, first.high) == (amount.low, amount.high)
+    for reading in others:
+        assert reading.low <= reading.high
+        if reading.key == "parameters":
+            assert (reading.low, reading.high) != (first.low, first.high)
+            assert reading.low <= first.low <= first.high <= reading.high
+
+
+def test_a_known_count_builds_its_own_model() -> None:
+    known = Known(BertConfig(), "BertModel", False, 512, 108_891_648)
+    assert known.model().num_parameters() == known.total - 512

@@ -1,0 +1,159 @@
+"""Hand counts term by term: the five write-ups, and counts that Hypothesis makes from real models."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bertcalc import BertConfig, build
+from bertcalc.check.slips import SLIPS, Sizes, counted, total
+from bertcalc.check.terms import LONGEST, MOST_LINES, PARTS, Report, check, problem, read
+from bertcalc.presets import PRESETS
+from tests.oracle import Case
+from tests.strategies import cases
+
+CHINESE = PRESETS["bert-base-chinese"].config
+LARGE_CHINESE = PRESETS["bert-large-chinese"].config
+
+
+def report(text: str, config: BertConfig, architecture: str = "BertModel", **options: bool) -> Report:
+    return check(build(config, architecture, **options), config, read(text, config))
+
+
+def slips(found: Report) -> list[list[tuple[str, int]]]:
+    return [[(cause.slip, cause.amount) for cause in verdict.explanation or ()] for verdict in found.verdicts]
+
+
+def test_write_up_004() -> None:
+    found = report(
+        """embeddings = (21128 + 512 + 2) * 768
+        self-attention = (768*64)*3*12 + 768*768
+        feed forward = 12 * (768*3072 + 3072*768)
+        LayerNorm = 768*2 + 768*2*12 + 768*2*12""",
+        CHINESE,
+    )
+    assert [verdict.line.value for verdict in found.verdicts] == [16_621_056, 2_359_296, 56_623_104, 38_400]
+    assert [verdict.is_right for verdict in found.verdicts] == [True, False, False, True]
+    assert slips(found)[1:3] == [
+        [("attention biases", -36_864), ("attention once", -25_952_256)],
+        [("feed-forward biases", -46_080)],
+    ]
+    [gap] = found.gaps
+    assert (gap.component, gap.parameters) == ("pooler", 590_592)
+    assert found.typed == 75_641_856
+    assert found.right == 102_267_648
+
+
+def test_write_up_002_comes_out_right() -> None:
+    found = report(
+        """Embedding-Token = 21128*1024
+        Embedding-Segment = 2*1024
+        Embedding-Position = 512*1024
+        Embedding-Norm = 2048
+        MultiHeadSelfAttention = 4 * (1024*1024 + 1024)
+        its norm = 2048
+        FeedForward = 4,198,400 + 4,195,328
+        its norm = 2048
+        the other 23 transformer layers = 23 * 12,596,224""",
+        LARGE_CHINESE,
+        add_pooling_layer=False,
+    )
+    assert all(verdict.is_right for verdict in found.verdicts)
+    assert not found.gaps
+    assert found.typed == found.right == 324_472_832
+
+
+def test_write_up_001_comes_out_right() -> None:
+    found = report(
+        """word_embeddings = 30522*768 = 23,440,896
+        position_embeddings = 512*768
+        token_type_embeddings = 2*768
+        LayerNorm = 768 + 768
+        encoder = 85,054,464
+        pooler.dense.weight = 589,824
+        pooler.dense.bias = 768""",
+        BertConfig(),
+    )
+    assert all(verdict.is_right for verdict in found.verdicts)
+    assert not found.gaps
+    assert found.typed == found.right == 109_482_240
+
+
+def test_the_inventory_of_000_comes_out_right() -> None:
+    text = "Dropout = 1 + (1+1+1)*12 = 37\nLayerNorm = 1 + (1+1)*12\ndense = (1+1+1)*12 + 1\nLinear = 6*12 + 1"
+    found = report(text, BertConfig())
+    assert [(verdict.modules, verdict.is_right) for verdict in found.verdicts] == [(True, True)] * 4
+    assert not found.gaps
+
+
+def test_a_wrong_result_of_a_right_calculation_is_named() -> None:
+    [line] = read("pooler = H*H + H = 590,000", BertConfig())
+    assert line.value == 590_592
+    assert str(line.problem) == "The calculation gives 590,592, not 590,000."
+
+
+@pytest.mark.parametrize("text", ["pooler = H*Q", "pooler = ", "= = =", "pooler: 1/0", "12 *"])
+def test_a_line_that_cannot_be_read_says_why(text: str) -> None:
+    [verdict] = report(text, BertConfig()).verdicts
+    assert verdict.line.problem
+    assert not verdict.is_right
+
+
+def test_what_is_counted_twice_is_named() -> None:
+    found = report("pooler = H*H + H\nthe pooler again = H*H + H\nthe rest = 1", BertConfig())
+    assert [(gap.component, gap.parameters) for gap in found.gaps] == [
+        ("embeddings", 23_837_184),
+        ("encoder", 85_054_464),
+        ("pooler", -590_592),
+    ]
+
+
+def test_limits() -> None:
+    assert problem("a = 1\n" * MOST_LINES) is None
+    assert problem("a = 1\n" * (MOST_LINES + 1))
+    assert problem("a" * (LONGEST + 1))
+    assert len(read("a = 1\n" * 10_000, BertConfig())) == MOST_LINES
+
+
+@given(st.text(max_size=300))
+def test_any_text_gets_a_report(text: str) -> None:
+    found = report(text, BertConfig())
+    assert found.typed == sum(verdict.line.value or Fraction(0) for verdict in found.verdicts if not verdict.modules)
+
+
+@given(cases(), st.data())
+def test_the_terms_of_a_model_are_right_and_complete(case: Case, data: st.DataObject) -> None:
+    """Each tensor of the real model as a line under its own name."""
+    tensors = [tensor for tensor in counted(case.ours()) if tensor.name]
+    lines = [f"{tensor.name} = {tensor.copies} * {' * '.join(map(str, tensor.shape))}" for tensor in tensors]
+    left = data.draw(st.sampled_from(tensors))
+    text = "\n".join(line for line, tensor in zip(lines, tensors, strict=True) if tensor != left)
+    found = check(case.ours(), case.config, read(text, case.config))
+    assert all(verdict.is_right for verdict in found.verdicts)
+    real = sum(tensor.numel() for tensor in case.real().parameters())
+    assert found.right == real == found.typed + sum(gap.parameters for gap in found.gaps)
+
+
+@given(cases(), st.sampled_from(list(SLIPS)), st.sampled_from(["attention", "feed-forward", "pooler", "layers"]))
+def test_a_slip_in_a_term_is_found(case: Case, slip: str, name: str) -> None:
+    found = check(case.ours(), case.config, read(f"{name} = 1", case.config)).verdicts[0].counted
+    if found is None:
+        assert name == "pooler"
+        return
+    after = total(SLIPS[slip].make(found.tensors, Sizes.of(case.config)))
+    [verdict] = check(case.ours(), case.config, read(f"{name} = {after}", case.config)).verdicts
+    assert verdict.counted
+    if verdict.explanation is not None:
+        assert verdict.counted.right + sum(cause.amount for cause in verdict.explanation) == after
+        assert len(verdict.explanation) <= 1
+    else:
+        assert verdict.modules
+
+
+@settings(max_examples=15)
+@given(cases())
+def test_every_part_is_found_under_its_own_name(case: Case) -> None:
+    for part in PARTS:
+        [verdict] = check(case.ours(), case.config, read(f"{part} = 0", case.config)).verdicts
+        assert verdict.counted or part in ("pooler", "head")
