@@ -19,7 +19,7 @@ from bertcalc.text import N_, shorten
 
 Unit = Literal["parameters", "FLOPs", "bytes"]
 LARGEST = 10**30  # far above any count, and low enough that nobody waits for its digits
-_LONGEST = 60
+LONGEST = 60
 
 
 class Typed(NamedTuple):
@@ -87,9 +87,9 @@ def typed(text: str, unit: Unit | None = None) -> Typed:
     B is a billion, unless bytes are wanted or it follows a prefix. Raises TypedError.
     """
     # Full-width characters are the ASCII ones, and every space is a space.
-    plain = unicodedata.normalize("NFKC", text[: _LONGEST + 1]).strip().lower()
+    plain = unicodedata.normalize("NFKC", text).strip().lower() if len(text) <= LONGEST else ""
     match = _NUMBER.fullmatch(plain)
-    if match is None or len(text) > _LONGEST:
+    if match is None:
         raise TypedError(
             N_('"{text}" is not an amount that can be read: write it like {examples}.'),
             text=shorten(text),

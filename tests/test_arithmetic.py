@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bertcalc import BertConfig, build
 from bertcalc.arithmetic import LONGEST, CalculationError, evaluate
-from bertcalc.formula import LETTERS, formula
+from bertcalc.config import LETTERS, formula
 
 NAMES = {letter: getattr(BertConfig(), field) for field, letter in LETTERS.items()}
 

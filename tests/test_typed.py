@@ -80,7 +80,7 @@ def test_digits_that_were_left_out_leave_room(text: str, low: Fraction, high: Fr
     [
         *("", " ", "x", "M", "-5", "+5", "1,5", "12,34,567", "1,000 000", "1 0", "1.", ".5", "1e", "1.2.3", "1_0", "½"),
         *("inf", "nan", "0x10", "1e2e3", "1e5.5", "5 apples", "5 GFLOP/s", "5 GBit", "3E", "5 KiFLOPs", "5 MM", "5 iB"),
-        *("1e31", "1e999999999", "1e-999999999", "9" * 61, " " * 61 + "1", "1" + "0" * 10**6, "٣"),
+        *("1e31", "1e999999999", "1e-999999999", "9" * 61, " " * 61 + "1", "1" + " " * 60, "1" + "0" * 10**6, "٣"),
     ],
 )
 def test_anything_else_is_one_clear_error(text: str) -> None:

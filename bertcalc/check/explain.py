@@ -1,6 +1,8 @@
 """By which slips a total differs from the right one: the shortest explanations, searched for exactly."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
 from itertools import combinations
 from typing import NamedTuple
 
@@ -23,23 +25,21 @@ class Cause(NamedTuple):
 Explanation = tuple[Cause, ...]  # in the order of SLIPS; the amounts sum to the difference
 
 
-def explain(model: Module, config: BertConfig, wrong: int) -> list[Explanation]:
-    """Every shortest explanation of a total that is not the model's; of the model's own, the empty one."""
-    return explain_tensors(counted(model), Sizes.of(config), wrong)
+def explain(
+    model: Module, config: BertConfig, wrong: int, most: int = MOST_SLIPS, *, high: int | None = None
+) -> list[Explanation]:
+    """Every shortest explanation of a total that is not the model's; of the model's own, the empty one.
 
-
-def explain_tensors(tensors: Sequence[Tensor], sizes: Sizes, wrong: int, most: int = MOST_SLIPS) -> list[Explanation]:
-    """The same for some tensors of a model, which are a term of a count, with so many slips at most.
-
-    A slip that many parts feel (no bias anywhere) is tried first. Of the others, those that change the same tensors
-    are a family: families add up, so that the sums of half of them are looked up in the sums of the other half.
+    With ``high``, of any total from ``wrong`` to it. At most MOST_FOUND are given, the likeliest first.
     """
-    effective = _effective(tensors, sizes)
-    found: set[tuple[str, ...]] = set()
-    for number in range(_MOST_WIDE + 1):
-        for wide in combinations([name for name in WIDE if name in effective], number):
-            room = min(map(len, found), default=most) - number
-            found.update(_completed(tensors, sizes, wrong, wide, effective, room))
+    return explain_tensors(counted(model), Sizes.of(config), wrong, most, high=high)
+
+
+def explain_tensors(
+    tensors: Sequence[Tensor], sizes: Sizes, wrong: int, most: int = MOST_SLIPS, *, high: int | None = None
+) -> list[Explanation]:
+    """The same for some tensors of a model, which are a term of a count, with so many slips at most."""
+    found = _search(tuple(tensors), sizes).explanations(wrong, wrong if high is None else high, most)
     shortest = min(map(len, found), default=0)
     ordered = sorted((_in_order(slips) for slips in found if len(slips) == shortest), key=_plausibility)
     return [causes(tensors, sizes, slips) for slips in ordered[:MOST_FOUND]]
@@ -61,85 +61,97 @@ def causes(
 WIDE = ("biases", "layer biases", "LayerNorm half", "LayerNorm", "embeddings", "encoder once", "layer less")
 _MOST_WIDE = 3
 _ORDER = {name: number for number, name in enumerate(SLIPS)}
-_Sums = Mapping[int, list[tuple[str, ...]]]
+_Slips = tuple[str, ...]
+_Sums = list[tuple[int, _Slips]]
 
 
-def _effective(tensors: Sequence[Tensor], sizes: Sizes) -> list[str]:
-    """The slips that change these tensors; of several that do the same, the one that says most exactly what it is."""
-    results = {SLIPS[name].make(tensors, sizes): name for name in sorted(SLIPS, key=lambda name: name not in WIDE)}
-    results.pop(tuple(tensors), None)
-    return list(results.values())
+class _Search:
+    """The totals that slips in a count lead to.
 
+    Slips that many parts feel (no bias anywhere) are chosen first. Of the others, those that change the same tensors
+    are a family: families add up, so that the sums of half of them are looked up in the sums of the other half.
+    """
 
-def _completed(
-    tensors: Sequence[Tensor],
-    sizes: Sizes,
-    wrong: int,
-    chosen: tuple[str, ...],
-    effective: Sequence[str],
-    room: int,
-) -> Iterator[tuple[str, ...]]:
-    """All ways to add so many slips, or fewer, to those that are chosen, so that the total comes out."""
-    if room < 0:
-        return
-    families = _families(tensors, sizes, [name for name in effective if name not in WIDE])
-    base = total(_made(tensors, sizes, chosen))
-    options = [_options(family, members, sizes, chosen, room) for family, members in families]
-    halves = options[::2], options[1::2]
-    left, right = (_sums(half, room) for half in halves)
-    for amount, others in right.items():
-        for one in left.get(wrong - base - amount, ()):
-            for other in others:
+    def __init__(self, tensors: tuple[Tensor, ...], sizes: Sizes) -> None:
+        self._tensors = tensors
+        self._changed = cache(lambda name, tensor: tuple(SLIPS[name].change(tensor, sizes)))
+        self._halves = cache(self._sums_of_halves)
+        effective = self._effective()
+        self._wide = [name for name in WIDE if name in effective]
+        self._families = self._related([name for name in effective if name not in WIDE])
+
+    def explanations(self, low: int, high: int, most: int) -> set[_Slips]:
+        """Slips that lead to a total between two: all the shortest, and some that are longer."""
+        found: set[_Slips] = set()
+        for number in range(min(_MOST_WIDE, most) + 1):
+            for wide in combinations(self._wide, number):
+                room = min(map(len, found), default=most) - number
+                if room >= 0:
+                    found.update(self._completed(low, high, wide, room, most - number))
+        return found
+
+    def _completed(self, low: int, high: int, wide: _Slips, room: int, most: int) -> Iterator[_Slips]:
+        """All ways to add so many slips, or fewer, to those that are chosen, so that the total comes out."""
+        base, left, right = self._halves(wide, most)
+        amounts = [amount for amount, _slips in left]
+        for amount, other in right:
+            rest = base + amount
+            for at in range(bisect_left(amounts, low - rest), bisect_right(amounts, high - rest)):
+                one = left[at][1]
                 if len(one) + len(other) <= room:
-                    yield (*chosen, *one, *other)
+                    yield (*wide, *one, *other)
+
+    def _sums_of_halves(self, wide: _Slips, room: int) -> tuple[int, _Sums, _Sums]:
+        """The total after some wide slips, and what the choices of each half of the families add to it."""
+        options = [self._options(family, members, wide, room) for family, members in self._families]
+        return total(self._made(self._tensors, wide)), _sums(options[::2], room), _sums(options[1::2], room)
+
+    def _effective(self) -> list[str]:
+        """The slips that change these tensors; of several that do the same, the one that says most exactly what."""
+        results = {
+            self._made(self._tensors, (name,)): name for name in sorted(SLIPS, key=lambda name: name not in WIDE)
+        }
+        results.pop(self._tensors, None)
+        return list(results.values())
+
+    def _related(self, names: Sequence[str]) -> list[tuple[tuple[Tensor, ...], list[str]]]:
+        """Slips with the tensors that they change, such that no tensor is in two families."""
+        families: list[tuple[set[Tensor], list[str]]] = []
+        for name in names:
+            touched = {tensor for tensor in self._tensors if self._changed(name, tensor) != (tensor,)}
+            members = [name]
+            apart = []
+            for others, slips in families:
+                if others & touched:
+                    touched |= others
+                    members = [*slips, *members]
+                else:
+                    apart.append((others, slips))
+            families = [*apart, (touched, members)]
+        return [
+            (tuple(tensor for tensor in self._tensors if tensor in touched), members) for touched, members in families
+        ]
+
+    def _options(
+        self, family: tuple[Tensor, ...], members: Sequence[str], wide: _Slips, room: int
+    ) -> Mapping[_Slips, int]:
+        """What each choice of a family's slips adds to the total, beside the wide slips."""
+        before = total(self._made(family, wide))
+        return {
+            some: total(self._made(family, (*wide, *some))) - before
+            for number in range(room + 1)
+            for some in combinations(members, number)
+        }
+
+    def _made(self, tensors: tuple[Tensor, ...], slips: _Slips) -> tuple[Tensor, ...]:
+        for name in _in_order(slips):
+            tensors = tuple(after for tensor in tensors for after in self._changed(name, tensor))
+        return tensors
 
 
-def _families(tensors: Sequence[Tensor], sizes: Sizes, names: Sequence[str]) -> list[tuple[list[Tensor], list[str]]]:
-    """Slips with the tensors that they change, such that no tensor is in two families."""
-    families: list[tuple[set[Tensor], list[str]]] = []
-    for name in names:
-        touched = {tensor for tensor in tensors if tuple(SLIPS[name].change(tensor, sizes)) != (tensor,)}
-        members = [name]
-        apart = []
-        for others, slips in families:
-            if others & touched:
-                touched |= others
-                members = [*slips, *members]
-            else:
-                apart.append((others, slips))
-        families = [*apart, (touched, members)]
-    return [([tensor for tensor in tensors if tensor in touched], members) for touched, members in families]
-
-
-def _options(
-    family: Sequence[Tensor], members: Sequence[str], sizes: Sizes, chosen: Sequence[str], room: int
-) -> dict[tuple[str, ...], int]:
-    """What each choice of a family's slips adds to the total, beside those that are chosen already."""
-    before = total(_made(family, sizes, chosen))
-    return {
-        some: total(_made(family, sizes, (*chosen, *some))) - before
-        for number in range(room + 1)
-        for some in combinations(members, number)
-    }
-
-
-def _made(tensors: Sequence[Tensor], sizes: Sizes, slips: Sequence[str]) -> Sequence[Tensor]:
-    for name in _in_order(slips):
-        tensors = SLIPS[name].make(tensors, sizes)
-    return tensors
-
-
-def _in_order(slips: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted(slips, key=_ORDER.__getitem__))
-
-
-def _plausibility(slips: Sequence[str]) -> tuple[int, list[int]]:
-    return sum(SLIPS[name].unusual for name in slips), [_ORDER[name] for name in slips]
-
-
-def _sums(families: Sequence[Mapping[tuple[str, ...], int]], room: int) -> _Sums:
-    """The sums of a choice from each family, with the slips that make them."""
-    found: list[tuple[int, tuple[str, ...]]] = [(0, ())]
+def _sums(families: Sequence[Mapping[_Slips, int]], room: int) -> _Sums:
+    """The sums of a choice from each family, in their order, with the slips that make them."""
+    found: list[tuple[int, _Slips]] = [(0, ())]
     for family in families:
         found = [
             (amount + more, (*slips, *some))
@@ -147,7 +159,16 @@ def _sums(families: Sequence[Mapping[tuple[str, ...], int]], room: int) -> _Sums
             for some, more in family.items()
             if len(slips) + len(some) <= room
         ]
-    sums: dict[int, list[tuple[str, ...]]] = {}
-    for amount, slips in found:
-        sums.setdefault(amount, []).append(slips)
-    return sums
+    return sorted(found)
+
+
+def _in_order(slips: Iterable[str]) -> _Slips:
+    return tuple(sorted(slips, key=_ORDER.__getitem__))
+
+
+def _plausibility(slips: _Slips) -> tuple[int, list[int]]:
+    return sum(SLIPS[name].unusual for name in slips), [_ORDER[name] for name in slips]
+
+
+# A number is typed again and again for the same model; a search holds some ten thousand sums.
+_search = lru_cache(maxsize=8)(_Search)

@@ -38,16 +38,16 @@ def cause_formulas(
 @lru_cache(maxsize=4096)
 def _cause_formulas(model: Module, slips: tuple[str, ...], names: frozenset[str] | None) -> tuple[Formula, ...]:
     tensors = [tensor for tensor in counted(model) if names is None or tensor.name in names]
-    return tuple(write(sympy.factor(exact(cause.amount))) for cause in causes(tensors, _SIZES, slips))
+    return tuple(write(sympy.factor(exact(cause.amount))) for cause in causes(tensors, SYMBOLIC_SIZES, slips))
 
 
 _PADDED = ALL_SYMBOLS["padded_vocab_size"]
-_SIZES = Sizes(
+SYMBOLIC_SIZES = Sizes(
     ALL_SYMBOLS["vocab_size"],
     ALL_SYMBOLS["hidden_size"],
     ALL_SYMBOLS["num_attention_heads"],
     ALL_SYMBOLS["intermediate_size"],
-    dict.fromkeys(PADDED_TO, _PADDED),
+    (_PADDED,) * len(PADDED_TO),
 )
 
 
@@ -69,7 +69,7 @@ def tool_formulas(tool: str, config: BertConfig, architecture: str, options: Map
 @lru_cache(maxsize=1024)
 def _tool_formulas(tool: str, model: Module) -> ToolFormulas:
     letters = Dimensions(*(ALL_SYMBOLS[field] for field in Dimensions._fields))
-    found = corrections(TOOLS[tool], model, _SIZES)
+    found = corrections(TOOLS[tool], model, SYMBOLIC_SIZES)
     return ToolFormulas(
         tuple(write(sympy.sympify(term)) for term in TOOLS[tool].terms(letters)),
         {one.slip: write(sympy.factor(exact(one.amount))) for one in found},

@@ -1,6 +1,7 @@
 """The counts that people give of one configuration, and what a typed number may mean.
 
 >>> from bertcalc import BertConfig
+>>> from bertcalc.typed import typed
 >>> [known.architecture for known in matching(BertConfig(), typed("109,514,298"))]
 ['BertForMaskedLM', 'BertLMHeadModel']
 """

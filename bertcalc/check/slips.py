@@ -32,14 +32,19 @@ class Sizes(NamedTuple):
     hidden_size: int
     num_attention_heads: int
     intermediate_size: int
-    padded: Mapping[int, int]  # the vocabulary as a multiple of each of PADDED_TO
+    padded_sizes: tuple[int, ...]  # the vocabulary as a multiple of each of PADDED_TO
 
     @classmethod
     def of(cls, config: BertConfig) -> "Sizes":
         """The sizes of a configuration."""
         vocab = config.vocab_size
-        padded = {multiple: -(-vocab // multiple) * multiple for multiple in PADDED_TO}
+        padded = tuple(-(-vocab // multiple) * multiple for multiple in PADDED_TO)
         return cls(vocab, config.hidden_size, config.num_attention_heads, config.intermediate_size, padded)
+
+    @property
+    def padded(self) -> Mapping[int, int]:
+        """The vocabulary as a multiple of each of PADDED_TO, by the multiple."""
+        return dict(zip(PADDED_TO, self.padded_sizes, strict=True))
 
 
 Change = Callable[[Tensor, Sizes], Iterable[Tensor]]

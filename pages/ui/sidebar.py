@@ -8,7 +8,7 @@ from bertcalc import ARCHITECTURES, BertConfig, Module, build
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.config import LETTERS, POSITION_EMBEDDING_TYPES, Problem, problems
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
-from pages.ui.controls import assignment, repair, set_values, show_problem, whole_number
+from pages.ui.controls import assignment, change, repair, set_values, show_problem, whole_number
 from pages.ui.i18n import translator
 
 # The range and the step of each slider: the models that people build. The number field beside it takes any value.
@@ -76,7 +76,7 @@ def choose() -> Choice:
         _("Start from"),
         list(PRESETS),
         key="preset",
-        on_change=_take_preset,
+        on_change=_take_chosen,
         bind="query-params",
         help=PRESETS[st.session_state.get("preset", DEFAULT_PRESET)].source,
     )
@@ -174,9 +174,16 @@ def _slide(field: str) -> None:
     st.session_state[field] = st.session_state[f"{field}_slider"]
 
 
-def _take_preset() -> None:
-    defaults = PRESETS[st.session_state["preset"]].config
-    set_values({"add_pooling_layer": True, **{field: getattr(defaults, field) for field in FIELDS}})
+def take_preset(preset: str, **changes: Any) -> None:
+    """Put a preset into the controls, with some fields changed: in a callback."""
+    defaults = PRESETS[preset].config
+    fields = {field: getattr(defaults, field) for field in FIELDS}
+    set_values({"preset": preset, "add_pooling_layer": True, **fields})
+    change(changes)
+
+
+def _take_chosen() -> None:
+    take_preset(st.session_state["preset"])
 
 
 assert next(iter(PRESETS)) == DEFAULT_PRESET  # the first option is what a link without a preset means

@@ -27,4 +27,4 @@ def ready(page: Page) -> None:
 def open_page(page: Page, section: str, name: str) -> None:
     """Choose a page from a section of the navigation."""
     page.get_by_test_id("stHeader").get_by_text(section, exact=True).click()
-    page.get_by_role("link", name=name).click()
+    page.get_by_role("menuitem", name=name).click()

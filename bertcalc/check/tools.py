@@ -1,0 +1,234 @@
+"""What other tools give for the same model: the formulas of their sources, and why these differ from the right count.
+
+The formulas were read in the sources that are named; none of their code is here. The reasons are slips, as in a count
+by hand: a right count becomes the tool's when they are made, so that what is missing is found in the tensors of the
+model, and is not written down a second time.
+
+>>> from bertcalc import BertConfig
+>>> dict(tool_counts(BertConfig()))["EleutherAI tied"]
+108844032
+"""
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from bertcalc.check.explain import causes
+from bertcalc.check.slips import SLIPS, Change, Sizes, Slip, counted
+from bertcalc.config import BertConfig
+from bertcalc.text import N_
+from bertcalc.tree.nn import Module, Tensor
+
+# Megatron-LM pads to this multiple unless it is told otherwise, on one device.
+MEGATRON_PADDING = 128
+
+
+class Dimensions(NamedTuple):
+    """What the formulas are made of: exact numbers, or SymPy symbols."""
+
+    vocab_size: Any
+    padded_vocab_size: Any
+    hidden_size: Any
+    num_hidden_layers: Any
+    intermediate_size: Any
+    max_position_embeddings: Any
+
+
+class Tool(NamedTuple):
+    """A formula for the number of parameters that somebody else has published."""
+
+    name: str
+    terms: Callable[[Dimensions], tuple[Any, ...]]  # in the order of the source; their sum is the count
+    slips: tuple[str, ...]  # names in REASONS, besides those that every tool makes
+    source: str
+    notes: tuple[str, ...] = ()  # what it was asked, and what is surprising in it
+    output_matrix: bool = False  # always counts a decoder of its own
+
+    def count(self, config: BertConfig) -> int:
+        """What the tool gives for a configuration."""
+        sizes = {**vars(config), "padded_vocab_size": padded_vocab_size(config)}
+        exact = Dimensions(*(Fraction(sizes[field]) for field in Dimensions._fields))
+        return int(sum(self.terms(exact)))
+
+
+class Correction(NamedTuple):
+    """What has to be added to a tool's count to make one of its slips good: a number, or a SymPy expression."""
+
+    slip: str  # a name in REASONS
+    amount: int
+
+
+def tool_counts(config: BertConfig) -> list[tuple[str, int]]:
+    """What each tool gives for a configuration; none of them knows Hugging Face's classes."""
+    return [(tool.name, tool.count(config)) for tool in TOOLS.values()]
+
+
+def corrections(tool: Tool, model: Module, sizes: Sizes) -> tuple[Correction, ...]:
+    """What leads from a tool's count to that of a model, reason by reason.
+
+    Reasons that do not concern this model are left out. Model and sizes are of numbers, or of symbols.
+    """
+    tensors = counted(model)
+    made = causes(tensors, sizes, _slips(tool, tensors), REASONS)
+    return tuple(Correction(cause.slip, -cause.amount) for cause in made if cause.amount != 0)
+
+
+def padded_vocab_size(config: BertConfig) -> int:
+    """The rows that Megatron-LM gives the word embeddings."""
+    return Sizes.of(config).padded[MEGATRON_PADDING]
+
+
+def _slips(tool: Tool, tensors: Sequence[Tensor]) -> tuple[str, ...]:
+    """The slips of a tool for a model: what is not counted first, so that each is said with all that it has."""
+    if not tool.output_matrix:
+        head: tuple[str, ...] = ("head",)
+    elif any(tensor.name == _DECODER for tensor in tensors):
+        head = ("head but decoder",)
+    else:
+        head = ("head", "output matrix")
+    return ("pooler", *head, "cross attention", "distances", "activation", *tool.slips)
+
+
+_DECODER = "cls.predictions.decoder.weight"
+
+
+def _times(copies: int, concerned: Callable[[str], bool]) -> Change:
+    """What is concerned, by its name, counted so many times: 0 for not at all."""
+    return lambda tensor, sizes: (tensor._replace(copies=copies * tensor.copies) if concerned(tensor.name) else tensor,)
+
+
+REASONS: dict[str, Slip] = {
+    **SLIPS,
+    "output matrix": Slip(N_("an output matrix is counted besides the word embeddings"), SLIPS["decoder again"].change),
+    "head but decoder": Slip(
+        N_("the head is left out, all but the matrix of its decoder"),
+        _times(0, lambda name: name != _DECODER and name.startswith("cls.")),
+    ),
+    "activation": Slip(N_("what the activation function learns is left out"), _times(0, lambda name: "act_fn" in name)),
+    "LayerNorms twice": Slip(
+        N_("each LayerNorm of the layers is counted twice"),
+        _times(2, lambda name: name.startswith("encoder.") and "LayerNorm" in name),
+    ),
+}
+
+
+def _nanogpt(d: Dimensions) -> tuple[Any, ...]:
+    hidden = d.hidden_size
+    attention, feed_forward = hidden + 3 * hidden**2 + hidden**2, hidden + 2 * hidden * (4 * hidden)
+    layers = d.num_hidden_layers * (attention + feed_forward)
+    return hidden * d.max_position_embeddings, hidden * d.vocab_size, layers, hidden
+
+
+def _cookbook_tied(d: Dimensions) -> tuple[Any, ...]:
+    hidden, layers = d.hidden_size, d.num_hidden_layers
+    attention, feed_forward, norms = 4 * layers * hidden**2, 8 * layers * hidden**2, 8 * layers * hidden + 2 * hidden
+    return hidden * d.vocab_size, attention, feed_forward, hidden * d.max_position_embeddings, norms
+
+
+def _cookbook(d: Dimensions) -> tuple[Any, ...]:
+    words, *others = _cookbook_tied(d)
+    return 2 * words, *others
+
+
+def _llm_analysis(d: Dimensions) -> tuple[Any, ...]:
+    hidden = d.hidden_size
+    layer = 4 * hidden**2 + 2 * hidden * d.intermediate_size + 2 * hidden
+    return d.num_hidden_layers * layer, hidden * d.vocab_size, hidden
+
+
+def _megatron(d: Dimensions) -> tuple[Any, ...]:
+    hidden = d.hidden_size
+    layer = 4 * hidden**2 + 2 * hidden * d.intermediate_size + 4 * hidden
+    return d.num_hidden_layers * layer, 2 * hidden, hidden * d.padded_vocab_size
+
+
+def _gpu_poor(d: Dimensions) -> tuple[Any, ...]:
+    hidden, layers = d.hidden_size, d.num_hidden_layers
+    return 2 * d.vocab_size * hidden, 4 * layers * hidden**2, 3 * layers * d.intermediate_size * hidden
+
+
+def _narayanan(d: Dimensions) -> tuple[Any, ...]:
+    hidden, layers = d.hidden_size, d.num_hidden_layers
+    rest = 13 / (12 * hidden) + (d.vocab_size + d.max_position_embeddings) / (12 * layers * hidden)
+    return (12 * layers * hidden**2 * (1 + rest),)
+
+
+def _kaplan(d: Dimensions) -> tuple[Any, ...]:
+    return (12 * d.num_hidden_layers * d.hidden_size**2,)
+
+
+_LAST_NORM = N_(
+    "The LayerNorm at the end of its model stands for that of BERT's embeddings: each has one of them, of one size."
+)
+_COOKBOOK = "EleutherAI/cookbook, calc/calc_transformer_params.py, calc_params"
+_COOKBOOK_NOTES = (
+    N_("Asked with sequence-length P, and ffn-expansion-factor 4, its default. LayerNorms are 8 H a layer there."),
+    _LAST_NORM,
+)
+
+TOOLS: dict[str, Tool] = {
+    tool.name: tool
+    for tool in (
+        Tool(
+            "nanoGPT",
+            _nanogpt,
+            ("token types", "layer biases", "LayerNorm half", "four times"),
+            "karpathy/nanoGPT, transformer_sizing.ipynb, params",
+            (N_("Asked with block_size P; it is written for bias=False, in Linear and LayerNorm."), _LAST_NORM),
+        ),
+        Tool(
+            "EleutherAI tied",
+            _cookbook_tied,
+            ("token types", "layer biases", "LayerNorms twice", "four times"),
+            f"{_COOKBOOK}, --tied-embeddings",
+            _COOKBOOK_NOTES,
+        ),
+        Tool(
+            "EleutherAI",
+            _cookbook,
+            ("token types", "layer biases", "LayerNorms twice", "four times"),
+            _COOKBOOK,
+            _COOKBOOK_NOTES,
+            output_matrix=True,
+        ),
+        Tool(
+            "llm-analysis",
+            _llm_analysis,
+            ("positions", "token types", "layer biases", "LayerNorm half"),
+            "cli99/llm-analysis, llm_analysis/analysis.py, get_num_params_total",
+            (N_("Asked with mlp_gated_linear_units False, which is its default."), _LAST_NORM),
+        ),
+        Tool(
+            "Megatron",
+            _megatron,
+            ("positions", "token types", "layer biases", f"padded to {MEGATRON_PADDING}"),
+            "NVIDIA/Megatron-LM, megatron/training/theoretical_memory_usage.py and vocab_utils.py",
+            (
+                N_("Asked with LayerNorm. V' is the vocabulary rounded up to a multiple of 128, as by default."),
+                _LAST_NORM,
+            ),
+        ),
+        Tool(
+            "gpu_poor",
+            _gpu_poor,
+            ("positions", "token types", "layer biases", "LayerNorm", "gated"),
+            "RahulSChand/gpu_poor, src/App.js, computeModelSize",
+            (N_("Written for models like LLaMA: a gated feed-forward, and a decoder that is not tied."),),
+            output_matrix=True,
+        ),
+        Tool(
+            "Narayanan",
+            _narayanan,
+            ("token types", "embedding LayerNorm", "four times"),
+            "Narayanan et al. 2021, arXiv:2104.04473, Eq. 2",
+            (N_("Asked with a sequence length s of P."),),
+        ),
+        Tool(
+            "12LH2",
+            _kaplan,
+            ("embeddings", "layer biases", "layer LayerNorms", "four times"),
+            "Kaplan et al. 2020, arXiv:2001.08361, Eq. 2.1",
+            (N_("Meant as the number of parameters without embeddings."),),
+        ),
+    )
+}

@@ -1,0 +1,44 @@
+"""The page that explains numbers, in a browser: typing, examples, links, and a screen of 1280 x 720."""
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Open
+from tests.browser.test_links import query
+
+
+def number(page: Page) -> str:
+    return page.get_by_role("textbox", name="A number of parameters").input_value()
+
+
+def test_a_typed_number_is_in_the_link_and_explained(visit: Open) -> None:
+    page = visit("explain")
+    field = page.get_by_role("textbox", name="A number of parameters")
+    expect(page.get_by_text("All that rounds to it")).to_be_visible()
+    field.fill("109,089,024")
+    field.press("Enter")
+    expect(page.get_by_text("One slip explains it exactly.")).to_be_visible()
+    expect(page.get_by_text("the position embeddings are left out")).to_be_in_viewport()
+    assert query(page) == {"number": "109,089,024"}
+    page.reload()
+    expect(page.get_by_text("One slip explains it exactly.")).to_be_visible()
+    assert number(page) == "109,089,024"
+
+
+def test_the_example_of_a_write_up_fits_the_screen_and_survives_other_pages(visit: Open) -> None:
+    page = visit("explain?explain=terms")
+    page.get_by_role("button", name="a config.json in formulas").press("Enter")
+    expect(page.get_by_text("the attention is counted for one layer")).to_be_in_viewport()
+    expect(page.get_by_text("the biases of the feed-forward are left out")).to_be_in_viewport()
+    before = query(page)
+    assert before["preset"] == "bert-base-chinese"
+    page.get_by_role("link", name="Parameters").click()
+    expect(page.get_by_text("102,267,648").first).to_be_visible()
+    page.go_back()
+    expect(page.get_by_text("the attention is counted for one layer")).to_be_visible()
+    assert query(page) == before
+
+
+def test_in_chinese(visit: Open) -> None:
+    page = visit("explain?lang=zh&number=109,089,024")
+    expect(page.get_by_text("位置嵌入")).to_be_visible()
+    expect(page.get_by_text("slip")).to_have_count(0)

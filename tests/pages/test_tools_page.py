@@ -1,0 +1,77 @@
+"""The page of other tools: the figures of their sources, and a sum that ends at the real model's count."""
+
+from itertools import pairwise
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from bertcalc import ARCHITECTURES, BertConfig
+from bertcalc.check.tools import TOOLS
+from tests.oracle import Case
+from tests.pages.apptest import open_app, texts
+
+
+def shown(app: AppTest) -> dict[str, list[str]]:
+    """The rows of the first table by the names of the tools, without the marks of Markdown."""
+    rows = app.table[0].value.to_numpy().tolist()
+    return {row[0].strip("*").replace("\\", ""): row[1:] for row in rows}
+
+
+def number(text: str) -> int:
+    return 0 if text == "±0" else int(text.strip("*").replace(",", ""))
+
+
+def real(architecture: str, config: BertConfig | None = None) -> int:
+    model = Case(config or BertConfig(), architecture).real()
+    return sum(tensor.numel() for tensor in model.parameters())
+
+
+def test_every_tool_has_its_count_its_error_and_a_reason() -> None:
+    app = open_app("tools.py")
+    rows = shown(app)
+    assert list(rows) == list(TOOLS)
+    assert rows["llm-analysis"][:3] == ["108,394,752", "-1,087,488", "-0.99\N{NO-BREAK SPACE}%"]
+    assert rows["gpu_poor"][:3] == ["160,128,000", "+50,645,760", "+46.26\N{NO-BREAK SPACE}%"]
+    assert "the pooler is left out" in rows["nanoGPT"][3]
+    assert "gated" in rows["gpu_poor"][3]
+    assert "109,482,240" in app.markdown[0].value
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("tool", ["nanoGPT", "EleutherAI"])
+def test_the_sum_can_be_followed_line_by_line_to_the_real_count(architecture: str, tool: str) -> None:
+    app = open_app("tools.py", architecture=architecture, tool=tool, intermediate_size="2000")
+    table = app.table[1].value
+    amounts = [number(text) for text in table["Parameters"] if text]
+    lines = [number(text) for text in table["So far"]]
+    assert f"{lines[0]:,}" == shown(app)[tool][0]
+    assert [after - before for before, after in pairwise(lines[:-1])] == amounts
+    assert lines[-2] == lines[-1] == real(architecture, BertConfig(intermediate_size=2000))
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_tool_is_shown_with_its_formula_and_its_source(tool: str) -> None:
+    app = open_app("tools.py", tool=tool)
+    latex = app.latex[0].value
+    assert shown(app)[tool][0].replace(",", "{,}") in latex
+    assert TOOLS[tool].source.split(",")[0] in app.caption[0].value.replace("\\", "")
+    table = app.table[1].value
+    assert table["Where it differs"].iloc[0] == f"**{tool} gives**".replace("_", r"\_")
+    assert not app.error
+
+
+def test_a_padded_vocabulary_is_in_the_numbers() -> None:
+    app = open_app("tools.py", tool="Megatron")
+    assert "30{,}592" in app.latex[0].value
+    assert any("30{,}592" in cell for cell in app.table[1].value["In numbers"])
+
+
+def test_what_holds_here_is_a_reason_of_nothing() -> None:
+    assert "±0" in list(open_app("tools.py", tool="nanoGPT").table[1].value["Parameters"])
+    assert "±0" not in list(open_app("tools.py", tool="nanoGPT", intermediate_size="3000").table[1].value["Parameters"])
+
+
+def test_another_tool_in_the_link_is_refused() -> None:
+    app = open_app("tools.py", tool="nanogpt")
+    assert texts(app) == ["tool=nanogpt in the link is not possible: it must be one of the options, such as nanoGPT."]
+    assert "Source: karpathy/nanoGPT" in app.caption[0].value
