@@ -19,14 +19,18 @@ class Batch(NamedTuple):
     sequence_length: int
 
 
-def choose_batch(config: BertConfig) -> Batch:
-    """Draw both controls where we are; what they say, or the last that was possible, or the nearest."""
+def choose_batch(config: BertConfig, *, sidebar: bool = True) -> Batch:
+    """Draw both controls where we are; what they say, or the last that was possible, or the nearest.
+
+    ``sidebar`` says that the configuration is the sidebar's: then a change of it is a way out, too.
+    """
     values: dict[str, Any] = {
         field: whole_number(f"{field} ${CALL_LETTERS[field]}$", field, default, width=_WIDTHS[field])
         for field, default in BATCH.items()
     }
     if problem := next(batch_problems(config, values), None):
-        show_problem(problem)
+        remedies = [remedy for remedy in problem.remedies if sidebar or remedy.keys() <= BATCH.keys()]
+        show_problem(problem._replace(remedies=tuple(remedies)))
         values |= st.session_state["batch"]._asdict() if "batch" in st.session_state else {}
         while problem := next(batch_problems(config, values), None):
             values |= problem.remedies[0]

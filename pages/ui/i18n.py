@@ -28,7 +28,8 @@ def choose_language() -> None:
 
 def translator() -> Callable[[str], str]:
     """The gettext function of this session's language; take it once at the top of a script, under the name _."""
-    return catalogue(st.session_state.get("lang", "en")).gettext
+    translate = catalogue(st.session_state.get("lang", "en")).gettext
+    return lambda text: text and translate(text)  # gettext's answer to "" is the head of the catalogue
 
 
 @lru_cache

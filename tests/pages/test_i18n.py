@@ -7,6 +7,7 @@ import pytest
 from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_file
 from babel.messages.pofile import read_po
+from streamlit.testing.v1 import AppTest
 
 from pages.ui.i18n import LANGUAGES, LOCALE, catalogue
 from tests.pages.apptest import ROOT, open_app
@@ -48,6 +49,18 @@ def test_every_message_is_translated_with_the_same_placeholders(language: str) -
 
 def placeholders(text: str) -> set[tuple[str, str]]:
     return {(name, form or "") for _text, name, form, _conversion in Formatter().parse(text) if name}
+
+
+def test_nothing_stays_nothing() -> None:
+    def script() -> None:
+        import streamlit as st
+
+        from pages.ui.i18n import translator
+
+        st.session_state["lang"] = "zh"
+        st.text(repr(translator()("")))
+
+    assert AppTest.from_function(script).run().text[0].value == "''"
 
 
 def test_english_is_the_source_itself() -> None:

@@ -1,5 +1,243 @@
-"""The controls, figures, charts and tables of the Compare page."""
+"""What is compared on the Compare page: models that the link names, what goes through them, and what is counted."""
 
-from pages.ui.controls import Parameters
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
-PARAMETERS = Parameters()
+import streamlit as st
+
+from bertcalc import ConfigError
+from bertcalc.config import Problem, unchecked
+from bertcalc.config_json import JsonError
+from bertcalc.config_json import read as read_json
+from bertcalc.explore.compare import PAIRS
+from bertcalc.explore.models import LONGEST, MOST, PRESENT, Item, Wrong, item_of, read, write
+from bertcalc.explore.quantities import QUANTITIES, Case, Quantity
+from bertcalc.memory.footprint import Subject
+from bertcalc.presets import PRESETS
+from bertcalc.text import N_
+from pages.ui.batch import Batch, choose_batch
+from pages.ui.controls import Parameters, change, choose_view
+from pages.ui.explore.compare_words import names_of, said
+from pages.ui.i18n import translator
+from pages.ui.sidebar import Choice
+
+VIEWS = ("differences", "table", "bars", "scatter")
+DEFAULT = f"{PRESENT} bert-large-uncased"
+
+
+def _check(text: str) -> tuple[str, dict[str, str]] | None:
+    if len(text) <= LONGEST:
+        return None
+    return N_("{name}={text} in the link is too long: at most {most} characters are possible."), {
+        "most": f"{LONGEST:,}"
+    }
+
+
+PARAMETERS = Parameters(
+    choices={"compare": VIEWS, "compare_by": tuple(QUANTITIES)}, texts={"models": _check, "explained": _check}
+)
+
+
+class Compared(NamedTuple):
+    """A model of the comparison: as it is written, as it is called, and as the core takes it."""
+
+    item: Item
+    name: str
+    subject: Subject
+
+
+class Comparison(NamedTuple):
+    """What the controls say: the view, the models (the first is what others are compared to), and what is counted."""
+
+    view: str
+    models: list[Compared]
+    batch: Batch
+    measure: str
+
+    @property
+    def quantity(self) -> Quantity:
+        """What is counted."""
+        return QUANTITIES[self.measure]
+
+    def case(self, subject: Subject) -> Case:
+        """A model with what goes through it."""
+        return Case(subject, *self.batch)
+
+
+def choose(choice: Choice) -> Comparison:
+    """Draw the controls; models that cannot be are named and left out.
+
+    The text of the comparison is drawn by ``choose_text``, before.
+    """
+    _ = translator()
+    present = Subject(choice.config, choice.architecture, tuple(choice.options.items()))
+    items, wrong = read(st.session_state["models"])
+    with st.container(horizontal=True, vertical_alignment="center"):
+        view = choose_view("compare", VIEWS)
+        with st.popover(_("Models"), icon=":material/list:"):
+            _choose_items(items, item_of(present, choice.preset))
+        with st.popover("config.json", icon=":material/data_object:"):
+            _paste(items)
+    _show_pairs()
+    models, impossible = _build(items, present)
+    _show_wrong([*wrong, *impossible], [model.item for model in models])
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        measure = st.selectbox(
+            _("Compare by"),
+            list(QUANTITIES),
+            key="compare_by",
+            bind="query-params",
+            width=190,
+            help="  \n".join(f"**{name}**: {_(quantity.meaning)}" for name, quantity in QUANTITIES.items()),
+        )
+        configs = [model.subject.config for model in models] or [present.config]
+        if view == "scatter":
+            configs += [preset.config for preset in PRESETS.values()]
+        shortest = min(config.max_position_embeddings for config in configs)
+        batch = choose_batch(unchecked(choice.config, max_position_embeddings=shortest), sidebar=False)
+        if view == "differences" and len(models) > 1:
+            _choose_explained(models)
+    return Comparison(view, models, batch, measure)
+
+
+def choose_text() -> None:
+    """The comparison as the link has it, to be read, copied and written."""
+    _ = translator()
+    st.text_input(
+        _("The comparison, as it is in the link"),
+        value=DEFAULT,
+        key="models",
+        bind="query-params",
+        max_chars=LONGEST,
+        help=_(
+            "Models with spaces between them. A model is a preset, or {present}, and ~field-value for each change."
+        ).format(present=PRESENT),
+    )
+
+
+def _choose_items(items: Sequence[Item], pin: Item) -> None:
+    """The models by name, to be added and taken away."""
+    _ = translator()
+    written = list(map(str, items))
+    names = dict(zip(written, names_of(items), strict=True))
+    # A new control for each comparison: what is in a closed popover tells the server what it held when it was open.
+    key = f"compared {write(items)}"
+    st.multiselect(
+        _("Models, the first to be compared with"),
+        list(dict.fromkeys([*written, PRESENT, *PRESETS])),
+        default=written,
+        key=key,
+        format_func=lambda item: names.get(item, item),
+        max_selections=MOST,
+        on_change=_take_chosen,
+        args=(key,),
+    )
+    _add_button(
+        _("Pin the present model"),
+        items,
+        pin,
+        icon=":material/keep:",
+        help=_("It stays in the comparison as it is now, while the sidebar changes."),
+    )
+
+
+def _take_chosen(key: str) -> None:
+    change({"models": " ".join(st.session_state[key])})
+
+
+def _paste(items: Sequence[Item]) -> None:
+    """A place for somebody's config.json; what is wrong with it is said there."""
+    _ = translator()
+    text = st.text_area(_("Paste a config.json of Hugging Face"), key="config_json", height=220)
+    if not text.strip():
+        return
+    try:
+        config, architecture, remarks = read_json(text)
+    except JsonError as error:
+        with st.container(border=True):
+            _quote(error.problems)
+        return
+    _quote(remarks)
+    subject = Subject(config, architecture or "BertModel")
+    count = subject.model().num_parameters()
+    st.text(_("{architecture}: {count:,} parameters").format(architecture=subject.architecture, count=count))
+    _add_button(_("Add to the comparison"), items, item_of(subject), type="primary")
+
+
+def _quote(problems: Iterable[Problem]) -> None:
+    for problem in problems:
+        # st.text, because it quotes somebody else's text: none of it is Markdown.
+        st.text(said(problem))
+
+
+def _add_button(label: str, items: Sequence[Item], item: Item, **look: Any) -> None:
+    """Append a model to the comparison, if it is not there and there is room for it."""
+    more = write([*items, item])
+    full = item in items or len(items) >= MOST or len(more) > LONGEST
+    st.button(label, on_click=change, args=({"models": more},), disabled=full, **look)
+
+
+def _show_pairs() -> None:
+    """Pairs that teach, each a button; and what the present one teaches."""
+    _ = translator()
+    present = st.session_state["models"]
+    with st.container(horizontal=True, gap="xsmall", key="pairs"):
+        for key, pair in PAIRS.items():
+            chosen = pair.models == present
+            st.button(
+                _(pair.name),
+                key=f"pair {key}",
+                on_click=_take_pair,
+                args=(key,),
+                type="primary" if chosen else "secondary",
+            )
+    for pair in PAIRS.values():
+        if pair.models == present:
+            st.markdown(_(pair.lesson))
+
+
+def _take_pair(key: str) -> None:
+    change({"models": PAIRS[key].models})
+
+
+def _build(items: Sequence[Item], present: Subject) -> tuple[list[Compared], list[Wrong]]:
+    models, wrong = [], []
+    for item, name in zip(items, names_of(items), strict=True):
+        try:
+            models.append(Compared(item, name, item.subject(present)))
+        except ConfigError as error:
+            wrong.append(Wrong(name, error.problem))
+    return models, wrong
+
+
+def _show_wrong(wrong: Sequence[Wrong], right: Sequence[Item]) -> None:
+    _ = translator()
+    if not wrong:
+        return
+    with st.container(border=True, key="left_out"):
+        for model, problem in wrong:
+            # st.text, because a link is somebody else's text: none of it is Markdown.
+            st.text(_("{model} is left out: {why}").format(model=model, why=said(problem)))
+        st.button(_("Take it out of the link"), on_click=change, args=({"models": write(right)},))
+
+
+def _choose_explained(models: Sequence[Compared]) -> None:
+    """Which difference is explained, if there are several; and the first model changed for that."""
+    _ = translator()
+    if len(models) > 2:
+        others = [str(model.item) for model in models[1:]]
+        st.selectbox(_("Explain"), others, key="explained", bind="query-params", width=250)
+    other = explained(models)
+    turned = [other.item, *(model.item for model in models if model is not other)]
+    st.button(
+        _("Make it the first"),
+        on_click=change,
+        args=({"models": write(turned)},),
+        help=_("Compare all others with {model}.").format(model=other.name),
+    )
+
+
+def explained(models: Sequence[Compared]) -> Compared:
+    """The model whose difference to the first is explained."""
+    key = st.session_state.get("explained")
+    return next((model for model in models[1:] if str(model.item) == key), models[1])

@@ -1,0 +1,141 @@
+"""A config.json, as Hugging Face writes it, read with care: it is somebody else's text.
+
+>>> read('{"model_type": "bert", "vocab_size": 21128, "architectures": ["BertForMaskedLM"]}').config.vocab_size
+21128
+>>> read('{"hidden_size": 770}')
+Traceback (most recent call last):
+    ...
+bertcalc.config_json.JsonError: hidden_size 770 is not a multiple of num_attention_heads 12: 768 or 780 would be.
+"""
+
+import json
+import re
+from dataclasses import fields
+from typing import Any, NamedTuple, NoReturn
+
+from bertcalc.config import BertConfig, Problem, problems
+from bertcalc.text import N_, shorten
+from bertcalc.tree.bert import ARCHITECTURES
+
+LARGEST = 1_000_000  # characters; a real one has less than 2,000, with a thousand labels 60,000
+_FIELDS = tuple(field.name for field in fields(BertConfig))
+# What is read but is no field of the configuration. label2id says nothing that id2label does not.
+_OTHERS = ("model_type", "architectures", "id2label", "label2id")
+_NAMED = 8  # so many unused keys are named
+
+
+class JsonError(ValueError):
+    """A text that is no configuration of BERT: all that is wrong with it."""
+
+    def __init__(self, *problems: Problem) -> None:
+        super().__init__(" ".join(map(str, problems)))
+        self.problems = problems
+
+
+class Reading(NamedTuple):
+    """The model that a config.json describes, and what of it was not used."""
+
+    config: BertConfig
+    architecture: str | None
+    remarks: list[Problem]
+
+
+def read(text: str) -> Reading:
+    """The configuration in a config.json; fields that are not there have Hugging Face's defaults.
+
+    Raises JsonError.
+    """
+    given = _parse(text)
+    kind = given.get("model_type", "bert")
+    if kind != "bert":
+        raise JsonError(
+            _problem("model_type", kind, N_("model_type {value} is another kind of model: only bert is counted here."))
+        )
+    values = {field: given.get(field, getattr(BertConfig, field)) for field in _FIELDS}
+    labels = given.get("id2label")
+    named = len(labels) if isinstance(labels, dict) else BertConfig.num_labels
+    if given.get("num_labels") is None:  # where both are there, transformers takes num_labels
+        values["num_labels"] = named
+    found = list(problems(values))
+    if labels is not None and not _is_labels(labels):
+        message = N_("id2label {value} is not possible: it must have a name for each number.")
+        found.append(_problem("id2label", labels, message))
+    if found:
+        raise JsonError(*found)
+    architecture, remarks = _architecture(given.get("architectures"))
+    if unused := [key for key in given if key not in (*_FIELDS, *_OTHERS)]:
+        keys = ", ".join(map(_name, unused[:_NAMED])) + (" ..." if unused[_NAMED:] else "")
+        remarks.append(Problem(unused[0], None, N_("Not used, as nothing is counted by it: {keys}."), {"keys": keys}))
+    if labels is not None and values["num_labels"] != named:
+        message = N_("num_labels {count} counts, though id2label has {named}, as in transformers.")
+        shown = {"count": f"{values['num_labels']:,}", "named": f"{named:,}"}
+        remarks.append(Problem("num_labels", values["num_labels"], message, shown))
+    return Reading(BertConfig(**values), architecture, remarks)
+
+
+def _is_labels(labels: Any) -> bool:
+    return isinstance(labels, dict) and all(re.fullmatch(r"-?[0-9]{1,9}", key) for key in labels)
+
+
+def _architecture(names: Any) -> tuple[str | None, list[Problem]]:
+    if not names:
+        return None, []
+    listed = names if isinstance(names, list) else [names]
+    known = [name for name in listed if isinstance(name, str) and name in ARCHITECTURES]
+    if known:
+        return known[0], []
+    return None, [_problem("architectures", names, N_("architectures {value}: none of the classes that are here."))]
+
+
+def _parse(text: str) -> dict[str, Any]:
+    """The object that is written there, of which every key is there once."""
+    if len(text) > LARGEST:
+        message = N_("This text has {length} characters: a config.json has at most {most} here.")
+        raise JsonError(Problem("", None, message, {"length": f"{len(text):,}", "most": f"{LARGEST:,}"}))
+    try:
+        # A byte order mark is no part of the text.
+        given = json.loads(text.lstrip("\ufeff"), object_pairs_hook=_each_once, parse_constant=_no_number)
+    except JsonError:
+        raise
+    except json.JSONDecodeError as error:
+        message = N_("This is not JSON: line {line}, column {column}: {why}.")
+        values = {"line": f"{error.lineno:,}", "column": f"{error.colno:,}", "why": error.msg}
+        raise JsonError(Problem("", None, message, values)) from None
+    except RecursionError:
+        raise JsonError(Problem("", None, N_("This is nested too deeply for a config.json."), {})) from None
+    except ValueError:  # Python reads no whole number of thousands of digits
+        raise JsonError(Problem("", None, N_("A number in this text has too many digits."), {})) from None
+    if not isinstance(given, dict):
+        raise JsonError(
+            Problem("", None, N_("A config.json is an object: {braces} with fields in it."), {"braces": "{ }"})
+        )
+    return given
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise JsonError(Problem(key, value, N_("{key} is there twice: once is right."), {"key": _name(key)}))
+        found[key] = value
+    return found
+
+
+def _no_number(text: str) -> NoReturn:
+    raise JsonError(Problem("", text, N_("{value} is no number in JSON."), {"value": text}))
+
+
+def _problem(field: str, value: object, message: str) -> Problem:
+    return Problem(field, value, message, {"value": _shown(value)})
+
+
+def _shown(value: object) -> str:
+    try:
+        return shorten(repr(value))
+    except (ValueError, RecursionError):
+        return N_("too long to show")
+
+
+def _name(key: str) -> str:
+    """A key as it can be shown: not too long, and without halves of characters, which JSON can say."""
+    return shorten(key.encode("utf-8", "backslashreplace").decode())

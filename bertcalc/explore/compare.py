@@ -1,0 +1,248 @@
+"""What one model has more than another, explained: a sum over the fields that differ, exact for every quantity.
+
+The fields are changed one after the other, in the order of FIELDS, and after each it is counted: so the parts add up,
+and each can be checked by changing that field in the sidebar. Another order would give other parts: a layer is worth
+more where there are more hidden units.
+
+>>> from bertcalc.explore.quantities import QUANTITIES
+>>> from bertcalc.presets import PRESETS
+>>> base, large = (Case(Subject(PRESETS[name].config)) for name in ("bert-base-uncased", "bert-large-uncased"))
+>>> for part in explain(base, large, QUANTITIES["parameters"]).parts:
+...     print(*(str(change) for change in part.changes), f"{part.difference:+,}")
+12 more layers +85,054,464
+4 more heads +0
+256 more hidden units +90,248,960
+1,024 more feed-forward units +50,356,224
+"""
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from bertcalc.config import ConfigError
+from bertcalc.explore.models import FIELDS, subject_of, values_of
+from bertcalc.explore.quantities import Case, Quantity
+from bertcalc.memory.footprint import Subject
+from bertcalc.text import N_
+from bertcalc.tree.bert import ARCHITECTURES
+from bertcalc.tree.nn import Shape
+from bertcalc.tree.totals import Component, bare, totals_by_component
+
+# One more, several more, one fewer, several fewer.
+_COUNTED: dict[str, tuple[str, str, str, str]] = {
+    "num_hidden_layers": (
+        N_("1 more layer"),
+        N_("{count} more layers"),
+        N_("1 fewer layer"),
+        N_("{count} fewer layers"),
+    ),
+    "num_attention_heads": (
+        N_("1 more head"),
+        N_("{count} more heads"),
+        N_("1 fewer head"),
+        N_("{count} fewer heads"),
+    ),
+    "hidden_size": (
+        N_("1 more hidden unit"),
+        N_("{count} more hidden units"),
+        N_("1 fewer hidden unit"),
+        N_("{count} fewer hidden units"),
+    ),
+    "intermediate_size": (
+        N_("1 more feed-forward unit"),
+        N_("{count} more feed-forward units"),
+        N_("1 fewer feed-forward unit"),
+        N_("{count} fewer feed-forward units"),
+    ),
+    "vocab_size": (
+        N_("1 more word piece"),
+        N_("{count} more word pieces"),
+        N_("1 fewer word piece"),
+        N_("{count} fewer word pieces"),
+    ),
+    "max_position_embeddings": (
+        N_("1 more position"),
+        N_("{count} more positions"),
+        N_("1 fewer position"),
+        N_("{count} fewer positions"),
+    ),
+    "type_vocab_size": (
+        N_("1 more kind of segment"),
+        N_("{count} more kinds of segment"),
+        N_("1 fewer kind of segment"),
+        N_("{count} fewer kinds of segment"),
+    ),
+    "num_labels": (
+        N_("1 more label"),
+        N_("{count} more labels"),
+        N_("1 fewer label"),
+        N_("{count} fewer labels"),
+    ),
+}
+# What a switch does when it is turned on, and when it is turned off.
+_SWITCHED: dict[str, tuple[str, str]] = {
+    "add_pooling_layer": (N_("with a pooler"), N_("without a pooler")),
+    "tie_word_embeddings": (N_("decoder tied to the word embeddings"), N_("decoder with a table of its own")),
+    "is_decoder": (N_("a decoder"), N_("no decoder")),
+    "add_cross_attention": (N_("with cross attention"), N_("without cross attention")),
+}
+# Tensors that show the sizes of a model.
+_SHOWN = (
+    "embeddings.word_embeddings.weight",
+    "embeddings.position_embeddings.weight",
+    "encoder.layer.*.attention.self.query.weight",
+    "encoder.layer.*.intermediate.dense.weight",
+)
+
+
+class Change(NamedTuple):
+    """A field, and its values in the one and in the other model."""
+
+    field: str
+    before: Any
+    after: Any
+
+    def sentence(self) -> tuple[str, dict[str, str]]:
+        """What is changed: an English phrase with placeholders, and what fills them."""
+        field, before, after = self
+        if field in _COUNTED:
+            more = after - before
+            phrases = _COUNTED[field][2 * (more < 0) :]
+            return phrases[abs(more) > 1], {"count": f"{abs(more):,}"}
+        if field in _SWITCHED:
+            return _SWITCHED[field][not after], {}
+        if field == "architecture":
+            return N_("{after} instead of {before}"), {"after": after, "before": before}
+        return N_("{field} {after} instead of {before}"), {"field": field, "after": f"{after}", "before": f"{before}"}
+
+    def __str__(self) -> str:
+        message, values = self.sentence()
+        return message.format(**values)
+
+
+class Part(NamedTuple):
+    """Fields that change together, what is counted after that, and how much more it is."""
+
+    changes: tuple[Change, ...]
+    total: int
+    difference: int
+
+
+class Explanation(NamedTuple):
+    """How a quantity comes from one model's to another's."""
+
+    before: int
+    after: int
+    parts: list[Part]
+
+    @property
+    def difference(self) -> int:
+        """How much more the other has: the sum of all parts."""
+        return self.after - self.before
+
+    @property
+    def share(self) -> Fraction | None:
+        """The difference as a share of what the first has; None if that has nothing."""
+        return Fraction(self.difference, self.before) if self.before else None
+
+
+def explain(here: Case, there: Case, quantity: Quantity) -> Explanation:
+    """The difference between two models, which are otherwise the same case, as a sum."""
+    before = total = quantity.of(here)
+    parts = []
+    for changes, subject in path(here.subject, there.subject):
+        now = quantity.of(here._replace(subject=subject))
+        parts.append(Part(changes, now, now - total))
+        total = now
+    return Explanation(before, total, parts)
+
+
+def path(here: Subject, there: Subject) -> Iterator[tuple[tuple[Change, ...], Subject]]:
+    """The way from one model to another: what changes, and the model after it; each of them can be built.
+
+    Where a field cannot change alone (heads that do not divide the old hidden_size), the next one changes with it.
+    """
+    now, target = values_of(here), values_of(there)
+    waiting: tuple[Change, ...] = ()
+    for field in FIELDS:
+        if now[field] == target[field]:
+            continue
+        waiting += (Change(field, now[field], target[field]),)
+        now = {**now, field: target[field]}
+        try:
+            subject = subject_of(now)
+        except ConfigError:
+            continue
+        yield waiting, subject
+        waiting = ()
+
+
+def differing(subjects: Sequence[Subject]) -> list[str]:
+    """The fields in which some of the models differ."""
+    values = list(map(values_of, subjects))
+    return [field for field in FIELDS if any(one[field] != values[0][field] for one in values)]
+
+
+def components(subject: Subject) -> dict[Component, int]:
+    """Parameters of each component that the model has."""
+    return totals_by_component(subject.model())
+
+
+def shapes(subject: Subject) -> dict[str, Shape]:
+    """The shapes of a few tensors that show the sizes of the model, by their names without "bert."."""
+    found = {bare(tensor.name): tensor.shape for tensor in subject.model().tensors()}
+    return {name: found[name] for name in _SHOWN}
+
+
+class Pair(NamedTuple):
+    """Models that teach something beside each other: their text, and what it is."""
+
+    name: str
+    models: str
+    lesson: str
+
+
+def _bases(*changes: str) -> str:
+    return " ".join(f"bert-base-uncased{change and '~'}{change}" for change in changes)
+
+
+PAIRS: dict[str, Pair] = {
+    "size": Pair(
+        N_("base and large"),
+        "bert-base-uncased bert-large-uncased",
+        N_("Twice as many layers, each nearly twice as large: three times the parameters."),
+    ),
+    "vocabulary": Pair(
+        N_("uncased and Chinese"),
+        "bert-base-uncased bert-base-chinese",
+        N_("Only the vocabulary differs: 9,394 rows of 768 numbers in the word embedding table, and no FLOPs."),
+    ),
+    "heads": Pair(
+        N_("3 and 12 heads"),
+        _bases("num_attention_heads-3", ""),
+        N_(
+            "Heads share out the hidden units: no parameter and no FLOP changes, only what training keeps of attention."
+        ),
+    ),
+    "shape": Pair(
+        N_("wide and narrow"),
+        _bases(
+            "num_hidden_layers-6~num_attention_heads-14~hidden_size-896~intermediate_size-3456",
+            "num_hidden_layers-39~num_attention_heads-6~hidden_size-384~intermediate_size-1664",
+        ),
+        N_(
+            "6 wide or 39 narrow layers: exactly 85,109,376 parameters each, but the narrow model has fewer in the "
+            "embeddings."
+        ),
+    ),
+    "tasks": Pair(
+        N_("9 architectures"),
+        _bases("", *(f"architecture-{name}" for name in ARCHITECTURES if name != "BertModel")),
+        N_("Embeddings and encoder are the same: only pooler and head differ, by less than 1 %."),
+    ),
+    "tied": Pair(
+        N_("tied and untied"),
+        _bases("architecture-BertForMaskedLM", "architecture-BertForMaskedLM~tie_word_embeddings-false"),
+        N_("Untied, the decoder has a table of its own, as large as that of the word embeddings, and a bias."),
+    ),
+}

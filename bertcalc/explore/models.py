@@ -1,0 +1,209 @@
+"""Models as a link writes them, so that a comparison is a link.
+
+A comparison is some models with spaces between them. A model is where it starts from, a preset or the present model of
+the sidebar, and what is changed in it: ``bert-base-uncased~vocab_size-21128~architecture-BertForMaskedLM``. All of the
+signs in it are among the few that browsers and Streamlit leave as they are in an address.
+
+>>> [item], wrong = read("bert-base-uncased~vocab_size-21128")
+>>> item.subject().config.vocab_size, wrong
+(21128, [])
+>>> write([item, Item("present")])
+'bert-base-uncased~vocab_size-21128 present'
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+from bertcalc.config import BertConfig, ConfigError, Problem, check_field
+from bertcalc.memory.footprint import Subject
+from bertcalc.presets import PRESETS
+from bertcalc.text import N_, shorten
+from bertcalc.tree.bert import ARCHITECTURES
+
+PRESENT = "present"
+MOST = 12  # models in a comparison
+LONGEST = 8_000  # characters of it: what any server takes in an address
+# All that a model can be told apart by, in the order in which it is said, and in which differences are explained:
+# what makes a model large first. Fields that limit each other are neighbours.
+FIELDS = (
+    "num_hidden_layers",
+    "num_attention_heads",
+    "hidden_size",
+    "intermediate_size",
+    "vocab_size",
+    "pad_token_id",
+    "max_position_embeddings",
+    "type_vocab_size",
+    "hidden_act",
+    "position_embedding_type",
+    "is_decoder",
+    "add_cross_attention",
+    "hidden_dropout_prob",
+    "attention_probs_dropout_prob",
+    "add_pooling_layer",
+    "architecture",
+    "tie_word_embeddings",
+    "num_labels",
+    "classifier_dropout",
+    "layer_norm_eps",
+    "initializer_range",
+    "use_cache",
+    "bos_token_id",
+    "eos_token_id",
+)
+_CONSTANTS: dict[str, bool | None] = {"true": True, "false": False, "none": None}
+
+
+class Item(NamedTuple):
+    """A model as it is written: where it starts from, and the changed fields with their values."""
+
+    base: str
+    changes: tuple[tuple[str, Any], ...] = ()
+
+    def __str__(self) -> str:
+        return "~".join([self.base, *(f"{field}-{_written(value)}" for field, value in self.changes)])
+
+    def subject(self, present: Subject | None = None) -> Subject:
+        """The model that is meant.
+
+        Raises ConfigError if it cannot be built, KeyError if it is the present one, which is not given.
+        """
+        start = Subject(PRESETS[self.base].config) if present is None or self.base != PRESENT else present
+        changes = dict(self.changes)
+        if architecture := changes.get("architecture"):
+            changes.setdefault("add_pooling_layer", ARCHITECTURES[architecture].pooler)
+        return subject_of({**values_of(start), **changes})
+
+
+class Wrong(NamedTuple):
+    """A part of the text that is no model, and why."""
+
+    text: str
+    problem: Problem
+
+
+def write(items: Sequence[Item]) -> str:
+    """The text of a comparison."""
+    return " ".join(map(str, items))
+
+
+def read(text: str) -> tuple[list[Item], list[Wrong]]:
+    """The models of a comparison, each once, and what is wrong with the rest of its text.
+
+    Whether a model can be built is not looked at: that of the present one changes.
+    """
+    if len(text) > LONGEST:
+        return [], [Wrong(shorten(text), _too_long(len(text)))]
+    items: list[Item] = []
+    wrong = []
+    parts = list(dict.fromkeys(text.split()))
+    for part in parts[:MOST]:
+        found = _read_item(part)
+        if isinstance(found, Problem):
+            wrong.append(Wrong(shorten(part), found))
+        else:
+            items.append(found)
+    if parts[MOST:]:
+        values = {"most": str(MOST)}
+        problem = Problem("models", text, N_("at most {most} models stand side by side."), values)
+        wrong.append(Wrong(shorten(" ".join(parts[MOST:])), problem))
+    return items, wrong
+
+
+def _too_long(length: int) -> Problem:
+    """That a comparison does not fit into a link."""
+    message = N_("a comparison has at most {most} characters, this has {length}.")
+    return Problem("models", length, message, {"most": f"{LONGEST:,}", "length": f"{length:,}"})
+
+
+def item_of(subject: Subject, base: str | None = None) -> Item:
+    """A model as it is written from a preset; without one, from the preset with the fewest differences."""
+    values = values_of(subject)
+
+    def changes(preset: str) -> tuple[tuple[str, Any], ...]:
+        start = values_of(Subject(PRESETS[preset].config))
+        found = (field for field in FIELDS if values[field] != start[field])
+        # Every other class decides by itself whether it has a pooler.
+        return tuple(
+            (field, values[field])
+            for field in found
+            if field != "add_pooling_layer" or subject.architecture == "BertModel"
+        )
+
+    nearest = base or min(PRESETS, key=lambda preset: len(changes(preset)))
+    return Item(nearest, changes(nearest))
+
+
+def values_of(subject: Subject) -> dict[str, Any]:
+    """What a model has in each of FIELDS."""
+    pooler = dict(subject.options).get("add_pooling_layer", ARCHITECTURES[subject.architecture].pooler)
+    return {**vars(subject.config), "architecture": subject.architecture, "add_pooling_layer": pooler}
+
+
+def subject_of(values: Mapping[str, Any]) -> Subject:
+    """The model that has these values. Raises ConfigError if it cannot be built."""
+    config = dict(values)
+    architecture, pooler = config.pop("architecture"), config.pop("add_pooling_layer")
+    if architecture == "BertModel":
+        return Subject(BertConfig(**config), architecture, (("add_pooling_layer", pooler),))
+    if pooler != ARCHITECTURES[architecture].pooler:
+        message = N_("{architecture} has no option add_pooling_layer: only BertModel has.")
+        raise ConfigError(Problem("add_pooling_layer", pooler, message, {"architecture": architecture}))
+    return Subject(BertConfig(**config), architecture)
+
+
+def _read_item(text: str) -> Item | Problem:
+    base, *assignments = text.split("~")
+    if base != PRESENT and base not in PRESETS:
+        message = N_("there is no preset {name}, {nearest} may be meant.")
+        return _unknown("models", base, message, [PRESENT, *PRESETS])
+    changes: dict[str, Any] = {}
+    for assignment in assignments:
+        field, dash, said = assignment.partition("-")
+        if field not in FIELDS:
+            return _unknown(field, field, N_("there is no field {name}, {nearest} may be meant."), FIELDS)
+        if not dash or field in changes:
+            message = N_("each field is there once, with a value: {field}-{value}.")
+            like = values_of(Subject(BertConfig()))[field]
+            return Problem(field, said, message, {"field": field, "value": _written(like)})
+        value = _value(said)
+        if problem := _check(field, value):
+            return problem
+        changes[field] = value
+    return Item(base, tuple((field, changes[field]) for field in FIELDS if field in changes))
+
+
+def _check(field: str, value: Any) -> Problem | None:
+    if field == "architecture":
+        if value in ARCHITECTURES:
+            return None
+        return _unknown(
+            field, str(value), N_("there is no architecture {name}, {nearest} may be meant."), ARCHITECTURES
+        )
+    if field == "add_pooling_layer":
+        # It is no field of the configuration, but may be what this one may be.
+        problem = check_field("use_cache", value)
+        return problem and problem._replace(field=field, values={**problem.values, "field": field})
+    return check_field(field, value)
+
+
+def _unknown(field: str, name: str, message: str, known: Sequence[str] | Mapping[str, object]) -> Problem:
+    nearest = get_close_matches(name[:100], known, n=1, cutoff=0.0)[0]
+    return Problem(field, name, message, {"name": shorten(name), "nearest": nearest})
+
+
+def _written(value: object) -> str:
+    return next((text for text, constant in _CONSTANTS.items() if constant is value), str(value))
+
+
+def _value(text: str) -> Any:
+    """The value that is meant; what looks like none of the others is a text."""
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    if re.fullmatch(r"[0-9]{1,15}", text):
+        return int(text)
+    if re.fullmatch(r"[0-9]{1,20}(\.[0-9]{0,20})?(e[-+]?[0-9]{1,3})?", text):
+        return float(text)
+    return text

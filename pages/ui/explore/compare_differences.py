@@ -1,0 +1,158 @@
+"""Differences on the Compare page: how one model's figure comes from another's, as a sum, as bars, line by line."""
+
+import re
+from collections.abc import Sequence
+from unicodedata import east_asian_width
+
+import streamlit as st
+
+from bertcalc.explore.compare import Explanation, Part, explain
+from bertcalc.formula import latex_number
+from pages.ui.explore.compare import Comparison, explained
+from pages.ui.explore.compare_charts import difference_bars, parts_frame
+from pages.ui.explore.compare_words import relative, signed, title_of, written
+from pages.ui.formulas import aligned
+from pages.ui.i18n import translator
+from pages.ui.numbers import metric_width, scaled, size
+from pages.ui.tables import show_table
+from pages.ui.theme import appearance
+
+_TERMS = 66  # digits and letters of a sum that fit on one line beside sidebar and figure at 1280 pixels
+
+
+def show_differences(comparison: Comparison) -> None:
+    """How one model's figure comes from the first one's: as a sum, as bars, as a table; and all other differences."""
+    _ = translator()
+    models, quantity = comparison.models, comparison.quantity
+    if len(models) < 2:
+        st.info(_("A difference needs two models: choose another one under Models."))
+        return
+    first, other = models[0], explained(models)
+    found = explain(comparison.case(first.subject), comparison.case(other.subject), quantity)
+    phrases = [_phrase(part) for part in found.parts]
+    st.markdown(f"**{other.name} − {first.name}**: {title_of(quantity)}")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        value, share = signed(found.difference), relative(found)
+        st.metric(
+            _("Difference"),
+            value,
+            share,
+            delta_color="off",
+            delta_arrow="off",
+            label_visibility="collapsed",
+            width=metric_width(230, value, share),
+        )
+        st.latex(_sum_latex(found, phrases), width="content")
+    labels = [_label(comparison, part.difference) for part in found.parts]
+    st.vega_lite_chart(
+        parts_frame(
+            [(phrase, part.difference) for phrase, part in zip(phrases, found.parts, strict=True)],
+            [*labels, _label(comparison, found.difference) if found.difference else "0"],
+            _("together"),
+        ),
+        difference_bars(appearance(), len(found.parts) + 1),
+        alt=_("The parts of the difference"),
+    )
+    st.caption(
+        _(
+            "Changed one after the other, in this order, and counted after each, so the parts add up to the "
+            "difference. Another order would give other parts."
+        )
+    )
+    _show_steps(comparison, found, phrases)
+    if len(models) > 2:
+        _show_all(comparison)
+
+
+def _show_steps(comparison: Comparison, found: Explanation, phrases: Sequence[str]) -> None:
+    """The sum again, with what is to be changed in the sidebar to check each line of it."""
+    _ = translator()
+    first, other = comparison.models[0], explained(comparison.models)
+    show_table(
+        {
+            _("Step"): [first.name, *phrases, f"**{other.name}**"],
+            _("Changed"): ["", *map(_assignments, found.parts), ""],
+            _("Difference"): [
+                "",
+                *(signed(part.difference) for part in found.parts),
+                f"**{signed(found.difference)}**",
+            ],
+            _("Then there are"): [
+                f"{found.before:,}",
+                *(f"{part.total:,}" for part in found.parts),
+                f"**{found.after:,}**",
+            ],
+        },
+        _("The difference, step by step"),
+    )
+
+
+def _show_all(comparison: Comparison) -> None:
+    _ = translator()
+    first, *others = comparison.models
+    case = comparison.case(first.subject)
+    found = [explain(case, comparison.case(model.subject), comparison.quantity) for model in others]
+    st.markdown(_("**All models, compared to {first}**").format(first=first.name))
+    show_table(
+        {
+            _("Model"): [model.name for model in others],
+            title_of(comparison.quantity): [f"{one.after:,}" for one in found],
+            _("Difference"): [signed(one.difference) for one in found],
+            _("Share"): [relative(one) for one in found],
+        },
+        _("The differences to the first model"),
+    )
+
+
+def _phrase(part: Part) -> str:
+    """What changes, in words."""
+    _ = translator()
+    sentences = (change.sentence() for change in part.changes)
+    return ", ".join(_(message).format(**values) for message, values in sentences)
+
+
+def _assignments(part: Part) -> str:
+    return "  \n".join(
+        f"`{change.field}` {written(change.before)} → {written(change.after)}" for change in part.changes
+    )
+
+
+def _label(comparison: Comparison, difference: int) -> str:
+    """A part with all of its digits and in short."""
+    _ = translator()
+    if not difference:
+        return "0  ·  " + _("changes nothing")
+    unit = comparison.quantity.unit
+    if unit == "parameters":
+        return signed(difference)
+    short = size(abs(difference)) if unit == "bytes" else scaled(abs(difference), unit)
+    return f"{signed(difference)}  ·  {short}"
+
+
+def _sum_latex(found: Explanation, phrases: Sequence[str]) -> str:
+    """LaTeX for the difference of both figures, and for the sum that it is, with what each term is written under it."""
+    lines = [f"& {latex_number(found.after)} - {latex_number(found.before)}"]
+    width: float = _TERMS
+    for phrase, part in zip(phrases, found.parts, strict=True):
+        if not part.difference:
+            continue
+        sign = "-" if part.difference < 0 else "+"
+        needed = max(1.2 * len(signed(part.difference)), 0.72 * _columns(phrase)) + 2
+        if width + needed > _TERMS:
+            first = len(lines) == 1
+            lines.append("& = " if first else r"& \quad ")
+            sign, width = ("" if first and sign == "+" else sign), 0
+        lines[-1] += rf"{sign} \underbrace{{{latex_number(abs(part.difference))}}}_{{\text{{{_escaped(phrase)}}}}}"
+        width += needed
+    if len(lines) == 1:
+        lines[0] += " = 0"
+    return aligned(lines)
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([_%&#$])", r"\\\1", text)
+
+
+def _columns(text: str) -> int:
+    """The width of a text in letters: a Chinese one has the width of two."""
+    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)

@@ -1,0 +1,82 @@
+"""How models, problems and figures of a comparison are said."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from bertcalc.config import LETTERS, Problem
+from bertcalc.explore.compare import Explanation
+from bertcalc.explore.models import PRESENT, Item
+from bertcalc.explore.quantities import Quantity
+from pages.ui.i18n import translator
+from pages.ui.numbers import size
+
+
+def names_of(items: Sequence[Item]) -> list[str]:
+    """What the models are called: each of them something else."""
+    names: list[str] = []
+    seen: Counter[str] = Counter()
+    same_base = len(items) > 1 and len({item.base for item in items}) == 1
+    for item in items:
+        name = _name(item, same_base)
+        seen[name] += 1
+        names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return names
+
+
+def _name(item: Item, same_base: bool) -> str:
+    """Where a model starts from, unless all start there and its changes say enough; and the first few changes."""
+    _ = translator()
+    ordered = sorted(item.changes, key=lambda change: change[0] != "architecture")
+    changes = ", ".join(_change(field, value) for field, value in ordered[:_SAID])
+    if item.changes[_SAID:]:
+        changes += ", ..."
+    if same_base and len(changes) > _ENOUGH:
+        return changes
+    base = _("present model") if item.base == PRESENT else item.base
+    return f"{base}, {changes}" if changes else base
+
+
+_SAID = 5
+_ENOUGH = 8
+
+
+def _change(field: str, value: Any) -> str:
+    if field == "architecture":
+        return str(value)
+    return f"{LETTERS[field]} {value:,}" if field in LETTERS else f"{field} {value}"
+
+
+def said(problem: Problem) -> str:
+    """A problem in the language of the session."""
+    _ = translator()
+    # The translation of nothing would be the head of the catalogue.
+    return _(problem.message).format(**{name: value and _(value) for name, value in problem.values.items()})
+
+
+def title_of(quantity: Quantity) -> str:
+    """What is counted, with the unit where the words do not say it."""
+    _ = translator()
+    return _(quantity.meaning) + (" (B)" if quantity.unit == "bytes" else "")
+
+
+def figure(quantity: Quantity, count: int) -> str:
+    """A figure to the last digit, with its unit."""
+    return size(count) if quantity.unit == "bytes" else f"{count:,}"
+
+
+def written(given: object) -> str:
+    """A value of a field."""
+    return f"{given:,}" if isinstance(given, int) and not isinstance(given, bool) else f"{given}"
+
+
+def signed(difference: int) -> str:
+    """A difference with its sign; none is 0."""
+    return f"{difference:+,}" if difference else "0"
+
+
+def relative(found: Explanation) -> str:
+    """The difference in percent of the first, in three digits."""
+    if found.share is None:
+        return ""
+    return f"{100 * float(found.share):+.3g} %" if found.share else "±0 %"

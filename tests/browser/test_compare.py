@@ -1,0 +1,132 @@
+"""The Compare page in a browser: the comparison is in the link, and its first screen needs no scrolling."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from bertcalc.explore.compare import PAIRS
+from tests.browser.conftest import Open
+from tests.browser.look import number, open_page
+from tests.browser.test_links import query
+from tests.browser.test_screen import bottom
+
+TIED = "models=bert-base-uncased~architecture-BertForMaskedLM+bert-base-uncased~architecture-BertForMaskedLM~"
+LINK = {
+    "models": "bert-large-uncased present bert-base-chinese~num_labels-3",
+    "compare_by": "forward",
+    "batch_size": "2",
+}
+
+
+def shows(page: Page, difference: str) -> None:
+    """Wait until that is the large number, and all of the page is there."""
+    expect(page.get_by_test_id("stMetricValue").first).to_have_text(difference, timeout=20_000)
+    expect(page.get_by_test_id("stTextInput")).to_be_visible()
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+
+
+def test_the_link_of_a_comparison_is_readable_and_opens_it_again(visit: Open) -> None:
+    page = visit("compare")
+    shows(page, "+225,659,648")
+    assert query(page) == {}
+    page.get_by_role("button", name="tied and untied").click()
+    shows(page, "+23,471,418")
+    page.wait_for_url("**/compare?models=**")
+    assert page.url.endswith(f"/compare?{TIED}tie_word_embeddings-false")
+    page.reload()
+    shows(page, "+23,471,418")
+    assert page.url.endswith(f"/compare?{TIED}tie_word_embeddings-false")
+
+
+def test_a_link_shows_the_same_after_other_pages(visit: Open) -> None:
+    page = visit("compare?" + "&".join(f"{name}={value}" for name, value in LINK.items()))
+    shows(page, "-113,147,379,712")
+    page.get_by_role("link", name="Parameters").click()
+    expect(page.get_by_text("Parameters in BertModel")).to_be_visible()
+    open_page(page, "Explore", "Compare")
+    shows(page, "-113,147,379,712")
+    page.wait_for_url("**models=**")
+    assert query(page) == LINK
+
+
+def test_pinned_by_keyboard_a_model_stays_while_the_sidebar_changes(visit: Open) -> None:
+    page = visit("compare?models=present&vocab_size=21128")
+    expect(page.get_by_text("A difference needs two models")).to_be_visible()
+    page.get_by_role("button", name="Models").press("Enter")
+    page.get_by_role("button", name="Pin the present model").press("Enter")
+    expect(page.get_by_test_id("stMetricValue")).to_have_text("0")
+    page.keyboard.press("Escape")
+    number(page, "vocab_size").fill("21129")
+    number(page, "vocab_size").press("Enter")
+    expect(page.get_by_test_id("stMetricValue")).to_have_text("-768")
+    page.wait_for_url("**vocab_size=21129**")
+    assert query(page)["models"] == "present bert-base-uncased~vocab_size-21128"
+
+
+def test_what_was_chosen_by_hand_gives_way_to_a_pair_for_good(visit: Open) -> None:
+    page = visit("compare")
+    shows(page, "+225,659,648")
+    page.get_by_role("button", name="Models").click()
+    page.get_by_role("combobox", name="Models, the first").fill("all-MiniLM-L6-v2")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**models=present+bert-large-uncased+all-MiniLM-L6-v2")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="uncased and Chinese").click()
+    shows(page, "-7,214,592")
+    page.get_by_role("radio", name="table").click()
+    page.wait_for_url("**compare=table**")
+    expect(page.get_by_test_id("stTable").get_by_text("bert-base-chinese")).to_be_visible()
+    assert query(page)["models"] == PAIRS["vocabulary"].models
+
+
+def test_a_pasted_config_joins_the_comparison(visit: Open) -> None:
+    page = visit("compare?models=bert-base-uncased")
+    expect(page.get_by_text("A difference needs two models")).to_be_visible()
+    page.get_by_role("button", name="config.json").click()
+    page.get_by_role("textbox", name="Paste a config.json").fill('{"vocab_size": 21128, "x": 1}')
+    page.keyboard.press("Control+Enter")
+    page.get_by_role("button", name="Add to the comparison").click()
+    page.wait_for_url("**/compare?models=bert-base-uncased+bert-base-chinese")
+    expect(page.get_by_test_id("stMetricValue")).to_have_text("-7,214,592")
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_the_sum_and_its_bars_need_no_scrolling(visit: Open, lang: str) -> None:
+    page = visit(f"compare?lang={lang}")
+    chart = page.get_by_test_id("stVegaLiteChart")
+    chart.locator("canvas, svg").first.wait_for()
+    assert bottom(chart) <= 720
+    for formula in page.locator(".katex-display").all():
+        box = formula.locator(".katex").first.bounding_box()
+        assert box
+        assert box["x"] + box["width"] <= 1280
+        assert box["y"] + box["height"] <= 720
+
+
+@pytest.mark.parametrize("view", ["bars", "scatter"])
+def test_charts_of_many_models_need_no_scrolling(visit: Open, view: str) -> None:
+    page = visit(f"compare?compare={view}&models={PAIRS['tasks'].models}")
+    chart = page.get_by_test_id("stVegaLiteChart")
+    chart.locator("canvas, svg").first.wait_for()
+    assert bottom(chart) <= 720
+
+
+def test_the_bars_keep_their_order_when_another_pair_is_chosen(visit: Open) -> None:
+    page = visit(f"compare?models={PAIRS['heads'].models}")
+    names = page.get_by_test_id("stVegaLiteChart").locator(".role-axis-label text")
+    expect(names.get_by_text("9 more heads")).to_be_visible()
+    page.get_by_role("button", name="tied and untied").click()
+    part, together = (names.get_by_text(name) for name in ("decoder with a table of its own", "together"))
+    expect(part).to_be_visible()
+    above, below = part.bounding_box(), together.bounding_box()
+    assert above
+    assert below
+    assert above["y"] < below["y"]
+
+
+@pytest.mark.parametrize("pair", ["size", "shape", "tasks"])
+def test_no_table_is_wider_than_the_page(visit: Open, pair: str) -> None:
+    page = visit(f"compare?compare=table&models={PAIRS[pair].models}")
+    table = page.get_by_test_id("stTable")
+    expect(table).to_be_visible()
+    assert table.evaluate("element => element.querySelector('table').offsetWidth - element.clientWidth") <= 1

@@ -1,0 +1,214 @@
+"""Differences are explained exactly, and each ready pair teaches what it says."""
+
+from fractions import Fraction
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bertcalc import ARCHITECTURES, BertConfig
+from bertcalc.explore.compare import PAIRS, Change, components, differing, explain, path, shapes
+from bertcalc.explore.models import FIELDS, read, values_of
+from bertcalc.explore.quantities import QUANTITIES, Case
+from bertcalc.memory.footprint import Subject
+from bertcalc.presets import PRESETS
+from tests.explore.test_models import subjects
+from tests.oracle import Case as Model
+
+PARAMETERS = QUANTITIES["parameters"]
+sizes = st.tuples(st.integers(1, 3), st.integers(1, 8))
+
+
+def real(subject: Subject) -> int:
+    pooler = dict(subject.options).get("add_pooling_layer", True)
+    return sum(tensor.numel() for tensor in Model(subject.config, subject.architecture, pooler).real().parameters())
+
+
+def pair(name: str) -> list[Subject]:
+    items, wrong = read(PAIRS[name].models)
+    assert not wrong
+    return [item.subject() for item in items]
+
+
+def difference(name: str, quantity: str) -> int:
+    here, there = map(Case, pair(name))
+    return explain(here, there, QUANTITIES[quantity]).difference
+
+
+@given(subjects(), subjects(), sizes)
+def test_the_parts_sum_to_the_difference_of_every_quantity(
+    here: Subject, there: Subject, sizes: tuple[int, int]
+) -> None:
+    length = min(sizes[1], here.config.max_position_embeddings, there.config.max_position_embeddings)
+    one, two = (Case(subject, sizes[0], length) for subject in (here, there))
+    for quantity in QUANTITIES.values():
+        found = explain(one, two, quantity)
+        assert found.before == quantity.of(one)
+        assert found.after == quantity.of(two)
+        assert sum(part.difference for part in found.parts) == quantity.of(two) - quantity.of(one) == found.difference
+        totals = [found.before, *(part.total for part in found.parts)]
+        assert [later - earlier for earlier, later in pairwise(totals)] == [part.difference for part in found.parts]
+
+
+@given(subjects(), subjects())
+def test_every_model_on_the_way_can_be_built_and_differs_in_what_is_said(here: Subject, there: Subject) -> None:
+    before = here
+    said = []
+    for changes, after in path(here, there):
+        old, new = values_of(before), values_of(after)
+        assert {change.field: (change.before, change.after) for change in changes} == {
+            field: (old[field], new[field]) for field in FIELDS if old[field] != new[field]
+        }
+        assert after.model().num_parameters() > 0
+        said += [change.field for change in changes]
+        before = after
+    assert before == there
+    assert said == differing([here, there])
+    assert said == [field for field in FIELDS if field in said]
+
+
+@given(subjects(), subjects())
+def test_from_a_model_to_itself_there_is_nothing_to_explain(here: Subject, there: Subject) -> None:
+    assert not explain(Case(here), Case(here), PARAMETERS).parts
+    assert bool(differing([here, there])) == (here != there)
+
+
+def test_each_part_is_what_the_real_model_has_more() -> None:
+    base, large = PRESETS["bert-base-uncased"].config, PRESETS["bert-large-uncased"].config
+    steps = [
+        base,
+        BertConfig(num_hidden_layers=24),
+        BertConfig(num_hidden_layers=24, num_attention_heads=16),
+        BertConfig(num_hidden_layers=24, num_attention_heads=16, hidden_size=1024),
+        large,
+    ]
+    counts = [real(Subject(step)) for step in steps]
+    found = explain(Case(Subject(base)), Case(Subject(large)), PARAMETERS)
+    assert [part.total for part in found.parts] == counts[1:]
+    assert found.difference == 225_659_648
+    assert [str(change) for part in found.parts for change in part.changes] == [
+        "12 more layers",
+        "4 more heads",
+        "256 more hidden units",
+        "1,024 more feed-forward units",
+    ]
+
+
+def test_what_cannot_change_alone_changes_together() -> None:
+    here, there = (
+        Subject(BertConfig(hidden_size=size, num_attention_heads=heads)) for size, heads in ((896, 14), (384, 6))
+    )
+    [(changes, after)] = path(here, there)
+    assert [change.field for change in changes] == ["num_attention_heads", "hidden_size"]
+    assert after.config == there.config
+
+
+def test_a_pooler_that_comes_with_the_class_is_a_part_of_its_own() -> None:
+    here = Case(Subject(BertConfig(), "BertModel", (("add_pooling_layer", True),)))
+    there = Case(Subject(BertConfig(), "BertForTokenClassification"))
+    parts = explain(here, there, PARAMETERS).parts
+    assert [(str(part.changes[0]), part.difference) for part in parts] == [
+        ("without a pooler", -(768 * 768 + 768)),
+        ("BertForTokenClassification instead of BertModel", 2 * 768 + 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "phrase"),
+    [
+        (Change("num_hidden_layers", 12, 13), "1 more layer"),
+        (Change("num_hidden_layers", 13, 12), "1 fewer layer"),
+        (Change("vocab_size", 30522, 21128), "9,394 fewer word pieces"),
+        (Change("tie_word_embeddings", True, False), "decoder with a table of its own"),
+        (Change("add_pooling_layer", False, True), "with a pooler"),
+        (Change("pad_token_id", None, 0), "pad_token_id 0 instead of None"),
+        (Change("architecture", "BertModel", "BertForMaskedLM"), "BertForMaskedLM instead of BertModel"),
+    ],
+)
+def test_a_change_is_said_in_words(change: Change, phrase: str) -> None:
+    assert str(change) == phrase
+
+
+def test_a_share_is_one_of_the_first() -> None:
+    base = Case(Subject(BertConfig(num_hidden_layers=1)))
+    none = Case(Subject(BertConfig(num_hidden_layers=1), "BertForMaskedLM"))
+    assert explain(base, none, QUANTITIES["head"]).share is None
+    found = explain(none, base, QUANTITIES["head"])
+    assert found.share == Fraction(-1)
+
+
+@given(subjects())
+def test_components_and_shapes_are_the_models(subject: Subject) -> None:
+    assert sum(components(subject).values()) == subject.model().num_parameters()
+    config = subject.config
+    assert list(shapes(subject).values()) == [
+        (config.vocab_size, config.hidden_size),
+        (config.max_position_embeddings, config.hidden_size),
+        (config.hidden_size, config.hidden_size),
+        (config.intermediate_size, config.hidden_size),
+    ]
+
+
+def test_base_and_large() -> None:
+    base, large = pair("size")
+    assert large.config.num_hidden_layers == 2 * base.config.num_hidden_layers
+    assert 3 < real(large) / real(base) < 3.1
+    one, two = (
+        PARAMETERS.of(Case(subject).replace(num_hidden_layers=2))
+        - PARAMETERS.of(Case(subject).replace(num_hidden_layers=1))
+        for subject in (base, large)
+    )
+    assert 1.7 < two / one < 1.8
+
+
+def test_uncased_and_chinese() -> None:
+    uncased, chinese = pair("vocabulary")
+    assert differing([uncased, chinese]) == ["vocab_size"]
+    assert real(uncased) - real(chinese) == 9394 * 768
+    assert difference("vocabulary", "encoder") == difference("vocabulary", "forward") == 0
+
+
+def test_heads() -> None:
+    few, many = pair("heads")
+    assert (few.config.num_attention_heads, many.config.num_attention_heads) == (3, 12)
+    assert real(few) == real(many)
+    for quantity in ("parameters", "embeddings", "encoder", "pooler", "head", "forward", "training", "weights"):
+        assert difference("heads", quantity) == 0
+    assert difference("heads", "activations") > 0
+
+
+def test_wide_and_narrow() -> None:
+    wide, narrow = pair("shape")
+    assert real(wide) == real(narrow) == 85_109_376
+    assert (wide.config.num_hidden_layers, narrow.config.num_hidden_layers) == (6, 39)
+    assert difference("shape", "embeddings") < 0
+    assert difference("shape", "forward") > 0
+    for subject in (wide, narrow):
+        config = subject.config
+        assert config.hidden_size % 64 == config.intermediate_size % 64 == 0
+        assert 3.8 < config.intermediate_size / config.hidden_size < 4.4
+
+
+def test_all_architectures() -> None:
+    models = pair("tasks")
+    assert [subject.architecture for subject in models] == list(ARCHITECTURES)
+    bodies = [components(subject) for subject in models]
+    assert all(
+        (body["embeddings"], body["encoder"]) == (bodies[0]["embeddings"], bodies[0]["encoder"]) for body in bodies
+    )
+    assert all(abs(real(subject) / real(models[0]) - 1) < 0.01 for subject in models)
+
+
+def test_tied_and_untied() -> None:
+    tied, untied = pair("tied")
+    assert real(untied) - real(tied) == 30522 * 768 + 30522
+    assert difference("tied", "head") == 30522 * 768 + 30522
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_a_pair_is_a_link_of_its_own(name: str) -> None:
+    here, *others = pair(name)
+    assert others
+    assert len({pair.models for pair in PAIRS.values()}) == len(PAIRS)
+    assert here not in others

@@ -1,0 +1,120 @@
+"""A comparison is read as it was written, and what is wrong in one is named while the rest counts."""
+
+import re
+from dataclasses import fields
+from urllib.parse import quote_plus
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bertcalc import BertConfig, ConfigError
+from bertcalc.config import POSITION_EMBEDDING_TYPES
+from bertcalc.explore.models import FIELDS, LONGEST, MOST, PRESENT, Item, item_of, read, subject_of, values_of, write
+from bertcalc.memory.footprint import Subject
+from bertcalc.presets import PRESETS
+from tests.strategies import cases
+
+
+@st.composite
+def subjects(draw: st.DrawFn) -> Subject:
+    case = draw(cases(POSITION_EMBEDDING_TYPES))
+    options = (("add_pooling_layer", case.add_pooling_layer),) if case.architecture == "BertModel" else ()
+    return Subject(case.config, case.architecture, options)
+
+
+def test_every_field_is_written() -> None:
+    assert sorted(FIELDS) == sorted([*(one.name for one in fields(BertConfig)), "architecture", "add_pooling_layer"])
+
+
+@given(st.lists(subjects(), max_size=5), st.sampled_from([None, *PRESETS]))
+def test_reading_is_the_inverse_of_writing(models: list[Subject], base: str | None) -> None:
+    items = list(dict.fromkeys(item_of(subject, base) for subject in models))
+    found, wrong = read(write(items))
+    assert not wrong
+    assert found == items
+    assert {item.subject() for item in found} == set(models)
+
+
+@given(subjects())
+def test_the_values_of_a_model_make_the_model(subject: Subject) -> None:
+    assert subject_of(values_of(subject)) == subject
+
+
+@given(subjects(), subjects())
+def test_the_present_model_is_the_one_that_is_given(present: Subject, other: Subject) -> None:
+    assert Item(PRESENT).subject(present) == present
+    changed = Item(PRESENT, (("architecture", other.architecture),)).subject(present)
+    assert changed.config == present.config
+    assert changed.model().kind == other.architecture
+
+
+@given(st.lists(subjects(), min_size=1, max_size=3))
+def test_nothing_but_changed_numbers_needs_an_escape_in_an_address(models: list[Subject]) -> None:
+    """Python's and the browser's rule for queries: letters, digits, - _ . ~ stay, a space becomes a plus."""
+    text = write([*map(item_of, models), Item(PRESENT), *map(Item, PRESETS)])
+    assert quote_plus(text).replace("+", " ") == text
+
+
+def test_a_preset_needs_no_changes_and_the_nearest_is_found() -> None:
+    assert [str(item_of(Subject(preset.config))) for preset in PRESETS.values()][:3] == list(PRESETS)[:3]
+    large = PRESETS["bert-large-uncased"].config
+    assert str(item_of(Subject(large, "BertForMaskedLM"))) == "bert-large-uncased~architecture-BertForMaskedLM"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("bert-base", "there is no preset bert-base, bert-base-"),
+        ("~", "there is no preset "),
+        ("bert-base-uncased~hiden_size-64", "there is no field hiden_size, hidden_size may be meant"),
+        ("bert-base-uncased~", "there is no field "),
+        ("bert-base-uncased~vocab_size", "each field is there once, with a value: vocab_size-30522"),
+        ("bert-base-uncased~vocab_size-1~vocab_size-2", "each field is there once"),
+        ("bert-base-uncased~vocab_size-0", "vocab_size 0 is not possible"),
+        ("bert-base-uncased~vocab_size--5", "vocab_size '-5' is not possible"),
+        ("bert-base-uncased~vocab_size-" + "9" * 5000, "vocab_size '9999"),
+        ("bert-base-uncased~vocab_size-1e5", "vocab_size 100000.0 is not possible"),
+        ("bert-base-uncased~vocab_size-none", "vocab_size None is not possible"),
+        ("bert-base-uncased~layer_norm_eps-1e999", "layer_norm_eps inf is not possible"),
+        ("bert-base-uncased~architecture-BertForMaskedLm", "BertForMaskedLM may be meant"),
+        ("bert-base-uncased~architecture-7", "there is no architecture 7"),
+        ("bert-base-uncased~add_pooling_layer-no", "add_pooling_layer 'no' is not possible"),
+        ("bert-base-uncased~tie_word_embeddings-1", "tie_word_embeddings 1 is not possible"),
+    ],
+)
+def test_a_wrong_item_is_named_and_the_rest_counts(text: str, why: str) -> None:
+    items, [wrong] = read(f"{PRESENT} {text}  bert-large-uncased")
+    assert list(map(str, items)) == [PRESENT, "bert-large-uncased"]
+    assert why in str(wrong.problem)
+    assert re.match(re.escape(text[:30]), wrong.text)
+    assert len(wrong.text) + len(str(wrong.problem)) < 250
+
+
+def test_what_cannot_be_built_is_known_when_it_is_built() -> None:
+    heads = "bert-base-uncased~num_attention_heads-7"
+    pooler = "bert-base-uncased~add_pooling_layer-false~architecture-BertForPreTraining"
+    for text, why in ((heads, "is not a multiple"), (pooler, "BertForPreTraining has no option add_pooling_layer")):
+        [item], wrong = read(text)
+        assert not wrong
+        with pytest.raises(ConfigError, match=why):
+            item.subject()
+
+
+def test_limits_come_before_work() -> None:
+    items, [wrong] = read(" ".join(list(PRESETS)[: MOST + 3]))
+    assert len(items) == MOST
+    assert "at most 12" in str(wrong.problem)
+    assert read(f"{PRESENT} " * 1000 + "bert-base-cased")[1][0].problem.value == 8 * 1000 + 15
+    assert read("x" * (LONGEST + 1))[0] == []
+
+
+@given(
+    st.text(max_size=300)
+    | st.lists(st.sampled_from([*FIELDS, *PRESETS, "~", "-", " ", "1", "none", "e5"])).map("".join)
+)
+def test_any_text_is_read_or_explained(text: str) -> None:
+    items, wrong = read(text)
+    assert len(items) + len(wrong) >= bool(text.split())
+    assert read(write(items)) == (items, [])
+    assert all(str(one.problem) for one in wrong)

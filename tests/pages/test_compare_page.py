@@ -1,0 +1,308 @@
+"""The Compare page: what it shows adds up to what the real models differ by, and what cannot be is explained."""
+
+import json
+from itertools import pairwise
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
+
+from bertcalc import ARCHITECTURES, BertConfig
+from bertcalc.explore.compare import PAIRS
+from bertcalc.explore.models import LONGEST, MOST
+from bertcalc.explore.quantities import QUANTITIES
+from bertcalc.presets import PRESETS
+from pages.ui.explore.compare import VIEWS
+from pages.ui.explore.compare_charts import _AREA, Point, bars_frame, parts_frame, points_frame
+from pages.ui.explore.compare_labels import Box, place
+from tests.oracle import Case
+from tests.pages.apptest import open_app, texts
+
+WIDE = "bert-base-uncased~num_hidden_layers-39~num_attention_heads-6~hidden_size-384~intermediate_size-1664"
+
+
+def real(config: BertConfig, architecture: str = "BertModel") -> int:
+    return sum(tensor.numel() for tensor in Case(config, architecture).real().parameters())
+
+
+def number(text: str) -> int:
+    return int(text.strip("*").replace(",", "") or 0)
+
+
+def models(app: AppTest) -> str:
+    return str(app.text_input(key="models").value)
+
+
+def press(app: AppTest, label: str) -> None:
+    [button] = [button for button in app.button if button.label == label]
+    button.click().run()
+    assert not app.exception
+
+
+def pinned(app: AppTest) -> bool:
+    [button] = [button for button in app.button if button.label == "Pin the present model"]
+    return not button.disabled
+
+
+def test_the_first_screen_explains_base_and_large() -> None:
+    app = open_app("compare.py")
+    base, large = real(BertConfig()), real(PRESETS["bert-large-uncased"].config)
+    assert app.metric[0].value == f"{large - base:+,}" == "+225,659,648"
+    assert app.metric[0].delta == "+206 %"
+    latex = str(app.latex[0].value)
+    assert rf"\underbrace{{{real(BertConfig(num_hidden_layers=24)) - base:,}}}".replace(",", "{,}") in latex
+    assert r"_{\text{12 more layers}}" in latex
+    assert r"_{\text{256 more hidden units}}" in latex
+    assert "4 more heads" not in latex
+    steps = app.table[0].value
+    assert list(steps["Step"])[1:-1] == [
+        "12 more layers",
+        "4 more heads",
+        "256 more hidden units",
+        "1,024 more feed-forward units",
+    ]
+    assert steps["Changed"][1] == "`num_hidden_layers` 12 → 24"
+    assert [number(text) for text in steps["Then there are"]][:2] == [base, real(BertConfig(num_hidden_layers=24))]
+
+
+@pytest.mark.parametrize("measure", QUANTITIES)
+def test_every_line_of_the_sum_can_be_checked(measure: str) -> None:
+    app = open_app("compare.py", models=PAIRS["shape"].models, compare_by=measure)
+    steps = app.table[0].value
+    totals = [number(text) for text in steps["Then there are"]]
+    differences = [number(text) for text in steps["Difference"]]
+    assert [later - earlier for earlier, later in pairwise(totals[:-1])] == differences[1:-1]
+    assert totals[-1] == totals[-2]
+    assert sum(differences[1:-1]) == differences[-1] == number(str(app.metric[0].value))
+
+
+def test_the_present_model_follows_the_sidebar() -> None:
+    app = open_app("compare.py")
+    app.number_input(key="num_hidden_layers").set_value(24).run()
+    assert (
+        app.metric[0].value
+        == f"{real(PRESETS['bert-large-uncased'].config) - real(BertConfig(num_hidden_layers=24)):+,}"
+    )
+    assert "more layers" not in str(app.latex[0].value)
+
+
+def test_a_pinned_model_stays_while_the_sidebar_changes() -> None:
+    app = open_app("compare.py", models="present", vocab_size="21128")
+    assert "two models" in app.info[0].value
+    press(app, "Pin the present model")
+    assert models(app) == "present bert-base-uncased~vocab_size-21128"
+    assert app.metric[0].value == "0"
+    assert not pinned(app)
+    app.number_input(key="num_hidden_layers").set_value(11).run()
+    assert models(app) == "present bert-base-uncased~vocab_size-21128"
+    layer = real(BertConfig()) - real(BertConfig(num_hidden_layers=11))
+    assert app.metric[0].value == f"{layer:+,}"
+    assert pinned(app)
+
+
+def test_models_are_chosen_by_name() -> None:
+    app = open_app("compare.py")
+    chosen = app.multiselect[0]
+    assert chosen.value == ["present", "bert-large-uncased"]
+    app.multiselect[0].set_value(["bert-large-uncased", "all-MiniLM-L6-v2"]).run()
+    assert models(app) == "bert-large-uncased all-MiniLM-L6-v2"
+    app.multiselect[0].set_value([]).run()
+    assert "nothing to compare" in app.info[0].value
+
+
+def test_a_pasted_config_joins_the_comparison() -> None:
+    app = open_app("compare.py")
+    config = {"model_type": "bert", "architectures": ["BertForTokenClassification"], "pad_token_id": 5, "x": 1}
+    app.text_area(key="config_json").set_value(json.dumps({**config, "vocab_size": 21128})).run()
+    said = texts(app)
+    assert "Not used, as nothing is counted by it: x." in said
+    count = real(BertConfig(vocab_size=21128), "BertForTokenClassification")
+    assert f"BertForTokenClassification: {count:,} parameters" in said
+    press(app, "Add to the comparison")
+    assert models(app).endswith(" bert-base-chinese~pad_token_id-5~architecture-BertForTokenClassification")
+    app.selectbox(key="explained").set_value(models(app).split()[-1]).run()
+    assert f"{count:,}" in [text.strip("*") for text in app.table[0].value["Then there are"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("{", "This is not JSON: line 1"),
+        ('{"model_type": "roberta"}', "only bert"),
+        ('{"hidden_size": 770, "use_cache": true}', "768 or 780 would be"),
+        ('{"![x](http://x)": 1, "![x](http://x)": 2}', "![x](http://x) is there twice"),
+    ],
+)
+def test_what_is_wrong_with_a_pasted_config_is_said_and_the_comparison_stays(text: str, why: str) -> None:
+    app = open_app("compare.py")
+    app.text_area(key="config_json").set_value(text).run()
+    assert not app.exception
+    assert why in texts(app)[0]
+    assert "Add to the comparison" not in [button.label for button in app.button]
+    assert app.metric[0].value == "+225,659,648"
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_a_pair_is_one_press_away_and_says_what_it_teaches(pair: str) -> None:
+    app = open_app("compare.py", explained="bert-large-uncased")
+    assert PAIRS[pair].lesson not in [text.value for text in app.markdown]
+    press(app, PAIRS[pair].name)
+    assert models(app) == PAIRS[pair].models
+    assert PAIRS[pair].lesson in [text.value for text in app.markdown]
+    assert not app.error
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("pair", PAIRS)
+def test_every_view_of_every_pair_comes_up(view: str, pair: str) -> None:
+    app = open_app("compare.py", compare=view, models=PAIRS[pair].models, compare_by="training_memory")
+    assert not app.error
+    assert not app.info
+
+
+def test_all_architectures_stand_in_the_table() -> None:
+    app = open_app("compare.py", compare="table", models=PAIRS["tasks"].models)
+    table = app.table[0].value
+    assert list(table["Model"]) == ["bert-base-uncased", *list(ARCHITECTURES)[1:]]
+    assert [number(text) for text in table["**parameters in total**"]] == [
+        real(BertConfig(), name) for name in ARCHITECTURES
+    ]
+    assert "embeddings" not in table  # the same in all of them
+    assert list(table["pooler"])[:3] == ["590,592", "590,592", "–"]
+
+
+def test_fields_that_differ_and_shapes_stand_in_the_table() -> None:
+    table = open_app("compare.py", compare="table").table[0].value.set_index("")
+    assert list(table.columns) == ["present model", "bert-large-uncased"]
+    assert list(table.loc["`hidden_size`"]) == ["768", "1,024"]
+    assert list(table.loc["`intermediate.dense.weight`"]) == ["3,072 × 768", "4,096 × 1,024"]
+    assert "`vocab_size`" not in table.index
+    assert list(table.loc["encoder"]) == ["85,054,464", "302,309,376"]
+
+
+def test_a_wrong_model_is_named_and_left_out() -> None:
+    link = "bert-base-uncased bert-base-uncased~hidden_size-770 bert-bse-cased bert-base-chinese"
+    app = open_app("compare.py", models=link)
+    said = texts(app)
+    assert said[0] == "bert-bse-cased is left out: there is no preset bert-bse-cased, bert-base-cased may be meant."
+    assert said[1].startswith("bert-base-uncased, H 770 is left out: hidden_size 770 is not a multiple")
+    assert app.metric[0].value == "-7,214,592"
+    press(app, "Take it out of the link")
+    assert models(app) == "bert-base-uncased bert-base-chinese"
+    assert not texts(app)
+
+
+def test_nothing_where_a_model_should_be_is_named_in_every_language() -> None:
+    [said] = texts(open_app("compare.py", models="~ present bert-base-cased", lang="zh"))
+    assert len(said) < 100
+
+
+def test_a_present_model_with_changes_can_become_impossible_and_possible_again() -> None:
+    app = open_app("compare.py", models="bert-base-uncased present~num_attention_heads-16")
+    assert app.metric[0].value == "0"
+    app.number_input(key="hidden_size").set_value(780).run()
+    assert "present model, A 16 is left out: hidden_size 780" in texts(app)[0]
+    app.number_input(key="hidden_size").set_value(768).run()
+    assert not texts(app)
+
+
+def test_limits_are_said() -> None:
+    app = open_app("compare.py", models="x" * (LONGEST + 1))
+    assert "too long: at most 8,000 characters" in texts(app)[0]
+    assert app.metric[0].value == "+225,659,648"
+    app = open_app("compare.py", models=" ".join(list(PRESETS)[: MOST + 2]))
+    assert f"at most {MOST} models" in texts(app)[0]
+    assert not pinned(app)
+
+
+def test_another_model_can_be_the_first() -> None:
+    app = open_app("compare.py")
+    press(app, "Make it the first")
+    assert models(app) == "bert-large-uncased present"
+    assert app.metric[0].value == "-225,659,648"
+    app = open_app("compare.py", models="present bert-base-cased bert-base-chinese", explained="bert-base-chinese")
+    assert app.metric[0].value == "-7,214,592"
+    press(app, "Make it the first")
+    assert models(app) == "bert-base-chinese present bert-base-cased"
+
+
+def test_too_long_a_sequence_gives_way_to_the_shortest_model() -> None:
+    app = open_app("compare.py", models="present bert-base-uncased~max_position_embeddings-64", sequence_length="100")
+    assert "longer than max_position_embeddings 64" in app.error[0].value
+    assert [button.label for button in app.button if " = " in button.label] == ["sequence_length = 64"]
+    press(app, "sequence_length = 64")
+    assert not app.error
+
+
+def test_names_tell_models_apart() -> None:
+    fields = "".join(f"~{field}-7" for field in ("vocab_size", "type_vocab_size", "num_labels", "bos_token_id"))
+    long = f"bert-base-uncased~num_hidden_layers-3{fields}"
+    app = open_app("compare.py", models=f"{long} {long}~eos_token_id-6 present", compare="table")
+    assert list(app.table[0].value.columns)[1:] == [
+        "bert-base-uncased, L 3, V 7, T 7, C 7, bos_token_id 7",
+        "bert-base-uncased, L 3, V 7, T 7, C 7, bos_token_id 7, ...",
+        "present model",
+    ]
+    app = open_app("compare.py", models=f"{long}~eos_token_id-6 {long}~eos_token_id-5", compare="table")
+    assert list(app.table[0].value.columns)[2].endswith("... (2)")
+
+
+def test_bars_of_a_difference_begin_where_the_last_one_ends() -> None:
+    frame = parts_frame([("a", 5), ("b", -7), ("c", 0)], ["+5", "-7", "0", "-2"], "together")
+    assert list(zip(frame["start"], frame["end"], frame["kind"], strict=True)) == [
+        (0, 5, "more"),
+        (5, -2, "fewer"),
+        (-2, -2, "more"),
+        (0, -2, "together"),
+    ]
+    assert list(frame["at"]) == [5, 5, -2, 0]
+    assert (frame["room"] > frame["at"]).all()
+
+
+def test_bars_are_as_long_as_their_components_together() -> None:
+    frame = bars_frame(
+        {"one": {"embeddings": 40, "encoder": 60}, "two": {"encoder": 5}}, ["100", "5"], {"encoder": "e"}
+    )
+    pieces = frame[frame["component"].notna()]
+    assert list(pieces["end"] - pieces["start"]) == [40, 60, 5]
+    assert list(frame[frame["label"].notna()]["end"]) == [100, 5]
+    assert list(pieces["inside"]) == ["", "e", "e"]
+
+
+def points(compared: int) -> pd.DataFrame:
+    presets = [(name, preset.config) for name, preset in PRESETS.items()]
+    found = [Point(name, real(config), 2 * real(config) * config.num_hidden_layers, False) for name, config in presets]
+    frame = points_frame(
+        [*(point._replace(name=f"my {point.name}", compared=True) for point in found[:compared]), *found]
+    )
+    return frame[frame["name"].notna()]
+
+
+@pytest.mark.parametrize("compared", [1, 12])
+def test_every_preset_is_a_point_with_a_name_that_covers_no_other(compared: int) -> None:
+    frame = points(compared)
+    names = {name for text in frame["name"] for name in text.split(" = ")}
+    assert set(PRESETS) <= names
+    assert frame["compared"].sum() == compared
+    shown = frame.set_index("name")
+    assert (
+        shown.loc["bert-large-cased" if compared == 1 else "my bert-large-cased = bert-large-cased", "tip"]
+        == "333,579,264"
+    )
+
+
+def test_names_are_placed_beside_each_other() -> None:
+    at = [(100.0, 100.0), (104.0, 100.0), (108.0, 102.0), (104.0, 96.0), (20.0, 190.0)]
+    boxes = place(at, [60.0] * 5, 14, Box(0, 0, 300, 200))
+    for index, box in enumerate(boxes):
+        assert box.within(Box(0, 0, 300, 200))
+        assert not any(box.overlaps(other) for other in boxes[:index])
+        assert not any(box.left < x < box.right and box.top < y < box.bottom for x, y in at)
+
+
+@given(st.lists(st.tuples(st.floats(0, 780), st.floats(0, 320)), max_size=60))
+def test_every_point_has_a_place_for_its_name(at: list[tuple[float, float]]) -> None:
+    boxes = place(at, [80.0] * len(at), 14, _AREA)
+    assert [round(box.right - box.left) for box in boxes] == [80] * len(at)

@@ -1,0 +1,171 @@
+"""A pasted config.json is read as transformers reads it, and what is wrong with it is said in sentences."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bertcalc import ARCHITECTURES, BertConfig
+from bertcalc.config_json import LARGEST, JsonError, read
+from tests.oracle import Case, real_config
+from tests.strategies import cases
+
+# As the hub has it for a fine-tuned bert-base-chinese, legacy keys and all.
+CHINESE = """{
+  "architectures": ["BertForTokenClassification"],
+  "attention_probs_dropout_prob": 0.1,
+  "directionality": "bidi",
+  "gradient_checkpointing": false,
+  "hidden_act": "gelu",
+  "hidden_dropout_prob": 0.1,
+  "hidden_size": 768,
+  "id2label": {"0": "O", "1": "B-PER", "2": "I-PER"},
+  "initializer_range": 0.02,
+  "intermediate_size": 3072,
+  "label2id": {"B-PER": 1, "I-PER": 2, "O": 0},
+  "layer_norm_eps": 1e-12,
+  "max_position_embeddings": 512,
+  "model_type": "bert",
+  "num_attention_heads": 12,
+  "num_hidden_layers": 12,
+  "pad_token_id": 0,
+  "pooler_fc_size": 768,
+  "type_vocab_size": 2,
+  "vocab_size": 21128
+}"""
+
+
+def sentences(text: str) -> list[str]:
+    with pytest.raises(JsonError) as caught:
+        read(text)
+    return [str(problem) for problem in caught.value.problems]
+
+
+def test_a_config_of_the_hub() -> None:
+    reading = read(CHINESE)
+    assert reading.config == BertConfig(vocab_size=21128, num_labels=3)
+    assert reading.architecture == "BertForTokenClassification"
+    [remark] = map(str, reading.remarks)
+    assert "directionality, gradient_checkpointing, pooler_fc_size" in remark
+    assert "id2label" not in remark
+
+
+@given(cases())
+def test_what_transformers_writes_is_read_as_the_same(case: Case) -> None:
+    real = real_config(case.config)
+    real.architectures = [case.architecture]
+    reading = read(real.to_json_string(use_diff=False))
+    assert reading.config == case.config
+    assert reading.architecture == case.architecture
+
+
+@pytest.mark.parametrize(
+    "given_fields",
+    [
+        {},
+        {"num_labels": 5},
+        {"id2label": {"0": "a", "1": "b", "2": "c"}},
+        {"id2label": {"0": "a", "1": "b", "2": "c"}, "num_labels": 5},
+        {"pad_token_id": None, "classifier_dropout": None, "hidden_dropout_prob": 0},
+    ],
+)
+def test_missing_fields_and_labels_are_those_of_transformers(given_fields: dict[str, Any]) -> None:
+    import transformers
+
+    real = transformers.BertConfig.from_dict(given_fields)
+    config = read(json.dumps(given_fields)).config
+    assert config.num_labels == real.num_labels
+    for field, value in vars(config).items():
+        if hasattr(real, field):
+            assert getattr(real, field) == value, field
+
+
+def test_where_both_are_said_the_other_is_remarked() -> None:
+    [remark] = read('{"id2label": {"0": "a"}, "num_labels": 5}').remarks
+    assert str(remark) == "num_labels 5 counts, though id2label has 1, as in transformers."
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "line 1, column 1"),
+        ("{", "not JSON: line 1, column 2"),
+        ('{"a": 1,\n "b"}', "line 2, column 5"),
+        ("[]", "is an object"),
+        ("null", "is an object"),
+        ("768", "is an object"),
+        ('{"hidden_size": 768, "hidden_size": 1024}', "hidden_size is there twice"),
+        ('{"task": {"x": 1, "x": 1}}', "x is there twice"),
+        ('{"hidden_dropout_prob": NaN}', "NaN is no number in JSON"),
+        ('{"hidden_dropout_prob": -Infinity}', "-Infinity is no number"),
+        ('{"hidden_dropout_prob": 1e999}', "hidden_dropout_prob inf is not possible"),
+        ('{"hidden_size": ' + "9" * 5000 + "}", "too many digits"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"a":' * 50_000, "nested too deeply"),
+        (" " * (LARGEST + 1), "at most 1,000,000"),
+        ('{"model_type": "roberta"}', "'roberta' is another kind of model"),
+        ('{"model_type": ' + json.dumps("x" * 10_000) + "}", "another kind of model"),
+        ('{"model_type": ["bert"]}', "another kind of model"),
+        ('{"hidden_size": "768"}', "hidden_size '768' is not possible"),
+        ('{"hidden_size": 768.0}', "hidden_size 768.0 is not possible"),
+        ('{"hidden_size": true}', "hidden_size True is not possible"),
+        ('{"hidden_size": 770}', "768 or 780 would be"),
+        ('{"vocab_size": 99999999}', "the nearest is 10,000,000"),
+        ('{"layer_norm_eps": 1}', "layer_norm_eps 1 is not possible"),
+        ('{"hidden_act": "glu"}', "the name of an activation"),
+        ('{"hidden_act": ["gelu"]}', "the name of an activation"),
+        ('{"id2label": ["a"]}', "id2label"),
+        ('{"id2label": {"a": "b"}}', "id2label"),
+        ('{"id2label": {}}', "num_labels 0 is not possible"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_sentence(text: str, why: str) -> None:
+    said = sentences(text)
+    assert any(why in sentence for sentence in said)
+    assert all(len(sentence) < 250 for sentence in said)
+
+
+def test_every_wrong_field_is_named() -> None:
+    said = sentences('{"hidden_size": 0, "num_hidden_layers": -1, "hidden_act": "x", "use_cache": 1}')
+    assert [sentence.split()[0] for sentence in said] == ["hidden_size", "num_hidden_layers", "hidden_act", "use_cache"]
+
+
+@pytest.mark.parametrize("names", [["BertForMaskedLM"], ["RobertaModel", "BertForMaskedLM"], "BertForMaskedLM"])
+def test_the_architecture_is_taken_over(names: object) -> None:
+    assert read(json.dumps({"architectures": names})).architecture == "BertForMaskedLM"
+
+
+@pytest.mark.parametrize("names", [["RobertaModel"], [["BertModel"]], {"a": 1}, 5])
+def test_an_architecture_that_is_not_here_is_remarked(names: object) -> None:
+    reading = read(json.dumps({"architectures": names}))
+    assert reading.architecture is None
+    assert "none of the classes" in str(reading.remarks[0])
+
+
+def test_a_mark_at_the_start_and_halves_of_characters_do_no_harm() -> None:
+    assert read("\ufeff{}").config == BertConfig()
+    [remark] = read('{"\\ud800": 1}').remarks
+    assert str(remark).encode("utf-8")
+
+
+@given(
+    st.text(max_size=200)
+    | st.recursive(
+        st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=8),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from([*vars(BertConfig()), "id2label", "architectures", "x"]), inner, max_size=5
+            )
+        ),
+    ).map(json.dumps)
+)
+def test_any_text_is_read_or_explained(text: str) -> None:
+    try:
+        reading = read(text)
+    except JsonError:
+        assert all(sentence.encode("utf-8") for sentence in sentences(text))
+    else:
+        assert reading.architecture is None or reading.architecture in ARCHITECTURES
