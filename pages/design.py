@@ -1,5 +1,14 @@
-"""Design."""
+"""Design: the models nearest to a budget of parameters, FLOPs or memory."""
 
-import streamlit as st
+from bertcalc.explore.design import search
+from pages.ui.explore import design
+from pages.ui.sidebar import choice as current_choice
+from pages.ui.theme import appearance
 
-st.write("design")
+choice = current_choice()
+question = design.choose_question(choice)
+constraints = design.choose_constraints()
+result = search(question.case, question.budget, constraints, design.DRAWN)
+design.show_result(question, result, choice.config)
+design.show_space(question, constraints, result)
+design.show_chart(question, result, appearance())

@@ -1,5 +1,13 @@
-"""Sweep."""
+"""Sweep: what happens along one dimension, and where the models are on a map of two."""
 
-import streamlit as st
+from pages.ui.explore.sweep import choose
+from pages.ui.explore.sweep_growth import show_growth
+from pages.ui.explore.sweep_map import show_map
+from pages.ui.sidebar import choice
+from pages.ui.theme import appearance
 
-st.write("sweep")
+swept = choose(choice())
+if len(swept.sweep.dimensions) == 1:
+    show_growth(swept, appearance())
+else:
+    show_map(swept, appearance())

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from bertcalc import BertConfig, build
 from bertcalc.arithmetic import LONGEST, CalculationError, evaluate
-from bertcalc.config import LETTERS, formula
+from bertcalc.config import LETTERS
+from bertcalc.formula import formula
 
 NAMES = {letter: getattr(BertConfig(), field) for field, letter in LETTERS.items()}
 

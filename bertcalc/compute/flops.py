@@ -23,8 +23,9 @@ class Counting(NamedTuple):
 
     def of(self, step: Step) -> int:
         """The cost of one copy of a step."""
-        product = self.products.get(step.operation, 0) * step.multiply_adds()
-        return product + self.elements.get(step.operation, 0) * prod(step.gives.shape)
+        products, elements = self.products.get(step.operation), self.elements.get(step.operation)
+        cost = products * step.multiply_adds() if products else 0
+        return cost + elements * prod(step.gives.shape) if elements else cost
 
 
 class ElementCost(NamedTuple):

@@ -231,10 +231,12 @@ def _kept_values(step: Step, trained: set[str], flows: Sequence[bool]) -> tuple[
 def _laid_out(step: Step) -> Value:
     """What a product keeps of its first factor: einsum, which multiplies with distances, lays it out anew.
 
-    Unless there is nothing to be put into another order: a single sequence, head or token.
+    Unless there is nothing to be put into another order: a single sequence, head or token. Columns and symbols are
+    taken for larger sizes: a 1 has to be an integer.
     """
     (query, _other) = step.takes
-    if step.name.endswith(("query_distances", "key_distances")) and 1 not in query.shape[:3]:
+    single = any(isinstance(side, int) and side == 1 for side in query.shape[:3])
+    if step.name.endswith(("query_distances", "key_distances")) and not single:
         return query._replace(name=step.name)
     return query
 

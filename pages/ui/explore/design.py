@@ -1,5 +1,301 @@
-"""The controls, figures, charts and tables of the Design page."""
+"""The controls and the answer of the Design page."""
 
-from pages.ui.controls import Parameters
+import re
+from collections.abc import Callable, Mapping
+from math import floor
+from typing import Any, NamedTuple
 
-PARAMETERS = Parameters()
+import streamlit as st
+
+from bertcalc.config import BertConfig, Problem
+from bertcalc.explore.design import HEAD_SIZES, MULTIPLES, RATIOS, Budget, Constraints, Design, Result
+from bertcalc.explore.quantities import QUANTITIES, Case
+from bertcalc.memory.footprint import Plan, Subject
+from bertcalc.memory.optimizers import PRECISIONS
+from bertcalc.text import N_
+from bertcalc.typed import LONGEST, TypedError, Unit, typed
+from pages.ui.batch import choose_batch
+from pages.ui.controls import Parameters, carry, change, show_problem, whole_number
+from pages.ui.explore.design_chart import designs_frame, near_budget
+from pages.ui.i18n import translator
+from pages.ui.numbers import scaled, size, unbroken
+from pages.ui.sidebar import Choice
+from pages.ui.tables import show_table
+
+
+class Kind(NamedTuple):
+    """A kind of budget: its quantity, and what the field for its amount begins with."""
+
+    quantity: str
+    default: str
+
+    @property
+    def unit(self) -> Unit:
+        """What the amount is of."""
+        return QUANTITIES[self.quantity].unit
+
+
+KINDS = {
+    "parameters": Kind("parameters", "30M"),
+    "FLOPs": Kind("forward", "5 GFLOPs"),
+    "memory": Kind("training_memory", "16 GB"),
+}
+CHOICES: dict[str, tuple[str, ...]] = {
+    "budget_of": tuple(KINDS),
+    "head_size": tuple(map(str, HEAD_SIZES)),
+    "intermediate_ratio": tuple(RATIOS),
+    "multiple_of": tuple(map(str, MULTIPLES)),
+}
+_START = Constraints()
+_DEFAULTS = {"head_size": f"{_START.head_size}", "intermediate_ratio": "4", "multiple_of": f"{_START.multiple}"}
+_WIDTHS = {"head_size": 105, "intermediate_ratio": 165, "multiple_of": 125}
+# How many are in the table, each with a button and a key; and in the chart.
+LISTED, DRAWN = 8, 60
+_LIMITS = ("layers_from", "layers_to", "hidden_to")
+
+
+def _field(kind: str) -> str:
+    """The name of the field for an amount, in the link too: an amount of each kind keeps its own."""
+    return f"target_{kind}"
+
+
+def _check(kind: Kind) -> Callable[[str], tuple[str, dict[str, str]] | None]:
+    def check(text: str) -> tuple[str, dict[str, str]] | None:
+        try:
+            typed(text, kind.unit)
+        except TypedError:
+            message = N_("{name}={text} in the link is not possible: it must be an amount, such as {example}.")
+            return message, {"example": kind.default}
+        return None
+
+    return check
+
+
+PARAMETERS = Parameters(
+    whole_numbers=_LIMITS,
+    booleans=("pad_vocab",),
+    choices=CHOICES,
+    texts={_field(name): _check(kind) for name, kind in KINDS.items()},
+)
+
+
+class Question(NamedTuple):
+    """What is asked for: a budget, for what goes through a model of the sidebar's architecture."""
+
+    case: Case
+    budget: Budget
+    field: str  # in which the amount was typed
+
+    def said(self, value: int) -> str:
+        """A value to the last digit, with the unit of the budget."""
+        _ = translator()
+        units: dict[Unit, str] = {
+            "parameters": _("{count} parameters"),
+            "FLOPs": "{count} FLOPs",
+            "bytes": _("{count} bytes"),
+        }
+        return units[QUANTITIES[self.budget.quantity].unit].format(count=f"{value:,}")
+
+
+def choose_question(choice: Choice) -> Question:
+    """Draw the budget and what goes through."""
+    _ = translator()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        kinds = CHOICES["budget_of"]
+        name: str = st.segmented_control(
+            "budget_of", kinds, default=kinds[0], key="budget_of", required=True, bind="query-params"
+        )
+        field = _field(name)
+        text = st.text_input(field, KINDS[name].default, key=field, bind="query-params", max_chars=LONGEST, width=140)
+        batch = choose_batch(choice.config)
+        carry("training_dtype", "fp32")
+        precision: Any = st.selectbox(
+            "training_dtype",
+            list(PRECISIONS),
+            key="training_dtype",
+            bind="query-params",
+            help=_("Training memory: weights, gradients, AdamW's states, and the activations of eager attention."),
+            width=140,
+        )
+    budget = Budget(KINDS[name].quantity, _amount(name, text))
+    subject = Subject(choice.config, choice.architecture, tuple(choice.options.items()))
+    case = Case(subject, *batch, Plan(precision=precision))
+    return Question(case, budget, field)
+
+
+def _amount(name: str, text: str) -> int:
+    """What the text says, in whole units; if it says nothing, the last that did."""
+    kind, last = KINDS[name], f"last {_field(name)}"
+    try:
+        amount = typed(text, kind.unit).value
+    except TypedError as error:
+        before: str = st.session_state.get(last, kind.default)
+        values = {**error.values, "text": _plain(error.values["text"])}
+        show_problem(Problem(_field(name), text, error.message, values, ({_field(name): before},)))
+        return floor(typed(before, kind.unit).value)
+    st.session_state[last] = text
+    return floor(amount)
+
+
+def _plain(text: str) -> str:
+    """Somebody's text, none of which is Markdown; and never the empty one, which a catalogue answers in its own way."""
+    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", text) or " "
+
+
+def choose_constraints() -> Constraints:
+    """Draw which models come into question; limits that are not possible are explained, and the nearest taken."""
+    _ = translator()
+    any_ratio = ", ".join(map(str, RATIOS["any"]))
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
+        head_size = int(_selected("head_size", _("hidden_size / num_attention_heads, 64 in most published BERTs")))
+        ratio = _selected(
+            "intermediate_ratio",
+            _("intermediate_size / hidden_size, 4 in published BERTs; any is one of {ratios}.").format(
+                ratios=any_ratio
+            ),
+        )
+        multiple = int(
+            _selected(
+                "multiple_of",
+                _(
+                    "hidden_size and intermediate_size are multiples of it, the latter rounded up. NVIDIA's guide to "
+                    "matrix multiplication: 16-bit products are most efficient with multiples of 64 on an A100, of 8 "
+                    "before it."
+                ),
+            )
+        )
+        limits: dict[str, Any] = {
+            field: whole_number(field, field, getattr(_START, field), width=90) for field in _LIMITS
+        }
+        padded = st.checkbox(
+            "pad_vocab", key="pad_vocab", bind="query-params", help=_("vocab_size is rounded up to a multiple, too.")
+        )
+    said = Constraints(head_size, RATIOS[ratio], multiple, pad_vocabulary=padded, **limits)
+    for problem in said.problems():
+        show_problem(problem)
+    return said.nearest()
+
+
+def _selected(field: str, meaning: str) -> str:
+    options = CHOICES[field]
+    index = options.index(_DEFAULTS[field])
+    chosen: str = st.selectbox(
+        field, options, index=index, key=field, bind="query-params", help=meaning, width=_WIDTHS[field]
+    )
+    return chosen
+
+
+def show_result(question: Question, result: Result, config: BertConfig) -> None:
+    """What was asked, and the nearest designs, each with its distance, its shape and a button that takes it."""
+    _ = translator()
+    budget = question.budget
+    if not result.possible(budget):
+        show_problem(_impossible(question, result))
+    if budget.is_limit:
+        exact = question.said(budget.amount)
+        heading = _("The largest that train in {exact}: {size}").format(exact=exact, size=size(budget.amount))
+    else:
+        heading = _("Nearest to {amount}").format(amount=question.said(budget.amount))
+    st.markdown(f"#### {heading}")
+    listed = result.designs[:LISTED]
+    show_table(_columns(question, listed, config), _("The nearest models, with their distance to the budget"))
+    with st.container(horizontal=True):
+        for rank, design in enumerate(listed, 1):
+            # The key stands beside the word, and with it the number of the row.
+            st.button(_("Take"), key=f"take {rank}", shortcut=f"{rank}", on_click=change, args=(design.fields,))
+
+
+def _impossible(question: Question, result: Result) -> Problem:
+    amount = question.budget.amount
+    nearest = result.smallest if amount < result.smallest.value else result.largest
+    message = (
+        N_("Nothing within these constraints fits into {amount}: the smallest takes {smallest} ({narrow}).")
+        if question.budget.is_limit
+        else N_(
+            "Nothing within these constraints has {amount}: the smallest has {smallest} ({narrow}), "
+            "the largest {largest} ({wide})."
+        )
+    )
+    values = {
+        "amount": question.said(amount),
+        "smallest": question.said(result.smallest.value),
+        "narrow": _model(result.smallest),
+        "largest": question.said(result.largest.value),
+        "wide": _model(result.largest),
+    }
+    return Problem(question.field, amount, message, values, ({question.field: f"{nearest.value:,}"},))
+
+
+def _model(design: Design) -> str:
+    return f"H = {design.hidden_size:,}, L = {design.num_hidden_layers:,}"
+
+
+# How each quantity is written beside others: short.
+_SHORT: Mapping[str, Callable[[int], str]] = {
+    "parameters": lambda value: scaled(value, "").rstrip(),
+    "forward": lambda value: scaled(value, "FLOPs"),
+    "training_memory": lambda value: scaled(value, "B"),
+}
+
+
+def _columns(question: Question, designs: tuple[Design, ...], config: BertConfig) -> dict[str, list[str]]:
+    _ = translator()
+    budget = question.budget
+    names = {"parameters": _("Parameters"), "forward": _("Forward"), "training_memory": _("Training memory")}
+    distances = [one.value - budget.amount for one in designs]
+    columns = {
+        "": [
+            f"**{rank} ✓**" if one.fields.items() <= vars(config).items() else f"{rank}"
+            for rank, one in enumerate(designs, 1)
+        ],
+        "$H$": [f"{one.hidden_size:,}" for one in designs],
+        "$L$": [f"{one.num_hidden_layers:,}" for one in designs],
+        "$A$": [f"{one.num_attention_heads:,}" for one in designs],
+        "$I$": [f"{one.intermediate_size:,}" for one in designs],
+        names.pop(budget.quantity): [f"**{one.value:,}**" for one in designs],
+        _("Difference"): [f"{distance:+,}" if distance else "±0" for distance in distances],
+        "%": [_share(distance, budget.amount) for distance in distances],
+        "$H/L$": [f"{float(one.shape):,.1f}" for one in designs],
+    }
+    for quantity, name in names.items():
+        of = QUANTITIES[quantity].of
+        columns[name] = [unbroken(_SHORT[quantity](of(question.case.replace(**one.fields)))) for one in designs]
+    return columns
+
+
+def _share(distance: int, amount: int) -> str:
+    return unbroken(f"{100 * distance / amount:+,.2f} %") if amount else "–"
+
+
+def show_space(question: Question, constraints: Constraints, result: Result) -> None:
+    """What the answer is out of, and what the shape is."""
+    _ = translator()
+    config = question.case.subject.config
+    st.caption(
+        _(
+            "{candidates} models come into question ({architecture}, vocab_size {vocab_size}), from {smallest} to "
+            "{largest}: none is nearer."
+        ).format(
+            candidates=f"{result.candidates:,}",
+            architecture=question.case.subject.architecture,
+            vocab_size=f"{constraints.vocabulary(config.vocab_size):,}",
+            smallest=question.said(result.smallest.value),
+            largest=question.said(result.largest.value),
+        )
+        + " "
+        + _(
+            "H/L is 64 for bert-base, 42.7 for bert-large; within wide limits the loss depends little on it (Kaplan et "
+            "al. 2020, arXiv:2001.08361)."
+        )
+    )
+
+
+def show_chart(question: Question, result: Result, look: str) -> None:
+    """Width and depth of many models near the budget: wide and shallow to narrow and deep."""
+    _ = translator()
+    sides = (_("within the budget"), _("above it"))
+    st.vega_lite_chart(
+        designs_frame(result.designs, question.budget, LISTED, sides, question.said),
+        near_budget(look, sides),
+        alt=_("Hidden size and layers of the models near the budget"),
+    )

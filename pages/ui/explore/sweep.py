@@ -1,5 +1,226 @@
-"""The controls, figures, charts and tables of the Sweep page."""
+"""The controls, formulas, charts and tables of the Sweep page."""
 
-from pages.ui.controls import Parameters
+from functools import partial
+from typing import Any, NamedTuple
 
-PARAMETERS = Parameters()
+import numpy as np
+import streamlit as st
+
+from bertcalc.config import LETTERS, Problem, check_whole_number
+from bertcalc.explore.quantities import QUANTITIES, Case, Quantity
+from bertcalc.explore.sweep import SWEPT, Sweep, Ties
+from bertcalc.formula import CALL_LETTERS, latex_number
+from bertcalc.forward.steps import BATCH
+from bertcalc.memory.footprint import Subject
+from bertcalc.text import N_
+from pages.ui.batch import choose_batch
+from pages.ui.controls import Parameters, choose_view, set_values, show_problem, whole_number
+from pages.ui.i18n import translator
+from pages.ui.numbers import size
+from pages.ui.sidebar import SLIDERS, Choice
+
+VIEWS = ("one", "map")
+X, Y = "hidden_size", "num_hidden_layers"  # what is swept if nobody says otherwise
+# From where to where, if nobody says otherwise: the models that people build.
+RANGES: dict[str, tuple[int, int]] = {
+    **{field: (low, high) for field, (low, high, _step) in SLIDERS.items()},
+    "max_position_embeddings": (128, 2_048),
+    "type_vocab_size": (1, 16),
+    "num_labels": (2, 1_000),
+    "batch_size": (1, 256),
+    "sequence_length": (8, 512),
+}
+ENDS = ("x_from", "x_to", "y_from", "y_to")
+PARAMETERS = Parameters(
+    whole_numbers=ENDS,
+    booleans=("log", "tie_heads", "tie_intermediate"),
+    choices={"sweep": VIEWS, "x": tuple(SWEPT), "y": tuple(SWEPT), "measure": tuple(QUANTITIES)},
+)
+LETTER_OF = {**LETTERS, **CALL_LETTERS}
+array = partial(np.array, dtype=np.int64)
+
+
+class Swept(NamedTuple):
+    """What the controls say: a sweep, from where to where in each dimension, and what is counted."""
+
+    sweep: Sweep
+    ranges: dict[str, tuple[int, int]]
+    measure: str
+    logs: bool
+
+    @property
+    def quantity(self) -> Quantity:
+        """What is counted."""
+        return QUANTITIES[self.measure]
+
+    @property
+    def shown(self) -> list[str]:
+        """The quantities on the chart: one on a map; along one dimension all of the same unit that the model has."""
+        if len(self.sweep.dimensions) > 1:
+            return [self.measure]
+        return [
+            name
+            for name, one in QUANTITIES.items()
+            if name == self.measure or (one.unit == self.quantity.unit and one.of(self.sweep.case))
+        ]
+
+    def number(self, figure: int) -> str:
+        """A figure, to the last digit unless it is bytes, with its unit."""
+        _ = translator()
+        if self.quantity.unit == "parameters":
+            return _("{figure} parameters").format(figure=f"{figure:,}")
+        return size(figure) if self.quantity.unit == "bytes" else f"{figure:,} FLOPs"
+
+
+def choose(choice: Choice) -> Swept:
+    """Draw the controls; what they say, or the nearest that is possible."""
+    _ = translator()
+    what, where = (st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall") for _row in range(2))
+    with what:
+        view = choose_view("sweep", VIEWS)
+        measure: str = st.selectbox(
+            _("What is counted"),
+            list(QUANTITIES),
+            key="measure",
+            bind="query-params",
+            label_visibility="collapsed",
+            width=190,
+        )
+        # Parameters do not depend on what goes through: the least, which every model takes.
+        sizes = (1, 1) if QUANTITIES[measure].unit == "parameters" else choose_batch(choice.config)
+        case = Case(Subject(choice.config, choice.architecture, tuple(choice.options.items())), *sizes)
+    found: list[Problem] = []
+    with where:
+        axes = {axis: _draw_axis(axis, case) for axis in (("x", "y") if view == "map" else ("x",))}
+        logs = st.toggle(_("log axes"), key="log", bind="query-params")
+    dimensions = [field for field, _ends in axes.values()]
+    if len(set(dimensions)) < len(dimensions):
+        found.append(_same(dimensions[0]))
+        dimensions[1] = found[-1].remedies[0]["y"]
+    with what:
+        sweep = Sweep(case, tuple(dimensions), _choose_ties(Sweep(case, tuple(dimensions))))
+    ranges = {
+        field: _range(sweep, axis, field, ends, found)
+        for field, (axis, (_field, ends)) in zip(dimensions, axes.items(), strict=True)
+    }
+    swept = _countable(Swept(sweep, ranges, measure, logs), found)
+    for problem in found:
+        show_problem(problem)
+    return swept
+
+
+def _choose_ties(sweep: Sweep) -> Ties:
+    """Draw what can go along with the hidden size: what would go along if everything did."""
+    _ = translator()
+    helps = {
+        "num_attention_heads": _("The size of a head stays: as hidden_size grows, there are more heads."),
+        "intermediate_size": _("intermediate_size keeps its ratio to hidden_size, as in all published models."),
+    }
+    said = {
+        field: st.checkbox(
+            f"${LETTER_OF[field]} = {followed(sweep, field)}$",
+            value=True,
+            key=key,
+            bind="query-params",
+            help=helps[field],
+        )
+        for field, key in (("num_attention_heads", "tie_heads"), ("intermediate_size", "tie_intermediate"))
+        if field in sweep.following
+    }
+    return Ties(said.get("num_attention_heads", True), said.get("intermediate_size", True))
+
+
+def followed(sweep: Sweep, field: str) -> str:
+    """LaTeX of what a field is that goes along: H/64, 4H."""
+    if field == "num_attention_heads":
+        return f"H/{sweep.config.attention_head_size:,}".replace(",", "{,}")
+    numerator, denominator = sweep.ratio.as_integer_ratio()
+    return f"{'' if numerator == 1 else latex_number(numerator)}H" + (f"/{denominator}" if denominator > 1 else "")
+
+
+def _draw_axis(axis: str, case: Case) -> tuple[str, tuple[int, int]]:
+    """A dimension, and from where to where it is swept; an empty end is the default."""
+    fields = list(SWEPT)
+    names = [f"{axis}_from", f"{axis}_to"]
+    field: str = st.selectbox(
+        axis,
+        fields,
+        index=fields.index({"x": X, "y": Y}[axis]),
+        key=axis,
+        bind="query-params",
+        on_change=set_values,
+        args=(dict.fromkeys(names),),  # the ends of another dimension would mean nothing
+        width=190,
+    )
+    usual = _usual(field, Sweep(case, (field,)).present(field))
+    said = [
+        whole_number(name, name, None, width=86, placeholder=f"{end}") for name, end in zip(names, usual, strict=True)
+    ]
+    low, high = (end if one is None else one for one, end in zip(said, usual, strict=True))
+    return field, (low, high)
+
+
+def _usual(field: str, present: int) -> tuple[int, int]:
+    """The models that people build, and the present one."""
+    low, high = RANGES[field]
+    while high < present:
+        high *= 2
+    return min(low, present), min(high, SWEPT[field][1])
+
+
+def _same(field: str) -> Problem:
+    message = N_("x and y are both {field}: two different dimensions make a map, such as {field} and {other}.")
+    other = Y if field != Y else X
+    return Problem("y", field, message, {"field": field, "other": other}, ({"y": other},))
+
+
+def _range(sweep: Sweep, axis: str, field: str, ends: tuple[int, int], found: list[Problem]) -> tuple[int, int]:
+    """From where to where, or the nearest that is possible."""
+    least, most = sweep.limits(field)
+    if least == most:
+        ties = ({"tie_heads": False, "tie_intermediate": False},) if sweep.following else ()
+        message = N_("{field} can only be {value} here: there is nothing to sweep.")
+        found.append(Problem(field, least, message, {"field": field, "value": f"{least:,}"}, ties))
+        return least, most
+    start, end = (min(max(one, least), most) for one in _usual(field, sweep.present(field)))
+    names = (f"{axis}_from", f"{axis}_to")
+    for name, default in zip(names, (start, end), strict=True):
+        said = st.session_state[name]
+        if said is not None and (problem := check_whole_number(name, said, least, most, default)):
+            found.append(problem)
+    low, high = (min(max(one, least), most) for one in ends)
+    if low < high and sweep.values(field, low, high)[0] >= low:
+        return low, high
+    if found and found[-1].field in names:  # an end that was corrected, said already
+        return start, end
+    values = {"field": field, "low_name": names[0], "low": f"{low:,}", "high_name": names[1], "high": f"{high:,}"}
+    if low > high:
+        message = N_("{low_name} {low} is not below {high_name} {high}: there is nothing between them.")
+        found.append(Problem(names[0], low, message, values, ({names[0]: high, names[1]: low},)))
+        return high, low
+    message = N_("From {low_name} {low} to {high_name} {high} there is no {field} to sweep: take more.")
+    found.append(Problem(names[0], low, message, values, ({names[0]: start, names[1]: end},)))
+    return start, end
+
+
+def _countable(swept: Swept, found: list[Problem]) -> Swept:
+    """As far as int64 can count; a sentence where that is not all."""
+    sweep = swept.sweep
+    ranges = sweep.fitting(swept.shown, swept.ranges)
+    if ranges == swept.ranges:
+        return swept
+    message = N_("{measure} reaches 2^63 before {field} is {value}: too much to be counted here, {nearest} is not.")
+    if ranges is None:
+        sizes: dict[str, Any] = {
+            "batch_size": 1,
+            "sequence_length": min(BATCH["sequence_length"], sweep.case.sequence_length),
+        }
+        values = {"measure": swept.quantity.meaning, "field": "batch_size", "value": f"{sweep.case.batch_size:,}"}
+        found.append(Problem("batch_size", sweep.case.batch_size, message, {**values, "nearest": "1"}, (sizes,)))
+        return _countable(swept._replace(sweep=sweep._replace(case=sweep.case._replace(**sizes))), found)
+    for axis, (field, (_low, high)) in zip(("x", "y"), ranges.items(), strict=False):
+        said = swept.ranges[field][1]
+        if high < said:
+            values = {"measure": swept.quantity.meaning, "field": field, "value": f"{said:,}", "nearest": f"{high:,}"}
+            found.append(Problem(f"{axis}_to", said, message, values, ({f"{axis}_to": high},)))
+    return swept._replace(ranges=ranges)

@@ -1,0 +1,75 @@
+"""Time of a map of 100,000 models, for each quantity: ``python -m benchmarks.explore``.
+
+Each figure stands beside a floor measured in the same run: the same quantity of the same models as one expression in
+NumPy, written out by hand, with no tree, no steps and no names. The models differ in all that a map changes: hidden
+size, heads, intermediate size and layers are whole columns, so that nothing is counted once for a row of them.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks.core import ROWS, by_hand, microseconds
+from bertcalc import BertConfig, columns
+from bertcalc.explore.quantities import QUANTITIES, Case
+from bertcalc.memory.footprint import Subject
+
+_BATCH, _LENGTH = 8, 128
+
+
+def parameters(h: Any, heads: Any, layers: Any) -> Any:
+    """All that is learned, with four times the hidden size in between; ``heads`` are of no account."""
+    return by_hand(30522, h, layers, 4 * h, 512, 2)
+
+
+def forward(h: Any, heads: Any, layers: Any) -> Any:
+    """FLOPs of a forward pass."""
+    return layers * 4 * _BATCH * _LENGTH * h * (6 * h + _LENGTH) + 2 * _BATCH * h * h
+
+
+def activations(h: Any, heads: Any, layers: Any) -> Any:
+    """Bytes that autograd keeps."""
+    tokens = _BATCH * _LENGTH
+    layer = 4 * tokens * (3 * heads * _LENGTH + 10 * h + 8 * h + 4)
+    return layers * layer + 4 * _BATCH * (3 * h * _LENGTH + h + 2 * _LENGTH)
+
+
+def training_memory(h: Any, heads: Any, layers: Any) -> Any:
+    """Bytes of a training step with AdamW, 16 for each parameter."""
+    return 16 * parameters(h, heads, layers) + activations(h, heads, layers)
+
+
+FLOORS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "parameters": parameters,
+    "forward": forward,
+    "training": lambda h, heads, layers: 3 * forward(h, heads, layers),
+    "activations": activations,
+    "training_memory": training_memory,
+}
+
+
+def main() -> None:
+    """Print the table."""
+    random = np.random.default_rng(0)
+    heads, layers = random.integers(1, 33, ROWS), random.integers(1, 49, ROWS)
+    hidden = 64 * heads
+    many = columns(
+        BertConfig(),
+        hidden_size=hidden,
+        num_attention_heads=heads,
+        num_hidden_layers=layers,
+        intermediate_size=4 * hidden,
+    )
+    case = Case(Subject(many), _BATCH, _LENGTH)
+    for name, floor in FLOORS.items():
+        count = QUANTITIES[name].of
+        assert (count(case) == floor(hidden, heads, layers)).all()
+        time = microseconds(partial(count, case), 1)
+        least = microseconds(partial(floor, hidden, heads, layers), 1)
+        print(f"{name:16} of {ROWS:,} models {time / 1e3:8.1f} ms {time / least:6.1f} x by hand")
+
+
+if __name__ == "__main__":
+    main()

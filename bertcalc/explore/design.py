@@ -1,0 +1,234 @@
+"""Models that meet a budget: of all that the constraints allow, those that are nearest to it.
+
+>>> from bertcalc import BertConfig
+>>> from bertcalc.memory.footprint import Subject
+>>> found = search(Case(Subject(BertConfig())), Budget("parameters", 30_000_000), Constraints())
+>>> [(one.hidden_size, one.num_hidden_layers, one.value) for one in found.designs[:3]]
+[(640, 2, 30121600), (576, 3, 30176640), (384, 10, 29811072)]
+
+Every quantity is a polynomial of the candidates' sizes: of degree 2 in the heads, whose size is fixed, of degree 1 in
+intermediate_size, of degree 1 in the layers; only a single head can take less, as nothing of it is laid out anew. So
+sixteen exact counts give the quantity of every candidate exactly, as Python integers, and for each width and
+intermediate size the depths nearest to a budget follow from a division.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from math import lcm
+from typing import Any, NamedTuple, TypeVar
+
+from bertcalc.config import DIMENSIONS, Problem, check_whole_number
+from bertcalc.explore.quantities import QUANTITIES, Case
+from bertcalc.text import N_
+
+HEAD_SIZES = (32, 64, 96, 128)
+# NVIDIA's "Matrix Multiplication Background": most efficient in 16 bits are multiples of 8, on an A100 of 64.
+MULTIPLES = (8, 64, 128)
+# 4 is BERT's; 8/3 is what keeps the size of a feed-forward with three matrices (Shazeer 2020, arXiv:2002.05202).
+RATIOS: Mapping[str, tuple[Fraction, ...]] = {
+    **{name: (Fraction(name),) for name in ("2", "8/3", "3", "4", "6", "8")},
+    "any": tuple(map(Fraction, ("2", "8/3", "3", "4", "5", "6", "7", "8"))),
+}
+_Item = TypeVar("_Item")
+BERT_BASE_SHAPE = 64  # hidden units for each layer: 768 / 12
+
+
+class Budget(NamedTuple):
+    """What a model may have of a quantity, in the unit of the quantity."""
+
+    quantity: str  # a key of QUANTITIES
+    amount: int
+
+    @property
+    def is_limit(self) -> bool:
+        """Whether a model has to stay within it, as in a memory; otherwise it shall come near."""
+        return QUANTITIES[self.quantity].unit == "bytes"
+
+    def excess(self, value: int) -> tuple[bool, int]:
+        """How far a value is away; what breaks a limit is farther than all that does not."""
+        return self.is_limit and value > self.amount, abs(value - self.amount)
+
+
+class Constraints(NamedTuple):
+    """Which models come into question.
+
+    hidden_size is a multiple of head_size and of ``multiple``, intermediate_size is hidden_size times a ratio, rounded
+    up to a multiple of ``multiple``.
+    """
+
+    head_size: int = 64
+    ratios: tuple[Fraction, ...] = RATIOS["4"]
+    multiple: int = 64
+    layers_from: int = 2
+    layers_to: int = 24
+    hidden_to: int = 4096
+    pad_vocabulary: bool = False  # round vocab_size up to a multiple, too
+
+    @property
+    def step(self) -> int:
+        """The narrowest hidden_size; all others are multiples of it."""
+        return lcm(self.head_size, self.multiple)
+
+    def vocabulary(self, vocab_size: int) -> int:
+        """The vocab_size of every candidate. The largest that is possible is a multiple of every MULTIPLES."""
+        return _round_up(vocab_size, self.multiple) if self.pad_vocabulary else vocab_size
+
+    def problems(self) -> Iterator[Problem]:
+        """What is wrong with the limits of depth and width."""
+        widest = DIMENSIONS["hidden_size"][1]
+        limits = {
+            "layers_from": (*DIMENSIONS["num_hidden_layers"], 2),
+            "layers_to": (*DIMENSIONS["num_hidden_layers"], 24),
+            "hidden_to": (self.step, widest, 4096),
+        }
+        found = [check_whole_number(field, getattr(self, field), *limit) for field, limit in limits.items()]
+        yield from filter(None, found)
+        first, last = self.layers_from, self.layers_to
+        if not any(found) and first > last:
+            yield Problem(
+                "layers_from",
+                first,
+                N_("layers_from {first} is more than layers_to {last}."),
+                {"first": f"{first:,}", "last": f"{last:,}"},
+                ({"layers_from": last}, {"layers_to": first}),
+            )
+
+    def nearest(self) -> "Constraints":
+        """The same with limits that are possible."""
+        possible = self
+        while problem := next(possible.problems(), None):
+            possible = possible._replace(**problem.remedies[0])
+        return possible
+
+
+class Design(NamedTuple):
+    """A model, in the fields that the search chooses, and its value of the budget's quantity."""
+
+    hidden_size: int
+    num_attention_heads: int
+    num_hidden_layers: int
+    intermediate_size: int
+    vocab_size: int
+    value: int
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields of the configuration."""
+        return {field: number for field, number in self._asdict().items() if field != "value"}
+
+    @property
+    def shape(self) -> Fraction:
+        """Hidden units for each layer: the aspect ratio of Kaplan et al. 2020, arXiv:2001.08361, section 3.1."""
+        return Fraction(self.hidden_size, self.num_hidden_layers)
+
+
+class Result(NamedTuple):
+    """The designs nearest to a budget, nearest first, and between which values all candidates are."""
+
+    designs: tuple[Design, ...]
+    smallest: Design
+    largest: Design
+    candidates: int
+
+    def possible(self, budget: Budget) -> bool:
+        """Whether the budget is between the smallest and the largest value; for a limit the largest does not matter."""
+        return self.smallest.value <= budget.amount and (budget.is_limit or budget.amount <= self.largest.value)
+
+
+class _Row(NamedTuple):
+    """All depths of one width and intermediate size: the value with no layer at all, and what each layer adds."""
+
+    heads: int
+    intermediate: int
+    base: int
+    layer: int
+
+    def at(self, layers: int) -> int:
+        """The value with so many layers."""
+        return self.base + layers * self.layer
+
+
+def search(case: Case, budget: Budget, constraints: Constraints, count: int = 8) -> Result:
+    """The ``count`` candidates nearest to a budget, in the architecture and for the batch and the plan of a case.
+
+    For a limit, what stays within it comes first, the largest first. Equally near are ordered by how near their
+    shape is to bert-base's, then by their fields, from hidden_size on, the smaller first. The constraints have no
+    problems.
+    """
+    vocab_size = constraints.vocabulary(case.subject.config.vocab_size)
+    rows = list(_rows(case.replace(vocab_size=vocab_size), budget, constraints))
+    first, last = constraints.layers_from, constraints.layers_to
+
+    def design(row: _Row, layers: int) -> Design:
+        hidden_size = row.heads * constraints.head_size
+        return Design(hidden_size, row.heads, layers, row.intermediate, vocab_size, row.at(layers))
+
+    def best(row: _Row) -> tuple[bool, int]:
+        return min(budget.excess(row.at(layers)) for layers in _around(row, budget, constraints, 1))
+
+    # A row whose best is farther away than the best of ``count`` others has none of the nearest.
+    near = [
+        design(row, layers) for row in _first(rows, best, count) for layers in _around(row, budget, constraints, count)
+    ]
+    near = _first(near, lambda one: budget.excess(one.value), count)
+    near.sort(key=lambda one: (budget.excess(one.value), abs(one.shape - BERT_BASE_SHAPE), one))
+    return Result(
+        tuple(near[:count]),
+        design(min(rows, key=lambda row: row.at(first)), first),
+        design(max(rows, key=lambda row: row.at(last)), last),
+        len(rows) * (last - first + 1),
+    )
+
+
+def _first(items: Sequence[_Item], far: Callable[[_Item], tuple[bool, int]], count: int) -> list[_Item]:
+    """The ``count`` nearest of some items in their own order, and all that are as near as the last of them."""
+    distances = list(map(far, items))
+    last = sorted(distances)[:count][-1]
+    return [item for item, distance in zip(items, distances, strict=True) if distance <= last]
+
+
+def _rows(case: Case, budget: Budget, constraints: Constraints) -> Iterator[_Row]:
+    heads = constraints.step // constraints.head_size
+
+    def count(width: int, intermediate: int, layers: int) -> int:
+        sizes = {"hidden_size": width * constraints.step, "num_attention_heads": width * heads}
+        return QUANTITIES[budget.quantity].of(
+            case.replace(**sizes, intermediate_size=intermediate, num_hidden_layers=layers)
+        )
+
+    curves = {
+        (inner, layers): _through(*(count(width, inner, layers) for width in (1, 2, 3, 4)))
+        for inner in (1, 2)
+        for layers in (1, 2)
+    }
+    for width in range(1, constraints.hidden_to // constraints.step + 1):
+        at = {corner: curve(width) for corner, curve in curves.items()}
+        hidden_size = width * constraints.step
+        # Two ratios can come to the same.
+        for intermediate in sorted(
+            {
+                _round_up(ratio.numerator * hidden_size, constraints.multiple, ratio.denominator)
+                for ratio in constraints.ratios
+            }
+        ):
+            one, two = (at[1, layers] + (intermediate - 1) * (at[2, layers] - at[1, layers]) for layers in (1, 2))
+            yield _Row(width * heads, intermediate, 2 * one - two, two - one)
+
+
+def _through(one: int, two: int, three: int, four: int) -> Callable[[int], int]:
+    """At 1 the first value; from 2 on the polynomial of degree 2 with the others, by Newton's undivided differences."""
+    slope, bend = three - two, four - 2 * three + two
+    return lambda at: one if at == 1 else two + (at - 2) * slope + (at - 2) * (at - 3) // 2 * bend
+
+
+def _around(row: _Row, budget: Budget, constraints: Constraints, count: int) -> range:
+    """The depths among which are the ``count`` nearest to a budget: as many on either side of it."""
+    first, last = constraints.layers_from, constraints.layers_to
+    within = (budget.amount - row.base) // row.layer  # the last depth that does not exceed it
+    within = min(max(within, first - 1), last)
+    return range(max(first, within - count + 1), min(last, within + count) + 1)
+
+
+def _round_up(number: int, multiple: int, divisor: int = 1) -> int:
+    """``number`` / ``divisor``, rounded up to a multiple."""
+    return -(-number // (divisor * multiple)) * multiple

@@ -1,0 +1,120 @@
+"""Formulas of growth: each quantity in powers of the dimension that is swept, read from the definition with symbols.
+
+>>> from bertcalc import BertConfig
+>>> from bertcalc.memory.footprint import Subject
+>>> case = Case(Subject(BertConfig()))
+>>> growth("parameters", Sweep(case, ("num_hidden_layers",))).powers[1].latex()
+'4 H^{2} + 2 H I + 9 H + I'
+>>> growth("encoder", Sweep(case, ("hidden_size",))).powers[2].latex()
+'12 L'
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import sympy
+
+from bertcalc.compute.formula import value
+from bertcalc.explore.quantities import QUANTITIES, Case
+from bertcalc.explore.sweep import LAID_OUT, Sweep
+from bertcalc.formula import ALL_SYMBOLS, SYMBOLS, Formula, exact, latex_number, write
+from bertcalc.forward.steps import BATCH
+
+
+class Growth(NamedTuple):
+    """A quantity as a sum of powers of the swept letter, the highest first; negative ones with relative positions."""
+
+    field: str
+    powers: Mapping[int, Formula]  # the coefficient of each, in the other letters
+    terms: tuple[tuple[int, str], ...]  # powers, and LaTeX of what has them
+
+    @property
+    def order(self) -> int:
+        """The highest power: how it grows in the end."""
+        return max(self.powers, default=0)
+
+    def coefficients(self, case: Case) -> dict[int, Fraction]:
+        """The coefficients with the numbers of a model put in."""
+        sizes = {field: getattr(case, field) for field in BATCH}
+        return {power: value(one, case.subject.config, **sizes) for power, one in self.powers.items()}
+
+    def numeric_terms(self, case: Case) -> tuple[tuple[int, str], ...]:
+        """The terms with numbers for all letters but the swept one."""
+        found = self.coefficients(case).items()
+        return tuple((power, _term(_fraction(one), self.field, power)) for power, one in found)
+
+
+def growth(name: str, sweep: Sweep) -> Growth:
+    """How a quantity grows along the one dimension of a sweep, with what goes along.
+
+    With relative positions it holds from 2 on where batch, heads or sequence are swept: see ``Sweep.row``. Raises
+    KeyError for the memory of inference, which is the largest of several moments.
+    """
+    if name == "inference_memory":
+        raise KeyError(name)
+    (field,) = sweep.dimensions
+    sizes = {size: sweep.present(size) for size in LAID_OUT}
+    relative = sweep.config.position_embedding_type != "absolute"
+    ones = {
+        size: 1 for size, number in sizes.items() if relative and number == 1 and size not in sweep.fields(**{field: 0})
+    }
+    letters = {name: ALL_SYMBOLS[name] for name in (*SYMBOLS, *BATCH)} | ones
+    symbolic = sweep.case._replace(**{size: letters.pop(size) for size in BATCH}).replace(**letters)
+    along = {ALL_SYMBOLS[tied]: exact(form) for tied, form in sweep.fields(**{field: ALL_SYMBOLS[field]}).items()}
+    return _growth(name, symbolic, field, tuple(along.items()))
+
+
+def local_exponent(coefficients: Mapping[int, Fraction], at: int) -> Fraction:
+    """The power that the quantity grows like at a value: its relative growth over that of the dimension.
+
+    >>> local_exponent({2: Fraction(1), 0: Fraction(9)}, 3)
+    Fraction(1, 1)
+    """
+    parts = {power: coefficient * Fraction(at) ** power for power, coefficient in coefficients.items()}
+    return sum((power * part for power, part in parts.items()), Fraction()) / sum(parts.values(), Fraction())
+
+
+@lru_cache(maxsize=512)
+def _expression(name: str, symbolic: Case) -> Any:
+    return exact(QUANTITIES[name].of(symbolic))
+
+
+@lru_cache(maxsize=1024)
+def _growth(name: str, symbolic: Case, field: str, along: tuple[tuple[Any, Any], ...]) -> Growth:
+    letter = ALL_SYMBOLS[field]
+    expression = sympy.expand(_expression(name, symbolic).subs(dict(along)))
+    sums: dict[int, Any] = {}
+    for term in sympy.Add.make_args(expression):
+        coefficient, power = term.as_coeff_exponent(letter)
+        sums[int(power)] = sums.get(int(power), 0) + coefficient
+    falling = {power: sums[power] for power in sorted(sums, reverse=True) if sums[power] != 0}
+    terms = tuple(
+        (power, _term(part, field, power)) for power, one in falling.items() for part in _parts(one, bracket=power != 0)
+    )
+    return Growth(field, {power: write(one) for power, one in falling.items()}, terms)
+
+
+_MANY = 8  # more terms than this in brackets are wider than a page
+
+
+def _parts(coefficient: Any, *, bracket: bool) -> list[str]:
+    """LaTeX of a coefficient: common factors and the rest in brackets, or each summand where there are many."""
+    summands = coefficient.as_ordered_terms()
+    factored = sympy.factor_terms(coefficient)
+    if len(summands) > _MANY or (factored.is_Add and not bracket):
+        return [write(one).latex() for one in summands]
+    latex = write(factored).latex()
+    return [rf"\left({latex}\right)" if factored.is_Add else latex]
+
+
+def _fraction(number: Fraction) -> str:
+    whole = latex_number(number.numerator)
+    return whole if number.denominator == 1 else rf"\frac{{{whole}}}{{{latex_number(number.denominator)}}}"
+
+
+def _term(coefficient: str, field: str, power: int) -> str:
+    letter = str(ALL_SYMBOLS[field])
+    factor = {0: "", 1: letter}.get(power, f"{letter}^{{{power}}}")
+    return factor if factor and coefficient == "1" else f"{coefficient} {factor}".rstrip()

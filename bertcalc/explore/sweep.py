@@ -1,0 +1,314 @@
+"""Models along one dimension or two: which of them there are, what they cost, and where a cost reaches a level.
+
+>>> from bertcalc.memory.footprint import Subject
+>>> wider = Sweep(Case(Subject(BertConfig())), ("hidden_size",))
+>>> wider.at(hidden_size=1024).subject.config.intermediate_size
+4096
+>>> wider.values("hidden_size", 700, 1000)
+[704, 768, 832, 896, 960]
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import product
+from math import ceil, isqrt, lcm, sqrt
+from typing import Any, NamedTuple, TypeVar
+
+from bertcalc.config import DIMENSIONS, BertConfig
+from bertcalc.explore.quantities import QUANTITIES, Case
+from bertcalc.forward.steps import BATCH, LARGEST
+from bertcalc.presets import PRESETS
+
+# What can be swept, with the limits of each.
+SWEPT: dict[str, tuple[int, int]] = {**DIMENSIONS, **dict.fromkeys(BATCH, (1, LARGEST))}
+# What decides at 1 what is kept for relative positions: a single one needs not be laid out anew.
+LAID_OUT = ("batch_size", "num_attention_heads", "sequence_length")
+_RELATED = ({"hidden_size", "num_attention_heads"}, {"max_position_embeddings", "sequence_length"})
+_INT64 = 2**63 - 1
+_Thing = TypeVar("_Thing")
+Array = Callable[[Sequence[int]], Any]  # makes an int64 column: NumPy's, as this package imports none
+
+
+class Ties(NamedTuple):
+    """What goes along with the hidden size, as in the published models; otherwise it stays."""
+
+    heads: bool = True  # as many as keep the size of a head
+    intermediate: bool = True  # keeps its ratio to the hidden size
+
+
+class Sweep(NamedTuple):
+    """A model that is changed along one dimension or two, with what goes along."""
+
+    case: Case
+    dimensions: tuple[str, ...]
+    ties: Ties = Ties()
+
+    @property
+    def config(self) -> BertConfig:
+        """The present model's."""
+        return self.case.subject.config
+
+    @property
+    def following(self) -> tuple[str, ...]:
+        """The fields that go along."""
+        tied = {"num_attention_heads": self.ties.heads, "intermediate_size": self.ties.intermediate}
+        if "hidden_size" not in self.dimensions:
+            return ()
+        return tuple(field for field, follows in tied.items() if follows and field not in self.dimensions)
+
+    @property
+    def ratio(self) -> Fraction:
+        """Of the intermediate size to the hidden size."""
+        return Fraction(self.config.intermediate_size, self.config.hidden_size)
+
+    @property
+    def grows(self) -> bool:
+        """Whether no quantity shrinks along any dimension: more heads are smaller, and so are their distances."""
+        return self.config.position_embedding_type == "absolute" or "num_attention_heads" not in self.dimensions
+
+    def present(self, field: str) -> int:
+        """What the present model has."""
+        return int(getattr(self.case if field in BATCH else self.config, field))
+
+    def fields(self, **values: Any) -> dict[str, Any]:
+        """Values of the dimensions with those that go along: numbers, columns or symbols."""
+        if "hidden_size" not in values:
+            return values
+        ratio = self.ratio
+        along = {
+            "num_attention_heads": values["hidden_size"] // self.config.attention_head_size,
+            "intermediate_size": values["hidden_size"] * ratio.numerator // ratio.denominator,
+        }
+        return {**values, **{field: along[field] for field in self.following}}
+
+    def at(self, **values: Any) -> Case:
+        """The model with other values of the dimensions, which are not checked: numbers, columns or symbols."""
+        fields = self.fields(**values)
+        sizes = {field: fields.pop(field) for field in BATCH if field in fields}
+        return self.case._replace(**sizes).replace(**fields)
+
+    def limits(self, field: str) -> tuple[int, int]:
+        """The least and the most that a dimension can be; a relation to the other dimension is left to ``exists``."""
+        low, high = SWEPT[field]
+        if field == "vocab_size" and self.config.pad_token_id is not None:
+            low = self.config.pad_token_id + 1
+        elif field == "max_position_embeddings" and "sequence_length" not in self.dimensions:
+            low = self.case.sequence_length
+        elif field == "sequence_length" and "max_position_embeddings" not in self.dimensions:
+            high = self.config.max_position_embeddings
+        elif field == "num_attention_heads" and "hidden_size" not in self.dimensions:
+            high = self.config.hidden_size
+        elif field == "hidden_size" and "intermediate_size" in self.following:
+            high = min(high, int(DIMENSIONS["intermediate_size"][1] / self.ratio))
+        return max(low, self.unit(field)), high // self.unit(field) * self.unit(field)
+
+    def unit(self, field: str) -> int:
+        """What a dimension is a multiple of."""
+        if field != "hidden_size":
+            return 1
+        by_heads = "num_attention_heads" not in {*self.following, *self.dimensions}
+        heads = self.config.num_attention_heads if by_heads else self.config.attention_head_size
+        return lcm(heads, self.ratio.denominator) if "intermediate_size" in self.following else heads
+
+    def values(self, field: str, low: int, high: int, most: int = 200) -> list[int]:
+        """Possible values from ``low`` to ``high``, both within the limits: the ends, and round ones in between.
+
+        At most about ``most``; where there is none, the nearest below.
+        """
+        if field == "num_attention_heads" and "hidden_size" not in self.dimensions:
+            divisors = _divisors(self.config.hidden_size)
+            return [heads for heads in divisors if low <= heads <= high] or [_below(divisors, low)]
+        unit = self.unit(field)
+        first, last = -(-low // unit), high // unit
+        if first > last:
+            return [last * unit]
+        step = round_up(Fraction(last - first + 1, most))
+        return [unit * place for place in sorted({first, *range(-(-first // step) * step, last + 1, step), last})]
+
+    def has(self, field: str, value: int) -> bool:
+        """Whether a dimension can have a value, while the other one stays."""
+        low, high = self.limits(field)
+        return low <= value <= high and self.values(field, value, value) == [value]
+
+    def exists(self, **values: int) -> bool:
+        """Whether two dimensions that depend on each other can have these values together."""
+        if {"hidden_size", "num_attention_heads"} <= values.keys():
+            return values["hidden_size"] % values["num_attention_heads"] == 0
+        if {"max_position_embeddings", "sequence_length"} <= values.keys():
+            return values["sequence_length"] <= values["max_position_embeddings"]
+        return True
+
+    def row(self, name: str, values: Sequence[int], array: Array) -> list[int]:
+        """A quantity at each value of the one dimension, as one column."""
+        (field,) = self.dimensions
+        found: list[int] = []
+        for group in self._apart(field, values):
+            figures = QUANTITIES[name].of(self.at(**{field: _column(group, array)}))
+            found += (figures + 0 * array(group)).tolist()
+        return found
+
+    def table(self, name: str, xs: Sequence[int], ys: Sequence[int], array: Array) -> list[list[int | None]]:
+        """A quantity of every model of the map, as one column: for each x a list with one for each y.
+
+        None where there is no such model: see ``exists``.
+        """
+        x, y = self.dimensions
+        rows: list[list[int | None]] = []
+        for across in self._apart(x, xs):
+            blocks = []
+            for up in self._apart(y, ys):
+                columns = {x: _column(across, array, upright=True), y: _column(up, array)}
+                figures = QUANTITIES[name].of(self.at(**columns))
+                blocks.append((figures + 0 * array(across)[:, None] + 0 * array(up)).tolist())
+            rows += [[figure for part in parts for figure in part] for parts in zip(*blocks, strict=True)]
+        if {x, y} not in _RELATED:
+            return rows
+        return [
+            [figure if self.exists(**{x: across, y: up}) else None for up, figure in zip(ys, row, strict=True)]
+            for across, row in zip(xs, rows, strict=True)
+        ]
+
+    def fits(self, names: Sequence[str], ranges: Mapping[str, tuple[int, int]]) -> bool:
+        """Whether int64 can count the quantities of all models between these values: the largest is at a corner."""
+        corners = [dict(zip(ranges, corner, strict=True)) for corner in product(*ranges.values())]
+        return all(QUANTITIES[name].of(self.at(**corner)) <= _INT64 for name in names for corner in corners)
+
+    def fitting(self, names: Sequence[str], ranges: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, int]] | None:
+        """The ranges, with lower ends above where int64 could not count; None if not even their first model fits."""
+        found = dict(ranges)
+        for field, (low, high) in ranges.items():
+            if self.fits(names, found):
+                return found
+            unit = self.unit(field)
+            ends = range(low // unit, high // unit + 1)
+            fitting = bisect_left(ends, True, key=lambda end: not self.fits(names, {**found, field: (low, unit * end)}))
+            found[field] = low, max(low, unit * ends[fitting - 1] if fitting else low)
+        return found if self.fits(names, found) else None
+
+    def _apart(self, field: str, values: Sequence[int]) -> Iterator[Sequence[int]]:
+        """The values as columns; with relative positions those are by themselves that decide what is kept."""
+        if self.config.position_embedding_type == "absolute":
+            yield values
+            return
+        alone = [value for value in values if 1 in map(self.fields(**{field: value}).get, LAID_OUT)]
+        yield from ([value] for value in alone)
+        if len(alone) < len(values):
+            yield values[len(alone) :]
+
+
+class Published(NamedTuple):
+    """Published models that are at one place of a map: presets, the first of which stands for all."""
+
+    place: tuple[int, int]
+    presets: tuple[str, ...]
+
+
+def published(dimensions: Sequence[str]) -> list[Published]:
+    """The presets by their places on a map of two dimensions; none where these are no fields of a configuration."""
+    places: dict[tuple[int, int], list[str]] = {}
+    if set(dimensions) <= DIMENSIONS.keys():
+        for name, preset in PRESETS.items():
+            x, y = (getattr(preset.config, field) for field in dimensions)
+            places.setdefault((x, y), []).append(name)
+    return [Published(place, tuple(names)) for place, names in places.items()]
+
+
+def around(values: Sequence[int], present: int) -> tuple[int | None, int | None]:
+    """The values before and after one that need not be among them; None at the ends."""
+    before, after = bisect_left(values, present), bisect_right(values, present)
+    return values[before - 1] if before else None, values[after] if after < len(values) else None
+
+
+def levels(low: int, high: int, most: int = 11) -> list[int]:
+    """Round numbers between two: 1, 2 and 5 with zeros, 1 and 3 or 1 where these are too many; steps where too few."""
+    digits = range(len(str(high)))
+    for heads in ((1, 2, 5), (1, 3), (1,)):
+        found = [head * 10**power for power in digits for head in heads if low < head * 10**power < high]
+        if len(found) <= most:
+            break
+    if len(found) >= _FEW:
+        return found
+    step = round_up(Fraction(max(high - low, 1), 2 * _FEW))
+    return [step * place for place in range(low // step + 1, -(-high // step))]
+
+
+_FEW = 3
+
+
+def line(
+    xs: Sequence[int], ys: Sequence[int], table: Sequence[Sequence[int | None]], level: int, most: int = 60
+) -> list[tuple[float, float]]:
+    """Where a quantity that grows along both dimensions reaches a level: places from the top left to the bottom right.
+
+    ``table`` has a list for each x with a figure for each y, None where there is no such model. At about ``most``
+    values of either dimension the place between two values of the other one is found, exactly for a polynomial of
+    degree 2: all quantities but the memory of inference.
+    """
+    places = set()
+    for x, figures in _some(list(zip(xs, table, strict=True)), most):
+        if (place := crossing(ys, figures, level)) is not None:
+            places.add((float(x), place))
+    for y, figures in _some(list(zip(ys, zip(*table, strict=True), strict=True)), most):
+        if (place := crossing(xs, figures, level)) is not None:
+            places.add((place, float(y)))
+    return sorted(places, key=lambda one: (one[0], -one[1]))
+
+
+def crossing(places: Sequence[int], figures: Sequence[int | None], level: int) -> float | None:
+    """Where figures that grow reach a level: between the last place below it and the first that is not.
+
+    None if never, or if figures are missing and too few are left to tell a curve.
+
+    >>> crossing([1, 2, 3], [1, 4, 9], 4), crossing([10, 20, 30], [100, 400, 900], 225)
+    (2.0, 15.0)
+    """
+    known = [(place, figure) for place, figure in zip(places, figures, strict=True) if figure is not None]
+    if len(known) < min(len(places), _CURVED):
+        return None
+    after = bisect_left(known, level, key=lambda one: one[1])
+    if after == len(known):
+        return None
+    if known[after][1] == level:
+        return float(known[after][0])
+    if after == 0:
+        return None
+    (low, start), (high, end) = known[after - 1 : after + 1]
+    slope = (end - start) / (high - low)
+    third = known[after + 1] if after + 1 < len(known) else known[after - 2] if after > 1 else None
+    curve = ((third[1] - end) / (third[0] - high) - slope) / (third[0] - low) if third else 0.0
+    # From low on: start + b u + curve u^2 = level, solved without the difference of two large numbers.
+    b = slope - curve * (high - low)
+    root = b + sqrt(max(b * b + 4 * curve * (level - start), 0))
+    return min(max(low + 2 * (level - start) / root, low), high) if root > 0 else float(high)
+
+
+_CURVED = 3
+
+
+def round_up(number: Fraction) -> int:
+    """The least of 1, 2 and 5 with zeros that is not smaller."""
+    power: int = 10 ** (len(str(ceil(number))) - 1)
+    return next(step * power for step in (1, 2, 5, 10) if step * power >= number)
+
+
+def _some(things: Sequence[_Thing], most: int) -> Sequence[_Thing]:
+    """About ``most`` of them, with the first and the last."""
+    step = -(-len(things) // most)
+    return [*things[:-1:step], things[-1]]
+
+
+def _divisors(number: int) -> list[int]:
+    small = [divisor for divisor in range(1, isqrt(number) + 1) if number % divisor == 0]
+    return sorted({*small, *(number // divisor for divisor in small)})
+
+
+def _below(values: Sequence[int], limit: int) -> int:
+    return values[max(bisect_right(values, limit) - 1, 0)]
+
+
+def _column(values: Sequence[int], array: Array, *, upright: bool = False) -> Any:
+    """A column, upright for the first of two dimensions; a single value stays an integer, as what is kept asks."""
+    if len(values) == 1:
+        return values[0]
+    return array(values)[:, None] if upright else array(values)

@@ -1,0 +1,129 @@
+"""One dimension on the Sweep page: formula, growth in words, curves, and all of them in a table."""
+
+import streamlit as st
+
+from bertcalc.explore.formula import Growth, growth, local_exponent
+from bertcalc.explore.quantities import QUANTITIES
+from bertcalc.text import N_
+from pages.ui.explore.sweep import LETTER_OF, Swept, array
+from pages.ui.explore.sweep_charts import Curve, Mark, curves, curves_frame, short
+from pages.ui.formulas import aligned, colored_sum
+from pages.ui.i18n import translator
+from pages.ui.numbers import size, unbroken
+from pages.ui.tables import show_table
+from pages.ui.theme import COLORS, INK
+
+_FUNCTIONS = {"parameters": "N", "FLOPs": "F", "bytes": "M"}
+_ORDERS = {
+    1: N_("Linear in {field}, {notation}"),
+    2: N_("Quadratic in {field}, {notation}"),
+}
+_NO_FORMULA = "inference_memory"
+
+
+def show_growth(swept: Swept, appearance: str) -> None:
+    """Draw all of it."""
+    _ = translator()
+    sweep, unit = swept.sweep, swept.quantity.unit
+    (field,) = sweep.dimensions
+    letter, now = LETTER_OF[field], sweep.present(field)
+    if swept.measure == _NO_FORMULA:
+        st.caption(_("The memory of inference has no formula: it is the largest of several moments."))
+    else:
+        st.latex(_formula(swept, appearance))
+    figures = _now_and_doubled(swept)
+    st.markdown(_in_words(swept, figures))
+    values = sweep.values(field, *swept.ranges[field])
+    rows = [Curve(name, _(QUANTITIES[name].meaning), sweep.row(name, values, array)) for name in swept.shown]
+    marks = [
+        Mark(at, figure, f"{letter} = {at:,}: {short(figure, unit)}")
+        for at, figure in figures.items()
+        if values[0] <= at <= values[-1]
+    ]
+    st.vega_lite_chart(
+        curves_frame(values, rows, swept.measure, marks, appearance, logs=swept.logs),
+        curves(appearance, f"{field} {letter}", unit, logs=swept.logs),
+        alt=_("{measure} along {field}; marked is the present model, {field} = {value}").format(
+            measure=_(swept.quantity.meaning), field=field, value=f"{now:,}"
+        ),
+    )
+    _show_all(swept)
+
+
+def _formula(swept: Swept, appearance: str) -> str:
+    """LaTeX: the quantity in powers of what is swept, with letters for the rest, then with numbers."""
+    (field,) = swept.sweep.dimensions
+    found = growth(swept.measure, swept.sweep)
+    colors = {found.order: COLORS[appearance]["encoder"]}  # what wins in the end
+    name = f"{_FUNCTIONS[swept.quantity.unit]}({LETTER_OF[field]})"
+    lines = []
+    for start, terms in ((f"{name} &= ", found.terms), ("&= ", found.numeric_terms(swept.sweep.case))):
+        written = [(latex, colors.get(power, INK[appearance])) for power, latex in terms or ((0, "0"),)]
+        lines += colored_sum(start, written)
+    return aligned(lines)
+
+
+def _now_and_doubled(swept: Swept) -> dict[int, int]:
+    """The figure of the present model, and the one with twice as much where there is such a model."""
+    sweep = swept.sweep
+    (field,) = sweep.dimensions
+    now = sweep.present(field)
+    values = [now, 2 * now] if sweep.has(field, 2 * now) else [now]
+    return {value: swept.quantity.of(sweep.at(**{field: value})) for value in values}
+
+
+def _in_words(swept: Swept, figures: dict[int, int]) -> str:
+    """How it grows, and what doubling does."""
+    _ = translator()
+    (now, figure), *doubled = figures.items()
+    sentences = [] if swept.measure == _NO_FORMULA else [f"**{_order(swept)}**"]
+    if doubled and figure:
+        [(twice, more)] = doubled
+        text = _("Doubled to {twice}: {figure} → {more}, **{times}**.")
+        times = unbroken(f"× {more / figure:.2f}")
+        before = size(figure) if swept.quantity.unit == "bytes" else f"{figure:,}"
+        written = {"figure": before, "more": swept.number(more), "times": times}
+        sentences.append(text.format(twice=f"{twice:,}", **written))
+    else:
+        sentences.append(_("At {now}: {figure}.").format(now=f"{now:,}", figure=swept.number(figure)))
+    return " ".join(sentences)
+
+
+def _order(swept: Swept) -> str:
+    _ = translator()
+    sweep = swept.sweep
+    (field,) = sweep.dimensions
+    found, letter, now = growth(swept.measure, sweep), LETTER_OF[field], sweep.present(field)
+    if found.order == 0:
+        falls = any(power < 0 for power in found.powers)
+        text = _("Falls as {field} grows.") if falls else _("Does not depend on {field}, $O(1)$.")
+        return text.format(field=field)
+    said = _(_ORDERS[found.order]).format(field=field, notation=f"${_notation(letter, found.order)}$")
+    exponent = local_exponent(found.coefficients(sweep.case), now)
+    if exponent == found.order:
+        return f"{said}."
+    text = _("{order}; near {value} like {power}.")
+    return text.format(order=said, value=f"{now:,}", power=f"${letter}^{{{float(exponent):.2f}}}$")
+
+
+def _notation(letter: str, order: int) -> str:
+    return f"O({letter}^{order})" if order > 1 else f"O({letter})" if order else "O(1)"
+
+
+def _show_all(swept: Swept) -> None:
+    """Every quantity on the chart: its formula and its order of growth."""
+    _ = translator()
+    (field,) = swept.sweep.dimensions
+    found = {name: growth(name, swept.sweep) for name in swept.shown if name != _NO_FORMULA}
+    show_table(
+        {
+            _("Quantity"): [_(QUANTITIES[name].meaning) for name in found],
+            _("Formula"): [f"${_sum(one)}$" for one in found.values()],
+            _("Growth"): [f"${_notation(LETTER_OF[field], one.order)}$" for one in found.values()],
+        },
+        _("How each quantity grows"),
+    )
+
+
+def _sum(found: Growth) -> str:
+    return " + ".join(latex for _power, latex in found.terms).replace("+ -", "- ") or "0"

@@ -1,0 +1,109 @@
+"""The Design page in a browser: its link is its state, keys take designs, and the answer needs no scrolling."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Open
+from tests.browser.look import number, open_page, ready
+from tests.browser.test_links import query
+from tests.browser.test_screen import bottom
+
+LINK = {
+    "budget_of": "memory",
+    "target_memory": "24 GiB",
+    "batch_size": "32",
+    "sequence_length": "512",
+    "training_dtype": "mixed-16",
+    "head_size": "32",
+    "intermediate_ratio": "8/3",
+    "multiple_of": "128",
+    "layers_to": "12",
+    "pad_vocab": "true",
+}
+ADDRESS = "design?" + "&".join(f"{name}={value}" for name, value in LINK.items())
+
+
+def table(page: Page) -> list[str]:
+    """What the cells of the table say, once all of the page is drawn."""
+    expect(page.get_by_role("button", name="Shortcut")).to_have_count(8, timeout=30_000)
+    expect(page.get_by_role("cell")).to_have_count(8 * 11)
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    return page.get_by_role("cell").all_inner_texts()
+
+
+def test_a_link_shows_the_same_after_a_reload_and_after_other_pages(visit: Open) -> None:
+    page = visit(ADDRESS)
+    before = table(page)
+    page.reload()
+    expect(page.get_by_role("cell")).to_have_text(before)
+    assert query(page) == LINK
+    page.get_by_role("link", name="Parameters").click()
+    ready(page)
+    open_page(page, "Explore", "Design")
+    page.wait_for_url("**pad_vocab=true**")
+    expect(page.get_by_role("cell")).to_have_text(before)
+    assert query(page) == LINK
+
+
+def test_typing_a_budget_goes_into_the_link(visit: Open) -> None:
+    page = visit("design")
+    table(page)
+    field = page.get_by_label("target_parameters")
+    field.fill("110 million")
+    field.press("Enter")
+    expect(page.get_by_role("heading", name="110,000,000 parameters")).to_be_visible()
+    page.wait_for_url("**/design?target_parameters=110+million")
+    page.get_by_role("radio", name="FLOPs").click()
+    expect(page.get_by_role("heading", name="5,000,000,000 FLOPs")).to_be_visible()
+    page.wait_for_url("**budget_of=FLOPs**")
+
+
+def test_a_key_takes_a_design(visit: Open) -> None:
+    page = visit("design?batch_size=2")
+    table(page)
+    hidden_size = page.get_by_role("row").nth(3).get_by_role("cell").nth(1).inner_text()
+    page.get_by_role("heading", name="30,000,000").click()  # a digit in a field is a digit
+    page.keyboard.press("3")
+    expect(page.get_by_role("cell", name="3 ✓")).to_be_visible()
+    expect(number(page, "hidden_size")).to_have_value(hidden_size)
+    page.wait_for_url(f"**hidden_size={hidden_size}**")
+    page.get_by_role("button", name="Take Shortcut 1").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("cell", name="1 ✓")).to_be_visible()
+
+
+def test_digits_in_fields_take_nothing(visit: Open) -> None:
+    page = visit("design")
+    table(page)
+    page.get_by_label("target_parameters").press("3")
+    number(page, "layers_from").press("2")
+    page.wait_for_timeout(500)
+    expect(page.get_by_role("cell", name="✓")).to_have_count(0)
+    expect(number(page, "hidden_size")).to_have_value("768")
+
+
+def test_an_amount_that_cannot_be_read_is_explained(visit: Open) -> None:
+    page = visit("design")
+    before = table(page)
+    field = page.get_by_label("target_parameters")
+    field.fill("**many**")
+    field.press("Enter")
+    expect(page.get_by_text('"**many**" is not an amount that can be read')).to_be_visible()
+    expect(page.get_by_role("cell")).to_have_text(before)
+    page.get_by_role("button", name="target_parameters = 30M").click()
+    expect(page.get_by_text("cannot be read")).to_have_count(0)
+    expect(field).to_have_value("30M")
+
+
+def test_an_impossible_budget_is_explained_in_a_link_too(visit: Open) -> None:
+    page = visit("design?target_parameters=30")
+    expect(page.get_by_text("Nothing within these constraints has 30 parameters")).to_be_visible()
+
+
+@pytest.mark.parametrize("link", ["", "?lang=zh", "?budget_of=FLOPs&target_FLOPs=1T", ADDRESS.removeprefix("design")])
+def test_the_table_and_its_buttons_need_no_scrolling(visit: Open, link: str) -> None:
+    page = visit(f"design{link}")
+    table(page)
+    shown = page.get_by_test_id("stTable")
+    assert shown.evaluate("element => element.querySelector('table').offsetWidth - element.clientWidth") <= 1
+    assert bottom(shown) < bottom(page.locator(".st-key-take_8, .st-key-take-8")) <= 720

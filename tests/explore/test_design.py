@@ -1,0 +1,214 @@
+"""Nothing that the constraints allow is nearer to a budget than what the search finds: every candidate is counted."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+from itertools import count
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bertcalc import BertConfig, build, forward_flops
+from bertcalc.config import POSITION_EMBEDDING_TYPES
+from bertcalc.explore.design import HEAD_SIZES, MULTIPLES, RATIOS, Budget, Constraints, search
+from bertcalc.explore.quantities import Case
+from bertcalc.memory import footprint
+from bertcalc.memory.footprint import Plan, Subject
+from bertcalc.memory.optimizers import PRECISIONS
+from tests.oracle import Case as Model
+from tests.strategies import cases as models
+
+
+class Candidate(NamedTuple):
+    """Fields in the order in which equal ones are ranked."""
+
+    hidden_size: int
+    num_attention_heads: int
+    num_hidden_layers: int
+    intermediate_size: int
+    vocab_size: int
+
+
+@st.composite
+def constraints(draw: st.DrawFn) -> Constraints:
+    found = Constraints(
+        head_size=draw(st.sampled_from(HEAD_SIZES)),
+        ratios=RATIOS[draw(st.sampled_from(list(RATIOS)))],
+        multiple=draw(st.sampled_from(MULTIPLES)),
+        layers_from=draw(st.integers(1, 20)),
+        pad_vocabulary=draw(st.booleans()),
+    )
+    depths, widths = draw(st.integers(0, 4)), draw(st.integers(1, 4))
+    rest = draw(st.integers(0, found.step - 1))
+    return found._replace(layers_to=found.layers_from + depths, hidden_to=widths * found.step + rest)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    model = draw(models(POSITION_EMBEDDING_TYPES))
+    options = (("add_pooling_layer", model.add_pooling_layer),) if model.architecture == "BertModel" else ()
+    length = draw(st.integers(1, min(9, model.config.max_position_embeddings)))
+    plan = Plan(precision=draw(st.sampled_from(list(PRECISIONS))))
+    return Case(Subject(model.config, model.architecture, options), draw(st.integers(1, 3)), length, plan)
+
+
+def candidates(config: BertConfig, allowed: Constraints) -> Iterator[Candidate]:
+    """Everything that the constraints allow, by trying every width."""
+    vocab_size = config.vocab_size
+    while allowed.pad_vocabulary and vocab_size % allowed.multiple:
+        vocab_size += 1
+    for hidden_size in range(1, allowed.hidden_to + 1):
+        heads, rest = divmod(hidden_size, allowed.head_size)
+        if rest or hidden_size % allowed.multiple:
+            continue
+        inner = {
+            next(size for size in count(allowed.multiple, allowed.multiple) if size >= ratio * hidden_size)
+            for ratio in allowed.ratios
+        }
+        for layers in range(allowed.layers_from, allowed.layers_to + 1):
+            for size in inner:
+                yield Candidate(hidden_size, heads, layers, size, vocab_size)
+
+
+def parameters(case: Case, config: BertConfig) -> int:
+    return build(config, case.subject.architecture, **dict(case.subject.options)).num_parameters()
+
+
+def flops(case: Case, config: BertConfig) -> int:
+    model = build(config, case.subject.architecture, **dict(case.subject.options))
+    seen = case.subject.seen(case.sequence_length)
+    return forward_flops(model, case.batch_size, case.sequence_length, encoder_sequence_length=seen)
+
+
+def memory(case: Case, config: BertConfig) -> int:
+    subject = case.subject._replace(config=config)
+    return sum(footprint.training(subject, case.plan, case.batch_size, case.sequence_length).values())
+
+
+COUNTS: dict[str, Callable[[Case, BertConfig], int]] = {
+    "parameters": parameters,
+    "forward": flops,
+    "training_memory": memory,
+}
+
+
+def values(case: Case, quantity: str, allowed: Constraints) -> dict[Candidate, int]:
+    """The value of every candidate, each counted by itself from a checked configuration."""
+    config = case.subject.config
+    return {
+        one: COUNTS[quantity](case, replace(config, **one._asdict(), pad_token_id=None))
+        for one in candidates(config, allowed)
+    }
+
+
+@pytest.mark.parametrize("quantity", COUNTS)
+@given(cases(), constraints(), st.data())
+def test_the_search_is_brute_force(quantity: str, case: Case, allowed: Constraints, data: st.DataObject) -> None:
+    every = values(case, quantity, allowed)
+    some = st.sampled_from(list(every.values()))
+    middles = st.tuples(some, some).map(lambda two: sum(two) // 2)  # where two may be equally near
+    amount = data.draw(some | middles | st.integers(0, 2 * max(every.values())))
+    most = data.draw(st.integers(1, 10))
+    ranked = sorted(
+        every.items(),
+        key=lambda item: (
+            quantity == "training_memory" and item[1] > amount,
+            abs(item[1] - amount),
+            abs(Fraction(item[0].hidden_size, item[0].num_hidden_layers) - 64),
+            item[0],
+        ),
+    )
+    found = search(case, Budget(quantity, amount), allowed, most)
+    assert [(one.fields, one.value) for one in found.designs] == [(one._asdict(), is_) for one, is_ in ranked[:most]]
+    assert found.candidates == len(every)
+    assert found.smallest.value == min(every.values())
+    assert found.largest.value == max(every.values())
+    for end in (found.smallest, found.largest):
+        assert every[Candidate(**end.fields)] == end.value
+
+
+def test_a_single_head_keeps_less_than_the_polynomial_of_more_heads() -> None:
+    config = BertConfig(position_embedding_type="relative_key_query", max_position_embeddings=8)
+    case = Case(Subject(config), 2, 8)
+    allowed = Constraints(layers_to=3, hidden_to=5 * 64)
+    every = values(case, "training_memory", allowed)
+    found = search(case, Budget("training_memory", max(every.values())), allowed, len(every))
+    assert {Candidate(**one.fields): one.value for one in found.designs} == every
+
+
+def test_the_nearest_to_thirty_million_are_real_models() -> None:
+    found = search(Case(Subject(BertConfig())), Budget("parameters", 30_000_000), Constraints())
+    for one in found.designs:
+        real = Model(replace(BertConfig(), **one.fields)).real()
+        assert real.num_parameters() == one.value
+        assert real.config.hidden_size == 64 * real.config.num_attention_heads
+    # A miniature of Turc et al. 2019 is among them.
+    assert 28_763_648 in [one.value for one in found.designs]
+
+
+def test_published_models_are_their_own_nearest() -> None:
+    for layers, hidden_size, parameters in ((12, 768, 109_482_240), (24, 1024, 335_141_888)):
+        [found] = search(Case(Subject(BertConfig())), Budget("parameters", parameters), Constraints(), 1).designs
+        assert (found.num_hidden_layers, found.hidden_size, found.value) == (layers, hidden_size, parameters)
+
+
+def test_equally_near_are_ordered_by_their_shape() -> None:
+    config = BertConfig()
+    twelve = build(config).num_parameters()
+    allowed = Constraints(layers_from=11, layers_to=13, hidden_to=768)
+    found = search(Case(Subject(config)), Budget("parameters", twelve), allowed, 3)
+    assert [one.num_hidden_layers for one in found.designs] == [12, 13, 11]  # 768 / 13 is nearer to 64 than 768 / 11
+
+
+def test_numbers_beyond_64_bits_are_exact() -> None:
+    config = BertConfig(max_position_embeddings=10**6)
+    case = Case(Subject(config), 10**6, 10**6)
+    allowed = Constraints(hidden_to=128, layers_from=1, layers_to=3)
+    every = values(case, "forward", allowed)
+    assert min(every.values()) > 2**63
+    found = search(case, Budget("forward", max(every.values()) - 1), allowed)
+    assert [one.value for one in found.designs] == sorted(every.values(), reverse=True)
+
+
+def test_a_limit_is_kept_and_what_breaks_it_comes_last() -> None:
+    case = Case(Subject(BertConfig()), 32, 512)
+    budget = Budget("training_memory", 16 * 10**9)
+    assert budget.is_limit
+    found = search(case, budget, Constraints())
+    assert all(one.value <= budget.amount for one in found.designs)
+    below = budget._replace(amount=found.smallest.value - 1)
+    assert not found.possible(below)
+    assert search(case, below, Constraints()).designs[0] == found.smallest
+    assert found.possible(budget._replace(amount=found.largest.value + 1))
+
+
+def test_a_target_is_possible_between_the_smallest_and_the_largest() -> None:
+    budget = Budget("parameters", 30_000_000)
+    found = search(Case(Subject(BertConfig())), budget, Constraints())
+    assert [
+        found.possible(budget._replace(amount=end + by))
+        for end in (found.smallest.value, found.largest.value)
+        for by in (-1, 0, 1)
+    ] == [False, True, True, True, True, False]
+
+
+def test_the_largest_vocabulary_can_be_rounded_up() -> None:
+    assert Constraints(multiple=128, pad_vocabulary=True).vocabulary(10_000_000) == 10_000_000
+    assert Constraints(multiple=64, pad_vocabulary=True).vocabulary(30_522) == 30_528
+
+
+@given(constraints(), st.integers(-3, 2000), st.integers(-3, 2000), st.integers(-3, 100_000))
+def test_impossible_limits_are_explained_and_have_a_way_out(
+    allowed: Constraints, first: int, last: int, widest: int
+) -> None:
+    said = allowed._replace(layers_from=first, layers_to=last, hidden_to=widest)
+    possible = said.nearest()
+    assert 1 <= possible.layers_from <= possible.layers_to <= 1000
+    assert possible.step <= possible.hidden_to <= 65_536
+    assert (possible == said) == (not list(said.problems()))
+    for problem in said.problems():
+        assert "{" not in str(problem)
+        for remedy in problem.remedies:
+            assert problem not in said._replace(**remedy).problems()

@@ -1,0 +1,99 @@
+"""The formula of growth is the same definition: it gives the columns' figures, and its degree is theirs."""
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+
+import pytest
+import sympy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bertcalc import BertConfig
+from bertcalc.explore.formula import growth, local_exponent
+from bertcalc.explore.quantities import QUANTITIES, Case
+from bertcalc.explore.sweep import SWEPT, Sweep, Ties
+from bertcalc.formula import ALL_SYMBOLS
+from bertcalc.memory.footprint import Subject
+from tests.explore.test_sweep import array, near, sweeps
+
+WITH_FORMULA = [name for name in QUANTITIES if name != "inference_memory"]
+
+
+@pytest.mark.parametrize("name", WITH_FORMULA)
+@settings(max_examples=25)
+@given(sweeps())
+def test_the_formula_gives_what_the_columns_hold(name: str, sweep: Sweep) -> None:
+    (field,) = sweep.dimensions
+    values = sweep.values(field, *near(sweep, field), most=7)
+    # A single head, sequence or token keeps less with relative positions: the formula is of more.
+    alone = {value for value in values if 1 in sweep.fields(**{field: value}).values()}
+    coefficients = growth(name, sweep).coefficients(sweep.case)
+    for value, figure in zip(values, sweep.row(name, values, array), strict=True):
+        if sweep.config.position_embedding_type == "absolute" or value not in alone:
+            assert sum(one * Fraction(value) ** power for power, one in coefficients.items()) == figure
+
+
+@pytest.mark.parametrize("name", WITH_FORMULA)
+@settings(max_examples=25)
+@given(sweeps())
+def test_the_order_is_that_of_the_differences(name: str, sweep: Sweep) -> None:
+    (field,) = sweep.dimensions
+    if sweep.config.position_embedding_type != "absolute":
+        return
+    if field == "num_attention_heads":  # one to five of them have to divide the hidden size
+        subject = sweep.case.subject
+        wide = replace(subject.config, hidden_size=60 * subject.config.hidden_size)
+        sweep = sweep._replace(case=sweep.case._replace(subject=subject._replace(config=wide)))
+    places = [sweep.unit(field) * place for place in range(1, 6)]
+    figures = [QUANTITIES[name].of(sweep.at(**{field: place})) for place in places]
+    degree = 0
+    while any(figures := [after - before for before, after in pairwise(figures)]):
+        degree += 1
+    assert growth(name, sweep).order == degree
+
+
+@given(sweeps(), st.sampled_from(WITH_FORMULA))
+def test_the_exponent_is_the_slope_on_logarithmic_axes(sweep: Sweep, name: str) -> None:
+    (field,) = sweep.dimensions
+    coefficients = growth(name, sweep).coefficients(sweep.case)
+    if not coefficients:
+        return
+    x = sympy.Symbol("x", positive=True)
+    curve = sum(sympy.Rational(one.numerator, one.denominator) * x**power for power, one in coefficients.items())
+    at = sweep.present(field)
+    slope = (x * sympy.diff(curve, x) / curve).subs(x, at)
+    assert local_exponent(coefficients, at) == Fraction(int(slope.p), int(slope.q))
+
+
+def test_layers_are_12_times_the_square() -> None:
+    """As in Kaplan et al. 2020 (arXiv:2001.08361), where N is about 12 L d^2; the rest are biases and norms."""
+    sweep = Sweep(Case(Subject(BertConfig())), ("hidden_size",))
+    assert growth("encoder", sweep).terms == ((2, "12 L H^{2}"), (1, "13 L H"))
+    assert growth("encoder", sweep).numeric_terms(sweep.case) == ((2, "144 H^{2}"), (1, "156 H"))
+    alone = growth("encoder", sweep._replace(ties=Ties(heads=True, intermediate=False)))
+    assert alone.terms == ((2, "4 L H^{2}"), (1, r"L \left(2 I + 9\right) H"), (0, "I L"))
+
+
+def test_more_heads_are_smaller_with_relative_positions() -> None:
+    config = BertConfig(position_embedding_type="relative_key")
+    found = growth("encoder", Sweep(Case(Subject(config)), ("num_attention_heads",)))
+    assert found.order == 0
+    assert found.terms[-1] == (-1, r"H L \left(2 P - 1\right) A^{-1}")
+
+
+def test_what_a_model_does_not_have_is_nothing() -> None:
+    assert growth("head", Sweep(Case(Subject(BertConfig())), ("hidden_size",))).terms == ()
+
+
+def test_the_memory_of_inference_has_no_formula() -> None:
+    with pytest.raises(KeyError):
+        growth("inference_memory", Sweep(Case(Subject(BertConfig())), ("hidden_size",)))
+
+
+@pytest.mark.parametrize("field", SWEPT)
+def test_no_coefficient_has_the_swept_letter_or_what_goes_along(field: str) -> None:
+    sweep = Sweep(Case(Subject(BertConfig(), "BertForMaskedLM")), (field,))
+    for name in WITH_FORMULA:
+        for coefficient in growth(name, sweep).powers.values():
+            assert not coefficient.expression.free_symbols & {ALL_SYMBOLS[one] for one in (field, *sweep.following)}

@@ -1,0 +1,255 @@
+"""A sweep is many single models: each figure, each line and each limit is checked against models one by one."""
+
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bertcalc import BertConfig
+from bertcalc.config import DIMENSIONS, POSITION_EMBEDDING_TYPES, ConfigError
+from bertcalc.explore.quantities import QUANTITIES, Case
+from bertcalc.explore.sweep import SWEPT, Sweep, Ties, around, crossing, levels, line, published, round_up
+from bertcalc.forward.steps import BATCH, batch_problems
+from bertcalc.memory.footprint import Plan, Subject
+from bertcalc.presets import PRESETS
+from tests.strategies import cases as models
+
+array = partial(np.array, dtype=np.int64)
+ties = st.builds(Ties, st.booleans(), st.booleans())
+
+
+@st.composite
+def sweeps(draw: st.DrawFn, dimensions: int = 1) -> Sweep:
+    model = draw(models(POSITION_EMBEDDING_TYPES))
+    options = (("add_pooling_layer", model.add_pooling_layer),) if model.architecture == "BertModel" else ()
+    length = draw(st.integers(1, min(32, model.config.max_position_embeddings)))
+    plan = Plan(attention=draw(st.sampled_from(("eager", "fused"))))
+    case = Case(Subject(model.config, model.architecture, options), draw(st.integers(1, 4)), length, plan)
+    fields = draw(st.lists(st.sampled_from(list(SWEPT)), min_size=dimensions, max_size=dimensions, unique=True))
+    return Sweep(case, tuple(fields), draw(ties))
+
+
+def base(*dimensions: str, **said: bool) -> Sweep:
+    return Sweep(Case(Subject(BertConfig())), dimensions, Ties(**said))
+
+
+def one(sweep: Sweep, **values: int) -> Case | None:
+    """The single model at a place, checked as a configuration and as a batch; None if there is none."""
+    fields = sweep.fields(**values)
+    now, then = vars(sweep.config), {**vars(sweep.config), **fields}
+    if any(now[field] * then["hidden_size"] != then[field] * now["hidden_size"] for field in sweep.following):
+        return None  # what goes along would not keep its ratio
+    sizes = {field: fields.pop(field) for field in BATCH if field in fields}
+    case = sweep.case._replace(**sizes)
+    try:
+        config = replace(sweep.config, **fields)
+    except ConfigError:
+        return None
+    if any(batch_problems(config, {field: getattr(case, field) for field in BATCH})):
+        return None
+    return case._replace(subject=case.subject._replace(config=config))
+
+
+def near(sweep: Sweep, field: str, reach: int = 40) -> tuple[int, int]:
+    low, high = sweep.limits(field)
+    return low, min(high, max(low, reach * sweep.unit(field)))
+
+
+@pytest.mark.parametrize("name", QUANTITIES)
+@settings(max_examples=25)
+@given(sweeps())
+def test_a_row_holds_what_each_model_has_alone(name: str, sweep: Sweep) -> None:
+    (field,) = sweep.dimensions
+    values = sweep.values(field, *near(sweep, field), most=9)
+    alone = [one(sweep, **{field: value}) for value in values]
+    assert sweep.row(name, values, array) == [QUANTITIES[name].of(case) for case in alone if case]
+
+
+@pytest.mark.parametrize("name", ["parameters", "training", "training_memory"])
+@settings(max_examples=25)
+@given(sweeps(2))
+def test_a_table_holds_what_each_model_has_alone_and_nothing_where_there_is_none(name: str, sweep: Sweep) -> None:
+    axes = [sweep.values(field, *near(sweep, field), most=5) for field in sweep.dimensions]
+    for x, figures in zip(axes[0], sweep.table(name, axes[0], axes[1], array), strict=True):
+        for y, figure in zip(axes[1], figures, strict=True):
+            case = one(sweep, **dict(zip(sweep.dimensions, (x, y), strict=True)))
+            assert figure == (QUANTITIES[name].of(case) if case else None)
+
+
+@given(sweeps())
+def test_the_values_are_all_that_are_possible(sweep: Sweep) -> None:
+    (field,) = sweep.dimensions
+    low, high = near(sweep, field, reach=3)
+    if high - low < 2_000:
+        possible = [value for value in range(low, high + 1) if one(sweep, **{field: value})]
+        assert sweep.values(field, low, high, most=2_000) == possible
+        assert all(sweep.has(field, value) == (value in possible) for value in range(low, high + 1))
+
+
+@given(sweeps(), st.integers(1, 10**6), st.integers(1, 10**6), st.integers(2, 300))
+def test_many_values_are_thinned_out_to_round_ones(sweep: Sweep, one_end: int, other: int, most: int) -> None:
+    (field,) = sweep.dimensions
+    least, last = sweep.limits(field)
+    low, high = (min(max(end, least), last) for end in sorted((one_end, other)))
+    values = sweep.values(field, low, high, most)
+    assert 0 < len(values) <= most + 2 or field == "num_attention_heads"
+    assert values == sorted(set(values))
+    assert all(one(sweep, **{field: value}) for value in values)
+    assert len(values) == 1 or low <= values[0] <= values[-1] <= high
+
+
+@given(sweeps())
+def test_the_limits_are_the_ends_of_what_is_possible(sweep: Sweep) -> None:
+    (field,) = sweep.dimensions
+    low, high = sweep.limits(field)
+    assert one(sweep, **{field: low})
+    assert one(sweep, **{field: high})
+    assert not one(sweep, **{field: low - sweep.unit(field)})
+    assert not one(sweep, **{field: high + sweep.unit(field)})
+
+
+def test_what_goes_along_is_what_is_said() -> None:
+    wide = {"hidden_size": 1024, "num_attention_heads": 16, "intermediate_size": 4096}
+    assert base("hidden_size").fields(hidden_size=1024) == wide
+    assert base("hidden_size", heads=False).values("hidden_size", 760, 800) == [768, 780, 792]
+    assert base("hidden_size", intermediate=False).fields(hidden_size=1024) == {
+        "hidden_size": 1024,
+        "num_attention_heads": 16,
+    }
+    assert base("hidden_size", "intermediate_size").following == ("num_attention_heads",)
+    assert base("num_hidden_layers").following == ()
+    assert base("num_attention_heads").values("num_attention_heads", 5, 20) == [6, 8, 12, 16]
+    assert base("num_attention_heads").values("num_attention_heads", 9, 11) == [8]
+    assert base("hidden_size").values("hidden_size", 770, 780) == [768]
+
+
+LINES = ["parameters", "encoder", "forward", "activations", "training_memory", "inference_memory"]
+
+
+@pytest.mark.parametrize("name", LINES)
+@settings(max_examples=25)
+@given(sweeps(2), st.floats(0, 1))
+def test_a_line_is_between_what_is_below_the_level_and_what_is_not(name: str, sweep: Sweep, part: float) -> None:
+    if not sweep.grows:
+        return
+    xs, ys = (sweep.values(field, *near(sweep, field), most=12) for field in sweep.dimensions)
+    table = sweep.table(name, xs, ys, array)
+    known = [figure for row in table for figure in row if figure is not None]
+    level = min(known) + round(part * (max(known) - min(known)))
+    places = line(xs, ys, table, level)
+    assert places == sorted(places, key=lambda place: (place[0], -place[1]))
+    for x, y in places:
+        if x in xs:
+            row = table[xs.index(int(x))]
+            below = [figure for at, figure in zip(ys, row, strict=True) if figure is not None and at < y]
+            above = [figure for at, figure in zip(ys, row, strict=True) if figure is not None and at > y]
+        else:
+            assert y in ys
+            column = [row[ys.index(int(y))] for row in table]
+            below = [figure for at, figure in zip(xs, column, strict=True) if figure is not None and at < x]
+            above = [figure for at, figure in zip(xs, column, strict=True) if figure is not None and at > x]
+        assert max(below, default=level) <= level <= min(above, default=level)
+
+
+def test_a_line_misses_no_row_that_the_level_is_in() -> None:
+    sweep = base("hidden_size", "num_hidden_layers")
+    xs, ys = list(range(64, 2049, 64)), list(range(1, 49))
+    table = [[QUANTITIES["parameters"].of(sweep.at(hidden_size=x, num_hidden_layers=y)) for y in ys] for x in xs]
+    level = 110_000_000
+    crossed = [x for x, row in zip(xs, table, strict=True) if row[0] <= level <= row[-1]]
+    places = line(xs, ys, table, level)
+    assert [x for x, _y in places if x in xs] == crossed
+    # Exact, since the count is linear in the layers: bert-base has 109,482,240 and a layer has 7,087,872.
+    assert dict(places)[768] == pytest.approx(12 + (level - 109_482_240) / 7_087_872)
+
+
+@given(st.integers(0, 50), st.integers(0, 50), st.integers(0, 50), st.integers(1, 40))
+def test_where_a_polynomial_of_degree_2_reaches_a_level_is_exact(a: int, b: int, c: int, at: int) -> None:
+    places = [1, 7, 20, 41, 66]
+    figures: list[int | None] = [a * place**2 + b * place + c for place in places]
+    found = crossing(places, figures, a * at**2 + b * at + c)
+    assert found == pytest.approx(at if a or b else 1)
+
+
+def test_a_level_that_is_never_reached_has_no_place() -> None:
+    assert crossing([1, 2, 3], [10, 20, 30], 31) is None
+    assert crossing([1, 2, 3], [10, 20, 30], 9) is None
+    assert crossing([1, 2, 3, 4], [10, 20, None, 40], 30) == 3
+    assert crossing([1, 2, 3, 4], [None, 20, None, 40], 30) is None
+
+
+@given(st.integers(0, 10**18), st.integers(0, 10**18))
+def test_levels_are_round_and_few(one_end: int, other: int) -> None:
+    low, high = sorted((one_end, other))
+    found = levels(low, high)
+    assert found == sorted(set(found))
+    assert all(low < level < high for level in found)
+    assert len(found) <= max(11, len(str(high)) + 1)
+    assert len(found) >= 2 or high - low < 20
+
+
+@given(st.fractions(Fraction(1, 10), 10**9))
+def test_rounding_up_finds_the_nearest(number: Fraction) -> None:
+    steps = [head * 10**power for power in range(12) for head in (1, 2, 5)]
+    assert round_up(number) == min(step for step in steps if step >= number)
+
+
+@pytest.mark.parametrize("name", ["forward", "training_memory"])
+@pytest.mark.parametrize("dimensions", [("batch_size",), ("batch_size", "sequence_length"), ("hidden_size",)])
+def test_what_int64_cannot_count_is_known_before(name: str, dimensions: tuple[str, ...]) -> None:
+    config = BertConfig(max_position_embeddings=10**6, num_hidden_layers=1000, vocab_size=10**7)
+    case = Case(Subject(config, "BertForMaskedLM"), 10**4, 10**4)
+    sweep = Sweep(case, dimensions)
+    ranges = {field: sweep.limits(field) for field in dimensions}
+    assert not sweep.fits([name], ranges)
+    found = sweep.fitting([name], ranges)
+    assert found is not None
+    assert sweep.fits([name], found)
+    assert QUANTITIES[name].of(sweep.at(**{field: high for field, (_low, high) in found.items()})) < 2**63
+    field = next(field for field in dimensions if found[field] != ranges[field])
+    corner = {
+        name: (high if name in dimensions[: dimensions.index(field) + 1] else ranges[name][1])
+        for name, (_l, high) in found.items()
+    }
+    beyond = {**corner, field: corner[field] + sweep.unit(field)}
+    assert QUANTITIES[name].of(sweep.at(**beyond)) >= 2**63
+
+
+def test_where_not_even_one_model_can_be_counted_there_is_none() -> None:
+    config = BertConfig(max_position_embeddings=10**6)
+    sweep = Sweep(Case(Subject(config), 10**6, 10**6), ("num_hidden_layers",))
+    assert sweep.fitting(["forward"], {"num_hidden_layers": (1, 48)}) is None
+
+
+def test_no_quantity_of_a_model_that_fits_wraps_around() -> None:
+    sweep = Sweep(Case(Subject(BertConfig(max_position_embeddings=10**6)), 1, 10**6), ("batch_size",))
+    found = sweep.fitting(["forward"], {"batch_size": (1, 10**6)})
+    assert found is not None
+    values = sweep.values("batch_size", *found["batch_size"])
+    assert sweep.row("forward", values, array) == [QUANTITIES["forward"].of(sweep.at(batch_size=n)) for n in values]
+
+
+@pytest.mark.parametrize("dimensions", list(permutations(DIMENSIONS, 2)))
+def test_every_published_model_is_in_its_place(dimensions: tuple[str, str]) -> None:
+    found = published(dimensions)
+    assert sorted(name for place in found for name in place.presets) == sorted(PRESETS)
+    assert len({place.place for place in found}) == len(found)
+    for place in found:
+        for name in place.presets:
+            assert tuple(getattr(PRESETS[name].config, field) for field in dimensions) == place.place
+
+
+def test_a_batch_is_no_field_of_a_published_model() -> None:
+    assert published(("hidden_size", "batch_size")) == []
+
+
+def test_the_neighbours_of_a_value_need_not_include_it() -> None:
+    assert around([64, 128, 192], 128) == (64, 192)
+    assert around([64, 128, 192], 100) == (64, 128)
+    assert around([64, 128], 64) == (None, 128)
+    assert around([64, 128], 300) == (128, None)

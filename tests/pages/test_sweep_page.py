@@ -1,0 +1,263 @@
+"""The Sweep page: what it says is what the real models have, and what cannot be is explained."""
+
+from itertools import pairwise, permutations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from bertcalc import BertConfig
+from bertcalc.explore.quantities import QUANTITIES
+from bertcalc.explore.sweep import SWEPT
+from pages.ui.explore.sweep import RANGES, VIEWS
+from pages.ui.explore.sweep_charts import Curve, Mark, Point, curves_frame, map_frame, short
+from pages.ui.explore.sweep_map import _name
+from pages.ui.sidebar import SLIDERS
+from tests.oracle import Case
+from tests.pages.apptest import open_app, texts
+
+
+def said(app: AppTest) -> str:
+    return " ".join(str(one.value) for one in [*app.markdown, *app.caption])
+
+
+def real(**fields: int) -> int:
+    return sum(tensor.numel() for tensor in Case(BertConfig(**fields)).real().parameters())  # type: ignore[arg-type]
+
+
+def number(count: int) -> str:
+    return f"{count:,}"
+
+
+def test_doubling_the_hidden_size_is_said_with_the_real_counts() -> None:
+    app = open_app("sweep.py")
+    large = real(hidden_size=1536, num_attention_heads=24, intermediate_size=6144)
+    words = said(app)
+    assert "Quadratic in hidden_size, $O(H^2)$" in words
+    assert (
+        f"Doubled to 1,536: {number(real())} → {number(large)} parameters, **×\N{NO-BREAK SPACE}{large / real():.2f}**"
+        in words
+    )
+    formula = str(app.latex[0].value)
+    assert r"\left(12 L + 1\right) H^{2}" in formula
+    assert "145 H^{2}" in formula
+    assert "31{,}195 H" in formula
+
+
+def test_doubling_the_layers_is_said_with_the_real_counts() -> None:
+    words = said(open_app("sweep.py", x="num_hidden_layers"))
+    assert "Linear in num_hidden_layers, $O(L)$; near 12 like $L^{0.78}$" in words
+    assert f"Doubled to 24: {number(real())} → {number(real(num_hidden_layers=24))} parameters" in words
+
+
+def test_what_goes_along_can_stay() -> None:
+    app = open_app("sweep.py", tie_intermediate="false")
+    alone = real(hidden_size=1536, num_attention_heads=24)
+    assert f"→ {number(alone)} parameters" in said(app)
+    assert "I" in str(app.latex[0].value)
+    assert "A = H/64" in app.checkbox(key="tie_heads").label
+    assert "I = 4H" in app.checkbox(key="tie_intermediate").label
+    assert "tie_heads" not in [box.key for box in open_app("sweep.py", x="num_hidden_layers").checkbox]
+
+
+def test_every_quantity_of_the_unit_has_its_formula_and_order() -> None:
+    table = open_app("sweep.py", architecture="BertForMaskedLM").table[0].value
+    names = [QUANTITIES[name].meaning for name in ("parameters", "embeddings", "encoder", "head")]
+    assert list(table["Quantity"]) == names
+    assert list(table["Growth"]) == ["$O(H^2)$", "$O(H)$", "$O(H^2)$", "$O(H^2)$"]
+    assert table["Formula"][2] == "$12 L H^{2} + 13 L H$"
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        {"measure": "encoder"},
+        {"measure": "forward", "log": "true"},
+        {"measure": "activations", "position_embedding_type": "relative_key"},
+    ],
+)
+def test_every_dimension_comes_up(link: dict[str, str]) -> None:
+    app = open_app("sweep.py", architecture="BertForPreTraining", **link)
+    for x in SWEPT:
+        app.selectbox(key="x").set_value(x).run()
+        assert not app.exception
+        assert not app.error
+        assert len(app.latex) == 1
+
+
+@pytest.mark.parametrize("link", [{}, {"position_embedding_type": "relative_key", "log": "true"}])
+def test_any_two_dimensions_make_a_map(link: dict[str, str]) -> None:
+    decoder = {"is_decoder": "true", "add_cross_attention": "true", "architecture": "BertLMHeadModel"}
+    app = open_app("sweep.py", sweep="map", measure="activations", **decoder, **link)
+    for x, y in list(permutations(SWEPT, 2))[::8]:
+        app.selectbox(key="x").set_value(x)
+        app.selectbox(key="y").set_value(y).run()
+        assert not app.exception
+        assert not app.error
+        assert ("No lines" in said(app)) == (bool(link) and "num_attention_heads" in (x, y))
+
+
+@pytest.mark.parametrize("measure", QUANTITIES)
+def test_every_quantity_has_a_map(measure: str) -> None:
+    app = open_app("sweep.py", sweep="map", measure=measure)
+    assert QUANTITIES[measure].meaning in said(app)
+    assert not app.error
+
+
+def test_a_model_without_a_head_has_none_anywhere() -> None:
+    for view in VIEWS:
+        app = open_app("sweep.py", sweep=view, measure="head")
+        assert not app.error
+    assert "Does not depend on hidden_size" in said(open_app("sweep.py", measure="head"))
+
+
+def test_the_memory_of_inference_says_that_it_has_no_formula() -> None:
+    app = open_app("sweep.py", measure="inference_memory")
+    assert "no formula" in said(app)
+    assert not app.latex
+
+
+def test_a_step_on_the_map_takes_the_model_into_the_sidebar() -> None:
+    app = open_app("sweep.py", sweep="map")
+    [button] = [one for one in app.button if one.label == "→ H = 832"]
+    button.click().run()
+    shown = {field: app.number_input(key=field).value for field in SLIDERS}
+    assert shown == {
+        "vocab_size": 30522,
+        "hidden_size": 832,
+        "num_hidden_layers": 12,
+        "num_attention_heads": 13,
+        "intermediate_size": 3328,
+    }
+    assert not app.error
+    count = real(hidden_size=832, num_attention_heads=13, intermediate_size=3328)
+    assert f"**{number(count)} parameters**" in said(app)
+    assert [one for one in app.button if one.label == "↑ L = 13"]
+
+
+def test_steps_are_only_to_models_that_there_are() -> None:
+    app = open_app("sweep.py", sweep="map", x="num_attention_heads", y="hidden_size")
+    labels = [one.label for one in app.button]
+    assert "← A = 8" in labels
+    assert "→ A = 16" in labels
+
+
+@pytest.mark.parametrize(
+    ("link", "sentence", "remedy"),
+    [
+        ({"x_from": "0"}, "x_from 0 is not possible: it must be a whole number from 64 to 65,536", "x_from = 64"),
+        ({"x_to": "99999999"}, "x_to 99,999,999 is not possible", "x_to = 65,536"),
+        ({"x_from": "900", "x_to": "200"}, "x_from 900 is not below x_to 200", "x_from = 200, x_to = 900"),
+        (
+            {"x_from": "770", "x_to": "780"},
+            "From x_from 770 to x_to 780 there is no hidden_size",
+            "x_from = 64, x_to = 2,048",
+        ),
+        (
+            {"x_from": "770", "x_to": "770"},
+            "From x_from 770 to x_to 770 there is no hidden_size",
+            "x_from = 64, x_to = 2,048",
+        ),
+        (
+            {"hidden_size": "65536", "num_attention_heads": "1"},
+            "hidden_size can only be 65,536 here",
+            "tie_heads = False, tie_intermediate = False",
+        ),
+        ({"sweep": "map", "y": "hidden_size"}, "x and y are both hidden_size", "y = num_hidden_layers"),
+        (
+            {"sweep": "map", "x": "num_hidden_layers"},
+            "x and y are both num_hidden_layers",
+            "y = hidden_size",
+        ),
+        (
+            {"sweep": "map", "x": "sequence_length", "x_to": "513", "measure": "forward"},
+            "x_to 513 is not possible: it must be a whole number from 1 to 512",
+            "x_to = 512",
+        ),
+    ],
+)
+def test_what_cannot_be_is_explained_with_a_way_out(link: dict[str, str], sentence: str, remedy: str) -> None:
+    app = open_app("sweep.py", **link)
+    assert str(app.error[0].value).startswith(sentence)
+    [button] = [one for one in app.button if one.label == remedy]
+    button.click().run()
+    assert not app.error
+    assert not app.exception
+
+
+def test_too_much_to_be_counted_is_refused_before() -> None:
+    link = {"max_position_embeddings": "1000000", "measure": "forward", "sequence_length": "1000000"}
+    app = open_app("sweep.py", x="batch_size", x_to="1000000", **link)
+    [error] = app.error
+    assert "reaches 2^63 before batch_size is 1,000,000" in str(error.value)
+    [button] = [one for one in app.button if one.label.startswith("x_to = ")]
+    button.click().run()
+    assert not app.error
+    app = open_app("sweep.py", x="num_labels", batch_size="1000000", **link)
+    [error] = app.error
+    assert "reaches 2^63 before batch_size is 1,000,000" in str(error.value)
+    [button] = [one for one in app.button if one.label == "batch_size = 1, sequence_length = 128"]
+    button.click().run()
+    assert not app.error
+
+
+def test_another_dimension_has_other_ends() -> None:
+    app = open_app("sweep.py", x_from="512", x_to="1024")
+    app.selectbox(key="x").set_value("num_hidden_layers").run()
+    assert app.number_input(key="x_from").value is None
+    assert app.number_input(key="x_to").value is None
+    assert not app.error
+
+
+@pytest.mark.parametrize(("name", "text"), [("x", "hidden"), ("measure", "flops"), ("sweep", "two"), ("x_to", "1e3")])
+def test_a_wrong_value_in_a_link_is_named(name: str, text: str) -> None:
+    [message] = texts(open_app("sweep.py", **{name: text}))
+    assert message.startswith(f"{name}={text}")
+
+
+def test_the_usual_ranges_hold_every_slider() -> None:
+    assert set(RANGES) == set(SWEPT)
+
+
+def test_the_present_model_is_always_within_the_usual_range() -> None:
+    app = open_app("sweep.py", x="num_hidden_layers", num_hidden_layers="150")
+    assert app.number_input(key="x_to").placeholder == "192"
+
+
+def test_a_map_has_a_row_for_each_thing_to_see() -> None:
+    figures = {(x, y): x * y for x in (64, 128, 256) for y in (1, 2)}
+    line = [(64.0, 1.5), (128.0, 1.0)]
+    points = [Point((128, 2), "a", "first", True, "a, b"), Point((130, 2), "c", "C", True, "c")]
+    frame = map_frame(((64, 128, 256), (1, 2)), figures, [("96", line)], points, [Mark(128, 1, "128")], logs=False)
+    cells = frame[frame["kind"] == "cell"]
+    assert len(cells) == 6
+    assert list(cells["x0"].unique()) == [64, 96, 192]
+    assert list(cells["x1"].unique()) == [96, 192, 256]
+    assert list(cells["figure"]) == list(figures.values())
+    # What is behind the line is filled to the right edge.
+    assert list(frame[frame["kind"] == "fill"]["x0"]) == [128, 256]
+    # The second name would stand on the first.
+    assert list(frame[frame["kind"] == "point"]["label"]) == ["first", ""]
+    assert list(frame[frame["kind"] == "point"]["name"]) == ["a, b", "c"]
+
+
+def test_names_of_curves_keep_a_distance() -> None:
+    curves = [Curve(name, name, figures) for name, figures in (("a", [1, 99]), ("b", [1, 100]), ("c", [0, 0]))]
+    for logs in (False, True):
+        frame = curves_frame([1, 2], curves, "a", [], "light", logs=logs)
+        heights = sorted(frame["height"].dropna())
+        assert all(above - below > 0.05 for below, above in pairwise(heights))
+        assert len(frame[frame["name"].notna()]) == (4 if logs else 6)
+
+
+def test_numbers_on_charts_are_short() -> None:
+    assert short(109_482_240, "parameters") == "109.5M"
+    assert short(1_000_000_000, "parameters") == "1B"
+    assert short(22_348_431_360, "FLOPs") == "22.35 GFLOPs"
+    assert short(500_000_000, "bytes") == "500 MB"
+
+
+def test_published_models_have_short_names() -> None:
+    assert _name("bert-base-uncased") == "bert-base"
+    assert _name("all-MiniLM-L6-v2") == "MiniLM-L6"
+    assert _name("bert_uncased_L-2_H-128_A-2") == "Tiny"
+    assert _name("bert_uncased_L-12_H-128_A-2") == ""
