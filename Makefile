@@ -8,7 +8,7 @@ run: $(VENV)/run
 	$(VENV)/bin/streamlit run app.py
 
 test: $(VENV)/dev $(VENV4)/done $(VENV)/browser
-	BERTCALC_TRANSFORMERS4_PYTHON=$(abspath $(VENV4))/bin/python $(VENV)/bin/python -m pytest
+	BERTCALC_TRANSFORMERS4_PYTHON=$(abspath $(VENV4))/bin/python $(VENV)/bin/python -m pytest -n auto
 
 lint: $(VENV)/dev
 	$(VENV)/bin/ruff check .
@@ -22,6 +22,8 @@ messages: $(VENV)/dev
 
 benchmark: $(VENV)/dev $(VENV)/browser
 	$(VENV)/bin/python -m benchmarks.core
+	$(VENV)/bin/python -m benchmarks.explore
+	$(VENV)/bin/python -m benchmarks.design
 	$(VENV)/bin/python -m benchmarks.dashboard
 
 $(VENV)/bin/python:

@@ -74,7 +74,7 @@ def show_checks(checks: Sequence[Check]) -> None:
     _ = translator()
     show_table(
         {
-            _("Check"): [_(check.name) for check in checks],
+            _("Compared"): [_(check.name) for check in checks],
             "bertcalc": [check.ours for check in checks],
             "transformers": [check.theirs for check in checks],
             _("Verdict"): [_verdict(check.agrees) for check in checks],

@@ -5,9 +5,12 @@ from pathlib import Path
 from typing import Protocol
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.launch import running_browser, running_server
+
+# Tests run beside each other, on machines with other work, too: a page may take its time, but not for ever.
+expect.set_options(timeout=20_000)
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,150 @@
+"""Answers as people type them, and what is said to them.
+
+>>> from bertcalc.check.exercises import sheet
+>>> exercise = sheet(1, "easy")[0]
+>>> exercise.question.values["name"], exercise.right
+('encoder.layer.0.attention.self.value.weight', 100)
+>>> check(exercise, "10^2").state
+'right'
+>>> [said.message for [said] in check(exercise, "200").because]
+['all layers are counted, and one is asked for']
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Literal, NamedTuple
+
+from bertcalc.arithmetic import LONGEST, CalculationError, evaluate
+from bertcalc.check.explain import explain_tensors
+from bertcalc.check.questions import Exercise, Said
+from bertcalc.check.slips import SLIPS, Sizes, total
+from bertcalc.text import N_, shorten
+from bertcalc.tree.nn import Shape
+from bertcalc.typed import Typed, TypedError, Unit, typed
+
+# So many slips in one answer are looked for, and so many ways to come to it are told.
+_MOST_SLIPS = 2
+_MOST_TOLD = 3
+# A rounded answer that means more than so much of the right number, up and down together, says too little.
+_ROUGH = Fraction(1, 10)
+State = Literal["right", "rounded", "wrong", "unreadable"]
+
+
+class Verdict(NamedTuple):
+    """Whether an answer is right, what there is to say, and the ways to come to a wrong one, each of several slips."""
+
+    state: State
+    said: tuple[Said, ...] = ()
+    because: tuple[tuple[Said, ...], ...] = ()
+
+    @property
+    def counts(self) -> bool:
+        """Whether the exercise is solved."""
+        return self.state in ("right", "rounded")
+
+
+def check(exercise: Exercise, answer: str | Collection[str], names: Mapping[str, int] | None = None) -> Verdict:
+    """What to say to a typed answer, or to chosen options; ``names`` are the letters that may stand for sizes."""
+    right = exercise.right
+    try:
+        if isinstance(right, frozenset):
+            return _fields(right, frozenset(answer))
+        text = str(answer)[: LONGEST + 1]  # which is too long already, and nothing looks at the rest
+        if isinstance(right, tuple):
+            return _shape(right, list(_read_shapes(text, names or {})))
+        return _number(exercise, right, text, _read(text, exercise.unit, names or {}))
+    except (CalculationError, TypedError) as error:
+        return Verdict("unreadable", (Said(error.message, error.values),))
+
+
+def _number(exercise: Exercise, right: int, text: str, read: Typed) -> Verdict:
+    if read.low == read.high == right:
+        return Verdict("right")
+    if not read.means(right):
+        because = tuple(_because(exercise, right, read))
+        return Verdict("wrong", () if because else (_TOO_SMALL if read.value < right else _TOO_LARGE,), because)
+    if read.high - read.low > _ROUGH * right:
+        rough = N_('"{text}" could be many numbers: type at least two digits that are not rounded away.')
+        return Verdict("unreadable", (Said(rough, {"text": shorten(text)}),))
+    return Verdict("rounded", (Said(N_("Exactly it is {right}."), {"right": f"{right:,}"}),))
+
+
+_TOO_SMALL, _TOO_LARGE = Said(N_("It is too small.")), Said(N_("It is too large."))
+
+
+def _because(exercise: Exercise, right: int, read: Typed) -> list[tuple[Said, ...]]:
+    """Ways to a wrong number: those of the exercise, then slips in counting, the fewest that do."""
+    found: list[tuple[Said, ...]] = [(mistake.said,) for mistake in exercise.mistakes if read.means(mistake.amount)]
+    if tensors := exercise.explained():
+        sizes = Sizes.of(exercise.config)
+        single = {total(slip.make(tensors, sizes)) for slip in SLIPS.values()} - {right}
+        meant = sorted(filter(read.means, single))
+        if not found and not meant and read.low == read.high and read.value.denominator == 1:
+            meant = [int(read.value)]
+        for amount in meant:
+            explanations = explain_tensors(tensors, sizes, amount, _MOST_SLIPS)
+            found += [tuple(Said(SLIPS[cause.slip].said) for cause in causes) for causes in explanations]
+    return [one for number, one in enumerate(found) if one not in found[:number]][:_MOST_TOLD]
+
+
+_SIGNS = re.compile(r"[-+*/^×·÷()²³]")
+_WITH_UNIT = re.compile(r"(.*[0-9)²³])\s*([^\W\d_]+)\s*")
+
+
+def _read(text: str, unit: Unit | None, names: Mapping[str, int]) -> Typed:
+    """An amount, or a calculation, which may have a unit behind it: 85M, 2^20, 4H^2 + 9H, 4 * 25 kB."""
+    try:
+        return typed(text, unit)
+    except TypedError as error:
+        not_typed = error
+    try:
+        value = evaluate(text, names)
+    except CalculationError as error:
+        match = _WITH_UNIT.fullmatch(text)
+        if match is None or not _SIGNS.search(text):
+            raise (error if _SIGNS.search(text) else not_typed) from error
+        value = evaluate(match[1], names) * typed(f"1 {match[2]}", unit).value
+    return Typed(value, value, value, unit)
+
+
+def _read_shapes(text: str, names: Mapping[str, int]) -> Iterator[list[Fraction]]:
+    """All that a shape can mean: a comma may stand between sides or between thousands."""
+    inside = text.strip().removeprefix("torch.Size").strip("()[] ").rstrip(",")
+    found = False
+    for separator in ("[×x*;]", r",\s+", ",", r"\s+", "$"):
+        sides = [side for side in re.split(separator, inside) if side.strip()]
+        try:
+            yield [evaluate(side, names) for side in sides]
+        except CalculationError:
+            continue
+        found = found or bool(sides)
+    if not found:
+        message = N_('"{text}" is no shape: write its sides like {example}.')
+        raise CalculationError(message, text=shorten(text), example="2 × 5 × 4")
+
+
+def _shape(right: Shape, readings: Sequence[Sequence[Fraction]]) -> Verdict:
+    if any(tuple(reading) == right for reading in readings):
+        return Verdict("right")
+    nearest = max(readings, key=lambda reading: (len(reading) == len(right), _agreeing(right, reading)))
+    if sorted(nearest) == sorted(right):
+        return Verdict("wrong", (Said(N_("The sides are right, but not their order.")),))
+    if len(nearest) != len(right):
+        values = {"right": f"{len(right)}", "typed": f"{len(nearest)}"}
+        return Verdict("wrong", (Said(N_("It has another number of sides: {right}, not {typed}."), values),))
+    values = {"agreeing": f"{_agreeing(right, nearest)}", "sides": f"{len(right)}"}
+    return Verdict("wrong", (Said(N_("Of its {sides} sides {agreeing} are right."), values),))
+
+
+def _agreeing(right: Shape, reading: Sequence[Fraction]) -> int:
+    return sum(side == other for side, other in zip(right, reading, strict=False))
+
+
+def _fields(right: frozenset[str], chosen: frozenset[str]) -> Verdict:
+    said = []
+    if wrong := sorted(chosen - right):
+        said.append(Said(N_("This changes nothing here: {fields}."), {"fields": ", ".join(wrong)}))
+    if missing := right - chosen:
+        said.append(Said(N_("There are more that do: {number}."), {"number": f"{len(missing)}"}))
+    return Verdict("wrong" if said else "right", tuple(said))

@@ -1,0 +1,69 @@
+"""Models for exercises: small ones whose counts can be made in the head, round ones, published ones."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from random import Random
+from typing import Any, Literal
+
+from bertcalc.config import BertConfig
+from bertcalc.presets import PRESETS
+from bertcalc.text import N_
+
+Level = Literal["easy", "medium", "hard"]
+LEVELS: tuple[Level, ...] = (N_("easy"), N_("medium"), N_("hard"))
+
+# All lists are part of what a link to a sheet means.
+_SHAPES: Mapping[str, tuple[tuple[int, int], ...]] = {
+    "easy": ((2, 1), (2, 2), (4, 1), (4, 2), (10, 2), (10, 5)),
+    "medium": ((100, 2), (100, 10), (200, 4), (256, 4), (500, 10)),
+}
+_SIZES: Mapping[str, Mapping[str, tuple[int, ...]]] = {
+    "easy": {
+        "vocab_size": (10, 20, 50, 100),
+        "num_hidden_layers": (2, 3),
+        "max_position_embeddings": (5, 10, 20),
+        "num_labels": (3, 5),
+    },
+    "medium": {
+        "vocab_size": (1_000, 5_000, 10_000, 20_000),
+        "num_hidden_layers": (2, 4, 5, 10),
+        "max_position_embeddings": (100, 200, 500),
+        "num_labels": (3, 5, 10),
+    },
+    "hard": {"num_labels": (3, 5, 9, 18)},
+}
+_WIDER = (2, 3, 4)  # intermediate_size is so many times hidden_size
+_PUBLISHED = (
+    "bert-base-uncased",
+    "bert-large-uncased",
+    "bert-base-cased",
+    "bert-large-cased",
+    "bert-base-multilingual-cased",
+    "bert-base-chinese",
+    "all-MiniLM-L6-v2",
+    "all-MiniLM-L12-v2",
+    "bert_uncased_L-2_H-128_A-2",
+    "bert_uncased_L-4_H-512_A-8",
+    "bert_uncased_L-8_H-512_A-8",
+)
+_CALLS: Mapping[str, tuple[tuple[int, int], ...]] = {
+    "easy": ((2, 3), (2, 5), (3, 5)),
+    "medium": ((2, 10), (4, 50), (10, 100)),
+    "hard": ((8, 128), (16, 128), (32, 64), (4, 512)),
+}
+
+
+def config(random: Random, level: Level) -> BertConfig:
+    """A model of a level."""
+    sizes: dict[str, Any] = {field: random.choice(values) for field, values in _SIZES[level].items()}
+    if level == "hard":
+        return replace(PRESETS[random.choice(_PUBLISHED)].config, **sizes)
+    hidden, heads = random.choice(_SHAPES[level])
+    wider = random.choice(_WIDER)
+    return BertConfig(hidden_size=hidden, num_attention_heads=heads, intermediate_size=wider * hidden, **sizes)
+
+
+def call(random: Random, level: Level, config: BertConfig) -> tuple[int, int]:
+    """A batch_size and a sequence_length that the model takes."""
+    batch_size, sequence_length = random.choice(_CALLS[level])
+    return batch_size, min(sequence_length, config.max_position_embeddings)

@@ -1,0 +1,329 @@
+"""Exercises in counting: a seed and a level give the same sheet to everybody; every answer is read from the tree.
+
+>>> [exercise.kind for exercise in sheet(7, "easy")][:4]
+['tensor', 'shape', 'layer', 'model']
+>>> sheet(7, "hard") == sheet(7, "hard")
+True
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from random import Random
+
+from bertcalc.check import draw
+from bertcalc.check.draw import Level
+from bertcalc.check.questions import Exercise, Kind, Memory, Mistake, Said, asked, by_place, shown
+from bertcalc.check.slips import SLIPS, counted, total
+from bertcalc.compute.flops import PYTORCH, Convention, by_name, part_of
+from bertcalc.fields import effect
+from bertcalc.forward.steps import Step, forward
+from bertcalc.memory.footprint import Subject
+from bertcalc.memory.optimizers import PRECISIONS, Optimizer, Precision
+from bertcalc.text import N_
+from bertcalc.tree.totals import submodule
+from bertcalc.typed import Unit
+
+# To be raised when a change makes other sheets out of old links; every sheet says its version.
+VERSION = 1
+LARGEST_SEED = 999_999
+# Layers are alike: what is asked about one of them is asked about the first.
+_LAYER = "encoder.layer.*"
+
+
+def sheet(seed: int, level: Level) -> tuple[Exercise, ...]:
+    """An exercise of each kind; those of a kind do not depend on the others."""
+    return tuple(exercise(seed, level, kind) for kind in KINDS)
+
+
+@lru_cache(maxsize=4096)
+def exercise(seed: int, level: Level, kind: Kind) -> Exercise:
+    """One exercise of a sheet."""
+    # Seeded with a text, from which Python makes the same numbers on every machine and in every version.
+    return _KINDS[kind](Random(f"{VERSION} {level} {seed} {kind}"), level)
+
+
+_ARCHITECTURES: Mapping[str, tuple[str, ...]] = {
+    "easy": ("BertForSequenceClassification", "BertForTokenClassification", "BertForNextSentencePrediction"),
+    "medium": ("BertForSequenceClassification", "BertForTokenClassification", "BertForMaskedLM"),
+    "hard": ("BertForMaskedLM", "BertForPreTraining", "BertForMultipleChoice", "BertForTokenClassification"),
+}
+_PARTS: Mapping[str, tuple[str, ...]] = {
+    "easy": (_LAYER, f"{_LAYER}.attention", "embeddings", "pooler"),
+    "medium": (_LAYER, f"{_LAYER}.attention", "embeddings"),
+    "hard": (_LAYER,),
+}
+_STEPS: Mapping[str, str] = {
+    "embeddings.word_embeddings": N_("the rows of the word embeddings that are looked up"),
+    f"{_LAYER}.attention.self.query": N_("the queries, before they are cut into heads"),
+    f"{_LAYER}.attention.self.query_heads": N_("the queries, cut into heads"),
+    f"{_LAYER}.attention.self.scores": N_("the attention scores, queries times keys"),
+    f"{_LAYER}.attention.self.context": N_("the context, scores times values, still in heads"),
+    f"{_LAYER}.attention.self.merge_heads": N_("the context, with the heads side by side again"),
+    f"{_LAYER}.intermediate.dense": N_("what the first dense of the feed-forward gives"),
+    f"{_LAYER}.output.dense": N_("what the second dense of the feed-forward gives"),
+    "pooler.dense": N_("what the dense of the pooler gives"),
+}
+_PRODUCTS: Mapping[str, Mapping[str, str]] = {
+    "easy": {
+        f"{_LAYER}.attention.self.query": N_("the queries of one layer"),
+        f"{_LAYER}.attention.self.scores": N_("the attention scores of one layer, queries times keys"),
+        f"{_LAYER}.intermediate.dense": N_("the first dense of the feed-forward in one layer"),
+    },
+    "medium": {
+        f"{_LAYER}.attention": N_("the attention of one layer, with its four dense layers"),
+        f"{_LAYER}.attention.self.context": N_("the context of one layer, scores times values"),
+        f"{_LAYER}.output.dense": N_("the second dense of the feed-forward in one layer"),
+        "pooler.dense": N_("the dense of the pooler"),
+    },
+    "hard": {_LAYER: N_("one layer"), "": N_("the whole model")},
+}
+_OPTIMIZERS: Mapping[Optimizer, str] = {
+    "sgd": "SGD",
+    "momentum": N_("SGD with momentum"),
+    "adamw": "AdamW",
+}
+# What can change a number of parameters or FLOPs, and what people think can.
+_FIELDS = (
+    "vocab_size",
+    "hidden_size",
+    "num_hidden_layers",
+    "num_attention_heads",
+    "intermediate_size",
+    "max_position_embeddings",
+    "type_vocab_size",
+    "num_labels",
+    "hidden_dropout_prob",
+    "layer_norm_eps",
+    "initializer_range",
+    "is_decoder",
+    "pad_token_id",
+)
+_OPTIONS = 5
+
+
+def _subject(random: Random, level: Level, architecture: str = "BertModel") -> Subject:
+    return Subject(draw.config(random, level), architecture)
+
+
+def _tensor(random: Random, level: Level) -> Exercise:
+    subject = _subject(random, level)
+    tensor = random.choice([tensor for tensor in subject.model().tensors() if len(tensor.shape) == 2])
+    question = Said(N_("How many numbers are in the tensor `{name}`?"), {"name": shown(tensor.name)})
+    return _count("tensor", subject, question, tensor.name)
+
+
+def _shape(random: Random, level: Level) -> Exercise:
+    subject = _subject(random, level)
+    matrices = [tensor for tensor in subject.model().tensors() if len(set(tensor.shape)) == 2]
+    tensor = random.choice(matrices)
+    question = Said(N_("What is the shape of the tensor `{name}`?"), {"name": shown(tensor.name)})
+    return Exercise("shape", subject, question, tensor.shape, path=tensor.name)
+
+
+def _layer(random: Random, level: Level) -> Exercise:
+    subject = _subject(random, level)
+    path = random.choice(_PARTS[level])
+    question = Said(N_("How many parameters are in `{name}`, with everything inside it?"), {"name": shown(path)})
+    return _count("layer", subject, question, path)
+
+
+def _model(random: Random, level: Level) -> Exercise:
+    question = Said(N_("How many parameters does {architecture} have?"), {"architecture": "BertModel"})
+    return _count("model", _subject(random, level), question)
+
+
+def _architecture(random: Random, level: Level) -> Exercise:
+    subject = _subject(random, level, random.choice(_ARCHITECTURES[level]))
+    known = subject._replace(architecture="BertModel").model().num_parameters()
+    question = Said(
+        N_("BertModel has {parameters} parameters with these sizes. How many does {architecture} have?"),
+        {"parameters": f"{known:,}", "architecture": subject.architecture},
+    )
+    return _count("architecture", subject, question)
+
+
+def _count(kind: Kind, subject: Subject, question: Said, path: str = "") -> Exercise:
+    """An exercise that asks for the elements of tensors: of the model's, or of one copy of what is at a path."""
+    model = subject.model()
+    empty = Exercise(kind, subject, question, 0, "parameters", path=path)
+    tensors = tuple(asked(empty, counted(model)))
+    # One tensor is no module of the tree.
+    right = total(tensors) if kind == "tensor" else submodule(model, path).num_parameters()
+    layers = subject.config.num_hidden_layers
+    mistakes = [Mistake(_EVERYWHERE, layers * right)] if "*" in path else []
+    return empty._replace(right=right, tensors=tensors, mistakes=_others(right, mistakes))
+
+
+_EVERYWHERE = Said(N_("all layers are counted, and one is asked for"))
+
+
+def _others(right: int, mistakes: Iterable[Mistake]) -> tuple[Mistake, ...]:
+    """Mistakes that show: with one layer, all layers are one."""
+    return tuple(mistake for mistake in mistakes if mistake.amount not in (0, right))
+
+
+def _step(random: Random, level: Level) -> Exercise:
+    subject = _subject(random, level)
+    call = draw.call(random, level, subject.config)
+    steps = {step.name: step for step in forward(subject.model(), *call)}
+    path = random.choice(tuple(_STEPS))
+    question = Said(N_("What is the shape of {what} (`{name}`)?"), {"what": _STEPS[path], "name": shown(path)})
+    return Exercise("step", subject, question, steps[path].gives.shape, call=call, path=path)
+
+
+def _flops(random: Random, level: Level) -> Exercise:
+    subject = _subject(random, level)
+    call = draw.call(random, level, subject.config)
+    path = random.choice(tuple(_PRODUCTS[level]))
+    question = Said(
+        N_("How many FLOPs does a forward pass take for {what}? Only matrix products count, 2 for each multiply-add."),
+        {"what": _PRODUCTS[level][path]},
+    )
+    right = _cost(forward(subject.model(), *call), path)
+    mistakes = _others(right, _flops_mistakes(subject, call, path))
+    return Exercise("flops", subject, question, right, "FLOPs", call, path, mistakes=mistakes)
+
+
+def _flops_mistakes(subject: Subject, call: tuple[int, int], path: str) -> Iterator[Mistake]:
+    steps = forward(subject.model(), *call)
+    layers = subject.config.num_hidden_layers
+    no_square = [step for step in steps if part_of(step) != "scores and context"]
+    single = subject._replace(config=replace(subject.config, num_hidden_layers=1))
+    yield Mistake(
+        Said(N_("each multiply-add is counted once, but it is two operations: a product and a sum")),
+        _cost(steps, path, Convention("MACs")),
+    )
+    yield Mistake(
+        Said(N_("one sequence is counted, and there are {batch_size}"), {"batch_size": f"{call[0]:,}"}),
+        _cost(forward(subject.model(), 1, call[1]), path),
+    )
+    yield Mistake(Said(N_("one token is counted")), _cost(forward(subject.model(), 1, 1), path))
+    yield Mistake(Said(N_("scores and context are left out")), _cost(no_square, path))
+    if "*" in path:
+        yield Mistake(_EVERYWHERE, layers * _cost(steps, path))
+    elif not path:
+        yield Mistake(Said(N_("a single layer is counted")), _cost(forward(single.model(), *call), path))
+
+
+def _cost(steps: Iterable[Step], path: str, convention: Convention = PYTORCH) -> int:
+    """The cost of one copy of a module or step; 0 where none of these steps is in it."""
+    return next((row.cost for row in by_name(steps, convention) if row.name == path), 0)
+
+
+def _memory(random: Random, level: Level) -> Exercise:
+    subject = _subject(random, level)
+    count = subject.model().num_parameters()
+    values = {"parameters": f"{count:,}"}
+    if random.choice((True, False)):
+        precision = random.choice(_WEIGHT_PRECISIONS)
+        memory = Memory(count, precision, "sgd", ("weights",))
+        question = Said(
+            N_("BertModel has {parameters} parameters with these sizes. How many bytes are its weights in {dtype}?"),
+            values | {"dtype": PRECISIONS[precision].dtype},
+        )
+    else:
+        optimizer = random.choice(tuple(_OPTIMIZERS))
+        memory = Memory(count, "fp32", optimizer, ("weights", "gradients", "optimizer states"))
+        question = Said(
+            N_(
+                "BertModel has {parameters} parameters with these sizes. How many bytes do its weights, its gradients "
+                "and the states of {optimizer} take in float32?"
+            ),
+            values | {"optimizer": _OPTIMIZERS[optimizer]},
+        )
+    right = sum(memory.num_bytes().values())
+    mistakes = _others(right, _memory_mistakes(memory))
+    return Exercise("memory", subject, question, right, "bytes", mistakes=mistakes, memory=memory)
+
+
+_WEIGHT_PRECISIONS: tuple[Precision, ...] = ("fp32", "mixed-18")  # computes in float32, in bfloat16
+
+
+def _memory_mistakes(memory: Memory) -> Iterator[Mistake]:
+    sizes = memory.num_bytes()
+    right = sum(sizes.values())
+    yield Mistake(Said(N_("the parameters are counted, not the bytes of each")), memory.parameters)
+    yield Mistake(Said(N_("bits are counted, not bytes")), 8 * right)
+    if len(sizes) > 1:
+        yield Mistake(Said(N_("the weights alone are counted")), sizes["weights"])
+        for part, size in sizes.items():
+            yield Mistake(Said(N_("the {part} are left out"), {"part": part}), right - size)
+        for optimizer, name in _OPTIMIZERS.items():
+            others = memory._replace(optimizer=optimizer).num_bytes()
+            yield Mistake(
+                Said(N_("the optimizer is taken to be {optimizer}"), {"optimizer": name}), sum(others.values())
+            )
+    else:
+        for precision in _WEIGHT_PRECISIONS:
+            other = memory._replace(precision=precision).num_bytes()
+            dtype = PRECISIONS[precision].dtype
+            yield Mistake(Said(N_("the numbers are taken to be in {dtype}"), {"dtype": dtype}), sum(other.values()))
+
+
+def _field(random: Random, level: Level) -> Exercise:
+    architecture = random.choice(("BertModel", *_ARCHITECTURES[level]))
+    subject = _subject(random, level, architecture)
+    call = draw.call(random, level, subject.config)
+    of = random.choice(tuple(_ASKED))
+    changing = {field for field in _FIELDS if change(of, field, subject, call)}
+    number = random.randrange(1, min(_OPTIONS, len(changing) + 1))
+    some = random.sample(sorted(changing), number)
+    others = random.sample(sorted(set(_FIELDS) - changing), _OPTIONS - number)
+    options = tuple(field for field in _FIELDS if field in {*some, *others})
+    question = Said(_ASKED[of], {"architecture": architecture})
+    return Exercise("field", subject, question, frozenset(some), of, call, options=options)
+
+
+_ASKED: Mapping[Unit, str] = {
+    "parameters": N_("Which of these fields change the number of parameters of {architecture}?"),
+    "FLOPs": N_("Which of these fields change the FLOPs of a forward pass of {architecture}?"),
+}
+
+
+def change(of: Unit, field: str, subject: Subject, call: tuple[int, int]) -> int:
+    """By how much a small change of a field changes the number of parameters, or the FLOPs of a forward pass."""
+    found = effect(field, subject.config, subject.architecture, *call)
+    return found.parameters if of == "parameters" else found.flops
+
+
+def _error(random: Random, level: Level) -> Exercise:
+    subject = _subject(random, level)
+    question = Said(
+        N_("In this count of {architecture} one line is wrong. Which number has to stand there?"),
+        {"architecture": "BertModel"},
+    )
+    flawless = Exercise("error", subject, question, 0, "parameters", tensors=counted(subject.model()))
+    slip = random.choice([slip for slip in SLIPS if len(_wrong_places(flawless._replace(slip=slip))) == 1])
+    [place] = _wrong_places(flawless._replace(slip=slip))
+    flawed = flawless._replace(slip=slip, place=place)
+    right = by_place(flawed.tensors, subject)
+    mistakes = [
+        Mistake(Said(N_("the line is left as it stands")), by_place(flawed.slipped(), subject)[place]),
+        *(Mistake(Said(N_("another line is taken, which is right")), amount) for amount in right.values()),
+    ]
+    return flawed._replace(right=right[place], mistakes=_others(right[place], mistakes))
+
+
+def _wrong_places(exercise: Exercise) -> list[tuple[str, str]]:
+    """The lines of a worked count that are wrong; none if a line is missing, or something is counted in addition."""
+    right = by_place(exercise.tensors, exercise.subject)
+    wrong = by_place(exercise.slipped(), exercise.subject)
+    if set(wrong) != set(right) or len(exercise.slipped()) > len(exercise.tensors):
+        return []
+    return [place for place in right if wrong[place] != right[place]]
+
+
+_KINDS: Mapping[Kind, Callable[[Random, Level], Exercise]] = {
+    "tensor": _tensor,
+    "shape": _shape,
+    "layer": _layer,
+    "model": _model,
+    "architecture": _architecture,
+    "step": _step,
+    "flops": _flops,
+    "memory": _memory,
+    "field": _field,
+    "error": _error,
+}
+KINDS = tuple(_KINDS)

@@ -1,0 +1,142 @@
+"""What an exercise is: a question about a model, its right answer, and what people get wrong about it."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+from bertcalc.check.slips import SLIPS, Sizes
+from bertcalc.config import DIMENSIONS, BertConfig
+from bertcalc.forward.steps import BATCH
+from bertcalc.memory.footprint import Subject
+from bertcalc.memory.optimizers import Optimizer, Part, Precision, elementwise, parts
+from bertcalc.presets import PRESETS
+from bertcalc.text import N_
+from bertcalc.tree.nn import Shape, Tensor
+from bertcalc.tree.totals import bare, rows
+from bertcalc.typed import Unit
+
+Kind = Literal["tensor", "shape", "layer", "model", "architecture", "step", "flops", "memory", "field", "error"]
+TITLES: Mapping[Kind, str] = {
+    "tensor": N_("A tensor"),
+    "shape": N_("The shape of a tensor"),
+    "layer": N_("A part of the model"),
+    "model": N_("The whole model"),
+    "architecture": N_("An architecture"),
+    "step": N_("A shape on the way"),
+    "flops": N_("Compute"),
+    "memory": N_("Memory"),
+    "field": N_("Which field changes what"),
+    "error": N_("Find the error"),
+}
+
+
+class Said(NamedTuple):
+    """An English sentence with placeholders, and what fills them: names, numbers, or English to be translated."""
+
+    message: str
+    values: Mapping[str, str] = {}
+
+
+class Mistake(NamedTuple):
+    """A number that somebody may come to, and what makes the difference, without a full stop."""
+
+    said: Said
+    amount: int
+
+
+class Memory(NamedTuple):
+    """What is kept in memory: so many parameters, these parts of what training needs."""
+
+    parameters: int
+    precision: Precision
+    optimizer: Optimizer
+    parts: tuple[Part, ...]
+
+    def num_bytes(self) -> dict[Part, int]:
+        """Bytes of each part."""
+        return {part: self.every_part()[part] for part in self.parts}
+
+    def every_part(self) -> dict[Part, int]:
+        """Bytes of each part that training has."""
+        return parts(self.parameters, elementwise(self.parameters), self.precision, self.optimizer)
+
+
+class Exercise(NamedTuple):
+    """A question about a model, and its right answer."""
+
+    kind: Kind
+    subject: Subject
+    question: Said
+    right: int | Shape | frozenset[str]  # a number, a shape, or the fields of ``options`` that change something
+    unit: Unit | None = None  # of a number
+    call: tuple[int, int] | None = None  # batch_size and sequence_length, where something goes through the model
+    path: str = ""  # the module or step that is asked about, as in the tree
+    tensors: tuple[Tensor, ...] = ()  # that are counted
+    mistakes: tuple[Mistake, ...] = ()  # beside those of SLIPS
+    options: tuple[str, ...] = ()  # fields to choose from
+    slip: str = ""  # in the worked count
+    place: tuple[str, str] | None = None  # the component and the part where it is
+    memory: Memory | None = None
+
+    @property
+    def config(self) -> BertConfig:
+        """The model's configuration."""
+        return self.subject.config
+
+    def sizes(self) -> dict[str, int]:
+        """What has to be known of the model, by the names of fields."""
+        fields = [field for field in DIMENSIONS if field != "num_labels" or self.kind in ("architecture", "field")]
+        given = {field: getattr(self.config, field) for field in fields}
+        return given | (dict(zip(BATCH, self.call, strict=True)) if self.call else {})
+
+    def published(self) -> str | None:
+        """The preset that the sizes are those of, if they are."""
+        labels = self.config.num_labels
+        return next(
+            (name for name, one in PRESETS.items() if replace(one.config, num_labels=labels) == self.config), None
+        )
+
+    def explained(self) -> tuple[Tensor, ...]:
+        """The tensors that the right number counts."""
+        if self.place is None:
+            return self.tensors
+        places = _places(self.subject)
+        return tuple(tensor for tensor in self.tensors if places.get(tensor.name) == self.place)
+
+    def slipped(self) -> tuple[Tensor, ...]:
+        """What is counted in the worked count of the exercise."""
+        return SLIPS[self.slip].make(self.tensors, Sizes.of(self.config))
+
+
+def by_place(tensors: Iterable[Tensor], subject: Subject) -> dict[tuple[str, str], int]:
+    """The terms of a count: how many elements there are in each component and part of a model.
+
+    With tensors of symbols the terms are symbols.
+    """
+    places = _places(subject)
+    sums: dict[tuple[str, str], int] = {}
+    for tensor in tensors:
+        if tensor.name in places:
+            place = places[tensor.name]
+            sums[place] = sums.get(place, 0) + tensor.num_parameters()
+    return sums
+
+
+@lru_cache(maxsize=256)
+def _places(subject: Subject) -> Mapping[str, tuple[str, str]]:
+    return {bare(row.tensor.name): (row.component, row.part) for row in rows(subject.model())}
+
+
+def asked(exercise: Exercise, tensors: Iterable[Tensor]) -> Iterator[Tensor]:
+    """Those of a model's tensors that an exercise counts: all, or one copy of what is at its path."""
+    for tensor in tensors:
+        if not exercise.path:
+            yield tensor
+        elif tensor.name == exercise.path or tensor.name.startswith(f"{exercise.path}."):
+            yield tensor._replace(copies=1)
+
+
+def shown(path: str) -> str:
+    """A path as people read it: of the layers, which are alike, the first."""
+    return path.replace("*", "0")

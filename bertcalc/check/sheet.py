@@ -1,0 +1,95 @@
+"""A sheet of exercises as a document: Markdown, or LaTeX that compiles as it is.
+
+Texts come translated, in the Markdown of the pages: words, `code`, $formulas$ and **bold**; nothing else.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+
+class Item(NamedTuple):
+    """An exercise: its texts, and the lines of what is given and of what is worked out."""
+
+    title: str
+    question: str
+    sizes: str
+    given: tuple[str, ...]  # a worked count
+    options: tuple[str, ...]  # to choose from
+    answer: str
+    solution: tuple[str, ...]
+
+
+class Sheet(NamedTuple):
+    """A whole sheet; ``answer`` is the word for answers in its language."""
+
+    title: str
+    note: str
+    answer: str
+    items: tuple[Item, ...]
+
+
+def markdown(sheet: Sheet, *, solutions: bool) -> str:
+    """The sheet in Markdown, with the answers and how they come about, or with lines to write on."""
+    blocks = [f"# {sheet.title}", sheet.note]
+    for number, item in enumerate(sheet.items, 1):
+        blocks += [f"## {number}. {item.title}", item.question, item.sizes]
+        blocks += _list("- {}", item.given) + _list("- [ ] {}", item.options)
+        blocks.append(f"{sheet.answer}: {item.answer if solutions else '____________'}")
+        blocks += _list("- {}", item.solution) if solutions else []
+    return "\n\n".join(blocks) + "\n"
+
+
+def _list(form: str, lines: Sequence[str]) -> list[str]:
+    return ["\n".join(map(form.format, lines))] if lines else []
+
+
+def latex(sheet: Sheet, *, solutions: bool, chinese: bool) -> str:
+    """The sheet as a LaTeX document; a Chinese one is for XeLaTeX, which has the characters."""
+    lines = ["% !TEX program = xelatex"] if chinese else []
+    lines += [r"\documentclass[11pt,a4paper]{article}", r"\usepackage[margin=2.5cm]{geometry}"]
+    lines += [r"\usepackage{amsmath,amssymb}", *([r"\usepackage{ctex}"] if chinese else [])]
+    lines += [r"\setlength{\emergencystretch}{4em}", r"\begin{document}"]
+    lines += [rf"\section*{{{_tex(sheet.title)}}}", _tex(sheet.note), r"\begin{enumerate}"]
+    for item in sheet.items:
+        lines += [rf"\item \textbf{{{_tex(item.title)}}} \par", rf"{_tex(item.question)} \par", _tex(item.sizes)]
+        lines += _itemize(r"\item", item.given) + _itemize(r"\item[$\square$]", item.options)
+        lines.append(rf"\par {_tex(sheet.answer)}: {_tex(item.answer) if solutions else _RULE}")
+        lines += _itemize(r"\item", item.solution) if solutions else []
+    return "\n".join([*lines, r"\end{enumerate}", r"\end{document}", ""])
+
+
+_RULE = r"\rule{6cm}{0.4pt}"
+
+
+def _itemize(item: str, lines: Iterable[str]) -> list[str]:
+    inside = [f"{item} {_tex(line)}" for line in lines]
+    return [r"\begin{itemize}", *inside, r"\end{itemize}"] if inside else []
+
+
+_PIECES = re.compile(r"(`[^`]*`|\$[^$]*\$|\*\*[^*]*\*\*)")
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "×": r"$\times$",
+    "·": r"$\cdot$",
+    **{sign: rf"\{sign}" for sign in "&%$#_{}"},
+}
+_ESCAPES = str.maketrans(_SPECIAL)
+
+
+def _tex(text: str) -> str:
+    """Markdown in LaTeX: formulas as they are, names in a typewriter font that may break after dots and bars."""
+    return "".join(map(_piece, _PIECES.split(text)))
+
+
+def _piece(text: str) -> str:
+    if text.startswith("$") and text.endswith("$") and len(text) > 1:
+        return text
+    if text.startswith("`") and text.endswith("`") and len(text) > 1:
+        code = re.sub(r"\.|\\_", lambda sign: rf"{sign[0]}\allowbreak{{}}", text[1:-1].translate(_ESCAPES))
+        return rf"\texttt{{{code}}}"
+    if text.startswith("**") and text.endswith("**") and len(text) > 4:
+        return rf"\textbf{{{_tex(text[2:-2])}}}"
+    return text.translate(_ESCAPES)

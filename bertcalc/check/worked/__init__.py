@@ -1,0 +1,1 @@
+"""Exercises worked out, with letters and with numbers."""

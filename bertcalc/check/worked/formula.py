@@ -1,0 +1,154 @@
+"""Exercises worked out: the same tensors and the same steps read with symbols, line by line.
+
+>>> from bertcalc.check.exercises import sheet
+>>> [line] = worked(sheet(1, "easy")[0])
+>>> line.latex()
+'H^{2} = 10^{2} = 100'
+"""
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import sympy
+
+from bertcalc.check.exercises import change
+from bertcalc.check.formula import SYMBOLIC_SIZES
+from bertcalc.check.questions import Exercise, Memory, asked, by_place
+from bertcalc.check.slips import PADDED_TO, SLIPS, Sizes, counted
+from bertcalc.compute.flops import PYTORCH
+from bertcalc.compute.formula import letters, name_formulas
+from bertcalc.formula import (
+    Formula,
+    component_formulas,
+    exact,
+    formula,
+    latex_number,
+    shape_letters,
+    symbolic_model,
+    symbolic_steps,
+    write,
+)
+from bertcalc.forward.steps import BATCH
+from bertcalc.memory.optimizers import elementwise, parts
+from bertcalc.text import N_
+from bertcalc.tree.nn import Shape, Tensor
+from bertcalc.tree.totals import bare
+
+_PARAMETERS = sympy.Symbol("N")
+
+
+class Line(NamedTuple):
+    """A line of a count: what is counted (English, or a name in backquotes), and LaTeX: letters, numbers, result."""
+
+    label: tuple[str, ...]
+    letters: str
+    numbers: str
+    result: str
+
+    def latex(self) -> str:
+        """The line as one equation; what would be the same on both sides stands there once."""
+        return " = ".join(dict.fromkeys(part for part in (self.letters, self.numbers, self.result) if part))
+
+
+def worked(exercise: Exercise) -> tuple[Line, ...]:
+    """How the right answer comes about: the terms of a count and their sum, one equation, or what a change does."""
+    match exercise.kind:
+        case "shape" | "step":
+            return (_shape(exercise),)
+        case "flops":
+            return (_flops(exercise),)
+        case "field":
+            return tuple(_changes(exercise))
+    if exercise.memory is not None:
+        return tuple(_memory(exercise.memory))
+    lines = tuple(_terms(exercise, exercise.tensors, _symbolic(exercise)))
+    return lines if len(lines) == 1 else (*lines, _total(exercise))
+
+
+def worked_wrong(exercise: Exercise) -> tuple[Line, ...]:
+    """The worked count in which one line is wrong, without the letters that would show which."""
+    wrong = SLIPS[exercise.slip].make(_symbolic(exercise), SYMBOLIC_SIZES)
+    return tuple(line._replace(letters="") for line in _terms(exercise, exercise.slipped(), wrong))
+
+
+def _symbolic(exercise: Exercise) -> tuple[Tensor, ...]:
+    """The tensors of a count with symbols."""
+    model = symbolic_model(exercise.config, exercise.subject.architecture, **dict(exercise.subject.options))
+    return tuple(asked(exercise, counted(model)))
+
+
+def _terms(exercise: Exercise, tensors: Iterable[Tensor], symbolic: Iterable[Tensor]) -> Iterator[Line]:
+    sizes = _padded(exercise)
+    values = by_place(tensors, exercise.subject)
+    for place, count in by_place(symbolic, exercise.subject).items():
+        term = _written(exact(count))
+        yield _line(place, term, exercise, values[place], **sizes)
+
+
+def _total(exercise: Exercise) -> Line:
+    """The sum of the terms: of a module its formula, of a model that of each component."""
+    config, (_config, architecture, options) = exercise.config, exercise.subject
+    result = sum(tensor.num_parameters() for tensor in exercise.tensors)
+    if exercise.path:
+        return _line(_TOGETHER, formula(config, architecture, path=exercise.path, **dict(options)), exercise, result)
+    components = component_formulas(config, architecture, **dict(options))
+    return Line(_TOGETHER, " + ".join(term.latex() for _, term in components), "", latex_number(result))
+
+
+_TOGETHER = (N_("together"),)
+
+
+def _padded(exercise: Exercise) -> dict[str, int]:
+    """The size of a vocabulary that is rounded up in the worked count."""
+    sizes = [size for size in PADDED_TO if exercise.slip == f"padded to {size}"]
+    return {"padded_vocab_size": Sizes.of(exercise.config).padded[sizes[0]]} if sizes else {}
+
+
+def _line(label: tuple[str, ...], term: Formula, exercise: Exercise, result: int, **sizes: int) -> Line:
+    return Line(label, term.latex(), term.latex(exercise.config, **sizes), latex_number(result))
+
+
+@lru_cache(maxsize=1024)
+def _written(count: Any) -> Formula:
+    return write(sympy.factor(count))
+
+
+def _flops(exercise: Exercise) -> Line:
+    assert isinstance(exercise.right, int)
+    assert exercise.call is not None
+    steps = letters(exercise.config, exercise.subject.architecture)
+    cost = name_formulas(steps, PYTORCH)[exercise.path]
+    return _line(("FLOPs",), cost, exercise, exercise.right, **dict(zip(BATCH, exercise.call, strict=True)))
+
+
+def _shape(exercise: Exercise) -> Line:
+    config, architecture = exercise.config, exercise.subject.architecture
+    shapes: dict[str, Shape] = {bare(one.name): one.shape for one in symbolic_model(config, architecture).tensors()}
+    shapes |= {one.step.name: one.step.gives.shape for one in symbolic_steps(config, architecture)}
+    assert isinstance(exercise.right, tuple)
+    sides = r" \times ".join(map(latex_number, exercise.right))
+    return Line((N_("shape"),), shape_letters(shapes[exercise.path]).replace("×", r"\times"), "", sides)
+
+
+def _memory(memory: Memory) -> Iterator[Line]:
+    rules = parts(_PARAMETERS, elementwise(_PARAMETERS), memory.precision, memory.optimizer)
+    found = memory.num_bytes()
+    for part, count in found.items():
+        yield _bytes((part,), rules[part], memory, count)
+    if len(found) > 1:
+        yield _bytes(_TOGETHER, sum(rules[part] for part in found), memory, sum(found.values()))
+
+
+def _bytes(label: tuple[str, ...], rule: Any, memory: Memory, count: int) -> Line:
+    numbers = sympy.latex(rule, symbol_names={_PARAMETERS: latex_number(memory.parameters)}, mul_symbol="dot")
+    return Line(label, sympy.latex(rule), numbers, latex_number(count))
+
+
+def _changes(exercise: Exercise) -> Iterator[Line]:
+    assert exercise.call is not None
+    assert exercise.unit is not None
+    for field in exercise.options:
+        difference = change(exercise.unit, field, exercise.subject, exercise.call)
+        sign = "+" if difference > 0 else ""
+        yield Line((f"`{field}`",), "", "", f"{sign}{latex_number(difference)}")

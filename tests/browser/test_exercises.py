@@ -1,0 +1,94 @@
+"""Exercises in a browser: keyboard, link, download, and what a student sees at once."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Open
+from tests.browser.look import open_page
+from tests.browser.test_links import query
+from tests.browser.test_screen import bottom
+
+
+def ready(page: Page, heading: str) -> None:
+    """Wait until an exercise is there and the page is drawn to its end."""
+    expect(page.get_by_role("heading", name=heading)).to_be_visible(timeout=15_000)
+    expect(page.get_by_test_id("stCaptionContainer").last).to_be_visible()
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+
+
+def test_a_sheet_is_done_with_the_keyboard(visit: Open) -> None:
+    page = visit("exercises?level=easy&seed=1")
+    ready(page, "1 · A tensor")
+    field = page.get_by_label("Your answer")
+    field.fill("50")
+    field.press("ArrowRight")  # moves the cursor, and not the sheet
+    field.press("Enter")
+    expect(page.get_by_text("Not yet")).to_be_visible()
+    ready(page, "1 · A tensor")
+    field.fill("10^2")
+    field.press("Enter")
+    expect(page.get_by_text("1 of 10 right")).to_be_visible()
+    ready(page, "1 · A tensor")
+    field.blur()
+    page.keyboard.press("ArrowRight")
+    ready(page, "2 · The shape of a tensor")
+    page.wait_for_url("**exercise=2**")
+    page.get_by_label("Your answer").fill("12 x 4")
+    page.get_by_label("Your answer").press("Enter")
+    expect(page.get_by_text("not their order")).to_be_visible()
+    expect(page.get_by_text("✓ 1 · ✗ 2")).to_be_visible()
+
+
+def test_a_link_opens_the_same_sheet_again_in_both_languages(visit: Open) -> None:
+    link = {"level": "medium", "seed": "7", "exercise": "4", "solutions": "true"}
+    address = "exercises?" + "&".join(f"{name}={value}" for name, value in link.items())
+    page = visit(address)
+    ready(page, "4 · The whole model")
+    formulas = page.locator("li .katex-mathml annotation")
+    expect(formulas).to_have_count(9)
+    shown = formulas.all_text_contents()
+    assert query(page) == link
+    page.reload()
+    ready(page, "4 · The whole model")
+    assert query(page) == link
+    page.goto(f"{page.url}&lang=zh")
+    expect(page.get_by_role("heading", name="4 · ")).to_be_visible()
+    expect(formulas).to_have_text(shown)
+    assert query(page) == link | {"lang": "zh"}
+
+
+def test_the_sheet_can_be_downloaded(visit: Open, tmp_path: Path) -> None:
+    page = visit("exercises?seed=3&solutions=true")
+    ready(page, "1 · A tensor")
+    for label, name, start in (("LaTeX", "tex", "\\documentclass"), ("Markdown", "md", "# Counting BERT: sheet 3")):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=label).click()
+        assert download.value.suggested_filename == f"bertcalc-easy-3-solutions.{name}"
+        download.value.save_as(tmp_path / name)
+        assert (tmp_path / name).read_text(encoding="utf-8").startswith(start)
+
+
+@pytest.mark.parametrize("link", ["", "&lang=zh", "&level=hard&seed=4"])
+@pytest.mark.parametrize("number", [9, 10])
+def test_question_and_field_need_no_scrolling(visit: Open, link: str, number: int) -> None:
+    page = visit(f"exercises?exercise={number}{link}")
+    expect(page.get_by_role("heading", name=f"{number} · ")).to_be_visible()
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    assert bottom(page.get_by_test_id("stFormSubmitButton")) <= 720
+    for table in page.get_by_test_id("stTable").all():
+        assert table.evaluate("element => element.querySelector('table').offsetWidth - element.clientWidth") <= 1
+
+
+def test_the_model_of_an_exercise_opens_on_the_other_pages(visit: Open) -> None:
+    page = visit("exercises?exercise=5")
+    ready(page, "5 · An architecture")
+    page.get_by_role("button", name="Open this model").click()
+    page.wait_for_url("**num_labels=5**")
+    ready(page, "5 · An architecture")
+    page.get_by_role("link", name="Parameters").click()
+    expect(page.get_by_text("Parameters in BertForTokenClassification")).to_be_visible()
+    expect(page.get_by_test_id("stMetricValue").first).to_have_text("4,285")
+    open_page(page, "Check", "Exercises")
+    ready(page, "5 · An architecture")
