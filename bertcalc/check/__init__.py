@@ -1,1 +1,1 @@
-"""Numbers that somebody has: which count they are, or by which slips they differ from it; and exercises."""
+"""Somebody's number: which known count it is, by which slips it differs from one, what other tools say."""

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from bertcalc.check import sheet as documents
-from bertcalc.check.draw import LEVELS
-from bertcalc.check.exercises import KINDS, exercise, sheet
+from bertcalc.exercises import sheet as documents
+from bertcalc.exercises.draw import LEVELS
+from bertcalc.exercises.generate import KINDS, exercise, sheet
 from pages.ui.check.exercises import NUMBERS, Chosen, printable
 from pages.ui.i18n import LANGUAGES, catalogue
-from tests.check.test_sheet import check_latex
+from tests.exercises.test_sheet import check_latex
 from tests.pages.apptest import open_app, texts
 
 PAGE = "exercises.py"

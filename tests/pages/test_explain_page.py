@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from bertcalc.presets import PRESETS, PUBLISHED
-from pages.ui.check.explain import EXAMPLES, NUMBERS, TERMS
+from pages.ui.check.terms import EXAMPLES, TERMS
+from pages.ui.check.total import NUMBERS
 from tests.pages.apptest import open_app
 
 

@@ -8,21 +8,21 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from bertcalc.check import exercises
-from bertcalc.check import sheet as documents
-from bertcalc.check.answers import Verdict, check
-from bertcalc.check.draw import LEVELS, Level
-from bertcalc.check.questions import TITLES, Exercise, Said
-from bertcalc.check.sheet import Item, Sheet
-from bertcalc.check.worked.formula import Line, worked, worked_wrong
 from bertcalc.config import LETTERS, check_whole_number
+from bertcalc.exercises import generate
+from bertcalc.exercises import sheet as documents
+from bertcalc.exercises.answers import Verdict, check
+from bertcalc.exercises.draw import LEVELS, Level
+from bertcalc.exercises.formula import Line, worked, worked_wrong
+from bertcalc.exercises.questions import TITLES, Exercise, Said
+from bertcalc.exercises.sheet import Item, Sheet
 from bertcalc.formula import CALL_LETTERS, latex_number
 from pages.ui.controls import Parameters, change, show_problem, whole_number
 from pages.ui.i18n import translator
 from pages.ui.sidebar import FIELDS, Choice
 from pages.ui.tables import show_table
 
-NUMBERS = tuple(f"{number}" for number in range(1, len(exercises.KINDS) + 1))
+NUMBERS = tuple(f"{number}" for number in range(1, len(generate.KINDS) + 1))
 PARAMETERS = Parameters(
     whole_numbers=("seed",), booleans=("solutions",), choices={"level": LEVELS, "exercise": NUMBERS}
 )
@@ -48,7 +48,7 @@ class Chosen(NamedTuple):
     @property
     def exercises(self) -> tuple[Exercise, ...]:
         """The exercises of the sheet."""
-        return exercises.sheet(self.seed, self.level)
+        return generate.sheet(self.seed, self.level)
 
     def link(self) -> str:
         """What a link to the sheet says."""
@@ -65,7 +65,7 @@ def choose_sheet() -> Chosen:
         seed = whole_number("seed", "seed", _FIRST_SEED, width=120)
         st.button(_("New sheet"), icon=":material/casino:", on_click=_take_new_sheet)
         solutions = st.toggle(_("Solutions"), key="solutions", bind="query-params")
-        problem = check_whole_number("seed", seed, 0, exercises.LARGEST_SEED, _FIRST_SEED)
+        problem = check_whole_number("seed", seed, 0, generate.LARGEST_SEED, _FIRST_SEED)
         chosen = Chosen(level, problem.remedies[0]["seed"] if problem else seed, solutions)
         _offer_downloads(chosen)
     if problem:
@@ -74,7 +74,7 @@ def choose_sheet() -> Chosen:
 
 
 def _take_new_sheet() -> None:
-    change({"seed": randrange(exercises.LARGEST_SEED + 1), "exercise": NUMBERS[0]})
+    change({"seed": randrange(generate.LARGEST_SEED + 1), "exercise": NUMBERS[0]})
 
 
 def _offer_downloads(chosen: Chosen) -> None:
@@ -276,7 +276,7 @@ def printable(chosen: Chosen, _: Translate) -> Sheet:
     note = _("The same sheet for everybody, with answers that are checked: {link} (version {version})")
     return Sheet(
         _("Counting BERT: sheet {seed}, {level}").format(seed=chosen.seed, level=_(chosen.level)),
-        note.format(link=f"`{chosen.link()}`", version=exercises.VERSION),
+        note.format(link=f"`{chosen.link()}`", version=generate.VERSION),
         _("Answer"),
         tuple(_item(exercise, _) for exercise in chosen.exercises),
     )

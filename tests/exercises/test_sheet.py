@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc.check.sheet import Item, Sheet, latex, markdown
+from bertcalc.exercises.sheet import Item, Sheet, latex, markdown
 
 ITEM = Item(
     title="100 % & more_",

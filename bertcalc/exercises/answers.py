@@ -1,6 +1,6 @@
 """Answers as people type them, and what is said to them.
 
->>> from bertcalc.check.exercises import sheet
+>>> from bertcalc.exercises.generate import sheet
 >>> exercise = sheet(1, "easy")[0]
 >>> exercise.question.values["name"], exercise.right
 ('encoder.layer.0.attention.self.value.weight', 100)
@@ -17,8 +17,8 @@ from typing import Literal, NamedTuple
 
 from bertcalc.arithmetic import LONGEST, CalculationError, evaluate
 from bertcalc.check.explain import explain_tensors
-from bertcalc.check.questions import Exercise, Said
 from bertcalc.check.slips import SLIPS, Sizes, total
+from bertcalc.exercises.questions import Exercise, Said
 from bertcalc.text import N_, shorten
 from bertcalc.tree.nn import Shape
 from bertcalc.typed import Typed, TypedError, Unit, typed

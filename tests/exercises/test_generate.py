@@ -14,13 +14,13 @@ from transformers.models.bert import modeling_bert
 
 from bertcalc import BertConfig
 from bertcalc.arithmetic import evaluate
-from bertcalc.check.answers import Verdict, check
-from bertcalc.check.draw import LEVELS, Level
-from bertcalc.check.exercises import KINDS, LARGEST_SEED, exercise, sheet
-from bertcalc.check.questions import Exercise, Kind, shown
 from bertcalc.check.slips import SLIPS, Sizes, total
-from bertcalc.check.worked.formula import Line, worked, worked_wrong
 from bertcalc.config import LETTERS
+from bertcalc.exercises.answers import Verdict, check
+from bertcalc.exercises.draw import LEVELS, Level
+from bertcalc.exercises.formula import Line, worked, worked_wrong
+from bertcalc.exercises.generate import KINDS, LARGEST_SEED, exercise, sheet
+from bertcalc.exercises.questions import Exercise, Kind, shown
 from bertcalc.formula import CALL_LETTERS
 from bertcalc.forward.outputs import Call
 from tests.compute.test_flops import real_flops

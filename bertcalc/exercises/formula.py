@@ -1,6 +1,6 @@
 """Exercises worked out: the same tensors and the same steps read with symbols, line by line.
 
->>> from bertcalc.check.exercises import sheet
+>>> from bertcalc.exercises.generate import sheet
 >>> [line] = worked(sheet(1, "easy")[0])
 >>> line.latex()
 'H^{2} = 10^{2} = 100'
@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import sympy
 
-from bertcalc.check.exercises import change
 from bertcalc.check.formula import SYMBOLIC_SIZES
-from bertcalc.check.questions import Exercise, Memory, asked, by_place
 from bertcalc.check.slips import PADDED_TO, SLIPS, Sizes, counted
 from bertcalc.compute.flops import PYTORCH
 from bertcalc.compute.formula import letters, name_formulas
+from bertcalc.exercises.generate import change
+from bertcalc.exercises.questions import Exercise, Memory, asked, by_place
 from bertcalc.formula import (
     Formula,
     component_formulas,

@@ -11,11 +11,11 @@ from dataclasses import replace
 from functools import lru_cache
 from random import Random
 
-from bertcalc.check import draw
-from bertcalc.check.draw import Level
-from bertcalc.check.questions import Exercise, Kind, Memory, Mistake, Said, asked, by_place, shown
 from bertcalc.check.slips import SLIPS, counted, total
 from bertcalc.compute.flops import PYTORCH, Convention, by_name, part_of
+from bertcalc.exercises import draw
+from bertcalc.exercises.draw import Level
+from bertcalc.exercises.questions import Exercise, Kind, Memory, Mistake, Said, asked, by_place, shown
 from bertcalc.fields import effect
 from bertcalc.forward.steps import Step, forward
 from bertcalc.memory.footprint import Subject

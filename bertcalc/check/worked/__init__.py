@@ -1,1 +1,0 @@
-"""Exercises worked out, with letters and with numbers."""

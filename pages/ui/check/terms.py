@@ -1,0 +1,226 @@
+"""A count term by term: each line with its verdict, and what leads to the right sum."""
+
+from typing import NamedTuple
+
+import streamlit as st
+
+from bertcalc.check import terms
+from bertcalc.check.known import Known
+from bertcalc.check.terms import Gap, Report, Verdict
+from bertcalc.text import N_
+from pages.ui.check.words import causes, describe, escaped, literal, say
+from pages.ui.controls import carry, set_values, show_problem
+from pages.ui.i18n import translator
+from pages.ui.sidebar import Choice, take_preset
+from pages.ui.tables import show_table
+
+# The count that most people write down first; and counts that somebody published.
+TERMS = """\
+embeddings = (V + P + T) * H
+attention = L * 4 * H * H
+feed-forward = L * 2 * H * I
+pooler = H * H"""
+
+
+class Example(NamedTuple):
+    """A count that somebody published, and the model that it is of."""
+
+    preset: str
+    terms: str
+    changes: dict[str, bool]
+
+
+EXAMPLES: dict[str, Example] = {
+    N_("a config.json in formulas"): Example(
+        "bert-base-chinese",
+        """\
+embeddings = (21128 + 512 + 2) * 768
+self-attention = (768*64)*3*12 + 768*768
+feed forward = 12 * (768*3072 + 3072*768)
+LayerNorm = 768*2 + 768*2*12 + 768*2*12""",
+        {},
+    ),
+    N_("a walk layer by layer"): Example(
+        "bert-large-chinese",
+        """\
+Embedding-Token = 21128 * 1024
+Embedding-Segment = 2 * 1024
+Embedding-Position = 512 * 1024
+Embedding-Norm = 2048
+MultiHeadSelfAttention = 4 * (1024*1024 + 1024)
+its norm = 2048
+FeedForward = 4,198,400 + 4,195,328
+its norm = 2048
+the other 23 transformer layers = 23 * 12,596,224""",
+        {"add_pooling_layer": False},
+    ),
+    N_("a notebook of tensors"): Example(
+        "bert-base-uncased",
+        """\
+word_embeddings = 30522 * 768 = 23,440,896
+position_embeddings = 512 * 768 = 393,216
+token_type_embeddings = 2 * 768 = 1,536
+LayerNorm = 768 + 768
+encoder = 85,054,464
+pooler.dense.weight = 589,824
+pooler.dense.bias = 768""",
+        {},
+    ),
+    N_("an inventory of modules"): Example(
+        "bert-base-uncased",
+        """\
+Dropout = 1 + (1+1+1)*12 = 37
+LayerNorm = 1 + (1+1)*12 = 25
+dense = (1+1+1)*12 + 1 = 37
+Linear = 6*12 + 1 = 73""",
+        {},
+    ),
+}
+
+
+def check_terms(text: str) -> tuple[str, dict[str, str]] | None:
+    """What is wrong with a count in the link."""
+    found = terms.problem(text)
+    return None if found is None else (found.message, found.values)
+
+
+def show_terms(choice: Choice) -> None:
+    """The lines of a count, each with its verdict and its correction."""
+    _ = translator()
+    text = _choose_terms()
+    if found := terms.problem(text):
+        show_problem(found)
+    report = terms.check(choice.model(), choice.config, terms.read(text, choice.config))
+    if not report.verdicts:
+        st.info(_("Write one line for each term, such as attention = L * 4 * H * H."))
+        return
+    known = Known(choice.config, choice.architecture, choice.add_pooling_layer, 0, report.right)
+    show_table(
+        {
+            _("Term"): [literal(verdict.line.name) for verdict in report.verdicts],
+            _("Value"): [_value(verdict) for verdict in report.verdicts],
+            _("Verdict"): [_verdict(verdict) for verdict in report.verdicts],
+            _("What is wrong, and by how much"): [_slips(verdict, known) for verdict in report.verdicts],
+        },
+        _("Each term with its verdict"),
+    )
+    if report.right:
+        _show_corrections(report, known)
+
+
+def _choose_terms() -> str:
+    _ = translator()
+    carry("terms", TERMS)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        for name in EXAMPLES:
+            st.button(_(name), key=f"example {name}", on_click=_take_example, args=(name,))
+    text: str = st.text_area(
+        _("Your count, a line for each term: name = calculation. V, H, L, A, I, P, T are the sidebar's numbers."),
+        TERMS,
+        height=130,
+        key="terms",
+        bind="query-params",
+        max_chars=terms.LONGEST,
+    )
+    return text
+
+
+def _take_example(name: str) -> None:
+    example = EXAMPLES[name]
+    set_values({"terms": example.terms, "architecture": "BertModel"})
+    take_preset(example.preset, **example.changes)
+
+
+def _value(verdict: Verdict) -> str:
+    value = verdict.line.value
+    if value is None:
+        return ""
+    return f"{int(value):,}" if value.denominator == 1 else f"{float(value):,g}"
+
+
+def _verdict(verdict: Verdict) -> str:
+    """Whether a line is right, and what it is taken to count."""
+    _ = translator()
+    if verdict.modules:
+        return _(":material/check_circle: a number of modules")
+    if verdict.counted and verdict.is_right:
+        return f":material/check_circle: {_part(verdict)}"
+    if verdict.counted:
+        return f":material/cancel: {_part(verdict)}: {verdict.counted.right:,}"
+    return ":material/help:"
+
+
+def _slips(verdict: Verdict, known: Known) -> str:
+    """Each slip of a line with its formula and what it adds; or why nothing can be said."""
+    _ = translator()
+    said = [escaped(say(verdict.line.problem))] if verdict.line.problem else []
+    if verdict.counted and verdict.explanation is not None:
+        names = {tensor.name for tensor in verdict.counted.tensors}
+        said += [
+            f"{slip}  \n{formula} = {amount:+,}"
+            for slip, formula, amount in causes(known, verdict.explanation, names.__contains__)
+        ]
+    elif verdict.counted:
+        said.append(_("No slips were found that give this value."))
+    elif verdict.line.value is not None and not verdict.modules:
+        said.append(_("Nothing of this model has this value."))
+    return "  \n".join(said)
+
+
+def _part(verdict: Verdict) -> str:
+    _ = translator()
+    assert verdict.counted
+    part = _(verdict.counted.part)
+    if verdict.counted.layers == "all":
+        return part
+    one = verdict.counted.layers == "one"
+    if verdict.counted.part == "layers":
+        return _("one layer") if one else _("all layers but one")
+    return (_("{part} of one layer") if one else _("{part} of all layers but one")).format(part=part)
+
+
+def _show_corrections(report: Report, known: Known) -> None:
+    """From the typed sum to the right one: what each line lacks, and what no line counts."""
+    _ = translator()
+    rows: list[tuple[str, int]] = []
+    for verdict in report.verdicts:
+        if verdict.counted and verdict.line.value is not None and (lack := verdict.counted.right - verdict.line.value):
+            rows.append((_("missing in {term}").format(term=literal(verdict.line.name)), int(lack)))
+        elif not verdict.counted and verdict.line.value and not verdict.modules:
+            rows.append(
+                (
+                    _("{term} is no part of this model").format(term=literal(verdict.line.name)),
+                    -int(verdict.line.value),
+                )
+            )
+    rows += [(_gap(gap), gap.parameters) for gap in report.gaps]
+    if not rows:
+        st.success(
+            _("Every term is right and none is missing: {total:,} parameters.").format(total=report.right),
+            icon=":material/verified:",
+        )
+        return
+    show_table(
+        {
+            _("From your sum to the right one"): [
+                _("your terms together"),
+                *(said for said, _amount in rows),
+                f"**{describe(known)}**",
+            ],
+            _("Parameters"): [
+                f"{int(report.typed):,}",
+                *(f"{amount:+,}" for _said, amount in rows),
+                f"**{report.right:,}**",
+            ],
+        },
+        _("From your sum to the right one"),
+    )
+
+
+def _gap(gap: Gap) -> str:
+    """What no line counts, or one too many: the component and its tensors."""
+    _ = translator()
+    names = ", ".join(name.removeprefix(f"{gap.component}.").removeprefix("layer.*.") for name in gap.names[:3])
+    more = " ..." if len(gap.names) > 3 else ""
+    said = _("not counted") if gap.parameters > 0 else _("counted twice")
+    return f"{said}: {_(gap.component)} :small[({escaped(names)}{more})]"

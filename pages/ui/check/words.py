@@ -1,0 +1,66 @@
+"""What a count, a slip and somebody's text are in words, for the page that explains numbers."""
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from bertcalc.check.explain import Explanation
+from bertcalc.check.formula import cause_formulas
+from bertcalc.check.known import Known
+from bertcalc.check.slips import PADDED_TO, SLIPS, Sizes
+from bertcalc.config import Problem
+from bertcalc.formula import latex_number
+from bertcalc.text import shorten
+from pages.ui.i18n import translator
+
+
+def say(problem: Problem) -> str:
+    """What is wrong, in the language of the session."""
+    _ = translator()
+    return _(problem.message).format(**{name: _(value) for name, value in problem.values.items()})
+
+
+def describe(known: Known) -> str:
+    """A known count in words: its class, and what else is said about it."""
+    _ = translator()
+    said = [f"`{known.architecture}`"]
+    if known.architecture == "BertModel":
+        said.append(_("with pooler") if known.add_pooling_layer else _("without pooler"))
+    if any("predictions" in tensor.name for tensor in known.model().tensors()):
+        said.append(_("decoder tied") if known.config.tie_word_embeddings else _("decoder untied"))
+    if known.buffers:
+        said.append(_("with {count:,} position_ids, a buffer in files of older releases").format(count=known.buffers))
+    return " · ".join(said)
+
+
+def latex_fraction(factor: Fraction) -> str:
+    """A fraction, or a whole number, with thousands separators."""
+    if factor.denominator == 1:
+        return latex_number(factor.numerator)
+    return rf"\tfrac{{{latex_number(factor.numerator)}}}{{{latex_number(factor.denominator)}}}"
+
+
+def causes(known: Known, explanation: Explanation, counted: Callable[[str], bool]) -> list[tuple[str, str, int]]:
+    """Each slip in words, its formula with letters and with numbers, and what it adds."""
+    _ = translator()
+    names = frozenset(tensor.name.removeprefix("bert.") for tensor in known.model().tensors())
+    slips = tuple(cause.slip for cause in explanation)
+    chosen = frozenset(filter(counted, names | {""}))
+    formulas = cause_formulas(known.config, known.architecture, slips, known.options, chosen)
+    padded = Sizes.of(known.config).padded
+    found = []
+    for cause, formula in zip(explanation, formulas, strict=True):
+        multiple = next((size for size in PADDED_TO if cause.slip == f"padded to {size}"), PADDED_TO[0])
+        written = f"${formula.latex()} = {formula.latex(known.config, padded_vocab_size=padded[multiple])}$"
+        found.append((_(SLIPS[cause.slip].said), written, cause.amount))
+    return found
+
+
+def escaped(text: str) -> str:
+    """A text for a table's cell: none of it is Markdown."""
+    return "".join(f"\\{sign}" if sign in "\\`*_{}[]<>()#+-.!|$~:^" else sign for sign in text)
+
+
+def literal(text: str) -> str:
+    """Somebody's text in a table, where Markdown would be read."""
+    shown = shorten(text)
+    return f"`{shown}`" if shown and "`" not in shown else escaped(shown)
