@@ -28,7 +28,8 @@ class Case(NamedTuple):
     """A model, what goes through it, and how it is trained (with AdamW, every parameter).
 
     Columns are int64: a quantity that reaches 2**63 wraps around there, and only there. No quantity shrinks when a
-    field grows, so one count with the largest values, as Python integers, says whether that can happen.
+    field grows, but for relative positions, whose distances are shorter where there are more heads: so the counts of
+    the corners, as Python integers, say whether that can happen.
     """
 
     subject: Subject

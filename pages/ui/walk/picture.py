@@ -1,7 +1,7 @@
 """The picture of the walk: a box for each stop, the layer in a frame, the heads as slices, residual sums as arcs."""
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import groupby
 from typing import Any
 
@@ -48,11 +48,13 @@ def show_picture(stops: Sequence[Stop], at: int, config: BertConfig, layer: int,
     """Draw the walk with stop number ``at`` marked; a click on a box goes there."""
     _ = translator()
     frame, rows = picture_frame(stops, at, config, layer)
+    # A new picture after every click, so that no box is chosen in it and each can be clicked again.
+    key = f"picture {st.session_state.get('pictures', 0)}"
     st.vega_lite_chart(
         frame,
         picture(look, rows),
-        key="picture",
-        on_select=_go_to_clicked,
+        key=key,
+        on_select=partial(_go_to_clicked, key),
         alt=_("The model from top to bottom; marked is the present step, {step}").format(step=stops[at].name),
     )
 
@@ -94,7 +96,7 @@ def picture(appearance: str, rows: int) -> Spec:
     ink, paper = INK[appearance], BACKGROUND[appearance]
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, 1], nice=False))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[rows, 0], nice=False))
-    here = alt.selection_point(name="box", fields=["step"], on="click", clear="mouseout", empty=False)
+    here = alt.selection_point(name="box", fields=["step"], on="click", empty=False)
 
     def shapes(mark: str) -> Any:
         return alt.Chart().transform_filter(f"datum.mark == '{mark}'").encode(x=x, y=y)
@@ -187,6 +189,7 @@ def _shape(mark: str, x: float, x2: float, y: float, y2: float, **more: Any) -> 
     return {"mark": mark, "x": x, "x2": x2, "y": y, "y2": y2, **blank, **more}
 
 
-def _go_to_clicked() -> None:
-    for box in st.session_state["picture"]["selection"]["box"]:
+def _go_to_clicked(key: str) -> None:
+    for box in st.session_state[key]["selection"]["box"]:
         st.session_state["step"] = box["step"]
+        st.session_state["pictures"] = st.session_state.get("pictures", 0) + 1
