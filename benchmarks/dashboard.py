@@ -17,7 +17,25 @@ from tests.browser.launch import running_browser, running_server
 PRESSES = 60
 PAGE_PRESSES = 20
 WARM_UP = 10
-PAGES = ("layers", "structure", "structure?view=freezing", "outputs", "configuration", "compute", "memory", "verify")
+PAGES = (
+    "layers",
+    "structure",
+    "structure?view=freezing",
+    "outputs",
+    "configuration",
+    "compute",
+    "memory",
+    "compare",
+    "compare?compare=scatter",
+    "sweep",
+    "sweep?sweep=map",
+    "design",
+    "verify",
+    "explain",
+    "explain?explain=terms",
+    "tools",
+    "exercises",
+)
 SETTLE = 500  # milliseconds after which nothing of a run is left to do
 CHANGED = """(element) => new Promise((painted) => {
   const before = element.innerText, began = performance.now();
@@ -97,7 +115,7 @@ def main() -> None:
     }.items():
         print(f"{name:40}{ours:12.1f}{least:12.1f}{ours / least:8.1f}")
     for address, milliseconds in pages.items():
-        print(f"server CPU per rerun, {address:18}{milliseconds:12.1f}{cpu[1]:12.1f}{milliseconds / cpu[1]:8.1f}")
+        print(f"server CPU per rerun, {address:24}{milliseconds:12.1f}{cpu[1]:12.1f}{milliseconds / cpu[1]:8.1f}")
 
 
 if __name__ == "__main__":
