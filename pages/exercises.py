@@ -13,6 +13,6 @@ exercises.show_exercise(chosen, at, current_choice())
 st.caption(
     _(
         "Each exercise has a model of its own, whatever the sidebar says. This link shows everybody the same sheet; "
-        "with Solutions it is the teacher's. Answers stay in this window: nothing is stored."
+        "with Solutions it is the teacher's. Answers stay in this window until it is loaded again: nothing is stored."
     )
 )

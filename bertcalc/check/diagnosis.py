@@ -1,7 +1,6 @@
 """Why somebody's number is different: which known count it is, or the slips that lead to it."""
 
 from collections.abc import Iterator, Sequence
-from math import ceil, floor
 from typing import NamedTuple
 
 from bertcalc.check.explain import MOST_SLIPS, Explanation, explain
@@ -26,7 +25,7 @@ class Slipped(NamedTuple):
 
 
 class Diagnosis(NamedTuple):
-    """What was found: known counts, or else the shortest explanations, all of the same length."""
+    """What was found: known counts, or else the shortest explanations, all of the same length; or nothing."""
 
     matches: tuple[Match, ...]
     slipped: tuple[Slipped, ...]
@@ -35,29 +34,29 @@ class Diagnosis(NamedTuple):
 def diagnose(model: Known, number: Typed) -> Diagnosis:
     """Look for a number among the known counts of a model's configuration, then among its count with slips.
 
+    Slips are looked for where one number is meant: among all totals that round to another one some would always be.
     A number in other units is one slip more. Where the model itself needs more than one slip, its other architectures
     with a single slip are looked at as well.
     """
     meanings = readings(number)
     known = list(known_counts(model.config))
-    matches = tuple(_matches(meanings, known))
-    if any(match.reading.exact is not None or match.reading == meanings[0] for match in matches):
+    if matches := tuple(_matches(meanings, known)):
         return Diagnosis(matches, ())
+    exact = {reading: reading.exact for reading in meanings if reading.exact}
     found = [
         Slipped(reading, model, explanation)
-        for reading in meanings
-        if not reading.rounded
-        for explanation in _explanations(model, reading, MOST_SLIPS)
+        for reading, total in exact.items()
+        for explanation in explain(model.model(), model.config, total)
     ]
-    if min(map(_slips, found), default=MOST_SLIPS) > 1:
+    if exact and min(map(_slips, found), default=MOST_SLIPS) > 1:
         found += [
             Slipped(meanings[0], other, explanation)
             for other in known
             if not other.buffers
-            for explanation in _explanations(other, meanings[0], 1)
+            for explanation in explain(other.model(), other.config, exact[meanings[0]], most=1)
         ]
     shortest = min(map(_slips, found), default=0)
-    return Diagnosis(matches, tuple(one for one in found if _slips(one) == shortest))
+    return Diagnosis((), tuple(one for one in found if _slips(one) == shortest))
 
 
 def _matches(meanings: Sequence[Reading], known: Sequence[Known]) -> Iterator[Match]:
@@ -71,12 +70,6 @@ def _matches(meanings: Sequence[Reading], known: Sequence[Known]) -> Iterator[Ma
         for total in sorted(by_total):
             if reading.means(total) and (total in bare or reading.exact is not None):
                 yield Match(reading, total, tuple(by_total.pop(total)))
-
-
-def _explanations(model: Known, reading: Reading, most: int) -> list[Explanation]:
-    """The shortest explanations of a count that a reading means."""
-    low, high = ceil(reading.low), floor(reading.high)
-    return explain(model.model(), model.config, low, most, high=high) if low <= high else []
 
 
 def _slips(found: Slipped) -> int:

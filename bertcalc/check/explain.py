@@ -1,6 +1,5 @@
 """By which slips a total differs from the right one: the shortest explanations, searched for exactly."""
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import combinations
@@ -25,21 +24,17 @@ class Cause(NamedTuple):
 Explanation = tuple[Cause, ...]  # in the order of SLIPS; the amounts sum to the difference
 
 
-def explain(
-    model: Module, config: BertConfig, wrong: int, most: int = MOST_SLIPS, *, high: int | None = None
-) -> list[Explanation]:
+def explain(model: Module, config: BertConfig, wrong: int, most: int = MOST_SLIPS) -> list[Explanation]:
     """Every shortest explanation of a total that is not the model's; of the model's own, the empty one.
 
-    With ``high``, of any total from ``wrong`` to it. At most MOST_FOUND are given, the likeliest first.
+    At most MOST_FOUND are given, the likeliest first.
     """
-    return explain_tensors(counted(model), Sizes.of(config), wrong, most, high=high)
+    return explain_tensors(counted(model), Sizes.of(config), wrong, most)
 
 
-def explain_tensors(
-    tensors: Sequence[Tensor], sizes: Sizes, wrong: int, most: int = MOST_SLIPS, *, high: int | None = None
-) -> list[Explanation]:
+def explain_tensors(tensors: Sequence[Tensor], sizes: Sizes, wrong: int, most: int = MOST_SLIPS) -> list[Explanation]:
     """The same for some tensors of a model, which are a term of a count, with so many slips at most."""
-    found = _search(tuple(tensors), sizes).explanations(wrong, wrong if high is None else high, most)
+    found = _search(tuple(tensors), sizes).explanations(wrong, most)
     shortest = min(map(len, found), default=0)
     ordered = sorted((_in_order(slips) for slips in found if len(slips) == shortest), key=_plausibility)
     return [causes(tensors, sizes, slips) for slips in ordered[:MOST_FOUND]]
@@ -62,7 +57,7 @@ WIDE = ("biases", "layer biases", "LayerNorm half", "LayerNorm", "embeddings", "
 _MOST_WIDE = 3
 _ORDER = {name: number for number, name in enumerate(SLIPS)}
 _Slips = tuple[str, ...]
-_Sums = list[tuple[int, _Slips]]
+_Sums = Mapping[int, list[_Slips]]
 
 
 class _Search:
@@ -80,26 +75,24 @@ class _Search:
         self._wide = [name for name in WIDE if name in effective]
         self._families = self._related([name for name in effective if name not in WIDE])
 
-    def explanations(self, low: int, high: int, most: int) -> set[_Slips]:
-        """Slips that lead to a total between two: all the shortest, and some that are longer."""
+    def explanations(self, wrong: int, most: int) -> set[_Slips]:
+        """Slips that lead to a total: all the shortest, and some that are longer."""
         found: set[_Slips] = set()
         for number in range(min(_MOST_WIDE, most) + 1):
             for wide in combinations(self._wide, number):
                 room = min(map(len, found), default=most) - number
                 if room >= 0:
-                    found.update(self._completed(low, high, wide, room, most - number))
+                    found.update(self._completed(wrong, wide, room, most - number))
         return found
 
-    def _completed(self, low: int, high: int, wide: _Slips, room: int, most: int) -> Iterator[_Slips]:
+    def _completed(self, wrong: int, wide: _Slips, room: int, most: int) -> Iterator[_Slips]:
         """All ways to add so many slips, or fewer, to those that are chosen, so that the total comes out."""
         base, left, right = self._halves(wide, most)
-        amounts = [amount for amount, _slips in left]
-        for amount, other in right:
-            rest = base + amount
-            for at in range(bisect_left(amounts, low - rest), bisect_right(amounts, high - rest)):
-                one = left[at][1]
-                if len(one) + len(other) <= room:
-                    yield (*wide, *one, *other)
+        for amount, others in right.items():
+            for one in left.get(wrong - base - amount, ()):
+                for other in others:
+                    if len(one) + len(other) <= room:
+                        yield (*wide, *one, *other)
 
     def _sums_of_halves(self, wide: _Slips, room: int) -> tuple[int, _Sums, _Sums]:
         """The total after some wide slips, and what the choices of each half of the families add to it."""
@@ -112,7 +105,8 @@ class _Search:
             self._made(self._tensors, (name,)): name for name in sorted(SLIPS, key=lambda name: name not in WIDE)
         }
         results.pop(self._tensors, None)
-        return list(results.values())
+        has_pooler = any(tensor.name.startswith("pooler.") for tensor in self._tensors)
+        return [name for name in results.values() if not (has_pooler and name == "pooler added")]
 
     def _related(self, names: Sequence[str]) -> list[tuple[tuple[Tensor, ...], list[str]]]:
         """Slips with the tensors that they change, such that no tensor is in two families."""
@@ -150,7 +144,7 @@ class _Search:
 
 
 def _sums(families: Sequence[Mapping[_Slips, int]], room: int) -> _Sums:
-    """The sums of a choice from each family, in their order, with the slips that make them."""
+    """The sums of a choice from each family, with the slips that make them."""
     found: list[tuple[int, _Slips]] = [(0, ())]
     for family in families:
         found = [
@@ -159,7 +153,10 @@ def _sums(families: Sequence[Mapping[_Slips, int]], room: int) -> _Sums:
             for some, more in family.items()
             if len(slips) + len(some) <= room
         ]
-    return sorted(found)
+    sums: dict[int, list[_Slips]] = {}
+    for amount, slips in found:
+        sums.setdefault(amount, []).append(slips)
+    return sums
 
 
 def _in_order(slips: Iterable[str]) -> _Slips:

@@ -6,12 +6,14 @@
 ['BertForMaskedLM', 'BertLMHeadModel']
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
 from bertcalc.config import BertConfig
+from bertcalc.presets import PRESETS
 from bertcalc.text import N_
 from bertcalc.tree.bert import ARCHITECTURES, build
 from bertcalc.tree.nn import Module
@@ -83,6 +85,17 @@ def known_counts(config: BertConfig) -> Iterator[Known]:
 def matching(config: BertConfig, number: Typed) -> list[Known]:
     """The known counts that somebody may have typed."""
     return [known for known in known_counts(config) if number.means(known.total)]
+
+
+@lru_cache(maxsize=1)
+def published_counts() -> Mapping[int, tuple[str, Known]]:
+    """The known counts of every preset without buffers: of several with the same one, the first."""
+    found: dict[int, tuple[str, Known]] = {}
+    for name, preset in PRESETS.items():
+        for known in known_counts(preset.config):
+            if not known.buffers:
+                found.setdefault(known.parameters, (name, known))
+    return found
 
 
 def readings(number: Typed) -> list[Reading]:

@@ -205,10 +205,14 @@ SLIPS: Mapping[str, Slip] = {
     "encoder once": Slip(N_("a single layer is counted"), _once(r"^encoder\.layer\.\*")),
     "layer less": Slip(
         N_("one layer too few is counted"),
-        _where(r"^encoder\.layer\.\*", lambda tensor, sizes: (tensor._replace(copies=tensor.copies - 1),)),
+        _where(r"^encoder\.layer\.\*", lambda tensor, sizes: (tensor._replace(copies=_one_less(tensor.copies)),)),
         unusual=True,
     ),
 }
+
+
+def _one_less(layers: int) -> int:
+    return 1 if layers == 1 else layers - 1
 
 
 def _is_wide(tensor: Tensor) -> Sequence[bool]:

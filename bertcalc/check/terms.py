@@ -164,7 +164,7 @@ def check(model: Module, config: BertConfig, lines: Sequence[Line]) -> Report:
 
 def _read(text: str, names: dict[str, int]) -> Line:
     name, *sides = (side.strip() for side in re.split(r"[=＝]|[:：](?!.*[=＝])", text))
-    if not sides or _is_calculation(name, names):
+    if not sides or (re.search(r"[0-9+*/^()]", name) and _is_calculation(name, names)):
         name, sides = "", [name, *sides]
     try:
         values = [evaluate(side, names) for side in sides]

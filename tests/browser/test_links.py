@@ -32,7 +32,7 @@ def test_state_survives_page_switches_and_reload(visit: Open) -> None:
     expected = f"{real.num_parameters():,}"
     expect(total(page)).to_have_text(expected)
     before = query(page)
-    page.get_by_role("link", name="验证").click()
+    open_page(page, "核对", "验证")
     expect(page.get_by_text("与真实的 BertForMaskedLM 完全一致")).to_be_visible(timeout=60_000)
     assert query(page) == before
     page.get_by_role("link", name="参数量").click()

@@ -19,6 +19,12 @@ from tests.strategies import cases
 CHINESE = PRESETS["bert-base-chinese"].config
 
 
+def possible(case: Case) -> list[str]:
+    """The slips that a count of a model can have: a pooler can be added where there is none."""
+    pooled = any("pooler" in name for name, _shape in case.ours().named_parameters())
+    return [name for name in SLIPS if not (pooled and name == "pooler added")]
+
+
 class Mistaken(NamedTuple):
     """A right count, slips made in their order, and the total that comes out."""
 
@@ -35,7 +41,7 @@ def mistaken(draw: st.DrawFn, most: int) -> Mistaken:
     made = []
     for name in SLIPS:
         after = SLIPS[name].make(tensors, sizes)
-        if name in names and after != tensors:
+        if name in names and after != tensors and name in possible(case):
             made.append(name)
             tensors = after
     return Mistaken(case, tuple(made), total(tensors))
@@ -83,7 +89,7 @@ def test_what_is_found_comes_out_line_by_line(count: Mistaken) -> None:
 def test_nothing_is_found_that_is_not_there(case: Case, wrong: int) -> None:
     tensors, sizes = counted(case.ours()), Sizes.of(case.config)
     totals = {total(tensors)}
-    for one, two in combinations(SLIPS, 2):
+    for one, two in combinations(possible(case), 2):
         first = SLIPS[one].make(tensors, sizes)
         totals |= {total(first), total(SLIPS[two].make(first, sizes)), total(SLIPS[two].make(tensors, sizes))}
     found = explain(case.ours(), case.config, wrong)

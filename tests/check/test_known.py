@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import BertConfig
-from bertcalc.check.known import Known, known_counts, matching, readings
+from bertcalc.check.known import Known, known_counts, matching, published_counts, readings
 from bertcalc.presets import PRESETS, PUBLISHED, PublishedCount
 from bertcalc.typed import typed
 from tests.oracle import Case
@@ -86,6 +86,11 @@ def test_every_reading_holds_what_was_typed(number: int, zeros: int, unit: str) 
         if reading.key == "parameters":
             assert (reading.low, reading.high) != (first.low, first.high)
             assert reading.low <= first.low <= first.high <= reading.high
+
+
+def test_the_published_models_are_found_by_their_counts() -> None:
+    assert published_counts()[335_141_888][0] == "bert-large-uncased"
+    assert published_counts()[102_267_648][0] == "bert-base-chinese"
 
 
 def test_a_known_count_builds_its_own_model() -> None:

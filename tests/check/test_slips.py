@@ -85,7 +85,7 @@ def by_hand(c: Any, case: Case) -> dict[str, int]:
         "attention once": -(attentions - 1 - c.add_cross_attention) * attention,
         "feed-forward once": -(n - 1) * forward,
         "encoder once": -(n - 1) * (one + norms),
-        "layer less": -(one + norms),
+        "layer less": -(n > 1) * (one + norms),
     }
 
 

@@ -95,6 +95,26 @@ def test_what_cannot_be_read_is_said_and_the_last_number_stays() -> None:
     assert any("BertForMaskedLM" in row[1] for row in cells(app))
 
 
+def test_bytes_are_no_slip_where_a_known_count_rounds_to_them() -> None:
+    app = open_app("explain.py", number="437.9 MB")
+    assert any(row[0] == "**109,482,240**" for row in cells(app))
+    assert not app.info
+
+
+def test_what_a_rounded_number_may_mean_is_said_where_nothing_rounds_to_it() -> None:
+    app = open_app("explain.py", number="72.1 MB", preset="bert-base-chinese")
+    [low, high] = next(row[1] for row in cells(app) if "1,024" in row[0]).split(" – ")
+    assert int(low.replace(",", "")) <= 75_641_856 <= int(high.replace(",", ""))
+
+
+def test_another_published_model_is_named_and_can_be_taken() -> None:
+    app = open_app("explain.py", number="335,141,888")
+    assert "bert-large-uncased" in app.success[0].value
+    click(app, "Take bert-large-uncased")
+    assert "Exactly a known count, as" in app.success[0].value
+    assert app.session_state["hidden_size"] == 1024
+
+
 def test_what_nothing_explains_is_said_honestly() -> None:
     app = open_app("explain.py", number="123,456,789")
     assert "No known count" in app.warning[0].value

@@ -200,6 +200,16 @@ def test_too_much_to_be_counted_is_refused_before() -> None:
     assert not app.error
 
 
+def test_what_does_not_depend_on_the_sequence_is_marked_at_the_real_one() -> None:
+    words = said(open_app("sweep.py", x="sequence_length", sequence_length="100"))
+    assert f"Doubled to 200: {number(real())} → {number(real())} parameters" in words
+
+
+def test_a_map_of_one_dimension_gets_another_one_with_its_own_ends() -> None:
+    app = open_app("sweep.py", sweep="map", x="hidden_size", y="hidden_size")
+    assert "↑ L = 13" in [button.label for button in app.button]
+
+
 def test_another_dimension_has_other_ends() -> None:
     app = open_app("sweep.py", x_from="512", x_to="1024")
     app.selectbox(key="x").set_value("num_hidden_layers").run()

@@ -158,6 +158,8 @@ def show_exercise(chosen: Chosen, at: int, choice: Choice) -> None:
         verdict = _given(chosen, number)[1]
         if verdict:
             _show_verdict(verdict)
+        elif st.session_state.get("unanswered") == (chosen.level, chosen.seed, number):
+            st.warning(_("There is no answer yet."), icon=":material/help:")
         if chosen.solutions or (verdict and verdict.counts):
             _show_solution(exercise)
     with sizes:
@@ -203,7 +205,9 @@ def _answer(chosen: Chosen, number: str, key: str) -> None:
     place = (chosen.level, chosen.seed, number)
     if not answer or not "".join(answer).strip():
         answers.pop(place, None)
+        st.session_state["unanswered"] = place
         return
+    st.session_state.pop("unanswered", None)
     given: _Answer = answer if isinstance(answer, str) else tuple(answer)
     names = {_LETTERS[field]: size for field, size in exercise.sizes().items()}
     answers[place] = given, check(exercise, given, names)

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import streamlit as st
 
 from bertcalc.check.diagnosis import Diagnosis, Match, Slipped, diagnose
-from bertcalc.check.explain import MOST_SLIPS
-from bertcalc.check.known import READINGS, Known, Reading
+from bertcalc.check.explain import MOST_FOUND, MOST_SLIPS
+from bertcalc.check.known import READINGS, Known, Reading, published_counts, readings
 from bertcalc.check.tools import tool_counts
 from bertcalc.config import Problem
 from bertcalc.text import N_, shorten
@@ -121,19 +121,17 @@ def _show_slipped(found: Diagnosis) -> None:
     _ = translator()
     first, *others = found.slipped
     count = len(first.explanation) + (first.reading.key != "parameters")
-    if first.reading.exact is None:
-        said = _(
-            "No known count rounds to it. {count} slips can lead to a total that does, but with a rounded number that "
-            "may be chance: the exact total can tell."
-        )
-    elif count == 1:
+    if count == 1:
         said = _("One slip explains it exactly.")
     else:
         said = _("{count} slips together explain it exactly; fewer do not.")
     st.info(said.format(count=count), icon=":material/troubleshoot:")
     _show_sum(first)
     if others:
-        label = _("{count} other explanations are equally short").format(count=len(others))
+        label = _("{count} other explanations are equally short")
+        if len(others) >= MOST_FOUND - 1:  # there may be more
+            label = _("At least {count} other explanations are equally short")
+        label = label.format(count=len(others))
         if len(others) == 1:
             label = _("Another explanation is equally short")
         folder = st.expander(label, key="others", bind="query-params", on_change="rerun")
@@ -162,14 +160,33 @@ def _show_sum(slipped: Slipped) -> None:
     show_table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)), _("From the right count to yours"))
 
 
+_UNEXPLAINED = N_(
+    "No known count of this configuration, and no {most} slips or fewer, give {number}. It may be of another model: "
+    "{architecture} of the sidebar has {count:,} parameters. The single terms of the count can tell more."
+)
+_UNKNOWN = N_(
+    "No known count of this configuration rounds to {number}. It may be of another model: {architecture} of the "
+    "sidebar has {count:,} parameters. The exact total, or the single terms of the count, can tell more."
+)
+
+
 def _show_nothing(choice: Choice, number: Typed) -> None:
+    """That nothing explains a number: which published model has it, or what it may mean."""
     _ = translator()
+    exact = [reading.exact for reading in readings(number) if reading.exact in published_counts()]
+    if exact and exact[0] is not None:
+        preset, known = published_counts()[exact[0]]
+        st.success(
+            _("Exactly a known count of another published model: {preset}, {model}").format(
+                preset=preset, model=describe(known)
+            ),
+            icon=":material/check_circle:",
+        )
+        st.button(_("Take {preset}").format(preset=preset), on_click=take_preset, args=(preset,))
+        return
+    exactly = number.low == number.high
     st.warning(
-        _(
-            "No known count of this configuration, and no {most} slips or fewer, give {number}. It may be of another "
-            "model: {architecture} of the sidebar has {count:,} parameters. An exact total, or the single terms of the "
-            "count, can tell more."
-        ).format(
+        (_(_UNEXPLAINED) if exactly else _(_UNKNOWN)).format(
             most=MOST_SLIPS,
             number=shorten(st.session_state["last_number"]),
             architecture=choice.architecture,
@@ -177,3 +194,11 @@ def _show_nothing(choice: Choice, number: Typed) -> None:
         ),
         icon=":material/help:",
     )
+    if not exactly:
+        show_table(
+            {
+                _("If it is meant as"): [_(READINGS[reading.key][0]) for reading in readings(number)],
+                _("Parameters"): [f"{float(one.low):,.0f} – {float(one.high):,.0f}" for one in readings(number)],
+            },
+            _("What the number may mean"),
+        )

@@ -226,7 +226,7 @@ def _choose_explained(models: Sequence[Compared]) -> None:
     _ = translator()
     if len(models) > 2:
         others = [str(model.item) for model in models[1:]]
-        st.selectbox(_("Explain"), others, key="explained", bind="query-params", width=250)
+        st.selectbox(_("Explain"), others, key="explained", bind="query-params", width=430)
     other = explained(models)
     turned = [other.item, *(model.item for model in models if model is not other)]
     st.button(

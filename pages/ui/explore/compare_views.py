@@ -29,15 +29,15 @@ def show_side_by_side(comparison: Comparison) -> None:
     _ = translator()
     models = comparison.models
     alt = _("The models side by side")
-    rows = [*_field_rows(models), *_figure_rows(comparison)]
+    fields, figures = _field_rows(models), _figure_rows(comparison)
     if len(models) <= _WIDE:
-        rows += _shape_rows(models)
+        rows = [*fields, *figures, *_shape_rows(models)]
         columns = {"": [name for name, _cells in rows]}
         show_table(columns | {model.name: [cells[at] for _n, cells in rows] for at, model in enumerate(models)}, alt)
     else:
-        # What is the same in all of them would only push the rest from the screen.
+        # What is the same in all of them would only push the rest from the screen; figures come first on it.
         columns = {_("Model"): [model.name for model in models]}
-        show_table(columns | {name: cells for name, cells in rows if len(set(cells)) > 1}, alt)
+        show_table(columns | {name: cells for name, cells in [*figures, *fields] if len(set(cells)) > 1}, alt)
 
 
 def _field_rows(models: Sequence[Compared]) -> list[tuple[str, list[str]]]:

@@ -193,7 +193,7 @@ def show_result(question: Question, result: Result, config: BertConfig) -> None:
         show_problem(_impossible(question, result))
     if budget.is_limit:
         exact = question.said(budget.amount)
-        heading = _("The largest that train in {exact}: {size}").format(exact=exact, size=size(budget.amount))
+        heading = _("What fills {exact} best: {size}").format(exact=exact, size=size(budget.amount))
     else:
         heading = _("Nearest to {amount}").format(amount=question.said(budget.amount))
     st.markdown(f"#### {heading}")
@@ -264,7 +264,7 @@ def _columns(question: Question, designs: tuple[Design, ...], config: BertConfig
 
 
 def _share(distance: int, amount: int) -> str:
-    return unbroken(f"{100 * distance / amount:+,.2f} %") if amount else "–"
+    return unbroken(f"{100 * distance / amount:+z,.2f} %") if amount else "–"
 
 
 def show_space(question: Question, constraints: Constraints, result: Result) -> None:

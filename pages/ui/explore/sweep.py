@@ -87,7 +87,10 @@ def choose(choice: Choice) -> Swept:
             width=190,
         )
         # Parameters do not depend on what goes through: the least, which every model takes.
-        sizes = (1, 1) if QUANTITIES[measure].unit == "parameters" else choose_batch(choice.config)
+        # Unless it is swept: the axes are drawn after this, so that a first run finds them in the link alone.
+        axes_now = {st.session_state.get(axis, st.query_params.get(axis)) for axis in "xy"}
+        idle = QUANTITIES[measure].unit == "parameters" and not axes_now & set(BATCH)
+        sizes = (1, 1) if idle else choose_batch(choice.config)
         case = Case(Subject(choice.config, choice.architecture, tuple(choice.options.items())), *sizes)
     found: list[Problem] = []
     with where:
@@ -96,7 +99,8 @@ def choose(choice: Choice) -> Swept:
     dimensions = [field for field, _ends in axes.values()]
     if len(set(dimensions)) < len(dimensions):
         found.append(_same(dimensions[0]))
-        dimensions[1] = found[-1].remedies[0]["y"]
+        other = found[-1].remedies[0]["y"]
+        dimensions[1], axes["y"] = other, (other, _usual(other, Sweep(case, (other,)).present(other)))
     with what:
         sweep = Sweep(case, tuple(dimensions), _choose_ties(Sweep(case, tuple(dimensions))))
     ranges = {
