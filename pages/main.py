@@ -31,6 +31,7 @@ def navigation() -> st.Page:
                 st.Page("design.py", title=_("Design"), icon=":material/straighten:"),
             ],
             _("Check"): [
+                st.Page("bring.py", title=_("Your model"), icon=":material/upload_file:"),
                 st.Page("verify.py", title=_("Verify"), icon=":material/verified:"),
                 st.Page("explain.py", title=_("Why is my number different?"), icon=":material/troubleshoot:"),
                 st.Page("tools.py", title=_("Other tools"), icon=":material/calculate:"),

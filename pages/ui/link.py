@@ -16,6 +16,7 @@ from bertcalc.text import N_, shorten
 from bertcalc.tree.freezing import TRAIN
 from bertcalc.tree.totals import openable
 from pages.ui import call
+from pages.ui.bring import bring
 from pages.ui.charts import WHOLE
 from pages.ui.check import exercises, explain, tools
 from pages.ui.compute import controls as compute
@@ -64,6 +65,7 @@ _PARAMETERS: tuple[Parameters, ...] = (
     explain.PARAMETERS,
     tools.PARAMETERS,
     exercises.PARAMETERS,
+    bring.PARAMETERS,
 )
 WHOLE_NUMBERS = {name for some in _PARAMETERS for name in some.whole_numbers}
 BOOLEANS = {name for some in _PARAMETERS for name in some.booleans}

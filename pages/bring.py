@@ -1,0 +1,13 @@
+"""Your model: a config.json, a name on the Hub, or a file of weights, beside the model that is counted."""
+
+from pages.ui.bring import bring
+from pages.ui.controls import choose_view
+from pages.ui.sidebar import choice as current_choice
+
+match choose_view("bring", bring.VIEWS):
+    case "config":
+        bring.show_config(current_choice())
+    case "hub":
+        bring.show_hub()
+    case _:
+        bring.show_file()

@@ -1,0 +1,172 @@
+"""The three ways in: a config.json, a name on the Hub, a file of weights; what is wrong is said where it was entered.
+
+What was read last stays on the page for the session, until something else can be read; no file is kept.
+"""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from bertcalc.bring.checkpoint import CheckpointError, best_class, compare, subject_of_shapes
+from bertcalc.bring.safetensors import SafetensorsError, read_file
+from bertcalc.bring.uploads import text_of
+from bertcalc.config import Problem
+from bertcalc.config_json import LARGEST, JsonError, Reading, read
+from bertcalc.memory.footprint import Subject
+from bertcalc.text import N_
+from pages.ui.bring import hub
+from pages.ui.bring.comparison import Brought, show_brought, show_model
+from pages.ui.check.words import escaped
+from pages.ui.controls import Parameters, carry, set_values
+from pages.ui.i18n import translator
+from pages.ui.sidebar import Choice
+
+VIEWS = ("config", "hub", "file")
+REPO_ID = "google-bert/bert-base-uncased"
+LARGEST_FILE = 200  # MB, as .streamlit/config.toml has it
+
+
+def check_repo_id(text: str) -> tuple[str, dict[str, str]] | None:
+    """What is wrong with a name in the link that the field could not show."""
+    if len(text) <= hub.LONGEST:
+        return None
+    return N_("{name} in the link is too long: {most} characters are the most."), {"most": f"{hub.LONGEST}"}
+
+
+PARAMETERS = Parameters(choices={"bring": VIEWS}, texts={"repo_id": check_repo_id})
+
+
+def show_config(choice: Choice) -> None:
+    """A config.json, pasted or uploaded, and the model that it describes."""
+    _ = translator()
+    st.markdown(_("Paste the config.json of your model, or upload it; the sidebar can take it for every page."))
+    text, file = st.columns([3, 2])
+    pasted: str = text.text_area(
+        "config.json", key="config_text", height=190, on_change=_forget, args=("config",), persist_state="session"
+    )
+    file.file_uploader(
+        _("or a file"), type="json", key="config_file", max_upload_size=1, on_change=_take_file_of_config
+    )
+    found = st.session_state.get("problems of config", ())
+    if not found and pasted.strip():
+        try:
+            st.session_state["config read last"] = read(pasted)
+        except JsonError as error:
+            found = error.problems
+    reading: Reading | None = st.session_state.get("config read last")
+    _show_problems(found, older=bool(found) and reading is not None)
+    if reading is None or (not found and not pasted.strip()):
+        return
+    _show_remarks(reading)
+    if reading.architecture is None:
+        st.caption(_("It names no class: {architecture} is the sidebar's.").format(architecture=choice.architecture))
+        options = tuple(choice.options.items())
+        show_model(Subject(reading.config, choice.architecture, options))
+    else:
+        show_model(Subject(reading.config, reading.architecture))
+
+
+def _take_file_of_config() -> None:
+    """Put an uploaded file into the field, where it can be read and changed; in a callback."""
+    _forget("config")
+    file = st.session_state["config_file"]
+    if file is None:
+        return
+    try:
+        set_values({"config_text": text_of(file.read(LARGEST + 1))})
+    except JsonError as error:
+        st.session_state["problems of config"] = error.problems
+
+
+def show_hub() -> None:
+    """A name on the Hub, asked for on request, and what its files have in them."""
+    _ = translator()
+    st.markdown(
+        _(
+            "Name a public model on the Hugging Face Hub: its config.json is read, and of its safetensors files the "
+            "headers alone."
+        )
+    )
+    if not hub.installed():
+        st.info(_("This needs huggingface_hub, which is not installed here: pip install -r requirements.txt."))
+        return
+    carry("repo_id", REPO_ID)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        repo_id = st.text_input(
+            _("Name on the Hub"),
+            REPO_ID,
+            key="repo_id",
+            bind="query-params",
+            max_chars=hub.LONGEST,
+            width=420,
+            on_change=_forget,
+            args=("hub",),
+        )
+        asked = st.button(_("Read it from the Hub"), icon=":material/download:", type="primary")
+    if asked:
+        _forget("hub")
+        try:
+            with st.spinner(_("Asking the Hub ...")):
+                answer = hub.find(repo_id.strip())
+            config, named = answer.reading.config, answer.reading.architecture
+            subject = Subject(config, named) if named else best_class(answer.tensors, config)
+            brought = Brought(answer.repo_id, compare(answer.tensors, subject))
+            st.session_state["hub read last"] = brought, answer.reading
+        except hub.HubError as error:
+            st.session_state["problems of hub"] = error.problems
+    last: tuple[Brought, Reading] | None = st.session_state.get("hub read last")
+    found = st.session_state.get("problems of hub", ())
+    _show_problems(found, older=bool(found) and last is not None)
+    if last is not None:
+        brought, reading = last
+        show_brought(brought)
+        _show_remarks(reading)
+
+
+def show_file() -> None:
+    """A file of weights, of which the header is read, and what is in it."""
+    _ = translator()
+    st.markdown(
+        _("Upload a .safetensors file: its header is read, the names and shapes of its tensors, and no weight.")
+    )
+    file = st.file_uploader(
+        "model.safetensors",
+        type="safetensors",
+        key="weights_file",
+        max_upload_size=LARGEST_FILE,
+        label_visibility="collapsed",
+    )
+    found: Sequence[Problem] = ()
+    if file is not None:
+        try:
+            file.seek(0)  # an earlier run has read it already
+            tensors = read_file(file, file.size).tensors
+            subject, guessed = subject_of_shapes(tensors)
+            st.session_state["file read last"] = Brought(file.name, compare(tensors, subject), guessed)
+        except (SafetensorsError, CheckpointError) as error:
+            found = (error.problem,)
+    last: Brought | None = st.session_state.get("file read last")
+    _show_problems(found, older=bool(found or file is None) and last is not None)
+    if last is not None:
+        show_brought(last)
+
+
+def _forget(view: str) -> None:
+    """What was wrong with what is changed now."""
+    st.session_state.pop(f"problems of {view}", None)
+
+
+def _show_problems(found: Sequence[Problem], *, older: bool) -> None:
+    """A sentence for each; and whether the model below is an older one."""
+    _ = translator()
+    for problem in found:
+        values = {name: escaped(_(value)) for name, value in problem.values.items()}
+        st.error(_(problem.message).format(**values))
+    if older:
+        st.caption(_("Shown is the last that could be read."))
+
+
+def _show_remarks(reading: Reading) -> None:
+    _ = translator()
+    for remark in reading.remarks:
+        st.caption(_(remark.message).format(**{name: escaped(_(value)) for name, value in remark.values.items()}))

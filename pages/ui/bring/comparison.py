@@ -1,0 +1,209 @@
+"""A model that was brought in: what it is, what its checkpoint has in it, and the way into the sidebar."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import streamlit as st
+
+from bertcalc.bring.checkpoint import Comparison, Group, Matched, classes_of
+from bertcalc.bring.safetensors import shown
+from bertcalc.config import BertConfig
+from bertcalc.explore.models import Item, item_of, values_of
+from bertcalc.memory.footprint import Subject
+from bertcalc.presets import PRESETS
+from bertcalc.text import N_
+from pages.ui.check.words import literal
+from pages.ui.i18n import translator
+from pages.ui.numbers import metric_width
+from pages.ui.sidebar import DECIMALS, FIELDS, take_preset
+from pages.ui.tables import show_table
+
+_WORDS: dict[Group, str] = {
+    "same": N_("same name and shape"),
+    "renamed": N_("older name: gamma, beta"),
+    "shape": N_("another shape"),
+    "missing": N_("missing in the file"),
+    "head": N_("head of another class"),
+    "tied": N_("tied copy"),
+    "buffer": N_("buffer: nothing learned"),
+    "other": N_("in no class of this size"),
+}
+_NO_CONTROL = [field for field in vars(BertConfig()) if field not in FIELDS]
+
+
+class Brought(NamedTuple):
+    """A checkpoint that was read: its name, what it has, and the fields that were guessed."""
+
+    name: str
+    comparison: Comparison
+    guessed: tuple[str, ...] = ()
+
+
+def show_model(subject: Subject) -> None:
+    """A configuration: its count, and in which fields it is not the nearest preset."""
+    _ = translator()
+    item = item_of(subject)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        _metric(
+            _("Parameters of {architecture}").format(architecture=subject.architecture),
+            subject.model().num_parameters(),
+        )
+        _offer(subject, item)
+    if not item.changes:
+        st.success(_("This is {preset}.").format(preset=item.base), icon=":material/check_circle:")
+        return
+    start = values_of(Subject(PRESETS[item.base].config))
+    show_table(
+        {
+            _("Field"): [f"`{field}`" for field, _value in item.changes],
+            _("Yours"): [_written(value) for _field, value in item.changes],
+            item.base: [_written(start[field]) for field, _value in item.changes],
+        },
+        _("The fields in which the model differs from the nearest preset"),
+    )
+
+
+def show_brought(brought: Brought) -> None:
+    """The verdict on a checkpoint, its figures, and what is in it by groups, from our count to all of its numbers."""
+    _ = translator()
+    found = brought.comparison
+    verdict, offer = st.columns([9, 4], vertical_alignment="center")
+    with verdict:
+        _show_verdict(brought)
+    with offer:
+        _offer(found.subject, item_of(found.subject))
+    with st.container(horizontal=True):
+        _metric(_("Tensors"), found.tensors)
+        _metric(_("Parameters in the file"), found.parameters)
+        _metric(_("Parameters of {architecture}").format(architecture=found.subject.architecture), found.ours)
+        _metric(_("Elements of buffers"), found.buffers)
+    _show_groups(found)
+    st.caption(
+        "  \n".join(
+            [
+                _("Kinds of number: {dtypes}").format(
+                    dtypes=" · ".join(f"{dtype} {count:,}" for dtype, count in found.dtypes.items())
+                ),
+                *(
+                    _("{field} is in no shape: {value} is taken, and changes no count.").format(
+                        field=literal(field), value=getattr(found.subject.config, field)
+                    )
+                    for field in brought.guessed
+                ),
+            ]
+        )
+    )
+
+
+def _show_verdict(brought: Brought) -> None:
+    _ = translator()
+    found = brought.comparison
+    names = {"name": literal(brought.name), "architecture": _described(found.subject)}
+    if found.agrees:
+        said = _("{name} is {architecture}: every tensor is there in its shape, and no other.")
+        st.success(said.format(**names), icon=":material/check_circle:")
+    elif found.complete:
+        said = _("{name} has all of {architecture}, and more tensors beside it.")
+        st.info(said.format(**names), icon=":material/add_circle:")
+    else:
+        said = _("{name} does not fit {architecture}: {missing:,} tensors are missing, {other:,} have another shape.")
+        missing, other = (len(found.groups.get(group, [])) for group in ("missing", "shape"))
+        st.warning(said.format(missing=missing, other=other, **names), icon=":material/warning:")
+
+
+def _described(subject: Subject) -> str:
+    _ = translator()
+    if dict(subject.options).get("add_pooling_layer", True):
+        return subject.architecture
+    return f"{subject.architecture} ({_('without pooler')})"
+
+
+def _show_groups(found: Comparison) -> None:
+    _ = translator()
+    bold = "**{}**".format
+    groups = found.groups
+    differences = [found.differences.get(group, 0) for group in groups]
+    show_table(
+        {
+            _("What it is"): [
+                bold(_("{architecture} has").format(architecture=found.subject.architecture)),
+                *(_(_WORDS[group]) for group in groups),
+                bold(_("the file has")),
+            ],
+            _("Tensors"): ["", *(f"{len(some):,}" for some in groups.values()), bold(f"{found.tensors:,}")],
+            _("Elements"): [
+                "",
+                *(f"{sum(one.in_checkpoint() for one in some):,}" for some in groups.values()),
+                bold(f"{found.numbers:,}"),
+            ],
+            _("Difference"): [
+                bold(f"{found.ours:,}"),
+                *(f"{difference:+,}" if difference else "±0" for difference in differences),
+                bold(f"{found.numbers:,}"),
+            ],
+            _("For example"): [
+                "",
+                *(f":small[{_examples(group, some, found.subject.config)}]" for group, some in groups.items()),
+                "",
+            ],
+        },
+        _("The tensors of the file in groups"),
+    )
+
+
+def _examples(group: Group, some: Sequence[Matched], config: BertConfig) -> str:
+    """A name; of heads all, with the classes that have them."""
+    _ = translator()
+    if group == "head":
+        modules = dict.fromkeys(one.name.rpartition(".")[0] for one in some)
+        return f"{', '.join(map(literal, modules))}: {', '.join(classes_of(some, config))}"
+    if group == "shape":
+        one = some[0]
+        assert one.entry is not None
+        assert one.shape is not None
+        return _("{name}: {theirs} instead of {ours}").format(
+            name=f"`{_full_name(one)}`", theirs=list(one.entry.shape), ours=list(one.shape)
+        )
+    return literal(shown(_full_name(some[0]))) if group == "other" else f"`{_full_name(some[0])}`"
+
+
+def _full_name(one: Matched) -> str:
+    """Its name in the file, if it is there: what is in the model or in another class has a name that is known."""
+    return one.entry.name if one.entry else one.name
+
+
+def _metric(label: str, count: int) -> None:
+    value = f"{count:,}"
+    st.metric(label, value, width=metric_width(130, value, label))
+
+
+def _offer(subject: Subject, item: Item) -> None:
+    """The button that makes it the model of every page."""
+    _ = translator()
+    left = [field for field in _NO_CONTROL if getattr(subject.config, field) != getattr(BertConfig, field)]
+    with st.container(width="content", gap="xxsmall"):
+        st.button(
+            _("Take this model into the sidebar"),
+            icon=":material/arrow_back:",
+            type="primary",
+            on_click=_take,
+            args=(subject, item),
+        )
+        if left:
+            st.caption(
+                _("Not taken, as the sidebar has no control for it and no count changes: {fields}").format(
+                    fields=", ".join(f"`{field}`" for field in left)
+                )
+            )
+
+
+def _take(subject: Subject, item: Item) -> None:
+    """Put a model into the sidebar; in a callback."""
+    changes = {field: value for field, value in item.changes if field not in _NO_CONTROL}
+    # The number fields with decimals take no 0 for 0.0.
+    decimals = {field: float(changes[field]) for field in DECIMALS if field in changes}
+    take_preset(item.base, **changes | decimals | {"architecture": subject.architecture})
+
+
+def _written(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else f"`{value}`"

@@ -1,0 +1,84 @@
+"""A server on this machine that speaks as much of the Hub's protocol as files need.
+
+Files lie in folders named owner/name; what else a name may mean is said by ``Server.answers``.
+"""
+
+import re
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+COMMIT = "0" * 40
+
+
+class Answer(NamedTuple):
+    """What is answered whatever is asked of a model: a status, and headers."""
+
+    status: int
+    headers: Mapping[str, str] = MappingProxyType({})
+
+
+class Server:
+    """The address, what was asked, and how it is answered."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.url = ""
+        self.answers: dict[str, Answer] = {}
+        self.asked: list[tuple[str, str, str | None]] = []  # path, range, authorization
+        self.sent = 0
+        self.ranges = True
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[Server]:
+    """A server for the models in a folder."""
+    server = Server(folder)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            server.asked.append((self.path, self.headers.get("range", ""), self.headers.get("authorization")))
+            match = re.fullmatch(r"/([\w.-]+/[\w.-]+)/resolve/main/([\w.-]+)", self.path)
+            if match is None:
+                self._answer(Answer(404, {"X-Error-Code": "RepoNotFound"}))
+            elif match[1] in server.answers:
+                self._answer(server.answers[match[1]])
+            elif not (folder / match[1]).is_dir():
+                self._answer(Answer(401, {"X-Error-Code": "RepoNotFound"}))
+            elif not (folder / match[1] / match[2]).is_file():
+                self._answer(Answer(404, {"X-Error-Code": "EntryNotFound"}))
+            else:
+                self._send((folder / match[1] / match[2]).read_bytes())
+
+        def _send(self, data: bytes) -> None:
+            asked = re.fullmatch(r"bytes=([0-9]+)-([0-9]+)", self.headers.get("range", ""))
+            headers = {"X-Repo-Commit": COMMIT, "ETag": '"0"'}
+            if asked and server.ranges:
+                first, last = int(asked[1]), min(int(asked[2]), len(data) - 1)
+                headers["Content-Range"] = f"bytes {first}-{last}/{len(data)}"
+                self._answer(Answer(206, headers), data[first : last + 1])
+            else:
+                self._answer(Answer(200, headers), data)
+
+        def _answer(self, answer: Answer, data: bytes = b"") -> None:
+            self.send_response(answer.status)
+            for name, value in {**answer.headers, "Content-Length": f"{len(data)}"}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(data)
+            server.sent += len(data)
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
+        thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        server.url = f"http://127.0.0.1:{http.server_address[1]}"
+        yield server
+        http.shutdown()
+        thread.join()

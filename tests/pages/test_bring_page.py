@@ -1,0 +1,317 @@
+"""The page that brings models in: what is right is shown and can be taken, what is wrong is said, the last stays."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from bertcalc import BertConfig, build
+from bertcalc.config_json import LARGEST
+from tests.bring.checkpoints import SMALL, change_config
+from tests.bring.conftest import hub, models
+from tests.bring.hub_server import Answer, Server
+from tests.oracle import Case
+from tests.pages.apptest import open_app, texts
+from tests.test_config_json import CHINESE
+
+__all__ = ["hub", "models"]  # fixtures
+TAKE = "Take this model into the sidebar"
+
+
+def paste(text: str, app: AppTest | None = None, **link: str) -> AppTest:
+    app = app or open_app("bring.py", **link)
+    app.text_area(key="config_text").set_value(text).run()
+    assert not app.exception
+    return app
+
+
+def upload(data: bytes, app: AppTest | None = None, name: str = "model.safetensors") -> AppTest:
+    app = app or open_app("bring.py", bring="file")
+    app.file_uploader(key="weights_file").upload(name, data).run()
+    assert not app.exception
+    return app
+
+
+def take(app: AppTest) -> AppTest:
+    next(button for button in app.button if button.label == TAKE).click().run()
+    assert not app.exception
+    return app
+
+
+def ask(app: AppTest) -> AppTest:
+    next(button for button in app.button if button.label == "Read it from the Hub").click().run()
+    assert not app.exception
+    return app
+
+
+def metrics(app: AppTest) -> dict[str, str]:
+    return {metric.label: metric.value for metric in app.metric}
+
+
+def groups(app: AppTest) -> dict[str, list[str]]:
+    return {row[0].strip("*"): [cell.strip("*") for cell in row[1:]] for row in app.table[0].value.to_numpy().tolist()}
+
+
+def errors(app: AppTest) -> list[str]:
+    return [error.value.replace("\\", "") for error in app.error]
+
+
+def captions(app: AppTest) -> str:
+    return "\n".join(caption.value for caption in app.caption).replace("\\", "")
+
+
+def real(architecture: str, config: BertConfig) -> str:
+    return f"{sum(tensor.numel() for tensor in Case(config, architecture).real().parameters()):,}"
+
+
+def test_a_pasted_config_is_counted_and_taken() -> None:
+    app = paste(CHINESE)
+    config = BertConfig(vocab_size=21128, num_labels=3)
+    count = real("BertForTokenClassification", config)
+    assert metrics(app) == {"Parameters of BertForTokenClassification": count}
+    assert "directionality, gradient_checkpointing, pooler_fc_size" in captions(app)
+    assert app.table[0].value.to_numpy().tolist() == [
+        ["`architecture`", "`BertForTokenClassification`", "`BertModel`"],
+        ["`num_labels`", "3", "2"],
+    ]
+    assert app.session_state["choice"].config == BertConfig()  # nothing is applied before it is asked for
+    chosen = take(app).session_state["choice"]
+    assert (chosen.config, chosen.architecture) == (config, "BertForTokenClassification")
+    app.switch_page("parameters.py").run()
+    assert app.metric[0].value == count
+
+
+def test_fields_without_a_control_are_named_and_nothing_else_is_lost() -> None:
+    fields = {
+        "hidden_size": 256,
+        "num_attention_heads": 4,
+        "hidden_dropout_prob": 0,
+        "layer_norm_eps": 1e-5,
+        "is_decoder": True,
+        "add_cross_attention": True,
+        "tie_word_embeddings": False,
+        "hidden_act": "relu",
+        "pad_token_id": 3,
+        "initializer_range": 0.5,
+        "classifier_dropout": 0.3,
+        "use_cache": False,
+    }
+    app = paste(json.dumps(fields), architecture="BertLMHeadModel")
+    assert "BertLMHeadModel is the sidebar's" in captions(app)
+    left = "`initializer_range`, `pad_token_id`, `use_cache`, `classifier_dropout`"
+    assert f"no count changes: {left}" in captions(app)
+    shown = metrics(app)["Parameters of BertLMHeadModel"]
+    app = take(app)
+    chosen = app.session_state["choice"]
+    taken = {name: value for name, value in fields.items() if f"`{name}`" not in left}
+    assert {name: getattr(chosen.config, name) for name in taken} == taken
+    assert chosen.current
+    assert f"{chosen.model().num_parameters():,}" == shown == real("BertLMHeadModel", BertConfig(**fields))  # type: ignore[arg-type]
+
+
+def test_a_preset_is_recognized() -> None:
+    app = paste(json.dumps({"vocab_size": 28996, "architectures": ["BertModel"]}))
+    assert app.success[0].value == "This is bert-base-cased."
+
+
+WRONG = [
+    ("[1", "This is not JSON: line 1, column 3: Expecting ',' delimiter."),
+    ("[]", "A config.json is an object: { } with fields in it."),
+    ('{"model_type": "gpt2"}', "model_type 'gpt2' is another kind of model: only bert is counted here."),
+    ('{"hidden_size": NaN}', "NaN is no number in JSON."),
+    ('{"a": 1, "a": 2}', "a is there twice: once is right."),
+    ("[" * 100_000, "This is nested too deeply for a config.json."),
+    ('{"a": ' + "9" * 5000 + "}", "A number in this text has too many digits."),
+    ('{"a": "' + "x" * LARGEST + '"}', "This text has 1,000,009 characters: a config.json has at most 1,000,000 here."),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), WRONG, ids=[said[:20] for _text, said in WRONG])
+def test_what_is_no_config_is_said_in_a_sentence(text: str, said: str) -> None:
+    app = paste(text)
+    assert errors(app) == [said]
+    assert not app.metric
+
+
+def test_every_wrong_field_is_named_and_the_last_good_one_stays() -> None:
+    app = paste(CHINESE)
+    before = metrics(app)
+    app = paste('{"hidden_size": "many", "num_hidden_layers": 0, "vocab_size": 1e99}', app)
+    assert [error.split(" ")[0] for error in errors(app)] == ["vocab_size", "hidden_size", "num_hidden_layers"]
+    assert "Shown is the last that could be read." in captions(app)
+    assert metrics(app) == before
+    app = paste(CHINESE, app)
+    assert not app.error
+
+
+def test_somebodys_text_is_no_markdown() -> None:
+    app = paste(json.dumps({"model_type": "![x](http://example.com/x.png)"}))
+    assert "![x]" not in app.error[0].value
+    assert "model_type '![x](http://example.com/x.png)'" in errors(app)[0]
+
+
+def test_an_uploaded_config_goes_into_the_field() -> None:
+    app = open_app("bring.py")
+    app.file_uploader(key="config_file").upload("config.json", CHINESE.encode()).run()
+    assert app.text_area(key="config_text").value == CHINESE
+    assert "Parameters of BertForTokenClassification" in metrics(app)
+    app.file_uploader(key="config_file").upload("config.json", CHINESE.encode("utf-16")).run()
+    assert errors(app) == ["This file is not UTF-8: byte 1 is 0xff."]
+    assert "Parameters of BertForTokenClassification" in metrics(app)
+    assert not app.exception
+    app = paste(CHINESE + " ", app)
+    assert not app.error
+
+
+def test_the_text_is_still_there_after_another_view() -> None:
+    app = paste(CHINESE)
+    for view in ("file", "config"):
+        app.segmented_control(key="bring").set_value(view).run()
+    assert app.text_area(key="config_text").value == CHINESE
+    assert "Parameters of BertForTokenClassification" in metrics(app)
+
+
+def test_an_uploaded_file_is_compared_and_taken(models: Path) -> None:
+    app = upload((models / "some" / "published" / "model.safetensors").read_bytes())
+    assert "is BertForPreTraining: every tensor is there" in app.success[0].value
+    count = real("BertForPreTraining", SMALL)
+    assert metrics(app) == {
+        "Tensors": "47",
+        "Parameters in the file": count,
+        "Parameters of BertForPreTraining": count,
+        "Elements of buffers": "40",
+    }
+    rows = groups(app)
+    assert rows["older name: gamma, beta"][0] == "12"
+    assert rows["buffer: nothing learned"][:3] == ["1", "40", "+40"]
+    assert rows["the file has"][2] == f"{int(count.replace(',', '')) + 40:,}"
+    assert f"F32 {count} · I64 40" in captions(app)
+    assert "`num_attention_heads` is in no shape: 2 is taken, and changes no count." in captions(app)
+    chosen = take(app).session_state["choice"]
+    assert not app.error
+    assert metrics(app)["Tensors"] == "47"
+    assert chosen.config == replace(SMALL, num_labels=2)
+    assert chosen.architecture == "BertForPreTraining"
+
+
+def test_a_file_that_is_none_is_said_and_the_last_stays(models: Path) -> None:
+    app = upload((models / "some" / "published" / "model.safetensors").read_bytes())
+    before = metrics(app)
+    app = upload(b"PK\x03\x04" + bytes(100), app)
+    assert "its first 8 bytes announce a header of 67,324,752 bytes" in errors(app)[0]
+    assert metrics(app) == before
+    assert "Shown is the last that could be read." in captions(app)
+
+
+def test_what_was_read_is_there_after_another_view_and_said_to_be_older(models: Path) -> None:
+    app = upload((models / "some" / "published" / "model.safetensors").read_bytes())
+    before = metrics(app)
+    assert "Shown is the last" not in captions(app)
+    for view in ("config", "file"):
+        app.segmented_control(key="bring").set_value(view).run()
+    assert metrics(app) == before
+    assert "Shown is the last that could be read." in captions(app)
+
+
+def test_somebodys_tensors_are_no_markdown() -> None:
+    tensors: dict[str, dict[str, Any]] = {
+        f"{prefix}{name}": {"dtype": "BF16", "shape": list(shape)}
+        for prefix in ("", "x`![x](http://example.com/x.png)")
+        for name, shape in build(replace(SMALL, vocab_size=5)).named_parameters()
+    }
+    at = 0
+    for said in tensors.values():
+        size = 2 * prod(said["shape"])
+        said["data_offsets"] = [at, at + size]
+        at += size
+    header = json.dumps(tensors).encode()
+    app = upload(len(header).to_bytes(8, "little") + header + bytes(at), name="![x](y).safetensors")
+    assert "has all of BertModel, and more tensors" in app.info[0].value
+    assert "`![x](y).safetensors`" in app.info[0].value
+    example = groups(app)["in no class of this size"][3]
+    assert "![" not in example
+    assert "![x](http://example.com" in example.replace("\\", "")
+    assert "BF16" in captions(app)
+
+
+def test_a_file_of_another_model_is_said() -> None:
+    header = json.dumps({"wte.weight": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}}).encode()
+    app = upload(len(header).to_bytes(8, "little") + header)
+    assert "it has no tensor embeddings.word_embeddings.weight with two sides" in errors(app)[0]
+    assert not app.metric
+
+
+def test_a_model_of_the_hub_is_read_on_request_only(hub: Server, models: Path) -> None:
+    app = open_app("bring.py", bring="hub", repo_id="some/published")
+    assert app.text_input(key="repo_id").value == "some/published"
+    assert hub.asked == []
+    assert not app.metric
+    app = ask(app)
+    assert len(hub.asked) == 2
+    assert "has all of BertForMaskedLM, and more tensors beside it" in app.info[0].value
+    ours, theirs = real("BertForMaskedLM", SMALL), real("BertForPreTraining", SMALL)
+    assert metrics(app)["Parameters in the file"] == theirs
+    assert metrics(app)["Parameters of BertForMaskedLM"] == ours
+    row = groups(app)["head of another class"]
+    assert row[0] == "4"
+    assert row[2] == f"+{int(theirs.replace(',', '')) - int(ours.replace(',', '')):,}"
+    assert "`pooler.dense`, `cls.seq_relationship`: BertForPreTraining" in row[3]
+    assert "pooler_fc_size" in captions(app)
+    chosen = take(app).session_state["choice"]
+    assert (chosen.config, chosen.architecture) == (SMALL, "BertForMaskedLM")
+    assert len(hub.asked) == 2
+
+
+def test_without_a_class_in_the_config_the_tensors_tell(hub: Server) -> None:
+    app = ask(open_app("bring.py", bring="hub", repo_id="some/unnamed"))
+    assert "is BertForSequenceClassification: every tensor is there" in app.success[0].value
+
+
+def test_a_checkpoint_that_does_not_fit_its_config(hub: Server, models: Path, other_vocabulary: None) -> None:
+    app = ask(open_app("bring.py", bring="hub", repo_id="some/published"))
+    assert "does not fit BertForMaskedLM: 16 tensors are missing, 2 have another shape." in app.warning[0].value
+    assert "[50, 128] instead of [60, 128]" in groups(app)["another shape"][3].replace("\\", "")
+
+
+@pytest.fixture
+def other_vocabulary(models: Path) -> Iterator[None]:
+    folder = models / "some" / "published"
+    change_config(folder, vocab_size=60, num_hidden_layers=3)
+    yield
+    change_config(folder, vocab_size=50, num_hidden_layers=2)
+
+
+def test_what_the_hub_has_not_is_said_and_the_last_stays(hub: Server) -> None:
+    hub.answers["some/gated"] = Answer(403, {"X-Error-Code": "GatedRepo"})
+    app = ask(open_app("bring.py", bring="hub", repo_id="some/published"))
+    before = metrics(app)
+    for name, said in {
+        "some/nothing": "some/nothing is not on the Hub, or it is not public.",
+        "some/gated": "some/gated is gated: its owner gives it to some people only, and nobody is signed in here.",
+        "some/other": "model_type 'roberta' is another kind of model: only bert is counted here.",
+        "../../etc": "../../etc is no name on the Hub",
+    }.items():
+        app.text_input(key="repo_id").set_value(name).run()
+        assert not app.error
+        app = ask(app)
+        assert said in errors(app)[0]
+        assert metrics(app) == before
+        assert "Shown is the last that could be read." in captions(app)
+
+
+def test_offline_is_said() -> None:
+    app = ask(open_app("bring.py", bring="hub"))  # tests run with HF_HUB_OFFLINE
+    assert errors(app) == ["The Hub (huggingface.co) cannot be reached from this server."]
+
+
+def test_a_wrong_view_and_a_name_that_is_too_long_are_refused_in_the_link() -> None:
+    app = open_app("bring.py", bring="files", repo_id="a" * 97)
+    assert texts(app) == [
+        "bring=files in the link is not possible: it must be one of the options, such as file.",
+        "repo_id in the link is too long: 96 characters are the most.",
+    ]
