@@ -13,6 +13,7 @@ from bertcalc.fields import MEANINGS, Effect
 from bertcalc.formula import count_formulas, shape_letters, tensor_formulas
 from bertcalc.forward.outputs import Entry
 from bertcalc.presets import PublishedCount
+from bertcalc.text import shorten
 from bertcalc.tree.difference import Change
 from bertcalc.tree.inventory import inventory, named
 from bertcalc.tree.nn import Shape
@@ -326,3 +327,14 @@ def _value(value: object) -> str:
 
 def _signed(difference: int) -> str:
     return f"{difference:+,}" if difference else "–"
+
+
+def escaped(text: str) -> str:
+    """A text for a table's cell: none of it is Markdown."""
+    return "".join(f"\\{sign}" if sign in "\\`*_{}[]<>()#+-.!|$~:^" else sign for sign in text)
+
+
+def literal(text: str) -> str:
+    """Somebody's text in a table, where Markdown would be read."""
+    shown = shorten(text)
+    return f"`{shown}`" if shown and "`" not in shown else escaped(shown)

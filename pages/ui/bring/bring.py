@@ -16,10 +16,10 @@ from bertcalc.memory.footprint import Subject
 from bertcalc.text import N_
 from pages.ui.bring import hub
 from pages.ui.bring.comparison import Brought, show_brought, show_model
-from pages.ui.check.words import escaped
 from pages.ui.controls import Parameters, carry, set_values
 from pages.ui.i18n import translator
 from pages.ui.sidebar import Choice
+from pages.ui.tables import escaped
 
 VIEWS = ("config", "hub", "file")
 REPO_ID = "google-bert/bert-base-uncased"

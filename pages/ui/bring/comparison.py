@@ -12,11 +12,10 @@ from bertcalc.explore.models import Item, item_of, values_of
 from bertcalc.memory.footprint import Subject
 from bertcalc.presets import PRESETS
 from bertcalc.text import N_
-from pages.ui.check.words import literal
 from pages.ui.i18n import translator
 from pages.ui.numbers import metric_width
 from pages.ui.sidebar import DECIMALS, FIELDS, take_preset
-from pages.ui.tables import show_table
+from pages.ui.tables import literal, show_table
 
 _WORDS: dict[Group, str] = {
     "same": N_("same name and shape"),

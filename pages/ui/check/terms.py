@@ -8,11 +8,11 @@ from bertcalc.check import terms
 from bertcalc.check.known import Known
 from bertcalc.check.terms import Gap, Report, Verdict
 from bertcalc.text import N_
-from pages.ui.check.words import causes, describe, escaped, literal, say
+from pages.ui.check.words import causes, describe, say
 from pages.ui.controls import carry, set_values, show_problem
 from pages.ui.i18n import translator
 from pages.ui.sidebar import Choice, take_preset
-from pages.ui.tables import show_table
+from pages.ui.tables import escaped, literal, show_table
 
 # The count that most people write down first; and counts that somebody published.
 TERMS = """\

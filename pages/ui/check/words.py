@@ -9,7 +9,6 @@ from bertcalc.check.known import Known
 from bertcalc.check.slips import PADDED_TO, SLIPS, Sizes
 from bertcalc.config import Problem
 from bertcalc.formula import latex_number
-from bertcalc.text import shorten
 from pages.ui.i18n import translator
 
 
@@ -53,14 +52,3 @@ def causes(known: Known, explanation: Explanation, counted: Callable[[str], bool
         written = f"${formula.latex()} = {formula.latex(known.config, padded_vocab_size=padded[multiple])}$"
         found.append((_(SLIPS[cause.slip].said), written, cause.amount))
     return found
-
-
-def escaped(text: str) -> str:
-    """A text for a table's cell: none of it is Markdown."""
-    return "".join(f"\\{sign}" if sign in "\\`*_{}[]<>()#+-.!|$~:^" else sign for sign in text)
-
-
-def literal(text: str) -> str:
-    """Somebody's text in a table, where Markdown would be read."""
-    shown = shorten(text)
-    return f"`{shown}`" if shown and "`" not in shown else escaped(shown)
