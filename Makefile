@@ -8,7 +8,7 @@ run: $(VENV)/run
 	$(VENV)/bin/streamlit run app.py
 
 test: $(VENV)/dev $(VENV4)/done $(VENV)/browser
-	BERTCALC_TRANSFORMERS4_PYTHON=$(abspath $(VENV4))/bin/python $(VENV)/bin/python -m pytest -n auto
+	BERTCALC_TRANSFORMERS4_PYTHON=$(abspath $(VENV4))/bin/python $(VENV)/bin/python -m pytest -n auto --dist worksteal
 
 lint: $(VENV)/dev
 	$(VENV)/bin/ruff check .

@@ -1,13 +1,10 @@
 """The page that explains numbers, in a browser: typing, examples, links, and a screen of 1280 x 720."""
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from tests.browser.conftest import Open
+from tests.browser.look import open_page
 from tests.browser.test_links import query
-
-
-def number(page: Page) -> str:
-    return page.get_by_role("textbox", name="A number of parameters").input_value()
 
 
 def test_a_typed_number_is_in_the_link_and_explained(visit: Open) -> None:
@@ -21,7 +18,7 @@ def test_a_typed_number_is_in_the_link_and_explained(visit: Open) -> None:
     assert query(page) == {"number": "109,089,024"}
     page.reload()
     expect(page.get_by_text("One slip explains it exactly.")).to_be_visible()
-    assert number(page) == "109,089,024"
+    expect(page.get_by_role("textbox", name="A number of parameters")).to_have_value("109,089,024")
 
 
 def test_the_example_of_a_write_up_fits_the_screen_and_survives_other_pages(visit: Open) -> None:
@@ -33,7 +30,7 @@ def test_the_example_of_a_write_up_fits_the_screen_and_survives_other_pages(visi
     assert before["preset"] == "bert-base-chinese"
     page.get_by_role("link", name="Parameters").click()
     expect(page.get_by_text("102,267,648").first).to_be_visible()
-    page.go_back()
+    open_page(page, "Check", "Why is my number different?")
     expect(page.get_by_text("the attention is counted for one layer")).to_be_visible()
     assert query(page) == before
 

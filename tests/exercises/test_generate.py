@@ -319,7 +319,9 @@ def test_what_is_rounded_too_much_is_not_accepted() -> None:
 @given(exercises("tensor", "layer", "model", "architecture", "error"))
 def test_each_slip_is_named(exercise: Exercise) -> None:
     tensors, sizes = exercise.explained(), Sizes.of(exercise.config)
-    totals = {name: total(slip.make(tensors, sizes)) for name, slip in SLIPS.items()}
+    pooled = any(tensor.name.startswith("pooler.") for tensor in tensors)  # then none is added
+    made = {name: slip for name, slip in SLIPS.items() if not (pooled and name == "pooler added")}
+    totals = {name: total(slip.make(tensors, sizes)) for name, slip in made.items()}
     for wrong in set(totals.values()) - {exercise.right, 0}:
         verdict = check(exercise, f"{wrong:,}")
         assert verdict.state == "wrong"
