@@ -1,3 +1,4 @@
+# Tests in a browser wait more than they work, so that more of them run beside each other than a small machine has cores.
 # `make run` shows the dashboard, `make test` passes all tests; each sets up what it needs.
 PYTHON ?= python3
 VENV ?= .venv
@@ -8,7 +9,7 @@ run: $(VENV)/run
 	$(VENV)/bin/streamlit run app.py
 
 test: $(VENV)/dev $(VENV4)/done $(VENV)/browser
-	BERTCALC_TRANSFORMERS4_PYTHON=$(abspath $(VENV4))/bin/python $(VENV)/bin/python -m pytest -n auto --dist worksteal
+	BERTCALC_TRANSFORMERS4_PYTHON=$(abspath $(VENV4))/bin/python $(VENV)/bin/python -m pytest -n 3 --dist worksteal
 
 lint: $(VENV)/dev
 	$(VENV)/bin/ruff check .
