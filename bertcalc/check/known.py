@@ -47,6 +47,11 @@ class Known(NamedTuple):
         """Those of ``build``."""
         return {} if self.add_pooling_layer else {"add_pooling_layer": False}
 
+    @property
+    def has_decoder(self) -> bool:
+        """Whether it can be tied or not."""
+        return any("predictions" in tensor.name for tensor in self.model().tensors())
+
     def model(self) -> Module:
         """Its tree."""
         return build(self.config, self.architecture, **self.options)
@@ -77,7 +82,7 @@ def known_counts(config: BertConfig) -> Iterator[Known]:
             for pooler in (True, False):
                 if pooler or architecture == "BertModel":
                     found = _known(replace(config, tie_word_embeddings=tied), architecture, pooler)
-                    if tied == config.tie_word_embeddings or _has_decoder(found.model()):
+                    if tied == config.tie_word_embeddings or found.has_decoder:
                         yield found
                         yield found._replace(buffers=config.max_position_embeddings)
 
@@ -116,10 +121,6 @@ def readings(number: Typed) -> list[Reading]:
 def _known(config: BertConfig, architecture: str, pooler: bool) -> Known:
     known = Known(config, architecture, pooler, 0, 0)
     return known._replace(parameters=known.model().num_parameters())
-
-
-def _has_decoder(model: Module) -> bool:
-    return any("predictions" in tensor.name for tensor in model.tensors())
 
 
 def _reach(number: Typed, rounded: bool) -> Fraction:

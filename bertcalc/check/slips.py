@@ -69,10 +69,7 @@ def counted(model: Module) -> tuple[Tensor, ...]:
 
 def total(tensors: Iterable[Tensor]) -> int:
     """Elements of all tensors together."""
-    count = 0
-    for tensor in tensors:
-        count = count + tensor.num_parameters()
-    return count
+    return sum(tensor.num_parameters() for tensor in tensors)
 
 
 def _where(pattern: str, change: Change) -> Change:

@@ -80,20 +80,14 @@ def training_memory(case: Case) -> int:
     """Bytes of weights, gradients, AdamW's states and activations, when the backward pass begins."""
     count = parameters(case)
     steady = parts(count, elementwise(count), case.plan.precision, "adamw")
-    total = activations(case)
-    for part in steady.values():
-        total = total + part
-    return total
+    return activations(case) + sum(steady.values())
 
 
 def inference_memory(case: Case) -> int:
     """Bytes of weights, cache, and what is alive at the largest moment of a forward pass."""
     dtype = PRECISIONS[case.plan.precision].dtype
     found = footprint.inference(case.subject, dtype, case.plan.attention, case.batch_size, case.sequence_length)
-    total = 0
-    for part in found.values():
-        total = total + part
-    return total
+    return sum(found.values())
 
 
 QUANTITIES: Mapping[str, Quantity] = {

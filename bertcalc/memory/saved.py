@@ -57,10 +57,7 @@ def saved_activation_bytes(
 
 def total_bytes(kept: Sequence[Saved]) -> int:
     """Bytes of all of them."""
-    total = 0
-    for saved in kept:
-        total = total + saved.num_bytes()
-    return total
+    return sum(saved.num_bytes() for saved in kept)
 
 
 def saved_activations(

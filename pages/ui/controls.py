@@ -8,9 +8,14 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
 from bertcalc.config import Problem
+from bertcalc.text import N_
 from pages.ui.i18n import translator
 
 Number = TypeVar("Number", int, int | None)
+
+
+# What is wrong with a text in the link, or None: see Parameters.
+TextCheck = Callable[[str], tuple[str, dict[str, str]] | None]
 
 
 class Parameters(NamedTuple):
@@ -24,7 +29,13 @@ class Parameters(NamedTuple):
     booleans: tuple[str, ...] = ()
     decimals: tuple[str, ...] = ()
     choices: Mapping[str, tuple[str, ...]] = {}
-    texts: Mapping[str, Callable[[str], tuple[str, dict[str, str]] | None]] = {}
+    texts: Mapping[str, TextCheck] = {}
+
+
+def at_most(longest: int) -> TextCheck:
+    """The check of a text in the link that only has to fit into its field."""
+    message = N_("{name} in the link is too long: {most} characters are the most.")
+    return lambda text: None if len(text) <= longest else (message, {"most": f"{longest:,}"})
 
 
 def whole_number(label: str, field: str, default: Number, **look: Any) -> Number:
@@ -41,18 +52,23 @@ def whole_number(label: str, field: str, default: Number, **look: Any) -> Number
 
 
 def choose_view(page: str, views: Sequence[str]) -> str:
-    """The switch between the views of a page, under the page's name in the link; the first is the default."""
+    """The switch between the views of a page, under the page's name in the link."""
     _ = translator()
-    view: str = st.segmented_control(
-        _("View"),
-        views,
-        default=views[0],
-        key=page,
+    return choose_one(_("View"), page, views)
+
+
+def choose_one(label: str, field: str, options: Sequence[str]) -> str:
+    """A switch under its own name in the link; the first option is the default, the label is for screen readers."""
+    chosen: str = st.segmented_control(
+        label,
+        options,
+        default=options[0],
+        key=field,
         required=True,
         bind="query-params",
         label_visibility="collapsed",
     )
-    return view
+    return chosen
 
 
 def carry(field: str, default: object) -> None:
@@ -72,10 +88,15 @@ def repair() -> None:
     set_values(st.session_state.pop("repair", {}))
 
 
+def sentence(problem: Problem, write: Callable[[str], str] = str) -> str:
+    """What is wrong, in the language of the session; ``write`` is how its values are written."""
+    _ = translator()
+    return _(problem.message).format(**{name: write(_(value)) for name, value in problem.values.items()})
+
+
 def show_problem(problem: Problem) -> None:
     """One sentence, and a button for each way out."""
-    _ = translator()
-    st.error(_(problem.message).format(**{name: _(value) for name, value in problem.values.items()}))
+    st.error(sentence(problem))
     for remedy in problem.remedies:
         label = ", ".join(assignment(field, value) for field, value in remedy.items())
         st.button(label, key=f"remedy {label}", on_click=change, args=(remedy,), width="stretch")

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from unicodedata import east_asian_width
 
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
 
@@ -15,6 +16,11 @@ def percent(part: int, whole: int) -> str:
 def metric_width(least: int, value: str, delta: str) -> int:
     """Pixels for a number in large type and one in small type under it, so that neither is cut off."""
     return max(least, 21 * len(value), 8 * len(delta) + 30)
+
+
+def text_width(text: str) -> int:
+    """How wide a text is in Latin letters: a Chinese character is as wide as two."""
+    return sum(2 if east_asian_width(sign) in "WF" else 1 for sign in text)
 
 
 def unbroken(text: str) -> str:

@@ -7,6 +7,7 @@ import streamlit as st
 from bertcalc import ARCHITECTURES, BertConfig, Module, build
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.config import LETTERS, POSITION_EMBEDDING_TYPES, Problem, problems
+from bertcalc.memory.footprint import Subject
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
 from pages.ui.controls import assignment, change, repair, set_values, show_problem, whole_number
 from pages.ui.i18n import translator
@@ -48,9 +49,14 @@ class Choice(NamedTuple):
         """The options of the architecture, as ``build`` and the formulas take them."""
         return {"add_pooling_layer": self.add_pooling_layer} if self.architecture == "BertModel" else {}
 
+    @property
+    def subject(self) -> Subject:
+        """The chosen model, as the quantities take it."""
+        return Subject(self.config, self.architecture, tuple(self.options.items()))
+
     def model(self) -> Module:
-        """The tree of the chosen model."""
-        return build(self.config, self.architecture, **self.options)
+        """Its tree."""
+        return self.subject.model()
 
     def from_preset(self) -> int:
         """Parameters that the model has more than the preset it started from, in the same architecture."""

@@ -330,8 +330,8 @@ def _signed(difference: int) -> str:
 
 
 def escaped(text: str) -> str:
-    """A text for a table's cell: none of it is Markdown."""
-    return "".join(f"\\{sign}" if sign in "\\`*_{}[]<>()#+-.!|$~:^" else sign for sign in text)
+    """Somebody's text where Markdown is read: none of it is. Every sign of ASCII can be escaped there."""
+    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", text)
 
 
 def literal(text: str) -> str:

@@ -13,10 +13,9 @@ from bertcalc.bring.uploads import text_of
 from bertcalc.config import Problem
 from bertcalc.config_json import LARGEST, JsonError, Reading, read
 from bertcalc.memory.footprint import Subject
-from bertcalc.text import N_
 from pages.ui.bring import hub
 from pages.ui.bring.comparison import Brought, show_brought, show_model
-from pages.ui.controls import Parameters, carry, set_values
+from pages.ui.controls import Parameters, at_most, carry, sentence, set_values
 from pages.ui.i18n import translator
 from pages.ui.sidebar import Choice
 from pages.ui.tables import escaped
@@ -26,14 +25,7 @@ REPO_ID = "google-bert/bert-base-uncased"
 LARGEST_FILE = 200  # MB, as .streamlit/config.toml has it
 
 
-def check_repo_id(text: str) -> tuple[str, dict[str, str]] | None:
-    """What is wrong with a name in the link that the field could not show."""
-    if len(text) <= hub.LONGEST:
-        return None
-    return N_("{name} in the link is too long: {most} characters are the most."), {"most": f"{hub.LONGEST}"}
-
-
-PARAMETERS = Parameters(choices={"bring": VIEWS}, texts={"repo_id": check_repo_id})
+PARAMETERS = Parameters(choices={"bring": VIEWS}, texts={"repo_id": at_most(hub.LONGEST)})
 
 
 def show_config(choice: Choice) -> None:
@@ -160,13 +152,11 @@ def _show_problems(found: Sequence[Problem], *, older: bool) -> None:
     """A sentence for each; and whether the model below is an older one."""
     _ = translator()
     for problem in found:
-        values = {name: escaped(_(value)) for name, value in problem.values.items()}
-        st.error(_(problem.message).format(**values))
+        st.error(sentence(problem, escaped))
     if older:
         st.caption(_("Shown is the last that could be read."))
 
 
 def _show_remarks(reading: Reading) -> None:
-    _ = translator()
     for remark in reading.remarks:
-        st.caption(_(remark.message).format(**{name: escaped(_(value)) for name, value in remark.values.items()}))
+        st.caption(sentence(remark, escaped))

@@ -1,6 +1,5 @@
 """Exercises: which sheet, one exercise at a time with what is said to an answer, the score, and the sheet to print."""
 
-import re
 from collections.abc import Callable, Iterable
 from functools import partial
 from random import randrange
@@ -17,10 +16,10 @@ from bertcalc.exercises.formula import Line, worked, worked_wrong
 from bertcalc.exercises.questions import TITLES, Exercise, Said
 from bertcalc.exercises.sheet import Item, Sheet
 from bertcalc.formula import CALL_LETTERS, latex_number
-from pages.ui.controls import Parameters, change, show_problem, whole_number
+from pages.ui.controls import Parameters, change, choose_one, show_problem, whole_number
 from pages.ui.i18n import translator
 from pages.ui.sidebar import FIELDS, Choice
-from pages.ui.tables import show_table
+from pages.ui.tables import escaped, show_table
 
 NUMBERS = tuple(f"{number}" for number in range(1, len(generate.KINDS) + 1))
 PARAMETERS = Parameters(
@@ -102,16 +101,8 @@ def choose_exercise(chosen: Chosen) -> int:
     _ = translator()
     with st.container(horizontal=True, vertical_alignment="center"):
         back, list_, forth, score = st.empty(), st.container(width="content"), st.empty(), st.empty()
-        number: str = list_.segmented_control(
-            _("Exercise"),
-            NUMBERS,
-            default=NUMBERS[0],
-            key="exercise",
-            required=True,
-            bind="query-params",
-            label_visibility="collapsed",
-        )
-        at = NUMBERS.index(number)
+        with list_:
+            at = NUMBERS.index(choose_one(_("Exercise"), "exercise", NUMBERS))
         for place, label, key, by in ((back, _("Previous"), "Left", -1), (forth, _("Next"), "Right", 1)):
             end = not 0 <= at + by < len(NUMBERS)
             place.button(label, key=f"{key} exercise", shortcut=key, disabled=end, on_click=_move, args=(by,))
@@ -231,7 +222,7 @@ def _fill(_: Translate, said: Said, *, plain: bool = False) -> str:
     """A sentence in a language; ``plain`` says that what fills it is somebody's text, none of which is Markdown."""
     values = {name: _(value) if value else value for name, value in said.values.items()}
     if plain:
-        values = {name: re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", value) for name, value in values.items()}
+        values = {name: escaped(value) for name, value in values.items()}
     return _(said.message).format(**values)
 
 

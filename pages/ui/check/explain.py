@@ -1,10 +1,10 @@
 """What the link can say to the page that explains why a number is different."""
 
+from bertcalc.typed import LONGEST
 from pages.ui.check.terms import check_terms
-from pages.ui.check.total import check_number
-from pages.ui.controls import Parameters
+from pages.ui.controls import Parameters, at_most
 
 VIEWS = ("total", "terms")
 PARAMETERS = Parameters(
-    booleans=("others",), choices={"explain": VIEWS}, texts={"number": check_number, "terms": check_terms}
+    booleans=("others",), choices={"explain": VIEWS}, texts={"number": at_most(LONGEST), "terms": check_terms}
 )

@@ -8,8 +8,8 @@ from bertcalc.check import terms
 from bertcalc.check.known import Known
 from bertcalc.check.terms import Gap, Report, Verdict
 from bertcalc.text import N_
-from pages.ui.check.words import causes, describe, say
-from pages.ui.controls import carry, set_values, show_problem
+from pages.ui.check.words import causes, describe
+from pages.ui.controls import carry, sentence, set_values, show_problem
 from pages.ui.i18n import translator
 from pages.ui.sidebar import Choice, take_preset
 from pages.ui.tables import escaped, literal, show_table
@@ -153,7 +153,7 @@ def _verdict(verdict: Verdict) -> str:
 def _slips(verdict: Verdict, known: Known) -> str:
     """Each slip of a line with its formula and what it adds; or why nothing can be said."""
     _ = translator()
-    said = [escaped(say(verdict.line.problem))] if verdict.line.problem else []
+    said = [escaped(sentence(verdict.line.problem))] if verdict.line.problem else []
     if verdict.counted and verdict.explanation is not None:
         names = {tensor.name for tensor in verdict.counted.tensors}
         said += [

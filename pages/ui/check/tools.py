@@ -10,7 +10,7 @@ from bertcalc.check.formula import tool_formulas
 from bertcalc.check.slips import Sizes
 from bertcalc.check.tools import REASONS, TOOLS, Correction, Tool, corrections, padded_vocab_size, tool_counts
 from bertcalc.formula import latex_number
-from pages.ui.controls import Parameters
+from pages.ui.controls import Parameters, choose_one
 from pages.ui.formulas import aligned, colored_sum
 from pages.ui.i18n import translator
 from pages.ui.numbers import unbroken
@@ -48,16 +48,7 @@ def show_counts(choice: Choice) -> None:
 def choose_tool() -> Tool:
     """The tool that is shown in full."""
     _ = translator()
-    name = st.segmented_control(
-        _("Tool"),
-        CHOICES["tool"],
-        default=CHOICES["tool"][0],
-        key="tool",
-        required=True,
-        bind="query-params",
-        label_visibility="collapsed",
-    )
-    return TOOLS[name]
+    return TOOLS[choose_one(_("Tool"), "tool", CHOICES["tool"])]
 
 
 def show_tool(tool: Tool, choice: Choice, look: str) -> None:

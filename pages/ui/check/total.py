@@ -11,8 +11,8 @@ from bertcalc.check.tools import tool_counts
 from bertcalc.config import Problem
 from bertcalc.text import N_, shorten
 from bertcalc.typed import LONGEST, Typed, TypedError, typed
-from pages.ui.check.words import causes, describe, latex_fraction, say
-from pages.ui.controls import carry, set_values
+from pages.ui.check.words import causes, describe, latex_fraction
+from pages.ui.controls import carry, sentence, set_values
 from pages.ui.i18n import translator
 from pages.ui.sidebar import Choice, take_preset
 from pages.ui.tables import show_table
@@ -21,13 +21,6 @@ from pages.ui.tables import show_table
 NUMBER = "110M"
 # Totals to try: of the present model's configuration, the last is that of the first example.
 NUMBERS: dict[str, str] = {"110M": "", "1.1e8": "", "437.9 MB": "", "75,641,856": "bert-base-chinese"}
-
-
-def check_number(text: str) -> tuple[str, dict[str, str]] | None:
-    """What is wrong with a number in the link that the field could not show."""
-    if len(text) <= LONGEST:
-        return None
-    return N_("{name} in the link is too long: {most} characters are the most."), {"most": f"{LONGEST}"}
 
 
 def show_total(choice: Choice) -> None:
@@ -66,7 +59,7 @@ def _choose_number() -> Typed | None:
     try:
         found = typed(text)
     except TypedError as error:
-        st.error(say(Problem("number", text, error.message, error.values)))
+        st.error(sentence(Problem("number", text, error.message, error.values)))
         last = st.session_state.get("last_number")
         if last is not None:
             st.caption(_("Shown is the last number that could be read: {text}").format(text=last))

@@ -7,15 +7,8 @@ from bertcalc.check.explain import Explanation
 from bertcalc.check.formula import cause_formulas
 from bertcalc.check.known import Known
 from bertcalc.check.slips import PADDED_TO, SLIPS, Sizes
-from bertcalc.config import Problem
 from bertcalc.formula import latex_number
 from pages.ui.i18n import translator
-
-
-def say(problem: Problem) -> str:
-    """What is wrong, in the language of the session."""
-    _ = translator()
-    return _(problem.message).format(**{name: _(value) for name, value in problem.values.items()})
 
 
 def describe(known: Known) -> str:
@@ -24,7 +17,7 @@ def describe(known: Known) -> str:
     said = [f"`{known.architecture}`"]
     if known.architecture == "BertModel":
         said.append(_("with pooler") if known.add_pooling_layer else _("without pooler"))
-    if any("predictions" in tensor.name for tensor in known.model().tensors()):
+    if known.has_decoder:
         said.append(_("decoder tied") if known.config.tie_word_embeddings else _("decoder untied"))
     if known.buffers:
         said.append(_("with {count:,} position_ids, a buffer in files of older releases").format(count=known.buffers))

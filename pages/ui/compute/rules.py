@@ -9,6 +9,7 @@ from bertcalc.compute.flops import ELEMENT_COSTS, PYTORCH, tokens, total
 from bertcalc.compute.formula import letters, rule_formulas
 from bertcalc.forward.outputs import attends, run
 from pages.ui.compute.controls import CHOICES, Count
+from pages.ui.controls import choose_one
 from pages.ui.formulas import aligned, colored_sum
 from pages.ui.i18n import translator
 from pages.ui.tables import show_table
@@ -33,15 +34,7 @@ def show_rules(count: Count, look: str) -> None:
         },
         _("What other conventions give"),
     )
-    chosen = st.segmented_control(
-        _("Convention"),
-        CHOICES["rule"],
-        default=CHOICES["rule"][0],
-        key="rule",
-        required=True,
-        bind="query-params",
-        label_visibility="collapsed",
-    )
+    chosen = choose_one(_("Convention"), "rule", CHOICES["rule"])
     rule = RULES[chosen]
     cross = attends(config, count.choice.architecture, call)
     symbolic = letters(config, count.choice.architecture, PYTORCH, cross=cross, **count.choice.options)

@@ -70,7 +70,7 @@ def choose(choice: Choice) -> Comparison:
     The text of the comparison is drawn by ``choose_text``, before.
     """
     _ = translator()
-    present = Subject(choice.config, choice.architecture, tuple(choice.options.items()))
+    present = choice.subject
     items, wrong = read(st.session_state["models"])
     with st.container(horizontal=True, vertical_alignment="center"):
         view = choose_view("compare", VIEWS)

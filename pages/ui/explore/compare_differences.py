@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from unicodedata import east_asian_width
 
 import streamlit as st
 
@@ -13,7 +12,7 @@ from pages.ui.explore.compare_charts import difference_bars, parts_frame
 from pages.ui.explore.compare_words import relative, signed, title_of, written
 from pages.ui.formulas import aligned
 from pages.ui.i18n import translator
-from pages.ui.numbers import metric_width, scaled, size
+from pages.ui.numbers import metric_width, scaled, size, text_width
 from pages.ui.tables import show_table
 from pages.ui.theme import appearance
 
@@ -137,7 +136,7 @@ def _sum_latex(found: Explanation, phrases: Sequence[str]) -> str:
         if not part.difference:
             continue
         sign = "-" if part.difference < 0 else "+"
-        needed = max(1.2 * len(signed(part.difference)), 0.72 * _columns(phrase)) + 2
+        needed = max(1.2 * len(signed(part.difference)), 0.72 * text_width(phrase)) + 2
         if width + needed > _TERMS:
             first = len(lines) == 1
             lines.append("& = " if first else r"& \quad ")
@@ -151,8 +150,3 @@ def _sum_latex(found: Explanation, phrases: Sequence[str]) -> str:
 
 def _escaped(text: str) -> str:
     return re.sub(r"([_%&#$])", r"\\\1", text)
-
-
-def _columns(text: str) -> int:
-    """The width of a text in letters: a Chinese one has the width of two."""
-    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)

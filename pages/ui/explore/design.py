@@ -10,7 +10,7 @@ import streamlit as st
 from bertcalc.config import BertConfig, Problem
 from bertcalc.explore.design import HEAD_SIZES, MULTIPLES, RATIOS, Budget, Constraints, Design, Result
 from bertcalc.explore.quantities import QUANTITIES, Case
-from bertcalc.memory.footprint import Plan, Subject
+from bertcalc.memory.footprint import Plan
 from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.text import N_
 from bertcalc.typed import LONGEST, TypedError, Unit, typed
@@ -118,7 +118,7 @@ def choose_question(choice: Choice) -> Question:
             width=140,
         )
     budget = Budget(KINDS[name].quantity, _amount(name, text))
-    subject = Subject(choice.config, choice.architecture, tuple(choice.options.items()))
+    subject = choice.subject
     case = Case(subject, *batch, Plan(precision=precision))
     return Question(case, budget, field)
 

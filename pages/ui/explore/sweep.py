@@ -11,7 +11,6 @@ from bertcalc.explore.quantities import QUANTITIES, Case, Quantity
 from bertcalc.explore.sweep import SWEPT, Sweep, Ties
 from bertcalc.formula import CALL_LETTERS, latex_number
 from bertcalc.forward.steps import BATCH
-from bertcalc.memory.footprint import Subject
 from bertcalc.text import N_
 from pages.ui.batch import choose_batch
 from pages.ui.controls import Parameters, choose_view, set_values, show_problem, whole_number
@@ -91,7 +90,7 @@ def choose(choice: Choice) -> Swept:
         axes_now = {st.session_state.get(axis, st.query_params.get(axis)) for axis in "xy"}
         idle = QUANTITIES[measure].unit == "parameters" and not axes_now & set(BATCH)
         sizes = (1, 1) if idle else choose_batch(choice.config)
-        case = Case(Subject(choice.config, choice.architecture, tuple(choice.options.items())), *sizes)
+        case = Case(choice.subject, *sizes)
     found: list[Problem] = []
     with where:
         axes = {axis: _draw_axis(axis, case) for axis in (("x", "y") if view == "map" else ("x",))}

@@ -7,12 +7,11 @@ from typing import NamedTuple
 import streamlit as st
 
 from bertcalc.explore.sweep import Sweep, around, levels, line, published
-from bertcalc.presets import PRESETS
-from pages.ui.controls import change, set_values
+from pages.ui.controls import change
 from pages.ui.explore.sweep import LETTER_OF, Swept, array, followed
 from pages.ui.explore.sweep_charts import Mark, Point, equal_values, map_frame, short
 from pages.ui.i18n import translator
-from pages.ui.sidebar import FIELDS
+from pages.ui.sidebar import take_preset
 
 _FINE = 316  # values of each dimension from which the lines are drawn: 100,000 models
 _CELLS = 48  # what a screen can show, and a finger can hit
@@ -141,9 +140,7 @@ def _take_clicked(sweep: Sweep, chart: str) -> None:
     for place in st.session_state[chart]["selection"]["place"]:
         st.session_state[_CLICKS] = st.session_state.get(_CLICKS, 0) + 1
         if preset := place.get("preset"):
-            config = PRESETS[preset].config
-            fields = {field: getattr(config, field) for field in FIELDS}
-            set_values({"preset": preset, "add_pooling_layer": True, **fields})
+            take_preset(preset)
         else:
             change(
                 sweep.fields(**{field: int(place[axis]) for field, axis in zip(sweep.dimensions, "xy", strict=True)})

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from unicodedata import east_asian_width
 
 import pandas as pd
 import streamlit as st
@@ -10,7 +9,7 @@ import streamlit as st
 from bertcalc.memory.optimizers import PARTS, Part
 from pages.ui.charts import Spec, spec_of
 from pages.ui.i18n import translator
-from pages.ui.numbers import metric_width, percent, size
+from pages.ui.numbers import metric_width, percent, size, text_width
 from pages.ui.theme import BACKGROUND, INK, appearance
 
 _FONT = 15
@@ -25,13 +24,8 @@ def show_metrics(figures: Mapping[str, tuple[str, str]]) -> None:
     """Large numbers with something small under each."""
     with st.container(horizontal=True):
         for label, (value, below) in figures.items():
-            width = metric_width(10 * _columns(label), "0" * _columns(value), "0" * _columns(below))
+            width = metric_width(10 * text_width(label), "0" * text_width(value), "0" * text_width(below))
             st.metric(label, value, below, delta_color="off", delta_arrow="off", width=width)
-
-
-def _columns(text: str) -> int:
-    """How wide a text is: a Chinese character is as wide as two Latin ones."""
-    return sum(2 if east_asian_width(sign) in "WF" else 1 for sign in text)
 
 
 def show_bar(found: Mapping[Part, int], limit: int | None = None) -> None:

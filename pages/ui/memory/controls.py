@@ -55,8 +55,7 @@ class Run(NamedTuple):
     @property
     def subject(self) -> Subject:
         """The model as the core takes it."""
-        choice = self.choice
-        return Subject(choice.config, choice.architecture, tuple(choice.options.items()))
+        return self.choice.subject
 
     def written(self, formula: Formula) -> tuple[str, str]:
         """LaTeX with letters, and with numbers."""
