@@ -34,12 +34,24 @@ def fresh_server(tmp_path: Path) -> Iterator[str]:
         yield url
 
 
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """A window of a lecture screen's size, with an empty history."""
-    context = browser.new_context(viewport={"width": 1280, "height": 720})
+@pytest.fixture(scope="session")
+def window(browser: Browser) -> Iterator[Page]:
+    """One window for all tests: Streamlit's scripts are compiled once, not for each test (1.9 s of CPU, not 5)."""
+    context = browser.new_context()
     yield context.new_page()
     context.close()
+
+
+@pytest.fixture
+def page(window: Page) -> Page:
+    """The window, of a lecture screen's size, with nothing in it and alone."""
+    for other in window.context.pages:
+        if other != window:
+            other.close()
+    window.set_viewport_size({"width": 1280, "height": 720})
+    window.emulate_media(color_scheme="light", media="screen")
+    window.goto("about:blank")
+    return window
 
 
 class Open(Protocol):

@@ -1,5 +1,7 @@
 """Where things are on the page, as a person finds them: by role and by name."""
 
+from urllib.parse import parse_qs, urlsplit
+
 from playwright.sync_api import Locator, Page, expect
 
 
@@ -21,7 +23,24 @@ def number(page: Page, field: str) -> Locator:
 def ready(page: Page) -> None:
     """Wait until the Parameters page is drawn to its end."""
     expect(page.get_by_text("Tensors: name, shape").or_(page.get_by_text("张量：名称"))).to_be_visible()
+    settled(page)
+
+
+def settled(page: Page) -> None:
+    """Wait until the script has run and the fonts are there: KaTeX's are narrower than what stands in for them."""
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    page.evaluate("() => document.fonts.ready.then(() => true)")
+
+
+def bottom(things: Locator) -> float:
+    """The lowest line of all of them, in pixels."""
+    boxes = [thing.bounding_box() for thing in things.all()]
+    return max(box["y"] + box["height"] for box in boxes if box)
+
+
+def query(page: Page) -> dict[str, str]:
+    """What the link says."""
+    return {name: values[-1] for name, values in parse_qs(urlsplit(page.url).query).items()}
 
 
 def open_page(page: Page, section: str, name: str) -> None:

@@ -10,9 +10,7 @@ from tests.bring.conftest import models
 from tests.bring.hub_server import Server, serving
 from tests.browser.conftest import Open
 from tests.browser.launch import running_server
-from tests.browser.look import open_page, ready, total
-from tests.browser.test_links import query
-from tests.browser.test_screen import bottom
+from tests.browser.look import bottom, open_page, query, ready, total
 from tests.test_config_json import CHINESE
 
 __all__ = ["models"]  # a fixture

@@ -5,9 +5,7 @@ from playwright.sync_api import Page, expect
 
 from bertcalc.explore.compare import PAIRS
 from tests.browser.conftest import Open
-from tests.browser.look import number, open_page
-from tests.browser.test_links import query
-from tests.browser.test_screen import bottom
+from tests.browser.look import bottom, number, open_page, query
 
 TIED = "models=bert-base-uncased~architecture-BertForMaskedLM+bert-base-uncased~architecture-BertForMaskedLM~"
 LINK = {

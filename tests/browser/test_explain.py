@@ -3,8 +3,7 @@
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Open
-from tests.browser.look import open_page
-from tests.browser.test_links import query
+from tests.browser.look import open_page, query
 
 
 def test_a_typed_number_is_in_the_link_and_explained(visit: Open) -> None:

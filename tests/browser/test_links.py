@@ -1,18 +1,14 @@
 """The link is the state: it can be opened, kept, reloaded, and gone back to."""
 
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from bertcalc import BertConfig
 from tests.browser.conftest import Open
-from tests.browser.look import number, open_page, ready, slider, total
+from tests.browser.look import number, open_page, query, ready, slider, total
 from tests.oracle import Case
-
-
-def query(page: Page) -> dict[str, str]:
-    return {name: values[-1] for name, values in parse_qs(urlsplit(page.url).query).items()}
 
 
 def test_a_deep_link_is_the_first_request_of_a_fresh_server(page: Page, fresh_server: str) -> None:

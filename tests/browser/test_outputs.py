@@ -6,8 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open
-from tests.browser.look import open_page
-from tests.browser.test_links import query
+from tests.browser.look import open_page, query
 
 LINK = {
     "output_attentions": "true",

@@ -5,8 +5,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from bertcalc import BertConfig
 from tests.browser.conftest import Open
-from tests.browser.test_links import query
-from tests.browser.test_screen import bottom
+from tests.browser.look import bottom, query
 from tests.oracle import Case
 
 

@@ -5,9 +5,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from bertcalc.config import DIMENSIONS
 from tests.browser.conftest import Open
-from tests.browser.look import number, open_page
-from tests.browser.test_links import query
-from tests.browser.test_screen import bottom
+from tests.browser.look import bottom, number, open_page, query
 
 SIDEBAR = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
 

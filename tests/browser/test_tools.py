@@ -4,9 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open
-from tests.browser.look import open_page, ready
-from tests.browser.test_links import query
-from tests.browser.test_screen import bottom
+from tests.browser.look import bottom, open_page, query, ready
 
 
 def shown(page: Page) -> str:
