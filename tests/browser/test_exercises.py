@@ -88,5 +88,5 @@ def test_the_model_of_an_exercise_opens_on_the_other_pages(visit: Open) -> None:
     page.get_by_role("link", name="Parameters").click()
     expect(page.get_by_text("Parameters in BertForTokenClassification")).to_be_visible()
     expect(page.get_by_test_id("stMetricValue").first).to_have_text("4,285")
-    open_page(page, "Check", "Exercises")
+    open_page(page, "Teach", "Exercises")
     ready(page, "5 · An architecture")

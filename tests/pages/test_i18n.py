@@ -1,11 +1,13 @@
 """The catalogue: every message of the source is in it, nothing else is, and placeholders are the same."""
 
+import tomllib
 from string import Formatter
 from typing import Any
 
 import pytest
 from babel.messages.catalog import Catalog
-from babel.messages.extract import extract_from_file
+from babel.messages.extract import extract_from_dir, extract_from_file
+from babel.messages.frontend import parse_mapping_cfg
 from babel.messages.pofile import read_po
 from streamlit.testing.v1 import AppTest
 
@@ -16,13 +18,15 @@ OTHERS = LANGUAGES[1:]
 
 
 def in_source() -> set[str]:
-    files = [ROOT / "app.py", *(ROOT / "bertcalc").rglob("*.py"), *(ROOT / "pages").rglob("*.py")]
+    """As ``make messages`` finds it."""
     keywords: dict[str, None] = {"_": None, "N_": None}
-    return {
-        str(message)
-        for file in files
-        for _line, message, _comments, _context in extract_from_file("python", file, keywords=keywords)
-    }
+    with (ROOT / "babel.cfg").open(encoding="utf-8") as file:
+        methods, options = parse_mapping_cfg(file)
+    found = [message for _line, message, *_rest in extract_from_file("python", ROOT / "app.py", keywords=keywords)]
+    for folder in ("bertcalc", "pages"):
+        extracted = extract_from_dir(ROOT / folder, methods, options, keywords=keywords)
+        found += [message for _file, _line, message, *_rest in extracted]
+    return set(map(str, found))
 
 
 def in_catalogue(language: str) -> Catalog:
@@ -35,6 +39,12 @@ def test_nothing_is_missing_and_nothing_is_stale(language: str) -> None:
     messages = in_catalogue(language)
     assert {message.id for message in messages if message.id} == in_source()
     assert not messages.obsolete
+
+
+def test_the_texts_of_the_lecture_are_messages() -> None:
+    lecture = tomllib.loads((ROOT / "pages" / "lectures" / "why-110-million.toml").read_text(encoding="utf-8"))
+    texts = {screen[key] for screen in lecture["screen"] for key in ("title", "text", "notes")}
+    assert {lecture["title"], *texts} <= in_source()
 
 
 @pytest.mark.parametrize("language", OTHERS)

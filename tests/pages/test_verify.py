@@ -7,7 +7,7 @@ import pytest
 
 from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.presets import PUBLISHED
-from pages.ui import proof
+from pages.ui import proof, verdict
 from tests.pages.apptest import ROOT, open_app
 
 
@@ -43,7 +43,7 @@ def test_what_was_not_checked_is_the_relative_positions_alone() -> None:
 def test_a_difference_is_shown_tensor_by_tensor(monkeypatch: pytest.MonkeyPatch) -> None:
     difference = proof.Difference(("a.weight", (3, 4)), None)
     wrong = proof.Proof([proof.Check("Tensors", "1", "0", agrees=False)] * 4, [difference], 1.0, 1.0, {"torch": "2"})
-    monkeypatch.setattr(proof, "prove", lambda *_: wrong)
+    monkeypatch.setattr(verdict, "_prove", lambda *_: wrong)
     app = open_app("verify.py", vocab_size="999")
     assert "differs" in app.error[0].value
     assert app.table[0].value.iloc[0, 0] == "a.weight  [3 × 4]"
@@ -59,7 +59,7 @@ def test_real_weights_run_on_request() -> None:
 
 
 def test_real_weights_are_refused_where_they_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(proof, "available_bytes", lambda: 1_000_000)
+    monkeypatch.setattr(verdict, "available_bytes", lambda: 1_000_000)
     app = open_app("verify.py")
     assert "does not fit" in app.error[0].value
     assert not [button for button in app.button if button.label == "Build it and run it"]

@@ -11,6 +11,7 @@ from bertcalc.text import N_
 from pages.ui.check.words import causes, describe
 from pages.ui.controls import carry, sentence, set_values, show_problem
 from pages.ui.i18n import translator
+from pages.ui.present import presenting
 from pages.ui.sidebar import Choice, take_preset
 from pages.ui.tables import escaped, literal, show_table
 
@@ -86,15 +87,20 @@ def check_terms(text: str) -> tuple[str, dict[str, str]] | None:
 
 def show_terms(choice: Choice) -> None:
     """The lines of a count, each with its verdict and its correction."""
-    _ = translator()
     text = _choose_terms()
     if found := terms.problem(text):
         show_problem(found)
+    (show_in_short if presenting() else show_report)(choice, text)
+
+
+def show_report(choice: Choice, text: str) -> None:
+    """What is right and wrong in each line of a count of the chosen model, and in their sum."""
+    _ = translator()
     report = terms.check(choice.model(), choice.config, terms.read(text, choice.config))
     if not report.verdicts:
         st.info(_("Write one line for each term, such as attention = L * 4 * H * H."))
         return
-    known = Known(choice.config, choice.architecture, choice.add_pooling_layer, 0, report.right)
+    known = _known(choice, report)
     show_table(
         {
             _("Term"): [literal(verdict.line.name) for verdict in report.verdicts],
@@ -108,6 +114,28 @@ def show_terms(choice: Choice) -> None:
         _show_corrections(report, known)
 
 
+def show_in_short(choice: Choice, text: str) -> None:
+    """The lines of a count of the chosen model with their verdicts, and beside them what leads to the right sum."""
+    _ = translator()
+    report = terms.check(choice.model(), choice.config, terms.read(text, choice.config))
+    lines, sums = st.columns([0.54, 0.46], gap="medium")
+    with lines:
+        show_table(
+            {
+                _("Term"): [literal(verdict.line.text) for verdict in report.verdicts],
+                _("Verdict"): [_verdict(verdict) for verdict in report.verdicts],
+            },
+            _("Each term with its verdict"),
+        )
+    if report.right:
+        with sums:
+            _show_corrections(report, _known(choice, report))
+
+
+def _known(choice: Choice, report: Report) -> Known:
+    return Known(choice.config, choice.architecture, choice.add_pooling_layer, 0, report.right)
+
+
 def _choose_terms() -> str:
     _ = translator()
     carry("terms", TERMS)
@@ -117,7 +145,7 @@ def _choose_terms() -> str:
     text: str = st.text_area(
         _("Your count, a line for each term: name = calculation. V, H, L, A, I, P, T are the sidebar's numbers."),
         TERMS,
-        height=130,
+        height=110 if presenting() else 130,
         key="terms",
         bind="query-params",
         max_chars=terms.LONGEST,

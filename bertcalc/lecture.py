@@ -1,0 +1,204 @@
+"""A guided lecture as a lecturer writes it: screens in a TOML file, of which everything is checked.
+
+>>> words = Vocabulary(parts={"total": {}}, sliders=["vocab_size"], placeholders=["parameters"])
+>>> lecture = read(b'''
+... title = "Why so many?"
+... [[screen]]
+... name = "sum"
+... title = "The sum"
+... text = "There are {parameters} of them."
+... show = [{part = "total"}]
+... ''', words)
+>>> lecture.screens[0].show
+(Show(part='total', arguments={}),)
+"""
+
+import re
+import tomllib
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from string import Formatter
+from typing import Any, NamedTuple
+
+from bertcalc.config import Problem
+from bertcalc.text import N_, shorten
+
+
+class Vocabulary(NamedTuple):
+    """What a lecture can be made of.
+
+    A part has the values of each of its arguments; None stands for any text. Placeholders are what can stand in
+    braces in a text.
+    """
+
+    parts: Mapping[str, Mapping[str, Collection[str] | None]]
+    sliders: Collection[str]
+    placeholders: Collection[str]
+
+
+class Show(NamedTuple):
+    """A live part on a screen: its name, and what it is told."""
+
+    part: str
+    arguments: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Screen:
+    """A screen: its name in the link, what it says (with placeholders), its parts, its sliders, the speaker's notes."""
+
+    name: str
+    title: str
+    text: str
+    show: tuple[Show, ...]
+    sliders: tuple[str, ...] = ()
+    notes: str = ""
+
+
+@dataclass(frozen=True)
+class Lecture:
+    """A title, and at least one screen; no two have the same name."""
+
+    title: str
+    screens: tuple[Screen, ...]
+
+
+class LectureError(ValueError):
+    """The only exception for a file that is no lecture: names the screen and the key."""
+
+    def __init__(self, message: str, **values: str) -> None:
+        self.problem = Problem("lecture", None, message, values)
+        super().__init__(str(self.problem))
+
+
+def read(data: bytes, vocabulary: Vocabulary) -> Lecture:
+    """The lecture in a TOML file. Raises LectureError."""
+    try:
+        content = tomllib.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise LectureError(N_("This is no TOML file in UTF-8: {reason}."), reason=f"{error}") from error
+    file = _Table(N_("the file"), content)
+    file.only(("title", "screen"))
+    screens = tuple(
+        _screen(table, number, vocabulary) for number, table in enumerate(file.tables("screen", least=1), 1)
+    )
+    names = [screen.name for screen in screens]
+    for twice in (name for name in names if names.count(name) > 1):
+        raise LectureError(N_("Two screens have the name {name}: a link could not tell them apart."), name=twice)
+    return Lecture(file.template("title", vocabulary.placeholders), screens)
+
+
+_KEYS = ("name", "title", "text", "show", "sliders", "notes")
+
+
+def _screen(content: dict[str, Any], number: int, vocabulary: Vocabulary) -> Screen:
+    name = content.get("name")
+    screen = _Table(f"[[screen]] {shorten(name) if isinstance(name, str) else number}", content)
+    screen.only(_KEYS)
+    name = screen.text("name")
+    if not re.fullmatch(r"[\w-]{1,60}", name):
+        message = N_("{where}: name can have letters, digits and hyphens alone, 60 at most, for it stands in the link.")
+        raise LectureError(message, where=screen.where)
+    sliders = screen.texts("sliders")
+    for slider in sliders:
+        screen.check("sliders", slider, vocabulary.sliders)
+    return Screen(
+        name,
+        screen.template("title", vocabulary.placeholders),
+        screen.template("text", vocabulary.placeholders),
+        tuple(_show(screen.where, table, vocabulary) for table in screen.tables("show")),
+        sliders,
+        screen.template("notes", vocabulary.placeholders, default=""),
+    )
+
+
+def _show(where: str, content: dict[str, Any], vocabulary: Vocabulary) -> Show:
+    table = _Table(f"{where}, show", content)
+    part = table.text("part")
+    table.check("part", part, vocabulary.parts)
+    known = vocabulary.parts[part]
+    table.only(("part", *known))
+    arguments = {name: table.text(name) for name in known}
+    for name, options in known.items():
+        if options is not None:
+            table.check(name, arguments[name], options)
+    return Show(part, arguments)
+
+
+class _Table:
+    """A table of the file: where it is, and what its keys hold. What is wrong with it raises LectureError."""
+
+    def __init__(self, where: str, content: Mapping[str, Any]) -> None:
+        self.where = where
+        self._content = content
+
+    def only(self, known: Collection[str]) -> None:
+        """That it has no other keys."""
+        for unknown in self._content.keys() - set(known):
+            message = N_("{where}: there is no key {key}, {nearest} may be meant.")
+            nearest = _nearest(unknown, known)
+            raise LectureError(message, where=self.where, key=shorten(unknown), nearest=nearest)
+
+    def check(self, key: str, value: str, options: Collection[str]) -> None:
+        """That a text is one of the options."""
+        if value not in options:
+            message = N_("{where}: {key} {value} is not possible, {nearest} may be meant.")
+            nearest = _nearest(value, options)
+            raise LectureError(message, where=self.where, key=key, value=shorten(value), nearest=nearest)
+
+    def text(self, key: str, default: str | None = None) -> str:
+        """What a key holds, which has to be a text."""
+        value = self._value(key, default)
+        if not isinstance(value, str):
+            raise LectureError(N_("{where}: {key} must be a text."), where=self.where, key=key)
+        return value
+
+    def template(self, key: str, placeholders: Collection[str], default: str | None = None) -> str:
+        """A text that can have placeholders in it."""
+        value = self.text(key, default)
+        try:
+            found = list(_placeholders(value))
+        except ValueError:
+            message = N_("{where}: {key} has a single brace: a brace that is meant as one is written twice.")
+            raise LectureError(message, where=self.where, key=key) from None
+        for placeholder in found:
+            if placeholder not in placeholders:
+                message = N_("{where}: {key} has the unknown placeholder {placeholder}: {nearest} may be meant.")
+                nearest = _nearest(placeholder, placeholders)
+                raise LectureError(
+                    message, where=self.where, key=key, placeholder=f"{{{shorten(placeholder)}}}", nearest=nearest
+                )
+        return value
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """The texts of a list, which may be missing."""
+        value = self._content.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+            raise LectureError(N_("{where}: {key} must be a list of texts."), where=self.where, key=key)
+        return tuple(value)
+
+    def tables(self, key: str, least: int = 0) -> list[dict[str, Any]]:
+        """The tables of a list."""
+        value = self._value(key)
+        if not isinstance(value, list) or not all(isinstance(one, dict) for one in value) or len(value) < least:
+            raise LectureError(N_("{where}: {key} must be a list of tables."), where=self.where, key=key)
+        return value
+
+    def _value(self, key: str, default: object = None) -> object:
+        value = self._content.get(key, default)
+        if value is None:
+            raise LectureError(N_("{where}: {key} is missing."), where=self.where, key=key)
+        return value
+
+
+def _placeholders(text: str) -> Iterator[str]:
+    """What stands in braces, with all that is written there. Raises ValueError for a single brace."""
+    for _text, name, form, conversion in Formatter().parse(text):
+        if name is not None:
+            yield name + (f"!{conversion}" if conversion else "") + (f":{form}" if form else "")
+
+
+def _nearest(text: str, options: Collection[str]) -> str:
+    """The option that is most like a text."""
+    return get_close_matches(text[:100], options, n=1, cutoff=0.0)[0]

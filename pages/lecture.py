@@ -1,0 +1,14 @@
+"""Lecture: screens for the projector, each with live parts of the present model."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from pages.ui.lecture import screens
+from pages.ui.sidebar import choice as current_choice
+
+choice = current_choice()
+st.html(Path(__file__).parent / "ui" / "lecture" / "style.css")
+if lecture := screens.choose_lecture():
+    fill = screens.filler(choice)
+    screens.show_screen(screens.choose_screen(lecture, fill), choice, fill)

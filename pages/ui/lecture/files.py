@@ -1,0 +1,29 @@
+"""The lectures: every TOML file of the folder is one, under the file's name."""
+
+from difflib import get_close_matches
+from pathlib import Path
+
+from bertcalc.text import N_
+from pages.ui.controls import Parameters, at_most
+
+FOLDER = Path(__file__).parents[2] / "lectures"
+DEFAULT = "why-110-million"
+LONGEST = 60  # characters of a screen's name
+
+
+def names() -> list[str]:
+    """The lectures that are there now; the one that comes with the app is the first."""
+    return sorted((file.stem for file in FOLDER.glob("*.toml")), key=lambda name: (name != DEFAULT, name))
+
+
+def _check(text: str) -> tuple[str, dict[str, str]] | None:
+    """What is wrong with a lecture in the link."""
+    there = names()
+    if text in there:
+        return None
+    message = N_("{name}={text} in the link is not possible: there is no such lecture, but there is {nearest}.")
+    return message, {"nearest": get_close_matches(text[:100], there or [DEFAULT], n=1, cutoff=0.0)[0]}
+
+
+# Which screens there are depends on the lecture: the page says what is wrong with one.
+PARAMETERS = Parameters(booleans=("notes",), texts={"lecture": _check, "screen": at_most(LONGEST)})

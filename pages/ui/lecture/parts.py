@@ -1,0 +1,254 @@
+"""The live parts that the screens of a lecture are made of: each draws something of the present model."""
+
+from collections.abc import Callable, Collection, Mapping
+from typing import NamedTuple
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from bertcalc import ARCHITECTURES, BertConfig, Module, build
+from bertcalc.check.known import known_counts, readings
+from bertcalc.compute.flops import PYTORCH, by_part
+from bertcalc.config import LETTERS
+from bertcalc.explore.compare import explain
+from bertcalc.explore.models import Item, item_of
+from bertcalc.formula import latex_number, shape_letters, symbolic_model
+from bertcalc.forward.outputs import Call, possible, run
+from bertcalc.forward.steps import Step
+from bertcalc.forward.walk import walk
+from bertcalc.lecture import Vocabulary
+from bertcalc.presets import PRESETS
+from bertcalc.tree.totals import bare, breakdown, submodule
+from bertcalc.typed import typed
+from pages.ui.batch import Batch
+from pages.ui.charts import bars_frame, proportional_bar, ranked_bars
+from pages.ui.check.terms import show_in_short
+from pages.ui.check.words import describe
+from pages.ui.compute.charts import part_bars, parts_frame
+from pages.ui.compute.controls import Count
+from pages.ui.compute.forward import show_figures
+from pages.ui.explore.compare import Compared, Comparison
+from pages.ui.explore.compare_differences import show_parts
+from pages.ui.explore.compare_words import names_of, relative
+from pages.ui.formulas import node_formula, total_formula
+from pages.ui.i18n import translator
+from pages.ui.numbers import metric_width, percent, scaled, text_width
+from pages.ui.proof import installed
+from pages.ui.sidebar import SLIDERS, Choice
+from pages.ui.tables import show_checks, show_table
+from pages.ui.take.shown import draw_chart
+from pages.ui.theme import appearance, colors
+from pages.ui.verdict import show_verdict
+from pages.ui.walk.steps import show_heads
+
+_LAYER = "encoder.layer.*."
+
+
+class Part(NamedTuple):
+    """What draws a part, and the values that each of its arguments can have; None is any text."""
+
+    draw: Callable[..., None]
+    arguments: Mapping[str, Collection[str] | None] = {}
+
+
+def _row(choice: Choice, path: str) -> None:
+    """One row of a table: how many numbers it has."""
+    _ = translator()
+    *_rows, numbers = submodule(choice.model(), path).parameters["weight"]
+    *_rows, letters = submodule(_symbolic(choice), path).parameters["weight"]
+    with _side_by_side():
+        _metric(_("One row of {table}").format(table=f"`{path}`"), f"{numbers:,}", "")
+        st.latex(f"{shape_letters((letters,))} = {latex_number(numbers)}", width="stretch")
+
+
+def _count(choice: Choice, path: str) -> None:
+    """How many parameters a module has, the share of the model that is, and the formula."""
+    _ = translator()
+    model = choice.model()
+    here, whole = submodule(model, path).num_parameters(), model.num_parameters()
+    share = _("{share} of {whole:,}").format(share=percent(here, whole), whole=whole)
+    with _side_by_side():
+        _metric(f"`{path.removeprefix(_LAYER)}`", f"{here:,}", share)
+        st.latex(node_formula(choice, path, here), width="stretch")
+
+
+def _bars(choice: Choice, path: str) -> None:
+    """A bar for each piece of a module."""
+    _ = translator()
+    model = choice.model()
+    pieces = breakdown(model, path)
+    if not pieces:
+        raise KeyError(path)
+    frame = bars_frame(pieces, [piece.name for piece in pieces], submodule(model, path).num_parameters())
+    draw_chart(
+        frame,
+        ranked_bars(appearance(), len(pieces)),
+        alt=_("Parameters of each part of {opened}").format(opened=path),
+    )
+
+
+def _so_far(choice: Choice, path: str) -> None:
+    """How much of the model is learned when the walk through it has come to the end of a module."""
+    _ = translator()
+    stops = walk(_steps(choice, _call(choice)))
+    inside = [stop for stop in stops if f"{stop.name}.".startswith(f"{path}.")]
+    if not inside:
+        raise KeyError(path)
+    so_far, total = inside[-1].so_far, stops[-1].so_far
+    st.progress(so_far / total, _("So far {so_far:,} of {total:,}").format(so_far=so_far, total=total))
+
+
+def _heads(choice: Choice) -> None:
+    """Query, key and value counted per head and as one matrix each."""
+    show_heads(choice)
+
+
+def _total(choice: Choice) -> None:
+    """The whole model: its number, its formula in the colours of its parts, and a bar of them."""
+    _ = translator()
+    model = choice.model()
+    whole = model.num_parameters()
+    pieces = breakdown(model)
+    names = [f"{_(piece.component)} · {_(piece.name)}" for piece in pieces]
+    _metric(_("Parameters in {architecture}").format(architecture=choice.architecture), f"{whole:,}", "")
+    st.latex(total_formula(choice, colors(), whole))
+    draw_chart(
+        bars_frame(pieces, names, whole),
+        proportional_bar(appearance()),
+        alt=_("Share of each part in the whole model"),
+    )
+
+
+def _rounding(choice: Choice, number: str) -> None:
+    """Which counts of the configuration are a rounded number that everybody knows."""
+    _ = translator()
+    config = choice.config
+    counts = [
+        known
+        for known in known_counts(config)
+        if known.architecture in _ROUNDED and known.config == config and not known.buffers
+    ]
+    counts.sort(key=lambda known: known.total)
+    exactly, roughly = (reading for reading in readings(typed(number)) if reading.key == "parameters")
+    yes, no = _("✓ yes"), _("✗ no")
+    show_table(
+        {
+            _("Which count it is"): [describe(known) for known in counts],
+            _("Parameters"): [f"**{known.total:,}**" for known in counts],
+            _("In short"): [scaled(known.total, "") for known in counts],
+            _("Rounds to {number}").format(number=number): [
+                yes if exactly.means(known.total) else no for known in counts
+            ],
+            _("Or if its last zeros are not meant"): [yes if roughly.means(known.total) else no for known in counts],
+        },
+        _("Which counts round to {number}").format(number=number),
+    )
+
+
+_ROUNDED = ("BertModel", "BertForPreTraining")
+
+
+def _compare(choice: Choice, preset: str) -> None:
+    """The present model and a published one, and what the one has more than the other, as bars."""
+    items = [item_of(choice.subject, choice.preset), Item(preset)]
+    models = [Compared(item, name, item.subject()) for item, name in zip(items, names_of(items), strict=True)]
+    call = _call(choice)
+    comparison = Comparison("differences", models, Batch(call.batch_size, call.sequence_length), "parameters")
+    here, there = (comparison.case(model.subject) for model in models)
+    found = explain(here, there, comparison.quantity)
+    with st.container(horizontal=True):
+        _metric(models[0].name, f"{found.before:,}", "")
+        _metric(models[1].name, f"{found.after:,}", relative(found))
+    show_parts(comparison, found)
+
+
+def _compute(choice: Choice) -> None:
+    """The FLOPs of a forward pass and of a training step, and where those of the forward pass go."""
+    _ = translator()
+    call = _call(choice)
+    steps = _steps(choice, call)
+    show_figures(Count(choice, call, PYTORCH, steps))
+    costs = by_part(steps)
+    draw_chart(
+        parts_frame(costs, [_(part) for part in costs]),
+        part_bars(appearance()),
+        alt=_("Share of each part in the forward pass"),
+    )
+
+
+def _hand_count(choice: Choice, terms: str) -> None:
+    """Somebody's count, a line for each term, with what is right and wrong in it."""
+    show_in_short(choice, terms)
+
+
+def _proof(choice: Choice) -> None:
+    """The real model, built and compared; without torch a sentence that it is not there."""
+    _ = translator()
+    if not installed():
+        st.info(_("This needs torch and transformers, which are not installed here."))
+    else:
+        show_checks(show_verdict(choice).checks[:_MOST_CHECKS])
+
+
+_MOST_CHECKS = 4  # those of the whole model, without those of each kind of module
+
+
+def _steps(choice: Choice, call: Call) -> list[Step]:
+    return run(choice.config, choice.architecture, call, **choice.options)
+
+
+def _symbolic(choice: Choice) -> Module:
+    return symbolic_model(choice.config, choice.architecture, **choice.options)
+
+
+def _side_by_side() -> DeltaGenerator:
+    return st.container(horizontal=True, vertical_alignment="center", gap="large")
+
+
+def _metric(label: str, value: str, below: str) -> None:
+    width = metric_width(max(290, 12 * text_width(label)), value, below)
+    st.metric(label, value, below, delta_color="off", delta_arrow="off", width=width)
+
+
+def _call(choice: Choice) -> Call:
+    """A short sequence, or the longest that the model takes."""
+    return possible(choice.config, choice.architecture, Call())
+
+
+# Everything that a model can have; a part says where the present one has no such thing.
+_FULL = BertConfig(
+    is_decoder=True, add_cross_attention=True, tie_word_embeddings=False, position_embedding_type="relative_key"
+)
+PATHS = dict.fromkeys(
+    bare(path)
+    for architecture in ARCHITECTURES
+    for path, module, _copies in build(_FULL, architecture).modules()
+    if path and module.num_parameters()
+)
+TABLES = tuple(path for path in PATHS if path.endswith("_embeddings"))
+PARTS: dict[str, Part] = {
+    "row": Part(_row, {"path": TABLES}),
+    "count": Part(_count, {"path": PATHS}),
+    "bars": Part(_bars, {"path": PATHS}),
+    "so_far": Part(_so_far, {"path": PATHS}),
+    "heads": Part(_heads),
+    "total": Part(_total),
+    "rounding": Part(_rounding, {"number": ("110M", "340M")}),
+    "compare": Part(_compare, {"preset": PRESETS}),
+    "compute": Part(_compute),
+    "hand_count": Part(_hand_count, {"terms": None}),
+    "proof": Part(_proof),
+}
+# What can stand in braces in the texts of a screen.
+PLACEHOLDERS = (*LETTERS, "attention_head_size", "architecture", "parameters")
+VOCABULARY = Vocabulary({name: part.arguments for name, part in PARTS.items()}, tuple(SLIDERS), PLACEHOLDERS)
+
+
+def values(choice: Choice) -> dict[str, str]:
+    """What fills the placeholders."""
+    config, count = choice.config, choice.model().num_parameters()
+    sizes = {name: getattr(config, name) for name in (*LETTERS, "attention_head_size")}
+    return {name: f"{size:,}" for name, size in sizes.items()} | {
+        "architecture": choice.architecture,
+        "parameters": f"{count:,}",
+    }

@@ -1,0 +1,129 @@
+"""The verdict of the real Hugging Face model on the chosen one: its tensors, its weights, what it returns."""
+
+import streamlit as st
+
+from bertcalc import BertConfig, build
+from bertcalc.forward.outputs import Call, problems
+from pages.ui.call import last_call, written
+from pages.ui.forward_proof import Comparison, countable
+from pages.ui.forward_proof import prove as prove_forward
+from pages.ui.i18n import translator
+from pages.ui.numbers import size
+from pages.ui.proof import Proof, available_bytes, buildable, needed_bytes, not_checked, prove, run_forward
+from pages.ui.sidebar import Choice
+from pages.ui.tables import show_comparisons, show_differences, show_run
+from pages.ui.worker import WORKER
+
+TOTALS = 6  # checks of the whole; after them come those of each kind of module
+
+
+@st.cache_data(max_entries=100, show_spinner=False)
+def _prove(config: BertConfig, architecture: str, options: dict[str, bool]) -> Proof:
+    return WORKER.run(prove, config, architecture, options)
+
+
+@st.cache_data(max_entries=100, show_spinner=False)
+def _prove_forward(config: BertConfig, architecture: str, options: dict[str, bool], call: Call) -> list[Comparison]:
+    return WORKER.run(prove_forward, config, architecture, options, call)
+
+
+def show_verdict(choice: Choice) -> Proof:
+    """Build the real model, which needs torch and transformers, and say whether it agrees."""
+    _ = translator()
+    config = buildable(choice.config)
+    if config != choice.config:
+        st.warning(
+            _(
+                "transformers 5 no longer builds position_embedding_type {kind}. Checked below is the same model with "
+                "absolute positions. What {kind} adds ({added:,} parameters) is checked by the test suite, against "
+                "transformers 4.57 in an environment of its own."
+            ).format(
+                kind=choice.config.position_embedding_type,
+                added=not_checked(choice.config, choice.architecture, choice.options),
+            )
+        )
+    with st.spinner(_("Building the real {architecture} ...").format(architecture=choice.architecture)):
+        result = _prove(config, choice.architecture, choice.options)
+    if result.agrees:
+        st.success(
+            _("The real {architecture} agrees: {tensors} tensors, {parameters} parameters.").format(
+                architecture=choice.architecture,
+                tensors=result.theirs("Tensors"),
+                parameters=result.theirs("Parameters"),
+            ),
+            icon=":material/verified:",
+        )
+    else:
+        st.error(
+            _("The real {architecture} differs. Tensors that are not the same: {count:,}.").format(
+                architecture=choice.architecture, count=len(result.differences)
+            ),
+            icon=":material/error:",
+        )
+        show_differences(result.differences)
+    st.caption(
+        _("Built without weights in {build:,.0f} ms, compared in {compare:,.0f} ms, with {versions}.").format(
+            build=result.build_ms,
+            compare=result.compare_ms,
+            versions=", ".join(f"{name} {version}" for name, version in result.versions.items()),
+        )
+    )
+    return result
+
+
+def show_weights(choice: Choice) -> None:
+    """The real model with random weights, on request, if it fits."""
+    _ = translator()
+    config = buildable(choice.config)
+    st.subheader(_("With real weights"))
+    needed = needed_bytes(build(config, choice.architecture, **choice.options))
+    available = available_bytes()
+    st.markdown(
+        _("A model with real (random) weights and one forward pass need {needed}; {available} are free here.").format(
+            needed=size(needed), available=size(available)
+        )
+    )
+    does_not_fit = _("That does not fit. Choose a smaller model, or run the app on a larger machine.")
+    if needed > available:
+        st.error(does_not_fit)
+    elif choice.architecture == "BertForQuestionAnswering" and config.num_labels != 2:
+        st.error(
+            _("BertForQuestionAnswering needs num_labels 2 for a forward pass: the start and the end of an answer.")
+        )
+    elif st.button(_("Build it and run it"), icon=":material/play_arrow:"):
+        try:
+            with st.spinner(_("Building and running ...")):
+                run = WORKER.run(run_forward, config, choice.architecture, choice.options)
+        except MemoryError:
+            st.error(does_not_fit)
+        else:
+            show_run(run)
+
+
+def show_returned(choice: Choice) -> None:
+    """What the real forward method returns, run without weights."""
+    _ = translator()
+    config = buildable(choice.config)
+    st.subheader(_("What the forward method returns"))
+    call = last_call(config, choice.architecture)
+    st.caption(_("With the arguments of the Outputs page: {arguments}").format(arguments=written(call)))
+    if problem := next(problems(config, choice.architecture, call), None):
+        st.error(_(problem.message))
+    elif not countable(config, choice.architecture, choice.options, call):
+        st.error(_("These tensors are too large for PyTorch to count. Choose a smaller batch or a shorter sequence."))
+    else:
+        with st.spinner(_("Running the real {architecture} ...").format(architecture=choice.architecture)):
+            compared = _prove_forward(config, choice.architecture, choice.options, call)
+        if all(comparison.agrees for comparison in compared):
+            st.success(
+                _("The real {architecture} returns the same {outputs:,} outputs.").format(
+                    architecture=choice.architecture, outputs=len(compared)
+                ),
+                icon=":material/verified:",
+            )
+        else:
+            st.error(
+                _("The real {architecture} returns something else.").format(architecture=choice.architecture),
+                icon=":material/error:",
+            )
+        show_comparisons(compared)

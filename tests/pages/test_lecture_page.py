@@ -1,0 +1,238 @@
+"""The Lecture page: every screen of the lecture that comes with the app, lecturers' own files, links, notes."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from bertcalc import BertConfig, build
+from bertcalc.check.terms import check, read
+from bertcalc.lecture import read as read_lecture
+from pages.ui.i18n import LANGUAGES
+from pages.ui.lecture import files, parts
+from pages.ui.lecture.parts import PARTS, PATHS, VOCABULARY
+from pages.ui.proof import real_model
+from tests.pages.apptest import open_app, texts
+
+PAGE = "lecture.py"
+LECTURE = read_lecture((files.FOLDER / f"{files.DEFAULT}.toml").read_bytes(), VOCABULARY)
+NAMES = [screen.name for screen in LECTURE.screens]
+# A small model, and the text that a link says of it.
+SMALL = BertConfig(vocab_size=1000, hidden_size=64, num_hidden_layers=3, num_attention_heads=4)
+LINK = {field: str(size) for field, size in vars(SMALL).items() if size != getattr(BertConfig, field)}
+
+
+def words(app: AppTest) -> str:
+    return "\n".join(str(one.value) for one in app.markdown)
+
+
+def numbers(app: AppTest) -> list[str]:
+    return [str(one.value) for one in app.metric]
+
+
+def button(app: AppTest, label: str) -> Any:
+    return next(one for one in app.button if one.label == label)
+
+
+def own(folder: Path, text: str, name: str = "mine") -> None:
+    (folder / f"{name}.toml").write_text(text, encoding="utf-8")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the shipped lecture, for others beside it."""
+    own(tmp_path, (files.FOLDER / f"{files.DEFAULT}.toml").read_text(encoding="utf-8"), files.DEFAULT)
+    monkeypatch.setattr(files, "FOLDER", tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def real() -> Any:
+    with torch.device("meta"):
+        return real_model(SMALL, "BertModel", {})
+
+
+def test_a_lecture_has_12_to_15_screens_of_few_words() -> None:
+    assert 12 <= len(LECTURE.screens) <= 15
+    for screen in LECTURE.screens:
+        assert screen.notes
+        assert screen.sliders
+        assert sum(screen.text.count(end) for end in (". ", "? ", ".\n")) <= 1, screen.name
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_screen_is_drawn(language: str) -> None:
+    app = open_app(PAGE, lang=language, notes="true", **LINK)
+    for number, screen in enumerate(LECTURE.screens, 1):
+        assert not [*app.exception, *app.error, *app.warning, *app.info], screen.name
+        assert "{" not in words(app), screen.name
+        jump = app.selectbox(key="jump")
+        assert jump.value == screen.name
+        assert jump.options[number - 1].startswith(f"{number} / {len(NAMES)} · ")
+        assert len(app.metric) + len(app.table) + len(app.success) > 0, screen.name
+        if number < len(NAMES):
+            app.button(key="Right screen").click().run()
+
+
+@pytest.mark.parametrize(
+    ("screen", "path"),
+    [
+        ("word-table", "embeddings.word_embeddings"),
+        ("embeddings", "embeddings"),
+        ("attention", "encoder.layer.0.attention"),
+        ("feed-forward", "encoder.layer.0.intermediate"),
+        ("one-layer", "encoder.layer.0"),
+        ("all-layers", "encoder"),
+        ("pooler", "pooler"),
+        ("whole-model", ""),
+    ],
+)
+def test_numbers_are_those_of_the_real_model(screen: str, path: str, real: Any) -> None:
+    count = sum(tensor.numel() for tensor in real.get_submodule(path).parameters())
+    app = open_app(PAGE, screen=screen, **LINK)
+    assert numbers(app)[0] == f"{count:,}"
+    assert f"{count:,}".replace(",", "{,}") in str(app.latex[0].value)
+    if path:
+        assert f" of {sum(tensor.numel() for tensor in real.parameters()):,}" in str(app.metric[0].delta)
+
+
+def test_a_row_is_a_row_of_the_real_table_and_a_slider_moves_it(real: Any) -> None:
+    app = open_app(PAGE, screen="one-row", **LINK)
+    assert numbers(app) == [f"{real.embeddings.word_embeddings.weight.shape[1]}"]
+    app.slider(key="hidden_size_slider").set_value(128).run()
+    assert numbers(app) == ["128"]
+    assert "H = 128" in str(app.latex[0].value)
+    assert "a row of 128 numbers" in words(app)
+
+
+def test_what_is_counted_so_far_grows_to_the_whole_model(real: Any) -> None:
+    said = [open_app(PAGE, screen=name, **LINK).get("progress")[0].proto.text for name in ("embeddings", "pooler")]
+    first = sum(tensor.numel() for tensor in real.embeddings.parameters())
+    whole = sum(tensor.numel() for tensor in real.parameters())
+    assert said == [f"So far {first:,} of {whole:,}", f"So far {whole:,} of {whole:,}"]
+
+
+def test_only_the_pre_training_model_rounds_to_110_million() -> None:
+    table = open_app(PAGE, screen="110-million").table[0].value
+    assert list(table["Parameters"]) == ["**108,891,648**", "**109,482,240**", "**110,106,428**"]
+    assert list(table["In short"]) == ["108.9 M", "109.5 M", "110.1 M"]
+    assert list(table["Rounds to 110M"]) == ["✗ no", "✗ no", "✓ yes"]
+    assert list(table["Or if its last zeros are not meant"]) == ["✓ yes"] * 3
+    other = open_app(PAGE, screen="110-million", vocab_size="31100").table[0].value
+    assert list(other["Rounds to 110M"]) == ["✗ no", "✓ yes", "✗ no"]
+
+
+def test_base_and_large_differ_by_what_the_bars_say() -> None:
+    app = open_app(PAGE, screen="base-and-large")
+    assert numbers(app) == ["109,482,240", "335,141,888"]
+    assert [one.label for one in app.metric] == ["bert-base-uncased", "bert-large-uncased"]
+    moved = open_app(PAGE, screen="base-and-large", num_hidden_layers="24")
+    assert numbers(moved)[0] == f"{build(BertConfig(num_hidden_layers=24)).num_parameters():,}"
+
+
+def test_the_hand_count_is_that_of_the_write_up_and_lacks_what_it_says() -> None:
+    [show] = next(screen for screen in LECTURE.screens if screen.name == "hand-count").show
+    app = open_app(PAGE, screen="hand-count", preset="bert-base-chinese")
+    lines, sums = (table.value for table in app.table)
+    assert sums["Parameters"].iloc[0] == "75,641,856"  # of write-up 004
+    assert sums["Parameters"].iloc[-1] == "**102,267,648**"
+    assert len(lines) == 4
+    amounts = [int(text.strip("*").replace(",", "")) for text in sums["Parameters"]]
+    assert sum(amounts[:-1]) == amounts[-1]
+    typed = check(build(SMALL), SMALL, read(show.arguments["terms"], SMALL)).typed
+    assert open_app(PAGE, screen="hand-count", **LINK).table[1].value["Parameters"].iloc[0] == f"{int(typed):,}"
+
+
+def test_the_proof_is_of_the_present_model_and_needs_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = open_app(PAGE, screen="proof", **LINK)
+    count = build(SMALL).num_parameters()
+    assert f"{count:,} parameters" in str(app.success[0].value)
+    assert set(app.table[0].value["Verdict"]) == {"✓\N{NO-BREAK SPACE}agrees"}
+    monkeypatch.setattr(parts, "installed", lambda: False)
+    app = open_app(PAGE, screen="proof", **LINK)
+    assert not app.table
+    assert "needs torch and transformers" in str(app.info[0].value)
+
+
+def test_buttons_and_the_list_go_from_screen_to_screen() -> None:
+    app = open_app(PAGE)
+    assert app.selectbox(key="jump").value == NAMES[0]
+    assert button(app, "Previous").disabled
+    button(app, "Next").click().run()
+    assert "## The word table" in words(app)
+    app.selectbox(key="jump").set_value(NAMES[-1]).run()
+    assert "## The proof" in words(app)
+    assert button(app, "Next").disabled
+    button(app, "Previous").click().run()
+    assert app.text_input(key="screen").value == NAMES[-2]
+
+
+def test_a_screen_that_is_not_there_is_named_and_the_nearest_is_shown() -> None:
+    app = open_app(PAGE, screen="pooller[x](y)")
+    assert str(app.warning[0].value).startswith(r"This lecture has no screen pooller\[x\]\(y\): pooler may be meant")
+    assert "## The pooler" in words(app)
+    button(app, "Next").click().run()
+    assert not app.warning
+    assert "## The whole model" in words(app)
+    assert "screen in the link is too long" in texts(open_app(PAGE, screen="x" * 61))[0]
+    assert "there is no such lecture, but there is why-110-million" in texts(open_app(PAGE, lecture="other"))[0]
+
+
+def test_notes_are_there_on_request() -> None:
+    app = open_app(PAGE)
+    assert "Ask first" not in words(app)
+    button(app, "Notes").click().run()
+    assert "Ask first" in words(app)
+    button(app, "Notes").click().run()
+    assert "Ask first" not in words(app)
+    assert "Ask first" in words(open_app(PAGE, notes="true"))
+
+
+def test_a_part_that_the_model_does_not_have_is_said(folder: Path) -> None:
+    app = open_app(PAGE, screen="pooler", architecture="BertForMaskedLM")
+    assert [str(one.value) for one in app.info] == ["BertForMaskedLM has no `pooler`."] * 2
+
+
+def test_a_file_of_the_folder_is_a_lecture(folder: Path) -> None:
+    assert [box.label for box in open_app(PAGE).selectbox if box.label == "lecture"] == []
+    own(folder, 'title="M"\n[[screen]]\nname="a"\ntitle="Only *{vocab_size}*"\ntext="x"\nshow=[{part="total"}]')
+    app = open_app(PAGE, lecture="mine")
+    assert app.selectbox(key="lecture").options == [files.DEFAULT, "mine"]
+    assert "## Only *30,522*\n\nx" in words(app)
+    assert numbers(app) == ["109,482,240"]
+    own(folder, 'title="M"\n[[screen]]\nname="b"\ntitle="Changed"\ntext="x"\nshow=[]')
+    assert "## Changed" in words(app.run())
+    app.selectbox(key="lecture").set_value(files.DEFAULT).run()
+    assert "## A word is a row of numbers" in words(app)
+
+
+def test_what_is_wrong_with_a_file_is_said_on_the_page(folder: Path) -> None:
+    own(folder, 'title="M"\n[[screen]]\nname="a"\ntitle="t"\ntext="x"\nshow=[{part="tota"}]')
+    app = open_app(PAGE, lecture="mine")
+    assert [str(one.value) for one in app.error] == [
+        r"`mine.toml`: \[\[screen\]\] a\, show: part tota is not possible, total may be meant."
+    ]
+    assert not app.metric
+    app.selectbox(key="lecture").set_value(files.DEFAULT).run()
+    assert not app.error
+    (folder / f"{files.DEFAULT}.toml").unlink()
+    (folder / "mine.toml").unlink()
+    assert [str(one.value) for one in open_app(PAGE).error] == ["There is no lecture in the folder `pages/lectures`."]
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_part_can_be_shown_of_every_path(folder: Path, part: str) -> None:
+    """Of a decoder with everything: a part of one module, or of all of them on one screen."""
+    arguments = {name: list(options or ["L * H"]) for name, options in PARTS[part].arguments.items()}
+    name, options = next(iter(arguments.items()), ("", [""]))
+    shown = [f'{{part="{part}"{f", {name}={option!r}" if name else ""}}}' for option in options[:40]]
+    own(folder, f'title="M"\n[[screen]]\nname="a"\ntitle="t"\ntext="x"\nshow=[{", ".join(shown)}]')
+    app = open_app(PAGE, lecture="mine", architecture="BertForPreTraining", is_decoder="true", num_hidden_layers="2")
+    assert not app.exception
+    assert not app.error
+
+
+def test_paths_are_those_of_the_tree() -> None:
+    assert {"pooler", "encoder.layer.*", "embeddings.word_embeddings", "cls.predictions.decoder"} <= PATHS.keys()
