@@ -119,14 +119,19 @@ def tensors_in(value: Any) -> list[tuple[tuple[int, ...], str]]:
     return [tensor for inside in value for tensor in tensors_in(inside)]
 
 
-def ask_transformers4(questions: list[dict[str, Any]]) -> list[Any]:
-    """The answers of tests/transformers4_oracle.py."""
+def transformers4_python() -> Path:
+    """The interpreter of the environment that has transformers 4."""
     root = Path(__file__).parents[1]
     python = Path(os.environ.get("BERTCALC_TRANSFORMERS4_PYTHON", root / ".venv-transformers4" / "bin" / "python"))
     if not python.exists():
         pytest.fail(f"transformers 4 is missing at {python}: `make test` builds its environment.")
+    return python
+
+
+def ask_transformers4(questions: list[dict[str, Any]]) -> list[Any]:
+    """The answers of tests/transformers4_oracle.py."""
     answer = subprocess.run(
-        [python, Path(__file__).with_name("transformers4_oracle.py")],
+        [transformers4_python(), Path(__file__).with_name("transformers4_oracle.py")],
         input=json.dumps(questions),
         capture_output=True,
         text=True,

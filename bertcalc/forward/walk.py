@@ -91,6 +91,12 @@ class KerasRow(NamedTuple):
     stops: tuple[Stop, ...]
     parameters: int
 
+    @property
+    def shape(self) -> Shape:
+        """Of what comes out last; empty where nothing of it runs, as a cross attention that no encoder is given to."""
+        given = [value for stop in self.stops for value in stop.gives]
+        return given[-1].shape if given else ()
+
 
 def walk(steps: list[Step], layer: int = 0) -> list[Stop]:
     """The stops of a forward pass in order, ``layer`` in full; the last one's ``so_far`` is the whole model.

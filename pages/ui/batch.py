@@ -1,5 +1,6 @@
 """How much goes through the model at once: shared by all pages that show shapes, and in the link."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -31,8 +32,14 @@ def choose_batch(config: BertConfig, *, sidebar: bool = True) -> Batch:
     if problem := next(batch_problems(config, values), None):
         remedies = [remedy for remedy in problem.remedies if sidebar or remedy.keys() <= BATCH.keys()]
         show_problem(problem._replace(remedies=tuple(remedies)))
-        values |= st.session_state["batch"]._asdict() if "batch" in st.session_state else {}
-        while problem := next(batch_problems(config, values), None):
-            values |= problem.remedies[0]
+        values = present_batch(config, values)._asdict()
     st.session_state["batch"] = Batch(**values)
+    return Batch(**values)
+
+
+def present_batch(config: BertConfig, otherwise: Mapping[str, int] = BATCH) -> Batch:
+    """What was last possible, or else ``otherwise``; or the nearest to it that this model can take."""
+    values: dict[str, Any] = st.session_state["batch"]._asdict() if "batch" in st.session_state else dict(otherwise)
+    while problem := next(batch_problems(config, values), None):
+        values |= problem.remedies[0]
     return Batch(**values)

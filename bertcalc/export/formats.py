@@ -1,0 +1,147 @@
+"""A table as CSV, Markdown, LaTeX and HTML.
+
+Texts can be somebody else's (names from an uploaded file): nothing of them is read as a part of the format.
+"""
+
+import csv
+import re
+from collections.abc import Callable
+from html import escape
+from io import StringIO
+
+from bertcalc.export.table import Cell, Math, Table
+
+_GROUPED = re.compile(r"[+-]?[0-9]{1,3}(,[0-9]{3})*")
+_SIGNED = re.compile(r"[+-][0-9.,]+( [A-Za-z%]+)?")
+
+
+def csv_text(table: Table) -> str:
+    """Comma-separated values: whole numbers as digits alone, formulas as LaTeX, texts that no spreadsheet computes."""
+    out = StringIO()
+    writer = csv.writer(out)
+    writer.writerow(map(_guarded, table.columns))
+    writer.writerows([_value(cell) for cell in row] for row in table.rows)
+    return out.getvalue()
+
+
+def markdown_text(table: Table) -> str:
+    """A table of GitHub's Markdown; formulas stand between dollars."""
+    align = ["---:" if _numeric(table, at) else "---" for at in range(len(table.columns))]
+    lines = [[markdown_cell(name) for name in table.columns], align]
+    lines += [[markdown_cell(cell) for cell in row] for row in table.rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def latex_text(table: Table) -> str:
+    r"""A tabular with booktabs' rules, in a table with its title; it needs \usepackage{booktabs}."""
+    align = "".join("r" if _numeric(table, at) else "l" for at in range(len(table.columns)))
+    lines = [" & ".join(map(_latex_cell, row)) + r" \\" for row in table.rows]
+    return "\n".join(
+        [
+            r"% \usepackage{booktabs}",
+            r"\begin{table}",
+            r"\centering",
+            rf"\caption{{{_latex_cell(table.title)}}}",
+            rf"\begin{{tabular}}{{{align}}}",
+            r"\toprule",
+            " & ".join(map(_latex_cell, table.columns)) + r" \\",
+            r"\midrule",
+            *lines,
+            r"\bottomrule",
+            r"\end{tabular}",
+            r"\end{table}",
+            "",
+        ]
+    )
+
+
+def html_text(table: Table) -> str:
+    """A table of HTML; formulas as MathML."""
+    kinds = [' class="number"' if _numeric(table, at) else "" for at in range(len(table.columns))]
+    head = "".join(f"<th{kind}>{escape(name)}</th>" for kind, name in zip(kinds, table.columns, strict=True))
+    rows = [
+        "".join(f"<td{kind}>{html_cell(cell)}</td>" for kind, cell in zip(kinds, row, strict=True))
+        for row in table.rows
+    ]
+    body = "\n".join(f"<tr>{row}</tr>" for row in rows)
+    return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>\n"
+
+
+def markdown_cell(cell: Cell) -> str:
+    """A cell as Markdown on one line."""
+    return _written(cell, _markdown, lambda math: f"${math.latex}$")
+
+
+def html_cell(cell: Cell) -> str:
+    """A cell as HTML."""
+    return _written(cell, lambda text: escape(text).replace("\n", "<br>").replace(" × ", "&nbsp;×&nbsp;"), _mathml)
+
+
+def _written(cell: Cell, text: Callable[[str], str], math: Callable[[Math], str]) -> str:
+    if isinstance(cell, Math):
+        return math(cell)
+    if isinstance(cell, tuple):
+        return "".join(_written(part, text, math) for part in cell)
+    return text(cell if isinstance(cell, str) else _number(cell))
+
+
+def _number(number: int | float) -> str:
+    return f"{number:,}" if isinstance(number, int) else f"{number:,.6g}"
+
+
+def _numeric(table: Table, column: int) -> bool:
+    cells = [row[column] for row in table.rows]
+    return any(cell != "" for cell in cells) and all(
+        isinstance(cell, int | float) or (isinstance(cell, str) and (not cell or _GROUPED.fullmatch(cell)))
+        for cell in cells
+    )
+
+
+def _value(cell: Cell) -> int | float | str:
+    if isinstance(cell, int | float):
+        return cell
+    text = _written(cell, str, lambda math: math.latex)
+    return text.replace(",", "").removeprefix("+") if _GROUPED.fullmatch(text) else _guarded(text)
+
+
+def _guarded(text: str) -> str:
+    """A text that a spreadsheet would take for a formula of its own is quoted, as its users do it."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) and not _SIGNED.fullmatch(text) else text
+
+
+def _markdown(text: str) -> str:
+    safe = re.sub(r"([\\`*\[\]<>|$~#])|(?<!\w)(_)|(_)(?!\w)", r"\\\g<0>", text)
+    return re.sub(r"\s*\n", "<br>", safe)
+
+
+def _mathml(math: Math) -> str:
+    return math.mathml or f"<code>{escape(math.latex)}</code>"
+
+
+_LATEX = {sign: rf"\{sign}" for sign in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": "$<$",
+    ">": "$>$",
+    "|": "$|$",
+    "*": r"$*$",
+    "×": r"$\times$",
+    "·": r"$\cdot$",
+    "→": r"$\to$",
+    "±": r"$\pm$",
+    "≠": r"$\neq$",
+    "≈": r"$\approx$",
+    "≤": r"$\le$",
+    "≥": r"$\ge$",
+    "−": "$-$",
+    "–": "--",
+    "✓": r"$\surd$",
+    "✗": r"$\times$",
+    "∞": r"$\infty$",
+    "\n": " ",
+}
+
+
+def _latex_cell(cell: Cell) -> str:
+    return _written(cell, lambda text: "".join(_LATEX.get(sign, sign) for sign in text), lambda math: f"${math.latex}$")

@@ -1,0 +1,222 @@
+"""A report of one model on a page: what it is, its parameters, a walk through it, what it costs, and the proof.
+
+It is a sequence of blocks, which Markdown and HTML are written from.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from html import escape
+from typing import NamedTuple
+
+from bertcalc.config import DIMENSIONS, BertConfig
+from bertcalc.explore.quantities import QUANTITIES, Case
+from bertcalc.export.formats import html_cell, html_text, markdown_cell, markdown_text
+from bertcalc.export.snippet import snippet
+from bertcalc.export.table import Cell, Math, Table
+from bertcalc.forward.outputs import Call, run
+from bertcalc.forward.walk import keras_rows, walk
+
+Translate = Callable[[str], str]
+
+
+class Heading(NamedTuple):
+    """The title of a section."""
+
+    text: str
+
+
+class Code(NamedTuple):
+    """A program."""
+
+    text: str
+
+
+class Link(NamedTuple):
+    """An address."""
+
+    url: str
+
+
+Block = Heading | Code | Link | Table | str | tuple[str | Math, ...]
+
+
+class Report(NamedTuple):
+    """A title, and what is under it."""
+
+    title: str
+    language: str
+    blocks: tuple[Block, ...]
+
+
+class Evidence(NamedTuple):
+    """What the real model says: a sentence, and what was compared if it was built."""
+
+    verdict: str
+    checks: Table | None = None
+
+
+class Formulas(NamedTuple):
+    """What SymPy has to write: see bertcalc.export.formula."""
+
+    components: Table
+    flops: tuple[Math, Math]
+
+
+def report(
+    case: Case, formulas: Formulas, evidence: Evidence, *, name: str, url: str, language: str, _: Translate
+) -> Report:
+    """The report of a model and of what goes through it; ``name`` says what it started from, ``url`` shows it again."""
+    config, architecture, options = case.subject
+    model = case.subject.model()
+    tensors = sum(1 for _tensor in model.named_parameters())
+    total = model.num_parameters()
+    flops = QUANTITIES["forward"].of(case)
+    sizes = _("batch_size {batch_size}, sequence_length {sequence_length}").format(
+        batch_size=f"{case.batch_size:,}", sequence_length=f"{case.sequence_length:,}"
+    )
+    blocks: tuple[Block, ...] = (
+        _("{name}: {parameters} parameters in {tensors} tensors.").format(
+            name=name, parameters=f"{total:,}", tensors=f"{tensors:,}"
+        ),
+        _said(config, options),
+        Link(url),
+        Heading(_("Parameters")),
+        formulas.components,
+        _("Together {parameters}.").format(parameters=f"{total:,}"),
+        Heading(_("Cost")),
+        _(
+            "For {sizes}, in float32, trained with AdamW. FLOPs are those of matrix products, as PyTorch counts them."
+        ).format(sizes=sizes),
+        _costs(case, _),
+        (_("FLOPs of a forward pass") + ": ", formulas.flops[0]),
+        ("= ", formulas.flops[1], f" = {flops:,}"),
+        Heading(_("The walk")),
+        _("What a forward pass goes through: {sizes}, one layer in full.").format(sizes=sizes),
+        _walk(case, _),
+        Heading(_("Proof")),
+        evidence.verdict,
+        *((evidence.checks,) if evidence.checks else ()),
+        _("This program builds the model with transformers and checks the count."),
+        Code(snippet(config, architecture, dict(options))),
+    )
+    return Report(f"{architecture}: {total:,}", language, blocks)
+
+
+def markdown(report: Report) -> str:
+    """The report as Markdown."""
+    return "\n\n".join([f"# {markdown_cell(report.title)}", *map(_markdown, report.blocks)]) + "\n"
+
+
+def html(report: Report) -> str:
+    """The report as a page of HTML that needs nothing else, to be printed on A4."""
+    body = "\n".join(map(_html, report.blocks))
+    return _PAGE.format(language=escape(report.language), title=escape(report.title), style=_STYLE, body=body)
+
+
+def _markdown(block: Block) -> str:
+    match block:
+        case Heading(text):
+            return f"## {markdown_cell(text)}"
+        case Code(text):
+            return f"```python\n{text}```"
+        case Link(url):
+            return f"<{url}>"
+        case Table():
+            return markdown_text(block).rstrip("\n")
+        case _:
+            return markdown_cell(block)
+
+
+def _html(block: Block) -> str:
+    match block:
+        case Heading(text):
+            return f"<h2>{escape(text)}</h2>"
+        case Code(text):
+            return f"<pre>{escape(text)}</pre>"
+        case Link(url):
+            return f'<p><a href="{escape(url)}">{escape(url)}</a></p>'
+        case Table():
+            return html_text(block)
+        case _:
+            return f"<p>{html_cell(block)}</p>"
+
+
+def _said(config: BertConfig, options: Sequence[tuple[str, bool]]) -> str:
+    """The sizes, and what is not as Hugging Face has it by default."""
+    values = [
+        (field.name, value)
+        for field in fields(BertConfig)
+        if (value := getattr(config, field.name)) != field.default or field.name in DIMENSIONS
+    ]
+    values += [(name, value) for name, value in options if not value]
+    return ", ".join(f"{name} {_shown(value)}" for name, value in values) + "."
+
+
+def _shown(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else f"{value}"
+
+
+def _costs(case: Case, _: Translate) -> Table:
+    rows: list[tuple[Cell, ...]] = [
+        (_(quantity.meaning), quantity.of(case), quantity.unit)
+        for quantity in QUANTITIES.values()
+        if quantity.unit != "parameters"
+    ]
+    return Table(_("Cost"), (_("Quantity"), _("Number"), _("Unit")), tuple(rows))
+
+
+def _walk(case: Case, _: Translate) -> Table:
+    """A row for each layer in the Keras manner, as the Layers page has it."""
+    config, architecture, options = case.subject
+    call = Call(case.batch_size, case.sequence_length, encoder_sequence_length=case.sequence_length)
+    rows: list[tuple[Cell, ...]] = [
+        (
+            row.keras,
+            _names([stop.key for stop in row.stops]),
+            " × ".join(f"{side:,}" for side in row.shape),
+            row.parameters,
+            row.stops[-1].so_far,
+        )
+        for row in keras_rows(walk(run(config, architecture, call, **dict(options))))
+    ]
+    columns = (_("In the Keras manner"), "Hugging Face", _("Output shape"), _("Learned here"), _("So far"))
+    return Table(_("The whole walk"), columns, tuple(rows))
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= 3 else f"{names[0]} ... {names[-1]}"
+
+
+_PAGE = """<!DOCTYPE html>
+<html lang="{language}">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<h1>{title}</h1>
+{body}
+</body>
+</html>
+"""
+_STYLE = """
+@page { size: A4; margin: 12mm 13mm }
+body { max-width: 184mm; margin: 1em auto; color: #111; background: #fff; font: 8.5pt/1.3 Arial, sans-serif }
+h1 { font-size: 15pt; margin: 0 0 .3em }
+h2 { font-size: 11pt; margin: .9em 0 .2em; break-after: avoid }
+p { margin: .3em 0 }
+a { color: #0059a0; overflow-wrap: anywhere }
+table { border-collapse: collapse; width: 100%; margin: .3em 0 }
+thead { display: table-header-group }
+tr { break-inside: avoid }
+th, td { padding: .1em .5em; text-align: left; vertical-align: top; border-bottom: .4pt solid #ccc }
+td { overflow-wrap: break-word }
+th { border-bottom: .8pt solid #111 }
+.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums }
+math { font-size: 1.05em }
+pre { margin: .3em 0; padding: .5em; background: #f4f4f4; font-size: 7.5pt; break-inside: avoid; white-space: pre-wrap }
+@media print { body { margin: 0; max-width: none } }
+"""

@@ -1,0 +1,58 @@
+"""A program that rebuilds a model with transformers and checks what is counted here."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+
+from bertcalc.config import DIMENSIONS, BertConfig
+from bertcalc.tree.bert import build
+
+_PROGRAM = '''\
+"""{architecture} with {total:,} parameters in {tensors:,} tensors, rebuilt and counted.
+
+pip install torch "{requirement}"
+"""
+
+import torch
+from transformers import BertConfig, {architecture}
+
+config = BertConfig(
+{arguments}
+)
+with torch.device("{device}"):  # {remark}
+    model = {architecture}(config{options})
+
+tensors = dict(model.named_parameters())  # one that is shared is there once
+parameters = sum(tensor.numel() for tensor in tensors.values())
+print(f"{architecture}: {{parameters:,}} parameters in {{len(tensors):,}} tensors")
+assert parameters == {total:_}
+assert len(tensors) == {tensors:_}
+'''
+
+
+def snippet(config: BertConfig, architecture: str, options: Mapping[str, bool]) -> str:
+    """The source of the program; it fails where the real model has another number of parameters or tensors.
+
+    ``options`` are those of ``build``. Sizes are always in it, other fields only where they are not the default.
+    """
+    model = build(config, architecture, **options)
+    old = config.transformers_version == 4
+    # In transformers 4 xielu reads a number out of a tensor while it is built, which one without memory cannot give.
+    on_cpu = old and config.hidden_act == "xielu"
+    return _PROGRAM.format(
+        architecture=architecture,
+        total=model.num_parameters(),
+        tensors=sum(1 for _ in model.named_parameters()),
+        requirement="transformers<5" if old else "transformers>=5",
+        arguments="\n".join(f"    {name}={value!r}," for name, value in _arguments(config).items()),
+        options="".join(f", {name}={value}" for name, value in options.items()),
+        device="cpu" if on_cpu else "meta",
+        remark="with weights: hidden_act xielu needs them" if on_cpu else 'shapes without weights; "cpu" makes weights',
+    )
+
+
+def _arguments(config: BertConfig) -> dict[str, object]:
+    return {
+        field.name: value
+        for field in fields(BertConfig)
+        if (value := getattr(config, field.name)) != field.default or field.name in DIMENSIONS
+    }

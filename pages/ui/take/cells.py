@@ -1,0 +1,68 @@
+"""What a page shows as a table of the core, whose texts are plain."""
+
+import re
+
+import pandas as pd
+
+from bertcalc.export.table import Cell, Math, Table
+from pages.ui.take.shown import Shown
+
+# What the pages write: code, formulas, escaped signs, colours and sizes, icons, emphasis, breaks of lines.
+_MARKS = re.compile(
+    r"`(?P<code>[^`]*)`"
+    r"|\$(?P<math>[^$]+)\$"
+    r"|\\(?P<sign>[!-/:-@\[-`{-~])"
+    r"|:material/\w+:"
+    r"|:[a-z-]+\[(?P<inner>[^\]]*)\]"
+    r"|(?P<stars>\*{1,2}(?=\S)|(?<=\S)\*{1,2})"
+    r"|(?P<line> *\n)"
+)
+_DRAWN_WITH = ("room", "short")  # columns of a chart's data that only place its labels
+
+
+def table_of(shown: Shown) -> Table:
+    """The numbers of a table, or those behind a chart."""
+    frame = shown.frame
+    if shown.spec:
+        frame = frame.drop(columns=[name for name in _DRAWN_WITH if name in frame])
+    rows = [tuple(_cell(value, shown.marked) for value in row) for row in frame.itertuples(index=False, name=None)]
+    names = [_text(plain(str(name))) if shown.marked else str(name) for name in frame.columns]
+    return Table(shown.title, tuple(names), tuple(rows))
+
+
+def _cell(value: object, marked: bool) -> Cell:
+    if value is None or value is pd.NA or value != value:
+        return ""
+    if hasattr(value, "item"):  # a number of NumPy's
+        value = value.item()
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value
+    return plain(str(value)) if marked else str(value)
+
+
+def plain(markdown: str) -> Cell:
+    """What a reader sees of a text in Markdown: the text itself, and formulas."""
+    parts: list[str | Math] = [""]
+    at = 0
+    for mark in _MARKS.finditer(markdown):
+        before = markdown[at : mark.start()]
+        at = mark.end()
+        kind = mark.lastgroup
+        if kind == "math":
+            parts += [_said(parts.pop()) + _said(before), Math(mark["math"]), ""]
+        else:
+            written = "\n" if kind == "line" else mark[kind] if kind in ("code", "sign", "inner") else ""
+            parts.append(_said(parts.pop()) + _said(before) + _said(written))
+    parts.append(_said(parts.pop()) + _said(markdown[at:]))
+    found = tuple(part for part in parts if part)
+    return found[0] if len(found) == 1 else found or ""
+
+
+def _said(part: str | Math) -> str:
+    assert isinstance(part, str)
+    return part.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def _text(cell: Cell) -> str:
+    parts = cell if isinstance(cell, tuple) else (cell,)
+    return "".join(part.latex if isinstance(part, Math) else str(part) for part in parts)

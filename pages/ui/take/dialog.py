@@ -1,0 +1,103 @@
+"""Taking it away: a button on every page, and what it opens."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from urllib.parse import urlencode, urlsplit
+
+import streamlit as st
+
+from bertcalc.export.formula import component_table, tensor_table
+from bertcalc.export.table import Table
+from pages.ui.batch import present_batch
+from pages.ui.columns import sent
+from pages.ui.controls import set_values
+from pages.ui.i18n import translator
+from pages.ui.sidebar import Choice
+from pages.ui.take.cells import table_of
+from pages.ui.take.files import File, Place, chart_file, model_files, table_files
+from pages.ui.take.shown import Shown, shown
+from pages.ui.take.svg import svg
+from pages.ui.theme import appearance
+
+KEY = "t"
+
+
+def offer() -> None:
+    """Draw the button; what it opens is drawn by ``show_if_asked`` after the page, which it is about."""
+    _ = translator()
+    st.button(
+        _("Take away"),
+        icon=":material/download:",
+        key="take",
+        shortcut=KEY,
+        on_click=set_values,
+        args=({"taking": True},),
+        width="stretch",
+    )
+
+
+def show_if_asked(choice: Choice) -> None:
+    """Open what the button asked for in this run."""
+    if st.session_state.pop("taking", False):
+        _ = translator()
+        st.dialog(_("Take away"), width="medium", icon=":material/download:")(_show)(choice)
+
+
+def things(choice: Choice) -> dict[str, tuple[Callable[[], Table], Shown | None]]:
+    """What can be taken as numbers, by title: of the page in its order, then of the model; and the charts among it."""
+    _ = translator()
+    names: Counter[str] = Counter()
+    found: dict[str, tuple[Callable[[], Table], Shown | None]] = {}
+    for one in shown():
+        names[one.title] += 1
+        title = one.title if names[one.title] == 1 else f"{one.title} ({names[one.title]})"
+        kind = _("Chart: {title}") if one.spec else _("Table: {title}")
+        found[kind.format(title=title)] = partial(table_of, one), one if one.spec else None
+    tables: dict[str, Callable[[], Table]] = {
+        _("Parameters of each component, with formulas"): partial(component_table, choice.subject, _),
+        _("Every tensor, with formulas"): partial(tensor_table, choice.subject, _),
+    }
+    return found | {_("Model: {title}").format(title=title): (make, None) for title, make in tables.items()}
+
+
+def _show(choice: Choice) -> None:
+    _ = translator()
+    url = _link()
+    st.markdown(_("**The link** opens this page as it is."))
+    st.code(url, language=None, wrap_lines=True)
+    place = Place(url, st.session_state.get("lang", "en"))
+    st.markdown(_("**The model**"))
+    _buttons(model_files(choice, present_batch(choice.config), place, _))
+    if choice.options == {"add_pooling_layer": False}:
+        st.caption(_("A config.json does not say that the pooler is left out: the program does."))
+    st.markdown(_("**The numbers**, and the charts of this page"))
+    offered = things(choice)
+    title = st.selectbox(_("What"), list(offered), key="taken", label_visibility="collapsed")
+    make, chart = offered[title]
+    files = table_files(choice, title, make)
+    if chart:
+        files.append(chart_file(choice, title, partial(svg, chart, appearance())))
+    _buttons(files)
+    if chart:
+        st.caption(_("PNG: in the menu of the chart, at its top right, as it is on this screen."))
+        st.vega_lite_chart(sent(chart.data), dict(chart.spec or {}), alt=chart.title)
+
+
+def _buttons(files: Sequence[File]) -> None:
+    with st.container(horizontal=True):
+        for file in files:
+            st.download_button(
+                file.label,
+                file.make,
+                file_name=file.name,
+                mime=file.mime,
+                key=f"take {file.label}",
+                on_click="ignore",
+            )
+
+
+def _link() -> str:
+    query = urlencode(st.query_params.to_dict())
+    page = f"{st.context.url}"
+    return f"{page}{'' if urlsplit(page).path else '/'}{'?' if query else ''}{query}"

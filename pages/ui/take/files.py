@@ -1,0 +1,138 @@
+"""What can be taken away of the present model, as files: their names, and how each is made when it is asked for."""
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+from bertcalc.explore.quantities import Case
+from bertcalc.export import config_json
+from bertcalc.export.formats import csv_text, latex_text, markdown_text
+from bertcalc.export.formula import component_table, flops_formula
+from bertcalc.export.report import Evidence, Formulas, Report, html, markdown, report
+from bertcalc.export.snippet import snippet
+from bertcalc.export.table import Table
+from bertcalc.presets import PRESETS
+from pages.ui import proof
+from pages.ui.batch import Batch
+from pages.ui.sidebar import Choice
+
+Translate = Callable[[str], str]
+
+
+class File(NamedTuple):
+    """A file: what its button says, its name, its type, and the function that writes it."""
+
+    label: str
+    name: str
+    mime: str
+    make: Callable[[], bytes]
+
+
+class Place(NamedTuple):
+    """Where the model is shown: its address and its language."""
+
+    url: str
+    language: str
+
+
+def model_files(choice: Choice, batch: Batch, place: Place, _: Translate) -> list[File]:
+    """The model itself: its configuration, the program that rebuilds it, and the report.
+
+    Nothing is computed before somebody asks for it, and then outside of a run: hence ``_``, a translator.
+    """
+    config, architecture, stem = choice.config, choice.architecture, _stem(choice)
+    told = partial(_report, choice, batch, place, _)
+    return [
+        File(
+            "config.json",
+            f"{stem}-config.json",
+            "application/json",
+            lambda: config_json.write(config, architecture).encode(),
+        ),
+        File(
+            _("Python program"),
+            f"{stem}.py",
+            "text/x-python",
+            lambda: snippet(config, architecture, choice.options).encode(),
+        ),
+        File(_("Report, Markdown"), f"{stem}-report.md", "text/markdown", lambda: markdown(told()).encode()),
+        File(_("Report, HTML to print"), f"{stem}-report.html", "text/html", lambda: html(told()).encode()),
+    ]
+
+
+def table_files(choice: Choice, title: str, make: Callable[[], Table]) -> list[File]:
+    """A table in each format."""
+    stem = f"{_stem(choice)}-{_slug(title)}"
+    return [
+        # The mark at the beginning has spreadsheets read UTF-8.
+        File("CSV", f"{stem}.csv", "text/csv", lambda: csv_text(make()).encode("utf-8-sig")),
+        File("Markdown", f"{stem}.md", "text/markdown", lambda: markdown_text(make()).encode()),
+        File("LaTeX", f"{stem}.tex", "text/x-tex", lambda: latex_text(make()).encode()),
+    ]
+
+
+def chart_file(choice: Choice, title: str, draw: Callable[[], str]) -> File:
+    """A chart."""
+    return File("SVG", f"{_stem(choice)}-{_slug(title)}.svg", "image/svg+xml", lambda: draw().encode())
+
+
+def _report(choice: Choice, batch: Batch, place: Place, _: Translate) -> Report:
+    subject = choice.subject
+    formulas = Formulas(component_table(subject, _), flops_formula(subject, *batch))
+    words = (
+        _("{architecture} from {preset}, with fields changed") if _changed(choice) else _("{architecture} of {preset}")
+    )
+    name = words.format(architecture=choice.architecture, preset=choice.preset)
+    return report(
+        Case(subject, *batch), formulas, _evidence(choice, _), name=name, url=place.url, language=place.language, _=_
+    )
+
+
+def _evidence(choice: Choice, _: Translate) -> Evidence:
+    """What the real model says, which is built for it."""
+    if not proof.installed():
+        return Evidence(_("Not compared with the real model, as torch and transformers are not installed here."))
+    config = proof.buildable(choice.config)
+    result = proof.prove(config, choice.architecture, choice.options)
+    words = (
+        _("The real {architecture} agrees: {tensors} tensors, {parameters} parameters.").format(
+            architecture=choice.architecture, tensors=result.theirs("Tensors"), parameters=result.theirs("Parameters")
+        )
+        if result.agrees
+        else _("The real {architecture} differs. Tensors that are not the same: {count:,}.").format(
+            architecture=choice.architecture, count=len(result.differences)
+        )
+    )
+    versions = ", ".join(f"{name} {version}" for name, version in result.versions.items())
+    verdict = f"{words} ({versions})"
+    if config != choice.config:
+        verdict += " " + _(
+            "Compared was the same model with absolute positions, as transformers 5 builds no others: "
+            "not compared are the {added} parameters of {kind}."
+        ).format(
+            added=f"{proof.not_checked(choice.config, choice.architecture, choice.options):,}",
+            kind=choice.config.position_embedding_type,
+        )
+    # One line for each kind of module would fill a page of its own.
+    kinds = {module.kind for _path, module, _copies in choice.model().modules()}
+    rows = tuple(
+        (_(check.name), check.ours, check.theirs, _("✓ agrees") if check.agrees else _("✗ differs"))
+        for check in result.checks
+        if check.name not in kinds or not check.agrees
+    )
+    columns = (_("Compared"), "bertcalc", "transformers", _("Verdict"))
+    return Evidence(verdict, Table(_("What was compared, and the verdicts"), columns, rows))
+
+
+def _changed(choice: Choice) -> bool:
+    return choice.config != PRESETS[choice.preset].config or not all(choice.options.values())
+
+
+def _stem(choice: Choice) -> str:
+    return f"bertcalc-{choice.preset}{'-changed' if _changed(choice) else ''}-{choice.architecture}"
+
+
+def _slug(title: str) -> str:
+    """A title as a part of a file's name."""
+    return re.sub(r"\W+", "-", title).strip("-").lower()[:60]

@@ -1,0 +1,52 @@
+"""What the page of this run shows, noted as it is drawn, so that it can be taken away: its tables and its charts."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import pandas as pd
+import streamlit as st
+
+from pages.ui.columns import Columns, sent
+
+
+class Shown(NamedTuple):
+    """A table or a chart: its alternative text, and its data."""
+
+    title: str
+    data: Columns | pd.DataFrame
+    marked: bool = False  # the texts in it are Markdown
+    spec: Mapping[str, Any] | None = None  # of a chart, in Vega-Lite
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The data, once somebody wants to take them; whole numbers stay whole where some are missing."""
+        return pd.DataFrame(self.data, dtype=object)
+
+
+def begin() -> None:
+    """A page begins: nothing is shown yet."""
+    st.session_state["shown"] = []
+
+
+def shown() -> list[Shown]:
+    """All that the page shows, in its order."""
+    found: list[Shown] = st.session_state.setdefault("shown", [])
+    return found
+
+
+def note(one: Shown) -> None:
+    """Add what is shown next."""
+    shown().append(one)
+
+
+def draw_chart(frame: Columns | pd.DataFrame, spec: dict[str, Any], *, alt: str, **options: Any) -> None:
+    """A chart of Vega-Lite."""
+    note(Shown(alt, frame, spec=spec))
+    st.vega_lite_chart(sent(frame), spec, alt=alt, **options)
+
+
+def draw_frame(frame: pd.DataFrame, *, alt: str, column_config: Mapping[str, Any], **options: Any) -> None:
+    """A table to scroll in, of texts and numbers as they are."""
+    labels = {name: column["label"] or name for name, column in column_config.items()}
+    note(Shown(alt, frame.rename(columns=labels)))
+    st.dataframe(frame, alt=alt, column_config=column_config, **options)

@@ -1,0 +1,89 @@
+"""Taking it away in a browser: by keyboard, on paper, and as a report that is printed."""
+
+import json
+import re
+from pathlib import Path
+
+import transformers
+from playwright.sync_api import Download, Locator, Page, expect
+
+from tests.browser.conftest import Open
+from tests.browser.look import ready, settled
+
+
+def downloaded(page: Page, button: Locator) -> Download:
+    """What a button gives that is pressed with the keyboard."""
+    button.focus()
+    with page.expect_download() as waiting:
+        page.keyboard.press("Enter")
+    return waiting.value
+
+
+def text(download: Download) -> str:
+    return Path(download.path()).read_text(encoding="utf-8-sig")
+
+
+def pages(pdf: bytes) -> int:
+    return len(re.findall(rb"/Type\s*/Page\b(?!s)", pdf))
+
+
+def test_everything_is_taken_with_the_keyboard(visit: Open, tmp_path: Path) -> None:
+    page = visit("?architecture=BertForMaskedLM&vocab_size=21128&tie_word_embeddings=false")
+    ready(page)
+    page.keyboard.press("t")
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_text(page.url, exact=True)).to_be_visible()
+    buttons = {name: dialog.get_by_role("button", name=name, exact=True) for name in ("config.json", "CSV", "SVG")}
+
+    config = downloaded(page, buttons["config.json"])
+    assert config.suggested_filename == "bertcalc-bert-base-uncased-changed-BertForMaskedLM-config.json"
+    loaded = transformers.BertConfig.from_json_file(config.path())
+    assert (loaded.vocab_size, loaded.tie_word_embeddings) == (21128, False)
+    assert json.loads(text(config))["architectures"] == ["BertForMaskedLM"]
+    assert "encoder · attention" in text(downloaded(page, buttons["CSV"]))
+    drawn = text(downloaded(page, buttons["SVG"]))
+    assert drawn.startswith("<svg")
+    assert "encoder · attention" in drawn
+    png = downloaded(page, dialog.get_by_role("button", name="Download as PNG"))
+    assert Path(png.path()).read_bytes().startswith(b"\x89PNG")
+
+    report = downloaded(page, dialog.get_by_role("button", name="Report, HTML to print"))
+    assert "The real BertForMaskedLM agrees" in text(report)
+    dialog.get_by_role("button", name="Close").press("Enter")
+    expect(dialog).to_be_hidden()
+
+    asked: list[str] = []
+    paper = page.context.new_page()
+    paper.on("request", lambda request: asked.append(request.url))
+    path = tmp_path / "report.html"
+    path.write_text(text(report), encoding="utf-8")
+    paper.goto(path.as_uri())
+    assert asked == [path.as_uri()]
+    assert pages(paper.pdf(prefer_css_page_size=True)) in (1, 2)
+    paper.set_viewport_size({"width": 703, "height": 1000})  # A4 without its margins
+    assert paper.evaluate("document.documentElement.scrollWidth") <= 703
+    formula = paper.locator("math").first
+    assert formula.evaluate("element => element.getBoundingClientRect().height") > 5
+    paper.close()
+
+
+def test_a_printed_page_has_what_is_read_and_nothing_that_is_pressed(visit: Open) -> None:
+    page = visit()
+    page.emulate_media(color_scheme="dark")
+    ready(page)
+    page.emulate_media(color_scheme="dark", media="print")
+    page.set_viewport_size({"width": 703, "height": 1000})
+    for part in ("stSidebar", "stHeader"):
+        expect(page.get_by_test_id(part)).to_be_hidden()
+    expect(page.get_by_test_id("stButton").filter(visible=True)).to_have_count(0)
+    expect(page.get_by_test_id("stMetricValue").first).to_be_visible()
+    expect(page.locator(".katex-display").first).to_be_visible()
+    settled(page)
+    for thing in page.locator(".katex-html, canvas").filter(visible=True).all():
+        box = thing.bounding_box()
+        assert box
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 703
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert "invert(1)" in page.get_by_test_id("stApp").evaluate("element => getComputedStyle(element).filter")
+    assert pages(page.pdf(prefer_css_page_size=True)) == 1

@@ -1,0 +1,122 @@
+"""Tables in each format are read back as what they were, and nothing in a cell is read as a part of the format."""
+
+import csv
+import re
+from html.parser import HTMLParser
+from io import StringIO
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bertcalc.export.formats import csv_text, html_text, latex_text, markdown_text
+from bertcalc.export.table import Cell, Math, Table, by_column
+
+ROWS: tuple[tuple[Cell, ...], ...] = (
+    ("embeddings.LayerNorm.weight", 1536, "1,536", "+1,536", Math("2 H"), 0.5),
+    ("encoder.layer.*.a_b|c", 12, "12", "-12", ("twice ", Math("H^{2}")), 1e-12),
+)
+TABLE = Table("A & B", ("name", "count", "shown", "change", "formula", "share"), ROWS)
+NASTY = [
+    "=HYPERLINK(1)",
+    "+1+cmd",
+    "-2+3",
+    "@SUM(A1)",
+    "<script>alert(1)</script>",
+    "a | b",
+    "$x$",
+    "`c`",
+    "a\nb",
+    '"q"',
+]
+
+
+def columns(tabular: str) -> list[list[str]]:
+    """The cells of a LaTeX tabular."""
+    inside = tabular.split(r"\midrule")[1].split(r"\bottomrule")[0]
+    return [row.split(" & ") for row in inside.strip().removesuffix(r" \\").split(" \\\\\n")]
+
+
+def test_csv_has_digits_alone() -> None:
+    frame = pd.read_csv(StringIO(csv_text(TABLE)))
+    assert list(frame.columns) == list(TABLE.columns)
+    assert frame["count"].sum() == frame["shown"].sum() == 1548
+    assert frame["change"].tolist() == [1536, -12]
+    assert frame["share"].tolist() == [0.5, 1e-12]
+    assert frame["formula"].tolist() == ["2 H", "twice H^{2}"]
+
+
+@given(st.lists(st.text(min_size=1) | st.integers() | st.sampled_from(NASTY), min_size=1))
+def test_no_cell_of_csv_is_a_formula_of_a_spreadsheet(cells: list[str | int]) -> None:
+    [_head, *rows] = csv.reader(StringIO(csv_text(by_column("", {"cells": cells})), newline=""))
+    for cell, [text] in zip(cells, rows, strict=True):
+        if re.fullmatch(r"[+-]?[0-9]{1,3}(,[0-9]{3})*", f"{cell}"):
+            assert int(text) == int(f"{cell}".replace(",", ""))
+            continue
+        assert text in (f"{cell}", f"'{cell}")
+        assert not text.startswith(("=", "@", "\t", "\r"))
+        if text.startswith(("+", "-")):  # a figure with its unit computes nothing
+            assert re.fullmatch(r"[+-][0-9.,]+( [A-Za-z%]+)?", text)
+
+
+@pytest.mark.parametrize("cell", ["+0.41 %", "-3.2 GFLOPs", "-12"])
+def test_signed_figures_stay_as_they_are(cell: str) -> None:
+    assert csv_text(by_column("", {"x": [cell]})) == f"x\r\n{cell}\r\n"
+
+
+def test_markdown() -> None:
+    lines = markdown_text(TABLE).splitlines()
+    assert lines[1] == "| --- | ---: | ---: | ---: | --- | ---: |"
+    assert lines[3] == r"| encoder.layer.\*.a_b\|c | 12 | 12 | -12 | twice $H^{2}$ | 1e-12 |"
+
+
+@pytest.mark.parametrize("cell", NASTY)
+def test_a_cell_stays_one_cell(cell: str) -> None:
+    table = by_column("", {"one": [cell], "two": ["end"]})
+    assert markdown_text(table).replace(r"\|", "").splitlines()[2].count("|") == 3
+    assert len(markdown_text(table).splitlines()) == 3
+    assert len(columns(latex_text(table))) == 1
+    assert len(columns(latex_text(table))[0]) == 2
+
+
+def test_latex() -> None:
+    text = latex_text(TABLE)
+    assert r"\begin{tabular}{lrrrlr}" in text
+    assert r"\caption{A \& B}" in text
+    assert columns(text)[1] == [r"encoder.layer.$*$.a\_b$|$c", "12", "12", "-12", "twice $H^{2}$", "1e-12"]
+    assert latex_text(by_column("", {"x": ["50% of #1_{a}~\\^"]})).splitlines()[8] == (
+        r"50\% of \#1\_\{a\}\textasciitilde{}\textbackslash{}\textasciicircum{} \\"
+    )
+
+
+class Cells(HTMLParser):
+    """The texts of the cells of a table, and every tag in it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.texts: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.tags.add(tag)
+        if tag in ("td", "th"):
+            self.texts.append("")
+
+    def handle_data(self, data: str) -> None:
+        if self.texts:
+            self.texts[-1] += data
+
+
+@pytest.mark.parametrize("cell", NASTY)
+def test_html_shows_somebodys_text_as_it_is(cell: str) -> None:
+    read = Cells(html_text(by_column("", {cell: [cell]})))
+    assert read.tags <= {"table", "thead", "tbody", "tr", "th", "td", "br"}
+    assert read.texts[1].strip() == cell.replace("\n", "")
+    assert read.texts[0].strip() == cell
+
+
+def test_html_has_mathml() -> None:
+    table = by_column("", {"f": [Math("H", "<math><mi>H</mi></math>")]})
+    assert "<td><math><mi>H</mi></math></td>" in html_text(table)

@@ -1,0 +1,86 @@
+"""The report: complete, the same in both formats, and a page that asks nothing of anybody."""
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from bertcalc import ARCHITECTURES, BertConfig
+from bertcalc.explore.quantities import QUANTITIES, Case
+from bertcalc.export.formula import component_table, flops_formula
+from bertcalc.export.report import Evidence, Formulas, Report, html, markdown, report
+from bertcalc.export.table import Table
+from bertcalc.memory.footprint import Subject
+
+LINK = "http://somewhere.test/?number=<script>&lang=en"
+CROSS = BertConfig(num_hidden_layers=3, is_decoder=True, add_cross_attention=True, tie_word_embeddings=False)
+CONFIGS = [BertConfig(), CROSS, replace(CROSS, position_embedding_type="relative_key_query")]
+
+
+def report_of(config: BertConfig, architecture: str) -> Report:
+    subject = Subject(config, architecture)
+    checks = Table("", ("Compared", "ours", "theirs"), (("Tensors", "199", "199"),))
+    return report(
+        Case(subject, 2, 64),
+        Formulas(component_table(subject, str), flops_formula(subject, 2, 64)),
+        Evidence("The real model agrees & all is well.", checks),
+        name="<b>my</b> model",
+        url=LINK,
+        language="en",
+        _=str,
+    )
+
+
+class Page(HTMLParser):
+    """Tags, attributes and text of a page; every tag that is opened is closed in its order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.links: list[str] = []
+        self.text = ""
+        self._open: list[str] = []
+        self.feed(text)
+        assert not self._open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.links += [value or "" for name, value in attrs if name in ("href", "src")]
+        if tag not in ("meta", "br"):
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_every_model_has_a_report_with_all_figures_in_both_formats(architecture: str, config: BertConfig) -> None:
+    told = report_of(config, architecture)
+    page = Page(html(told))
+    case = Case(Subject(config, architecture), 2, 64)
+    quantities = [quantity for name, quantity in QUANTITIES.items() if name not in ("embeddings", "pooler", "head")]
+    for quantity in quantities:
+        assert f"{quantity.of(case):,}" in page.text
+        assert f"{quantity.of(case):,}" in markdown(told)
+    assert f"assert parameters == {case.subject.model().num_parameters():_}" in page.text
+    assert page.tags.count("table") == len(re.findall(r"^\| -", markdown(told), re.MULTILINE)) == 4
+
+
+def test_the_page_asks_nothing_of_anybody_and_reads_no_text_as_html() -> None:
+    page = Page(html(report_of(BertConfig(), "BertModel")))
+    assert page.links == [LINK]  # the link itself, which is followed only by a reader
+    assert not {"script", "img", "link", "iframe", "b"} & set(page.tags)
+    assert "<b>my</b> model" in page.text
+    assert "default-src 'none'" in html(report_of(BertConfig(), "BertModel"))
+    assert "@import" not in html(report_of(BertConfig(), "BertModel"))
+
+
+def test_without_a_comparison_the_report_says_what_it_was_told() -> None:
+    told = report_of(BertConfig(), "BertModel")
+    assert "The real model agrees & all is well." in markdown(told)
+    assert "| Tensors | 199 | 199 |" in markdown(told)

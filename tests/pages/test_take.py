@@ -1,0 +1,180 @@
+"""Taking it away, on every page: what is offered is what the page shows, and the numbers are the model's."""
+
+import json
+from html import escape
+from io import StringIO
+
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from bertcalc import BertConfig, build
+from bertcalc.export.formats import csv_text
+from bertcalc.export.table import Math
+from pages.ui import proof
+from pages.ui.batch import Batch
+from pages.ui.sidebar import Choice
+from pages.ui.take.cells import plain, table_of
+from pages.ui.take.files import File, Place, model_files, table_files
+from pages.ui.take.shown import Shown
+from pages.ui.take.svg import svg
+from tests.pages.apptest import open_app, total
+
+PAGES = [
+    ("", {"tensors": "true"}),
+    ("layers.py", {"rows": "true", "heads": "true"}),
+    ("structure.py", {"view": "notebook"}),
+    ("structure.py", {"view": "freezing"}),
+    ("outputs.py", {}),
+    ("configuration.py", {}),
+    ("compute.py", {"compute": "length"}),
+    ("memory.py", {"memory": "activations"}),
+    ("compare.py", {}),
+    ("sweep.py", {}),
+    ("sweep.py", {"sweep": "map"}),
+    ("design.py", {}),
+    ("bring.py", {}),
+    ("verify.py", {}),
+    ("explain.py", {"number": "110M"}),
+    ("tools.py", {}),
+    ("exercises.py", {}),
+    ("lecture.py", {}),
+]
+PLACE = Place("http://somewhere.test/?preset=bert-base-uncased", "en")
+DEFAULT = Choice(BertConfig(), "BertModel", True, "bert-base-uncased", True)
+
+
+def noted(app: AppTest) -> list[Shown]:
+    found: list[Shown] = app.session_state["shown"]
+    return found
+
+
+def opened(app: AppTest) -> AppTest:
+    app.button(key="take").click().run()
+    assert not app.exception
+    return app
+
+
+def downloads(app: AppTest) -> list[str]:
+    return [element.proto.label for element in app.get("download_button")]
+
+
+def read(files: list[File], label: str) -> str:
+    [file] = [file for file in files if file.label == label]
+    return file.make().decode("utf-8-sig")
+
+
+@pytest.mark.parametrize(("page", "link"), PAGES)
+def test_every_page_offers_what_it_shows(page: str, link: dict[str, str]) -> None:
+    app = open_app(page, **link)
+    before = downloads(app)  # a page can have some of its own
+    found = noted(app)
+    tables = [one.frame for one in found if not one.spec]
+    charts = [one for one in found if one.spec]
+    on_page = [element.value for element in (*app.table, *app.dataframe)]
+    assert len(tables) == len(on_page)
+    for frame in on_page:
+        assert frame.to_numpy().tolist() in [one.to_numpy().tolist() for one in tables]
+    assert len(charts) == len(app.get("vega_lite_chart"))
+    for one in found:
+        again = pd.read_csv(StringIO(csv_text(table_of(one))), keep_default_na=False)
+        assert len(again) == len(one.frame)
+    for chart in charts:
+        drawn = svg(chart, "light")
+        assert drawn.startswith("<svg")
+        columns = [chart.frame[name] for name in ("name", "label", "short", "text", "side") if name in chart.frame]
+        texts = {escape(text) for column in columns for text in column if isinstance(text, str)} - {""}
+        assert any(f">{text}<" in drawn for text in texts)
+    opened(app)
+    offered = app.selectbox(key="taken").options
+    assert len(offered) == len(found) + 2
+    labels = downloads(app)[len(before) :]
+    assert labels[:4] == ["config.json", "Python program", "Report, Markdown", "Report, HTML to print"]
+    first_is_chart = bool(found and found[0].spec)
+    assert labels[4:] == ["CSV", "Markdown", "LaTeX", *(["SVG"] if first_is_chart else [])]
+
+
+def test_the_formulas_of_the_model_are_offered_on_a_page_without_tables() -> None:
+    app = open_app()
+    offered = opened(app).selectbox(key="taken").options
+    assert offered == [
+        "Chart: Share of each part in the whole model",
+        "Chart: Parameters of each part of model",
+        "Model: Parameters of each component, with formulas",
+        "Model: Every tensor, with formulas",
+    ]
+    app.session_state["taken"] = offered[-1]  # in a browser the dialog stays open while something is chosen in it
+    assert downloads(opened(app))[-3:] == ["CSV", "Markdown", "LaTeX"]
+
+
+def test_the_numbers_of_the_page_are_those_of_the_model() -> None:
+    app = open_app(architecture="BertForPreTraining", vocab_size="21128", tensors="true")
+    model = build(BertConfig(vocab_size=21128), "BertForPreTraining")
+    assert total(app) == f"{model.num_parameters():,}"
+    whole, bars, tensors = noted(app)
+    for one, column in ((whole, "parameters"), (bars, "parameters"), (tensors, "Parameters")):
+        frame = pd.read_csv(StringIO(csv_text(table_of(one))))
+        assert frame[column].sum() == model.num_parameters()
+    assert list(table_of(tensors).columns) == ["Name", "Copies", "Shape", "Formula", "Parameters", "Share"]
+
+
+def test_a_task_with_a_cross_attention_that_nothing_is_given_to_has_its_walk() -> None:
+    link = {"is_decoder": "true", "add_cross_attention": "true", "architecture": "BertForTokenClassification"}
+    app = open_app("layers.py", rows="true", **link)
+    [walk] = [one for one in noted(app) if one.title == "The whole walk"]
+    config = BertConfig(is_decoder=True, add_cross_attention=True)
+    assert walk.frame["So far"].iloc[-1] == f"{build(config, link['architecture']).num_parameters():,}"
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("**109,482,240**", "109,482,240"),
+        ("`encoder.layer.*`  \n`pooler`", "encoder.layer.*\npooler"),
+        ("**vocab_size** $V$: *rows*", ("vocab_size ", Math("V"), ": rows")),
+        ("$4 N$", Math("4 N")),
+        (r"a\_b \* c", "a_b * c"),
+        ("1\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}2", "1 × 2"),
+        ("5 * 3", "5 * 3"),
+        (":material/check: :small[so]", " so"),
+        ("", ""),
+    ],
+)
+def test_what_is_taken_of_markdown_is_what_a_reader_sees(text: str, cell: object) -> None:
+    assert plain(text) == cell
+
+
+def test_files_say_what_they_are_and_nothing_is_made_before_it_is_asked_for() -> None:
+    def never() -> None:
+        raise AssertionError("made too early")
+
+    names = [file.name for file in model_files(DEFAULT, Batch(1, 128), PLACE, str)]
+    stem = "bertcalc-bert-base-uncased-BertModel"
+    assert names == [f"{stem}-config.json", f"{stem}.py", f"{stem}-report.md", f"{stem}-report.html"]
+    changed = DEFAULT._replace(config=BertConfig(vocab_size=21128), architecture="BertForMaskedLM")
+    files = table_files(changed, "Model: a/b <c>", never)  # type: ignore[arg-type]
+    assert files[0].name == "bertcalc-bert-base-uncased-changed-BertForMaskedLM-model-a-b-c.csv"
+    with pytest.raises(AssertionError, match="too early"):
+        files[0].make()
+
+
+def test_the_report_has_the_proof_of_the_real_model() -> None:
+    files = model_files(DEFAULT, Batch(2, 64), PLACE, str)
+    told = read(files, "Report, Markdown")
+    assert "The real BertModel agrees: 199 tensors, 109,482,240 parameters." in told
+    assert "| Parameters | 109,482,240 | 109,482,240 | ✓ agrees |" in told
+    assert "batch_size 2, sequence_length 64" in told
+    assert PLACE.url in told
+    assert "109,482,240" in read(files, "Report, HTML to print")
+    assert json.loads(read(files, "config.json"))["architectures"] == ["BertModel"]
+
+
+def test_the_report_says_what_was_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    relative = DEFAULT._replace(config=BertConfig(position_embedding_type="relative_key", num_hidden_layers=2))
+    told = read(model_files(relative, Batch(1, 8), PLACE, str), "Report, Markdown")
+    added = build(relative.config).num_parameters() - build(BertConfig(num_hidden_layers=2)).num_parameters()
+    assert f"not compared are the {added:,} parameters of relative_key." in told
+    monkeypatch.setattr(proof, "installed", lambda: False)
+    told = read(model_files(DEFAULT, Batch(1, 8), PLACE, str), "Report, Markdown")
+    assert "Not compared with the real model, as torch and transformers are not installed here." in told
+    assert "agrees" not in told
