@@ -8,8 +8,10 @@ page (streamlit/streamlit#8860).
 import logging
 
 import streamlit as st
+from starlette.middleware import Middleware
 
 from pages.ui.i18n import translator
+from pages.ui.security import SecurityHeaders
 
 
 def say_sorry(error: Exception) -> bool:
@@ -22,4 +24,4 @@ def say_sorry(error: Exception) -> bool:
     return True
 
 
-app = st.App("pages/main.py", on_script_error=say_sorry)
+app = st.App("pages/main.py", on_script_error=say_sorry, middleware=[Middleware(SecurityHeaders)])

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.testing.v1 import AppTest
 
 from bertcalc import BertConfig, build
@@ -32,7 +33,9 @@ def paste(text: str, app: AppTest | None = None, **link: str) -> AppTest:
 
 def upload(data: bytes, app: AppTest | None = None, name: str = "model.safetensors") -> AppTest:
     app = app or open_app("bring.py", bring="file")
-    app.file_uploader(key="weights_file").upload(name, data).run()
+    [uploader] = app.file_uploader
+    assert uploader.value is None  # what was uploaded before is not held any longer
+    uploader.upload(name, data).run()
     assert not app.exception
     return app
 
@@ -208,14 +211,13 @@ def test_a_file_that_is_none_is_said_and_the_last_stays(models: Path) -> None:
     assert "Shown is the last that could be read." in captions(app)
 
 
-def test_what_was_read_is_there_after_another_view_and_said_to_be_older(models: Path) -> None:
+def test_what_was_read_is_there_after_another_view(models: Path) -> None:
     app = upload((models / "some" / "published" / "model.safetensors").read_bytes())
     before = metrics(app)
-    assert "Shown is the last" not in captions(app)
     for view in ("config", "file"):
         app.segmented_control(key="bring").set_value(view).run()
     assert metrics(app) == before
-    assert "Shown is the last that could be read." in captions(app)
+    assert "Shown is the last" not in captions(app)
 
 
 def test_somebodys_tensors_are_no_markdown() -> None:
@@ -315,3 +317,19 @@ def test_a_wrong_view_and_a_name_that_is_too_long_are_refused_in_the_link() -> N
         "bring=files in the link is not possible: it must be one of the options, such as file.",
         "repo_id in the link is too long: 96 characters are the most.",
     ]
+
+
+def test_the_bytes_of_a_file_are_let_go_of(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    held: list[int] = []
+    remove = MemoryUploadedFileManager.remove_file
+
+    def note(manager: MemoryUploadedFileManager, session_id: str, file_id: str) -> None:
+        held.append(len(manager.get_files(session_id, [file_id])))
+        remove(manager, session_id, file_id)
+        held.append(len(manager.get_files(session_id, [file_id])))
+
+    monkeypatch.setattr(MemoryUploadedFileManager, "remove_file", note)
+    app = upload((models / "some" / "published" / "model.safetensors").read_bytes())
+    assert held == [1, 0]
+    upload(b"no safetensors", app)
+    assert held == [1, 0, 1, 0]

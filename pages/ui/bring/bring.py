@@ -6,6 +6,8 @@ What was read last stays on the page for the session, until something else can b
 from collections.abc import Sequence
 
 import streamlit as st
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from bertcalc.bring.checkpoint import CheckpointError, best_class, compare, subject_of_shapes
 from bertcalc.bring.safetensors import SafetensorsError, read_file
@@ -94,7 +96,7 @@ def show_hub() -> None:
             on_change=_forget,
             args=("hub",),
         )
-        asked = st.button(_("Read it from the Hub"), icon=":material/download:", type="primary")
+        asked = st.button(_("Read it from the Hub"), icon=":material/download:")
     if asked:
         _forget("hub")
         try:
@@ -121,26 +123,42 @@ def show_file() -> None:
     st.markdown(
         _("Upload a .safetensors file: its header is read, the names and shapes of its tensors, and no weight.")
     )
-    file = st.file_uploader(
+    # An uploader that is drawn under another key is empty again, and lets go of its file.
+    st.file_uploader(
         "model.safetensors",
         type="safetensors",
-        key="weights_file",
+        key=_weights_key(),
         max_upload_size=LARGEST_FILE,
         label_visibility="collapsed",
+        on_change=_take_file_of_weights,
     )
-    found: Sequence[Problem] = ()
-    if file is not None:
-        try:
-            file.seek(0)  # an earlier run has read it already
-            tensors = read_file(file, file.size).tensors
-            subject, guessed = subject_of_shapes(tensors)
-            st.session_state["file read last"] = Brought(file.name, compare(tensors, subject), guessed)
-        except (SafetensorsError, CheckpointError) as error:
-            found = (error.problem,)
     last: Brought | None = st.session_state.get("file read last")
-    _show_problems(found, older=bool(found or file is None) and last is not None)
+    found = st.session_state.get("problems of file", ())
+    _show_problems(found, older=bool(found) and last is not None)
     if last is not None:
         show_brought(last)
+
+
+def _weights_key() -> str:
+    return f"weights_file {st.session_state.get('weights files', 0)}"
+
+
+def _take_file_of_weights() -> None:
+    """Read the header of an uploaded file, and let go of the rest: Streamlit would hold it as long as the session."""
+    _forget("file")
+    file = st.session_state[_weights_key()]
+    if file is None:
+        return
+    try:
+        tensors = read_file(file, file.size).tensors
+        subject, guessed = subject_of_shapes(tensors)
+        st.session_state["file read last"] = Brought(file.name, compare(tensors, subject), guessed)
+    except (SafetensorsError, CheckpointError) as error:
+        st.session_state["problems of file"] = (error.problem,)
+    context = get_script_run_ctx()
+    if context and isinstance(context.uploaded_file_mgr, MemoryUploadedFileManager):
+        context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)
+    st.session_state["weights files"] = st.session_state.get("weights files", 0) + 1
 
 
 def _forget(view: str) -> None:

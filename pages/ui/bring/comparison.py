@@ -184,7 +184,6 @@ def _offer(subject: Subject, item: Item) -> None:
         st.button(
             _("Take this model into the sidebar"),
             icon=":material/arrow_back:",
-            type="primary",
             on_click=_take,
             args=(subject, item),
         )

@@ -1,0 +1,68 @@
+"""What the browser is told to refuse, that no page needs what it refuses, and that nobody else is asked."""
+
+from collections.abc import Iterator
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+from urllib.request import urlopen
+
+import pytest
+from playwright.sync_api import ConsoleMessage, Error, Locator, Page, expect
+
+from pages.ui.security import HEADERS
+from tests.browser.conftest import Open
+from tests.browser.look import settled
+
+
+@pytest.mark.parametrize("path", ["", "layers", "favicon.png", "_stcore/health", "media/none.png"])
+def test_every_answer_has_the_headers(server: str, path: str) -> None:
+    try:
+        with urlopen(f"{server}/{path}") as answer:
+            headers = answer.headers
+    except HTTPError as refusal:
+        headers = refusal.headers
+        refusal.close()
+    assert {name: headers[name] for name in HEADERS} == HEADERS
+
+
+def test_no_page_does_what_is_refused_or_asks_another_host(visit: Open, server: str) -> None:
+    page = visit()
+    hosts = set()
+    errors = []
+
+    def note(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            errors.append(message.text)
+
+    page.on("console", note)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
+    page.reload()
+    visited = list(_addresses(page))
+    assert len(visited) == len(set(visited)) >= 15
+    assert (errors, hosts) == ([], {urlsplit(server).netloc})
+    with pytest.raises(Error, match="Content Security Policy"):
+        page.add_script_tag(content="window.ran = true")
+
+
+def _addresses(page: Page) -> Iterator[str]:
+    """Every page once, as the navigation has them."""
+    header = page.get_by_test_id("stHeader")
+    links, sections = header.get_by_test_id("stTopNavLink"), header.get_by_test_id("stTopNavSection")
+    expect(links.first).to_be_visible()
+    for link in links.all():
+        yield _follow(link)
+    for section in sections.all():
+        section.click()
+        names = [text.split("\n")[-1] for text in page.get_by_role("menuitem").all_inner_texts()]
+        page.get_by_role("menuitem").first.press("Escape")
+        for name in names:
+            section.click()
+            yield _follow(page.get_by_role("menuitem", name=name))
+
+
+def _follow(link: Locator) -> str:
+    page, address = link.page, link.get_attribute("href") or ""
+    link.click()
+    page.wait_for_url(address)
+    settled(page)
+    return address

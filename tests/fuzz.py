@@ -1,0 +1,467 @@
+"""Everything that people can type, paste, upload or put into a link, wrong in bulk: ``python -m tests.fuzz``.
+
+Each kind of input has readers, which have to take it or to refuse it with their own exception and a sentence that can
+be shown, within a time. Anything else is a fault: it is printed with the input, and the exit status is 1.
+
+    python -m tests.fuzz [--minutes N] [--seed N] [kind ...]
+
+The same seed draws the same inputs. How many were tried, and what was found, is in tests/README.md.
+"""
+
+import argparse
+import json
+import logging
+import math
+import sys
+import time
+import traceback
+import tracemalloc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from heapq import nlargest
+from io import BytesIO
+from itertools import chain, repeat
+from math import prod
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+from urllib.parse import parse_qsl, urlsplit
+
+from bertcalc.arithmetic import CalculationError, evaluate
+from bertcalc.bring.checkpoint import CheckpointError, compare, subject_of_shapes
+from bertcalc.bring.safetensors import SafetensorsError, read_file
+from bertcalc.bring.uploads import text_of
+from bertcalc.check import terms
+from bertcalc.check.diagnosis import diagnose
+from bertcalc.check.known import Known
+from bertcalc.config import DIMENSIONS, LETTERS, BertConfig, ConfigError, Problem
+from bertcalc.config_json import JsonError
+from bertcalc.config_json import read as read_config
+from bertcalc.exercises import answers
+from bertcalc.exercises.generate import sheet
+from bertcalc.explore import models
+from bertcalc.memory.footprint import Subject
+from bertcalc.presets import PRESETS
+from bertcalc.typed import TypedError, Unit, typed
+from pages.ui import link
+from pages.ui.bring import hub
+from pages.ui.check.terms import EXAMPLES
+from tests.mutation import Mutator
+
+_CONFIG = BertConfig()
+_SUBJECT = Subject(_CONFIG)
+_MODEL = _SUBJECT.model()
+_KNOWN = Known(_CONFIG, "BertModel", True, 0, _MODEL.num_parameters())
+_SIZES = {letter: getattr(_CONFIG, field) for field, letter in LETTERS.items()}
+_UNITS: tuple[Unit | None, ...] = (None, "parameters", "FLOPs", "bytes")
+PAGES = Path(__file__).parents[1] / "pages"
+
+
+class Kind(NamedTuple):
+    """A kind of input: what reads it, the most that one may take, real ones, words that it is made of, large ones.
+
+    ``read`` says whether an input was taken, and raises for a fault.
+    """
+
+    read: Callable[[str], bool]
+    seconds: float
+    seeds: Sequence[str]
+    words: Sequence[str]
+    large: Callable[[], Iterator[str]] = lambda: iter(())
+
+
+def show(problem: Problem) -> None:
+    """What the page does with a problem: a sentence, which has to be short enough and text that can be sent."""
+    sentence = str(problem)
+    assert len(sentence) < 2_000, sentence
+    sentence.encode()
+
+
+def read_amount(text: str) -> bool:
+    """An amount of any unit."""
+    taken = False
+    for unit in _UNITS:
+        try:
+            found = typed(text, unit)
+        except TypedError as error:
+            show(Problem("", text, error.message, error.values))
+        else:
+            assert 0 <= found.low <= found.value <= found.high
+            taken = True
+    return taken
+
+
+def read_count(text: str) -> bool:
+    """A number of parameters, and why it is different."""
+    try:
+        number = typed(text)
+    except TypedError:
+        return False
+    diagnose(_KNOWN, number)
+    return True
+
+
+def read_calculation(text: str) -> bool:
+    """A formula, with letters and without."""
+    taken = False
+    for names in ({}, _SIZES):
+        try:
+            evaluate(text, names)
+            taken = True
+        except CalculationError as error:
+            show(Problem("", text, error.message, error.values))
+    return taken
+
+
+def read_terms(text: str) -> bool:
+    """A hand count, line by line; one that is too long for the link is cut in the field."""
+    if problem := terms.problem(text):
+        show(problem)
+    report = terms.check(_MODEL, _CONFIG, terms.read(text, _CONFIG))
+    for verdict in report.verdicts:
+        if verdict.line.problem:
+            show(verdict.line.problem)
+    return any(verdict.is_right for verdict in report.verdicts)
+
+
+def read_answer(text: str) -> bool:
+    """An answer to every exercise of a sheet."""
+    verdicts = [answers.check(exercise, text, _SIZES) for exercise in sheet(1, "medium") if not exercise.options]
+    for verdict in verdicts:
+        for said in verdict.said:
+            show(Problem("", text, said.message, dict(said.values)))
+    return any(verdict.state != "unreadable" for verdict in verdicts)
+
+
+def read_json(text: str) -> bool:
+    """A config.json."""
+    try:
+        reading = read_config(text_of(text.encode("utf-8", "surrogatepass")))
+    except JsonError as error:
+        for problem in error.problems:
+            show(problem)
+        return False
+    for remark in reading.remarks:
+        show(remark)
+    return True
+
+
+def read_safetensors(text: str) -> bool:
+    """A file of weights: the header is as long as its first eight bytes say, or they are part of the text."""
+    header = text.encode("utf-8", "surrogatepass")
+    raw = text[:1] != "{"
+    file = header if raw else len(header).to_bytes(8, "little") + header
+    try:
+        tensors = read_file(BytesIO(file), len(file) + (0 if raw else _data_bytes(text))).tensors
+        subject, _guessed = subject_of_shapes(tensors)
+    except (SafetensorsError, CheckpointError) as error:
+        show(error.problem)
+        return False
+    compare(tensors, subject)
+    return True
+
+
+def _data_bytes(header: str) -> int:
+    """What the file would have after the header, so that some headers are right about it."""
+    try:
+        end = max(one["data_offsets"][1] for name, one in json.loads(header).items() if name != "__metadata__")
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
+        return 0
+    return end if isinstance(end, int) else 0
+
+
+def read_repository(text: str) -> bool:
+    """A name on the Hub: what passes leads to a file of that model, and nowhere else."""
+    from huggingface_hub import hf_hub_url
+
+    name = text.strip()
+    if problem := hub.check_name(name):
+        show(problem)
+        return False
+    url = urlsplit(hf_hub_url(name, "config.json"))
+    assert (url.netloc, url.path) == ("huggingface.co", f"/{name}/resolve/main/config.json")
+    assert not url.query
+    assert not url.fragment
+    return True
+
+
+def read_models(text: str) -> bool:
+    """The models of a comparison."""
+    items, wrong = models.read(text)
+    for one in wrong:
+        show(one.problem)
+        one.text.encode()
+    assert models.read(models.write(items)) == (items, [])
+    for item in items:
+        try:
+            item.subject(_SUBJECT).model().num_parameters()
+        except ConfigError as error:
+            show(error.problem)
+    return bool(items)
+
+
+def read_link(text: str) -> bool:
+    """What is wrong with a link, before any page is drawn."""
+    rejected = link.rejections(dict(parse_qsl(text, keep_blank_values=True)))
+    for name, _text, message, values in rejected:
+        message.format(name=name, text="", **values).encode()
+    return not rejected
+
+
+def read_page(text: str) -> bool:
+    """A link to a page, drawn to its end, and once more, as after any click."""
+    from streamlit.testing.v1 import AppTest
+
+    page, _, query = text.partition("?")
+    app = AppTest.from_file(str(PAGES / "main.py"), default_timeout=600)
+    given: dict[str, list[str]] = {}
+    for name, value in parse_qsl(query, keep_blank_values=True):
+        given.setdefault(name, []).append(value)
+    app.query_params.update(given)
+    app.run()
+    if page in _addresses():
+        app.switch_page(f"{page}.py")
+    app.run()
+    assert not app.exception, app.exception[0].stack_trace
+    return not app.text
+
+
+def _addresses() -> list[str]:
+    return sorted(path.stem for path in PAGES.glob("*.py") if path.stem != "main")
+
+
+def _names_of_link() -> list[str]:
+    """All that a link can say, with values that are possible for some of it."""
+    said = [f"&{name}={option}" for name, options in link.CHOICES.items() for option in options]
+    numbers = ("0", "1", "7", "512", "65536", "999999999999999", "-5")
+    said += [f"&{name}={number}" for name in sorted(link.WHOLE_NUMBERS) for number in numbers]
+    said += [f"&{name}={value}" for name in sorted(link.BOOLEANS) for value in ("true", "false")]
+    said += [f"&{name}={value}" for name in sorted(link.DECIMALS) for value in ("0.5", "1e-300", "-1", "nan")]
+    return [*said, *(f"&{name}=" for name in sorted(link.TEXTS))]
+
+
+def _header(config: BertConfig) -> str:
+    """The header of a file with a model's tensors in it."""
+    end, said = 0, {}
+    for name, shape in Subject(config).model().named_parameters():
+        begin, end = end, end + 4 * prod(shape)
+        said[name] = {"dtype": "F32", "shape": list(shape), "data_offsets": [begin, end]}
+    return json.dumps(said)
+
+
+def _large_json() -> Iterator[str]:
+    """As long as is read, of every shape."""
+    yield "[" * 999_999
+    yield '{"a":' * 199_999
+    yield "[" + "1," * 499_000 + "1]"
+    yield '{"hidden_size": ' + "9" * 4_299 + "}"
+    yield '{"hidden_size": 1e' + "9" * 900_000 + "}"
+    yield json.dumps({f"k{number}": number for number in range(60_000)})
+    yield json.dumps({"id2label": {str(number): "" for number in range(60_000)}})
+    yield json.dumps({"architectures": ["x"] * 190_000})
+    yield json.dumps({"model_type": [[]] * 190_000})
+    yield '"' + "\\ud800" * 160_000 + '"'
+    yield " " * 1_000_001
+
+
+def _large_headers() -> Iterator[str]:
+    """As long as is read, of every shape; and lengths that nothing follows."""
+    empty = {"dtype": "U8", "shape": [0], "data_offsets": [0, 0]}
+    yield json.dumps({f"t{number}": empty for number in range(60_000)})
+    yield json.dumps({f"encoder.layer.{number}.x": empty for number in range(50_000)})
+    yield json.dumps({"x" * 3_900_000: empty})
+    yield json.dumps({"t": {**empty, "shape": [2**62] * 64}})
+    yield json.dumps({"t": {**empty, "shape": [2**62] * 400_000}})
+    yield '{"a":' * 700_000
+    yield json.dumps({"__metadata__": {f"k{number}": "v" for number in range(200_000)}})
+    yield (10**18).to_bytes(8, "little").decode("latin-1")
+    config = BertConfig(num_hidden_layers=1_000)
+    yield _header(config)
+
+
+def _large_terms() -> Iterator[str]:
+    """Lines that take the longest search, as many as are read and more."""
+    for name in ("", "attention", "LayerNorm", "model", "*"):
+        yield "\n".join(f"{name} = {109_482_241 + 7 * line}" for line in range(40))
+        yield "\n".join(f"{name} = L*4*H*H + {line + 1}*H + 12345" for line in range(500))
+    yield "=" * 4_000
+    yield "a" * 1_000_000
+
+
+def _large_links() -> Iterator[str]:
+    """Far more than an address holds: it comes over the WebSocket; of a thousand parameters Streamlit reads none."""
+    yield "&".join(f"hiden_size{number}=1" for number in range(1_000))
+    yield "&".join(f"{name}{name}=1" for name in link.KNOWN)
+    yield f"{'hidden_size' * 100_000}=1"
+    yield f"preset={'bert-base-' * 100_000}"
+    yield "&".join(f"{name}={'ab' * 20_000}" for name in link.KNOWN)
+
+
+def _large_pages() -> Iterator[str]:
+    """The largest model that is possible, on every page."""
+    limits = "&".join(f"{field}={most}" for field, (_least, most) in DIMENSIONS.items())
+    for name in _addresses():
+        yield f"{name}?{limits}&batch_size=65536&sequence_length=1000000&is_decoder=true&add_cross_attention=true"
+    changes = "~".join(f"{field}-{most}" for field, (_least, most) in DIMENSIONS.items())
+    for view in link.CHOICES["compare"]:
+        yield f"compare?compare={view}&models={'+'.join(f'{name}~{changes}' for name in list(PRESETS)[:12])}"
+
+
+_FORMULAS = (
+    "768*3072 + 3072",
+    "4H^2 + 9H",
+    "2^20 / 4",
+    "12 × (1,024 + 1)",
+    "4H² + 2HI + 9H + I",
+    "((((1))))",
+    "2^2^2^2",
+)
+_AMOUNTS = (
+    "110M",
+    "1.1e8",
+    "22.4 GFLOPs",
+    "16 GiB",
+    "75,641,856",
+    "30 million parameters",
+    "1.1亿",
+    "437.9 MB",
+    "7e-3k",
+)
+_LINKS = (
+    "?preset=bert-large-uncased&vocab_size=21128&architecture=BertForMaskedLM&lang=zh",
+    "layers?step=encoder.layer.*.attention.self.softmax&layer=5&sequence_length=512",
+    "explain?number=110M",
+    "explain?explain=terms&terms=attention = L * 4 * H * H",
+    "exercises?seed=7&level=easy&exercise=3",
+    "compare?models=bert-base-uncased~vocab_size-21128 present&compare=table",
+    "design?target_parameters=30M&budget_of=FLOPs",
+    "outputs?output_attentions=true&labels=true&use_cache=false",
+    "memory?optimizer=adamw&training_dtype=bf16",
+    "sweep?sweep=map",
+    "bring?bring=hub&repo_id=google-bert/bert-base-uncased",
+)
+_TERMS = [example.terms for example in EXAMPLES.values()]
+
+KINDS: dict[str, Kind] = {
+    "amount": Kind(read_amount, 0.02, _AMOUNTS, ("k", "MiB", "B", "亿", "e", "bytes", "FLOPs", " ", ",", "_")),
+    "calculation": Kind(read_calculation, 0.05, _FORMULAS, ("(", ")", "^", "**", "H", "x", "/0", "-", "9999999999")),
+    "count": Kind(read_count, 1, (*_AMOUNTS, "109,482,240", "109,089,024", "334,607,104"), ("000", ",", "0", "5")),
+    "terms": Kind(
+        read_terms, 2, _TERMS, ("attention", "\n", " = ", "H*H", "LayerNorm", "12", "层", "total", "q"), _large_terms
+    ),
+    "answer": Kind(read_answer, 1, (*_FORMULAS, *_AMOUNTS, "768 × 3072", "(2, 3)"), ("x", "×", ",", "B", "H", "^")),
+    "config.json": Kind(
+        read_json,
+        1,
+        (
+            *(json.dumps(vars(preset.config) | {"model_type": "bert"}, indent=1) for preset in PRESETS.values()),
+            '{"architectures": ["BertForMaskedLM"], "id2label": {"0": "a"}, "hidden_size": 770}',
+        ),
+        ('"hidden_size": ', '"vocab_size": ', "[[", "{" * 50, '"id2label": {"0": 1}', "1e9", "-1", "2.5", "[]"),
+        _large_json,
+    ),
+    "safetensors": Kind(
+        read_safetensors,
+        5,
+        [
+            _header(BertConfig(num_hidden_layers=1, hidden_size=12)),
+            '{"a": {"dtype": "F32", "shape": [], "data_offsets": [0, 4]}}',
+        ],
+        ('"data_offsets": ', '"shape": [', "[0, 0]", '"dtype": "F64"', "9223372036854775807", '"__metadata__": {}'),
+        _large_headers,
+    ),
+    "repository": Kind(
+        read_repository,
+        0.02,
+        ("google-bert/bert-base-uncased", "bert-base-uncased", "prajjwal1/bert-tiny"),
+        ("../", "https://", "file:///etc/passwd", "//evil.example", "@", "%2F", "a" * 97, ".git", "--", "main", "C:\\"),
+    ),
+    "models": Kind(
+        read_models,
+        1,
+        ("bert-base-uncased~vocab_size-21128 present", "bert-large-uncased~architecture-BertForMaskedLM~num_labels-3"),
+        ("~", "-", " ", *models.FIELDS, *list(PRESETS)[:5], "none", "true", "1e400", "999999999999999"),
+        lambda: iter(("~" * 8_000, "a " * 4_000, "present~x-" * 800, "present " * 1_000, "p" * 1_000_000)),
+    ),
+    "link": Kind(read_link, 1, [text.partition("?")[2] for text in _LINKS], _names_of_link(), _large_links),
+    "page": Kind(
+        read_page,
+        10,
+        (*_LINKS, *(f"{name}?layer=2" for name in _addresses())),
+        (*(f"{name}?" for name in _addresses()), *_names_of_link()),
+        _large_pages,
+    ),
+}
+
+
+class Found(NamedTuple):
+    """What came of a kind: inputs, how many were taken, faults by where they are, the slowest with their seconds."""
+
+    tried: int
+    taken: int
+    faults: dict[str, str]
+    slowest: list[tuple[float, str]]
+
+
+def fuzz(kind: Kind, random: Random, seconds: float = math.inf, most: int | None = None) -> Found:
+    """Try the large inputs, then as many drawn ones as there is time for."""
+    kind.read(kind.seeds[0])  # imports what it needs
+    mutator = Mutator(random, kind.seeds, kind.words)
+    until, tried, taken = time.monotonic() + seconds, 0, 0
+    faults: dict[str, str] = {}
+    slow: list[tuple[float, str]] = []
+    for text in chain(kind.large(), (mutator.draw() for _number in repeat(None))):
+        if tried == most or time.monotonic() > until:
+            break
+        tried += 1
+        began = time.process_time()
+        try:
+            taken += kind.read(text)
+        except Exception:
+            where = traceback.format_exc().strip().splitlines()
+            faults.setdefault("\n".join(where[-3:])[:1_000], text)
+        took = time.process_time() - began
+        if took > kind.seconds:
+            faults.setdefault(f"{took:.2f} seconds", text)
+        slow = nlargest(5, [*slow, (took, text)])
+    return Found(tried, taken, faults, slow)
+
+
+def peak(kind: Kind, text: str) -> int:
+    """Bytes that are allocated at once to read a text, beside those of the text."""
+    tracemalloc.start()
+    with suppress(Exception):
+        kind.read(text)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+def main() -> None:
+    """Print a line for each kind, and its faults."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("kinds", nargs="*", metavar="kind", help=", ".join(KINDS))
+    parser.add_argument("--minutes", type=float, default=1, help="for each kind")
+    parser.add_argument("--seed", type=int, default=0)
+    said = parser.parse_args()
+    if unknown := set(said.kinds) - KINDS.keys():
+        parser.error(f"no such kind: {', '.join(unknown)}")
+    logging.disable(logging.WARNING)  # Streamlit says that there is no browser
+    wrong = False
+    for name in said.kinds or KINDS:
+        found = fuzz(KINDS[name], Random(said.seed), 60 * said.minutes)
+        took, text = found.slowest[0]
+        most = max(peak(KINDS[name], text) for _took, text in found.slowest)
+        print(
+            f"{name}: {found.tried:,} tried, {found.taken:,} taken, {len(found.faults)} faults, "
+            f"slowest {took * 1000:,.1f} ms ({len(text):,} characters: {text[:60]!r}), peak {most / 1e6:,.1f} MB",
+            flush=True,
+        )
+        for where, text in found.faults.items():
+            print(f"  {where}\n  from {text[:2_000]!r}", flush=True)
+        wrong = wrong or bool(found.faults)
+    sys.exit(wrong)
+
+
+if __name__ == "__main__":
+    main()

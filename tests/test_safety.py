@@ -1,0 +1,64 @@
+"""What the source never does with somebody's text: show it as HTML, or run it."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bertcalc import Module
+from pages.ui import tree
+
+ROOT = Path(__file__).parents[1]
+SOURCES = [ROOT / "app.py", *sorted(ROOT.glob("bertcalc/**/*.py")), *sorted(ROOT.glob("pages/**/*.py"))]
+RUNS_TEXT = {"eval", "exec", "compile", "__import__"}
+UNPACKS = {"pickle", "marshal", "shelve", "dill", "joblib"}
+# Two processes of our own speak with each other in pickles; nobody else can.
+UNPACKS_ITS_OWN = {ROOT / "pages" / "ui" / "worker.py"}
+
+
+def _nodes(path: Path) -> Iterator[ast.AST]:
+    return ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_text_is_run_and_no_markdown_is_html(path: Path) -> None:
+    for node in _nodes(path):
+        match node:
+            case ast.Call(func=ast.Name(id=name)):
+                assert name not in RUNS_TEXT
+            case ast.keyword(arg=argument):
+                assert argument != "unsafe_allow_html"
+            case ast.Import(names=names):
+                assert not {alias.name for alias in names} & UNPACKS or path in UNPACKS_ITS_OWN
+            case ast.ImportFrom(module=module):
+                assert module not in UNPACKS
+
+
+def test_html_is_a_style_sheet_of_ours_or_the_tree() -> None:
+    shown = [
+        ast.unparse(argument)
+        for path in SOURCES
+        for node in _nodes(path)
+        for argument in _html(node)
+        if not ast.unparse(argument).startswith("Path(__file__)")
+    ]
+    assert len(shown) == 4
+    assert all(text.lstrip("f").startswith(("'<style>", "tree_html(")) for text in shown)
+
+
+def _html(node: ast.AST) -> list[ast.expr]:
+    """What a call of st.html or of a container's html shows."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr="html"), args=arguments):
+            return arguments
+    return []
+
+
+def test_the_tree_is_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tree, "appearance", lambda: "light")
+    monkeypatch.setattr(tree, "colors", lambda: dict.fromkeys(("embeddings", "encoder", "head"), "red"))
+    hostile = '<img src=x onerror="alert(1)">&'
+    html = tree.tree_html(Module(hostile), counts=False)
+    assert hostile not in html
+    assert "&lt;img src=x onerror=&quot;alert(1)&quot;&gt;&amp;" in html
