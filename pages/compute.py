@@ -7,22 +7,25 @@ from pages.ui.compute import controls, forward, lengths, plan, rules
 from pages.ui.compute.charts import part_bars, part_colors, parts_frame
 from pages.ui.controls import choose_view
 from pages.ui.i18n import translator
+from pages.ui.present import presenting, row
 from pages.ui.sidebar import choice as current_choice
+from pages.ui.take.shown import draw_chart
 from pages.ui.theme import appearance
 
 _ = translator()
 choice = current_choice()
 look = appearance()
 
-view = choose_view("compute", controls.VIEWS)
-count = controls.choose_count(choice)
+with row():
+    view = choose_view("compute", controls.VIEWS)
+    count = controls.choose_count(choice)
 controls.show_convention(count)
 
 if view == "forward":
     forward.show_figures(count)
     st.latex(forward.forward_formula(count, part_colors(look)))
     costs = by_part(count.steps, count.convention)
-    st.vega_lite_chart(
+    draw_chart(
         parts_frame(costs, [_(part) for part in costs]),
         part_bars(look),
         alt=_("Share of each part in the forward pass"),
@@ -36,8 +39,10 @@ elif view == "length":
     lengths.show_lengths(count, look)
 elif view == "conventions":
     rules.show_rules(count, look)
-    rules.show_element_costs()
+    if not presenting():
+        rules.show_element_costs()
 else:
     training = plan.choose_plan(count)
     plan.show_plan(training)
-    plan.show_runs(training, count.convention)
+    if not presenting():
+        plan.show_runs(training, count.convention)

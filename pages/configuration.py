@@ -6,6 +6,8 @@ from bertcalc.fields import MEANINGS, effect
 from pages.ui import tables
 from pages.ui.batch import choose_batch
 from pages.ui.i18n import translator
+from pages.ui.present import presenting
+from pages.ui.sidebar import SLIDERS
 from pages.ui.sidebar import choice as current_choice
 
 _ = translator()
@@ -20,5 +22,6 @@ st.caption(
         "in float32."
     ).format(architecture=choice.architecture)
 )
-effects = {field: effect(field, choice.config, choice.architecture, *batch, **choice.options) for field in MEANINGS}
+fields = SLIDERS if presenting() else MEANINGS
+effects = {field: effect(field, choice.config, choice.architecture, *batch, **choice.options) for field in fields}
 tables.show_fields(choice.config, effects)

@@ -2,6 +2,7 @@
 
 from bertcalc.explore.design import search
 from pages.ui.explore import design
+from pages.ui.present import presenting
 from pages.ui.sidebar import choice as current_choice
 from pages.ui.theme import appearance
 
@@ -11,4 +12,5 @@ constraints = design.choose_constraints()
 result = search(question.case, question.budget, constraints, design.DRAWN)
 design.show_result(question, result, choice.config)
 design.show_space(question, constraints, result)
-design.show_chart(question, result, appearance())
+if not presenting():
+    design.show_chart(question, result, appearance())

@@ -4,11 +4,15 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.ui import link, sidebar
+from pages.ui import link, present, sidebar
 from pages.ui.i18n import choose_language, translator
+from pages.ui.navigation import page_of
+from pages.ui.take import dialog, shown
+from pages.ui.theme import print_dark_on_white
 
-st.set_page_config(page_title="bertcalc", layout="wide")
+st.set_page_config(page_title="bertcalc", page_icon="🧮", layout="wide")
 st.html(Path(__file__).parent / "ui" / "style.css")
+print_dark_on_white()
 
 
 def navigation() -> st.Page:
@@ -17,25 +21,28 @@ def navigation() -> st.Page:
     return st.navigation(
         {
             "": [
-                st.Page("parameters.py", title=_("Parameters"), icon=":material/calculate:", default=True),
-                st.Page("layers.py", title=_("Layers"), icon=":material/layers:"),
-                st.Page("structure.py", title=_("Structure"), icon=":material/account_tree:"),
-                st.Page("outputs.py", title=_("Outputs"), icon=":material/output:"),
-                st.Page("configuration.py", title=_("Configuration"), icon=":material/tune:"),
-                st.Page("compute.py", title=_("Compute"), icon=":material/speed:"),
-                st.Page("memory.py", title=_("Memory"), icon=":material/memory:"),
+                page_of("parameters.py", title=_("Parameters"), default=True),
+                page_of("layers.py", title=_("Layers")),
+                page_of("structure.py", title=_("Structure")),
+                page_of("outputs.py", title=_("Outputs")),
+                page_of("configuration.py", title=_("Configuration")),
+                page_of("compute.py", title=_("Compute")),
+                page_of("memory.py", title=_("Memory")),
             ],
             _("Explore"): [
-                st.Page("compare.py", title=_("Compare"), icon=":material/compare_arrows:"),
-                st.Page("sweep.py", title=_("Sweep"), icon=":material/show_chart:"),
-                st.Page("design.py", title=_("Design"), icon=":material/straighten:"),
+                page_of("compare.py", title=_("Compare"), icon=":material/compare_arrows:"),
+                page_of("sweep.py", title=_("Sweep"), icon=":material/show_chart:"),
+                page_of("design.py", title=_("Design"), icon=":material/straighten:"),
             ],
             _("Check"): [
-                st.Page("bring.py", title=_("Your model"), icon=":material/upload_file:"),
-                st.Page("verify.py", title=_("Verify"), icon=":material/verified:"),
-                st.Page("explain.py", title=_("Why is my number different?"), icon=":material/troubleshoot:"),
-                st.Page("tools.py", title=_("Other tools"), icon=":material/calculate:"),
-                st.Page("exercises.py", title=_("Exercises"), icon=":material/edit_note:"),
+                page_of("bring.py", title=_("Your model"), icon=":material/upload_file:"),
+                page_of("verify.py", title=_("Verify"), icon=":material/verified:"),
+                page_of("explain.py", title=_("Why is my number different?"), icon=":material/troubleshoot:"),
+                page_of("tools.py", title=_("Other tools"), icon=":material/calculate:"),
+            ],
+            _("Teach"): [
+                page_of("lecture.py", title=_("Lecture"), icon=":material/co_present:"),
+                page_of("exercises.py", title=_("Exercises"), icon=":material/edit_note:"),
             ],
         },
         position="top",
@@ -43,11 +50,16 @@ def navigation() -> st.Page:
 
 
 link.check(before_rerun=navigation)
-with st.sidebar:
+shown.begin()
+frame = st.sidebar.container(key="frame", horizontal=True)
+with frame:
     choose_language()
+    dialog.offer()
 _ = translator()
 page = navigation()
-with st.sidebar.container(gap="xxsmall"):
+with frame:
+    present.choose(page.url_path)
+with st.sidebar.container(key="model", gap="xxsmall"):
     choice = sidebar.choose()
 with st.container():  # always there, so that a message does not make the browser build the page anew
     link.show_rejected()
@@ -59,3 +71,4 @@ with st.container():  # always there, so that a message does not make the browse
             icon=":material/history:",
         )
 page.run()
+dialog.show_if_asked(choice)

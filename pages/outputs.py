@@ -8,6 +8,7 @@ from pages.ui import tables
 from pages.ui.call import choose_call
 from pages.ui.i18n import translator
 from pages.ui.numbers import size
+from pages.ui.present import presenting
 from pages.ui.sidebar import choice as current_choice
 
 _ = translator()
@@ -33,5 +34,6 @@ st.markdown(
 tables.show_entries(comes_out, comes_out_letters, True, _("What the model returns"))
 for version in versions(config, architecture, call, **options):
     st.caption(_(version.message))
-st.markdown(_("**What could go in as well**"))
-tables.show_entries(goes_in, goes_in_letters, False, _("What the forward method takes besides"))
+if not presenting():
+    st.markdown(_("**What could go in as well**"))
+    tables.show_entries(goes_in, goes_in_letters, False, _("What the forward method takes besides"))

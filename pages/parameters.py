@@ -12,6 +12,7 @@ from pages.ui.history import last_change
 from pages.ui.i18n import translator
 from pages.ui.numbers import metric_width, percent
 from pages.ui.sidebar import choice as current_choice
+from pages.ui.take.shown import draw_chart
 from pages.ui.theme import appearance, colors
 
 _ = translator()
@@ -43,7 +44,7 @@ st.latex(total_formula(choice, colors(), total))
 
 pieces = breakdown(model)
 frame = bars_frame(pieces, [f"{_(piece.component)} · {_(piece.name)}" for piece in pieces], total)
-st.vega_lite_chart(frame, proportional_bar(look), alt=_("Share of each part in the whole model"))
+draw_chart(frame, proportional_bar(look), alt=_("Share of each part in the whole model"))
 
 with st.container(horizontal=True, vertical_alignment="center"):
     opened = st.selectbox(
@@ -61,7 +62,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
         count = submodule(model, opened).num_parameters()
         frame = bars_frame(pieces, [piece.name for piece in pieces], count)
         st.latex(node_formula(choice, opened, count))
-st.vega_lite_chart(
+draw_chart(
     frame,
     ranked_bars(look, len(pieces)),
     key=f"bars of {opened}",

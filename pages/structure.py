@@ -11,7 +11,9 @@ from pages.ui.frozen import choose_freezing
 from pages.ui.i18n import translator
 from pages.ui.link import CHOICES
 from pages.ui.numbers import metric_width, percent
+from pages.ui.present import presenting
 from pages.ui.sidebar import choice as current_choice
+from pages.ui.take.shown import draw_chart
 from pages.ui.theme import appearance
 from pages.ui.tree import signs_of, tree_html
 
@@ -38,7 +40,7 @@ if view == "tree":
     if text.open:
         text.code(str(model), language=None)
     if beside == "none":
-        st.html(tree_html(model, counts=counts))
+        st.html(tree_html(model, counts=counts, folded=presenting()))
     else:
         other = choice._replace(architecture=beside).model()
         found = differences(model, other)
@@ -60,7 +62,7 @@ else:
             share = percent(count, split.total)
             width = metric_width(200, f"{count:,}", share)
             st.metric(label, f"{count:,}", share, delta_color="off", delta_arrow="off", width=width)
-    st.vega_lite_chart(
+    draw_chart(
         frozen_frame(
             components,
             [_(component) for component in components],

@@ -2,9 +2,10 @@
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
+from itertools import islice
 
 import streamlit as st
 
@@ -15,7 +16,7 @@ from bertcalc.presets import PRESETS
 from bertcalc.text import N_, shorten
 from bertcalc.tree.freezing import TRAIN
 from bertcalc.tree.totals import openable
-from pages.ui import call
+from pages.ui import call, present
 from pages.ui.bring import bring
 from pages.ui.charts import WHOLE
 from pages.ui.check import exercises, explain, tools
@@ -23,6 +24,7 @@ from pages.ui.compute import controls as compute
 from pages.ui.controls import Parameters
 from pages.ui.explore import compare, design, sweep
 from pages.ui.i18n import LANGUAGES, translator
+from pages.ui.lecture import files as lecture
 from pages.ui.memory import controls as memory
 from pages.ui.sidebar import DECIMALS as FIELDS_WITH_DECIMALS
 from pages.ui.sidebar import NUMBERS, OPTIONS, SLIDERS, SWITCHES
@@ -66,13 +68,18 @@ _PARAMETERS: tuple[Parameters, ...] = (
     tools.PARAMETERS,
     exercises.PARAMETERS,
     bring.PARAMETERS,
+    present.PARAMETERS,
+    lecture.PARAMETERS,
 )
 WHOLE_NUMBERS = {name for some in _PARAMETERS for name in some.whole_numbers}
 BOOLEANS = {name for some in _PARAMETERS for name in some.booleans}
 DECIMALS = {name for some in _PARAMETERS for name in some.decimals}
 CHOICES = {name: options for some in _PARAMETERS for name, options in some.choices.items()}
 TEXTS = {name: check for some in _PARAMETERS for name, check in some.texts.items()}
-KNOWN = sorted({*WHOLE_NUMBERS, *BOOLEANS, *DECIMALS, *CHOICES, *TEXTS})
+_ALL = {*WHOLE_NUMBERS, *BOOLEANS, *DECIMALS, *CHOICES, *TEXTS}
+KNOWN = sorted(_ALL)
+_MOST_UNKNOWN = 20
+_LONGEST = 100  # characters of a name or an option that may be meant
 
 
 def check(before_rerun: Callable[[], object]) -> None:
@@ -86,12 +93,22 @@ def check(before_rerun: Callable[[], object]) -> None:
     if "rejected" in st.session_state:
         return
     given = st.query_params.to_dict()
-    rejected = {name: reason for name, text in given.items() if (reason := _reason(name, text))}
-    st.session_state["rejected"] = [(name, given[name], *reason) for name, reason in rejected.items()]
+    st.session_state["rejected"] = rejected = rejections(given)
     if rejected:
         before_rerun()
-        st.query_params.from_dict({name: given[name] for name in given if name not in rejected})
+        names = {name for name, *_why in rejected}
+        st.query_params.from_dict({name: given[name] for name in given if name not in names})
         st.rerun()
+
+
+def rejections(given: Mapping[str, str]) -> list[tuple[str, str, str, dict[str, str]]]:
+    """The parameters of a link that cannot be: name, text, and what is wrong, which is English with placeholders.
+
+    Of the names that are not known the first few are compared with those that are: a link can have any number.
+    """
+    unknown = islice((name for name in given if name not in _ALL), _MOST_UNKNOWN)
+    names = [*(name for name in given if name in _ALL), *unknown]
+    return [(name, given[name], *reason) for name in names if (reason := _reason(name, given[name]))]
 
 
 def show_rejected() -> None:
@@ -128,13 +145,13 @@ def _reason(name: str, text: str) -> _Reason | None:
         return TEXTS[name](text)
     if name in CHOICES:
         return None if text in CHOICES[name] else _not_an_option(text, list(CHOICES[name]))
-    if meant := get_close_matches(name, KNOWN, n=1, cutoff=0.8):
+    if meant := get_close_matches(name[:_LONGEST], KNOWN, n=1, cutoff=0.8):
         return N_("{name} in the link is unknown: {nearest} may be meant."), {"nearest": meant[0]}
     return None  # somebody else's parameter, such as utm_source
 
 
 def _not_an_option(text: str, options: list[str]) -> _Reason:
-    nearest = get_close_matches(text, options, n=1, cutoff=0.0)
+    nearest = get_close_matches(text[:_LONGEST], options, n=1, cutoff=0.0)
     message = N_("{name}={text} in the link is not possible: it must be one of the options, such as {nearest}.")
     return message, {"nearest": nearest[0] if nearest else options[0]}
 

@@ -155,7 +155,7 @@ def _slider(field: str, value: int, default: int) -> None:
     shown = min(max(value, low), high)
     if st.session_state.get(key) != shown:
         st.session_state[key] = shown
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
+    with st.container(key=f"control-{field}", horizontal=True, vertical_alignment="bottom", gap="xsmall"):
         # The value is its default, too: after a first run that was cut short a browser would begin at the minimum.
         st.slider(label, low, high, shown, step=step, format="%,d", key=key, on_change=_slide, args=(field,))
         whole_number(

@@ -1,0 +1,54 @@
+"""The presentation view: large type, no prose, and the sidebar's controls in one row below the page."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from pages.ui.controls import Parameters, set_values
+from pages.ui.i18n import translator
+
+PARAMETERS = Parameters(whole_numbers=("present",))
+KEY = "p"
+SCREENS = ("lecture",)  # the paths of pages that are made for the projector
+
+
+def choose(page: str) -> None:
+    """Draw the switch, in the sidebar, and say for this run of a page, by its path, whether it is for the projector.
+
+    The link says present=1. What holds it is a number that nobody sees, because a control that is bound to the link
+    survives page switches, Back and reload; what people see is a button with a key.
+    """
+    _ = translator()
+    with st.container(key="present-state"):
+        present = st.number_input("present", 0, 1, 0, key="present", bind="query-params", label_visibility="collapsed")
+    st.session_state["presenting"] = bool(present) or page in SCREENS
+    if page not in SCREENS:
+        st.button(
+            _("Leave") if present else _("Present"),
+            icon=":material/close_fullscreen:" if present else ":material/present_to_all:",
+            key="present-switch",
+            shortcut=KEY,
+            on_click=set_values,
+            args=({"present": 1 - present},),
+            width="stretch",
+        )
+    if presenting():
+        st.html(Path(__file__).parent / "present.css")
+
+
+def presenting() -> bool:
+    """Whether this run is for the projector: prose and long tables are left to the page."""
+    return bool(st.session_state.get("presenting"))
+
+
+def row() -> DeltaGenerator:
+    """Controls that stand below each other on the page, and beside each other on the projector."""
+    return st.container(horizontal=presenting(), vertical_alignment="bottom")
+
+
+def sliders(fields: Iterable[str]) -> None:
+    """Leave of the controls below the page only the sliders of these fields."""
+    kept = "".join(f":not(:has(> .st-key-control-{field}))" for field in fields)
+    st.html(f"<style>.st-key-model > *{kept} {{ display: none !important; }}</style>")

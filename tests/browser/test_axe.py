@@ -1,0 +1,44 @@
+"""No page has a serious fault for people who see little, hear the page read, or use the keyboard: axe-core's rules."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Open
+from tests.browser.look import settled
+
+PAGES = (
+    "",
+    "layers",
+    "structure?view=parts",
+    "outputs",
+    "configuration",
+    "compute",
+    "memory?memory=fit",
+    "compare",
+    "sweep",
+    "design",
+    "bring",
+    "verify",
+    "explain",
+    "tools",
+    "exercises",
+    "lecture",
+    "?present=1",
+)
+
+
+@pytest.mark.parametrize("appearance", ["light", "dark"])
+def test_no_page_has_a_serious_fault(visit: Open, page: Page, appearance: str) -> None:
+    page.emulate_media(color_scheme=appearance)  # type: ignore[arg-type]  # parametrize gives str
+    axe = Axe()
+    found: list[tuple[str, str, str]] = []
+    for address in PAGES:
+        visit(address)
+        expect(page.get_by_role("slider").last).to_be_attached()
+        settled(page)
+        page.wait_for_timeout(500)  # what appears does so by and by, and half-seen text has no contrast
+        for rule in axe.run(page).response["violations"]:
+            if rule["impact"] in ("serious", "critical"):
+                found += [(address, rule["id"], node["html"]) for node in rule["nodes"]]
+    assert not found

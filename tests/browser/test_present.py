@@ -1,0 +1,82 @@
+"""The presentation view in a lecture room: a key, and nothing that needs scrolling."""
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import Open
+from tests.browser.look import bottom, open_page, query, ready, settled, total
+
+FIRST_SCREENS = (
+    "",
+    "layers",
+    "structure",
+    "outputs",
+    "configuration",
+    "compute",
+    "memory",
+    "compare",
+    "sweep",
+    "design",
+    "bring",
+    "verify",
+    "explain",
+    "tools",
+    "exercises",
+)
+VIEWS = (
+    "structure?view=parts",
+    "structure?view=freezing",
+    "compute?compute=length",
+    "compute?compute=conventions",
+    "compute?compute=time",
+    "memory?memory=training",
+    "memory?memory=activations",
+    "memory?memory=inference",
+    "memory?memory=fit",
+    "compare?compare=bars",
+    "sweep?sweep=map",
+    "explain?explain=terms",
+)
+
+
+def controls(page: Page) -> Locator:
+    """The row below the page."""
+    return page.get_by_test_id("stSidebar")
+
+
+def top(thing: Locator) -> float:
+    """Its first line, in pixels."""
+    box = thing.bounding_box()
+    assert box
+    return box["y"]
+
+
+@pytest.mark.parametrize(("lang", "addresses"), [("en", FIRST_SCREENS), ("zh", VIEWS)])
+def test_nothing_needs_scrolling(visit: Open, lang: str, addresses: tuple[str, ...]) -> None:
+    for address in addresses:
+        page = visit(f"{address}{'&' if '?' in address else '?'}present=1&lang={lang}")
+        expect(controls(page).get_by_role("slider").last).to_be_visible()
+        settled(page)
+        page.wait_for_timeout(300)  # charts take their height
+        shown = page.get_by_test_id("stMain").locator("[data-testid=stElementContainer]:not(:has(style)):visible")
+        assert bottom(shown) <= top(controls(page)) + 3, address
+        assert bottom(controls(page).get_by_role("slider")) <= 720
+
+
+def test_the_key_switches_and_pages_keep_it(visit: Open) -> None:
+    page = visit("?num_hidden_layers=6")
+    ready(page)
+    before = total(page).inner_text()
+    page.keyboard.press("p")
+    expect(page.get_by_test_id("stSidebar").get_by_role("button", name="Leave")).to_be_visible()
+    assert query(page) == {"num_hidden_layers": "6", "present": "1"}
+    expect(total(page)).to_have_text(before)
+    assert top(controls(page)) > 600
+    open_page(page, "Explore", "Sweep")
+    expect(page.get_by_test_id("stSidebar").get_by_role("button", name="Leave")).to_be_visible()
+    expect(page.get_by_role("slider", name="num_hidden_layers")).to_have_value("6")
+    page.reload()
+    expect(page.get_by_test_id("stSidebar").get_by_role("button", name="Leave")).to_be_visible()
+    page.keyboard.press("p")
+    expect(page.get_by_test_id("stSidebar").get_by_role("button", name="Present")).to_be_visible()
+    assert top(controls(page)) == 0
