@@ -4,9 +4,12 @@ PYTHON ?= python3
 VENV ?= .venv
 VENV4 ?= .venv-transformers4
 
-.PHONY: run test lint messages benchmark audit
+.PHONY: environments run test lint messages benchmark audit
 run: $(VENV)/run
 	$(VENV)/bin/streamlit run app.py
+
+# All that the tests need; -j2 sets both environments up beside each other.
+environments: $(VENV)/dev $(VENV4)/done $(VENV)/browser
 
 test: $(VENV)/dev $(VENV4)/done $(VENV)/browser
 	BERTCALC_TRANSFORMERS4_PYTHON=$(abspath $(VENV4))/bin/python $(VENV)/bin/python -m pytest -n 3 --dist worksteal
@@ -37,16 +40,16 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/run: requirements.txt | $(VENV)/bin/python
-	$(VENV)/bin/python -m pip install -q -r requirements.txt
+	$(VENV)/bin/python -m pip install -q --no-compile -r requirements.txt
 	touch $@
 
 $(VENV)/dev: requirements.txt requirements-dev.txt | $(VENV)/bin/python
-	$(VENV)/bin/python -m pip install -q -r requirements-dev.txt
+	$(VENV)/bin/python -m pip install -q --no-compile -r requirements-dev.txt
 	touch $@
 
 $(VENV4)/done: tests/requirements-transformers4.txt
 	$(PYTHON) -m venv $(VENV4)
-	$(VENV4)/bin/python -m pip install -q -r tests/requirements-transformers4.txt
+	$(VENV4)/bin/python -m pip install -q --no-compile -r tests/requirements-transformers4.txt
 	touch $@
 
 # An installed Chromium, or Playwright's own, or Debian's.

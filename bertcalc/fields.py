@@ -5,14 +5,14 @@ The effect of a field is measured: the model is built with the field changed a l
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.compute.flops import forward_flops
 from bertcalc.config import DIMENSIONS, POSITION_EMBEDDING_TYPES, BertConfig, ConfigError
 from bertcalc.forward.outputs import reads_encoder
-from bertcalc.memory.saved import cache_bytes, saved_activations
+from bertcalc.memory.saved import cache_bytes, saved_activations, total_bytes
 from bertcalc.text import N_
 from bertcalc.tree.bert import build
 
@@ -54,6 +54,13 @@ MEANINGS: dict[str, str] = {
 }
 
 
+# The first of those that learn and keep the same: the others cost what it costs.
+_ACTIVATIONS = sorted(
+    {(facts.parameters, facts.kept): name for name, facts in reversed(ACTIVATIONS.items())}.values(),
+    key=list(ACTIVATIONS).index,
+)
+
+
 class Effect(NamedTuple):
     """What a change of one field does to the model: differences of parameters, forward FLOPs and bytes.
 
@@ -76,30 +83,31 @@ def effect(
     compared with has that other one changed, too. Where nothing else is possible (one unit has one head), nothing
     changes.
     """
-
-    @cache
-    def cost(some: BertConfig) -> tuple[int, int, int]:
-        return _cost(some, architecture, batch_size, sequence_length, options)
-
+    call = architecture, batch_size, sequence_length, tuple(options.items())
     effects = []
     for base, changed in _neighbours(field, config):
-        differences = (after - before for before, after in zip(cost(base), cost(changed), strict=True))
+        costs = zip(_cost(base, *call), _cost(changed, *call), strict=True)
+        differences = (after - before for before, after in costs)
         effects.append(Effect(getattr(base, field), getattr(changed, field), *differences))
     now = getattr(config, field)
     return max(effects, key=lambda one: sum(map(bool, one[2:])), default=Effect(now, now, 0, 0, 0))
 
 
+# Every field is compared with the same model, and neighbours come again when a slider goes up and down.
+@lru_cache(maxsize=4096)
 def _cost(
-    config: BertConfig, architecture: str, batch_size: int, sequence_length: int, options: dict[str, bool]
+    config: BertConfig, architecture: str, batch_size: int, sequence_length: int, options: tuple[tuple[str, bool], ...]
 ) -> tuple[int, int, int]:
-    model = build(config, architecture, **options)
+    model = build(config, architecture, **dict(options))
     length = min(sequence_length, config.max_position_embeddings)
     seen = length if reads_encoder(config, architecture) else None
     flops = forward_flops(model, batch_size, length, encoder_sequence_length=seen)
     saved = saved_activations(model, batch_size, length, encoder_sequence_length=seen)
-    cache = cache_bytes(model, batch_size, length, encoder_sequence_length=seen)
-    memory = 4 * model.num_parameters() + sum(one.num_bytes() for one in saved)
-    return model.num_parameters(), flops, memory + (cache if config.is_decoder and config.use_cache else 0)
+    parameters = model.num_parameters()
+    memory = 4 * parameters + total_bytes(saved)
+    if config.is_decoder and config.use_cache:
+        memory += cache_bytes(model, batch_size, length, encoder_sequence_length=seen)
+    return parameters, flops, memory
 
 
 def _neighbours(field: str, config: BertConfig) -> Iterator[tuple[BertConfig, BertConfig]]:
@@ -125,7 +133,7 @@ def _candidates(field: str, config: BertConfig) -> Iterable[Any]:
         case bool():
             return (not value,)
         case str():
-            return ACTIVATIONS if field == "hidden_act" else POSITION_EMBEDDING_TYPES
+            return _ACTIVATIONS if field == "hidden_act" else POSITION_EMBEDDING_TYPES
         case int() if field == "num_attention_heads":
             divisors = [count for count in range(1, config.hidden_size + 1) if config.hidden_size % count == 0]
             at = divisors.index(value)

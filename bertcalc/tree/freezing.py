@@ -43,11 +43,10 @@ class Freezing:
 
     def is_frozen(self, name: str) -> bool:
         """Whether the tensor of that full name, such as ``bert.encoder.layer.3.output.dense.bias``, is not trained."""
-        component, layer = component_of(name), _LAYER.match(bare(name))
         return (
-            (self.embeddings and component == "embeddings")
-            or (layer is not None and int(layer[1]) < self.layers)
-            or (self.train == "head" and component != "head")
+            (self.embeddings and component_of(name) == "embeddings")
+            or (self.layers > 0 and (layer := _LAYER.match(bare(name))) is not None and int(layer[1]) < self.layers)
+            or (self.train == "head" and component_of(name) != "head")
             or (self.train == "bias+LayerNorm" and not (name.endswith("bias") or "LayerNorm" in name))
         )
 

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-import pandas as pd
 import streamlit as st
+from streamlit.dataframe_util import convert_anything_to_arrow_bytes
 
 from bertcalc.tree.freezing import Split
 from bertcalc.tree.totals import Bar, Component
+from pages.ui.columns import Columns
 from pages.ui.numbers import percent
 from pages.ui.theme import BACKGROUND, COLORS, INK
 
@@ -21,38 +22,34 @@ _FONT = 15
 _MANY = 9  # more bars than this are drawn closer, so that the chart still ends on the first screen
 
 
-def bars_frame(bars: Sequence[Bar], names: Sequence[str], whole: int) -> pd.DataFrame:
+def bars_frame(bars: Sequence[Bar], names: Sequence[str], whole: int) -> Columns:
     """The data of both charts: one row a bar, with its name as it is read, its count and its share of ``whole``."""
     ends = [0]
     for bar in bars:
         ends.append(ends[-1] + bar.parameters)
-    return pd.DataFrame(
-        {
-            "name": names,
-            "path": [bar.path for bar in bars],
-            "component": [bar.component for bar in bars],
-            "parameters": [bar.parameters for bar in bars],
-            "label": [f"{bar.parameters:,}  ·  {percent(bar.parameters, whole)}" for bar in bars],
-            "room": 1.4 * max(bar.parameters for bar in bars),
-            "start": ends[:-1],
-            "end": ends[1:],
-            "short": [name if bar.parameters > whole / 6 else "" for bar, name in zip(bars, names, strict=True)],
-        }
-    )
+    return {
+        "name": names,
+        "path": [bar.path for bar in bars],
+        "component": [bar.component for bar in bars],
+        "parameters": [bar.parameters for bar in bars],
+        "label": [f"{bar.parameters:,}  ·  {percent(bar.parameters, whole)}" for bar in bars],
+        "room": [1.4 * max(bar.parameters for bar in bars)] * len(bars),
+        "start": ends[:-1],
+        "end": ends[1:],
+        "short": [name if bar.parameters > whole / 6 else "" for bar, name in zip(bars, names, strict=True)],
+    }
 
 
-def frozen_frame(splits: Mapping[Component, Split], names: Sequence[str], label: str) -> pd.DataFrame:
+def frozen_frame(splits: Mapping[Component, Split], names: Sequence[str], label: str) -> Columns:
     """The data of the chart of freezing: one row a component; ``label`` has places for both of its numbers."""
-    return pd.DataFrame(
-        {
-            "name": names,
-            "component": list(splits),
-            "trainable": [split.trainable for split in splits.values()],
-            "parameters": [split.total for split in splits.values()],
-            "label": [label.format(**split._asdict()) for split in splits.values()],
-            "room": 1.7 * max(split.total for split in splits.values()),
-        }
-    )
+    return {
+        "name": names,
+        "component": list(splits),
+        "trainable": [split.trainable for split in splits.values()],
+        "parameters": [split.total for split in splits.values()],
+        "label": [label.format(**split._asdict()) for split in splits.values()],
+        "room": [1.7 * max(split.total for split in splits.values())] * len(splits),
+    }
 
 
 def open_clicked(key: str) -> None:
@@ -160,7 +157,17 @@ def _tooltip(alt: Any) -> Any:
 
 
 def spec_of(chart: Any) -> Spec:
-    """A chart as what is stored: without data, and without space around it."""
+    """A chart as what is stored: without data, and without space around it.
+
+    What Altair puts into a layer without data is written here as it is sent: Streamlit would write it in every run.
+    """
+    spec = json_of(chart)
+    spec["datasets"] = {name: convert_anything_to_arrow_bytes(rows) for name, rows in spec.pop("datasets", {}).items()}
+    return spec
+
+
+def json_of(chart: Any) -> Spec:
+    """The same, with nothing in it that JSON does not hold."""
     spec: Spec = chart.properties(padding={"left": 0, "top": 0, "right": 0, "bottom": 0}).to_dict()
     spec.pop("data", None)
     return spec

@@ -22,7 +22,7 @@ def choose_language() -> None:
         required=True,
         bind="query-params",
         label_visibility="collapsed",
-        width="stretch",
+        width=108,
     )
 
 

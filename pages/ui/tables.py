@@ -18,12 +18,15 @@ from bertcalc.tree.difference import Change
 from bertcalc.tree.inventory import inventory, named
 from bertcalc.tree.nn import Shape
 from bertcalc.tree.totals import Component, shares
+from pages.ui.columns import sent
 from pages.ui.formulas import count_formula
 from pages.ui.forward_proof import Comparison, Returned
 from pages.ui.i18n import translator
 from pages.ui.numbers import size, unbroken
+from pages.ui.present import presenting
 from pages.ui.proof import Check, Difference, Run
 from pages.ui.sidebar import Choice
+from pages.ui.take.shown import Shown, draw_frame, note
 
 
 def show_tensors(choice: Choice, model: Module, *, unfolded: bool) -> None:
@@ -32,7 +35,7 @@ def show_tensors(choice: Choice, model: Module, *, unfolded: bool) -> None:
     frame = tensor_frame(choice, model, unfolded=unfolded)
     total = int(frame["parameters"].sum())
     st.caption(_("{rows:,} rows, {total:,} parameters").format(rows=len(frame), total=total))
-    st.dataframe(
+    draw_frame(
         frame,
         hide_index=True,
         height="content" if len(frame) < 40 else 640,
@@ -147,6 +150,8 @@ def show_inventory(choice: Choice, model: Module) -> None:
         },
         _("The modules of the model by kind"),
     )
+    if presenting():
+        return
     show_table(
         {
             _("Modules"): list(parts),
@@ -205,7 +210,7 @@ def show_named_parameters(model: Module) -> None:
     """Name, shape and number of elements of every tensor, as ``named_parameters()`` gives them."""
     _ = translator()
     tensors = list(model.tensors(folded=False))
-    st.dataframe(
+    draw_frame(
         pd.DataFrame(
             {
                 "name": [tensor.name for tensor in tensors],
@@ -214,7 +219,7 @@ def show_named_parameters(model: Module) -> None:
             }
         ),
         hide_index=True,
-        height=430,
+        height=260 if presenting() else 430,
         column_config={
             "name": st.column_config.TextColumn(width="large"),
             "numel": st.column_config.NumberColumn(format="%,d"),
@@ -279,8 +284,9 @@ def _returned(output: Returned | None) -> str:
 
 def show_table(columns: dict[str, list[str]], alt: str) -> None:
     """A table of texts, by column."""
+    note(Shown(alt, columns, marked=True))
     # st.table wraps long texts, where st.dataframe cuts them off.
-    st.table(pd.DataFrame(columns), border="horizontal", hide_index=True, alt=alt)
+    st.table(sent(columns), border="horizontal", hide_index=True, alt=alt)
 
 
 def _verdict(agrees: bool) -> str:

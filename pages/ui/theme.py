@@ -25,3 +25,14 @@ def appearance() -> str:
 def colors() -> dict[Component, str]:
     """The colour of each component on the reader's page."""
     return COLORS[appearance()]
+
+
+def print_dark_on_white() -> None:
+    """Have a dark page turned around on paper: hues stay, what is light becomes dark."""
+    if appearance() == "dark":
+        st.html(
+            "<style>@media print {"
+            " html, body { background: #fff !important; }"
+            " .stApp { background: none !important; filter: invert(1) hue-rotate(180deg) contrast(1.2); }"
+            " }</style>"
+        )

@@ -21,8 +21,9 @@ def signs_of(found: Sequence[Change]) -> tuple[Signs, Signs]:
     return here, there
 
 
-def tree_html(model: Module, signs: Signs = MappingProxyType({}), *, counts: bool) -> str:
-    """All lines, unfolded; with ``counts`` each has the module's parameters at its right end.
+def tree_html(model: Module, signs: Signs = MappingProxyType({}), *, counts: bool, folded: bool = False) -> str:
+    """All lines, unfolded, or ``folded`` below the model's own parts; with ``counts`` each has the module's parameters
+    at its right end.
 
     The browser folds <details> without help from the server, with the mouse and with the keyboard.
     """
@@ -30,7 +31,8 @@ def tree_html(model: Module, signs: Signs = MappingProxyType({}), *, counts: boo
     for line in model.lines():
         content = _line(line, signs, counts=counts)
         if line.opens:
-            html.append(f"<details open><summary {content}</summary>")
+            start = "<details>" if folded and bare(line.path) not in ("", "bert") else "<details open>"
+            html.append(f"{start}<summary {content}</summary>")
         else:
             html.append(f"<div {content}</div>{'</details>' if line.closes else ''}")
     return "".join([*html, "</div>"])

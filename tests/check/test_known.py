@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bertcalc import BertConfig
@@ -14,6 +14,7 @@ from tests.oracle import Case
 from tests.strategies import configs
 
 
+@settings(max_examples=25)  # each builds every architecture
 @given(configs())
 def test_a_known_count_is_the_real_models(config: BertConfig) -> None:
     for known in known_counts(config):

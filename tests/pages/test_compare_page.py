@@ -262,9 +262,8 @@ def test_bars_of_a_difference_begin_where_the_last_one_ends() -> None:
 
 
 def test_bars_are_as_long_as_their_components_together() -> None:
-    frame = bars_frame(
-        {"one": {"embeddings": 40, "encoder": 60}, "two": {"encoder": 5}}, ["100", "5"], {"encoder": "e"}
-    )
+    models = {"one": {"embeddings": 40, "encoder": 60}, "two": {"encoder": 5}}
+    frame = pd.DataFrame(bars_frame(models, ["100", "5"], {"encoder": "e"}))
     pieces = frame[frame["component"].notna()]
     assert list(pieces["end"] - pieces["start"]) == [40, 60, 5]
     assert list(frame[frame["label"].notna()]["end"]) == [100, 5]
@@ -274,9 +273,8 @@ def test_bars_are_as_long_as_their_components_together() -> None:
 def points(compared: int) -> pd.DataFrame:
     presets = [(name, preset.config) for name, preset in PRESETS.items()]
     found = [Point(name, real(config), 2 * real(config) * config.num_hidden_layers, False) for name, config in presets]
-    frame = points_frame(
-        [*(point._replace(name=f"my {point.name}", compared=True) for point in found[:compared]), *found]
-    )
+    mine = [point._replace(name=f"my {point.name}", compared=True) for point in found[:compared]]
+    frame = pd.DataFrame(points_frame([*mine, *found]))
     return frame[frame["name"].notna()]
 
 

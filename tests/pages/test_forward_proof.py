@@ -5,7 +5,7 @@ import torch
 
 from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.forward.outputs import Call, Entry, Tensors, possible
-from pages.ui import forward_proof
+from pages.ui import forward_proof, verdict
 from tests.pages.apptest import open_app
 
 CROSS = BertConfig(
@@ -88,7 +88,7 @@ def test_the_page_shows_the_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
     compared = app.table[-2].value
     assert list(compared["bertcalc"]) == list(compared["transformers"])
     assert compared["bertcalc"][3].replace("\N{NO-BREAK SPACE}", " ") == "[3]: tuple, 2 × [1 × 12 × 128 × 128] float32"
-    monkeypatch.setattr(forward_proof, "prove", lambda *_: forward_proof.compare(ENTRIES[:1], RETURNED))
+    monkeypatch.setattr(verdict, "_prove_forward", lambda *_: forward_proof.compare(ENTRIES[:1], RETURNED))
     app = open_app("verify.py", num_hidden_layers="3")
     assert "returns something else" in app.error[-1].value
 

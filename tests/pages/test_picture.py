@@ -13,7 +13,7 @@ def drawn(config: BertConfig, architecture: str = "BertModel", layer: int = 0) -
     seen = 8 if config.add_cross_attention else None
     stops = walk(forward(build(config, architecture), 1, 8, encoder_sequence_length=seen), layer)
     frame, rows = picture_frame(stops, 3, config, layer)
-    return stops, frame, rows
+    return stops, pd.DataFrame(frame), rows
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)

@@ -2,6 +2,7 @@
 
 from itertools import pairwise, permutations
 
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -237,7 +238,8 @@ def test_a_map_has_a_row_for_each_thing_to_see() -> None:
     figures = {(x, y): x * y for x in (64, 128, 256) for y in (1, 2)}
     line = [(64.0, 1.5), (128.0, 1.0)]
     points = [Point((128, 2), "a", "first", True, "a, b"), Point((130, 2), "c", "C", True, "c")]
-    frame = map_frame(((64, 128, 256), (1, 2)), figures, [("96", line)], points, [Mark(128, 1, "128")], logs=False)
+    here = [Mark(128, 1, "128")]
+    frame = pd.DataFrame(map_frame(((64, 128, 256), (1, 2)), figures, [("96", line)], points, here, logs=False))
     cells = frame[frame["kind"] == "cell"]
     assert len(cells) == 6
     assert list(cells["x0"].unique()) == [64, 96, 192]
@@ -253,7 +255,7 @@ def test_a_map_has_a_row_for_each_thing_to_see() -> None:
 def test_names_of_curves_keep_a_distance() -> None:
     curves = [Curve(name, name, figures) for name, figures in (("a", [1, 99]), ("b", [1, 100]), ("c", [0, 0]))]
     for logs in (False, True):
-        frame = curves_frame([1, 2], curves, "a", [], "light", logs=logs)
+        frame = pd.DataFrame(curves_frame([1, 2], curves, "a", [], "light", logs=logs))
         heights = sorted(frame["height"].dropna())
         assert all(above - below > 0.05 for below, above in pairwise(heights))
         assert len(frame[frame["name"].notna()]) == (4 if logs else 6)

@@ -185,7 +185,7 @@ def _ask(chosen: Chosen, exercise: Exercise, number: str) -> None:
         else:
             example = _EXAMPLES[exercise.unit] if exercise.unit else _SHAPE
             st.text_input(_("Your answer"), key=key, placeholder=example)
-        st.form_submit_button(_("Check answer"), type="primary", on_click=_answer, args=(chosen, number, key))
+        st.form_submit_button(_("Check answer"), on_click=_answer, args=(chosen, number, key))
 
 
 def _answer(chosen: Chosen, number: str, key: str) -> None:

@@ -14,6 +14,7 @@ from pages.ui.controls import Parameters, choose_one
 from pages.ui.formulas import aligned, colored_sum
 from pages.ui.i18n import translator
 from pages.ui.numbers import unbroken
+from pages.ui.present import presenting
 from pages.ui.sidebar import Choice
 from pages.ui.tables import show_table
 from pages.ui.theme import INK
@@ -63,6 +64,8 @@ def show_tool(tool: Tool, choice: Choice, look: str) -> None:
     st.latex(aligned([*colored_sum("N &= ", letters), *colored_sum("&= ", numbers), f"&= {latex_number(count)}"]))
     st.caption("  \n".join([*map(_, tool.notes), _("Source: {source}").format(source=_literal(tool.source))]))
 
+    if presenting():
+        return
     # What holds here, such as I = 4 H, is a reason all the same: of nothing.
     found = {one.slip: one.amount for one in corrections(tool, model, Sizes.of(config))}
     amounts = [found.get(slip, 0) for slip in formulas.corrections]

@@ -14,6 +14,7 @@ from bertcalc.typed import LONGEST, Typed, TypedError, typed
 from pages.ui.check.words import causes, describe, latex_fraction
 from pages.ui.controls import carry, sentence, set_values
 from pages.ui.i18n import translator
+from pages.ui.present import presenting
 from pages.ui.sidebar import Choice, take_preset
 from pages.ui.tables import show_table
 
@@ -80,21 +81,24 @@ def _show_matches(choice: Choice, matches: Sequence[Match]) -> None:
     groups: dict[Reading, list[Match]] = {}
     for match in matches:
         groups.setdefault(match.reading, []).append(match)
-    for reading, some in groups.items():
-        if reading.exact is None:
-            st.markdown(f"**{_meaning(reading)}**")
-        else:
-            st.success(_meaning(reading), icon=":material/check_circle:")
-        here = choice.model().num_parameters()
-        show_table(
-            {
-                _("Parameters"): [
-                    f"**{match.total:,}**" if match.total == here else f"{match.total:,}" for match in some
-                ],
-                _("Which count it is"): ["  \n".join(map(describe, match.models)) for match in some],
-            },
-            _("Known counts"),
-        )
+    beside = presenting() and len(groups) > 1
+    places = st.columns(len(groups)) if beside else [st.container() for _group in groups]
+    here = choice.model().num_parameters()
+    for place, (reading, some) in zip(places, groups.items(), strict=True):
+        with place:
+            if reading.exact is None:
+                st.markdown(f"**{_meaning(reading)}**")
+            else:
+                st.success(_meaning(reading), icon=":material/check_circle:")
+            show_table(
+                {
+                    _("Parameters"): [
+                        f"**{match.total:,}**" if match.total == here else f"{match.total:,}" for match in some
+                    ],
+                    _("Which count it is"): ["  \n".join(map(describe, match.models)) for match in some],
+                },
+                _("Known counts"),
+            )
 
 
 def _meaning(reading: Reading) -> str:

@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-import pandas as pd
-
 from bertcalc.compute.flops import PARTS, Part
 from pages.ui.charts import Spec, spec_of
+from pages.ui.columns import Columns, of_rows
 from pages.ui.numbers import percent
 from pages.ui.theme import BACKGROUND, COLORS, INK
 
@@ -26,18 +25,16 @@ def part_colors(appearance: str) -> dict[Part, str]:
     return {part: components.get(part) or next(inside) for part in PARTS}
 
 
-def parts_frame(costs: Mapping[Part, int], names: Sequence[str]) -> pd.DataFrame:
+def parts_frame(costs: Mapping[Part, int], names: Sequence[str]) -> Columns:
     """The data of the bars: one row a part."""
     whole = sum(costs.values())
-    return pd.DataFrame(
-        {
-            "name": names,
-            "part": list(costs),
-            "cost": [float(cost) for cost in costs.values()],  # the browser's numbers are floats in any case
-            "label": [f"{percent(cost, whole)}  ·  {cost:,}" for cost in costs.values()],
-            "room": 1.7 * max(costs.values()),
-        }
-    )
+    return {
+        "name": names,
+        "part": list(costs),
+        "cost": [float(cost) for cost in costs.values()],  # the browser's numbers are floats in any case
+        "label": [f"{percent(cost, whole)}  ·  {cost:,}" for cost in costs.values()],
+        "room": [1.7 * max(costs.values())] * len(costs),
+    }
 
 
 def length_frame(
@@ -45,7 +42,7 @@ def length_frame(
     costs: Sequence[Mapping[Part, int]],
     names: Mapping[Part, str],
     marks: Sequence[tuple[float, str]],
-) -> pd.DataFrame:
+) -> Columns:
     """The data of the areas, a row for each part at each length; and of the marks, a row each with its text."""
     areas = []
     widest: dict[Part, tuple[float, float, int]] = {}  # share, middle and length where a name has the most room
@@ -64,7 +61,7 @@ def length_frame(
         if share > _LABELLED
     ]
     texts = [{"length": length, "text": text, "row": row} for row, (length, text) in enumerate(marks)]
-    return pd.DataFrame([*areas, *labels, *texts])
+    return of_rows([*areas, *labels, *texts])
 
 
 _LABELLED = 0.07  # a thinner area has no room for its name

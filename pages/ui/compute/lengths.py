@@ -12,6 +12,7 @@ from bertcalc.forward.outputs import run
 from pages.ui.compute.charts import length_areas, length_frame
 from pages.ui.compute.controls import Count
 from pages.ui.i18n import translator
+from pages.ui.take.shown import draw_chart
 
 
 class Crossing(NamedTuple):
@@ -65,7 +66,7 @@ def show_lengths(count: Count, look: str) -> None:
     costs = [_parts_at(count, length) for length in lengths]
     names = {part: _(part) for part in PARTS}
     shown = [(length, f"{text} {length:,.0f}") for length, text in marks if length <= longest]
-    st.vega_lite_chart(
+    draw_chart(
         length_frame(lengths, costs, names, shown),
         length_areas(look),
         alt=_("Share of each part over the sequence length"),

@@ -161,7 +161,7 @@ def _paste(items: Sequence[Item]) -> None:
     subject = Subject(config, architecture or "BertModel")
     count = subject.model().num_parameters()
     st.text(_("{architecture}: {count:,} parameters").format(architecture=subject.architecture, count=count))
-    _add_button(_("Add to the comparison"), items, item_of(subject), type="primary")
+    _add_button(_("Add to the comparison"), items, item_of(subject))
 
 
 def _quote(problems: Iterable[Problem]) -> None:
@@ -189,7 +189,7 @@ def _show_pairs() -> None:
                 key=f"pair {key}",
                 on_click=_take_pair,
                 args=(key,),
-                type="primary" if chosen else "secondary",
+                icon=":material/check:" if chosen else None,
             )
     for pair in PAIRS.values():
         if pair.models == present:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from bertcalc.explore.quantities import QUANTITIES
 from pages.ui.charts import Spec, spec_of
+from pages.ui.columns import Columns, of_rows
 from pages.ui.explore.compare_labels import Box, place
 from pages.ui.theme import BACKGROUND, COLORS, INK
 
@@ -19,7 +20,7 @@ _STACKED = 270  # the same of bars with a legend, which takes some of it
 _LEGEND = 40
 _LINE = 34  # letters of a name in one line
 # The chart of points is laid out in this many pixels; where it is wider, names have only more room.
-_AREA = Box(0, 0, 780, 320)
+_AREA = Box(0, 0, 780, 290)
 _AXIS = 65  # what its lower axis takes in addition
 _NAME = 12
 _BESIDE = 12
@@ -77,9 +78,7 @@ def difference_bars(appearance: str, count: int) -> Spec:
     return spec_of(alt.layer(bars, labels, room).properties(width="container", height=step * count))
 
 
-def bars_frame(
-    models: Mapping[str, Mapping[str, int]], totals: Sequence[str], names: Mapping[str, str]
-) -> pd.DataFrame:
+def bars_frame(models: Mapping[str, Mapping[str, int]], totals: Sequence[str], names: Mapping[str, str]) -> Columns:
     """The data of the bars side by side: a row for each piece of each model, and one for the number at its end.
 
     ``names`` are those of components; a piece under another name has the colour of text.
@@ -105,9 +104,7 @@ def bars_frame(
             )
             start = end
         rows.append({"name": name, "order": order, "end": float(start), "label": total})
-    frame = pd.DataFrame(rows)
-    frame["room"] = 1.45 * longest
-    return frame
+    return {**of_rows(rows), "room": [1.45 * longest] * len(rows)}
 
 
 @lru_cache
@@ -158,7 +155,7 @@ def side_by_side(appearance: str, count: int, components: tuple[tuple[str, str],
     return spec_of(alt.layer(bars, inside, labels, room).properties(width="container", height=height))
 
 
-def points_frame(points: Sequence[Point]) -> pd.DataFrame:
+def points_frame(points: Sequence[Point]) -> Columns:
     """The data of the chart of points: models at the same place are one point; names where none covers another."""
     groups: dict[tuple[int, int], list[Point]] = {}
     for point in points:
@@ -201,7 +198,7 @@ def points_frame(points: Sequence[Point]) -> pd.DataFrame:
         )
     # The corners make the axes what the places were found for.
     corners = [{"corner_x": exp(x), "corner_y": exp(y)} for x, y in ((left, low), (right, high))]
-    return pd.DataFrame([*rows, *corners])
+    return of_rows([*rows, *corners])
 
 
 def _ends(values: Sequence[int]) -> tuple[float, float]:

@@ -13,7 +13,9 @@ from pages.ui.explore.compare_words import relative, signed, title_of, written
 from pages.ui.formulas import aligned
 from pages.ui.i18n import translator
 from pages.ui.numbers import metric_width, scaled, size, text_width
+from pages.ui.present import presenting
 from pages.ui.tables import show_table
+from pages.ui.take.shown import draw_chart
 from pages.ui.theme import appearance
 
 _TERMS = 66  # digits and letters of a sum that fit on one line beside sidebar and figure at 1280 pixels
@@ -42,25 +44,33 @@ def show_differences(comparison: Comparison) -> None:
             width=metric_width(230, value, share),
         )
         st.latex(_sum_latex(found, phrases), width="content")
-    labels = [_label(comparison, part.difference) for part in found.parts]
-    st.vega_lite_chart(
-        parts_frame(
-            [(phrase, part.difference) for phrase, part in zip(phrases, found.parts, strict=True)],
-            [*labels, _label(comparison, found.difference) if found.difference else "0"],
-            _("together"),
-        ),
-        difference_bars(appearance(), len(found.parts) + 1),
-        alt=_("The parts of the difference"),
-    )
+    show_parts(comparison, found)
     st.caption(
         _(
             "Changed one after the other, in this order, and counted after each, so the parts add up to the "
             "difference. Another order would give other parts."
         )
     )
+    if presenting():
+        return
     _show_steps(comparison, found, phrases)
     if len(models) > 2:
         _show_all(comparison)
+
+
+def show_parts(comparison: Comparison, found: Explanation) -> None:
+    """The parts of a difference as bars, and their sum."""
+    _ = translator()
+    labels = [_label(comparison, part.difference) for part in found.parts]
+    draw_chart(
+        parts_frame(
+            [(_phrase(part), part.difference) for part in found.parts],
+            [*labels, _label(comparison, found.difference) if found.difference else "0"],
+            _("together"),
+        ),
+        difference_bars(appearance(), len(found.parts) + 1),
+        alt=_("The parts of the difference"),
+    )
 
 
 def _show_steps(comparison: Comparison, found: Explanation, phrases: Sequence[str]) -> None:

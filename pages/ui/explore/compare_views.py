@@ -19,6 +19,7 @@ from pages.ui.explore.compare_words import figure, relative, signed, title_of, w
 from pages.ui.i18n import translator
 from pages.ui.numbers import scaled, unbroken
 from pages.ui.tables import shape_text, show_table
+from pages.ui.take.shown import draw_chart
 from pages.ui.theme import appearance
 
 _WIDE = 5  # more models than this are rows of the table, not columns
@@ -98,7 +99,7 @@ def show_bars(comparison: Comparison) -> None:
     labels = [_short(comparison, first)]
     labels += [f"{_short(comparison, other)}  ·  {_times(other, first)}" for other in others]
     st.markdown(f"**{_(quantity.meaning)}**")
-    st.vega_lite_chart(
+    draw_chart(
         bars_frame(pieces, labels, names),
         side_by_side(appearance(), len(cases), legend),
         alt=_("The models side by side as bars"),
@@ -128,7 +129,7 @@ def show_scatter(comparison: Comparison) -> None:
     compared = [
         Point(model.name, *_place(comparison.case(model.subject), measure), True) for model in comparison.models
     ]
-    st.vega_lite_chart(
+    draw_chart(
         points_frame([*compared, *_presets(comparison.batch, measure)]),
         scatter(appearance(), title_of(QUANTITIES["parameters"]), title_of(quantity)),
         alt=_("Parameters and FLOPs of every preset"),

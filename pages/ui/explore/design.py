@@ -19,8 +19,10 @@ from pages.ui.controls import Parameters, carry, change, show_problem, whole_num
 from pages.ui.explore.design_chart import designs_frame, near_budget
 from pages.ui.i18n import translator
 from pages.ui.numbers import scaled, size, unbroken
+from pages.ui.present import presenting
 from pages.ui.sidebar import Choice
 from pages.ui.tables import show_table
+from pages.ui.take.shown import draw_chart
 
 
 class Kind(NamedTuple):
@@ -50,7 +52,7 @@ _START = Constraints()
 _DEFAULTS = {"head_size": f"{_START.head_size}", "intermediate_ratio": "4", "multiple_of": f"{_START.multiple}"}
 _WIDTHS = {"head_size": 105, "intermediate_ratio": 165, "multiple_of": 125}
 # How many are in the table, each with a button and a key; and in the chart.
-LISTED, DRAWN = 8, 60
+FEW, LISTED, DRAWN = 5, 8, 60
 _LIMITS = ("layers_from", "layers_to", "hidden_to")
 
 
@@ -197,7 +199,7 @@ def show_result(question: Question, result: Result, config: BertConfig) -> None:
     else:
         heading = _("Nearest to {amount}").format(amount=question.said(budget.amount))
     st.markdown(f"#### {heading}")
-    listed = result.designs[:LISTED]
+    listed = result.designs[: FEW if presenting() else LISTED]
     show_table(_columns(question, listed, config), _("The nearest models, with their distance to the budget"))
     with st.container(horizontal=True):
         for rank, design in enumerate(listed, 1):
@@ -294,7 +296,7 @@ def show_chart(question: Question, result: Result, look: str) -> None:
     """Width and depth of many models near the budget: wide and shallow to narrow and deep."""
     _ = translator()
     sides = (_("within the budget"), _("above it"))
-    st.vega_lite_chart(
+    draw_chart(
         designs_frame(result.designs, question.budget, LISTED, sides, question.said),
         near_budget(look, sides),
         alt=_("Hidden size and layers of the models near the budget"),

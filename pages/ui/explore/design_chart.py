@@ -4,10 +4,9 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-import pandas as pd
-
 from bertcalc.explore.design import Budget, Design
 from pages.ui.charts import Spec, spec_of
+from pages.ui.columns import Columns
 from pages.ui.theme import COLORS, INK
 
 _FONT = 15
@@ -15,19 +14,17 @@ _FONT = 15
 
 def designs_frame(
     designs: Sequence[Design], budget: Budget, numbered: int, sides: tuple[str, str], said: Callable[[int], str]
-) -> pd.DataFrame:
+) -> Columns:
     """The data of the chart: a row for each design, the first of them ``numbered``; ``sides``: within, above it."""
-    return pd.DataFrame(
-        {
-            "hidden": [one.hidden_size for one in designs],
-            "intermediate": [one.intermediate_size for one in designs],
-            "layers": [one.num_hidden_layers for one in designs],
-            "rank": [f"{rank}" if rank <= numbered else "" for rank in range(1, len(designs) + 1)],
-            "above": [one.value > budget.amount for one in designs],
-            "side": [sides[one.value > budget.amount] for one in designs],
-            "label": [said(one.value) for one in designs],
-        }
-    )
+    return {
+        "hidden": [one.hidden_size for one in designs],
+        "intermediate": [one.intermediate_size for one in designs],
+        "layers": [one.num_hidden_layers for one in designs],
+        "rank": [f"{rank}" if rank <= numbered else "" for rank in range(1, len(designs) + 1)],
+        "above": [one.value > budget.amount for one in designs],
+        "side": [sides[one.value > budget.amount] for one in designs],
+        "label": [said(one.value) for one in designs],
+    }
 
 
 @lru_cache

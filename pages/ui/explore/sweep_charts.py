@@ -7,16 +7,15 @@ from itertools import pairwise
 from math import log, sqrt
 from typing import Any, Literal, NamedTuple
 
-import pandas as pd
-
 from bertcalc.explore.quantities import Unit
-from pages.ui.charts import Spec, spec_of
+from pages.ui.charts import Spec, json_of
+from pages.ui.columns import Columns, of_rows
 from pages.ui.numbers import scaled
 from pages.ui.theme import BACKGROUND, COLORS, INK
 
 _FONT = 15
 _HEIGHT = 285
-_MAP_HEIGHT = 370
+_MAP_HEIGHT = 340
 _LINE_OF_TEXT = 19 / _HEIGHT  # of the height of the curves: names at their ends keep this distance
 # What is no component is never on a chart with one.
 _HUES = {
@@ -73,7 +72,7 @@ def hue(quantity: str, appearance: str) -> str:
 
 def curves_frame(
     values: Sequence[int], curves: Sequence[Curve], chosen: str, marks: Sequence[Mark], appearance: str, *, logs: bool
-) -> pd.DataFrame:
+) -> Columns:
     """The data of the curves: a row for each figure, one for the name at each end, and one for each mark."""
     rows: list[dict[str, Any]] = []
     for curve in curves:
@@ -88,7 +87,7 @@ def curves_frame(
     # The texts stand left of their points, as far as there is room for the first.
     side = "left" if marks and _part(marks[0].x, low, high, logs=logs) < _LEFT else "right"
     rows += [{"x": mark.x, "y": mark.y, "mark": mark.text, "side": side} for mark in marks]
-    return pd.DataFrame(rows)
+    return of_rows(rows)
 
 
 _LEFT = 0.2
@@ -120,7 +119,7 @@ def map_frame(
     here: Sequence[Mark],
     *,
     logs: bool,
-) -> pd.DataFrame:
+) -> Columns:
     """The data of the map: a row for each cell, for each place of a line, for each point with its preset, for us.
 
     ``lines`` have their name and go from the top left to the bottom right; what is behind them is filled.
@@ -144,7 +143,7 @@ def map_frame(
         named = {"preset": point.preset, "label": label, "above": point.above, "name": point.presets}
         rows.append({"kind": "point", "x0": x, "y0": y, "x": x, "y": y, **named})
     rows += [{"kind": "here", "x0": mark.x, "y0": mark.y, "name": mark.text} for mark in here]
-    return pd.DataFrame(rows)
+    return of_rows(rows)
 
 
 def _edges(values: Sequence[int], *, logs: bool) -> dict[int, tuple[float, float]]:
@@ -264,7 +263,7 @@ def _curves(appearance: str, unit: Unit, logs: bool) -> str:
     ]
     under = alt.layer(lines, rules, points, *texts, targets)
     chart = alt.layer(under, ends).resolve_scale(y="independent").properties(width="container", height=_HEIGHT)
-    return json.dumps(spec_of(chart))
+    return json.dumps(json_of(chart))
 
 
 @lru_cache
@@ -312,7 +311,7 @@ def _equal_values(appearance: str, logs: bool) -> str:
         for kind, look in (("top", {"baseline": "bottom", "dy": -4}), ("right", {"align": "left", "dx": 5}))
     ]
     chart = alt.layer(fills, lines, ring, cells, points, *labels, said, *ends)
-    return json.dumps(spec_of(chart.properties(width="container", height=_MAP_HEIGHT)))
+    return json.dumps(json_of(chart.properties(width="container", height=_MAP_HEIGHT)))
 
 
 def _axis(alt: Any, appearance: str, written: str, *, logs: bool) -> Any:

@@ -10,7 +10,9 @@ from pages.ui.explore.sweep_charts import Curve, Mark, curves, curves_frame, sho
 from pages.ui.formulas import aligned, colored_sum
 from pages.ui.i18n import translator
 from pages.ui.numbers import size, unbroken
+from pages.ui.present import presenting
 from pages.ui.tables import show_table
+from pages.ui.take.shown import draw_chart
 from pages.ui.theme import COLORS, INK
 
 _FUNCTIONS = {"parameters": "N", "FLOPs": "F", "bytes": "M"}
@@ -40,14 +42,15 @@ def show_growth(swept: Swept, appearance: str) -> None:
         for at, figure in figures.items()
         if values[0] <= at <= values[-1]
     ]
-    st.vega_lite_chart(
+    draw_chart(
         curves_frame(values, rows, swept.measure, marks, appearance, logs=swept.logs),
         curves(appearance, f"{field} {letter}", unit, logs=swept.logs),
         alt=_("{measure} along {field}; marked is the present model, {field} = {value}").format(
             measure=_(swept.quantity.meaning), field=field, value=f"{now:,}"
         ),
     )
-    _show_all(swept)
+    if not presenting():
+        _show_all(swept)
 
 
 def _formula(swept: Swept, appearance: str) -> str:

@@ -12,6 +12,7 @@ from pages.ui.explore.sweep import LETTER_OF, Swept, array, followed
 from pages.ui.explore.sweep_charts import Mark, Point, equal_values, map_frame, short
 from pages.ui.i18n import translator
 from pages.ui.sidebar import take_preset
+from pages.ui.take.shown import draw_chart
 
 _FINE = 316  # values of each dimension from which the lines are drawn: 100,000 models
 _CELLS = 48  # what a screen can show, and a finger can hit
@@ -56,7 +57,7 @@ def show_map(swept: Swept, appearance: str) -> None:
     # A new chart after every click, so that nothing is chosen in it. A choice that is cleared as the pointer leaves
     # causes one more run, which can cut the click's off before the browser has all values.
     chart = f"{_CHART} {st.session_state.get(_CLICKS, 0)}"
-    st.vega_lite_chart(
+    draw_chart(
         map_frame(
             found.cells,
             found.figures,

@@ -15,6 +15,7 @@ from bertcalc.memory.saved import Dtype, Saved, by_module, total_bytes
 from bertcalc.tree.totals import Component, component_of
 from pages.ui import forward_proof, proof
 from pages.ui.charts import ranked_bars
+from pages.ui.columns import Columns
 from pages.ui.controls import show_problem
 from pages.ui.formulas import aligned, colored_sum
 from pages.ui.i18n import translator
@@ -23,7 +24,9 @@ from pages.ui.memory.charts import show_metrics
 from pages.ui.memory.controls import Run
 from pages.ui.numbers import percent, size
 from pages.ui.tables import shape_text, show_table
+from pages.ui.take.shown import draw_chart, draw_frame
 from pages.ui.theme import appearance, colors
+from pages.ui.worker import WORKER
 
 
 def show_activations(run: Run, plan: Plan) -> None:
@@ -39,7 +42,7 @@ def show_activations(run: Run, plan: Plan) -> None:
     st.latex(_kept_latex(run, formulas.components, total))
     modules = by_module(saved)
     if modules:
-        st.vega_lite_chart(
+        draw_chart(
             _modules_frame(modules),
             ranked_bars(appearance(), len(modules)),
             alt=_("Bytes that are kept for each module"),
@@ -67,23 +70,21 @@ def _kept_latex(run: Run, components: Mapping[Component, Formula], total: int) -
     return aligned([*colored_sum(start, letters), *colored_sum("&= ", numbers), f"&= {latex_number(total)}"])
 
 
-def _modules_frame(modules: Mapping[str, int]) -> pd.DataFrame:
+def _modules_frame(modules: Mapping[str, int]) -> Columns:
     whole = sum(modules.values())
-    return pd.DataFrame(
-        {
-            "name": list(modules),
-            "path": list(modules),
-            "component": [component_of(path) for path in modules],
-            "parameters": list(modules.values()),
-            "label": [f"{size(count)}  ·  {percent(count, whole)}" for count in modules.values()],
-            "room": 1.6 * max(modules.values()),
-        }
-    )
+    return {
+        "name": list(modules),
+        "path": list(modules),
+        "component": [component_of(path) for path in modules],
+        "parameters": list(modules.values()),
+        "label": [f"{size(count)}  ·  {percent(count, whole)}" for count in modules.values()],
+        "room": [1.6 * max(modules.values())] * len(modules),
+    }
 
 
 def _show_saved(saved: Sequence[Saved], letters: Sequence[Saved], dtype: Dtype) -> None:
     _ = translator()
-    st.dataframe(
+    draw_frame(
         pd.DataFrame(
             {
                 "name": [one.name for one in saved],
@@ -146,6 +147,11 @@ def _show_korthikanti(run: Run, plan: Plan) -> None:
     )
 
 
+@st.cache_data(max_entries=100, show_spinner=False)
+def _proved(subject: footprint.Subject, plan: Plan, batch_size: int, sequence_length: int) -> memory_proof.MemoryProof:
+    return WORKER.run(memory_proof.prove, subject, plan, batch_size, sequence_length)
+
+
 def _show_verdict(run: Run, plan: Plan) -> None:
     """PyTorch's own count, or why there is none."""
     _ = translator()
@@ -167,8 +173,7 @@ def _show_verdict(run: Run, plan: Plan) -> None:
         st.error(_("These tensors are too large for PyTorch to count. Choose a smaller batch or a shorter sequence."))
     else:
         with st.spinner(_("Running the real {architecture} ...").format(architecture=subject.architecture)):
-            prove = st.cache_data(max_entries=100, show_spinner=False)(memory_proof.prove)
-            found = prove(subject, plan, *run.batch)
+            found = _proved(subject, plan, *run.batch)
         masks = " " + _("Compared with masks as wide as activations.") if plan.fused_dropout else ""
         if found.ours == found.theirs:
             st.success(

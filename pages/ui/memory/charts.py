@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-import pandas as pd
 import streamlit as st
 
 from bertcalc.memory.optimizers import PARTS, Part
 from pages.ui.charts import Spec, spec_of
+from pages.ui.columns import Columns, of_rows
 from pages.ui.i18n import translator
 from pages.ui.numbers import metric_width, percent, size, text_width
+from pages.ui.take.shown import draw_chart
 from pages.ui.theme import BACKGROUND, INK, appearance
 
 _FONT = 15
@@ -31,14 +32,14 @@ def show_metrics(figures: Mapping[str, tuple[str, str]]) -> None:
 def show_bar(found: Mapping[Part, int], limit: int | None = None) -> None:
     """One bar cut in proportion, with a mark at the limit."""
     _ = translator()
-    st.vega_lite_chart(
+    draw_chart(
         bar_frame(found, [_(part) for part in found], limit),
         stacked_bar(appearance()),
         alt=_("The parts in proportion"),
     )
 
 
-def bar_frame(found: Mapping[Part, int], names: Sequence[str], limit: int | None) -> pd.DataFrame:
+def bar_frame(found: Mapping[Part, int], names: Sequence[str], limit: int | None) -> Columns:
     """The data of the bar: a row for each part, and one for the limit if there is one."""
     whole, rows, end = max(sum(found.values()), limit or 0), [], 0
     for (part, count), name in zip(found.items(), names, strict=True):
@@ -49,7 +50,7 @@ def bar_frame(found: Mapping[Part, int], names: Sequence[str], limit: int | None
                 {"part": part, "start": end, "end": end + count, "label": f"{name}  ·  {size(count)}", "short": short}
             )
         end += count
-    return pd.DataFrame([*rows, *([{"limit": limit, "label": size(limit)}] if limit else [])])
+    return of_rows([*rows, *([{"limit": limit, "label": size(limit)}] if limit else [])])
 
 
 @lru_cache

@@ -11,6 +11,7 @@ from pages.ui.i18n import translator
 from pages.ui.memory.charts import show_bar, show_metrics
 from pages.ui.memory.controls import Run
 from pages.ui.numbers import size, unbroken
+from pages.ui.present import presenting
 from pages.ui.tables import shape_text, show_table
 
 
@@ -32,6 +33,8 @@ def show_inference(run: Run, dtype: Dtype, attention: Attention) -> None:
     letters, numbers = run.written(moment_formulas(subject, attention, dtype)[at])
     st.markdown(_("The most is alive at once while this step runs: {step}").format(step=f"`{moments[at].step}`"))
     st.latex(aligned([f"&{letters}", f"&= {numbers} = {latex_number(found['alive at once'])}"]))
+    if presenting():
+        return
     show_table(
         {
             _("Alive"): [f"`{value.name}`" for value in moments[at].values],

@@ -5,7 +5,6 @@ from functools import lru_cache, partial
 from itertools import groupby
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from bertcalc import BertConfig
@@ -13,7 +12,9 @@ from bertcalc.forward.lessons import lesson
 from bertcalc.forward.walk import Stop
 from bertcalc.tree.totals import component_of
 from pages.ui.charts import Spec, component_color, spec_of
+from pages.ui.columns import Columns, of_rows
 from pages.ui.i18n import translator
+from pages.ui.take.shown import draw_chart
 from pages.ui.theme import BACKGROUND, INK
 
 # Stops that stand side by side, by the ends of their names: the first row that fits counts. Any other stop has a
@@ -50,7 +51,7 @@ def show_picture(stops: Sequence[Stop], at: int, config: BertConfig, layer: int,
     frame, rows = picture_frame(stops, at, config, layer)
     # A new picture after every click, so that no box is chosen in it and each can be clicked again.
     key = f"picture {st.session_state.get('pictures', 0)}"
-    st.vega_lite_chart(
+    draw_chart(
         frame,
         picture(look, rows),
         key=key,
@@ -59,7 +60,7 @@ def show_picture(stops: Sequence[Stop], at: int, config: BertConfig, layer: int,
     )
 
 
-def picture_frame(stops: Sequence[Stop], at: int, config: BertConfig, layer: int) -> tuple[pd.DataFrame, int]:
+def picture_frame(stops: Sequence[Stop], at: int, config: BertConfig, layer: int) -> tuple[Columns, int]:
     """What is drawn, one shape in each row of the table, and how many rows the picture has."""
     _ = translator()
     shapes: list[dict[str, Any]] = []
@@ -85,7 +86,7 @@ def picture_frame(stops: Sequence[Stop], at: int, config: BertConfig, layer: int
         row += 1
         bottom = row if inside else bottom
     frame = _shape("frame", 0, 1, top, bottom)
-    return pd.DataFrame([frame, *shapes]), row
+    return of_rows([frame, *shapes]), row
 
 
 @lru_cache

@@ -96,7 +96,7 @@ def show_keras_rows(rows: Sequence[KerasRow]) -> None:
             _("Row"): [f"{row.number}" for row in rows],
             _("In the Keras manner"): [row.keras for row in rows],
             "Hugging Face": [", ".join(stop.key for stop in row.stops) for row in rows],
-            _("Output shape"): [unbroken(shape_text(row.stops[-1].gives[-1].shape)) for row in rows],
+            _("Output shape"): [unbroken(shape_text(row.shape)) for row in rows],
             _("Learned here"): [f"{row.parameters:,}" for row in rows],
             _("So far"): [f"{count:,}" for count in so_far],
         },

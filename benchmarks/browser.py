@@ -1,0 +1,164 @@
+"""What a person waits for in Chromium, and the server's start: ``python -m benchmarks.browser``.
+
+Our pages and the floors take turns in one run, in the same browser and under the same settings, so that a change of
+the machine's speed meets all of them. A wait ends with the last change on the page: the script has run, and nothing
+has been written or drawn since.
+"""
+
+import argparse
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from urllib.request import urlopen
+
+from playwright.sync_api import Browser, Page
+
+from benchmarks.load import FLOOR, pages
+from tests.browser.launch import running_browser, running_server
+
+CHART = "benchmarks/one_chart.py"
+EMPTY = "benchmarks/empty.py"
+PRESSES = 12
+VISITS = 3
+STARTS = 5
+WARM_UP = 3
+QUIET = 400  # milliseconds without a change after which all has been drawn
+
+# Notes the time of every change: of the document, and of every canvas (charts and tables are drawn there).
+_WATCH = """() => {
+  window.lastChange = 0;
+  const note = () => { window.lastChange = performance.now(); };
+  new MutationObserver(note).observe(document, {subtree: true, childList: true, characterData: true, attributes: true});
+  const draw = CanvasRenderingContext2D.prototype.clearRect;
+  CanvasRenderingContext2D.prototype.clearRect = function (...box) { note(); return draw.apply(this, box); };
+}"""
+# From now (or from the visit's start) until the last change: when the script does not run, and after a quiet while.
+_SETTLED = """([began, quiet]) => new Promise((settled) => {
+  const look = () => {
+    const app = document.querySelector('[data-testid="stApp"]');
+    const done = app && app.getAttribute("data-test-script-state") === "notRunning" && window.lastChange > began
+      && document.querySelector('[data-testid="stSlider"]') && !document.querySelector('[data-testid="stSkeleton"]');
+    if (done && performance.now() - window.lastChange > quiet) settled(window.lastChange - began);
+    else setTimeout(look, 20);
+  };
+  look();
+})"""
+
+
+def settled(page: Page, began: float = 0.0) -> float:
+    """Milliseconds from a time of the page's clock until its last change."""
+    waited: float = page.evaluate(_SETTLED, [began, QUIET])
+    return waited
+
+
+def visit(browser: Browser, url: str) -> float:
+    """A first visit, with nothing in the browser's cache, to the page drawn to its end."""
+    with browser.new_context(viewport={"width": 1280, "height": 720}) as context:
+        page = context.new_page()
+        page.add_init_script(f"({_WATCH})()")
+        page.goto(url)
+        return settled(page)
+
+
+def opened(browser: Browser, url: str) -> Page:
+    """A page to work on."""
+    page = browser.new_context(viewport={"width": 1280, "height": 720}).new_page()
+    page.add_init_script(f"({_WATCH})()")
+    page.goto(url)
+    settled(page)
+    return page
+
+
+def press(page: Page, key: str) -> float:
+    """From a key on the slider of layers to the last change that it causes."""
+    slider = page.get_by_role("slider", name="num_hidden_layers")
+    slider.focus()
+    page.wait_for_timeout(50)
+    began: float = page.evaluate("() => performance.now()")
+    page.keyboard.press(key)
+    return settled(page, began)
+
+
+def switch(page: Page, address: str) -> float:
+    """From choosing a page in the navigation to its last change."""
+    link = page.locator(f'a[href$="/{address}"], a[href*="/{address}?"]').first
+    began: float = page.evaluate("() => performance.now()")
+    link.dispatch_event("click")  # some of the links are in menus, which a hand opens first
+    return settled(page, began)
+
+
+def start(script: str, folder: Path) -> tuple[float, float]:
+    """Seconds from the command until the server is up, and until the first script has run in a browser's session."""
+    began = time.perf_counter()
+    with running_server(folder / "start", script) as (url, _process):
+        up = time.perf_counter() - began
+        with urlopen(url) as answer:
+            answer.read()
+        return up, time.perf_counter() - began
+
+
+def alternately(times: int, measures: Sequence[Callable[[], float]]) -> list[float]:
+    """The median of each measure; they take turns."""
+    found = [[measure() for measure in measures] for _time in range(times)]
+    return [median(column) for column in zip(*found, strict=True)]
+
+
+def _row(name: str, cells: Iterable[str]) -> str:
+    return f"| {name} | {' | '.join(cells)} |"
+
+
+def key(number: int) -> str:
+    """Up and down."""
+    return "ArrowRight" if number % 2 else "ArrowLeft"
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pages", nargs="+", default=[name or "parameters" for name in pages()])
+    parser.add_argument("--quick", action="store_true", help="two pages, few times")
+    given = parser.parse_args()
+    names = ["" if name == "parameters" else name for name in (given.pages[:2] if given.quick else given.pages)]
+    visits, presses, starts = (1, 3, 1) if given.quick else (VISITS, PRESSES, STARTS)
+    with TemporaryDirectory() as folder, ExitStack() as stack:
+        here = Path(folder)
+        ours, empty = alternately(starts, [lambda: start("app.py", here)[0], lambda: start(EMPTY, here)[0]])
+        app = stack.enter_context(running_server(here / "app"))[0]
+        floor = stack.enter_context(running_server(here / "floor", FLOOR))[0]
+        chart = stack.enter_context(running_server(here / "chart", CHART))[0]
+        browser = stack.enter_context(running_browser())
+        for url in (app, floor, chart):
+            visit(browser, url)
+        slider = opened(browser, floor)
+        walker = opened(browser, app)
+        print(_row("page", ["first visit, ms", "x one chart", "switch to it, ms", "slider, ms", "x one slider"]))
+        print("|---" * 6 + "|")
+        for name in names:
+            first, least = alternately(visits, [lambda: visit(browser, f"{app}/{name}"), lambda: visit(browser, chart)])  # noqa: B023
+            switched = "" if not name else f"{switch(walker, name):,.0f}"
+            page = opened(browser, f"{app}/{name}")
+            times = [(press(page, key(number)), press(slider, key(number))) for number in range(WARM_UP + presses)]
+            moved, floor_moved = (median(column) for column in zip(*times[WARM_UP:], strict=True))
+            page.context.close()
+            print(
+                _row(
+                    name or "parameters",
+                    [
+                        f"{first:,.0f}",
+                        f"{first / least:.1f}",
+                        switched,
+                        f"{moved:,.0f}",
+                        f"{moved / floor_moved:.1f}",
+                    ],
+                ),
+                flush=True,
+            )
+        print(_row("a slider and a number", [f"{least:,.0f} (one chart)", "1", "", f"{floor_moved:,.0f}", "1"]))
+        print(f"\nThe server is up in {ours:.2f} s, with an empty app in {empty:.2f} s: {ours / empty:.2f} x.")
+
+
+if __name__ == "__main__":
+    main()

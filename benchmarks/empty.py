@@ -1,0 +1,1 @@
+"""The floor of starting the server: an app with nothing in it."""

@@ -1,0 +1,351 @@
+"""Many sessions at once on the real server, over its WebSocket: ``python -m benchmarks.load``.
+
+Every session has a configuration and a language of its own, and moves a slider at random moments. It checks each
+answer: the numbers in the sidebar, the language, and the total wherever the page shows it are those of this session.
+The one-slider app is loaded in the same way in the same run. Nothing leaves the loopback interface.
+
+A move that is due while the one before it is not yet answered is sent late, and its latency counts from when it was
+due: a server that is too slow cannot hide that by being asked less.
+"""
+
+import argparse
+import asyncio
+import re
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import psutil
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.Element_pb2 import Element
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.typing import Subprotocol
+
+from bertcalc import BertConfig, build
+from pages.ui.i18n import LANGUAGES, catalogue
+from tests.browser.launch import ROOT, running_server
+
+FLOOR = "benchmarks/one_slider.py"
+SESSIONS = (1, 10, 50, 100, 200)
+SECONDS = 4.0
+MEAN_PAUSE = 5.0  # seconds between the moves of one session in a class
+LEAST_PAUSE = 0.5
+TOTAL_PAGES = ("", "layers", "memory", "compare", "sweep", "verify", "tools")  # those that write the total
+LONGEST = 120.0  # seconds after which a session that waits is starved
+FORGOTTEN = 125.0  # seconds after which Streamlit has let go of a session that left
+
+
+def pages() -> list[str]:
+    """Every page of the app as an address; the page that the app opens with is ""."""
+    listed = re.findall(r'\("(\w+)\.py"', (ROOT / "pages" / "main.py").read_text())
+    return ["", *(name for name in listed if name != "parameters")]
+
+
+class Session:
+    """One reader: an open WebSocket, a configuration and a language of its own.
+
+    ``own`` says whether the app is ours: the floor has one slider, and neither language nor link.
+    """
+
+    def __init__(self, number: int, page: str, socket: ClientConnection, *, own: bool) -> None:
+        self.page, self.own = page, own
+        self.language = LANGUAGES[number % len(LANGUAGES)]
+        self.config = BertConfig(vocab_size=20_000 + number, num_hidden_layers=1 + number % 24)
+        self.random = Random(number)
+        self._socket = socket
+        self._page_hash = ""
+        self._widgets: dict[str, WidgetState] = {}
+        self._slider = ""
+        self._first_page = ""
+
+    @property
+    def total(self) -> str:
+        """What the page has to say."""
+        if self.own:
+            return f"{build(self.config).num_parameters():,}"
+        return f"{self.config.num_hidden_layers * 7_087_872:,}"
+
+    async def open(self) -> None:
+        """The first run, of a link to the page."""
+        if not self.own:
+            self.config = BertConfig()  # where its slider begins
+        await self._run()
+
+    async def move(self) -> None:
+        """Move the slider of layers to another place."""
+        layers = self.random.choice([count for count in range(1, 25) if count != self.config.num_hidden_layers])
+        self.config = BertConfig(vocab_size=self.config.vocab_size, num_hidden_layers=layers)
+        self._widgets[self._slider].double_array_value.data[:] = [layers]
+        await self._run()
+
+    async def see_total(self) -> None:
+        """Go to the page that says the total, if this one does not."""
+        if self.own and self.page not in TOTAL_PAGES:
+            self.page, self._page_hash = "", self._first_page
+            self._widgets.clear()
+            await self._run()
+
+    async def _run(self) -> None:
+        message = BackMsg()
+        state = message.rerun_script
+        if self.own:
+            state.query_string = (
+                f"vocab_size={self.config.vocab_size}&num_hidden_layers={self.config.num_hidden_layers}"
+                f"&lang={self.language}"
+            )
+        state.page_script_hash = self._page_hash
+        state.page_name = "" if self._page_hash else self.page
+        state.context_info.color_scheme = "light"
+        state.widget_states.widgets.extend(self._widgets.values())
+        async with asyncio.timeout(LONGEST):
+            await self._socket.send(message.SerializeToString())
+            self._check(await self._answer())
+
+    async def _answer(self) -> list[bytes]:
+        """The messages of a run, as they came, until the script has finished."""
+        answer: list[bytes] = []
+        while True:
+            payload = await self._socket.recv(decode=False)
+            answer.append(payload)
+            message = ForwardMsg.FromString(payload)
+            match message.WhichOneof("type"):
+                case "new_session":
+                    self._page_hash = message.new_session.page_script_hash
+                case "navigation":
+                    self._page_hash = message.navigation.page_script_hash
+                    self._first_page = next(page.page_script_hash for page in message.navigation.app_pages)
+                    said = {page.page_name for page in message.navigation.app_pages}
+                    assert catalogue(self.language).gettext("Layers") in said, (self.language, said)
+                case "delta":
+                    self._notice(message.delta.new_element)
+                case "script_finished" if message.script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN:
+                    answer.clear()
+                case "script_finished":
+                    assert message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY, message
+                    return answer
+
+    def _notice(self, element: Element) -> None:
+        """Keep what a browser would send back: the state of each control."""
+        match element.WhichOneof("type"):
+            case "slider":
+                slider = element.slider
+                state = self._widgets.setdefault(slider.id, WidgetState(id=slider.id))
+                if slider.set_value or not state.double_array_value.data:
+                    state.double_array_value.data[:] = slider.value if slider.set_value else slider.default
+                if slider.label.startswith("num_hidden_layers"):
+                    self._slider = slider.id
+            case "number_input":
+                number = element.number_input
+                state = self._widgets.setdefault(number.id, WidgetState(id=number.id))
+                if number.set_value or not state.HasField("int_value"):
+                    state.int_value = int(number.value if number.set_value else number.default)
+                for field in ("vocab_size", "num_hidden_layers"):
+                    if number.id.endswith(f"-{field}"):
+                        assert state.int_value == getattr(self.config, field), (field, state.int_value, self.config)
+            case "selectbox":
+                box = element.selectbox
+                state = self._widgets.setdefault(box.id, WidgetState(id=box.id))
+                if box.set_value or not state.string_value:
+                    state.string_value = box.raw_value if box.set_value else box.options[box.default]
+            case "exception":
+                raise AssertionError(element.exception.message)
+
+    def _check(self, answer: Iterable[bytes]) -> None:
+        """The total is there, wherever the page says it."""
+        if not self.own or self.page in TOTAL_PAGES:
+            total = self.total.encode()
+            assert any(total in payload for payload in answer), f"{self.total} is not on the page {self.page!r}"
+
+
+class Server:
+    """A running server, with the processes that it started."""
+
+    def __init__(self, url: str, process: int) -> None:
+        self.stream = f"ws{url.removeprefix('http')}/_stcore/stream"
+        self._process = psutil.Process(process)
+
+    def cpu(self) -> float:
+        """Seconds of CPU so far."""
+        return sum(sum(process.cpu_times()[:2]) for process in self._processes())
+
+    def memory(self) -> float:
+        """Resident memory in MB."""
+        return sum(process.memory_info().rss for process in self._processes()) / 1e6
+
+    def _processes(self) -> list[psutil.Process]:
+        return [self._process, *self._process.children(recursive=True)]
+
+
+class Load(NamedTuple):
+    """What was measured of a number of sessions on a page: milliseconds, and shares of one core."""
+
+    reruns_per_second: float
+    latencies: list[float]
+    cpu_per_rerun: float
+    client_share: float
+
+    def latency(self, percent: int) -> float:
+        """The latency that so many percent of the moves stay under."""
+        ordered = sorted(self.latencies)
+        return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)]
+
+
+class Opening(NamedTuple):
+    """All sessions at once ask for a page: seconds until the last one has it, and memory in MB with all of them."""
+
+    seconds: float
+    memory: float
+
+
+class Loads(NamedTuple):
+    """A page under load, by the number of sessions."""
+
+    opening: Opening
+    loads: dict[int, Load]
+
+
+async def load(server: Server, page: str, counts: Sequence[int], seconds: float, *, own: bool = True) -> Loads:
+    """Load a page with more and more sessions; ``page`` "mixed" is all pages at once."""
+    everywhere = pages()
+    sessions: list[Session] = []
+    loads = {}
+    async with AsyncExitStack() as stack:
+        for count in sorted(counts):
+            began = time.perf_counter()
+            more = range(len(sessions), count)
+            sockets = await asyncio.gather(*(stack.enter_async_context(connection(server)) for _ in more))
+            for number, socket in zip(more, sockets, strict=True):
+                address = everywhere[number % len(everywhere)] if page == "mixed" else page
+                sessions.append(Session(number, address, socket, own=own))
+            await asyncio.gather(*(session.open() for session in sessions[more.start :]))
+            opened = time.perf_counter() - began
+            if not more.start:
+                await sessions[0].move()  # what is made once, the first formula for one, is no part of a rerun
+            loads[count] = await _moves(server, sessions, seconds)
+        memory = server.memory()
+        await asyncio.gather(*(session.see_total() for session in sessions))
+    return Loads(Opening(opened, memory), loads)
+
+
+def connection(server: Server) -> connect:
+    """A WebSocket as the browser opens it; the messages are not compressed, as Streamlit has it by default."""
+    return connect(server.stream, subprotocols=[Subprotocol("streamlit")], compression=None, max_size=None)
+
+
+async def _moves(server: Server, sessions: Sequence[Session], seconds: float) -> Load:
+    # A few sessions move more often: else there would be nothing to measure.
+    pause = min(MEAN_PAUSE, max(LEAST_PAUSE, len(sessions) / 10))
+    latencies: list[float] = []
+    began, cpu, own_cpu = time.perf_counter(), server.cpu(), time.process_time()
+
+    async def use(session: Session) -> None:
+        due = began + session.random.expovariate(1 / pause)
+        while due < began + seconds:
+            await asyncio.sleep(due - time.perf_counter())
+            await session.move()
+            latencies.append(1000 * (time.perf_counter() - due))
+            due += session.random.expovariate(1 / pause)
+
+    await asyncio.gather(*map(use, sessions))
+    passed = time.perf_counter() - began
+    count = max(1, len(latencies))
+    spent = 1000 * (server.cpu() - cpu) / count
+    return Load(len(latencies) / passed, latencies or [0.0], spent, (time.process_time() - own_cpu) / passed)
+
+
+def _cells(name: str, cells: Iterable[str]) -> str:
+    return f"| {name} | {' | '.join(cells)} |"
+
+
+def _table(counts: Sequence[int], rows: dict[str, Loads], cell: Callable[[str, int], str], opened: bool) -> str:
+    """A Markdown table with a row for each page and a column for each number of sessions."""
+    titles = [f"{count:,}" for count in counts] + ([f"{counts[-1]} open at once, s"] if opened else [])
+    lines = [_cells("sessions", titles), "|---" * (1 + len(titles)) + "|"]
+    for name, loads in rows.items():
+        last = [f"{loads.opening.seconds:.1f}"] if opened else []
+        lines.append(_cells(name, [*(cell(name, count) for count in counts), *last]))
+    return "\n".join(lines)
+
+
+def report(counts: Sequence[int], floor: Loads, rows: dict[str, Loads], memory: dict[str, float]) -> str:
+    """The tables, as they stand in benchmarks/README.md."""
+    rows = {"a slider and a number": floor, **rows}
+
+    def latency(name: str, count: int) -> str:
+        one = rows[name].loads[count]
+        return " / ".join(f"{one.latency(percent):,.0f}" for percent in (50, 95, 99))
+
+    def cpu(name: str, count: int) -> str:
+        one = rows[name].loads[count]
+        return f"{one.cpu_per_rerun:.0f} ({one.cpu_per_rerun / floor.loads[count].cpu_per_rerun:.1f} x)"
+
+    def rate(name: str, count: int) -> str:
+        one = rows[name].loads[count]
+        return f"{one.reruns_per_second:.1f} ({one.client_share:.0%})"
+
+    return "\n\n".join(
+        [
+            "Milliseconds from a move to the script's end: median / p95 / p99.",
+            _table(counts, rows, latency, opened=True),
+            "Server CPU for each rerun in milliseconds, and how many times the one-slider app's.",
+            _table(counts, rows, cpu, opened=False),
+            "Reruns per second, and how much of one core the load generator took.",
+            _table(counts, rows, rate, opened=False),
+            "\n".join(
+                [_cells("memory of the server", ["MB"]), "|---|---|"]
+                + [_cells(when, [f"{amount:,.0f}"]) for when, amount in memory.items()]
+            ),
+        ]
+    )
+
+
+async def measure(app: Server, floor: Server, names: Sequence[str], counts: Sequence[int], seconds: float) -> str:
+    """Load every page in turn, Verify last; then all at once, after which everybody leaves."""
+    memory = {"at the start": app.memory()}
+    rows: dict[str, Loads] = {}
+    least = await load(floor, "", counts, seconds, own=False)
+    for name in sorted(names, key=lambda name: name in ("verify", "mixed")):
+        if name == "verify":
+            await _left(app, memory, "without Verify", rows)
+        rows[name or "parameters"] = await load(app, name, counts, seconds)
+    await _left(app, memory, "with Verify" if "verify" in names else "without Verify", rows)
+    return report(counts, least, rows, memory)
+
+
+async def _left(app: Server, memory: dict[str, float], when: str, rows: dict[str, Loads]) -> None:
+    """Wait until the server has let go of the sessions that left; it does so when somebody comes and leaves."""
+    if rows:
+        most = max(rows.values(), key=lambda loads: loads.opening.memory)
+        memory[f"{when}, most with {max(most.loads)} sessions"] = most.opening.memory
+        await asyncio.sleep(FORGOTTEN)
+        await load(app, "", [1], 0)
+        memory[f"{when}, after all have left"] = app.memory()
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sessions", type=int, nargs="+", default=SESSIONS)
+    parser.add_argument("--pages", nargs="+", default=[name or "parameters" for name in pages()] + ["mixed"])
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="for each number of sessions on each page")
+    parser.add_argument("--quick", action="store_true", help="1 and 10 sessions on two pages, 2 seconds each")
+    given = parser.parse_args()
+    if given.quick:
+        given.sessions, given.pages, given.seconds = (1, 10), ["parameters", "layers"], 2.0
+    names = ["" if name == "parameters" else name for name in given.pages]
+    with (
+        TemporaryDirectory() as folder,
+        running_server(Path(folder) / "app") as app,
+        running_server(Path(folder) / "floor", FLOOR) as floor,
+    ):
+        print(asyncio.run(measure(Server(*app), Server(*floor), names, sorted(given.sessions), given.seconds)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""The process beside the server: it answers, it fails as a function fails, it ends, and it comes back."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from pages.ui.worker import Worker
+from tests.pages.apptest import ROOT
+
+
+@pytest.fixture
+def worker() -> Iterator[Worker]:
+    started = Worker()
+    yield started
+    started.stop()
+
+
+def test_it_works_elsewhere_and_stays(worker: Worker) -> None:
+    there = worker.run(os.getpid)
+    assert there != os.getpid()
+    assert worker.run(os.getpid) == there
+    worker.stop()
+    with pytest.raises(ProcessLookupError):
+        os.kill(there, 0)
+    assert worker.run(os.getpid) != there
+
+
+def test_an_error_comes_back(worker: Worker) -> None:
+    with pytest.raises(ValueError, match="invalid literal"):
+        worker.run(int, "x")
+    assert worker.run(int, "7") == 7
+
+
+def test_where_memory_is_short_the_server_lives_on(worker: Worker) -> None:
+    with pytest.raises(MemoryError):
+        worker.run(os._exit, 9)
+    assert worker.run(int, "7") == 7
+
+
+def test_what_is_printed_there_is_no_answer(worker: Worker) -> None:
+    worker.run(print, "hello")
+    assert worker.run(int, "7") == 7
+
+
+def test_the_server_never_imports_what_the_worker_needs() -> None:
+    program = (
+        "import sys; from tests.pages.apptest import open_app; app = open_app('verify.py', num_hidden_layers='1');"
+        "assert len(app.success) == 2;"
+        "print(sorted({'torch', 'transformers'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

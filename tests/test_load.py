@@ -1,0 +1,56 @@
+"""The load generator of the benchmarks: it finds what each session has to get, and notices when it gets another's."""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmarks.load import Server, Session, connection, load
+from bertcalc import build
+from pages.ui.i18n import catalogue
+from tests.browser.launch import running_server
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with running_server(tmp_path_factory.mktemp("server") / "log") as running:
+        yield Server(*running)
+
+
+def test_two_sessions_get_their_own_totals_in_their_own_languages(server: Server) -> None:
+    loads = asyncio.run(load(server, "", [2], 1))
+    assert loads.loads[2].latencies
+    assert loads.loads[2].cpu_per_rerun > 0
+
+
+def test_an_answer_to_somebody_else_is_noticed(server: Server) -> None:
+    async def visits() -> None:
+        async with connection(server) as socket:
+            session = Session(0, "", socket, own=True)
+            await session.open()
+            assert session.total == f"{build(session.config).num_parameters():,}"
+            await session.move()
+            session.config = replace(session.config, vocab_size=session.config.vocab_size + 1)
+            with pytest.raises(AssertionError):
+                await session.move()
+
+    asyncio.run(visits())
+
+
+def test_another_language_is_noticed(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchmarks.load.catalogue", lambda _language: catalogue("zh"))
+
+    async def visit() -> None:
+        async with connection(server) as socket:
+            with pytest.raises(AssertionError, match="en"):
+                await Session(0, "", socket, own=True).open()
+
+    asyncio.run(visit())
+
+
+def test_percentiles_of_one_floor_session(tmp_path: Path) -> None:
+    with running_server(tmp_path / "log", "benchmarks/one_slider.py") as running:
+        found = asyncio.run(load(Server(*running), "", [1], 1, own=False)).loads[1]
+    assert min(found.latencies) <= found.latency(50) <= found.latency(95) <= found.latency(99) == max(found.latencies)
