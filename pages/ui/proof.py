@@ -5,7 +5,6 @@ every page but Verify works without them.
 """
 
 import importlib.util
-import threading
 from collections import Counter
 from dataclasses import replace
 from itertools import zip_longest
@@ -21,8 +20,6 @@ from bertcalc.tree.inventory import named
 from bertcalc.tree.nn import Shape
 
 FORWARD_TOKENS = 8
-# One at a time: two models with real weights side by side are what a small host cannot hold.
-_REAL_MODEL = threading.Lock()
 
 
 class Check(NamedTuple):
@@ -147,20 +144,19 @@ def run_forward(config: BertConfig, architecture: str, options: dict[str, bool])
     """
     import torch
 
-    with _REAL_MODEL:
-        if needed_bytes(build(config, architecture, **options)) > available_bytes():
-            raise MemoryError
-        began = perf_counter()
-        real = real_model(config, architecture, options).eval()
-        tokens = min(FORWARD_TOKENS, config.max_position_embeddings)
-        ids = torch.zeros((1, 1, tokens) if architecture == "BertForMultipleChoice" else (1, tokens), dtype=torch.long)
-        with torch.inference_mode():
-            outputs = real(input_ids=ids)
-        shapes = [(name, tuple(value.shape)) for name, value in outputs.items() if isinstance(value, torch.Tensor)]
-        weights = list(real.parameters())
-        count = sum(weight.numel() for weight in weights)
-        size = sum(weight.numel() * weight.element_size() for weight in weights)
-        return Run(count, size, shapes, perf_counter() - began)
+    if needed_bytes(build(config, architecture, **options)) > available_bytes():
+        raise MemoryError
+    began = perf_counter()
+    real = real_model(config, architecture, options).eval()
+    tokens = min(FORWARD_TOKENS, config.max_position_embeddings)
+    ids = torch.zeros((1, 1, tokens) if architecture == "BertForMultipleChoice" else (1, tokens), dtype=torch.long)
+    with torch.inference_mode():
+        outputs = real(input_ids=ids)
+    shapes = [(name, tuple(value.shape)) for name, value in outputs.items() if isinstance(value, torch.Tensor)]
+    weights = list(real.parameters())
+    count = sum(weight.numel() for weight in weights)
+    size = sum(weight.numel() * weight.element_size() for weight in weights)
+    return Run(count, size, shapes, perf_counter() - began)
 
 
 def real_model(config: BertConfig, architecture: str, options: dict[str, bool]) -> Any:

@@ -62,5 +62,5 @@ def _wait_for(url: str, server: subprocess.Popen[bytes]) -> str:
             with urlopen(f"{url}/_stcore/health"):
                 return url
         except OSError:
-            time.sleep(0.2)
+            time.sleep(0.02)
     raise RuntimeError("the server did not start")
