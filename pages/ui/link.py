@@ -44,7 +44,17 @@ STEPS = dict.fromkeys(
 _PARAMETERS: tuple[Parameters, ...] = (
     Parameters(
         whole_numbers=(*SLIDERS, *NUMBERS, "freeze_layers", *BATCH, "layer"),
-        booleans=(*SWITCHES, "add_pooling_layer", "tensors", "unfold", "heads", "rows", "counts", "freeze_embeddings"),
+        booleans=(
+            *SWITCHES,
+            "add_pooling_layer",
+            "tensors",
+            "unfold",
+            "heads",
+            "rows",
+            "counts",
+            "freeze_embeddings",
+            "returned",
+        ),
         decimals=tuple(FIELDS_WITH_DECIMALS),
         choices={
             "lang": LANGUAGES,

@@ -101,10 +101,17 @@ def show_weights(choice: Choice) -> None:
 
 
 def show_returned(choice: Choice) -> None:
-    """What the real forward method returns, run without weights."""
+    """What the real forward method returns, run without weights: most of what this page costs, so on request."""
+    _ = translator()
+    details = st.expander(_("What the forward method returns"), key="returned", bind="query-params")
+    if details.open:
+        with details:
+            _compare_returned(choice)
+
+
+def _compare_returned(choice: Choice) -> None:
     _ = translator()
     config = buildable(choice.config)
-    st.subheader(_("What the forward method returns"))
     call = last_call(config, choice.architecture)
     st.caption(_("With the arguments of the Outputs page: {arguments}").format(arguments=written(call)))
     if problem := next(problems(config, choice.architecture, call), None):

@@ -23,7 +23,7 @@ ADDRESS = "design?" + "&".join(f"{name}={value}" for name, value in LINK.items()
 
 def table(page: Page) -> list[str]:
     """What the cells of the table say, once all of the page is drawn."""
-    expect(page.get_by_role("button", name="Shortcut")).to_have_count(8, timeout=30_000)
+    expect(page.get_by_test_id("stMain").get_by_role("button", name="Shortcut")).to_have_count(8, timeout=30_000)
     expect(page.get_by_role("cell")).to_have_count(8 * 11)
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     return page.get_by_role("cell").all_inner_texts()

@@ -35,6 +35,7 @@ def test_a_link_with_flags_shows_the_same_after_a_reload_and_after_other_pages(v
     assert shapes(page) == expected
     assert query(page) == LINK
     open_page(page, "Check", "Verify")
+    page.get_by_text("What the forward method returns").click(timeout=60_000)
     expect(page.get_by_text("The real BertModel returns the same 4 outputs.")).to_be_visible(timeout=60_000)
     page.get_by_role("link", name="Parameters").click()
     expect(page.get_by_text("Parameters in BertModel")).to_be_visible()

@@ -73,14 +73,18 @@ def test_what_pytorch_cannot_count_is_not_run() -> None:
         sequence_length="1000000",
         batch_size="1000000",
     )
-    app.switch_page("verify.py").run()
+    app.switch_page("verify.py")
+    app.query_params["returned"] = "true"
+    app.run()
     assert "too large for PyTorch" in app.error[-1].value
 
 
 def test_the_page_shows_the_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
     link = {"output_attentions": "true", "is_decoder": "true", "num_hidden_layers": "2", "return_dict": "false"}
     app = open_app("outputs.py", **link)
-    app.switch_page("verify.py").run()
+    app.switch_page("verify.py")
+    app.query_params["returned"] = "true"
+    app.run()
     assert app.caption[-1].value.endswith(
         "batch_size = 1, sequence_length = 128, output_attentions = True, return_dict = False"
     )
@@ -89,25 +93,29 @@ def test_the_page_shows_the_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(compared["bertcalc"]) == list(compared["transformers"])
     assert compared["bertcalc"][3].replace("\N{NO-BREAK SPACE}", " ") == "[3]: tuple, 2 × [1 × 12 × 128 × 128] float32"
     monkeypatch.setattr(verdict, "_prove_forward", lambda *_: forward_proof.compare(ENTRIES[:1], RETURNED))
-    app = open_app("verify.py", num_hidden_layers="3")
+    app = open_app("verify.py", num_hidden_layers="3", returned="true")
     assert "returns something else" in app.error[-1].value
 
 
 def test_a_call_that_does_not_run_is_explained() -> None:
-    app = open_app("verify.py", architecture="BertForQuestionAnswering", num_labels="3")
+    app = open_app("verify.py", architecture="BertForQuestionAnswering", num_labels="3", returned="true")
     assert "needs num_labels 2" in app.error[-1].value
     assert "returns the same" not in app.success[-1].value
 
 
 def test_relative_positions_are_checked_as_absolute_ones() -> None:
     app = open_app("outputs.py", position_embedding_type="relative_key", output_attentions="true")
-    app.switch_page("verify.py").run()
+    app.switch_page("verify.py")
+    app.query_params["returned"] = "true"
+    app.run()
     assert app.success[-1].value == "The real BertModel returns the same 4 outputs."
 
 
 def test_a_sequence_that_the_next_model_cannot_take_is_cut() -> None:
     app = open_app("outputs.py", sequence_length="400")
-    app.switch_page("verify.py").run()
+    app.switch_page("verify.py")
+    app.query_params["returned"] = "true"
+    app.run()
     app.session_state["max_position_embeddings"] = 100
     app.run()
     assert "sequence_length = 100" in app.caption[-1].value
