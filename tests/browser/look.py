@@ -4,6 +4,25 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Locator, Page, expect
 
+# The pages that have the sidebar, by their addresses.
+PAGES = (
+    "",
+    "layers",
+    "structure",
+    "outputs",
+    "configuration",
+    "compute",
+    "memory",
+    "compare",
+    "sweep",
+    "design",
+    "bring",
+    "verify",
+    "explain",
+    "tools",
+    "exercises",
+)
+
 
 def total(page: Page) -> Locator:
     """The large number."""

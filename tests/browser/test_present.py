@@ -4,25 +4,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Open
-from tests.browser.look import bottom, open_page, query, ready, settled, total
+from tests.browser.look import PAGES, bottom, open_page, query, ready, settled, total
 
-FIRST_SCREENS = (
-    "",
-    "layers",
-    "structure",
-    "outputs",
-    "configuration",
-    "compute",
-    "memory",
-    "compare",
-    "sweep",
-    "design",
-    "bring",
-    "verify",
-    "explain",
-    "tools",
-    "exercises",
-)
 VIEWS = (
     "structure?view=parts",
     "structure?view=freezing",
@@ -51,7 +34,7 @@ def top(thing: Locator) -> float:
     return box["y"]
 
 
-@pytest.mark.parametrize(("lang", "addresses"), [("en", FIRST_SCREENS), ("zh", VIEWS)])
+@pytest.mark.parametrize(("lang", "addresses"), [("en", PAGES), ("zh", VIEWS)])
 def test_nothing_needs_scrolling(visit: Open, lang: str, addresses: tuple[str, ...]) -> None:
     for address in addresses:
         page = visit(f"{address}{'&' if '?' in address else '?'}present=1&lang={lang}")
