@@ -9,10 +9,11 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from bertcalc.activations import ACTIVATIONS
-from bertcalc.compute.flops import forward_flops
+from bertcalc.compute.flops import total
 from bertcalc.config import DIMENSIONS, POSITION_EMBEDDING_TYPES, BertConfig, ConfigError
 from bertcalc.forward.outputs import reads_encoder
-from bertcalc.memory.saved import cache_bytes, saved_activations, total_bytes
+from bertcalc.forward.steps import forward
+from bertcalc.memory.saved import cache_bytes, saved_by, total_bytes
 from bertcalc.text import N_
 from bertcalc.tree.bert import build
 
@@ -101,13 +102,12 @@ def _cost(
     model = build(config, architecture, **dict(options))
     length = min(sequence_length, config.max_position_embeddings)
     seen = length if reads_encoder(config, architecture) else None
-    flops = forward_flops(model, batch_size, length, encoder_sequence_length=seen)
-    saved = saved_activations(model, batch_size, length, encoder_sequence_length=seen)
+    steps = forward(model, batch_size, length, encoder_sequence_length=seen)
     parameters = model.num_parameters()
-    memory = 4 * parameters + total_bytes(saved)
+    memory = 4 * parameters + total_bytes(saved_by(steps))
     if config.is_decoder and config.use_cache:
-        memory += cache_bytes(model, batch_size, length, encoder_sequence_length=seen)
-    return parameters, flops, memory
+        memory += cache_bytes(steps)
+    return parameters, total(steps), memory
 
 
 def _neighbours(field: str, config: BertConfig) -> Iterator[tuple[BertConfig, BertConfig]]:

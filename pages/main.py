@@ -9,6 +9,7 @@ from pages.ui.i18n import choose_language, translator
 from pages.ui.navigation import page_of
 from pages.ui.take import dialog, shown
 from pages.ui.theme import print_dark_on_white
+from pages.ui.turn import TURN
 
 st.set_page_config(page_title="bertcalc", page_icon="🧮", layout="wide")
 st.html(Path(__file__).parent / "ui" / "style.css")
@@ -49,26 +50,27 @@ def navigation() -> st.Page:
     )
 
 
-link.check(before_rerun=navigation)
-shown.begin()
-frame = st.sidebar.container(key="frame", horizontal=True)
-with frame:
-    choose_language()
-    dialog.offer()
-_ = translator()
-page = navigation()
-with frame:
-    present.choose(page.url_path)
-with st.sidebar.container(key="model", gap="xxsmall"):
-    choice = sidebar.choose()
-with st.container():  # always there, so that a message does not make the browser build the page anew
-    link.show_rejected()
-    if not choice.current:
-        st.warning(
-            _("The sidebar makes no model. Shown is the last or the nearest that is possible: {changes}.").format(
-                changes=sidebar.stand_in(choice)
-            ),
-            icon=":material/history:",
-        )
-page.run()
-dialog.show_if_asked(choice)
+with TURN.take():
+    link.check(before_rerun=navigation)
+    shown.begin()
+    frame = st.sidebar.container(key="frame", horizontal=True)
+    with frame:
+        choose_language()
+        dialog.offer()
+    _ = translator()
+    page = navigation()
+    with frame:
+        present.choose(page.url_path)
+    with st.sidebar.container(key="model", horizontal=True, vertical_alignment="bottom", gap="xxsmall"):
+        choice = sidebar.choose()
+    with st.container():  # always there, so that a message does not make the browser build the page anew
+        link.show_rejected()
+        if not choice.current:
+            st.warning(
+                _("The sidebar makes no model. Shown is the last or the nearest that is possible: {changes}.").format(
+                    changes=sidebar.stand_in(choice)
+                ),
+                icon=":material/history:",
+            )
+    page.run()
+    dialog.show_if_asked(choice)

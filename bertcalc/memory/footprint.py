@@ -204,12 +204,12 @@ def inference(
 ) -> dict[Part, int]:
     """Bytes of each part of a forward pass without gradients, at its largest moment."""
     width = ITEM_BYTES[dtype]
-    seen = subject.seen(sequence_length)
-    cached = cache_bytes(subject.model(), batch_size, sequence_length, dtype=dtype, encoder_sequence_length=seen)
+    model = subject.model()
+    steps = forward(model, batch_size, sequence_length, encoder_sequence_length=subject.seen(sequence_length))
     alive = moments(subject, attention, batch_size, sequence_length)
     return {
-        "weights": width * subject.model().num_parameters(),
-        "cache": cached if _caches(subject) else 0,
+        "weights": width * model.num_parameters(),
+        "cache": cache_bytes(steps, dtype) if _caches(subject) else 0,
         "alive at once": largest(moment.num_bytes(width) for moment in alive),
     }
 

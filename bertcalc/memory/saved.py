@@ -79,9 +79,28 @@ def saved_activations(
     runs these again. In front of what is trained, nothing is kept; transformers' gradient checkpointing would go on to
     the embeddings nevertheless, unless its ``disable_input_require_grads()`` is called.
     """
-    steps = forward(
-        model, batch_size, sequence_length, encoder_sequence_length=encoder_sequence_length, num_choices=num_choices
+    return saved_by(
+        forward(
+            model, batch_size, sequence_length, encoder_sequence_length=encoder_sequence_length, num_choices=num_choices
+        ),
+        dtype=dtype,
+        attention=attention,
+        fused_dropout=fused_dropout,
+        recompute=recompute,
+        freezing=freezing,
     )
+
+
+def saved_by(
+    steps: list[Step],
+    *,
+    dtype: Dtype = "float32",
+    attention: Attention = "eager",
+    fused_dropout: bool = False,
+    recompute: Recompute = "none",
+    freezing: Freezing = _NOTHING_FROZEN,
+) -> list[Saved]:
+    """The same of the steps of a forward pass."""
     if attention == "fused":
         steps = fuse_attention(steps)
     steps, numbers = _apart(steps, freezing.layers)
@@ -149,17 +168,10 @@ def largest(figures: Iterable[int]) -> int:
     return most
 
 
-def cache_bytes(
-    model: Module,
-    batch_size: int,
-    sequence_length: int,
-    *,
-    dtype: Dtype = "float32",
-    encoder_sequence_length: int | None = None,
-) -> int:
+def cache_bytes(steps: Iterable[Step], dtype: Dtype = "float32") -> int:
     """Bytes of the keys and values that a decoder gives back, so that the next token need not compute them again."""
     total = 0
-    for step in forward(model, batch_size, sequence_length, encoder_sequence_length=encoder_sequence_length):
+    for step in steps:
         if is_cached(step):
             total = total + step.copies * prod(step.gives.shape) * ITEM_BYTES[dtype]
     return total

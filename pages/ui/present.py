@@ -21,8 +21,7 @@ def choose(page: str) -> None:
     survives page switches, Back and reload; what people see is a button with a key.
     """
     _ = translator()
-    with st.container(key="present-state"):
-        present = st.number_input("present", 0, 1, 0, key="present", bind="query-params", label_visibility="collapsed")
+    present = st.number_input("present", 0, 1, 0, key="present", bind="query-params", label_visibility="collapsed")
     st.session_state["presenting"] = bool(present) or page in SCREENS
     if page not in SCREENS:
         st.button(
@@ -50,5 +49,5 @@ def row() -> DeltaGenerator:
 
 def sliders(fields: Iterable[str]) -> None:
     """Leave of the controls below the page only the sliders of these fields."""
-    kept = "".join(f":not(:has(> .st-key-control-{field}))" for field in fields)
+    kept = "".join(f":not(.st-key-{field}_slider)" for field in fields)
     st.html(f"<style>.st-key-model > *{kept} {{ display: none !important; }}</style>")

@@ -90,22 +90,24 @@ def choose() -> Choice:
     defaults = PRESETS[preset].config
     values = _values(defaults)
     found = list(problems(values))
+    drawn: dict[str, Any] = {}
     for field in SLIDERS:
-        _slider(field, values[field], getattr(defaults, field))
+        drawn[field] = _slider(field, values[field], getattr(defaults, field))
         for problem in found:
             if problem.field == field:
                 show_problem(problem)
     for problem in found:
         if problem.field not in SLIDERS:
             show_problem(problem)
-    changed = [field for field, default in _more(defaults) if field in st.query_params or values[field] != default]
+    said = set(st.query_params)
+    changed = [field for field, default in _more(defaults) if field in said or values[field] != default]
     label = _("More fields ({count} changed)").format(count=len(changed)) if changed else _("More fields")
     more = st.expander(label, key="more", on_change="rerun")
     # Eleven controls cost more than the rest of the sidebar: closed, they are drawn only if one holds a value.
     if more.open or changed:
         with more:
-            _more_fields(defaults)
-    if _values(defaults) != values:
+            drawn |= _more_fields(defaults)
+    if drawn != {field: values[field] for field in drawn}:
         st.rerun()  # a link or a step back: known only when the controls have read it
     return _remember(values, found, architecture, preset)
 
@@ -119,8 +121,8 @@ def stand_in(chosen: Choice) -> str:
 
 
 def _values(defaults: BertConfig) -> dict[str, Any]:
-    drawn = {field: st.session_state[field] for field in (*FIELDS, "add_pooling_layer") if field in st.session_state}
-    return {**vars(defaults), "add_pooling_layer": True, **drawn}
+    values = {**vars(defaults), "add_pooling_layer": True}
+    return values | {field: st.session_state.get(field, values[field]) for field in (*FIELDS, "add_pooling_layer")}
 
 
 def _more(defaults: BertConfig) -> list[tuple[str, Any]]:
@@ -147,33 +149,36 @@ def _nearest(values: dict[str, Any]) -> BertConfig:
     return BertConfig(**values)
 
 
-def _slider(field: str, value: int, default: int) -> None:
-    """A slider and a number field for one dimension, side by side; the slider follows as far as it reaches."""
+def _slider(field: str, value: int, default: int) -> int:
+    """A slider and a number field for one dimension, side by side; the slider follows as far as it reaches.
+
+    The style sheet puts them beside each other: a container for each pair is five more messages in every run.
+    """
     _ = translator()
     low, high, step = SLIDERS[field]
     key, label = f"{field}_slider", f"{field} ${LETTERS[field]}$"
     shown = min(max(value, low), high)
     if st.session_state.get(key) != shown:
         st.session_state[key] = shown
-    with st.container(key=f"control-{field}", horizontal=True, vertical_alignment="bottom", gap="xsmall"):
-        # The value is its default, too: after a first run that was cut short a browser would begin at the minimum.
-        st.slider(label, low, high, shown, step=step, format="%,d", key=key, on_change=_slide, args=(field,))
-        whole_number(
-            _("{field}, exact value").format(field=field), field, default, label_visibility="collapsed", width=92
-        )
+    # The value is its default, too: after a first run that was cut short a browser would begin at the minimum.
+    st.slider(label, low, high, shown, step=step, format="%,d", key=key, on_change=_slide, args=(field,))
+    exact = _("{field}, exact value").format(field=field)
+    return whole_number(exact, field, default, label_visibility="collapsed", width=92)
 
 
-def _more_fields(defaults: BertConfig) -> None:
+def _more_fields(defaults: BertConfig) -> dict[str, Any]:
+    drawn: dict[str, Any] = {}
     for field in NUMBERS:
-        whole_number(f"{field} ${LETTERS[field]}$", field, getattr(defaults, field))
-    st.checkbox("add_pooling_layer", value=True, key="add_pooling_layer", bind="query-params")
-    for field in SWITCHES:
-        st.checkbox(field, value=getattr(defaults, field), key=field, bind="query-params")
+        drawn[field] = whole_number(f"{field} ${LETTERS[field]}$", field, getattr(defaults, field))
+    switches = {"add_pooling_layer": True} | {field: getattr(defaults, field) for field in SWITCHES}
+    for field, default in switches.items():
+        drawn[field] = st.checkbox(field, value=default, key=field, bind="query-params")
     for field, options in OPTIONS.items():
-        st.selectbox(field, options, key=field, bind="query-params")
+        drawn[field] = st.selectbox(field, options, key=field, bind="query-params")
     for field, (step, shown) in DECIMALS.items():
         default = getattr(defaults, field)
-        st.number_input(field, value=default, step=step, format=shown, key=field, bind="query-params")
+        drawn[field] = st.number_input(field, value=default, step=step, format=shown, key=field, bind="query-params")
+    return drawn
 
 
 def _slide(field: str) -> None:

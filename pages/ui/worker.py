@@ -14,6 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO, ParamSpec, TypeVar
 
+from pages.ui.turn import TURN
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -32,7 +34,7 @@ class Worker:
     def run(self, function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
         """What the function returns, or raises; MemoryError if the process was killed for the memory that it took."""
         asked = pickle.dumps((function, arguments, named))
-        with self._turn:
+        with TURN.pause(), self._turn:
             if self._timer:
                 self._timer.cancel()
             process = self._process = self._process or _started()

@@ -20,6 +20,7 @@ from transformers.models.bert import modeling_bert
 from bertcalc import BertConfig, build, saved_activation_bytes
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.forward.outputs import Call
+from bertcalc.forward.steps import forward
 from bertcalc.memory.saved import RECOMPUTE, Dtype, Recompute, cache_bytes, saved_activations, total_bytes
 from bertcalc.tree.freezing import TRAIN, Freezing, Train
 from tests.oracle import Case, arguments, real_config, real_outputs
@@ -231,7 +232,7 @@ def test_the_cache_is_the_one_that_the_real_model_returns(run: tuple[Case, Call]
         call = call._replace(encoder_sequence_length=None)
     caches = [output for output in real_outputs(case, call) if output.name == "past_key_values"]
     elements = sum(torch.Size(shape).numel() for cache in caches for shape, _dtype in cache.tensors)
-    ours = cache_bytes(
+    steps = forward(
         case.ours(), call.batch_size, call.sequence_length, encoder_sequence_length=call.encoder_sequence_length
     )
-    assert ours == 4 * elements
+    assert cache_bytes(steps) == 4 * elements

@@ -21,6 +21,7 @@ from pages.ui.controls import Parameters, at_most, carry, sentence, set_values
 from pages.ui.i18n import translator
 from pages.ui.sidebar import Choice
 from pages.ui.tables import escaped
+from pages.ui.turn import TURN
 
 VIEWS = ("config", "hub", "file")
 REPO_ID = "google-bert/bert-base-uncased"
@@ -100,7 +101,7 @@ def show_hub() -> None:
     if asked:
         _forget("hub")
         try:
-            with st.spinner(_("Asking the Hub ...")):
+            with st.spinner(_("Asking the Hub ...")), TURN.pause():
                 answer = hub.find(repo_id.strip())
             config, named = answer.reading.config, answer.reading.architecture
             subject = Subject(config, named) if named else best_class(answer.tensors, config)

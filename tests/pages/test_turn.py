@@ -1,0 +1,111 @@
+"""Runs in a line: one at a time, whoever waits for something else lets others pass, and nobody waits for ever."""
+
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from pages.ui import turn
+from pages.ui.turn import Turn
+from pages.ui.worker import Worker
+
+
+@pytest.fixture(autouse=True)
+def nobody_gets_impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turn, "PATIENCE", 600)
+
+
+def in_thread(target: Callable[[], object]) -> threading.Thread:
+    thread = threading.Thread(target=target, daemon=True)
+    thread.start()
+    return thread
+
+
+def test_one_at_a_time() -> None:
+    line, inside, most = Turn(), [0], [0]
+
+    def run() -> None:
+        for _again in range(20):
+            with line.take():
+                inside[0] += 1
+                most[0] = max(most[0], inside[0])
+                time.sleep(0.0005)
+                inside[0] -= 1
+
+    for thread in [in_thread(run) for _number in range(8)]:
+        thread.join(60)
+        assert not thread.is_alive()
+    assert most == [1]
+
+
+def test_who_waits_for_something_else_lets_others_pass() -> None:
+    line, passed = Turn(), threading.Event()
+
+    def other() -> None:
+        with line.take():
+            passed.set()
+
+    with line.take():
+        thread = in_thread(other)
+        assert not passed.wait(0.05)
+        with line.pause():
+            assert passed.wait(60)
+        thread.join(60)
+        passed.clear()
+        thread = in_thread(other)  # the turn is ours again
+        assert not passed.wait(0.05)
+    assert passed.wait(60)
+
+
+def test_a_run_that_does_not_end_stops_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turn, "PATIENCE", 0.01)
+    line, ended = Turn(), threading.Event()
+
+    def endless() -> None:
+        with line.take():
+            ended.wait(60)
+
+    thread = in_thread(endless)
+    while not line._lock.locked():
+        time.sleep(0.001)
+    with line.take():
+        assert thread.is_alive()
+        with line.pause():
+            pass
+    assert line._lock.locked()  # who passed it did not give back what it never had
+    ended.set()
+    thread.join(60)
+    assert not line._lock.locked()
+
+
+def test_an_error_ends_the_turn() -> None:
+    line = Turn()
+    with pytest.raises(ValueError, match="no such page"), line.take():
+        raise ValueError("no such page")
+    assert not line._lock.locked()
+
+
+def test_without_a_turn_there_is_nothing_to_pause() -> None:
+    line = Turn()
+    with line.take():
+        in_thread(lambda: line.pause().__enter__()).join(60)
+        assert line._lock.locked()
+
+
+def test_work_beside_the_server_lets_others_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    line, worker = Turn(), Worker()
+    monkeypatch.setattr("pages.ui.worker.TURN", line)
+    try:
+        with line.take():
+            passed = threading.Event()
+
+            def other() -> None:
+                with line.take():
+                    passed.set()
+
+            in_thread(other)
+            worker.run(time.sleep, 0.1)
+            assert passed.wait(60)
+    finally:
+        worker.stop()
