@@ -6,7 +6,7 @@ The effect of a field is measured: the model is built with the field changed a l
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.compute.flops import total
@@ -55,10 +55,10 @@ MEANINGS: dict[str, str] = {
 }
 
 
-# The first of those that learn and keep the same: the others cost what it costs.
+# The first of those that learn and keep the same, for the others cost what it costs; those that learn show most.
 _ACTIVATIONS = sorted(
     {(facts.parameters, facts.kept): name for name, facts in reversed(ACTIVATIONS.items())}.values(),
-    key=list(ACTIVATIONS).index,
+    key=lambda name: (not ACTIVATIONS[name].parameters, list(ACTIVATIONS).index(name)),
 )
 
 
@@ -78,27 +78,34 @@ class Effect(NamedTuple):
 def effect(
     field: str, config: BertConfig, architecture: str, batch_size: int, sequence_length: int, **options: bool
 ) -> Effect:
-    """The effect of changing a field by the least that makes a valid model; of several such changes the one that shows.
+    """The effect of the least change of a field that makes a valid model; of several, the first that shows.
 
     Where a field can change only together with another one (cross attention needs a decoder), the model that it is
     compared with has that other one changed, too. Where nothing else is possible (one unit has one head), nothing
     changes.
     """
     call = architecture, batch_size, sequence_length, tuple(options.items())
-    effects = []
-    for base, changed in _neighbours(field, config):
-        costs = zip(_cost(base, *call), _cost(changed, *call), strict=True)
-        differences = (after - before for before, after in costs)
-        effects.append(Effect(getattr(base, field), getattr(changed, field), *differences))
     now = getattr(config, field)
-    return max(effects, key=lambda one: sum(map(bool, one[2:])), default=Effect(now, now, 0, 0, 0))
+    first = None
+    for base, changed in _neighbours(field, config):
+        before, read = _cost(base, *call)
+        after = _cost(changed, *call)[0] if field in read else before  # what nothing reads, changes nothing
+        differences = (more - less for less, more in zip(before, after, strict=True))
+        found = Effect(getattr(base, field), getattr(changed, field), *differences)
+        if any((found.parameters, found.flops, found.memory)):
+            return found
+        first = first or found
+    return first or Effect(now, now, 0, 0, 0)
 
 
 # Every field is compared with the same model, and neighbours come again when a slider goes up and down.
 @lru_cache(maxsize=4096)
 def _cost(
     config: BertConfig, architecture: str, batch_size: int, sequence_length: int, options: tuple[tuple[str, bool], ...]
-) -> tuple[int, int, int]:
+) -> tuple[tuple[int, int, int], set[str]]:
+    """Parameters, FLOPs and bytes, and the fields that were read to find them."""
+    watched = _Watched(config)
+    config = cast(BertConfig, watched)
     model = build(config, architecture, **dict(options))
     length = min(sequence_length, config.max_position_embeddings)
     seen = length if reads_encoder(config, architecture) else None
@@ -107,7 +114,22 @@ def _cost(
     memory = 4 * parameters + total_bytes(saved_by(steps))
     if config.is_decoder and config.use_cache:
         memory += cache_bytes(steps)
-    return parameters, total(steps), memory
+    return (parameters, total(steps), memory), watched.read
+
+
+class _Watched:
+    """A configuration that notes which of its fields are read."""
+
+    def __init__(self, config: BertConfig) -> None:
+        self._config = config
+        self.read: set[str] = set()
+
+    def __getattr__(self, name: str) -> Any:
+        match getattr(BertConfig, name, None):
+            case property(fget=derived) if derived:
+                return derived(self)  # which reads fields in its turn
+        self.read.add(name)
+        return getattr(self._config, name)
 
 
 def _neighbours(field: str, config: BertConfig) -> Iterator[tuple[BertConfig, BertConfig]]:

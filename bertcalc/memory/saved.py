@@ -106,9 +106,12 @@ def saved_by(
     steps, numbers = _apart(steps, freezing.layers)
     width = ITEM_BYTES[dtype]
     mask = 1 if fused_dropout else width
+    trains_all = freezing == _NOTHING_FROZEN
     trained = {
         step.name: {
-            last for last, name in _learned(step).items() if not freezing.is_frozen(_with_number(name, numbers))
+            last
+            for last, name in _learned(step).items()
+            if trains_all or not freezing.is_frozen(_with_number(name, numbers))
         }
         for step in steps
     }
@@ -314,8 +317,14 @@ def _learned(step: Step) -> dict[str, str]:
 
 def _region(step: Step, recompute: Recompute) -> str:
     """The part of the model that the backward pass runs again, if the step is in one."""
-    inside = {"none": False, "selective": _in_core(step), "full": step.name.startswith("encoder.layer.")}
-    return _region_of(step.name, recompute) if inside[recompute] else ""
+    match recompute:
+        case "none":
+            return ""
+        case "selective":
+            inside = _in_core(step)
+        case "full":
+            inside = step.name.startswith("encoder.layer.")
+    return _region_of(step.name, recompute) if inside else ""
 
 
 def _region_of(name: str, recompute: Recompute) -> str:
