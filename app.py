@@ -6,12 +6,16 @@ page (streamlit/streamlit#8860).
 """
 
 import logging
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import streamlit as st
 from starlette.middleware import Middleware
 
 from pages.ui.i18n import translator
 from pages.ui.security import SecurityHeaders
+from pages.ui.warm import warm_up
 
 
 def say_sorry(error: Exception) -> bool:
@@ -24,4 +28,11 @@ def say_sorry(error: Exception) -> bool:
     return True
 
 
-app = st.App("pages/main.py", on_script_error=say_sorry, middleware=[Middleware(SecurityHeaders)])
+@asynccontextmanager
+async def lifespan(_app: st.App) -> AsyncIterator[None]:
+    """Get ready beside the server, which answers meanwhile."""
+    threading.Thread(target=warm_up, daemon=True).start()
+    yield
+
+
+app = st.App("pages/main.py", on_script_error=say_sorry, middleware=[Middleware(SecurityHeaders)], lifespan=lifespan)

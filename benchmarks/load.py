@@ -178,6 +178,13 @@ class Server:
         """Resident memory in MB."""
         return sum(process.memory_info().rss for process in self._processes()) / 1e6
 
+    async def ready(self) -> None:
+        """Wait until it has nothing to do."""
+        worked = -1.0
+        while self.cpu() - worked > 0.05:
+            worked = self.cpu()
+            await asyncio.sleep(1)
+
     def _processes(self) -> list[psutil.Process]:
         return [self._process, *self._process.children(recursive=True)]
 
@@ -308,6 +315,8 @@ def report(counts: Sequence[int], floor: Loads, rows: dict[str, Loads], memory: 
 async def measure(app: Server, floor: Server, names: Sequence[str], counts: Sequence[int], seconds: float) -> str:
     """Load every page in turn, Verify last; then all at once, after which everybody leaves."""
     memory = {"at the start": app.memory()}
+    await app.ready()
+    memory["when it is ready"] = app.memory()
     rows: dict[str, Loads] = {}
     least = await load(floor, "", counts, seconds, own=False)
     for name in sorted(names, key=lambda name: name in ("verify", "mixed")):

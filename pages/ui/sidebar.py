@@ -1,5 +1,6 @@
 """The controls that all pages share, and the one typed value that comes out of them."""
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -60,8 +61,12 @@ class Choice(NamedTuple):
 
     def from_preset(self) -> int:
         """Parameters that the model has more than the preset it started from, in the same architecture."""
-        preset = build(PRESETS[self.preset].config, self.architecture)
-        return self.model().num_parameters() - preset.num_parameters()
+        return self.model().num_parameters() - _preset_parameters(self.preset, self.architecture)
+
+
+@cache
+def _preset_parameters(preset: str, architecture: str) -> int:
+    return build(PRESETS[preset].config, architecture).num_parameters()
 
 
 def choice() -> Choice:

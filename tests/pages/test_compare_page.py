@@ -250,7 +250,7 @@ def test_names_tell_models_apart() -> None:
 
 
 def test_bars_of_a_difference_begin_where_the_last_one_ends() -> None:
-    frame = parts_frame([("a", 5), ("b", -7), ("c", 0)], ["+5", "-7", "0", "-2"], "together")
+    frame = pd.DataFrame(parts_frame([("a", 5), ("b", -7), ("c", 0)], ["+5", "-7", "0", "-2"], "together"))
     assert list(zip(frame["start"], frame["end"], frame["kind"], strict=True)) == [
         (0, 5, "more"),
         (5, -2, "fewer"),

@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import accumulate
 from math import dist, exp, log
 from textwrap import wrap
 from typing import Any, NamedTuple
-
-import pandas as pd
 
 from bertcalc.explore.quantities import QUANTITIES
 from pages.ui.charts import Spec, spec_of
@@ -38,23 +37,23 @@ class Point(NamedTuple):
     compared: bool
 
 
-def parts_frame(parts: Sequence[tuple[str, int]], labels: Sequence[str], together: str) -> pd.DataFrame:
+def parts_frame(parts: Sequence[tuple[str, int]], labels: Sequence[str], together: str) -> Columns:
     """The data of the bars of a difference: one row a part, each starting where the last one ends; and their sum."""
-    rows = []
-    end = 0
-    for name, difference in parts:
-        rows.append((name, end, end + difference, "more" if difference >= 0 else "fewer"))
-        end += difference
-    rows.append((together, 0, end, "together"))
-    frame = pd.DataFrame(rows, columns=["name", "start", "end", "kind"]).astype({"start": float, "end": float})
-    frame["name"] = ["\n".join(wrap(name, _LINE)) for name in frame["name"]]
-    frame["label"] = labels
-    frame["order"] = range(len(frame))
-    frame["at"] = frame[["start", "end"]].max(axis=1)
-    least, most = min(0, frame["end"].min()), max(0, frame["end"].max())
+    sums = [0, *accumulate(difference for _name, difference in parts)]
+    starts, ends = [*sums[:-1], 0], [*sums[1:], sums[-1]]
+    least, most = min(0, *ends), max(0, *ends)
     text = min(0.6, 0.02 + 0.0125 * max(map(len, labels)))  # the share of the width that the longest label takes
-    frame["room"] = most + ((most - least) or 1) * text / (1 - text)
-    return frame
+    names = [*(name for name, _difference in parts), together]
+    return {
+        "name": ["\n".join(wrap(name, _LINE)) for name in names],
+        "start": [float(start) for start in starts],
+        "end": [float(end) for end in ends],
+        "kind": [*("more" if difference >= 0 else "fewer" for _name, difference in parts), "together"],
+        "label": labels,
+        "order": range(len(names)),
+        "at": [float(max(start, end)) for start, end in zip(starts, ends, strict=True)],
+        "room": [most + ((most - least) or 1) * text / (1 - text)] * len(names),
+    }
 
 
 @lru_cache
