@@ -13,6 +13,11 @@ def percent(part: int, whole: int) -> str:
     return f"{share:.1f} %" if share >= 0.05 or not part else "<0.1 %"
 
 
+def signed_percent(share: Fraction, digits: int = 1) -> str:
+    """By how much something differs: +12.3 %, or ±0."""
+    return f"{100 * float(share):+.{digits}f} %" if share else "±0"
+
+
 def metric_width(least: int, value: str, delta: str) -> int:
     """Pixels for a number in large type and one in small type under it, so that neither is cut off."""
     return max(least, 21 * len(value), 8 * len(delta) + 30)

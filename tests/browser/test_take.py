@@ -30,7 +30,6 @@ def pages(pdf: bytes) -> int:
 def test_everything_is_taken_with_the_keyboard(visit: Open, tmp_path: Path) -> None:
     page = visit("?architecture=BertForMaskedLM&vocab_size=21128&tie_word_embeddings=false")
     ready(page)
-    page.wait_for_timeout(500)  # nobody is quicker; a link's second run would close the dialog of the first
     page.keyboard.press("t")
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_text(page.url, exact=True)).to_be_visible()

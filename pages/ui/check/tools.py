@@ -13,7 +13,7 @@ from bertcalc.formula import latex_number
 from pages.ui.controls import Parameters, choose_one
 from pages.ui.formulas import aligned, colored_sum
 from pages.ui.i18n import translator
-from pages.ui.numbers import unbroken
+from pages.ui.numbers import signed_percent, unbroken
 from pages.ui.present import presenting
 from pages.ui.sidebar import Choice
 from pages.ui.tables import show_table
@@ -36,7 +36,7 @@ def show_counts(choice: Choice) -> None:
             _("Tool"): [f"**{_literal(name)}**" for name in counts],
             _("Parameters"): [f"{count:,}" for count in counts.values()],
             _("Difference"): [_signed(count - right) for count in counts.values()],
-            "%": [_signed_percent(Fraction(count - right, right)) for count in counts.values()],
+            "%": [unbroken(signed_percent(Fraction(count - right, right), 2)) for count in counts.values()],
             _("Mostly because"): [
                 f":small[{_main(corrections(TOOLS[name], model, sizes), right - count)}]"
                 for name, count in counts.items()
@@ -109,7 +109,3 @@ def _literal(text: str) -> str:
 
 def _signed(difference: int) -> str:
     return f"{difference:+,}" if difference else "±0"
-
-
-def _signed_percent(share: Fraction) -> str:
-    return unbroken(f"{100 * float(share):+.2f} %") if share else "±0"

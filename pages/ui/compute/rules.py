@@ -1,7 +1,5 @@
 """How others count the same model."""
 
-from fractions import Fraction
-
 import streamlit as st
 
 from bertcalc.compute.conventions import PUBLISHED, RULES
@@ -12,6 +10,7 @@ from pages.ui.compute.controls import CHOICES, Count
 from pages.ui.controls import choose_one
 from pages.ui.formulas import aligned, colored_sum
 from pages.ui.i18n import translator
+from pages.ui.numbers import signed_percent
 from pages.ui.tables import show_table
 from pages.ui.theme import INK
 
@@ -29,7 +28,7 @@ def show_rules(count: Count, look: str) -> None:
         {
             _("Convention"): [f"**{rule.name}**, {phases[rule.phase]}" for rule in RULES.values()],
             _("FLOPs"): [f"{round(figure):,}" for figure in theirs.values()],
-            _("Against PyTorch"): [_signed_percent(theirs[name] / ours[name] - 1) for name in RULES],
+            _("Against PyTorch"): [signed_percent(theirs[name] / ours[name] - 1) for name in RULES],
             _("What makes the difference"): [f":small[{_(rule.difference)}]" for rule in RULES.values()],
         },
         _("What other conventions give"),
@@ -82,7 +81,3 @@ def show_element_costs() -> None:
         },
         _("What each element-wise operation counts"),
     )
-
-
-def _signed_percent(share: Fraction) -> str:
-    return f"{100 * float(share):+.1f} %" if share else "±0"

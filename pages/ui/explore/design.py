@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from math import floor
 from typing import Any, NamedTuple
 
@@ -259,10 +260,16 @@ def _columns(question: Question, designs: tuple[Design, ...], config: BertConfig
         "%": [_share(distance, budget.amount) for distance in distances],
         "$H/L$": [f"{float(one.shape):,.1f}" for one in designs],
     }
+    cases = [question.case.replace(**one.fields) for one in designs]
     for quantity, name in names.items():
-        of = QUANTITIES[quantity].of
-        columns[name] = [unbroken(_SHORT[quantity](of(question.case.replace(**one.fields)))) for one in designs]
+        columns[name] = [unbroken(_SHORT[quantity](_value(quantity, case))) for case in cases]
     return columns
+
+
+# The designs stay the same when a slider moves that they do not depend on.
+@lru_cache(maxsize=1024)
+def _value(quantity: str, case: Case) -> int:
+    return QUANTITIES[quantity].of(case)
 
 
 def _share(distance: int, amount: int) -> str:

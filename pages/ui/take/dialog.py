@@ -38,10 +38,11 @@ def offer() -> None:
 
 
 def show_if_asked(choice: Choice) -> None:
-    """Open what the button asked for in this run."""
-    if st.session_state.pop("taking", False):
+    """Open what the button asked for; in every run until it is closed, because a run without it would close it."""
+    if st.session_state.get("taking"):
         _ = translator()
-        st.dialog(_("Take away"), width="medium", icon=":material/download:")(_show)(choice)
+        closed = partial(set_values, {"taking": False})
+        st.dialog(_("Take away"), width="medium", icon=":material/download:", on_dismiss=closed)(_show)(choice)
 
 
 def things(choice: Choice) -> dict[str, tuple[Callable[[], Table], Shown | None]]:
