@@ -86,11 +86,12 @@ def switch(page: Page, address: str) -> float:
     """From choosing a page in the navigation, in its menu if it is in one, to its last change."""
     link = page.locator(f'a[href$="/{address}"], a[href*="/{address}?"]').first
     menus = page.get_by_role("navigation").get_by_role("button").all()
-    while not link.count():
+    while menus and not link.count():
         menus.pop(0).click()
         page.wait_for_timeout(QUIET)
+    link.click(trial=True)  # it is there, and has come to rest
     began: float = page.evaluate("() => performance.now()")
-    link.click()
+    link.dispatch_event("click")
     return settled(page, began)
 
 

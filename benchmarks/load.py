@@ -281,7 +281,7 @@ def _table(counts: Sequence[int], rows: dict[str, Loads], cell: Callable[[str, i
 
 
 def report(counts: Sequence[int], floor: Loads, rows: dict[str, Loads], memory: dict[str, float]) -> str:
-    """The tables, as they stand in benchmarks/README.md."""
+    """The tables for benchmarks/README.md."""
     rows = {"a slider and a number": floor, **rows}
 
     def latency(name: str, count: int) -> str:
@@ -314,9 +314,8 @@ def report(counts: Sequence[int], floor: Loads, rows: dict[str, Loads], memory: 
 
 async def measure(app: Server, floor: Server, names: Sequence[str], counts: Sequence[int], seconds: float) -> str:
     """Load every page in turn, Verify last; then all at once, after which everybody leaves."""
-    memory = {"at the start": app.memory()}
     await app.ready()
-    memory["when it is ready"] = app.memory()
+    memory = {"when it is ready": app.memory()}
     rows: dict[str, Loads] = {}
     least = await load(floor, "", counts, seconds, own=False)
     for name in sorted(names, key=lambda name: name in ("verify", "mixed")):

@@ -55,7 +55,7 @@ MEANINGS: dict[str, str] = {
 }
 
 
-# The first of those that learn and keep the same, for the others cost what it costs; those that learn show most.
+# One activation of each kind (what it learns, what it keeps); those with parameters first: ``effect`` stops there.
 _ACTIVATIONS = sorted(
     {(facts.parameters, facts.kept): name for name, facts in reversed(ACTIVATIONS.items())}.values(),
     key=lambda name: (not ACTIVATIONS[name].parameters, list(ACTIVATIONS).index(name)),
@@ -102,7 +102,7 @@ def effect(
 @lru_cache(maxsize=4096)
 def _cost(
     config: BertConfig, architecture: str, batch_size: int, sequence_length: int, options: tuple[tuple[str, bool], ...]
-) -> tuple[tuple[int, int, int], set[str]]:
+) -> tuple[tuple[int, int, int], frozenset[str]]:
     """Parameters, FLOPs and bytes, and the fields that were read to find them."""
     watched = _Watched(config)
     config = cast(BertConfig, watched)
@@ -114,7 +114,7 @@ def _cost(
     memory = 4 * parameters + total_bytes(saved_by(steps))
     if config.is_decoder and config.use_cache:
         memory += cache_bytes(steps)
-    return (parameters, total(steps), memory), watched.read
+    return (parameters, total(steps), memory), frozenset(watched.read)
 
 
 class _Watched:

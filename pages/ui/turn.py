@@ -1,14 +1,17 @@
 """One run of a script at a time: Python runs one anyway, and when many share its time in slices, all of them end late.
 
 Streamlit runs each session's script in a thread. Forty that are under way at once would each take forty times as long;
-in a line the first has its page after 20 ms, and a newer move of somebody who still waits replaces the older one.
+one after the other the first has its page after 20 ms, and a newer move of somebody who still waits replaces the older
+one. What runs outside of pages/main.py takes no turn: callbacks, dialogs, downloads.
 """
 
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-PATIENCE = 1.0  # seconds after which a run begins in any case: one that takes long must not stop all others
+# Seconds after which a run begins in any case: one that takes long must not stop all others. Where more is asked than
+# one core can do, that is as it would be without turns.
+PATIENCE = 1.0
 
 
 class Turn:
@@ -20,7 +23,10 @@ class Turn:
 
     @contextmanager
     def take(self) -> Iterator[None]:
-        """Wait for this run's turn, PATIENCE at most."""
+        """Wait for this run's turn, PATIENCE at most; whoever has it already goes on."""
+        if self._holds():
+            yield
+            return
         self._begin()
         try:
             yield
@@ -30,7 +36,7 @@ class Turn:
     @contextmanager
     def pause(self) -> Iterator[None]:
         """Let others run while this one waits: for another process, for the network. Does nothing outside of a turn."""
-        if not getattr(self._run, "holds", False):
+        if not self._holds():
             yield
             return
         self._end()
@@ -38,6 +44,9 @@ class Turn:
             yield
         finally:
             self._begin()
+
+    def _holds(self) -> bool:
+        return getattr(self._run, "holds", False)
 
     def _begin(self) -> None:
         self._run.holds = self._lock.acquire(timeout=PATIENCE)

@@ -12,6 +12,7 @@ from pages.ui.numbers import size
 from pages.ui.proof import Proof, available_bytes, buildable, needed_bytes, not_checked, prove, run_forward
 from pages.ui.sidebar import Choice
 from pages.ui.tables import show_comparisons, show_differences, show_run
+from pages.ui.turn import TURN
 from pages.ui.worker import WORKER
 
 TOTALS = 6  # checks of the whole; after them come those of each kind of module
@@ -42,7 +43,7 @@ def show_verdict(choice: Choice) -> Proof:
                 added=not_checked(choice.config, choice.architecture, choice.options),
             )
         )
-    with st.spinner(_("Building the real {architecture} ...").format(architecture=choice.architecture)):
+    with st.spinner(_("Building the real {architecture} ...").format(architecture=choice.architecture)), TURN.pause():
         result = _prove(config, choice.architecture, choice.options)
     if result.agrees:
         st.success(
@@ -119,7 +120,10 @@ def _compare_returned(choice: Choice) -> None:
     elif not countable(config, choice.architecture, choice.options, call):
         st.error(_("These tensors are too large for PyTorch to count. Choose a smaller batch or a shorter sequence."))
     else:
-        with st.spinner(_("Running the real {architecture} ...").format(architecture=choice.architecture)):
+        with (
+            st.spinner(_("Running the real {architecture} ...").format(architecture=choice.architecture)),
+            TURN.pause(),
+        ):
             compared = _prove_forward(config, choice.architecture, choice.options, call)
         if all(comparison.agrees for comparison in compared):
             st.success(

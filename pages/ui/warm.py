@@ -1,4 +1,4 @@
-"""What a first page needs, imported while nobody waits for it."""
+"""What a first page needs, made ready while nobody waits for it."""
 
 import gc
 from importlib import import_module
@@ -8,7 +8,7 @@ def warm_up() -> None:
     """Draw what the first page draws, for nobody, and have the garbage collector leave alone what that brought.
 
     SymPy, Altair and pandas are half a million objects that stay: looking through them took 250 ms every few seconds
-    when many readers were there.
+    when many readers were there. What somebody who comes in these seconds has in memory is left alone with it.
     """
     from bertcalc import BertConfig
     from bertcalc.presets import DEFAULT_PRESET

@@ -8,7 +8,7 @@ import transformers
 from playwright.sync_api import Download, Locator, Page, expect
 
 from tests.browser.conftest import Open
-from tests.browser.look import ready, settled
+from tests.browser.look import number, ready, settled, slider
 
 
 def downloaded(page: Page, button: Locator) -> Download:
@@ -30,8 +30,15 @@ def pages(pdf: bytes) -> int:
 def test_everything_is_taken_with_the_keyboard(visit: Open, tmp_path: Path) -> None:
     page = visit("?architecture=BertForMaskedLM&vocab_size=21128&tie_word_embeddings=false")
     ready(page)
+    slider(page, "num_hidden_layers").press("ArrowRight")
+    expect(number(page, "num_hidden_layers")).to_have_value("13")
+    settled(page)
+    page.evaluate("() => document.activeElement.blur()")
     page.keyboard.press("t")
     dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_text(page.url, exact=True)).to_be_visible()
+    page.go_back()  # the page runs again, and what is open stays open
+    expect(number(page, "num_hidden_layers")).to_have_value("12")
     expect(dialog.get_by_text(page.url, exact=True)).to_be_visible()
     buttons = {name: dialog.get_by_role("button", name=name, exact=True) for name in ("config.json", "CSV", "SVG")}
 
@@ -50,6 +57,10 @@ def test_everything_is_taken_with_the_keyboard(visit: Open, tmp_path: Path) -> N
     report = downloaded(page, dialog.get_by_role("button", name="Report, HTML to print"))
     assert "The real BertForMaskedLM agrees" in text(report)
     dialog.get_by_role("button", name="Close").press("Enter")
+    expect(dialog).to_be_hidden()
+    slider(page, "num_hidden_layers").press("ArrowRight")
+    expect(number(page, "num_hidden_layers")).to_have_value("13")
+    settled(page)
     expect(dialog).to_be_hidden()
 
     asked: list[str] = []

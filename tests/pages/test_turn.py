@@ -6,9 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from pages.ui import turn
+from bertcalc import BertConfig
+from bertcalc.presets import DEFAULT_PRESET
+from pages.ui import proof, turn, verdict
+from pages.ui.sidebar import Choice
 from pages.ui.turn import Turn
-from pages.ui.worker import Worker
+from pages.ui.worker import WORKER, Worker
 
 
 @pytest.fixture(autouse=True)
@@ -84,6 +87,48 @@ def test_an_error_ends_the_turn() -> None:
     with pytest.raises(ValueError, match="no such page"), line.take():
         raise ValueError("no such page")
     assert not line._lock.locked()
+
+
+def test_who_has_the_turn_needs_no_other() -> None:
+    line = Turn()
+    with line.take():
+        with line.take():
+            assert line._lock.locked()
+        assert line._lock.locked()
+    assert not line._lock.locked()
+
+
+def test_readers_who_ask_for_the_same_model_leave_the_turn_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second waits for the answer to the first, and must not have the turn meanwhile."""
+    line, asked, answered, passed = Turn(), threading.Event(), threading.Event(), threading.Event()
+    for module in ("pages.ui.verdict", "pages.ui.worker"):
+        monkeypatch.setattr(f"{module}.TURN", line)
+
+    def prove(*_question: object) -> proof.Proof:
+        asked.set()
+        assert answered.wait(60)
+        return proof.Proof([proof.Check("Tensors", "1", "1", agrees=True)] * 6, [], 1.0, 1.0, {"torch": "2"})
+
+    monkeypatch.setattr(WORKER, "run", prove)
+    choice = Choice(BertConfig(vocab_size=12_345), "BertModel", True, DEFAULT_PRESET, True)
+
+    def read() -> None:
+        with line.take():
+            verdict.show_verdict(choice)
+
+    def pass_by() -> None:
+        with line.take():
+            passed.set()
+
+    readers = [in_thread(read), in_thread(read)]
+    assert asked.wait(60)
+    time.sleep(0.2)  # for the second to ask, too
+    in_thread(pass_by)
+    assert passed.wait(10)
+    answered.set()
+    for reader in readers:
+        reader.join(60)
+        assert not reader.is_alive()
 
 
 def test_without_a_turn_there_is_nothing_to_pause() -> None:

@@ -50,6 +50,12 @@ def test_the_server_never_imports_what_the_worker_needs() -> None:
         "import sys; from tests.pages.apptest import open_app;"
         "app = open_app('verify.py', num_hidden_layers='1', returned='true');"
         "assert len(app.success) == 2;"
+        "app = open_app('compute.py', num_hidden_layers='1', pytorch='true');"
+        "assert len(app.success) == 1;"
+        "from bertcalc import BertConfig; from pages.ui.sidebar import Choice;"
+        "from pages.ui.take.files import _evidence;"
+        "found = _evidence(Choice(BertConfig(), 'BertModel', True, 'bert-base-uncased', True), str);"
+        "assert '109,482,240' in found.verdict;"
         "print(sorted({'torch', 'transformers'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)

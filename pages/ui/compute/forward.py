@@ -4,10 +4,11 @@ from fractions import Fraction
 
 import streamlit as st
 
+from bertcalc import BertConfig
 from bertcalc.compute.flops import Part, by_name, tokens, total
 from bertcalc.compute.formula import name_formulas, part_formulas
 from bertcalc.formula import latex_number
-from bertcalc.forward.outputs import problems
+from bertcalc.forward.outputs import Call, problems
 from bertcalc.forward.walk import key_of
 from pages.ui.compute.controls import Count
 from pages.ui.compute.proof import FlopProof, prove
@@ -18,6 +19,8 @@ from pages.ui.i18n import translator
 from pages.ui.numbers import metric_width, percent, scaled
 from pages.ui.proof import buildable, installed
 from pages.ui.tables import show_table
+from pages.ui.turn import TURN
+from pages.ui.worker import WORKER
 
 
 def show_figures(count: Count) -> None:
@@ -94,11 +97,15 @@ def show_verdict(count: Count) -> None:
     elif not countable(config, architecture, options, count.call):
         st.error(_("These tensors are too large for PyTorch to count. Choose a smaller batch or a shorter sequence."))
     else:
-        with st.spinner(_("Running the real {architecture} ...").format(architecture=architecture)):
-            _show_proof(_prove(config, architecture, options, count.call, recompute=count.convention.training == "4x"))
+        recompute = count.convention.training == "4x"
+        with st.spinner(_("Running the real {architecture} ...").format(architecture=architecture)), TURN.pause():
+            found = _prove(config, architecture, options, count.call, recompute)
+        _show_proof(found)
 
 
-_prove = st.cache_data(max_entries=100, show_spinner=False)(prove)
+@st.cache_data(max_entries=100, show_spinner=False)
+def _prove(config: BertConfig, architecture: str, options: dict[str, bool], call: Call, recompute: bool) -> FlopProof:
+    return WORKER.run(prove, config, architecture, options, call, recompute=recompute)
 
 
 def _show_proof(proof: FlopProof) -> None:

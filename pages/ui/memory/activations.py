@@ -26,6 +26,7 @@ from pages.ui.numbers import percent, size
 from pages.ui.tables import shape_text, show_table
 from pages.ui.take.shown import draw_chart, draw_frame
 from pages.ui.theme import appearance, colors
+from pages.ui.turn import TURN
 from pages.ui.worker import WORKER
 
 
@@ -172,7 +173,10 @@ def _show_verdict(run: Run, plan: Plan) -> None:
     elif not forward_proof.countable(config, subject.architecture, dict(subject.options), call):
         st.error(_("These tensors are too large for PyTorch to count. Choose a smaller batch or a shorter sequence."))
     else:
-        with st.spinner(_("Running the real {architecture} ...").format(architecture=subject.architecture)):
+        with (
+            st.spinner(_("Running the real {architecture} ...").format(architecture=subject.architecture)),
+            TURN.pause(),
+        ):
             found = _proved(subject, plan, *run.batch)
         masks = " " + _("Compared with masks as wide as activations.") if plan.fused_dropout else ""
         if found.ours == found.theirs:
