@@ -1,8 +1,9 @@
 """Where things are on the page, as a person finds them: by role and by name."""
 
+from contextlib import suppress
 from urllib.parse import parse_qs, urlsplit
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import FloatRect, Locator, Page, TimeoutError, expect
 
 # The pages that have the sidebar, by their addresses.
 PAGES = (
@@ -46,20 +47,62 @@ def ready(page: Page) -> None:
 
 
 def settled(page: Page) -> None:
-    """Wait until the script has run and the fonts are there: KaTeX's are narrower than what stands in for them."""
-    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
-    page.evaluate("() => document.fonts.ready.then(() => true)")
+    """Wait until the script has run, KaTeX's fonts are there, which are narrower than others, and all lies still.
+
+    To be visible is not to have found one's place: what comes later above a thing moves it.
+    """
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning", timeout=60_000)
+    page.evaluate(_STILL)
+
+
+_STILL = """async () => {
+    await document.fonts.ready;
+    const places = () => [...document.querySelectorAll('[data-testid=stElementContainer]')]
+        .map(element => element.getBoundingClientRect())
+        .map(({x, y, width, height}) => [x, y, width, height]).join();
+    for (let before = null, now = places(); now !== before; ) {
+        await new Promise(later => setTimeout(later, 150));
+        [before, now] = [now, places()];
+    }
+}"""
+
+
+def boxes(things: Locator) -> list[FloatRect]:
+    """Where all of them are that are shown, in pixels, once they lie still."""
+    settled(things.page)
+    return [box for thing in things.all() if (box := thing.bounding_box())]
 
 
 def bottom(things: Locator) -> float:
     """The lowest line of all of them, in pixels."""
-    boxes = [thing.bounding_box() for thing in things.all()]
-    return max(box["y"] + box["height"] for box in boxes if box)
+    return max(box["y"] + box["height"] for box in boxes(things))
+
+
+def overflow(things: Locator) -> float:
+    """By how many pixels the widest of their contents is wider than what shows it; 0 where all fit."""
+    settled(things.page)
+    widest: float = things.evaluate_all(
+        """all => Math.max(0, ...all.map(
+            element => (element.querySelector("table") ?? element).scrollWidth - element.clientWidth
+        ))"""
+    )
+    return widest
 
 
 def query(page: Page) -> dict[str, str]:
     """What the link says."""
-    return {name: values[-1] for name, values in parse_qs(urlsplit(page.url).query).items()}
+    return _query(page.url)
+
+
+def expect_query(page: Page, wanted: dict[str, str]) -> None:
+    """Wait until that is what the link says: it follows the page."""
+    with suppress(TimeoutError):
+        page.wait_for_url(lambda url: _query(url) == wanted, timeout=20_000)
+    assert query(page) == wanted
+
+
+def _query(url: str) -> dict[str, str]:
+    return {name: values[-1] for name, values in parse_qs(urlsplit(url).query).items()}
 
 
 def open_page(page: Page, section: str, name: str) -> None:

@@ -10,7 +10,7 @@ from tests.bring.conftest import models
 from tests.bring.hub_server import Server, serving
 from tests.browser.conftest import Open
 from tests.browser.launch import running_server
-from tests.browser.look import bottom, open_page, query, ready, total
+from tests.browser.look import bottom, expect_query, open_page, overflow, query, ready, settled, total
 from tests.test_config_json import CHINESE
 
 __all__ = ["models"]  # a fixture
@@ -35,14 +35,12 @@ def asking(hub: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[st
 
 def shown(page: Page) -> None:
     expect(page.get_by_test_id("stTable")).to_be_visible(timeout=30_000)
-    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    settled(page)
 
 
 def nothing_is_cut(page: Page) -> None:
-    for metric in page.get_by_test_id("stMetricValue").all():
-        assert metric.evaluate("element => element.scrollWidth <= element.clientWidth")
-    for table in page.get_by_test_id("stTable").all():
-        assert table.evaluate("element => element.querySelector('table').offsetWidth - element.clientWidth") <= 1
+    assert overflow(page.get_by_test_id("stMetricValue")) <= 0
+    assert overflow(page.get_by_test_id("stTable")) <= 1
 
 
 def test_a_pasted_config_is_taken_with_the_keyboard_and_is_the_model_of_every_page(visit: Open) -> None:
@@ -55,11 +53,7 @@ def test_a_pasted_config_is_taken_with_the_keyboard_and_is_the_model_of_every_pa
     page.get_by_role("button", name="Take this model").focus()
     page.keyboard.press("Enter")
     page.wait_for_url("**num_labels=3**")
-    assert query(page) == {
-        "preset": "bert-base-chinese",
-        "architecture": "BertForTokenClassification",
-        "num_labels": "3",
-    }
+    expect_query(page, {"preset": "bert-base-chinese", "architecture": "BertForTokenClassification", "num_labels": "3"})
     page.get_by_role("link", name="Parameters").click()
     ready(page)
     expect(total(page)).to_have_text("101,679,363")

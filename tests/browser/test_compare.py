@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 
 from bertcalc.explore.compare import PAIRS
 from tests.browser.conftest import Open
-from tests.browser.look import bottom, number, open_page, query
+from tests.browser.look import bottom, boxes, expect_query, number, open_page, overflow, query, settled
 
 TIED = "models=bert-base-uncased~architecture-BertForMaskedLM+bert-base-uncased~architecture-BertForMaskedLM~"
 LINK = {
@@ -19,13 +19,13 @@ def shows(page: Page, difference: str) -> None:
     """Wait until that is the large number, and all of the page is there."""
     expect(page.get_by_test_id("stMetricValue").first).to_have_text(difference, timeout=20_000)
     expect(page.get_by_test_id("stTextInput")).to_be_visible()
-    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    settled(page)
 
 
 def test_the_link_of_a_comparison_is_readable_and_opens_it_again(visit: Open) -> None:
     page = visit("compare")
     shows(page, "+225,659,648")
-    assert query(page) == {}
+    expect_query(page, {})
     page.get_by_role("button", name="tied and untied").click()
     shows(page, "+23,471,418")
     page.wait_for_url("**/compare?models=**")
@@ -43,7 +43,7 @@ def test_a_link_shows_the_same_after_other_pages(visit: Open) -> None:
     open_page(page, "Explore", "Compare")
     shows(page, "-113,147,379,712")
     page.wait_for_url("**models=**")
-    assert query(page) == LINK
+    expect_query(page, LINK)
 
 
 def test_pinned_by_keyboard_a_model_stays_while_the_sidebar_changes(visit: Open) -> None:
@@ -94,9 +94,7 @@ def test_the_sum_and_its_bars_need_no_scrolling(visit: Open, lang: str) -> None:
     chart = page.get_by_test_id("stVegaLiteChart")
     chart.locator("canvas, svg").first.wait_for()
     assert bottom(chart) <= 720
-    for formula in page.locator(".katex-display").all():
-        box = formula.locator(".katex").first.bounding_box()
-        assert box
+    for box in boxes(page.locator(".katex-display .katex")):
         assert box["x"] + box["width"] <= 1280
         assert box["y"] + box["height"] <= 720
 
@@ -116,10 +114,7 @@ def test_the_bars_keep_their_order_when_another_pair_is_chosen(visit: Open) -> N
     page.get_by_role("button", name="tied and untied").click()
     part, together = (names.get_by_text(name) for name in ("decoder with a table of its own", "together"))
     expect(part).to_be_visible()
-    above, below = part.bounding_box(), together.bounding_box()
-    assert above
-    assert below
-    assert above["y"] < below["y"]
+    assert bottom(part) < bottom(together)
 
 
 @pytest.mark.parametrize("pair", ["size", "shape", "tasks"])
@@ -127,4 +122,4 @@ def test_no_table_is_wider_than_the_page(visit: Open, pair: str) -> None:
     page = visit(f"compare?compare=table&models={PAIRS[pair].models}")
     table = page.get_by_test_id("stTable")
     expect(table).to_be_visible()
-    assert table.evaluate("element => element.querySelector('table').offsetWidth - element.clientWidth") <= 1
+    assert overflow(table) <= 1

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open
-from tests.browser.look import bottom, query
+from tests.browser.look import bottom, expect_query, overflow, settled
 
 LINK = {
     "compute": "time",
@@ -21,7 +21,7 @@ ADDRESS = "compute?" + "&".join(f"{name}={value}" for name, value in LINK.items(
 def figures(page: Page) -> list[str]:
     """The large numbers, once all of the page is drawn."""
     expect(page.get_by_test_id("stMetricValue")).to_have_count(3)
-    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    settled(page)
     return page.get_by_test_id("stMetricValue").all_inner_texts()
 
 
@@ -30,13 +30,13 @@ def test_a_link_shows_the_same_after_a_reload_and_after_other_pages(visit: Open)
     before = figures(page)
     page.reload()
     expect(page.get_by_test_id("stMetricValue")).to_have_text(before)
-    assert query(page) == LINK
+    expect_query(page, LINK)
     page.get_by_role("link", name="Parameters").click()
     expect(page.get_by_text("Parameters in BertForMaskedLM")).to_be_visible()
     page.get_by_role("link", name="Compute").click()
     page.wait_for_url("**utilisation=35**")
     expect(page.get_by_test_id("stMetricValue")).to_have_text(before)
-    assert query(page) == LINK
+    expect_query(page, LINK)
 
 
 def test_choices_go_into_the_link(visit: Open) -> None:
@@ -48,7 +48,7 @@ def test_choices_go_into_the_link(visit: Open) -> None:
     page.get_by_role("radio", name="length").click()
     expect(page.get_by_test_id("stVegaLiteChart")).to_be_visible()
     page.wait_for_url("**compute=length**")
-    assert query(page) == {"unit": "MACs", "compute": "length"}
+    expect_query(page, {"unit": "MACs", "compute": "length"})
 
 
 def test_pytorch_counts_on_request(visit: Open) -> None:
@@ -85,5 +85,4 @@ def test_the_chart_over_the_length_needs_no_scrolling(visit: Open) -> None:
 def test_no_table_is_wider_than_the_page(visit: Open, view: str) -> None:
     page = visit(f"compute?architecture=BertForPreTraining&operations=all&compute={view}")
     expect(page.get_by_test_id("stTable").first).to_be_visible()
-    for table in page.get_by_test_id("stTable").all():
-        assert table.evaluate("element => element.querySelector('table').offsetWidth - element.clientWidth") <= 1
+    assert overflow(page.get_by_test_id("stTable")) <= 1

@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from bertcalc import BertConfig
 from tests.browser.conftest import Open
-from tests.browser.look import number, ready, slider, total
+from tests.browser.look import boxes, number, ready, slider, total
 from tests.oracle import Case
 
 
@@ -69,9 +69,7 @@ def test_the_keyboard_alone_reaches_the_controls_and_opens_a_part(visit: Open) -
 def test_a_click_on_a_bar_opens_it(visit: Open) -> None:
     page = visit()
     ready(page)
-    bars = page.locator('[data-testid="stVegaLiteChart"]').nth(1)
-    box = bars.bounding_box()
-    assert box
+    (box,) = boxes(page.get_by_test_id("stVegaLiteChart").nth(1))
     page.mouse.click(
         box["x"] + 0.35 * box["width"], box["y"] + 6.5 * box["height"] / 8
     )  # the longest bar: feed-forward

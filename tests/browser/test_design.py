@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open
-from tests.browser.look import bottom, number, open_page, query, ready
+from tests.browser.look import bottom, expect_query, number, open_page, overflow, ready, settled
 
 LINK = {
     "budget_of": "memory",
@@ -25,7 +25,7 @@ def table(page: Page) -> list[str]:
     """What the cells of the table say, once all of the page is drawn."""
     expect(page.get_by_test_id("stMain").get_by_role("button", name="Shortcut")).to_have_count(8, timeout=30_000)
     expect(page.get_by_role("cell")).to_have_count(8 * 11)
-    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    settled(page)
     return page.get_by_role("cell").all_inner_texts()
 
 
@@ -34,13 +34,13 @@ def test_a_link_shows_the_same_after_a_reload_and_after_other_pages(visit: Open)
     before = table(page)
     page.reload()
     expect(page.get_by_role("cell")).to_have_text(before)
-    assert query(page) == LINK
+    expect_query(page, LINK)
     page.get_by_role("link", name="Parameters").click()
     ready(page)
     open_page(page, "Explore", "Design")
     page.wait_for_url("**pad_vocab=true**")
     expect(page.get_by_role("cell")).to_have_text(before)
-    assert query(page) == LINK
+    expect_query(page, LINK)
 
 
 def test_typing_a_budget_goes_into_the_link(visit: Open) -> None:
@@ -103,5 +103,5 @@ def test_the_table_and_its_buttons_need_no_scrolling(visit: Open, link: str) -> 
     page = visit(f"design{link}")
     table(page)
     shown = page.get_by_test_id("stTable")
-    assert shown.evaluate("element => element.querySelector('table').offsetWidth - element.clientWidth") <= 1
+    assert overflow(shown) <= 1
     assert bottom(shown) < bottom(page.locator(".st-key-take_8, .st-key-take-8")) <= 720

@@ -6,14 +6,14 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open
-from tests.browser.look import bottom, open_page, query
+from tests.browser.look import bottom, expect_query, open_page, overflow, settled
 
 
 def ready(page: Page, heading: str) -> None:
     """Wait until an exercise is there and the page is drawn to its end."""
     expect(page.get_by_role("heading", name=heading)).to_be_visible(timeout=15_000)
     expect(page.get_by_test_id("stCaptionContainer").last).to_be_visible()
-    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    settled(page)
 
 
 def test_a_sheet_is_done_with_the_keyboard(visit: Open) -> None:
@@ -47,14 +47,14 @@ def test_a_link_opens_the_same_sheet_again_in_both_languages(visit: Open) -> Non
     formulas = page.locator("li .katex-mathml annotation")
     expect(formulas).to_have_count(9)
     shown = formulas.all_text_contents()
-    assert query(page) == link
+    expect_query(page, link)
     page.reload()
     ready(page, "4 · The whole model")
-    assert query(page) == link
+    expect_query(page, link)
     page.goto(f"{page.url}&lang=zh")
     expect(page.get_by_role("heading", name="4 · ")).to_be_visible()
     expect(formulas).to_have_text(shown)
-    assert query(page) == link | {"lang": "zh"}
+    expect_query(page, link | {"lang": "zh"})
 
 
 def test_the_sheet_can_be_downloaded(visit: Open, tmp_path: Path) -> None:
@@ -73,10 +73,9 @@ def test_the_sheet_can_be_downloaded(visit: Open, tmp_path: Path) -> None:
 def test_question_and_field_need_no_scrolling(visit: Open, link: str, number: int) -> None:
     page = visit(f"exercises?exercise={number}{link}")
     expect(page.get_by_role("heading", name=f"{number} · ")).to_be_visible()
-    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    settled(page)
     assert bottom(page.get_by_test_id("stFormSubmitButton")) <= 720
-    for table in page.get_by_test_id("stTable").all():
-        assert table.evaluate("element => element.querySelector('table').offsetWidth - element.clientWidth") <= 1
+    assert overflow(page.get_by_test_id("stTable")) <= 1
 
 
 def test_the_model_of_an_exercise_opens_on_the_other_pages(visit: Open) -> None:

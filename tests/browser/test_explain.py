@@ -3,7 +3,7 @@
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Open
-from tests.browser.look import open_page, query
+from tests.browser.look import expect_query, open_page, query
 
 
 def test_a_typed_number_is_in_the_link_and_explained(visit: Open) -> None:
@@ -14,7 +14,7 @@ def test_a_typed_number_is_in_the_link_and_explained(visit: Open) -> None:
     field.press("Enter")
     expect(page.get_by_text("One slip explains it exactly.")).to_be_visible()
     expect(page.get_by_text("the position embeddings are left out")).to_be_in_viewport()
-    assert query(page) == {"number": "109,089,024"}
+    expect_query(page, {"number": "109,089,024"})
     page.reload()
     expect(page.get_by_text("One slip explains it exactly.")).to_be_visible()
     expect(page.get_by_role("textbox", name="A number of parameters")).to_have_value("109,089,024")
@@ -31,7 +31,7 @@ def test_the_example_of_a_write_up_fits_the_screen_and_survives_other_pages(visi
     expect(page.get_by_text("102,267,648").first).to_be_visible()
     open_page(page, "Check", "Why is my number different?")
     expect(page.get_by_text("the attention is counted for one layer")).to_be_visible()
-    assert query(page) == before
+    expect_query(page, before)
 
 
 def test_in_chinese(visit: Open) -> None:

@@ -9,7 +9,7 @@ from bertcalc.lecture import read
 from pages.ui.lecture.files import DEFAULT, FOLDER
 from pages.ui.lecture.parts import VOCABULARY
 from tests.browser.conftest import Open
-from tests.browser.look import bottom, query, settled, slider, total
+from tests.browser.look import bottom, boxes, expect_query, overflow, settled, slider, total
 
 NAMES = [screen.name for screen in read((FOLDER / f"{DEFAULT}.toml").read_bytes(), VOCABULARY).screens]
 
@@ -18,8 +18,6 @@ def ready(page: Page, number: int) -> None:
     """Wait until a screen is there, and drawn to its end."""
     position = re.compile(f"^{number} / {len(NAMES)} · ")
     expect(page.locator(".st-key-jump input")).to_have_value(position, timeout=30_000)
-    # The last one imports torch.
-    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning", timeout=60_000)
     settled(page)
 
 
@@ -36,7 +34,7 @@ def test_keys_lead_from_screen_to_screen_and_each_is_a_link(visit: Open) -> None
     page.reload()
     ready(page, 2)
     expect(notes).to_be_visible()
-    assert query(page) == {"screen": NAMES[1], "notes": "true"}
+    expect_query(page, {"screen": NAMES[1], "notes": "true"})
     page.keyboard.press("ArrowLeft")
     ready(page, 1)
 
@@ -51,7 +49,7 @@ def test_the_slider_of_a_screen_moves_its_numbers_and_stays_in_the_link(visit: O
     layers.press("ArrowUp")
     expect(total(page)).to_have_text("92,142,336")
     expect(page.get_by_role("heading", name="13 such layers")).to_be_visible()
-    assert query(page) == {"screen": "all-layers", "num_hidden_layers": "13"}
+    expect_query(page, {"screen": "all-layers", "num_hidden_layers": "13"})
 
 
 @pytest.mark.parametrize(("language", "appearance"), [("en", "light"), ("zh", "dark")])
@@ -60,13 +58,11 @@ def test_no_screen_needs_scrolling(visit: Open, page: Page, language: str, appea
     visit(f"lecture?lang={language}&notes=true")
     for number, name in enumerate(NAMES, 1):
         ready(page, number)
-        controls = page.get_by_test_id("stSidebar").bounding_box()
-        assert controls
+        (controls,) = boxes(page.get_by_test_id("stSidebar"))
         assert bottom(page.locator(".st-key-lecture-notes")) <= controls["y"], name
         assert controls["y"] + controls["height"] <= 720, name
         main = page.get_by_test_id("stMain")
         assert main.evaluate("element => element.scrollHeight - element.clientHeight") <= 0, name
-        for things, most in ((".katex-display", 3), ("[data-testid=stTable]", 1)):
-            for one in page.locator(things).all():
-                assert one.evaluate("element => element.scrollWidth - element.clientWidth") <= most, name
+        assert overflow(page.locator(".katex-display")) <= 3, name
+        assert overflow(page.get_by_test_id("stTable")) <= 1, name
         page.keyboard.press("ArrowRight")

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from bertcalc import BertConfig
 from tests.browser.conftest import Open
-from tests.browser.look import number, open_page, query, ready, slider, total
+from tests.browser.look import expect_query, number, open_page, query, ready, slider, total
 from tests.oracle import Case
 
 
@@ -19,7 +19,7 @@ def test_a_deep_link_is_the_first_request_of_a_fresh_server(page: Page, fresh_se
     expect(page.get_by_role("dialog")).to_have_count(0)
     assert set(seen) == {"/verify"}
     expect(number(page, "hidden_size")).to_have_value("1024")
-    assert query(page) == {"vocab_size": "21128", "hidden_size": "1024", "num_attention_heads": "16", "lang": "zh"}
+    expect_query(page, {"vocab_size": "21128", "hidden_size": "1024", "num_attention_heads": "16", "lang": "zh"})
 
 
 def test_state_survives_page_switches_and_reload(visit: Open) -> None:
@@ -30,12 +30,12 @@ def test_state_survives_page_switches_and_reload(visit: Open) -> None:
     before = query(page)
     open_page(page, "核对", "验证")
     expect(page.get_by_text("与真实的 BertForMaskedLM 完全一致")).to_be_visible(timeout=60_000)
-    assert query(page) == before
+    expect_query(page, before)
     page.get_by_role("link", name="参数量").click()
     expect(total(page)).to_have_text(expected)
     page.reload()
     expect(total(page)).to_have_text(expected)
-    assert query(page) == before
+    expect_query(page, before)
 
 
 def test_back_and_forward_go_through_what_was_seen(visit: Open) -> None:
@@ -51,7 +51,7 @@ def test_back_and_forward_go_through_what_was_seen(visit: Open) -> None:
     page.go_back()
     expect(total(page)).to_have_text("109,482,240")
     expect(number(page, "num_hidden_layers")).to_have_value("12")
-    assert query(page) == {}
+    expect_query(page, {})
     page.go_forward()
     expect(total(page)).to_have_text("116,570,112")
 
@@ -71,7 +71,7 @@ def test_wrong_values_are_named_and_the_rest_counts(visit: Open) -> None:
     expect(page.get_by_text("lng in the link is unknown: lang may be meant")).to_be_visible()
     expect(page.get_by_text("102,267,648 parameters")).to_be_visible(timeout=60_000)
     assert urlsplit(page.url).path == "/verify"
-    assert query(page) == {"vocab_size": "21128"}
+    expect_query(page, {"vocab_size": "21128"})
 
 
 @pytest.mark.parametrize("address", ["", "verify"])

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open
-from tests.browser.look import bottom, query
+from tests.browser.look import bottom, expect_query, overflow, settled
 
 LINK = {
     "memory": "training",
@@ -34,19 +34,18 @@ def test_the_first_screen_has_it_all(
     page.emulate_media(color_scheme=appearance)  # type: ignore[arg-type]  # parametrize gives str
     visit(f"memory?memory={view}&lang={language}")
     expect(page.get_by_test_id("stMetric").first).to_be_visible()
-    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    settled(page)
     for thing in things:
         found = page.get_by_test_id("stMain").get_by_test_id(thing)
         expect(found.first).to_be_visible()
         assert 0 < bottom(found) <= 720, thing
-    for metric in page.locator('[data-testid="stMetricValue"] div, [data-testid="stMetricLabel"] p').all():
-        assert metric.evaluate("element => element.scrollWidth - element.clientWidth") <= 1
-    for formula in page.locator(".katex-display").all():
-        assert formula.evaluate("element => element.scrollWidth - element.clientWidth") <= 3
+    assert overflow(page.locator('[data-testid="stMetricValue"] div, [data-testid="stMetricLabel"] p')) <= 1
+    assert overflow(page.locator(".katex-display")) <= 3
 
 
 def figures(page: Page) -> list[str]:
     expect(page.get_by_test_id("stMetric")).to_have_count(2)
+    settled(page)
     return page.get_by_test_id("stMetricValue").all_inner_texts()
 
 
@@ -63,7 +62,7 @@ def test_a_link_shows_the_same_after_other_views_other_pages_and_a_reload(visit:
     assert figures(page) == expected
     page.reload()
     assert figures(page) == expected
-    assert query(page) == LINK
+    expect_query(page, LINK)
 
 
 def test_pytorch_is_asked(visit: Open) -> None:

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open
-from tests.browser.look import open_page, query
+from tests.browser.look import bottom, expect_query, open_page, overflow, settled
 
 LINK = {
     "output_attentions": "true",
@@ -23,6 +23,7 @@ ADDRESS = "outputs?" + "&".join(f"{name}={value}" for name, value in LINK.items(
 def shapes(page: Page) -> list[str]:
     """The shapes in numbers of what comes out, once all of the page is drawn."""
     expect(page.get_by_test_id("stTable")).to_have_count(3)
+    settled(page)
     rows = page.get_by_test_id("stTable").nth(1).locator("tbody tr")
     return [row.replace("\N{NO-BREAK SPACE}", " ") for row in rows.locator("td:nth-last-child(3)").all_inner_texts()]
 
@@ -33,7 +34,7 @@ def test_a_link_with_flags_shows_the_same_after_a_reload_and_after_other_pages(v
     assert shapes(page) == expected
     page.reload()
     assert shapes(page) == expected
-    assert query(page) == LINK
+    expect_query(page, LINK)
     open_page(page, "Check", "Verify")
     page.get_by_text("What the forward method returns").click(timeout=60_000)
     expect(page.get_by_text("The real BertModel returns the same 4 outputs.")).to_be_visible(timeout=60_000)
@@ -42,7 +43,7 @@ def test_a_link_with_flags_shows_the_same_after_a_reload_and_after_other_pages(v
     page.get_by_role("link", name="Outputs").click()
     page.wait_for_url("**encoder_sequence_length=40**")
     assert shapes(page) == expected
-    assert query(page) == LINK
+    expect_query(page, LINK)
 
 
 def test_a_switch_here_is_the_one_in_the_sidebar_and_in_the_link(visit: Open) -> None:
@@ -76,13 +77,10 @@ def test_the_page_speaks_chinese(visit: Open) -> None:
 def test_what_comes_out_is_on_the_first_screen(visit: Open, link: str) -> None:
     page = visit(f"outputs{link}")
     expect(page.get_by_test_id("stTable")).to_have_count(3)
-    box = page.get_by_test_id("stTable").nth(1).bounding_box()
-    assert box
-    assert box["y"] + box["height"] <= 720
+    assert bottom(page.get_by_test_id("stTable").nth(1)) <= 720
 
 
 def test_no_table_is_wider_than_the_page(visit: Open) -> None:
     page = visit(ADDRESS.replace("use_cache=false", "use_cache=true&output_hidden_states=true"))
     shapes(page)
-    for table in page.get_by_test_id("stTable").all():
-        assert table.evaluate("element => element.scrollWidth - element.clientWidth") <= 1
+    assert overflow(page.get_by_test_id("stTable")) <= 1

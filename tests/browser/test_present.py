@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Open
-from tests.browser.look import PAGES, bottom, open_page, query, ready, settled, total
+from tests.browser.look import PAGES, bottom, boxes, expect_query, open_page, ready, total
 
 VIEWS = (
     "structure?view=parts",
@@ -29,8 +29,7 @@ def controls(page: Page) -> Locator:
 
 def top(thing: Locator) -> float:
     """Its first line, in pixels."""
-    box = thing.bounding_box()
-    assert box
+    (box,) = boxes(thing)
     return box["y"]
 
 
@@ -38,8 +37,6 @@ def top(thing: Locator) -> float:
 def test_nothing_needs_scrolling(visit: Open, lang: str, address: str) -> None:
     page = visit(f"{address}{'&' if '?' in address else '?'}present=1&lang={lang}")
     expect(controls(page).get_by_role("slider").last).to_be_visible()
-    settled(page)
-    page.wait_for_timeout(300)  # charts take their height
     shown = page.get_by_test_id("stMain").locator("[data-testid=stElementContainer]:not(:has(style)):visible")
     assert bottom(shown) <= top(controls(page)) + 3
     assert bottom(controls(page).get_by_role("slider")) <= 720
@@ -51,7 +48,7 @@ def test_the_key_switches_and_pages_keep_it(visit: Open) -> None:
     before = total(page).inner_text()
     page.keyboard.press("p")
     expect(page.get_by_test_id("stSidebar").get_by_role("button", name="Leave")).to_be_visible()
-    assert query(page) == {"num_hidden_layers": "6", "present": "1"}
+    expect_query(page, {"num_hidden_layers": "6", "present": "1"})
     expect(total(page)).to_have_text(before)
     assert top(controls(page)) > 600
     open_page(page, "Explore", "Sweep")

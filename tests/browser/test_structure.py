@@ -5,7 +5,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from bertcalc import BertConfig
 from tests.browser.conftest import Open
-from tests.browser.look import bottom, query
+from tests.browser.look import bottom, boxes, expect_query, settled
 from tests.oracle import Case
 
 
@@ -54,7 +54,7 @@ def test_counts_stand_in_one_column_at_the_right_end(visit: Open) -> None:
     page = visit("structure?counts=true&architecture=BertForPreTraining")
     counts = tree(page).locator("span")
     expect(counts.first).to_have_text("110,106,428")
-    ends = {round(box["x"] + box["width"]) for count in counts.all() if (box := count.bounding_box())}
+    ends = {round(box["x"] + box["width"]) for box in boxes(counts)}
     assert len(ends) == 1
     assert ends.pop() <= 1280
 
@@ -62,24 +62,22 @@ def test_counts_stand_in_one_column_at_the_right_end(visit: Open) -> None:
 def test_a_view_and_its_choices_are_in_the_link_and_survive_a_reload(visit: Open) -> None:
     page = visit("structure")
     expect(tree(page)).to_be_visible()
-    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    settled(page)
     page.get_by_role("radio", name="freezing").click()
     page.get_by_role("spinbutton", name="freeze_layers").fill("12")
     page.get_by_role("spinbutton", name="freeze_layers").press("Enter")
     frozen = page.get_by_test_id("stMetricValue").nth(1)
     expect(frozen).to_have_text("85,054,464")
-    assert query(page) == {"view": "freezing", "freeze_layers": "12"}
+    expect_query(page, {"view": "freezing", "freeze_layers": "12"})
     page.reload()
     expect(frozen).to_have_text("85,054,464")
-    assert query(page) == {"view": "freezing", "freeze_layers": "12"}
+    expect_query(page, {"view": "freezing", "freeze_layers": "12"})
 
 
 def test_two_architectures_stand_side_by_side_with_signs_on_what_differs(visit: Open) -> None:
     page = visit("structure?beside=BertForSequenceClassification&lang=zh")
     expect(page.locator(".tree")).to_have_count(2)
-    here, there = (each.bounding_box() for each in page.locator(".tree").all())
-    assert here
-    assert there
+    here, there = boxes(page.locator(".tree"))
     assert here["y"] == there["y"]
     assert here["x"] + here["width"] <= there["x"]
     assert page.locator(".tree .marked").all_inner_texts() == [

@@ -5,7 +5,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from bertcalc.config import DIMENSIONS
 from tests.browser.conftest import Open
-from tests.browser.look import bottom, number, open_page, query
+from tests.browser.look import bottom, boxes, expect_query, number, open_page, overflow, settled
 
 SIDEBAR = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
 
@@ -14,7 +14,7 @@ def chart(page: Page) -> Locator:
     """The chart, once all of the page is drawn."""
     drawn = page.get_by_test_id("stVegaLiteChart")
     drawn.locator("canvas, svg").first.wait_for()
-    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    settled(page)
     return drawn
 
 
@@ -41,7 +41,7 @@ LINKS = [
 def test_a_link_shows_the_same_after_a_reload_and_after_other_pages(visit: Open, link: dict[str, str]) -> None:
     page = visit("sweep?" + "&".join(f"{name}={value}" for name, value in link.items()))
     before = state(page)
-    assert query(page) == link
+    expect_query(page, link)
     page.reload()
     assert state(page) == before
     page.get_by_role("link", name="Parameters").click()
@@ -49,7 +49,7 @@ def test_a_link_shows_the_same_after_a_reload_and_after_other_pages(visit: Open,
     open_page(page, "Explore", "Sweep")
     page.wait_for_url(f"**{list(link)[-1]}=**")
     assert state(page) == before
-    assert query(page) == link
+    expect_query(page, link)
 
 
 def test_choices_go_into_the_link(visit: Open) -> None:
@@ -60,7 +60,7 @@ def test_choices_go_into_the_link(visit: Open) -> None:
     page.get_by_role("radio", name="map").click()
     page.wait_for_url("**sweep=map**")
     expect(page.get_by_text("A click takes the model there")).to_be_visible()
-    assert query(page) == {"tie_intermediate": "false", "sweep": "map"}
+    expect_query(page, {"tie_intermediate": "false", "sweep": "map"})
 
 
 def test_a_click_takes_a_model_that_there_is(visit: Open, page: Page) -> None:
@@ -79,8 +79,7 @@ def test_a_click_takes_a_model_that_there_is(visit: Open, page: Page) -> None:
 def test_a_click_on_a_published_model_takes_it(visit: Open, page: Page) -> None:
     visit("sweep?sweep=map&log=true&vocab_size=21128&x_to=1024&y_to=24")
     picture = chart(page)
-    box = picture.bounding_box()
-    assert box is not None
+    (box,) = boxes(picture)
     # bert-large is in the top right corner of this map; on its way there the pointer finds the point by its tooltip.
     found = page.get_by_text("bert-large-uncased, bert-large-cased")
     for across in range(int(box["width"]) - 100, int(box["width"]), 3):
@@ -118,8 +117,7 @@ def test_what_is_swept_is_chosen_with_the_keyboard(visit: Open) -> None:
 def test_formula_and_chart_need_no_scrolling_and_are_not_cut(visit: Open, link: str) -> None:
     page = visit(f"sweep{link}")
     assert 0 < bottom(chart(page)) <= 720
-    for formula in page.locator(".katex-display").all():
-        assert formula.evaluate("element => element.scrollWidth - element.clientWidth") <= 3
+    assert overflow(page.locator(".katex-display")) <= 3
 
 
 @pytest.mark.parametrize("link", ["measure=training_memory", "x=num_attention_heads&measure=training_memory"])
@@ -127,7 +125,7 @@ def test_no_table_is_wider_than_the_page(visit: Open, link: str) -> None:
     page = visit(f"sweep?architecture=BertForPreTraining&{link}")
     expect(page.get_by_test_id("stTable")).to_be_visible()
     table = page.get_by_test_id("stTable")
-    assert table.evaluate("element => element.querySelector('table').offsetWidth - element.clientWidth") <= 1
+    assert overflow(table) <= 1
 
 
 def test_every_dimension_can_be_chosen(visit: Open) -> None:

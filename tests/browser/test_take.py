@@ -8,7 +8,7 @@ import transformers
 from playwright.sync_api import Download, Locator, Page, expect
 
 from tests.browser.conftest import Open
-from tests.browser.look import number, ready, settled, slider
+from tests.browser.look import boxes, number, ready, settled, slider
 
 
 def downloaded(page: Page, button: Locator) -> Download:
@@ -90,9 +90,7 @@ def test_a_printed_page_has_what_is_read_and_nothing_that_is_pressed(visit: Open
     expect(page.get_by_test_id("stMetricValue").first).to_be_visible()
     expect(page.locator(".katex-display").first).to_be_visible()
     settled(page)
-    for thing in page.locator(".katex-html, canvas").filter(visible=True).all():
-        box = thing.bounding_box()
-        assert box
+    for box in boxes(page.locator(".katex-html, canvas").filter(visible=True)):
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= 703
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"

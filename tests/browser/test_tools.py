@@ -4,13 +4,13 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open
-from tests.browser.look import bottom, open_page, query, ready
+from tests.browser.look import bottom, expect_query, open_page, overflow, query, ready, settled
 
 
 def shown(page: Page) -> str:
     """What the sum begins with, once all of the page is drawn."""
     expect(page.get_by_test_id("stTable")).to_have_count(2, timeout=30_000)  # the first page of a server takes long
-    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    settled(page)
     return page.get_by_test_id("stTable").nth(1).locator("tbody tr").first.inner_text()
 
 
@@ -27,7 +27,7 @@ def test_a_link_shows_the_same_after_a_reload_and_after_other_pages(visit: Open)
     open_page(page, "Check", "Other tools")
     page.wait_for_url("**tool=gpu_poor**")
     assert shown(page) == before
-    assert query(page) == {"tool": "gpu_poor", "architecture": "BertForMaskedLM"}
+    expect_query(page, {"tool": "gpu_poor", "architecture": "BertForMaskedLM"})
 
 
 def test_tools_are_chosen_with_the_keyboard(visit: Open) -> None:
@@ -38,7 +38,7 @@ def test_tools_are_chosen_with_the_keyboard(visit: Open) -> None:
     page.keyboard.press("Space")
     expect(page.get_by_text("EleutherAI tied gives")).to_be_visible()
     page.wait_for_url("**tool=EleutherAI**tied")
-    assert query(page) == {"tool": "EleutherAI tied"}
+    expect_query(page, {"tool": "EleutherAI tied"})
 
 
 @pytest.mark.parametrize("link", ["", "?lang=zh", "?preset=bert-large-uncased&architecture=BertForPreTraining"])
@@ -53,5 +53,4 @@ def test_the_counts_and_a_formula_need_no_scrolling(visit: Open, link: str) -> N
 def test_no_table_is_wider_than_the_page(visit: Open, tool: str) -> None:
     page = visit(f"tools?tool={tool}&architecture=BertForPreTraining&preset=bert-large-uncased&intermediate_size=5000")
     shown(page)
-    for table in page.get_by_test_id("stTable").all():
-        assert table.evaluate("element => element.querySelector('table').offsetWidth - element.clientWidth") <= 1
+    assert overflow(page.get_by_test_id("stTable")) <= 1

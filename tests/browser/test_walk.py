@@ -3,14 +3,14 @@
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open
-from tests.browser.look import slider
+from tests.browser.look import bottom, boxes, settled, slider
 
 
 def at(page: Page, step: str) -> None:
     """Wait until the headline says so, and the page is drawn to its end."""
     expect(page.get_by_role("heading", name=step)).to_be_visible()
     expect(page.get_by_test_id("stExpander").nth(2)).to_be_visible()
-    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    settled(page)
 
 
 def test_arrow_keys_walk_and_the_step_is_in_the_link(visit: Open) -> None:
@@ -42,27 +42,21 @@ def test_a_click_in_the_picture_goes_there_again_and_again(visit: Open) -> None:
     at(page, "1 / 34 · token ids")
     picture = page.get_by_test_id("stVegaLiteChart")
     picture.locator("canvas, svg").first.wait_for()
-    page.wait_for_timeout(500)
-    box = picture.bounding_box()
-    assert box
+    (box,) = boxes(picture)
     for _time in range(2):
         page.mouse.click(box["x"] + 0.2 * box["width"], box["y"] + 0.025 * box["height"] + box["height"] / 18)
         at(page, "3 / 34 · word")
         page.get_by_role("button", name="Next").click()
         at(page, "4 / 34 · token type")
-        page.wait_for_timeout(1000)  # until the new picture is drawn
+        settled(page)
 
 
 def test_the_walk_needs_no_scrolling(visit: Open) -> None:
     page = visit("layers?step=encoder.layer.*.attention.output.dense&sequence_length=512")
     at(page, "21 / 34 · dense")
     for thing in (page.locator(".katex-display").first, page.get_by_test_id("stProgress")):
-        box = thing.bounding_box()
-        assert box
-        assert box["y"] + box["height"] <= 720
-    picture = page.get_by_test_id("stVegaLiteChart").bounding_box()
-    assert picture
-    assert picture["y"] + picture["height"] <= 720
+        assert bottom(thing) <= 720
+    assert bottom(page.get_by_test_id("stVegaLiteChart")) <= 720
     expect(page.get_by_role("spinbutton", name="layer", exact=True)).to_be_in_viewport()
     expect(page.get_by_text("Why is there another dense after attention?")).to_be_in_viewport()
 
