@@ -2,30 +2,18 @@
 
 import streamlit as st
 
-from bertcalc import BertConfig, build
-from bertcalc.forward.outputs import Call, problems
+from bertcalc import build
 from pages.ui.call import last_call, written
-from pages.ui.forward_proof import Comparison, countable
 from pages.ui.forward_proof import prove as prove_forward
 from pages.ui.i18n import translator
 from pages.ui.numbers import size
+from pages.ui.oracle import ask, runs
 from pages.ui.proof import Proof, available_bytes, buildable, needed_bytes, not_checked, prove, run_forward
 from pages.ui.sidebar import Choice
 from pages.ui.tables import show_comparisons, show_differences, show_run
-from pages.ui.turn import TURN
 from pages.ui.worker import WORKER
 
 TOTALS = 6  # checks of the whole; after them come those of each kind of module
-
-
-@st.cache_data(max_entries=100, show_spinner=False)
-def _prove(config: BertConfig, architecture: str, options: dict[str, bool]) -> Proof:
-    return WORKER.run(prove, config, architecture, options)
-
-
-@st.cache_data(max_entries=100, show_spinner=False)
-def _prove_forward(config: BertConfig, architecture: str, options: dict[str, bool], call: Call) -> list[Comparison]:
-    return WORKER.run(prove_forward, config, architecture, options, call)
 
 
 def show_verdict(choice: Choice) -> Proof:
@@ -43,8 +31,8 @@ def show_verdict(choice: Choice) -> Proof:
                 added=not_checked(choice.config, choice.architecture, choice.options),
             )
         )
-    with st.spinner(_("Building the real {architecture} ...").format(architecture=choice.architecture)), TURN.pause():
-        result = _prove(config, choice.architecture, choice.options)
+    doing = _("Building the real {architecture} ...").format(architecture=choice.architecture)
+    result = ask(doing, prove, config, choice.architecture, choice.options)
     if result.agrees:
         st.success(
             _("The real {architecture} agrees: {tensors} tensors, {parameters} parameters.").format(
@@ -115,16 +103,9 @@ def _compare_returned(choice: Choice) -> None:
     config = buildable(choice.config)
     call = last_call(config, choice.architecture)
     st.caption(_("With the arguments of the Outputs page: {arguments}").format(arguments=written(call)))
-    if problem := next(problems(config, choice.architecture, call), None):
-        st.error(_(problem.message))
-    elif not countable(config, choice.architecture, choice.options, call):
-        st.error(_("These tensors are too large for PyTorch to count. Choose a smaller batch or a shorter sequence."))
-    else:
-        with (
-            st.spinner(_("Running the real {architecture} ...").format(architecture=choice.architecture)),
-            TURN.pause(),
-        ):
-            compared = _prove_forward(config, choice.architecture, choice.options, call)
+    if runs(choice.subject._replace(config=config), call):
+        doing = _("Running the real {architecture} ...").format(architecture=choice.architecture)
+        compared = ask(doing, prove_forward, config, choice.architecture, choice.options, call)
         if all(comparison.agrees for comparison in compared):
             st.success(
                 _("The real {architecture} returns the same {outputs:,} outputs.").format(

@@ -101,7 +101,7 @@ def test_who_has_the_turn_needs_no_other() -> None:
 def test_readers_who_ask_for_the_same_model_leave_the_turn_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second waits for the answer to the first, and must not have the turn meanwhile."""
     line, asked, answered, passed = Turn(), threading.Event(), threading.Event(), threading.Event()
-    for module in ("pages.ui.verdict", "pages.ui.worker"):
+    for module in ("pages.ui.oracle", "pages.ui.worker"):
         monkeypatch.setattr(f"{module}.TURN", line)
 
     def prove(*_question: object) -> proof.Proof:

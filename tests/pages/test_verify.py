@@ -43,7 +43,7 @@ def test_what_was_not_checked_is_the_relative_positions_alone() -> None:
 def test_a_difference_is_shown_tensor_by_tensor(monkeypatch: pytest.MonkeyPatch) -> None:
     difference = proof.Difference(("a.weight", (3, 4)), None)
     wrong = proof.Proof([proof.Check("Tensors", "1", "0", agrees=False)] * 4, [difference], 1.0, 1.0, {"torch": "2"})
-    monkeypatch.setattr(verdict, "_prove", lambda *_: wrong)
+    monkeypatch.setattr(verdict, "ask", lambda *_: wrong)
     app = open_app("verify.py", vocab_size="999")
     assert "differs" in app.error[0].value
     assert app.table[0].value.iloc[0, 0] == "a.weight  [3 × 4]"

@@ -4,23 +4,17 @@ from fractions import Fraction
 
 import streamlit as st
 
-from bertcalc import BertConfig
 from bertcalc.compute.flops import Part, by_name, tokens, total
 from bertcalc.compute.formula import name_formulas, part_formulas
 from bertcalc.formula import latex_number
-from bertcalc.forward.outputs import Call, problems
 from bertcalc.forward.walk import key_of
 from pages.ui.compute.controls import Count
 from pages.ui.compute.proof import FlopProof, prove
-from pages.ui.controls import show_problem
 from pages.ui.formulas import aligned, colored_sum
-from pages.ui.forward_proof import countable
 from pages.ui.i18n import translator
 from pages.ui.numbers import metric_width, percent, scaled
-from pages.ui.proof import buildable, installed
+from pages.ui.oracle import ask, runs
 from pages.ui.tables import show_table
-from pages.ui.turn import TURN
-from pages.ui.worker import WORKER
 
 
 def show_figures(count: Count) -> None:
@@ -83,29 +77,13 @@ def show_verdict(count: Count) -> None:
     _ = translator()
     if not st.toggle(_("Let PyTorch count too"), key="pytorch", bind="query-params"):
         return
-    config, architecture, options = count.choice.config, count.choice.architecture, count.choice.options
-    if not installed():
-        st.info(_("This needs torch and transformers, which are not installed here."))
-    elif buildable(config) != config:
-        st.info(
-            _("transformers 5 no longer builds position_embedding_type {kind}: there is nothing to count.").format(
-                kind=config.position_embedding_type
-            )
-        )
-    elif problem := next(problems(config, architecture, count.call), None):
-        show_problem(problem)
-    elif not countable(config, architecture, options, count.call):
-        st.error(_("These tensors are too large for PyTorch to count. Choose a smaller batch or a shorter sequence."))
-    else:
+    choice = count.choice
+    if runs(choice.subject, count.call):
+        doing = _("Running the real {architecture} ...").format(architecture=choice.architecture)
         recompute = count.convention.training == "4x"
-        with st.spinner(_("Running the real {architecture} ...").format(architecture=architecture)), TURN.pause():
-            found = _prove(config, architecture, options, count.call, recompute)
-        _show_proof(found)
-
-
-@st.cache_data(max_entries=100, show_spinner=False)
-def _prove(config: BertConfig, architecture: str, options: dict[str, bool], call: Call, recompute: bool) -> FlopProof:
-    return WORKER.run(prove, config, architecture, options, call, recompute=recompute)
+        _show_proof(
+            ask(doing, prove, choice.config, choice.architecture, choice.options, count.call, recompute=recompute)
+        )
 
 
 def _show_proof(proof: FlopProof) -> None:

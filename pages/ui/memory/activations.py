@@ -6,28 +6,25 @@ import pandas as pd
 import streamlit as st
 
 from bertcalc.formula import Formula, latex_number, shape_letters
-from bertcalc.forward.outputs import Call, problems
+from bertcalc.forward.outputs import Call
 from bertcalc.memory import footprint
 from bertcalc.memory.footprint import Plan
 from bertcalc.memory.formula import kept_formulas, korthikanti_formulas
 from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.saved import Dtype, Saved, by_module, total_bytes
 from bertcalc.tree.totals import Component, component_of
-from pages.ui import forward_proof, proof
 from pages.ui.charts import ranked_bars
 from pages.ui.columns import Columns
-from pages.ui.controls import show_problem
 from pages.ui.formulas import aligned, colored_sum
 from pages.ui.i18n import translator
 from pages.ui.memory import proof as memory_proof
 from pages.ui.memory.charts import show_metrics
 from pages.ui.memory.controls import Run
 from pages.ui.numbers import percent, size
+from pages.ui.oracle import ask, runs
 from pages.ui.tables import shape_text, show_table
 from pages.ui.take.shown import draw_chart, draw_frame
 from pages.ui.theme import appearance, colors
-from pages.ui.turn import TURN
-from pages.ui.worker import WORKER
 
 
 def show_activations(run: Run, plan: Plan) -> None:
@@ -148,36 +145,18 @@ def _show_korthikanti(run: Run, plan: Plan) -> None:
     )
 
 
-@st.cache_data(max_entries=100, show_spinner=False)
-def _proved(subject: footprint.Subject, plan: Plan, batch_size: int, sequence_length: int) -> memory_proof.MemoryProof:
-    return WORKER.run(memory_proof.prove, subject, plan, batch_size, sequence_length)
-
-
 def _show_verdict(run: Run, plan: Plan) -> None:
     """PyTorch's own count, or why there is none."""
     _ = translator()
     subject = run.subject
-    config = proof.buildable(subject.config)
     call = Call(*run.batch, subject.seen(run.batch.sequence_length), num_choices=1)
-    problem = next(problems(config, subject.architecture, call), None)
-    if not proof.installed():
-        st.info(_("This needs torch and transformers, which are not installed here."))
-    elif plan.attention == "fused":
+    if plan.attention == "fused":
         st.info(
             _("On the device without memory PyTorch runs no fused attention: the test suite compares it on the CPU.")
         )
-    elif config != subject.config:
-        st.info(_("transformers 5 does not build relative positions."))
-    elif problem:
-        show_problem(problem)
-    elif not forward_proof.countable(config, subject.architecture, dict(subject.options), call):
-        st.error(_("These tensors are too large for PyTorch to count. Choose a smaller batch or a shorter sequence."))
-    else:
-        with (
-            st.spinner(_("Running the real {architecture} ...").format(architecture=subject.architecture)),
-            TURN.pause(),
-        ):
-            found = _proved(subject, plan, *run.batch)
+    elif runs(subject, call):
+        doing = _("Running the real {architecture} ...").format(architecture=subject.architecture)
+        found = ask(doing, memory_proof.prove, subject, plan, *run.batch)
         masks = " " + _("Compared with masks as wide as activations.") if plan.fused_dropout else ""
         if found.ours == found.theirs:
             st.success(
