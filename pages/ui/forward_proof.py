@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from bertcalc import BertConfig
 from bertcalc.forward.outputs import Call, Entry, inputs, outputs, run, taking_all
 from bertcalc.tree.nn import Shape
-from pages.ui.proof import real_model
+from pages.ui.proof import empty_model
 
 Contents = list[tuple[Shape, str]]
 
@@ -40,7 +40,7 @@ def prove(config: BertConfig, architecture: str, options: dict[str, bool], call:
     import torch
 
     with torch.device("meta"):
-        real = real_model(config, architecture, options)
+        real = empty_model(config, architecture, options)
         real.set_attn_implementation("eager")  # no other one gives attentions
         entries = inputs(config, architecture, call, run(taking_all(config), architecture, call, **options))
         returned = real(**_arguments(call, entries))

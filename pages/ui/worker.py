@@ -5,6 +5,7 @@ nobody has asked for a while.
 """
 
 import atexit
+import gc
 import os
 import pickle
 import subprocess
@@ -84,6 +85,8 @@ def serve(asked: BinaryIO, answers: BinaryIO) -> None:
             answer = None, error
         pickle.dump(answer, answers)
         answers.flush()
+        if not gc.get_freeze_count():
+            gc.freeze()  # PyTorch and transformers are imported by now: the collector need not look at them again
 
 
 WORKER = Worker()

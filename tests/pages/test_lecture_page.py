@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from streamlit.testing.v1 import AppTest
 
 from bertcalc import BertConfig, build
@@ -13,7 +12,7 @@ from bertcalc.lecture import read as read_lecture
 from pages.ui.i18n import LANGUAGES
 from pages.ui.lecture import files, parts
 from pages.ui.lecture.parts import PARTS, PATHS, VOCABULARY
-from pages.ui.proof import real_model
+from pages.ui.proof import empty_model
 from tests.pages.apptest import open_app, texts
 
 PAGE = "lecture.py"
@@ -50,8 +49,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="module")
 def real() -> Any:
-    with torch.device("meta"):
-        return real_model(SMALL, "BertModel", {})
+    return empty_model(SMALL, "BertModel", {})
 
 
 def test_a_lecture_has_12_to_15_screens_of_few_words() -> None:

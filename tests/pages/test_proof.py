@@ -1,11 +1,13 @@
 """The proof has to find what is wrong: here the models differ on purpose."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
+import transformers
 
-from bertcalc import BertConfig, Module, build
+from bertcalc import ARCHITECTURES, BertConfig, Module, build
 from pages.ui import proof
 from tests.oracle import Case
 
@@ -17,6 +19,21 @@ def test_equal_models_agree_in_every_check() -> None:
     assert result.agrees
     assert not result.differences
     assert set(result.versions) == {"transformers", "torch"}
+
+
+@pytest.mark.parametrize("tied", [True, False])
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_the_empty_model_is_the_real_one(architecture: str, tied: bool) -> None:
+    """Weights that are not initialised are tied all the same."""
+    case = Case(replace(SMALL, tie_word_embeddings=tied), architecture)
+    empty, real = proof.empty_model(case.config, architecture, {}), case.real()
+    assert {tensor.device.type for tensor in empty.parameters()} == {"meta"}
+    assert str(empty) == str(real)
+    for duplicates in (True, False):
+        assert [(name, tensor.shape) for name, tensor in empty.named_parameters(remove_duplicate=duplicates)] == [
+            (name, tensor.shape) for name, tensor in real.named_parameters(remove_duplicate=duplicates)
+        ]
+    assert type(empty).init_weights is transformers.PreTrainedModel.init_weights  # put back
 
 
 def test_another_shape_names_exactly_the_tensors_that_differ() -> None:

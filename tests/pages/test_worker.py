@@ -1,5 +1,6 @@
 """The process beside the server: it answers, it fails as a function fails, it ends, and it comes back."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -26,6 +27,11 @@ def test_it_works_elsewhere_and_stays(worker: Worker) -> None:
     with pytest.raises(ProcessLookupError):
         os.kill(there, 0)
     assert worker.run(os.getpid) != there
+
+
+def test_the_collector_leaves_alone_what_is_imported(worker: Worker) -> None:
+    worker.run(int, "7")
+    assert worker.run(gc.get_freeze_count) > 0
 
 
 def test_an_error_comes_back(worker: Worker) -> None:

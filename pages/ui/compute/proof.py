@@ -8,7 +8,7 @@ from bertcalc.compute.flops import Convention, by_name, total
 from bertcalc.forward.outputs import Call, inputs, run, taking_all
 from bertcalc.tree.totals import bare
 from pages.ui.forward_proof import given_tensors
-from pages.ui.proof import real_model
+from pages.ui.proof import empty_model
 
 
 class Count(NamedTuple):
@@ -41,7 +41,7 @@ def prove(config: BertConfig, architecture: str, options: dict[str, bool], call:
     from torch.utils.flop_counter import FlopCounterMode
 
     with torch.device("meta"):
-        real = real_model(config, architecture, options)
+        real = empty_model(config, architecture, options)
         real.set_attn_implementation("eager")  # FlopCounterMode counts nothing for fused attention on this device
         if recompute:
             real.train()

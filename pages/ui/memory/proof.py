@@ -9,7 +9,7 @@ from bertcalc.memory.footprint import Plan, Subject, kept
 from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.saved import total_bytes
 from pages.ui.forward_proof import given_tensors
-from pages.ui.proof import real_model
+from pages.ui.proof import empty_model
 
 _SELECTIVE = "bertcalc-selective"
 
@@ -34,7 +34,7 @@ def prove(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -
     call = Call(batch_size, sequence_length, subject.seen(sequence_length), num_choices=1)
     masks: list[torch.Tensor] = []
     with torch.device("meta"):
-        real = real_model(config, architecture, options).train().to(dtype)
+        real = empty_model(config, architecture, options).train().to(dtype)
         for name, parameter in real.named_parameters():
             parameter.requires_grad_(not plan.freezing.is_frozen(name))
         _recompute(real, plan)
