@@ -74,6 +74,7 @@ def _started() -> subprocess.Popen[bytes]:
 
 def serve(asked: BinaryIO, answers: BinaryIO) -> None:
     """Do what is asked until nobody is there any more."""
+    frozen = False
     while True:
         try:
             function, arguments, named = pickle.load(asked)
@@ -85,8 +86,9 @@ def serve(asked: BinaryIO, answers: BinaryIO) -> None:
             answer = None, error
         pickle.dump(answer, answers)
         answers.flush()
-        if not gc.get_freeze_count():
+        if not frozen:
             gc.freeze()  # PyTorch and transformers are imported by now: the collector need not look at them again
+            frozen = True
 
 
 WORKER = Worker()
