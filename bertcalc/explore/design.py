@@ -167,10 +167,8 @@ def search(case: Case, budget: Budget, constraints: Constraints, count: int = 8)
         return min(budget.excess(row.at(layers)) for layers in _around(row, budget, constraints, 1))
 
     # A row whose best is farther away than the best of ``count`` others has none of the nearest.
-    near = [
-        design(row, layers) for row in _first(rows, best, count) for layers in _around(row, budget, constraints, count)
-    ]
-    near = _first(near, lambda one: budget.excess(one.value), count)
+    places = [(row, layers) for row in _first(rows, best, count) for layers in _around(row, budget, constraints, count)]
+    near = [design(*place) for place in _first(places, lambda place: budget.excess(place[0].at(place[1])), count)]
     near.sort(key=lambda one: (budget.excess(one.value), abs(one.shape - BERT_BASE_SHAPE), one))
     return Result(
         tuple(near[:count]),

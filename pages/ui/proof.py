@@ -7,6 +7,7 @@ every page but Verify works without them.
 import importlib.util
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 from itertools import zip_longest
 from pathlib import Path
 from time import perf_counter
@@ -66,6 +67,7 @@ class Run(NamedTuple):
     seconds: float
 
 
+@cache
 def installed() -> bool:
     """Whether torch and transformers are there; does not import them."""
     return all(importlib.util.find_spec(name) for name in ("torch", "transformers"))

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 
 import pandas as pd
 import streamlit as st
@@ -119,7 +120,7 @@ def show_run(run: Run) -> None:
 def show_published(counts: Sequence[PublishedCount]) -> None:
     """Counts that others have published, beside ours."""
     _ = translator()
-    ours = [count.model().num_parameters() for count in counts]
+    ours = [_ours(count) for count in counts]
     show_table(
         {
             _("Model"): [count.preset for count in counts],
@@ -132,6 +133,11 @@ def show_published(counts: Sequence[PublishedCount]) -> None:
         },
         _("Published counts, ours, and the verdicts"),
     )
+
+
+@cache
+def _ours(count: PublishedCount) -> int:
+    return count.model().num_parameters()
 
 
 def show_inventory(choice: Choice, model: Module) -> None:

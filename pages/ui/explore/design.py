@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from bertcalc.config import BertConfig, Problem
-from bertcalc.explore.design import HEAD_SIZES, MULTIPLES, RATIOS, Budget, Constraints, Design, Result
+from bertcalc.explore.design import HEAD_SIZES, MULTIPLES, RATIOS, Budget, Constraints, Design, Result, search
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.memory.footprint import Plan
 from bertcalc.memory.optimizers import PRECISIONS
@@ -188,6 +188,23 @@ def _selected(field: str, meaning: str) -> str:
     return chosen
 
 
+# What is searched for does not matter to the search, and most sliders set just that: their readers share an answer.
+_SEARCHED = {
+    field: getattr(BertConfig(), field)
+    for field in ("hidden_size", "num_attention_heads", "num_hidden_layers", "intermediate_size")
+}
+
+
+def answer(question: Question, constraints: Constraints) -> Result:
+    """The models nearest to the budget."""
+    return _found(question.case.replace(**_SEARCHED), question.budget, constraints)
+
+
+@lru_cache(maxsize=256)
+def _found(case: Case, budget: Budget, constraints: Constraints) -> Result:
+    return search(case, budget, constraints, DRAWN)
+
+
 def show_result(question: Question, result: Result, config: BertConfig) -> None:
     """What was asked, and the nearest designs, each with its distance, its shape and a button that takes it."""
     _ = translator()
@@ -266,8 +283,7 @@ def _columns(question: Question, designs: tuple[Design, ...], config: BertConfig
     return columns
 
 
-# The designs stay the same when a slider moves that they do not depend on.
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def _value(quantity: str, case: Case) -> int:
     return QUANTITIES[quantity].of(case)
 
