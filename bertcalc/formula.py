@@ -6,6 +6,7 @@
 
 import re
 from collections.abc import Mapping
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -68,6 +69,12 @@ class SymbolicStep(NamedTuple):
 def latex_number(number: int) -> str:
     """An integer in LaTeX with thousands separators: 109{,}482{,}240."""
     return f"{number:,}".replace(",", "{,}")
+
+
+def latex_fraction(number: Fraction) -> str:
+    """A fraction in LaTeX, or a whole number."""
+    whole = latex_number(number.numerator)
+    return whole if number.denominator == 1 else rf"\tfrac{{{whole}}}{{{latex_number(number.denominator)}}}"
 
 
 def formula(config: BertConfig, architecture: str, *, path: str = "", **options: bool) -> Formula:

@@ -19,7 +19,7 @@ import sympy
 from bertcalc.compute.formula import value
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.explore.sweep import LAID_OUT, Sweep
-from bertcalc.formula import ALL_SYMBOLS, SYMBOLS, Formula, exact, latex_number, write
+from bertcalc.formula import ALL_SYMBOLS, SYMBOLS, Formula, exact, latex_fraction, write
 from bertcalc.forward.steps import BATCH
 
 
@@ -43,7 +43,7 @@ class Growth(NamedTuple):
     def numeric_terms(self, case: Case) -> tuple[tuple[int, str], ...]:
         """The terms with numbers for all letters but the swept one."""
         found = self.coefficients(case).items()
-        return tuple((power, _term(_fraction(one), self.field, power)) for power, one in found)
+        return tuple((power, _term(latex_fraction(one), self.field, power)) for power, one in found)
 
 
 def growth(name: str, sweep: Sweep) -> Growth:
@@ -107,11 +107,6 @@ def _parts(coefficient: Any, *, bracket: bool) -> list[str]:
         return [write(one).latex() for one in summands]
     latex = write(factored).latex()
     return [rf"\left({latex}\right)" if factored.is_Add else latex]
-
-
-def _fraction(number: Fraction) -> str:
-    whole = latex_number(number.numerator)
-    return whole if number.denominator == 1 else rf"\frac{{{whole}}}{{{latex_number(number.denominator)}}}"
 
 
 def _term(coefficient: str, field: str, power: int) -> str:

@@ -13,9 +13,12 @@ def percent(part: int, whole: int) -> str:
     return f"{share:.1f} %" if share >= 0.05 or not part else "<0.1 %"
 
 
-def signed_percent(share: Fraction, digits: int = 1) -> str:
-    """By how much something differs: +12.3 %, or ±0."""
-    return f"{100 * float(share):+.{digits}f} %" if share else "±0"
+def signed_percent(share: Fraction) -> str:
+    """By how much something differs, to three digits: +12.3 %, -0.0406 %, +7,540 %; only no difference is ±0 %."""
+    if not share:
+        return "±0 %"
+    figure = 100 * float(share)
+    return f"{figure:+,.{max(0, 2 - math.floor(math.log10(abs(figure))))}f} %"
 
 
 def metric_width(least: int, value: str, delta: str) -> int:

@@ -1,8 +1,10 @@
 """Numbers as people read them."""
 
+from fractions import Fraction
+
 import pytest
 
-from pages.ui.numbers import percent, size
+from pages.ui.numbers import percent, signed_percent, size
 
 
 @pytest.mark.parametrize(
@@ -26,3 +28,18 @@ def test_sizes_name_both_units(count: int, text: str) -> None:
 )
 def test_a_share_that_is_not_nothing_does_not_read_zero(part: int, whole: int, text: str) -> None:
     assert percent(part, whole) == text
+
+
+@pytest.mark.parametrize(
+    ("difference", "of", "text"),
+    [
+        (225_659_648, 109_482_240, "+206 %"),
+        (-13_474_944, 109_482_240, "-12.3 %"),
+        (-44_544, 109_482_240, "-0.0407 %"),
+        (330_756_100, 4_385_920, "+7,541 %"),
+        (1, 10**9, "+0.000000100 %"),
+        (0, 1, "±0 %"),
+    ],
+)
+def test_a_difference_has_three_digits_and_never_reads_nothing(difference: int, of: int, text: str) -> None:
+    assert signed_percent(Fraction(difference, of)) == text

@@ -36,7 +36,7 @@ def show_counts(choice: Choice) -> None:
             _("Tool"): [f"**{_literal(name)}**" for name in counts],
             _("Parameters"): [f"{count:,}" for count in counts.values()],
             _("Difference"): [_signed(count - right) for count in counts.values()],
-            "%": [unbroken(signed_percent(Fraction(count - right, right), 2)) for count in counts.values()],
+            "%": [unbroken(signed_percent(Fraction(count - right, right))) for count in counts.values()],
             _("Mostly because"): [
                 f":small[{_main(corrections(TOOLS[name], model, sizes), right - count)}]"
                 for name, count in counts.items()

@@ -9,9 +9,10 @@ from bertcalc.check.explain import MOST_FOUND, MOST_SLIPS
 from bertcalc.check.known import READINGS, Known, Reading, published_counts, readings
 from bertcalc.check.tools import tool_counts
 from bertcalc.config import Problem
+from bertcalc.formula import latex_fraction
 from bertcalc.text import N_, shorten
 from bertcalc.typed import LONGEST, Typed, TypedError, typed
-from pages.ui.check.words import causes, describe, latex_fraction
+from pages.ui.check.words import causes, describe
 from pages.ui.controls import carry, sentence, set_values
 from pages.ui.i18n import translator
 from pages.ui.present import presenting

@@ -1,13 +1,11 @@
 """What a count, a slip and somebody's text are in words, for the page that explains numbers."""
 
 from collections.abc import Callable
-from fractions import Fraction
 
 from bertcalc.check.explain import Explanation
 from bertcalc.check.formula import cause_formulas
 from bertcalc.check.known import Known
 from bertcalc.check.slips import PADDED_TO, SLIPS, Sizes
-from bertcalc.formula import latex_number
 from pages.ui.i18n import translator
 
 
@@ -22,13 +20,6 @@ def describe(known: Known) -> str:
     if known.buffers:
         said.append(_("with {count:,} position_ids, a buffer in files of older releases").format(count=known.buffers))
     return " · ".join(said)
-
-
-def latex_fraction(factor: Fraction) -> str:
-    """A fraction, or a whole number, with thousands separators."""
-    if factor.denominator == 1:
-        return latex_number(factor.numerator)
-    return rf"\tfrac{{{latex_number(factor.numerator)}}}{{{latex_number(factor.denominator)}}}"
 
 
 def causes(known: Known, explanation: Explanation, counted: Callable[[str], bool]) -> list[tuple[str, str, int]]:

@@ -9,7 +9,7 @@ from bertcalc.explore.compare import Explanation
 from bertcalc.explore.models import PRESENT, Item
 from bertcalc.explore.quantities import Quantity
 from pages.ui.i18n import translator
-from pages.ui.numbers import size
+from pages.ui.numbers import signed_percent, size
 
 
 def names_of(items: Sequence[Item]) -> list[str]:
@@ -76,7 +76,5 @@ def signed(difference: int) -> str:
 
 
 def relative(found: Explanation) -> str:
-    """The difference in percent of the first, in three digits."""
-    if found.share is None:
-        return ""
-    return f"{100 * float(found.share):+.3g} %" if found.share else "±0 %"
+    """The difference in percent of the first, which may have none of it."""
+    return "" if found.share is None else signed_percent(found.share)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from functools import lru_cache
 from math import floor
 from typing import Any, NamedTuple
@@ -19,7 +20,7 @@ from pages.ui.batch import choose_batch
 from pages.ui.controls import Parameters, carry, change, show_problem, whole_number
 from pages.ui.explore.design_chart import designs_frame, near_budget
 from pages.ui.i18n import translator
-from pages.ui.numbers import scaled, size, unbroken
+from pages.ui.numbers import scaled, signed_percent, size, unbroken
 from pages.ui.present import presenting
 from pages.ui.sidebar import Choice
 from pages.ui.tables import show_table
@@ -289,7 +290,7 @@ def _value(quantity: str, case: Case) -> int:
 
 
 def _share(distance: int, amount: int) -> str:
-    return unbroken(f"{100 * distance / amount:+z,.2f} %") if amount else "–"
+    return unbroken(signed_percent(Fraction(distance, amount))) if amount else "–"
 
 
 def show_space(question: Question, constraints: Constraints, result: Result) -> None:
