@@ -17,7 +17,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import psutil
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -143,8 +143,11 @@ class Session:
             case "number_input":
                 number = element.number_input
                 state = self._widgets.setdefault(number.id, WidgetState(id=number.id))
-                if number.set_value or not state.HasField("int_value"):
-                    state.int_value = int(number.value if number.set_value else number.default)
+                given: Literal["value", "default"] = "value" if number.set_value else "default"
+                if not number.HasField(given):  # an empty field
+                    state.ClearField("int_value")
+                elif number.set_value or not state.HasField("int_value"):
+                    state.int_value = int(getattr(number, given))
                 for field in ("vocab_size", "num_hidden_layers"):
                     if number.id.endswith(f"-{field}"):
                         assert state.int_value == getattr(self.config, field), (field, state.int_value, self.config)

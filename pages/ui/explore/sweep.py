@@ -45,23 +45,13 @@ class Swept(NamedTuple):
     sweep: Sweep
     ranges: dict[str, tuple[int, int]]
     measure: str
+    shown: list[str]  # the quantities on the chart
     logs: bool
 
     @property
     def quantity(self) -> Quantity:
         """What is counted."""
         return QUANTITIES[self.measure]
-
-    @property
-    def shown(self) -> list[str]:
-        """The quantities on the chart: one on a map; along one dimension all of the same unit that the model has."""
-        if len(self.sweep.dimensions) > 1:
-            return [self.measure]
-        return [
-            name
-            for name, one in QUANTITIES.items()
-            if name == self.measure or (one.unit == self.quantity.unit and one.of(self.sweep.case))
-        ]
 
     def number(self, figure: int) -> str:
         """A figure, to the last digit unless it is bytes, with its unit."""
@@ -106,10 +96,18 @@ def choose(choice: Choice) -> Swept:
         field: _range(sweep, axis, field, ends, found)
         for field, (axis, (_field, ends)) in zip(dimensions, axes.items(), strict=True)
     }
-    swept = _countable(Swept(sweep, ranges, measure, logs), found)
+    swept = _countable(Swept(sweep, ranges, measure, _shown(sweep, measure), logs), found)
     for problem in found:
         show_problem(problem)
     return swept
+
+
+def _shown(sweep: Sweep, measure: str) -> list[str]:
+    """The quantities on the chart: one on a map; along one dimension all of the same unit that the model has."""
+    if len(sweep.dimensions) > 1:
+        return [measure]
+    unit = QUANTITIES[measure].unit
+    return [name for name, one in QUANTITIES.items() if name == measure or (one.unit == unit and one.of(sweep.case))]
 
 
 def _choose_ties(sweep: Sweep) -> Ties:
