@@ -20,10 +20,10 @@ from tests.browser.launch import running_browser, running_server
 
 CHART = "benchmarks/one_chart.py"
 EMPTY = "benchmarks/empty.py"
-PRESSES = 12
+PRESSES = 12  # with those to warm up an even number: the slider ends where it began, and never at its end
 VISITS = 3
 STARTS = 5
-WARM_UP = 3
+WARM_UP = 4
 WITH_SLIDER = {"lecture": "lecture?screen=all-layers"}  # where a page's first screen does not have the slider of layers
 QUIET = 400  # milliseconds without a change after which all has been drawn
 
@@ -36,7 +36,8 @@ _WATCH = """() => {
   CanvasRenderingContext2D.prototype.clearRect = function (...box) { note(); return draw.apply(this, box); };
 }"""
 # From now (or from the visit's start) until the last change: when the script does not run, and after a quiet while.
-_SETTLED = """([began, quiet]) => new Promise((settled) => {
+_SETTLED = """([began, quiet]) => new Promise((settled, failed) => {
+  setTimeout(() => failed(new Error("nothing has changed for a minute")), 60000);
   const look = () => {
     const app = document.querySelector('[data-testid="stApp"]');
     const done = app && app.getAttribute("data-test-script-state") === "notRunning" && window.lastChange > began
@@ -124,7 +125,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="two pages, few times")
     given = parser.parse_args()
     names = ["" if name == "parameters" else name for name in (given.pages[:2] if given.quick else given.pages)]
-    visits, presses, starts = (1, 3, 1) if given.quick else (VISITS, PRESSES, STARTS)
+    visits, presses, starts = (1, 4, 1) if given.quick else (VISITS, PRESSES, STARTS)
     with TemporaryDirectory() as folder, ExitStack() as stack:
         here = Path(folder)
         ours, empty = alternately(starts, [lambda: start("app.py", here), lambda: start(EMPTY, here)])
