@@ -21,6 +21,8 @@ LARGEST = 1_000_000  # characters; a real one has less than 2,000, with a thousa
 _FIELDS = tuple(field.name for field in fields(BertConfig))
 # What is read but is no field of the configuration. label2id says nothing that id2label does not.
 _OTHERS = ("model_type", "architectures", "id2label", "label2id")
+# What every real one says.
+_SIZES = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
 _NAMED = 8  # so many unused keys are named
 
 
@@ -51,6 +53,10 @@ def read(text: str) -> Reading:
         raise JsonError(
             _problem("model_type", kind, N_("model_type {value} is another kind of model: only bert is counted here."))
         )
+    names = given.get("architectures")
+    if "model_type" not in given and names and not any(name.startswith("Bert") for name in _listed(names)):
+        message = N_("architectures {value}: another kind of model, only bert is counted here.")
+        raise JsonError(_problem("architectures", names, message))
     values = {field: given.get(field, getattr(BertConfig, field)) for field in _FIELDS}
     labels = given.get("id2label")
     named = len(labels) if isinstance(labels, dict) else BertConfig.num_labels
@@ -62,7 +68,11 @@ def read(text: str) -> Reading:
         found.append(_problem("id2label", labels, message))
     if found:
         raise JsonError(*found)
-    architecture, remarks = _architecture(given.get("architectures"))
+    architecture, remarks = _architecture(names)
+    if missing := [field for field in _SIZES if field not in given]:
+        message = N_("Not there, so taken from Hugging Face's defaults: {fields}.")
+        shown = {"fields": ", ".join(f"{field} = {values[field]:,}" for field in missing)}
+        remarks.append(Problem(missing[0], None, message, shown))
     if unused := [key for key in given if key not in (*_FIELDS, *_OTHERS)]:
         keys = ", ".join(map(_name, unused[:_NAMED])) + (" ..." if unused[_NAMED:] else "")
         remarks.append(Problem(unused[0], None, N_("Not used, as nothing is counted by it: {keys}."), {"keys": keys}))
@@ -80,11 +90,14 @@ def _is_labels(labels: Any) -> bool:
 def _architecture(names: Any) -> tuple[str | None, list[Problem]]:
     if not names:
         return None, []
-    listed = names if isinstance(names, list) else [names]
-    known = [name for name in listed if isinstance(name, str) and name in ARCHITECTURES]
+    known = [name for name in _listed(names) if name in ARCHITECTURES]
     if known:
         return known[0], []
     return None, [_problem("architectures", names, N_("architectures {value}: none of the classes that are here."))]
+
+
+def _listed(names: Any) -> list[str]:
+    return [name for name in (names if isinstance(names, list) else [names]) if isinstance(name, str)]
 
 
 def _parse(text: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import streamlit as st
 
 from bertcalc.fields import MEANINGS, effect
 from pages.ui import tables
-from pages.ui.batch import choose_batch
+from pages.ui.batch import choose_batch, show_seen
 from pages.ui.i18n import translator
 from pages.ui.present import presenting
 from pages.ui.sidebar import SLIDERS
@@ -22,6 +22,7 @@ st.caption(
         "in float32."
     ).format(architecture=choice.architecture)
 )
+show_seen(choice.subject)
 fields = SLIDERS if presenting() else MEANINGS
 effects = {field: effect(field, choice.config, choice.architecture, *batch, **choice.options) for field in fields}
 tables.show_fields(choice.config, effects)

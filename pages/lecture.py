@@ -9,6 +9,8 @@ from pages.ui.sidebar import choice as current_choice
 
 choice = current_choice()
 st.html(Path(__file__).parent / "ui" / "lecture" / "style.css")
-if lecture := screens.choose_lecture():
+row = st.container(horizontal=True, vertical_alignment="center")
+if lecture := screens.choose_lecture(row):
     fill = screens.filler(choice)
-    screens.show_screen(screens.choose_screen(lecture, fill), choice, fill)
+    screen = screens.choose_screen(lecture, row, choice, fill)
+    screens.show_screen(screen, choice, fill)

@@ -105,8 +105,7 @@ class _Search:
             self._made(self._tensors, (name,)): name for name in sorted(SLIPS, key=lambda name: name not in WIDE)
         }
         results.pop(self._tensors, None)
-        has_pooler = any(tensor.name.startswith("pooler.") for tensor in self._tensors)
-        return [name for name in results.values() if not (has_pooler and name == "pooler added")]
+        return list(results.values())
 
     def _related(self, names: Sequence[str]) -> list[tuple[tuple[Tensor, ...], list[str]]]:
         """Slips with the tensors that they change, such that no tensor is in two families."""

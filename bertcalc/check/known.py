@@ -25,6 +25,8 @@ READINGS: dict[str, tuple[str, Fraction]] = {
     "float32": (N_("bytes in float32: 4 for each parameter"), Fraction(1, 4)),
     "16-bit": (N_("bytes in 16 bits: 2 for each parameter"), Fraction(1, 2)),
     "mebi": (N_("divided by 1,024 · 1,024: M means 1,048,576"), Fraction(2**20, 10**6)),
+    "mebi float32": (N_("bytes in float32, divided by 1,024 · 1,024: MB means MiB"), Fraction(2**20, 4 * 10**6)),
+    "mebi 16-bit": (N_("bytes in 16 bits, divided by 1,024 · 1,024: MB means MiB"), Fraction(2**20, 2 * 10**6)),
 }
 
 
@@ -111,7 +113,7 @@ def readings(number: Typed) -> list[Reading]:
         if rounded and reach == _reach(number, False):
             continue
         for key, (_said, factor) in READINGS.items():
-            if key == "mebi" and number.low == number.high:
+            if key.startswith("mebi") and number.low == number.high:
                 continue  # a whole number was not divided
             low, high = ((number.value + way * reach) * factor for way in (-1, 1))
             found.append(Reading(key, max(low, Fraction(0)), high, rounded))

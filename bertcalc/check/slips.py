@@ -19,8 +19,9 @@ from bertcalc.text import N_
 from bertcalc.tree.nn import Module, Tensor
 from bertcalc.tree.totals import bare
 
-# Where what is counted in addition is attached: a tensor without elements at the end of every count.
-END = Tensor("", (), 0)
+# Where what a model has not can be counted all the same: tensors without elements, in brackets that no real one has.
+NO_POOLER, NO_DECODER = Tensor("(pooler)", (), 0), Tensor("(decoder)", (), 0)
+PLACES = frozenset({NO_POOLER.name, NO_DECODER.name})
 # Multiples to which libraries pad a vocabulary, for the sake of the hardware.
 PADDED_TO = (8, 64, 128)
 
@@ -63,8 +64,10 @@ class Slip(NamedTuple):
 
 
 def counted(model: Module) -> tuple[Tensor, ...]:
-    """What a right count of a model counts: its tensors, under names without "bert."."""
-    return (*(tensor._replace(name=bare(tensor.name)) for tensor in model.tensors()), END)
+    """What a right count of a model counts: its tensors, under names without "bert.", and the places for more."""
+    tensors = tuple(tensor._replace(name=bare(tensor.name)) for tensor in model.tensors())
+    pooled = any(tensor.name.startswith("pooler.") for tensor in tensors)
+    return (*tensors, *(() if pooled else (NO_POOLER,)), NO_DECODER)
 
 
 def total(tensors: Iterable[Tensor]) -> int:
@@ -89,8 +92,8 @@ def _once(pattern: str) -> Change:
     return _where(pattern, lambda tensor, sizes: (tensor._replace(copies=1),))
 
 
-def _more(tensors: Callable[[Sizes], Sequence[Tensor]]) -> Change:
-    return _where("^$", lambda end, sizes: (*tensors(sizes), end))
+def _more(place: Tensor, tensors: Callable[[Sizes], Sequence[Tensor]]) -> Change:
+    return _where(f"^{re.escape(place.name)}$", lambda here, sizes: (*tensors(sizes), here))
 
 
 def _with_sides(pattern: str, sides: Callable[[Tensor, Sizes], Sequence[Any]]) -> Change:
@@ -125,10 +128,10 @@ _LINEAR_BIAS = r"^(?!.*LayerNorm).*bias$"
 # In the order in which they are made: what is added first, then biases, then whole parts, then sides and copies. So
 # "attention for one layer" after "biases of the attention" is about the weights that are left.
 SLIPS: Mapping[str, Slip] = {
-    "pooler added": Slip(N_("a pooler is counted that this model has not"), _more(_pooler)),
+    "pooler added": Slip(N_("a pooler is counted that this model has not"), _more(NO_POOLER, _pooler)),
     "decoder again": Slip(
         N_("a decoder is counted as a matrix of its own, although it is the word embeddings again"),
-        _more(lambda sizes: (Tensor("decoder", (sizes.vocab_size, sizes.hidden_size), 1),)),
+        _more(NO_DECODER, lambda sizes: (Tensor("decoder", (sizes.vocab_size, sizes.hidden_size), 1),)),
     ),
     "biases": Slip(N_("no bias of any Linear is counted"), _without(_LINEAR_BIAS)),
     "layer biases": Slip(
@@ -156,7 +159,9 @@ SLIPS: Mapping[str, Slip] = {
     "distances": Slip(N_("the embeddings of relative distances are left out"), _without("distance_embedding")),
     "cross attention": Slip(N_("the cross attention is left out"), _without("crossattention")),
     "output projection": Slip(
-        N_("the output projection of the attention is left out"), _without(r"attention\.output\.dense")
+        N_("the output projection of the attention is left out"),
+        _without(r"attention\.output\.dense"),
+        unusual=True,  # the pooler, which is as large, is forgotten more easily
     ),
     "second matrix": Slip(
         N_("the second matrix of the feed-forward is left out, with its bias"), _without(r"layer\.\*\.output\.dense")

@@ -37,17 +37,39 @@ PARTS: dict[str, tuple[str, str]] = {
     N_("LayerNorms of the layers"): (r"^encoder\..*LayerNorm", r"norm|归一"),
     N_("LayerNorm of the attention"): (r"\.attention\.output\.LayerNorm", r"norm|归一"),
     N_("LayerNorm of the feed-forward"): (r"layer\.\*\.output\.LayerNorm", r"norm|归一"),
+    N_("query of the attention"): (r"\.attention\.self\.query", r"\bw?_?q(_?proj)?\b|quer|查询"),
+    N_("key of the attention"): (r"\.attention\.self\.key", r"\bw?_?k(_?proj)?\b|\bkeys?\b|键"),
+    N_("value of the attention"): (r"\.attention\.self\.value", r"\bw?_?v(_?proj)?\b|\bvalues?\b|值"),
+    N_("cross attention"): (r"\.crossattention\.(self\.(query|key|value)|output\.dense)", r"cross|交叉"),
+    N_("cross attention with LayerNorm"): (r"\.crossattention\.", r"cross|交叉"),
     N_("query, key and value"): (r"\.attention\.self\.(query|key|value)", r"query|qkv|q.?k.?v|attention|注意力"),
-    N_("output projection of the attention"): (r"\.attention\.output\.dense", r"output|projection|attention|注意力"),
+    N_("output projection of the attention"): (
+        r"\.attention\.output\.dense",
+        r"\bw?_?o(_?proj)?\b|output|projection|attention|注意力",
+    ),
     N_("attention"): (r"\.attention\.(self\.(query|key|value)|output\.dense)", r"attention|注意力"),
     N_("attention with LayerNorm"): (r"\.attention\.", r"attention|注意力"),
+    N_("self and cross attention"): (r"attention\.(self\.(query|key|value)|output\.dense)", r"attention|注意力"),
+    N_("relative distances"): (r"distance_embedding", r"distance|relative|距离|相对"),
     N_("first matrix of the feed-forward"): (r"\.intermediate\.dense", r"feed|ffn|mlp|intermediate|前馈|中间"),
     N_("second matrix of the feed-forward"): (r"layer\.\*\.output\.dense", r"feed|ffn|mlp|output|前馈"),
     N_("feed-forward"): (r"layer\.\*\.(intermediate|output)\.dense", r"feed|ffn|mlp|前馈"),
     N_("feed-forward with LayerNorm"): (r"layer\.\*\.(intermediate|output)\.", r"feed|ffn|mlp|前馈"),
     N_("layers"): (r"^encoder\.", r"layer(?!.?norm)|encoder|block|层|编码"),
-    N_("pooler"): (r"^pooler\.", r"pool|池化"),
-    N_("head"): (r"^(cls|classifier|qa_outputs)\b", r"head|classif|decoder|mlm|nsp|logits|分类|头"),
+    N_("layers without cross attention and distances"): (
+        r"^encoder\.(?!.*(crossattention|distance))",
+        r"layer(?!.?norm)|encoder|block|层|编码",
+    ),
+    N_("pooler"): (r"^\(?pooler\b", r"pool|池化"),
+    N_("transform of the head"): (r"^cls\.predictions\.transform\.dense", r"transform|变换"),
+    N_("transform of the head with LayerNorm"): (r"^cls\.predictions\.transform\.", r"transform|mlm|head|变换|头"),
+    N_("LayerNorm of the head"): (r"^cls\..*LayerNorm", r"norm|归一"),
+    N_("bias of the decoder"): (r"^cls\.predictions\.bias", r"bias|decoder|偏置|解码"),
+    N_("matrix of the decoder"): (r"^cls\.predictions\.decoder\.weight|^\(decoder", r"decoder|logits|解码"),
+    N_("decoder"): (r"^cls\.predictions\.(decoder|bias)|^\(decoder", r"decoder|logits|解码"),
+    N_("masked language model"): (r"^cls\.predictions|^\(decoder", r"mlm|\blm\b|mask|language|predict|掩码|语言"),
+    N_("next sentence prediction"): (r"^cls\.seq_relationship", r"nsp|next|seq_rel|下一句"),
+    N_("head"): (r"^(cls|classifier|qa_outputs)\b|^\(decoder", r"head|classif|cls|分类|头"),
     N_("the whole model"): (r"", r"total|model|sum|bert|总|合计|模型"),
 }
 # Where no part is right as it stands, slips are looked for in these: they are what most people mean by the names.
@@ -61,6 +83,10 @@ _USUAL = (
     "feed-forward",
     "layers",
     "pooler",
+    "transform of the head",
+    "matrix of the decoder",
+    "masked language model",
+    "next sentence prediction",
     "head",
     "the whole model",
 )
@@ -227,7 +253,7 @@ def _candidates(name: str, tensors: Sequence[Tensor]) -> Iterator[Counted]:
     meant = [part for part in PARTS if _is_called(part, name)]
     for layers in ("all", "one", "others"):
         for part in meant or PARTS:
-            found = tuple(tensor for tensor in tensors if re.search(PARTS[part][0], tensor.name) and tensor.copies)
+            found = tuple(tensor for tensor in tensors if re.search(PARTS[part][0], tensor.name))
             if layers != "all":
                 found = tuple(_of_layers(found, layers))
             if found:
@@ -259,7 +285,7 @@ def _gaps(tensors: Sequence[Tensor]) -> Iterator[Gap]:
             here = [
                 tensor
                 for tensor in tensors
-                if tensor.name and component_of(tensor.name) == component and tensor.copies
+                if tensor.copies and component_of(tensor.name) == component
                 if (tensor.copies > 0) == missing
             ]
             if here:

@@ -74,6 +74,10 @@ def report(
     sizes = _("batch_size {batch_size}, sequence_length {sequence_length}").format(
         batch_size=f"{case.batch_size:,}", sequence_length=f"{case.sequence_length:,}"
     )
+    if case.subject.seen(case.sequence_length):
+        sizes += f", encoder_sequence_length E = {case.sequence_length:,}"
+    if architecture == "BertForMultipleChoice":
+        sizes += ", num_choices 1"
     blocks: tuple[Block, ...] = (
         _("{name}: {parameters} parameters in {tensors} tensors.").format(
             name=name, parameters=f"{total:,}", tensors=f"{tensors:,}"

@@ -8,7 +8,9 @@ import streamlit as st
 from bertcalc.config import BertConfig
 from bertcalc.formula import CALL_LETTERS
 from bertcalc.forward.steps import BATCH, batch_problems
+from bertcalc.memory.footprint import Subject
 from pages.ui.controls import show_problem, whole_number
+from pages.ui.i18n import translator
 
 _WIDTHS = {"batch_size": 94, "sequence_length": 134}  # as their names need
 
@@ -43,3 +45,10 @@ def present_batch(config: BertConfig, otherwise: Mapping[str, int] = BATCH) -> B
     while problem := next(batch_problems(config, values), None):
         values |= problem.remedies[0]
     return Batch(**values)
+
+
+def show_seen(subject: Subject) -> None:
+    """What a cross attention looks at where nobody chooses it."""
+    _ = translator()
+    if subject.seen(1):
+        st.caption(_("The cross attention looks at an encoder's output as long as the sequence."))

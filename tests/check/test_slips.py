@@ -51,7 +51,7 @@ def by_hand(c: Any, case: Case) -> dict[str, int]:
     norms = 2 * h * (2 + c.add_cross_attention)
     attention, forward = 4 * (h * h + h), 2 * h * i + i + h
     return {
-        "pooler added": h * h + h,
+        "pooler added": 0 if pooler else h * h + h,
         "decoder again": v * h,
         "biases": -(attentions * 4 * h + n * (i + h) + pooler * h + head_biases),
         "layer biases": -(attentions * 4 * h + n * (i + h)),

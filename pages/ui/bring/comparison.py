@@ -99,7 +99,11 @@ def _show_verdict(brought: Brought) -> None:
     found = brought.comparison
     names = {"name": literal(brought.name), "architecture": _described(found.subject)}
     if found.agrees:
-        said = _("{name} is {architecture}: every tensor is there in its shape, and no other.")
+        said = (
+            _("{name} is {architecture}: every tensor is there in its shape, and beside them only copies or buffers.")
+            if found.groups.keys() & {"tied", "buffer"}
+            else _("{name} is {architecture}: every tensor is there in its shape, and no other.")
+        )
         st.success(said.format(**names), icon=":material/check_circle:")
     elif found.complete:
         said = _("{name} has all of {architecture}, and more tensors beside it.")

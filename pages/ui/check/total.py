@@ -17,7 +17,7 @@ from pages.ui.controls import carry, sentence, set_values
 from pages.ui.i18n import translator
 from pages.ui.present import presenting
 from pages.ui.sidebar import Choice, take_preset
-from pages.ui.tables import show_table
+from pages.ui.tables import escaped, show_table
 
 # The number that everybody has heard of.
 NUMBER = "110M"
@@ -61,7 +61,7 @@ def _choose_number() -> Typed | None:
     try:
         found = typed(text)
     except TypedError as error:
-        st.error(sentence(Problem("number", text, error.message, error.values)))
+        st.error(sentence(Problem("number", text, error.message, error.values), escaped))
         last = st.session_state.get("last_number")
         if last is not None:
             st.caption(_("Shown is the last number that could be read: {text}").format(text=last))
@@ -168,6 +168,17 @@ _UNKNOWN = N_(
 )
 
 
+_OFFERED = 3
+
+
+def _published(number: Typed) -> list[str]:
+    """The presets with a known count that a number may mean, in the first of its readings that there are any in."""
+    for reading in readings(number):
+        if found := [preset for total, (preset, _known) in published_counts().items() if reading.means(total)]:
+            return list(dict.fromkeys(found))
+    return []
+
+
 def _show_nothing(choice: Choice, number: Typed) -> None:
     """That nothing explains a number: which published model has it, or what it may mean."""
     _ = translator()
@@ -183,6 +194,14 @@ def _show_nothing(choice: Choice, number: Typed) -> None:
         st.button(_("Take {preset}").format(preset=preset), on_click=take_preset, args=(preset,))
         return
     exactly = number.low == number.high
+    if elsewhere := _published(number):
+        st.success(
+            _("Published models have counts that round to it: {models}.").format(models=", ".join(elsewhere)),
+            icon=":material/check_circle:",
+        )
+        for preset in elsewhere[:_OFFERED]:
+            st.button(_("Take {preset}").format(preset=preset), on_click=take_preset, args=(preset,))
+        return
     st.warning(
         (_(_UNEXPLAINED) if exactly else _(_UNKNOWN)).format(
             most=MOST_SLIPS,
@@ -195,7 +214,10 @@ def _show_nothing(choice: Choice, number: Typed) -> None:
     if not exactly:
         show_table(
             {
-                _("If it is meant as"): [_(READINGS[reading.key][0]) for reading in readings(number)],
+                _("If it is meant as"): [
+                    _(READINGS[one.key][0]) + (f", {_('if its last zeros are not meant')}" if one.rounded else "")
+                    for one in readings(number)
+                ],
                 _("Parameters"): [f"{float(one.low):,.0f} – {float(one.high):,.0f}" for one in readings(number)],
             },
             _("What the number may mean"),

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from bertcalc.check.explain import Explanation
 from bertcalc.check.formula import cause_formulas
 from bertcalc.check.known import Known
-from bertcalc.check.slips import PADDED_TO, SLIPS, Sizes
+from bertcalc.check.slips import PADDED_TO, PLACES, SLIPS, Sizes
 from pages.ui.i18n import translator
 
 
@@ -27,7 +27,7 @@ def causes(known: Known, explanation: Explanation, counted: Callable[[str], bool
     _ = translator()
     names = frozenset(tensor.name.removeprefix("bert.") for tensor in known.model().tensors())
     slips = tuple(cause.slip for cause in explanation)
-    chosen = frozenset(filter(counted, names | {""}))
+    chosen = frozenset(filter(counted, names | PLACES))
     formulas = cause_formulas(known.config, known.architecture, slips, known.options, chosen)
     padded = Sizes.of(known.config).padded
     found = []

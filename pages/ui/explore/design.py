@@ -212,9 +212,10 @@ def show_result(question: Question, result: Result, config: BertConfig) -> None:
     budget = question.budget
     if not result.possible(budget):
         show_problem(_impossible(question, result))
-    if budget.is_limit:
-        exact = question.said(budget.amount)
-        heading = _("What fills {exact} best: {size}").format(exact=exact, size=size(budget.amount))
+    if budget.is_limit and result.possible(budget):
+        heading = _("Within {exact}, which is {size}").format(
+            exact=question.said(budget.amount), size=size(budget.amount)
+        )
     else:
         heading = _("Nearest to {amount}").format(amount=question.said(budget.amount))
     st.markdown(f"#### {heading}")

@@ -192,13 +192,13 @@ def _range(sweep: Sweep, axis: str, field: str, ends: tuple[int, int], found: li
     low, high = (min(max(one, least), most) for one in ends)
     if low < high and sweep.values(field, low, high)[0] >= low:
         return low, high
-    if found and found[-1].field in names:  # an end that was corrected, said already
-        return start, end
     values = {"field": field, "low_name": names[0], "low": f"{low:,}", "high_name": names[1], "high": f"{high:,}"}
     if low > high:
         message = N_("{low_name} {low} is not below {high_name} {high}: there is nothing between them.")
         found.append(Problem(names[0], low, message, values, ({names[0]: high, names[1]: low},)))
         return high, low
+    if found and found[-1].field in names:  # an end that was corrected, said already
+        return start, end
     message = N_("From {low_name} {low} to {high_name} {high} there is no {field} to sweep: take more.")
     found.append(Problem(names[0], low, message, values, ({names[0]: start, names[1]: end},)))
     return start, end

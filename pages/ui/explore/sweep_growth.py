@@ -21,6 +21,7 @@ _ORDERS = {
     2: N_("Quadratic in {field}, {notation}"),
 }
 _NO_FORMULA = "inference_memory"
+_FEW = 8  # points, with which a curve has corners
 
 
 def show_growth(swept: Swept, appearance: str) -> None:
@@ -49,6 +50,12 @@ def show_growth(swept: Swept, appearance: str) -> None:
             measure=_(swept.quantity.meaning), field=field, value=f"{now:,}"
         ),
     )
+    if sweep.following and len(values) < _FEW:
+        st.caption(
+            _("Only multiples of {unit} are possible here, as what goes along has to be whole.").format(
+                unit=f"{sweep.unit(field):,}"
+            )
+        )
     if not presenting():
         _show_all(swept)
 

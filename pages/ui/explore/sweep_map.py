@@ -81,11 +81,10 @@ def show_map(swept: Swept, appearance: str) -> None:
     )
     if not sweep.grows:
         st.caption(_("No lines: with relative positions more heads have shorter distances, and the figures can fall."))
-    st.caption(
-        _("A click takes the model there{along}. Published models can differ in other fields than these two.").format(
-            along=_along(sweep)
-        )
-    )
+    said = _("A click takes the model there{along}.").format(along=_along(sweep))
+    if published(sweep.dimensions):
+        said += " " + _("Published models can differ in other fields than these two.")
+    st.caption(said)
 
 
 def _inside(place: Sequence[int], swept: Swept) -> bool:

@@ -6,22 +6,24 @@ from functools import lru_cache
 from pathlib import Path
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from bertcalc.lecture import Lecture, LectureError, Screen, read
+from bertcalc.presets import PRESETS
 from bertcalc.text import shorten
 from pages.ui import present
 from pages.ui.controls import sentence, set_values
 from pages.ui.i18n import translator
 from pages.ui.lecture import files
 from pages.ui.lecture.parts import PARTS, VOCABULARY, values
-from pages.ui.sidebar import Choice
+from pages.ui.sidebar import Choice, take_preset
 from pages.ui.tables import escaped
 
 Fill = Callable[[str], str]
 
 
-def choose_lecture() -> Lecture | None:
-    """The lecture, chosen where there are several; None, and a sentence, where there is none."""
+def choose_lecture(row: DeltaGenerator) -> Lecture | None:
+    """The lecture, chosen in the row where there are several; None, and a sentence, where there is none."""
     _ = translator()
     there = files.names()
     if not there:
@@ -29,7 +31,9 @@ def choose_lecture() -> Lecture | None:
         return None
     name = there[0]
     if len(there) > 1:
-        name = st.selectbox("lecture", there, key="lecture", bind="query-params", width=300)
+        name = row.selectbox(
+            "lecture", there, key="lecture", bind="query-params", width=200, label_visibility="collapsed"
+        )
     file = files.FOLDER / f"{name}.toml"
     try:
         return _read(file, file.stat().st_mtime_ns)
@@ -49,8 +53,11 @@ def filler(choice: Choice) -> Fill:
     return lambda text: translate(text).format(**numbers)
 
 
-def choose_screen(lecture: Lecture, fill: Fill) -> Screen:
-    """Previous, the screens by title, Next, and the switch of the notes: by button, by key, by the link."""
+def choose_screen(lecture: Lecture, row: DeltaGenerator, choice: Choice, fill: Fill) -> Screen:
+    """Previous, the screens by title, Next, and the switch of the notes: by button, by key, by the link.
+
+    Beside them the way back to the preset, which the steps of the sliders need not meet.
+    """
     _ = translator()
     screens = {screen.name: screen for screen in lecture.screens}
     order = list(screens)
@@ -67,7 +74,7 @@ def choose_screen(lecture: Lecture, fill: Fill) -> Screen:
     at = order.index(name)
     titles = {one: f"{number} / {len(order)} · {fill(screens[one].title)}" for number, one in enumerate(order, 1)}
     st.session_state["jump"] = name
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with row:
         st.markdown(f"**{fill(lecture.title)}**", width="content")
         _move_button(_("Previous"), "Left", order, at, -1)
         st.selectbox(
@@ -80,6 +87,9 @@ def choose_screen(lecture: Lecture, fill: Fill) -> Screen:
         )
         _move_button(_("Next"), "Right", order, at, 1)
         st.button(_("Notes"), shortcut="n", on_click=_switch_notes, type="tertiary")
+        if choice.config != PRESETS[choice.preset].config or not choice.current:
+            back = _("Back to {preset}").format(preset=choice.preset)
+            st.button(back, on_click=take_preset, args=(choice.preset,), type="tertiary")
     with hidden:  # the keys of a presenter's remote control
         _move_button("PageUp", "PageUp", order, at, -1)
         _move_button("PageDown", "PageDown", order, at, 1)

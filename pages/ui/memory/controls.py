@@ -10,7 +10,7 @@ from bertcalc.formula import Formula
 from bertcalc.memory.footprint import DEVICES, Plan, Subject
 from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS
 from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES, RECOMPUTE, Attention, Dtype
-from pages.ui.batch import Batch, choose_batch
+from pages.ui.batch import Batch, choose_batch, show_seen
 from pages.ui.controls import Parameters, carry, show_problem, whole_number
 from pages.ui.frozen import choose_freezing
 from pages.ui.i18n import translator
@@ -94,12 +94,11 @@ def choose_inference(choice: Choice) -> tuple[Run, Dtype, Attention]:
 
 
 def _show_remarks(choice: Choice) -> None:
-    """Relative positions have no fused attention; an encoder's output is as long as the decoder's own sequence."""
+    """Relative positions have no fused attention; what a cross attention sees."""
     _ = translator()
     if choice.config.position_embedding_type != "absolute" and st.session_state["attention"] == "fused":
         st.caption(_("With relative positions there is no fused attention: counted is eager attention."))
-    if Subject(choice.config, choice.architecture).seen(1):
-        st.caption(_("The cross attention looks at an encoder's output as long as the sequence."))
+    show_seen(choice.subject)
 
 
 class Device(NamedTuple):

@@ -17,7 +17,8 @@ _MARKS = re.compile(
     r"|(?P<stars>\*{1,2}(?=\S)|(?<=\S)\*{1,2})"
     r"|(?P<line> *\n)"
 )
-_DRAWN_WITH = ("room", "short")  # columns of a chart's data that only place its labels
+# Columns of a chart's data that only say how and where something is drawn.
+_DRAWN_WITH = ("room", "short", "color", "width", "height", "side", "at", "order", "middle", "inside")
 
 
 def table_of(shown: Shown) -> Table:
@@ -35,6 +36,8 @@ def _cell(value: object, marked: bool) -> Cell:
         return ""
     if hasattr(value, "item"):  # a number of NumPy's
         value = value.item()
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)  # a count: charts have floats, as JavaScript does
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
     return plain(str(value)) if marked else str(value)
