@@ -54,7 +54,8 @@ def read(text: str) -> Reading:
             _problem("model_type", kind, N_("model_type {value} is another kind of model: only bert is counted here."))
         )
     names = given.get("architectures")
-    if "model_type" not in given and names and not any(name.startswith("Bert") for name in _listed(names)):
+    classes = _listed(names)
+    if "model_type" not in given and classes and not any(name.startswith("Bert") for name in classes):
         message = N_("architectures {value}: another kind of model, only bert is counted here.")
         raise JsonError(_problem("architectures", names, message))
     values = {field: given.get(field, getattr(BertConfig, field)) for field in _FIELDS}

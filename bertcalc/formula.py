@@ -74,7 +74,7 @@ def latex_number(number: int) -> str:
 def latex_fraction(number: Fraction) -> str:
     """A fraction in LaTeX, or a whole number."""
     whole = latex_number(number.numerator)
-    return whole if number.denominator == 1 else rf"\tfrac{{{whole}}}{{{latex_number(number.denominator)}}}"
+    return whole if number.denominator == 1 else rf"\frac{{{whole}}}{{{latex_number(number.denominator)}}}"
 
 
 def formula(config: BertConfig, architecture: str, *, path: str = "", **options: bool) -> Formula:

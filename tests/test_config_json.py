@@ -83,7 +83,7 @@ def test_missing_fields_and_labels_are_those_of_transformers(given_fields: dict[
 
 
 def test_where_both_are_said_the_other_is_remarked() -> None:
-    [remark] = read('{"id2label": {"0": "a"}, "num_labels": 5}').remarks
+    remark = read('{"id2label": {"0": "a"}, "num_labels": 5}').remarks[-1]
     assert str(remark) == "num_labels 5 counts, though id2label has 1, as in transformers."
 
 
@@ -137,17 +137,32 @@ def test_the_architecture_is_taken_over(names: object) -> None:
     assert read(json.dumps({"architectures": names})).architecture == "BertForMaskedLM"
 
 
-@pytest.mark.parametrize("names", [["RobertaModel"], [["BertModel"]], {"a": 1}, 5])
+@pytest.mark.parametrize("names", [["RobertaModel"], ["BertGenerationEncoder"], [["BertModel"]], {"a": 1}, 5])
 def test_an_architecture_that_is_not_here_is_remarked(names: object) -> None:
-    reading = read(json.dumps({"architectures": names}))
+    reading = read(json.dumps({"model_type": "bert", "architectures": names}))
     assert reading.architecture is None
     assert "none of the classes" in str(reading.remarks[0])
 
 
+@pytest.mark.parametrize("names", [["RobertaModel"], "T5ForConditionalGeneration"])
+def test_another_kind_of_model_is_refused_by_its_class_where_it_does_not_name_its_type(names: object) -> None:
+    [said] = sentences(json.dumps({"architectures": names, "hidden_size": 1024, "num_attention_heads": 16}))
+    assert "another kind of model" in said
+
+
+def test_sizes_that_are_not_there_are_named_with_what_is_taken() -> None:
+    remarks = [
+        str(remark)
+        for remark in read('{"d_model": 512, "vocab_size": 1000, "hidden_size": 512, "num_attention_heads": 8}').remarks
+    ]
+    assert "num_hidden_layers = 12, intermediate_size = 3,072." in remarks[0]
+    assert "d_model" in remarks[1]
+    assert not read(CHINESE).remarks or "defaults" not in str(read(CHINESE).remarks)
+
+
 def test_a_mark_at_the_start_and_halves_of_characters_do_no_harm() -> None:
     assert read("\ufeff{}").config == BertConfig()
-    [remark] = read('{"\\ud800": 1}').remarks
-    assert str(remark).encode("utf-8")
+    assert all(str(remark).encode("utf-8") for remark in read('{"\\ud800": 1}').remarks)
 
 
 @given(

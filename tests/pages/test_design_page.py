@@ -61,7 +61,7 @@ def test_flops_are_of_the_batch_and_the_sequence() -> None:
 def test_a_memory_is_a_limit() -> None:
     link = {"budget_of": "memory", "batch_size": "32", "sequence_length": "512", "training_dtype": "mixed-16"}
     app = open_app("design.py", **link)
-    assert "What fills 16,000,000,000 bytes best: 16.0 GB (14.9 GiB)" in app.markdown[0].value
+    assert "Within 16,000,000,000 bytes, which is 16.0 GB (14.9 GiB)" in app.markdown[0].value
     found = rows(app)
     for row in found:
         parts = footprint.training(Subject(config(row)), Plan("mixed-16"), 32, 512)

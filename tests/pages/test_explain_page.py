@@ -139,3 +139,21 @@ def test_no_text_ends_in_a_traceback(number: str, lines: str) -> None:
 
 def test_examples_are_of_presets() -> None:
     assert {example.preset for example in EXAMPLES.values()} | set(filter(None, NUMBERS.values())) <= set(PRESETS)
+
+
+@pytest.mark.parametrize("number", ["417.6 MB", "417.6 MiB", "208.8 MB"])  # 109,482,240 x 4 or 2, over 1,024^2
+def test_bytes_that_were_divided_by_powers_of_two_are_recognised(number: str) -> None:
+    assert any(row[0] == "**109,482,240**" for row in cells(open_app("explain.py", number=number)))
+
+
+def test_a_published_model_that_rounds_to_the_number_is_named_and_can_be_taken() -> None:
+    app = open_app("explain.py", number="340M")
+    assert "bert-large-uncased" in app.success[0].value
+    app = click(app, "Take bert-large-uncased")
+    assert any("335,141,888" in row[0] for row in cells(app))
+
+
+def test_what_was_typed_is_quoted_as_it_is() -> None:
+    said = open_app("explain.py", number="[click](https://example.org)").error[0].value
+    assert "](" not in said
+    assert "click" in said

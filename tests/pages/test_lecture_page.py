@@ -234,3 +234,13 @@ def test_every_part_can_be_shown_of_every_path(folder: Path, part: str) -> None:
 
 def test_paths_are_those_of_the_tree() -> None:
     assert {"pooler", "encoder.layer.*", "embeddings.word_embeddings", "cls.predictions.decoder"} <= PATHS.keys()
+
+
+def test_the_way_back_to_the_preset_is_there_once_it_is_left() -> None:
+    app = open_app("lecture.py", screen="word-table")
+    assert not [one for one in app.button if one.label.startswith("Back to")]
+    app = open_app("lecture.py", screen="word-table", vocab_size="30000", num_hidden_layers="3")
+    before = numbers(open_app("lecture.py", screen="word-table"))
+    assert numbers(app) != before
+    button(app, "Back to bert-base-uncased").click().run()
+    assert numbers(app) == before

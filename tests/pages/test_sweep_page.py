@@ -273,3 +273,15 @@ def test_published_models_have_short_names() -> None:
     assert _name("all-MiniLM-L6-v2") == "MiniLM-L6"
     assert _name("bert_uncased_L-2_H-128_A-2") == "Tiny"
     assert _name("bert_uncased_L-12_H-128_A-2") == ""
+
+
+def test_an_end_that_is_not_possible_leaves_the_other() -> None:
+    said = [str(error.value) for error in open_app("sweep.py", x_from="5000", x_to="10").error]
+    assert any("x_to 10 is not possible" in text for text in said)
+    assert any("x_from 5,000 is not below x_to 64" in text for text in said)
+
+
+def test_few_points_are_explained() -> None:
+    few = open_app("sweep.py", hidden_size="800", num_attention_heads="10")
+    assert any("Only multiples of 400" in caption.value for caption in few.caption)
+    assert not any("Only multiples" in caption.value for caption in open_app("sweep.py").caption)

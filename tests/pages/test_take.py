@@ -178,3 +178,25 @@ def test_the_report_says_what_was_not_compared(monkeypatch: pytest.MonkeyPatch) 
     told = read(model_files(DEFAULT, Batch(1, 8), PLACE, str), "Report, Markdown")
     assert "Not compared with the real model, as torch and transformers are not installed here." in told
     assert "agrees" not in told
+
+
+def test_counts_of_a_chart_have_all_their_digits() -> None:
+    chart = Shown("costs", {"name": ["a", "b"], "cost": [7247757312.0, 0.5], "room": [1.0, 1.0]}, spec={"mark": "bar"})
+    table = table_of(chart)
+    assert table.columns == ("name", "cost")
+    assert table.rows == (("a", 7_247_757_312), ("b", 0.5))
+    assert isinstance(table.rows[0][1], int)
+
+
+@pytest.mark.parametrize(
+    ("config", "architecture", "said"),
+    [
+        (BertConfig(is_decoder=True, add_cross_attention=True), "BertModel", "encoder_sequence_length E = 128"),
+        (BertConfig(), "BertForMultipleChoice", "num_choices 1"),
+    ],
+)
+def test_the_report_says_what_else_it_takes(config: BertConfig, architecture: str, said: str) -> None:
+    choice = Choice(config, architecture, True, "bert-base-uncased", True)
+    files = model_files(choice, Batch(1, 128), Place("http://localhost/", "en"), str)
+    [told] = [file.make().decode() for file in files if file.name.endswith("report.md")]
+    assert said in told
