@@ -14,7 +14,8 @@ from pages.ui.explore.compare_labels import Box, place
 from pages.ui.theme import BACKGROUND, COLORS, INK
 
 _FONT = 15
-_HEIGHT = 270  # of the bars together, as far as their labels stay readable
+HEIGHT = 270  # of the bars together, as far as their labels stay readable
+LOW = 170  # where the sidebar lies below the page
 _STACKED = 270  # the same of bars with a legend, which takes some of it
 _LEGEND = 40
 _LINE = 34  # letters of a name in one line
@@ -37,15 +38,18 @@ class Point(NamedTuple):
     compared: bool
 
 
-def parts_frame(parts: Sequence[tuple[str, int]], labels: Sequence[str], together: str) -> Columns:
+def parts_frame(
+    parts: Sequence[tuple[str, int]], labels: Sequence[str], together: str, height: int = HEIGHT
+) -> Columns:
     """The data of the bars of a difference: one row a part, each starting where the last one ends; and their sum."""
+    line = _LINE if height == HEIGHT else 2 * _LINE  # low bars have room for one line each
     sums = [0, *accumulate(difference for _name, difference in parts)]
     starts, ends = [*sums[:-1], 0], [*sums[1:], sums[-1]]
     least, most = min(0, *ends), max(0, *ends)
     text = min(0.6, 0.02 + 0.0125 * max(map(len, labels)))  # the share of the width that the longest label takes
     names = [*(name for name, _difference in parts), together]
     return {
-        "name": ["\n".join(wrap(name, _LINE)) for name in names],
+        "name": ["\n".join(wrap(name, line)) for name in names],
         "start": [float(start) for start in starts],
         "end": [float(end) for end in ends],
         "kind": [*("more" if difference >= 0 else "fewer" for _name, difference in parts), "together"],
@@ -57,11 +61,11 @@ def parts_frame(parts: Sequence[tuple[str, int]], labels: Sequence[str], togethe
 
 
 @lru_cache
-def difference_bars(appearance: str, count: int) -> Spec:
+def difference_bars(appearance: str, count: int, height: int = HEIGHT) -> Spec:
     """A bar for each of ``count`` parts of a difference, from where the one before ends; the last is their sum."""
     import altair as alt
 
-    step = max(22, min(42, _HEIGHT // count))
+    step = max(22, min(42, height // count))
     names = _names(alt, appearance)
     palette = COLORS[appearance]
     colors = [palette["embeddings"], palette["encoder"], INK[appearance]]

@@ -8,7 +8,7 @@ import streamlit as st
 from bertcalc.explore.compare import Explanation, Part, explain
 from bertcalc.formula import latex_number
 from pages.ui.explore.compare import Comparison, explained
-from pages.ui.explore.compare_charts import difference_bars, parts_frame
+from pages.ui.explore.compare_charts import HEIGHT, LOW, difference_bars, parts_frame
 from pages.ui.explore.compare_words import relative, signed, title_of, written
 from pages.ui.formulas import aligned
 from pages.ui.i18n import translator
@@ -62,13 +62,15 @@ def show_parts(comparison: Comparison, found: Explanation) -> None:
     """The parts of a difference as bars, and their sum."""
     _ = translator()
     labels = [_label(comparison, part.difference) for part in found.parts]
+    height = LOW if presenting() else HEIGHT
     draw_chart(
         parts_frame(
             [(_phrase(part), part.difference) for part in found.parts],
             [*labels, _label(comparison, found.difference) if found.difference else "0"],
             _("together"),
+            height,
         ),
-        difference_bars(appearance(), len(found.parts) + 1),
+        difference_bars(appearance(), len(found.parts) + 1, height),
         alt=_("The parts of the difference"),
     )
 
