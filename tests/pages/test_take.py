@@ -200,3 +200,9 @@ def test_the_report_says_what_else_it_takes(config: BertConfig, architecture: st
     files = model_files(choice, Batch(1, 128), Place("http://localhost/", "en"), str)
     [told] = [file.make().decode() for file in files if file.name.endswith("report.md")]
     assert said in told
+
+
+def test_the_chart_of_designs_keeps_what_it_says_of_them() -> None:
+    app = open_app("design.py", budget_of="memory")
+    chart = next(one for one in app.session_state["shown"] if one.spec)
+    assert "side" in table_of(chart).columns

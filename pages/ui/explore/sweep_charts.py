@@ -85,8 +85,8 @@ def curves_frame(
         rows.append({"x": values[-1], "end": curve.name, "height": height, **look})
     low, high = values[0], values[-1]
     # The texts stand left of their points, as far as there is room for the first.
-    side = "left" if marks and _part(marks[0].x, low, high, logs=logs) < _LEFT else "right"
-    rows += [{"x": mark.x, "y": mark.y, "mark": mark.text, "side": side} for mark in marks]
+    align = "left" if marks and _part(marks[0].x, low, high, logs=logs) < _LEFT else "right"
+    rows += [{"x": mark.x, "y": mark.y, "mark": mark.text, "align": align} for mark in marks]
     return of_rows(rows)
 
 
@@ -255,7 +255,7 @@ def _curves(appearance: str, unit: Unit, logs: bool) -> str:
         x=x, y=y
     )
     texts = [
-        marked.transform_filter(f"datum.side == '{side}'")
+        marked.transform_filter(f"datum.align == '{side}'")
         .mark_text(align=side, dx=dx, dy=-14, fontSize=_FONT, fontWeight="bold", **look)
         .encode(x=x, y=y, text="mark:N")
         for side, dx in _SIDES

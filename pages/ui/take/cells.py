@@ -18,7 +18,7 @@ _MARKS = re.compile(
     r"|(?P<line> *\n)"
 )
 # Columns of a chart's data that only say how and where something is drawn.
-_DRAWN_WITH = ("room", "short", "color", "width", "height", "side", "at", "order", "middle", "inside")
+_DRAWN_WITH = ("room", "short", "color", "width", "height", "align", "at", "order", "middle", "inside")
 
 
 def table_of(shown: Shown) -> Table:
