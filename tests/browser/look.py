@@ -49,9 +49,11 @@ def ready(page: Page) -> None:
 def settled(page: Page) -> None:
     """Wait until the script has run, KaTeX's fonts are there, which are narrower than others, and all lies still.
 
-    To be visible is not to have found one's place: what comes later above a thing moves it.
+    To be visible is not to have found one's place: what comes later above a thing moves it. A grey skeleton lies
+    still, too, where the code that draws an element is still being loaded.
     """
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning", timeout=60_000)
+    expect(page.get_by_test_id("stSkeleton")).to_have_count(0, timeout=60_000)
     page.evaluate(_STILL)
 
 
@@ -68,9 +70,15 @@ _STILL = """async () => {
 
 
 def boxes(things: Locator) -> list[FloatRect]:
-    """Where all of them are that are shown, in pixels, once they lie still."""
+    """Where all of them are that are shown, in pixels, at one moment, once they lie still."""
     settled(things.page)
-    return [box for thing in things.all() if (box := thing.bounding_box())]
+    shown: list[FloatRect] = things.evaluate_all(
+        """all => all.filter(element => element.getClientRects().length).map(element => {
+            const {x, y, width, height} = element.getBoundingClientRect();
+            return {x, y, width, height};
+        })"""
+    )
+    return shown
 
 
 def bottom(things: Locator) -> float:
