@@ -1,4 +1,4 @@
-"""A report of one model on a page: what it is, its parameters, a walk through it, what it costs, and the proof.
+"""A report of one model on one page: what it is, its parameters, a walk through it, what it costs, and the proof.
 
 It is a sequence of blocks, which Markdown and HTML are written from.
 """
@@ -37,7 +37,17 @@ class Link(NamedTuple):
     url: str
 
 
-Block = Heading | Code | Link | Table | str | tuple[str | Math, ...]
+Part = Heading | Code | Link | Table | str | tuple[str | Math, ...]
+
+
+class Beside(NamedTuple):
+    """What stands beside each other on paper, and in Markdown under each other."""
+
+    left: tuple[Part, ...]
+    right: tuple[Part, ...]
+
+
+Block = Part | Beside
 
 
 class Report(NamedTuple):
@@ -87,19 +97,22 @@ def report(
         Heading(_("Parameters")),
         formulas.components,
         _("Together {parameters}.").format(parameters=f"{total:,}"),
-        Heading(_("Cost")),
-        _(
-            "For {sizes}, in float32, trained with AdamW. FLOPs are those of matrix products, as PyTorch counts them."
-        ).format(sizes=sizes),
-        _costs(case, _),
-        (_("FLOPs of a forward pass") + ": ", formulas.flops[0]),
-        ("= ", formulas.flops[1], f" = {flops:,}"),
         Heading(_("The walk")),
         _("What a forward pass goes through: {sizes}, one layer in full.").format(sizes=sizes),
         _walk(case, _),
-        Heading(_("Proof")),
-        evidence.verdict,
-        *((evidence.checks,) if evidence.checks else ()),
+        Beside(
+            (
+                Heading(_("Cost")),
+                _(
+                    "For {sizes}, in float32, trained with AdamW. "
+                    "FLOPs are those of matrix products, as PyTorch counts them."
+                ).format(sizes=sizes),
+                _costs(case, _),
+            ),
+            (Heading(_("Proof")), evidence.verdict, *((evidence.checks,) if evidence.checks else ())),
+        ),
+        (_("FLOPs of a forward pass") + ": ", formulas.flops[0]),
+        ("= ", formulas.flops[1], f" = {flops:,}"),
         _("This program builds the model with transformers and checks the count."),
         Code(snippet(config, architecture, dict(options))),
     )
@@ -127,6 +140,8 @@ def _markdown(block: Block) -> str:
             return f"<{url}>"
         case Table():
             return markdown_text(block).rstrip("\n")
+        case Beside(left, right):
+            return "\n\n".join(map(_markdown, (*left, *right)))
         case _:
             return markdown_cell(block)
 
@@ -141,6 +156,9 @@ def _html(block: Block) -> str:
             return f'<p><a href="{escape(url)}">{escape(url)}</a></p>'
         case Table():
             return html_text(block)
+        case Beside():
+            sides = ("".join(map(_html, side)) for side in block)
+            return f'<div class="beside">{"".join(f"<div>{side}</div>" for side in sides)}</div>'
         case _:
             return f"<p>{html_cell(block)}</p>"
 
@@ -188,7 +206,7 @@ def _walk(case: Case, _: Translate) -> Table:
 
 
 def _names(names: Sequence[str]) -> str:
-    return ", ".join(names) if len(names) <= 3 else f"{names[0]} ... {names[-1]}"
+    return ", ".join(names) if len(names) <= 2 else f"{names[0]} ... {names[-1]}"
 
 
 _PAGE = """<!DOCTYPE html>
@@ -207,20 +225,22 @@ _PAGE = """<!DOCTYPE html>
 </html>
 """
 _STYLE = """
-@page { size: A4; margin: 12mm 13mm }
-body { max-width: 184mm; margin: 1em auto; color: #111; background: #fff; font: 8.5pt/1.3 Arial, sans-serif }
-h1 { font-size: 15pt; margin: 0 0 .3em }
-h2 { font-size: 11pt; margin: .9em 0 .2em; break-after: avoid }
-p { margin: .3em 0 }
+@page { size: A4; margin: 11mm 13mm }
+body { max-width: 184mm; margin: 1em auto; color: #111; background: #fff; font: 7.5pt/1.2 Arial, sans-serif }
+h1 { font-size: 14pt; margin: 0 0 .3em }
+h2 { font-size: 10pt; margin: .5em 0 .1em; break-after: avoid }
+p { margin: .2em 0 }
 a { color: #0059a0; overflow-wrap: anywhere }
-table { border-collapse: collapse; width: 100%; margin: .3em 0 }
+table { border-collapse: collapse; width: 100%; margin: .2em 0 }
 thead { display: table-header-group }
 tr { break-inside: avoid }
-th, td { padding: .1em .5em; text-align: left; vertical-align: top; border-bottom: .4pt solid #ccc }
+th, td { padding: 0 .5em; text-align: left; vertical-align: top; border-bottom: .4pt solid #ccc }
 td { overflow-wrap: break-word }
+td:first-child { white-space: nowrap }
 th { border-bottom: .8pt solid #111 }
 .number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums }
-math { font-size: 1.05em }
-pre { margin: .3em 0; padding: .5em; background: #f4f4f4; font-size: 7.5pt; break-inside: avoid; white-space: pre-wrap }
+.beside { display: grid; grid-template-columns: 1fr 1fr; gap: 2em }
+pre { margin: .2em 0; padding: .3em .5em; background: #f4f4f4; font-size: 6.5pt; white-space: pre-wrap; columns: 2 }
+@media screen { p:has(math) { overflow-x: auto } }
 @media print { body { margin: 0; max-width: none } }
 """
