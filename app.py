@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 import streamlit as st
 from starlette.middleware import Middleware
 
+from pages.ui.assets import Assets
 from pages.ui.i18n import translator
 from pages.ui.security import SecurityHeaders
 from pages.ui.warm import warm_up
@@ -35,4 +36,9 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     yield
 
 
-app = st.App("pages/main.py", on_script_error=say_sorry, middleware=[Middleware(SecurityHeaders)], lifespan=lifespan)
+app = st.App(
+    "pages/main.py",
+    on_script_error=say_sorry,
+    middleware=[Middleware(SecurityHeaders), Middleware(Assets)],
+    lifespan=lifespan,
+)
