@@ -7,12 +7,13 @@ has been written or drawn since.
 
 import argparse
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
+import psutil
 from playwright.sync_api import Browser, Page
 
 from benchmarks.load import FLOOR, pages
@@ -20,6 +21,7 @@ from tests.browser.launch import running_browser, running_server
 
 CHART = "benchmarks/one_chart.py"
 EMPTY = "benchmarks/empty.py"
+SAME = "benchmarks/same_elements.py"
 PRESSES = 12  # with those to warm up an even number: the slider ends where it began, and never at its end
 VISITS = 3
 STARTS = 5
@@ -62,6 +64,12 @@ def visit(browser: Browser, url: str) -> float:
         page.add_init_script(f"({_WATCH})()")
         page.goto(url)
         return settled(page)
+
+
+def cpu(server: int) -> float:
+    """Milliseconds of CPU that a server has taken."""
+    times = psutil.Process(server).cpu_times()
+    return 1000 * float(times.user + times.system)
 
 
 def opened(browser: Browser, url: str) -> Page:
@@ -109,8 +117,8 @@ def alternately(times: int, measures: Sequence[Callable[[], float]]) -> list[flo
     return [median(column) for column in zip(*found, strict=True)]
 
 
-def _row(name: str, cells: Iterable[str]) -> str:
-    return f"| {name} | {' | '.join(cells)} |"
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def key(number: int) -> str:
@@ -129,37 +137,33 @@ def main() -> None:
     with TemporaryDirectory() as folder, ExitStack() as stack:
         here = Path(folder)
         ours, empty = alternately(starts, [lambda: start("app.py", here), lambda: start(EMPTY, here)])
-        app = stack.enter_context(running_server(here / "app"))[0]
-        floor = stack.enter_context(running_server(here / "floor", FLOOR))[0]
-        chart = stack.enter_context(running_server(here / "chart", CHART))[0]
+        app, server = stack.enter_context(running_server(here / "app"))
+        floor, chart, same = (
+            stack.enter_context(running_server(here / Path(script).stem, script))[0] for script in (FLOOR, CHART, SAME)
+        )
         browser = stack.enter_context(running_browser())
-        for url in (app, floor, chart):
+        for url in (app, floor, chart, same):
             visit(browser, url)
-        slider = opened(browser, floor)
-        walker = opened(browser, app)
-        print(_row("page", ["first visit, ms", "x one chart", "switch to it, ms", "slider, ms", "x one slider"]))
-        print("|---" * 6 + "|")
+        slider, elements, walker = opened(browser, floor), opened(browser, same), opened(browser, app)
+        names_of_columns = ["page", "first visit, ms", "x one chart", "of it server CPU, ms", "switch to it, ms"]
+        print(_row(*names_of_columns, "slider, ms", "x one slider", "x the same elements"))
+        print("|---" * 8 + "|")
         for name in names:
+            before = cpu(server)
             first, least = alternately(visits, [lambda: visit(browser, f"{app}/{name}"), lambda: visit(browser, chart)])  # noqa: B023
+            served = (cpu(server) - before) / visits
             switched = "" if not name else f"{switch(walker, name):,.0f}"
             page = opened(browser, f"{app}/{WITH_SLIDER.get(name, name)}")
-            times = [(press(page, key(number)), press(slider, key(number))) for number in range(WARM_UP + presses)]
-            moved, floor_moved = (median(column) for column in zip(*times[WARM_UP:], strict=True))
+            times = [
+                [press(one, key(number)) for one in (page, slider, elements)] for number in range(WARM_UP + presses)
+            ]
+            moved, floor_moved, same_moved = (median(column) for column in zip(*times[WARM_UP:], strict=True))
             page.context.close()
-            print(
-                _row(
-                    name or "parameters",
-                    [
-                        f"{first:,.0f}",
-                        f"{first / least:.1f}",
-                        switched,
-                        f"{moved:,.0f}",
-                        f"{moved / floor_moved:.1f}",
-                    ],
-                ),
-                flush=True,
-            )
-        print(_row("a slider and a number", [f"{least:,.0f} (one chart)", "1", "", f"{floor_moved:,.0f}", "1"]))
+            cells = [f"{first:,.0f}", f"{first / least:.1f}", f"{served:,.0f}", switched, f"{moved:,.0f}"]
+            ratios = [f"{moved / floor_moved:.1f}", f"{moved / same_moved:.1f}"]
+            print(_row(name or "parameters", *cells, *ratios), flush=True)
+        floors = [f"{least:,.0f} (one chart)", "1", "", "", f"{floor_moved:,.0f}", "1", f"1 ({same_moved:,.0f} ms)"]
+        print(_row("the floors", *floors))
         print(f"\nThe server is up in {ours:.2f} s, with an empty app in {empty:.2f} s: {ours / empty:.2f} x.")
 
 
