@@ -44,7 +44,8 @@ st.latex(total_formula(choice, colors(), total))
 
 pieces = breakdown(model)
 frame = bars_frame(pieces, [f"{_(piece.component)} · {_(piece.name)}" for piece in pieces], total)
-draw_chart(frame, proportional_bar(look), alt=_("Share of each part in the whole model"))
+numbers = {"name": _("Part"), "parameters": _("Parameters")}
+draw_chart(frame, proportional_bar(look), numbers=numbers, alt=_("Share of each part in the whole model"))
 
 with st.container(horizontal=True, vertical_alignment="center"):
     opened = st.selectbox(
@@ -65,6 +66,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
 draw_chart(
     frame,
     ranked_bars(look, len(pieces)),
+    numbers=numbers,
     key=f"bars of {opened}",
     on_select=partial(open_clicked, f"bars of {opened}"),
     alt=_("Parameters of each part of {opened}").format(opened=opened),

@@ -69,5 +69,6 @@ else:
             _("{trainable:,} trainable · {frozen:,} frozen"),
         ),
         frozen_bars(appearance()),
+        numbers={"name": _("Component"), "trainable": _("Trainable"), "parameters": _("Total")},
         alt=_("Trainable and frozen parameters of each component"),
     )

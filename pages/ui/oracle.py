@@ -18,12 +18,19 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def ask(doing: str, function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
+def ask(architecture: str, function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
+    """What ``answer`` gives, on a page: it says meanwhile what is going on."""
+    _ = translator()
+    with st.spinner(_("Running the real {architecture} ...").format(architecture=architecture)):
+        return answer(function, *arguments, **named)
+
+
+def answer(function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
     """What a function of an importable module returns that needs PyTorch: run once, kept for all sessions."""
     # The second who asks the same waits for the cache, not for the worker: neither may hold up the others.
-    with st.spinner(doing), TURN.pause():
-        answer: R = _kept(f"{function.__module__}.{function.__qualname__}", arguments, named, function)
-    return answer
+    with TURN.pause():
+        kept: R = _kept(f"{function.__module__}.{function.__qualname__}", arguments, named, function)
+    return kept
 
 
 @st.cache_data(max_entries=200, show_spinner=False)

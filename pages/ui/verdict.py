@@ -31,8 +31,7 @@ def show_verdict(choice: Choice) -> Proof:
                 added=not_checked(choice.config, choice.architecture, choice.options),
             )
         )
-    doing = _("Building the real {architecture} ...").format(architecture=choice.architecture)
-    result = ask(doing, prove, config, choice.architecture, choice.options)
+    result = ask(choice.architecture, prove, config, choice.architecture, choice.options)
     if result.agrees:
         st.success(
             _("The real {architecture} agrees: {tensors} tensors, {parameters} parameters.").format(
@@ -104,8 +103,7 @@ def _compare_returned(choice: Choice) -> None:
     call = last_call(config, choice.architecture)
     st.caption(_("With the arguments of the Outputs page: {arguments}").format(arguments=written(call)))
     if runs(choice.subject._replace(config=config), call):
-        doing = _("Running the real {architecture} ...").format(architecture=choice.architecture)
-        compared = ask(doing, prove_forward, config, choice.architecture, choice.options, call)
+        compared = ask(choice.architecture, prove_forward, config, choice.architecture, choice.options, call)
         if all(comparison.agrees for comparison in compared):
             st.success(
                 _("The real {architecture} returns the same {outputs:,} outputs.").format(

@@ -13,6 +13,7 @@ from bertcalc.export.formats import csv_text
 from bertcalc.export.table import Math
 from pages.ui import proof
 from pages.ui.batch import Batch
+from pages.ui.columns import Columns
 from pages.ui.sidebar import Choice
 from pages.ui.take.cells import plain, table_of
 from pages.ui.take.files import File, Place, model_files, table_files
@@ -30,6 +31,8 @@ PAGES = [
     ("compute.py", {"compute": "length"}),
     ("memory.py", {"memory": "activations"}),
     ("compare.py", {}),
+    ("compare.py", {"compare": "bars"}),
+    ("compare.py", {"compare": "scatter"}),
     ("sweep.py", {}),
     ("sweep.py", {"sweep": "map"}),
     ("design.py", {}),
@@ -78,7 +81,12 @@ def test_every_page_offers_what_it_shows(page: str, link: dict[str, str]) -> Non
     assert len(charts) == len(app.get("vega_lite_chart"))
     for one in found:
         again = pd.read_csv(StringIO(csv_text(table_of(one))), keep_default_na=False)
-        assert len(again) == len(one.frame)
+        if one.numbers is None:
+            assert len(again) == len(one.frame)
+        else:  # a reader's names, and nothing of how it is drawn
+            assert list(again.columns) == list(one.numbers.values())
+            assert 0 < len(again) <= len(one.frame)
+            assert not set(again.columns) & {"x", "y", "name", "label", "figure", "start", "end", "kind", "room"}
     for chart in charts:
         drawn = svg(chart, "light")
         assert drawn.startswith("<svg")
@@ -112,9 +120,9 @@ def test_the_numbers_of_the_page_are_those_of_the_model() -> None:
     model = build(BertConfig(vocab_size=21128), "BertForPreTraining")
     assert total(app) == f"{model.num_parameters():,}"
     whole, bars, tensors = noted(app)
-    for one, column in ((whole, "parameters"), (bars, "parameters"), (tensors, "Parameters")):
+    for one in (whole, bars, tensors):
         frame = pd.read_csv(StringIO(csv_text(table_of(one))))
-        assert frame[column].sum() == model.num_parameters()
+        assert frame["Parameters"].sum() == model.num_parameters()
     assert list(table_of(tensors).columns) == ["Name", "Copies", "Shape", "Formula", "Parameters", "Share"]
 
 
@@ -181,10 +189,10 @@ def test_the_report_says_what_was_not_compared(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_counts_of_a_chart_have_all_their_digits() -> None:
-    chart = Shown("costs", {"name": ["a", "b"], "cost": [7247757312.0, 0.5], "room": [1.0, 1.0]}, spec={"mark": "bar"})
-    table = table_of(chart)
-    assert table.columns == ("name", "cost")
-    assert table.rows == (("a", 7_247_757_312), ("b", 0.5))
+    drawn: Columns = {"name": ["a\nb", "b", None], "cost": [7247757312.0, 0.5, None], "room": [1.0, 1.0, 2.0]}
+    table = table_of(Shown("costs", drawn, spec={"mark": "bar"}, numbers={"name": "Part", "cost": "FLOPs"}))
+    assert table.columns == ("Part", "FLOPs")
+    assert table.rows == (("a b", 7_247_757_312), ("b", 0.5))
     assert isinstance(table.rows[0][1], int)
 
 
@@ -202,7 +210,32 @@ def test_the_report_says_what_else_it_takes(config: BertConfig, architecture: st
     assert said in told
 
 
+def chart_of(page: str, **link: str) -> pd.DataFrame:
+    """What is taken of the first chart of a page."""
+    [chart, *_others] = [one for one in noted(open_app(page, **link)) if one.spec]
+    return pd.read_csv(StringIO(csv_text(table_of(chart))))
+
+
 def test_the_chart_of_designs_keeps_what_it_says_of_them() -> None:
-    app = open_app("design.py", budget_of="memory")
-    chart = next(one for one in app.session_state["shown"] if one.spec)
-    assert "side" in table_of(chart).columns
+    found = chart_of("design.py")
+    assert set(found["The budget"]) == {"within the budget", "above it"}
+    assert ((found["hidden_size"] % found["num_attention_heads"]) == 0).all()
+
+
+@pytest.mark.parametrize("field", ["num_hidden_layers", "hidden_size"])
+def test_the_chart_of_a_sweep_has_the_total_of_every_model(field: str) -> None:
+    found = chart_of("sweep.py", x=field)
+    totals = found[found["Quantity"] == "parameters in total"].set_index(field)["Number"]
+    for value, number in zip(totals.index.tolist(), totals.tolist(), strict=True):
+        if field == "hidden_size":  # what goes along: heads of 64, and four times as much in between
+            config = BertConfig(hidden_size=value, num_attention_heads=value // 64, intermediate_size=4 * value)
+        else:
+            config = BertConfig(num_hidden_layers=value)
+        assert build(config, "BertModel").num_parameters() == number
+
+
+def test_the_charts_of_a_comparison_have_the_totals_and_the_difference() -> None:
+    difference = chart_of("compare.py")["Difference"]
+    assert difference.iloc[:-1].sum() == difference.iloc[-1] == 225_659_648
+    sums = chart_of("compare.py", compare="bars").groupby("Model")["parameters in total"].sum()
+    assert sorted(sums) == [109_482_240, 335_141_888]

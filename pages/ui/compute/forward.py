@@ -79,10 +79,10 @@ def show_verdict(count: Count) -> None:
         return
     choice = count.choice
     if runs(choice.subject, count.call):
-        doing = _("Running the real {architecture} ...").format(architecture=choice.architecture)
         recompute = count.convention.training == "4x"
+        architecture = choice.architecture
         _show_proof(
-            ask(doing, prove, choice.config, choice.architecture, choice.options, count.call, recompute=recompute)
+            ask(architecture, prove, choice.config, architecture, choice.options, count.call, recompute=recompute)
         )
 
 

@@ -69,6 +69,7 @@ def show_lengths(count: Count, look: str) -> None:
     draw_chart(
         length_frame(lengths, costs, names, shown),
         length_areas(look),
+        numbers={"length": "sequence_length", "name": _("Part"), "share": _("Share")},
         alt=_("Share of each part over the sequence length"),
     )
 

@@ -71,6 +71,7 @@ def show_parts(comparison: Comparison, found: Explanation) -> None:
             height,
         ),
         difference_bars(appearance(), len(found.parts) + 1, height),
+        numbers={"name": _("Part"), "difference": _("Difference")},
         alt=_("The parts of the difference"),
     )
 

@@ -102,6 +102,7 @@ def show_bars(comparison: Comparison) -> None:
     draw_chart(
         bars_frame(pieces, labels, names),
         side_by_side(appearance(), len(cases), legend),
+        numbers={"name": _("Model"), "part": _("Part"), "figure": title_of(comparison.quantity)},
         alt=_("The models side by side as bars"),
     )
 
@@ -129,9 +130,11 @@ def show_scatter(comparison: Comparison) -> None:
     compared = [
         Point(model.name, *_place(comparison.case(model.subject), measure), True) for model in comparison.models
     ]
+    titles = title_of(QUANTITIES["parameters"]), title_of(quantity)
     draw_chart(
         points_frame([*compared, *_presets(comparison.batch, measure)]),
-        scatter(appearance(), title_of(QUANTITIES["parameters"]), title_of(quantity)),
+        scatter(appearance(), *titles),
+        numbers={"name": _("Model"), **dict(zip(("parameters", "flops"), titles, strict=True))},
         alt=_("Parameters and FLOPs of every preset"),
     )
     st.caption(_("Every preset as BertModel; diamonds are the models of the comparison. Both axes are logarithmic."))

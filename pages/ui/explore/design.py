@@ -18,6 +18,7 @@ from bertcalc.text import N_
 from bertcalc.typed import LONGEST, TypedError, Unit, typed
 from pages.ui.batch import choose_batch
 from pages.ui.controls import Parameters, carry, change, show_problem, whole_number
+from pages.ui.explore.compare_words import title_of
 from pages.ui.explore.design_chart import designs_frame, near_budget
 from pages.ui.i18n import translator
 from pages.ui.numbers import scaled, signed_percent, size, unbroken
@@ -324,5 +325,13 @@ def show_chart(question: Question, result: Result, look: str) -> None:
     draw_chart(
         designs_frame(result.designs, question.budget, LISTED, sides, question.said),
         near_budget(look, sides),
+        numbers={
+            "hidden": "hidden_size",
+            "layers": "num_hidden_layers",
+            "heads": "num_attention_heads",
+            "intermediate": "intermediate_size",
+            "figure": title_of(QUANTITIES[question.budget.quantity]),
+            "side": _("The budget"),
+        },
         alt=_("Hidden size and layers of the models near the budget"),
     )

@@ -46,6 +46,7 @@ def show_growth(swept: Swept, appearance: str) -> None:
     draw_chart(
         curves_frame(values, rows, swept.measure, marks, appearance, logs=swept.logs),
         curves(appearance, f"{field} {letter}", unit, logs=swept.logs),
+        numbers={"x": field, "name": _("Quantity"), "y": _("Number")},
         alt=_("{measure} along {field}; marked is the present model, {field} = {value}").format(
             measure=_(swept.quantity.meaning), field=field, value=f"{now:,}"
         ),

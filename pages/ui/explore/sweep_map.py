@@ -8,6 +8,7 @@ import streamlit as st
 
 from bertcalc.explore.sweep import Sweep, around, levels, line, published
 from pages.ui.controls import change
+from pages.ui.explore.compare_words import title_of
 from pages.ui.explore.sweep import LETTER_OF, Swept, array, followed
 from pages.ui.explore.sweep_charts import Mark, Point, equal_values, map_frame, short
 from pages.ui.i18n import translator
@@ -73,6 +74,7 @@ def show_map(swept: Swept, appearance: str) -> None:
             _(swept.quantity.meaning),
             logs=swept.logs,
         ),
+        numbers={"x": x, "y": y, "figure": title_of(swept.quantity)},
         key=chart,
         on_select=partial(_take_clicked, sweep, chart),
         alt=_("Lines of equal {measure} over {x} and {y}, with the published models and the present one").format(

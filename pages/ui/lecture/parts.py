@@ -83,6 +83,7 @@ def _bars(choice: Choice, path: str) -> None:
     draw_chart(
         frame,
         ranked_bars(appearance(), len(pieces)),
+        numbers={"name": _("Part"), "parameters": _("Parameters")},
         alt=_("Parameters of each part of {opened}").format(opened=path),
     )
 
@@ -115,6 +116,7 @@ def _total(choice: Choice) -> None:
     draw_chart(
         bars_frame(pieces, names, whole),
         proportional_bar(appearance()),
+        numbers={"name": _("Part"), "parameters": _("Parameters")},
         alt=_("Share of each part in the whole model"),
     )
 
@@ -172,6 +174,7 @@ def _compute(choice: Choice) -> None:
     draw_chart(
         parts_frame(costs, [_(part) for part in costs]),
         part_bars(appearance()),
+        numbers={"name": _("Part"), "cost": "FLOPs"},
         alt=_("Share of each part in the forward pass"),
     )
 

@@ -43,6 +43,7 @@ def show_activations(run: Run, plan: Plan) -> None:
         draw_chart(
             _modules_frame(modules),
             ranked_bars(appearance(), len(modules)),
+            numbers={"name": _("Module"), "parameters": _("Bytes")},
             alt=_("Bytes that are kept for each module"),
         )
     tensors = st.expander(_("Tensors: name, shape, type, bytes, formula"), key="kept", bind="query-params")
@@ -155,8 +156,7 @@ def _show_verdict(run: Run, plan: Plan) -> None:
             _("On the device without memory PyTorch runs no fused attention: the test suite compares it on the CPU.")
         )
     elif runs(subject, call):
-        doing = _("Running the real {architecture} ...").format(architecture=subject.architecture)
-        found = ask(doing, memory_proof.prove, subject, plan, *run.batch)
+        found = ask(subject.architecture, memory_proof.prove, subject, plan, *run.batch)
         masks = " " + _("Compared with masks as wide as activations.") if plan.fused_dropout else ""
         if found.ours == found.theirs:
             st.success(

@@ -35,6 +35,7 @@ def show_bar(found: Mapping[Part, int], limit: int | None = None) -> None:
     draw_chart(
         bar_frame(found, [_(part) for part in found], limit),
         stacked_bar(appearance()),
+        numbers={"name": _("Part"), "bytes": _("Bytes")},
         alt=_("The parts in proportion"),
     )
 
@@ -47,7 +48,8 @@ def bar_frame(found: Mapping[Part, int], names: Sequence[str], limit: int | None
             label = f"{name} {percent(count, sum(found.values()))}"
             short = label if count > whole * len(label) / 90 else ""
             rows.append(
-                {"part": part, "start": end, "end": end + count, "label": f"{name}  ·  {size(count)}", "short": short}
+                {"part": part, "name": name, "bytes": count, "start": end, "end": end + count}
+                | {"label": f"{name}  ·  {size(count)}", "short": short}
             )
         end += count
     return of_rows([*rows, *([{"limit": limit, "label": size(limit)}] if limit else [])])

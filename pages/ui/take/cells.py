@@ -17,15 +17,13 @@ _MARKS = re.compile(
     r"|(?P<stars>\*{1,2}(?=\S)|(?<=\S)\*{1,2})"
     r"|(?P<line> *\n)"
 )
-# Columns of a chart's data that only say how and where something is drawn.
-_DRAWN_WITH = ("room", "short", "color", "width", "height", "align", "at", "order", "middle", "inside")
 
 
 def table_of(shown: Shown) -> Table:
     """The numbers of a table, or those behind a chart."""
     frame = shown.frame
-    if shown.spec:
-        frame = frame.drop(columns=[name for name in _DRAWN_WITH if name in frame])
+    if shown.numbers:
+        frame = frame[[*shown.numbers]].dropna().rename(columns=shown.numbers)
     rows = [tuple(_cell(value, shown.marked) for value in row) for row in frame.itertuples(index=False, name=None)]
     names = [_text(plain(str(name))) if shown.marked else str(name) for name in frame.columns]
     return Table(shown.title, tuple(names), tuple(rows))
@@ -40,7 +38,7 @@ def _cell(value: object, marked: bool) -> Cell:
         return int(value)  # a count: charts have floats, as JavaScript does
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
-    return plain(str(value)) if marked else str(value)
+    return plain(str(value)) if marked else str(value).replace("\n", " ")  # names at charts are wrapped
 
 
 def plain(markdown: str) -> Cell:

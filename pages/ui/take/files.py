@@ -15,8 +15,8 @@ from bertcalc.export.table import Table
 from bertcalc.presets import PRESETS
 from pages.ui import proof
 from pages.ui.batch import Batch
+from pages.ui.oracle import answer
 from pages.ui.sidebar import Choice
-from pages.ui.worker import WORKER
 
 Translate = Callable[[str], str]
 
@@ -95,7 +95,7 @@ def _evidence(choice: Choice, _: Translate) -> Evidence:
     if not proof.installed():
         return Evidence(_("Not compared with the real model, as torch and transformers are not installed here."))
     config = proof.buildable(choice.config)
-    result = WORKER.run(proof.prove, config, choice.architecture, choice.options)
+    result = answer(proof.prove, config, choice.architecture, choice.options)
     words = (
         _("The real {architecture} agrees: {tensors} tensors, {parameters} parameters.").format(
             architecture=choice.architecture, tensors=result.theirs("Tensors"), parameters=result.theirs("Parameters")

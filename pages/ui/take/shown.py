@@ -16,6 +16,7 @@ class Shown(NamedTuple):
     data: Columns | pd.DataFrame
     marked: bool = False  # the texts in it are Markdown
     spec: Mapping[str, Any] | None = None  # of a chart, in Vega-Lite
+    numbers: Mapping[str, str] | None = None  # of a chart: what is taken of its data, with what a reader calls it
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -39,9 +40,15 @@ def note(one: Shown) -> None:
     shown().append(one)
 
 
-def draw_chart(frame: Columns | pd.DataFrame, spec: dict[str, Any], *, alt: str, **options: Any) -> None:
-    """A chart of Vega-Lite."""
-    note(Shown(alt, frame, spec=spec))
+def draw_chart(
+    frame: Columns | pd.DataFrame, spec: dict[str, Any], *, numbers: Mapping[str, str], alt: str, **options: Any
+) -> None:
+    """A chart of Vega-Lite.
+
+    ``numbers`` are the columns to take away, with what a reader calls them: the others say how it is drawn, and so do
+    the rows that do not have all of them.
+    """
+    note(Shown(alt, frame, spec=spec, numbers=numbers))
     st.vega_lite_chart(sent(frame), spec, alt=alt, **options)
 
 

@@ -54,6 +54,7 @@ def show_picture(stops: Sequence[Stop], at: int, config: BertConfig, layer: int,
     draw_chart(
         frame,
         picture(look, rows),
+        numbers={"step": "Hugging Face", "label": _("Step")},
         key=key,
         on_select=partial(_go_to_clicked, key),
         alt=_("The model from top to bottom; marked is the present step, {step}").format(step=stops[at].name),
@@ -186,7 +187,7 @@ def _arc(start: float, end: float) -> list[dict[str, Any]]:
 
 
 def _shape(mark: str, x: float, x2: float, y: float, y2: float, **more: Any) -> dict[str, Any]:
-    blank = {"label": "", "step": "", "component": "", "weight": 0, "heads": 0}
+    blank = {"label": "", "step": None, "component": "", "weight": 0, "heads": 0}
     return {"mark": mark, "x": x, "x2": x2, "y": y, "y2": y2, **blank, **more}
 
 
