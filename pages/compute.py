@@ -28,7 +28,7 @@ if view == "forward":
     draw_chart(
         parts_frame(costs, [_(part) for part in costs]),
         part_bars(look),
-        numbers={"name": _("Part"), "cost": "FLOPs"},
+        numbers={"name": _("Part"), "flops": "FLOPs"},
         alt=_("Share of each part in the forward pass"),
     )
     forward.show_verdict(count)

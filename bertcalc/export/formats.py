@@ -12,6 +12,7 @@ from io import StringIO
 from bertcalc.export.table import Cell, Math, Table
 
 _GROUPED = re.compile(r"[+-]?[0-9]{1,3}(,[0-9]{3})*")
+_ON_ONE_PAGE = 40  # rows that LaTeX puts on a page of A4
 _SIGNED = re.compile(r"[+-][0-9.,]+( [A-Za-z%]+)?")
 
 
@@ -33,26 +34,18 @@ def markdown_text(table: Table) -> str:
 
 
 def latex_text(table: Table) -> str:
-    r"""A tabular with booktabs' rules, in a table with its title; it needs \usepackage{booktabs}."""
+    r"""A tabular with booktabs' rules, in a table with its title; over several pages (longtable) where it is long."""
     align = "".join("r" if _numeric(table, at) else "l" for at in range(len(table.columns)))
-    lines = [" & ".join(map(_latex_cell, row)) + r" \\" for row in table.rows]
-    return "\n".join(
-        [
-            r"% \usepackage{booktabs}",
-            r"\begin{table}",
-            r"\centering",
-            rf"\caption{{{_latex_cell(table.title)}}}",
-            rf"\begin{{tabular}}{{{align}}}",
-            r"\toprule",
-            " & ".join(map(_latex_cell, table.columns)) + r" \\",
-            r"\midrule",
-            *lines,
-            r"\bottomrule",
-            r"\end{tabular}",
-            r"\end{table}",
-            "",
-        ]
-    )
+    caption = rf"\caption{{{_latex_cell(table.title)}}}"
+    head = [r"\toprule", " & ".join(map(_latex_cell, table.columns)) + r" \\", r"\midrule"]
+    rows = [" & ".join(map(_latex_cell, row)) + r" \\" for row in table.rows]
+    if len(rows) > _ON_ONE_PAGE:
+        lines = [r"% \usepackage{booktabs,longtable}", rf"\begin{{longtable}}{{{align}}}", rf"{caption} \\"]
+        lines += [*head, r"\endhead", *rows, r"\bottomrule", r"\end{longtable}"]
+    else:
+        lines = [r"% \usepackage{booktabs}", r"\begin{table}", r"\centering", caption]
+        lines += [rf"\begin{{tabular}}{{{align}}}", *head, *rows, r"\bottomrule", r"\end{tabular}", r"\end{table}"]
+    return "\n".join([*lines, ""])
 
 
 def html_text(table: Table) -> str:

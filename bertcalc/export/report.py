@@ -100,9 +100,11 @@ def report(
         Heading(_("The walk")),
         _("What a forward pass goes through: {sizes}, one layer in full.").format(sizes=sizes),
         _walk(case, _),
+        Heading(_("Cost")),
+        (_("FLOPs of a forward pass") + ": ", formulas.flops[0]),
+        ("= ", formulas.flops[1], f" = {flops:,}"),
         Beside(
             (
-                Heading(_("Cost")),
                 _(
                     "For {sizes}, in float32, trained with AdamW. "
                     "FLOPs are those of matrix products, as PyTorch counts them."
@@ -111,8 +113,6 @@ def report(
             ),
             (Heading(_("Proof")), evidence.verdict, *((evidence.checks,) if evidence.checks else ())),
         ),
-        (_("FLOPs of a forward pass") + ": ", formulas.flops[0]),
-        ("= ", formulas.flops[1], f" = {flops:,}"),
         _("This program builds the model with transformers and checks the count."),
         Code(snippet(config, architecture, dict(options))),
     )
@@ -225,22 +225,27 @@ _PAGE = """<!DOCTYPE html>
 </html>
 """
 _STYLE = """
-@page { size: A4; margin: 11mm 13mm }
-body { max-width: 184mm; margin: 1em auto; color: #111; background: #fff; font: 7.5pt/1.2 Arial, sans-serif }
-h1 { font-size: 14pt; margin: 0 0 .3em }
-h2 { font-size: 10pt; margin: .5em 0 .1em; break-after: avoid }
+@page { size: A4; margin: 9mm 13mm }
+body { max-width: 60rem; margin: 1em auto; padding: 0 .5em; color: #111; background: #fff }
+body { font: 10pt/1.3 Arial, sans-serif }
+h1 { font-size: 1.9em; margin: 0 0 .3em }
+h2 { font-size: 1.3em; margin: .5em 0 .1em; break-after: avoid }
 p { margin: .2em 0 }
 a { color: #0059a0; overflow-wrap: anywhere }
 table { border-collapse: collapse; width: 100%; margin: .2em 0 }
 thead { display: table-header-group }
 tr { break-inside: avoid }
 th, td { padding: 0 .5em; text-align: left; vertical-align: top; border-bottom: .4pt solid #ccc }
-td { overflow-wrap: break-word }
-td:first-child { white-space: nowrap }
+td { overflow-wrap: anywhere }
 th { border-bottom: .8pt solid #111 }
 .number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums }
-.beside { display: grid; grid-template-columns: 1fr 1fr; gap: 2em }
-pre { margin: .2em 0; padding: .3em .5em; background: #f4f4f4; font-size: 6.5pt; white-space: pre-wrap; columns: 2 }
+pre { margin: .2em 0; padding: .3em .5em; background: #f4f4f4; font-size: .87em; white-space: pre-wrap }
 @media screen { p:has(math) { overflow-x: auto } }
-@media print { body { margin: 0; max-width: none } }
+@media print {
+  body { margin: 0; padding: 0; max-width: none; font-size: 7.5pt; line-height: 1.2 }
+  td { overflow-wrap: break-word }
+  td:first-child { white-space: nowrap }
+  .beside { display: grid; grid-template-columns: 1fr 1fr; gap: 2em }
+  pre { columns: 2 }
+}
 """

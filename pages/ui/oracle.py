@@ -21,7 +21,7 @@ R = TypeVar("R")
 def ask(architecture: str, function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
     """What ``answer`` gives, on a page: it says meanwhile what is going on."""
     _ = translator()
-    with st.spinner(_("Running the real {architecture} ...").format(architecture=architecture)):
+    with st.spinner(_("Asking the real {architecture} ...").format(architecture=architecture)):
         return answer(function, *arguments, **named)
 
 

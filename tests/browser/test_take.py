@@ -92,10 +92,11 @@ def test_a_report_is_one_page_of_paper(page: Page, tmp_path: Path, architecture:
     path = tmp_path / "report.html"
     path.write_bytes(next(file for file in files if file.mime == "text/html").make())
     page.goto(path.as_uri())
-    assert pages(page.pdf(prefer_css_page_size=True)) == 1
     page.set_viewport_size({"width": 703, "height": 1000})  # A4 without its margins
     assert page.evaluate("document.documentElement.scrollWidth") <= 703
     page.emulate_media(media="print")
+    assert pages(page.pdf(prefer_css_page_size=True)) == 1
+    assert page.evaluate("document.documentElement.scrollWidth") <= 703
     lines = page.locator("math").evaluate_all("all => all.map(one => one.getBoundingClientRect().right)")
     assert lines
     assert max(lines) <= 703

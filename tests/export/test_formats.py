@@ -35,7 +35,8 @@ NASTY = [
 def columns(tabular: str) -> list[list[str]]:
     """The cells of a LaTeX tabular."""
     inside = tabular.split(r"\midrule")[1].split(r"\bottomrule")[0]
-    return [row.split(" & ") for row in inside.strip().removesuffix(r" \\").split(" \\\\\n")]
+    inside = inside.strip().removeprefix("\\endhead\n")  # of a table over several pages
+    return [row.split(" & ") for row in inside.removesuffix(r" \\").split(" \\\\\n")]
 
 
 def test_csv_has_digits_alone() -> None:
@@ -88,6 +89,17 @@ def test_latex() -> None:
     assert latex_text(by_column("", {"x": ["50% of #1_{a}~\\^"]})).splitlines()[8] == (
         r"50\% of \#1\_\{a\}\textasciitilde{}\textbackslash{}\textasciicircum{} \\"
     )
+
+
+def test_a_long_table_of_latex_goes_over_several_pages() -> None:
+    short, long = (latex_text(by_column("n", {"x": list(range(count))})) for count in (40, 41))
+    assert r"\begin{table}" in short
+    assert r"\begin{table}" not in long
+    assert "longtable" in long.splitlines()[0]
+    assert long.index(r"\toprule") < long.index(r"x \\") < long.index(r"\endhead")
+    for text, count in ((short, 40), (long, 41)):
+        assert columns(text) == [[f"{number}"] for number in range(count)]
+        assert re.findall(r"\\begin{(\w+)}", text) == re.findall(r"\\end{(\w+)}", text)[::-1]
 
 
 class Cells(HTMLParser):

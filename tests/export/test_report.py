@@ -71,6 +71,14 @@ def test_every_model_has_a_report_with_all_figures_in_both_formats(architecture:
     assert page.tags.count("table") == len(re.findall(r"^\| -", markdown(told), re.MULTILINE)) == 4
 
 
+def test_what_belongs_to_the_cost_stands_before_the_proof_in_both_formats() -> None:
+    told = report_of(BertConfig(), "BertModel")
+    for text in (markdown(told), Page(html(told)).text):
+        places = [text.index(word) for word in ("Parameters", "The walk", "Cost", "FLOPs of a forward pass", "Proof")]
+        assert places == sorted(places)
+        assert text.rindex("FLOPs of a forward pass") < text.index("Proof") < text.index("This program builds")
+
+
 def test_the_page_asks_nothing_of_anybody_and_reads_no_text_as_html() -> None:
     page = Page(html(report_of(BertConfig(), "BertModel")))
     assert page.links == [LINK]  # the link itself, which is followed only by a reader

@@ -10,6 +10,7 @@ import pytest
 import streamlit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit.web.server.starlette.starlette_gzip_middleware import SelectiveGZipMiddleware
 from streamlit.web.server.starlette.starlette_static_routes import create_streamlit_static_handler
 
 from pages.ui.assets import Assets
@@ -20,11 +21,11 @@ GZIP = {"accept-encoding": "gzip, deflate, br"}
 
 
 class Counted:
-    """Streamlit's own answers, and which paths it was asked for."""
+    """Streamlit's own answers, as it compresses some of them, and which paths it was asked for."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
-        self._handler = create_streamlit_static_handler(str(STATIC), None)
+        self._handler = SelectiveGZipMiddleware(create_streamlit_static_handler(str(STATIC), None))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.asked.append(scope["path"])
@@ -99,6 +100,23 @@ def test_all_else_is_streamlits_answer(path: str, headers: dict[str, str], metho
 
     asyncio.run(asked())
     assert streamlits.asked == [path]
+
+
+@pytest.mark.parametrize("name", ["/static//{}", "/static/./{}", "/./static/{}", "/static/js/../{}", "//static/{}"])
+def test_a_file_is_kept_under_one_name(name: str) -> None:
+    file = FIRST[-1].removeprefix("static/")
+    streamlits = Counted()
+    app = Assets(streamlits)
+
+    async def twice() -> None:
+        for _time in range(2):
+            headers, body = await answer(app, name.format(file))
+            if headers["status"] == "200":
+                said = gzip.decompress(body) if headers.get("content-encoding") == "gzip" else body
+                assert said in ((STATIC / "static" / file).read_bytes(), (STATIC / "index.html").read_bytes())
+
+    asyncio.run(twice())
+    assert len(streamlits.asked) == 2
 
 
 def test_who_asks_while_the_first_answer_is_on_its_way_does_not_wait_for_it() -> None:

@@ -9,8 +9,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from bertcalc import BertConfig, build
+from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.export.formats import csv_text
 from bertcalc.export.table import Math
+from bertcalc.memory.footprint import Subject
 from pages.ui import proof
 from pages.ui.batch import Batch
 from pages.ui.columns import Columns
@@ -239,3 +241,15 @@ def test_the_charts_of_a_comparison_have_the_totals_and_the_difference() -> None
     assert difference.iloc[:-1].sum() == difference.iloc[-1] == 225_659_648
     sums = chart_of("compare.py", compare="bars").groupby("Model")["parameters in total"].sum()
     assert sorted(sums) == [109_482_240, 335_141_888]
+    assert list(chart_of("compare.py", compare="bars", compare_by="weights").columns) == [
+        "Model",
+        "memory of the weights (B)",
+    ]
+
+
+def test_figures_beyond_what_a_float_holds_are_exact() -> None:
+    link = {"batch_size": "40963", "sequence_length": "511"}
+    found = chart_of("compare.py", compare="bars", compare_by="training", **link).iloc[:, -1]
+    subject = Subject(BertConfig(), "BertModel")
+    assert found[0] == QUANTITIES["training"].of(Case(subject, 40_963, 511)) > 2**53
+    assert chart_of("compute.py", **link)["FLOPs"].sum() * 3 == found[0]

@@ -31,6 +31,7 @@ def parts_frame(costs: Mapping[Part, int], names: Sequence[str]) -> Columns:
     return {
         "name": names,
         "part": list(costs),
+        "flops": list(costs.values()),
         "cost": [float(cost) for cost in costs.values()],  # the browser's numbers are floats in any case
         "label": [f"{percent(cost, whole)}  ·  {cost:,}" for cost in costs.values()],
         "room": [1.7 * max(costs.values())] * len(costs),

@@ -50,7 +50,7 @@ def parts_frame(
     names = [*(name for name, _difference in parts), together]
     return {
         "name": ["\n".join(wrap(name, line)) for name in names],
-        "difference": [float(difference) for difference in (*(each for _name, each in parts), sums[-1])],
+        "difference": [*(difference for _name, difference in parts), sums[-1]],
         "start": [float(start) for start in starts],
         "end": [float(end) for end in ends],
         "kind": [*("more" if difference >= 0 else "fewer" for _name, difference in parts), "together"],
@@ -100,7 +100,7 @@ def bars_frame(models: Mapping[str, Mapping[str, int]], totals: Sequence[str], n
                     "order": order,
                     "component": piece,
                     "part": names.get(piece, ""),
-                    "figure": float(count),
+                    "figure": count,
                     "start": float(start),
                     "end": float(end),
                     "middle": (start + end) / 2,

@@ -102,7 +102,11 @@ def show_bars(comparison: Comparison) -> None:
     draw_chart(
         bars_frame(pieces, labels, names),
         side_by_side(appearance(), len(cases), legend),
-        numbers={"name": _("Model"), "part": _("Part"), "figure": title_of(comparison.quantity)},
+        numbers={
+            "name": _("Model"),
+            **({"part": _("Part")} if legend else {}),
+            "figure": title_of(comparison.quantity),
+        },
         alt=_("The models side by side as bars"),
     )
 

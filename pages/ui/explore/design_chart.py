@@ -21,7 +21,7 @@ def designs_frame(
         "intermediate": [one.intermediate_size for one in designs],
         "layers": [one.num_hidden_layers for one in designs],
         "heads": [one.num_attention_heads for one in designs],
-        "figure": [float(one.value) for one in designs],
+        "figure": [one.value for one in designs],
         "rank": [f"{rank}" if rank <= numbered else "" for rank in range(1, len(designs) + 1)],
         "above": [one.value > budget.amount for one in designs],
         "side": [sides[one.value > budget.amount] for one in designs],

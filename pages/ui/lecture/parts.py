@@ -174,7 +174,7 @@ def _compute(choice: Choice) -> None:
     draw_chart(
         parts_frame(costs, [_(part) for part in costs]),
         part_bars(appearance()),
-        numbers={"name": _("Part"), "cost": "FLOPs"},
+        numbers={"name": _("Part"), "flops": "FLOPs"},
         alt=_("Share of each part in the forward pass"),
     )
 

@@ -54,7 +54,7 @@ def show_picture(stops: Sequence[Stop], at: int, config: BertConfig, layer: int,
     draw_chart(
         frame,
         picture(look, rows),
-        numbers={"step": "Hugging Face", "label": _("Step")},
+        numbers={"step": "Hugging Face", "what": _("Step")},
         key=key,
         on_select=partial(_go_to_clicked, key),
         alt=_("The model from top to bottom; marked is the present step, {step}").format(step=stops[at].name),
@@ -168,6 +168,7 @@ def _box(stop: Stop, config: BertConfig, x: float, x2: float, row: int, *, curre
         row,
         row + _BOX,
         label=f"▶ {label}" if current else label,
+        what=label,
         step=stop.name,
         component="embeddings" if stop.steps[0].gives.ids else component_of(stop.name),
         weight=1 if current else 0.25 if stop.parameters else 0.03,
@@ -187,7 +188,7 @@ def _arc(start: float, end: float) -> list[dict[str, Any]]:
 
 
 def _shape(mark: str, x: float, x2: float, y: float, y2: float, **more: Any) -> dict[str, Any]:
-    blank = {"label": "", "step": None, "component": "", "weight": 0, "heads": 0}
+    blank = {"label": "", "what": "", "step": None, "component": "", "weight": 0, "heads": 0}
     return {"mark": mark, "x": x, "x2": x2, "y": y, "y2": y2, **blank, **more}
 
 
