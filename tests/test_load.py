@@ -1,6 +1,5 @@
 """The load generator of the benchmarks: it finds what each session has to get, and notices when it gets another's."""
 
-import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from benchmarks.load import Server, Session, connection, load
 from bertcalc import build
 from pages.ui.i18n import catalogue
 from tests.browser.launch import running_server
+from tests.loop import finished
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def test_two_sessions_get_their_own_totals_in_their_own_languages(server: Server) -> None:
-    loads = asyncio.run(load(server, "", [2], 1))
+    loads = finished(load(server, "", [2], 1))
     assert loads.loads[2].latencies
     assert loads.loads[2].cpu_per_rerun > 0
 
@@ -36,7 +36,7 @@ def test_an_answer_to_somebody_else_is_noticed(server: Server) -> None:
             with pytest.raises(AssertionError):
                 await session.move()
 
-    asyncio.run(visits())
+    finished(visits())
 
 
 def test_another_language_is_noticed(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,10 +47,10 @@ def test_another_language_is_noticed(server: Server, monkeypatch: pytest.MonkeyP
             with pytest.raises(AssertionError, match="en"):
                 await Session(0, "", socket, own=True).open()
 
-    asyncio.run(visit())
+    finished(visit())
 
 
 def test_percentiles_of_one_floor_session(tmp_path: Path) -> None:
     with running_server(tmp_path / "log", "benchmarks/one_slider.py") as running:
-        found = asyncio.run(load(Server(*running), "", [1], 1, own=False)).loads[1]
+        found = finished(load(Server(*running), "", [1], 1, own=False)).loads[1]
     assert min(found.latencies) <= found.latency(50) <= found.latency(95) <= found.latency(99) == max(found.latencies)

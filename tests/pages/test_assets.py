@@ -14,6 +14,7 @@ from streamlit.web.server.starlette.starlette_gzip_middleware import SelectiveGZ
 from streamlit.web.server.starlette.starlette_static_routes import create_streamlit_static_handler
 
 from pages.ui.assets import Assets
+from tests.loop import finished
 
 STATIC = Path(streamlit.__file__).parent / "static"
 FIRST = re.findall(r'(?:src|href)="\./(static/[^"]+)"', (STATIC / "index.html").read_text(encoding="utf-8"))
@@ -70,7 +71,7 @@ def test_every_file_of_a_first_visit_comes_from_the_disk_once_and_unchanged() ->
                 assert "immutable" in headers["cache-control"]
         assert sizes[2] == sizes[1] < 0.5 * sizes[0]
 
-    asyncio.run(visits())
+    finished(visits())
     assert len(FIRST) > 50
     assert streamlits.asked == [f"/{path}" for path in FIRST]
 
@@ -98,7 +99,7 @@ def test_all_else_is_streamlits_answer(path: str, headers: dict[str, str], metho
         ours, theirs = [await answer(one, path, headers, method) for one in (app, Counted())]
         assert ours == theirs
 
-    asyncio.run(asked())
+    finished(asked())
     assert streamlits.asked == [path]
 
 
@@ -115,7 +116,7 @@ def test_a_file_is_kept_under_one_name(name: str) -> None:
                 said = gzip.decompress(body) if headers.get("content-encoding") == "gzip" else body
                 assert said in ((STATIC / "static" / file).read_bytes(), (STATIC / "index.html").read_bytes())
 
-    asyncio.run(twice())
+    finished(twice())
     assert len(streamlits.asked) == 2
 
 
@@ -130,7 +131,7 @@ def test_who_asks_while_the_first_answer_is_on_its_way_does_not_wait_for_it() ->
         await answer(app, f"/{FIRST[0]}")
         assert len(streamlits.asked) == 5
 
-    asyncio.run(at_once())
+    finished(at_once())
 
 
 @pytest.mark.parametrize("lost", ["half", "error"])
@@ -154,5 +155,5 @@ def test_half_an_answer_is_not_kept(lost: str) -> None:
                 await ask()
 
     app = Assets(breaks)
-    asyncio.run(twice(lambda: answer(app, "/static/a.css")))
+    finished(twice(lambda: answer(app, "/static/a.css")))
     assert len(asked) == 2
