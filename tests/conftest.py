@@ -2,7 +2,6 @@
 
 import os
 
-import pytest
 from hypothesis import settings
 
 # The real classes are built from configurations alone; nothing is ever fetched.
@@ -14,8 +13,3 @@ settings.register_profile("bertcalc", deadline=None, max_examples=60, derandomiz
 # For python -m pytest --hypothesis-profile bulk: see tests/README.md.
 settings.register_profile("bulk", deadline=None, max_examples=20_000)
 settings.load_profile("bertcalc")
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Those with a browser come last: Playwright leaves a loop running in the thread of the tests."""
-    items.sort(key=lambda item: "browser" in item.path.parts)
