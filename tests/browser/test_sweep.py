@@ -122,7 +122,7 @@ def test_formula_and_chart_need_no_scrolling_and_are_not_cut(visit: Open, link: 
 
 @pytest.mark.parametrize("link", ["measure=training_memory", "x=num_attention_heads&measure=training_memory"])
 def test_no_table_is_wider_than_the_page(visit: Open, link: str) -> None:
-    page = visit(f"sweep?architecture=BertForPreTraining&{link}")
+    page = visit(f"sweep?architecture=BertForPreTraining&growths=true&{link}")
     expect(page.get_by_test_id("stTable")).to_be_visible()
     table = page.get_by_test_id("stTable")
     assert overflow(table) <= 1

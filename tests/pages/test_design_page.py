@@ -48,6 +48,8 @@ def test_thirty_million_are_answered_at_once() -> None:
     assert distances == sorted(distances)
     assert "1,472 models" in app.caption[0].value  # widths 64 to 4,096 by 64, depths 2 to 24
     assert not app.error
+    assert not app.get("vega_lite_chart")  # folded, and drawn when it is opened
+    assert len(open_app("design.py", nearby="true").get("vega_lite_chart")) == 1
 
 
 def test_flops_are_of_the_batch_and_the_sequence() -> None:

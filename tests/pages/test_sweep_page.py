@@ -61,11 +61,12 @@ def test_what_goes_along_can_stay() -> None:
 
 
 def test_every_quantity_of_the_unit_has_its_formula_and_order() -> None:
-    table = open_app("sweep.py", architecture="BertForMaskedLM").table[0].value
+    table = open_app("sweep.py", architecture="BertForMaskedLM", growths="true").table[0].value
     names = [QUANTITIES[name].meaning for name in ("parameters", "embeddings", "encoder", "head")]
     assert list(table["Quantity"]) == names
     assert list(table["Growth"]) == ["$O(H^2)$", "$O(H)$", "$O(H^2)$", "$O(H^2)$"]
     assert table["Formula"][2] == "$12 L H^{2} + 13 L H$"
+    assert not open_app("sweep.py").table  # folded: nothing of it is worked out
 
 
 @pytest.mark.parametrize(

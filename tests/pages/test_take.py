@@ -35,9 +35,9 @@ PAGES = [
     ("compare.py", {}),
     ("compare.py", {"compare": "bars"}),
     ("compare.py", {"compare": "scatter"}),
-    ("sweep.py", {}),
+    ("sweep.py", {"growths": "true"}),
     ("sweep.py", {"sweep": "map"}),
-    ("design.py", {}),
+    ("design.py", {"nearby": "true"}),
     ("bring.py", {}),
     ("verify.py", {}),
     ("explain.py", {"number": "110M"}),
@@ -219,7 +219,7 @@ def chart_of(page: str, **link: str) -> pd.DataFrame:
 
 
 def test_the_chart_of_designs_keeps_what_it_says_of_them() -> None:
-    found = chart_of("design.py")
+    found = chart_of("design.py", nearby="true")
     assert set(found["The budget"]) == {"within the budget", "above it"}
     assert ((found["hidden_size"] % found["num_attention_heads"]) == 0).all()
 

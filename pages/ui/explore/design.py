@@ -78,7 +78,7 @@ def _check(kind: Kind) -> Callable[[str], tuple[str, dict[str, str]] | None]:
 
 PARAMETERS = Parameters(
     whole_numbers=_LIMITS,
-    booleans=("pad_vocab",),
+    booleans=("pad_vocab", "nearby"),
     choices=CHOICES,
     texts={_field(name): _check(kind) for name, kind in KINDS.items()},
 )

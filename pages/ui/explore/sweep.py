@@ -32,7 +32,7 @@ RANGES: dict[str, tuple[int, int]] = {
 ENDS = ("x_from", "x_to", "y_from", "y_to")
 PARAMETERS = Parameters(
     whole_numbers=ENDS,
-    booleans=("log", "tie_heads", "tie_intermediate"),
+    booleans=("log", "tie_heads", "tie_intermediate", "growths"),
     choices={"sweep": VIEWS, "x": tuple(SWEPT), "y": tuple(SWEPT), "measure": tuple(QUANTITIES)},
 )
 LETTER_OF = {**LETTERS, **CALL_LETTERS}

@@ -57,8 +57,12 @@ def show_growth(swept: Swept, appearance: str) -> None:
                 unit=f"{sweep.unit(field):,}"
             )
         )
-    if not presenting():
-        _show_all(swept)
+    if presenting():
+        return
+    all_of_them = st.expander(_("Each quantity: formula and growth"), key="growths", bind="query-params")
+    if all_of_them.open:
+        with all_of_them:
+            _show_all(swept)
 
 
 def _formula(swept: Swept, appearance: str) -> str:
