@@ -6,7 +6,7 @@ import streamlit as st
 
 from bertcalc.tree.totals import breakdown, openable, submodule, totals_by_component
 from pages.ui import tables
-from pages.ui.charts import WHOLE, bars_frame, open_clicked, proportional_bar, ranked_bars
+from pages.ui.charts import WHOLE, bars_frame, bars_numbers, open_clicked, proportional_bar, ranked_bars
 from pages.ui.formulas import node_formula, total_formula
 from pages.ui.history import last_change
 from pages.ui.i18n import translator
@@ -44,8 +44,7 @@ st.latex(total_formula(choice, colors(), total))
 
 pieces = breakdown(model)
 frame = bars_frame(pieces, [f"{_(piece.component)} · {_(piece.name)}" for piece in pieces], total)
-numbers = {"name": _("Part"), "parameters": _("Parameters")}
-draw_chart(frame, proportional_bar(look), numbers=numbers, alt=_("Share of each part in the whole model"))
+draw_chart(frame, proportional_bar(look), numbers=bars_numbers(), alt=_("Share of each part in the whole model"))
 
 with st.container(horizontal=True, vertical_alignment="center"):
     opened = st.selectbox(
@@ -66,7 +65,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
 draw_chart(
     frame,
     ranked_bars(look, len(pieces)),
-    numbers=numbers,
+    numbers=bars_numbers(),
     key=f"bars of {opened}",
     on_select=partial(open_clicked, f"bars of {opened}"),
     alt=_("Parameters of each part of {opened}").format(opened=opened),

@@ -226,8 +226,8 @@ _PAGE = """<!DOCTYPE html>
 """
 _STYLE = """
 @page { size: A4; margin: 9mm 13mm }
-body { max-width: 60rem; margin: 1em auto; padding: 0 .5em; color: #111; background: #fff }
-body { font: 10pt/1.3 Arial, sans-serif }
+body { max-width: 60rem; margin: 1em auto; padding: 0 .5em; color: #111; background: #fff;
+  font: 10pt/1.3 Arial, sans-serif }
 h1 { font-size: 1.9em; margin: 0 0 .3em }
 h2 { font-size: 1.3em; margin: .5em 0 .1em; break-after: avoid }
 p { margin: .2em 0 }

@@ -13,6 +13,7 @@ from streamlit.dataframe_util import convert_anything_to_arrow_bytes
 from bertcalc.tree.freezing import Split
 from bertcalc.tree.totals import Bar, Component
 from pages.ui.columns import Columns
+from pages.ui.i18n import translator
 from pages.ui.numbers import percent
 from pages.ui.theme import BACKGROUND, COLORS, INK
 
@@ -38,6 +39,12 @@ def bars_frame(bars: Sequence[Bar], names: Sequence[str], whole: int) -> Columns
         "end": ends[1:],
         "short": [name if bar.parameters > whole / 6 else "" for bar, name in zip(bars, names, strict=True)],
     }
+
+
+def bars_numbers() -> dict[str, str]:
+    """What is taken of a chart of parts, with what a reader calls it."""
+    _ = translator()
+    return {"name": _("Part"), "parameters": _("Parameters")}
 
 
 def frozen_frame(splits: Mapping[Component, Split], names: Sequence[str], label: str) -> Columns:

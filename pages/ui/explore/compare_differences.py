@@ -9,7 +9,8 @@ from bertcalc.explore.compare import Explanation, Part, explain
 from bertcalc.formula import latex_number
 from pages.ui.explore.compare import Comparison, explained
 from pages.ui.explore.compare_charts import HEIGHT, LOW, difference_bars, parts_frame
-from pages.ui.explore.compare_words import relative, signed, title_of, written
+from pages.ui.explore.compare_words import relative, signed, written
+from pages.ui.explore.quantity_words import title_of
 from pages.ui.formulas import aligned
 from pages.ui.i18n import translator
 from pages.ui.numbers import metric_width, scaled, size, text_width

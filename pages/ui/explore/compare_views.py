@@ -15,7 +15,8 @@ from bertcalc.tree.totals import COMPONENTS
 from pages.ui.batch import Batch
 from pages.ui.explore.compare import Compared, Comparison
 from pages.ui.explore.compare_charts import Point, bars_frame, points_frame, scatter, side_by_side
-from pages.ui.explore.compare_words import figure, relative, signed, title_of, written
+from pages.ui.explore.compare_words import relative, signed, written
+from pages.ui.explore.quantity_words import figure, title_of
 from pages.ui.i18n import translator
 from pages.ui.numbers import scaled, unbroken
 from pages.ui.tables import shape_text, show_table

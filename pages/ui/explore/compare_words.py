@@ -1,4 +1,4 @@
-"""How models, problems and figures of a comparison are said."""
+"""How models, problems and differences of a comparison are said."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -7,9 +7,8 @@ from typing import Any
 from bertcalc.config import LETTERS, Problem
 from bertcalc.explore.compare import Explanation
 from bertcalc.explore.models import PRESENT, Item
-from bertcalc.explore.quantities import Quantity
 from pages.ui.i18n import translator
-from pages.ui.numbers import signed_percent, size
+from pages.ui.numbers import signed_percent
 
 
 def names_of(items: Sequence[Item]) -> list[str]:
@@ -52,17 +51,6 @@ def said(problem: Problem) -> str:
     _ = translator()
     # The translation of nothing would be the head of the catalogue.
     return _(problem.message).format(**{name: value and _(value) for name, value in problem.values.items()})
-
-
-def title_of(quantity: Quantity) -> str:
-    """What is counted, with the unit where the words do not say it."""
-    _ = translator()
-    return _(quantity.meaning) + (" (B)" if quantity.unit == "bytes" else "")
-
-
-def figure(quantity: Quantity, count: int) -> str:
-    """A figure to the last digit, with its unit."""
-    return size(count) if quantity.unit == "bytes" else f"{count:,}"
 
 
 def written(given: object) -> str:

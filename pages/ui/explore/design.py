@@ -18,8 +18,8 @@ from bertcalc.text import N_
 from bertcalc.typed import LONGEST, TypedError, Unit, typed
 from pages.ui.batch import choose_batch
 from pages.ui.controls import Parameters, carry, change, show_problem, whole_number
-from pages.ui.explore.compare_words import title_of
 from pages.ui.explore.design_chart import designs_frame, near_budget
+from pages.ui.explore.quantity_words import title_of
 from pages.ui.i18n import translator
 from pages.ui.numbers import scaled, signed_percent, size, unbroken
 from pages.ui.present import presenting

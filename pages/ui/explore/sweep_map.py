@@ -8,7 +8,7 @@ import streamlit as st
 
 from bertcalc.explore.sweep import Sweep, around, levels, line, published
 from pages.ui.controls import change
-from pages.ui.explore.compare_words import title_of
+from pages.ui.explore.quantity_words import title_of
 from pages.ui.explore.sweep import LETTER_OF, Swept, array, followed
 from pages.ui.explore.sweep_charts import Mark, Point, equal_values, map_frame, short
 from pages.ui.i18n import translator

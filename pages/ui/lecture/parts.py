@@ -21,7 +21,7 @@ from bertcalc.presets import PRESETS
 from bertcalc.tree.totals import bare, breakdown, submodule
 from bertcalc.typed import typed
 from pages.ui.batch import Batch
-from pages.ui.charts import bars_frame, proportional_bar, ranked_bars
+from pages.ui.charts import bars_frame, bars_numbers, proportional_bar, ranked_bars
 from pages.ui.check.terms import show_in_short
 from pages.ui.check.words import describe
 from pages.ui.compute.charts import part_bars, parts_frame
@@ -83,7 +83,7 @@ def _bars(choice: Choice, path: str) -> None:
     draw_chart(
         frame,
         ranked_bars(appearance(), len(pieces)),
-        numbers={"name": _("Part"), "parameters": _("Parameters")},
+        numbers=bars_numbers(),
         alt=_("Parameters of each part of {opened}").format(opened=path),
     )
 
@@ -116,7 +116,7 @@ def _total(choice: Choice) -> None:
     draw_chart(
         bars_frame(pieces, names, whole),
         proportional_bar(appearance()),
-        numbers={"name": _("Part"), "parameters": _("Parameters")},
+        numbers=bars_numbers(),
         alt=_("Share of each part in the whole model"),
     )
 
