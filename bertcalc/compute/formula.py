@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 import sympy
@@ -83,9 +84,29 @@ def scientific(number: Fraction) -> str:
 def value(formula: Formula, config: BertConfig, **sizes: int) -> Fraction:
     """What comes out when the numbers of a configuration, and of what goes through it, are put in."""
     numbers = {**vars(config), **sizes}
-    used = formula.expression.free_symbols
-    found = formula.expression.subs({symbol: numbers[field] for field, symbol in ALL_SYMBOLS.items() if symbol in used})
-    return Fraction(int(found.p), int(found.q))
+    above, below = (
+        sum(factor * prod(numbers[field] ** power for field, power in powers) for factor, powers in polynomial)
+        for polynomial in _quotient(formula.expression)
+    )
+    return Fraction(above, below)
+
+
+Polynomial = tuple[tuple[int, tuple[tuple[str, int], ...]], ...]
+
+
+@lru_cache(maxsize=4096)
+def _quotient(expression: Any) -> tuple[Polynomial, Polynomial]:
+    """An expression as two sums of products of fields: SymPy would take long to put the numbers in each time."""
+    letters = tuple(ALL_SYMBOLS.values())
+    above, below = (sympy.Poly(part, *letters).terms() for part in sympy.fraction(sympy.together(expression)))
+    return _polynomial(above), _polynomial(below)
+
+
+def _polynomial(terms: list[tuple[tuple[int, ...], Any]]) -> Polynomial:
+    return tuple(
+        (int(factor), tuple((field, power) for field, power in zip(ALL_SYMBOLS, powers, strict=True) if power))
+        for powers, factor in terms
+    )
 
 
 @lru_cache(maxsize=256)

@@ -9,7 +9,7 @@ inference has no symbolic reading, as it is the largest of several moments.
 """
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Literal, NamedTuple
 
 from bertcalc.compute.flops import forward_flops, training_flops
@@ -57,7 +57,17 @@ def parameters(case: Case) -> int:
 
 def component_parameters(component: Component, case: Case) -> int:
     """The parameters of a component; 0 where the architecture has none."""
-    return totals_by_component(case.subject.model()).get(component, 0)
+    try:
+        totals = _totals(case.subject)
+    except TypeError:  # columns are not hashable
+        totals = totals_by_component(case.subject.model())
+    return totals.get(component, 0)
+
+
+@lru_cache(maxsize=256)
+def _totals(subject: Subject) -> dict[Component, int]:
+    """The totals of one model, which are asked for one after the other."""
+    return totals_by_component(subject.model())
 
 
 def flops(count: Callable[..., int], case: Case) -> int:

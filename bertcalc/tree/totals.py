@@ -73,7 +73,7 @@ def rows(model: Module) -> Iterator[Row]:
 
 def totals_by_component(model: Module) -> dict[Component, int]:
     """Parameters of each component that the model has, in the order of the model."""
-    return _sum((row.component, row.tensor) for row in rows(model))
+    return _sum((component_of(tensor.name), tensor) for tensor in model.tensors())
 
 
 def totals_by_part(model: Module) -> dict[tuple[Component, str], int]:
