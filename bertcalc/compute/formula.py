@@ -91,18 +91,18 @@ def value(formula: Formula, config: BertConfig, **sizes: int) -> Fraction:
     return Fraction(above, below)
 
 
-Polynomial = tuple[tuple[int, tuple[tuple[str, int], ...]], ...]
+_Polynomial = tuple[tuple[int, tuple[tuple[str, int], ...]], ...]
 
 
 @lru_cache(maxsize=4096)
-def _quotient(expression: Any) -> tuple[Polynomial, Polynomial]:
+def _quotient(expression: Any) -> tuple[_Polynomial, _Polynomial]:
     """An expression as two sums of products of fields: SymPy would take long to put the numbers in each time."""
     letters = tuple(ALL_SYMBOLS.values())
     above, below = (sympy.Poly(part, *letters).terms() for part in sympy.fraction(sympy.together(expression)))
     return _polynomial(above), _polynomial(below)
 
 
-def _polynomial(terms: list[tuple[tuple[int, ...], Any]]) -> Polynomial:
+def _polynomial(terms: list[tuple[tuple[int, ...], Any]]) -> _Polynomial:
     return tuple(
         (int(factor), tuple((field, power) for field, power in zip(ALL_SYMBOLS, powers, strict=True) if power))
         for powers, factor in terms

@@ -26,7 +26,7 @@ from bertcalc.memory.footprint import Subject
 from bertcalc.text import N_
 from bertcalc.tree.bert import ARCHITECTURES
 from bertcalc.tree.nn import Shape
-from bertcalc.tree.totals import Component, bare, totals_by_component
+from bertcalc.tree.totals import bare
 
 # One more, several more, one fewer, several fewer.
 _COUNTED: dict[str, tuple[str, str, str, str]] = {
@@ -181,11 +181,6 @@ def differing(subjects: Sequence[Subject]) -> list[str]:
     """The fields in which some of the models differ."""
     values = list(map(values_of, subjects))
     return [field for field in FIELDS if any(one[field] != values[0][field] for one in values)]
-
-
-def components(subject: Subject) -> dict[Component, int]:
-    """Parameters of each component that the model has."""
-    return totals_by_component(subject.model())
 
 
 def shapes(subject: Subject) -> dict[str, Shape]:

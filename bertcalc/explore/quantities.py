@@ -58,15 +58,15 @@ def parameters(case: Case) -> int:
 def component_parameters(component: Component, case: Case) -> int:
     """The parameters of a component; 0 where the architecture has none."""
     try:
-        totals = _totals(case.subject)
+        totals = components(case.subject)
     except TypeError:  # columns are not hashable
         totals = totals_by_component(case.subject.model())
     return totals.get(component, 0)
 
 
 @lru_cache(maxsize=256)
-def _totals(subject: Subject) -> dict[Component, int]:
-    """The totals of one model, which are asked for one after the other."""
+def components(subject: Subject) -> Mapping[Component, int]:
+    """Parameters of each component that one model has, kept because they are asked for one after the other."""
     return totals_by_component(subject.model())
 
 

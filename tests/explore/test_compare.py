@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import ARCHITECTURES, BertConfig
-from bertcalc.explore.compare import PAIRS, Change, components, differing, explain, path, shapes
+from bertcalc.explore.compare import PAIRS, Change, differing, explain, path, shapes
 from bertcalc.explore.models import FIELDS, read, values_of
-from bertcalc.explore.quantities import QUANTITIES, Case
+from bertcalc.explore.quantities import QUANTITIES, Case, components
 from bertcalc.memory.footprint import Subject
 from bertcalc.presets import PRESETS
 from tests.explore.test_models import subjects

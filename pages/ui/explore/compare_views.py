@@ -6,9 +6,9 @@ from functools import lru_cache
 
 import streamlit as st
 
-from bertcalc.explore.compare import components, differing, explain, shapes
+from bertcalc.explore.compare import differing, explain, shapes
 from bertcalc.explore.models import values_of
-from bertcalc.explore.quantities import QUANTITIES, Case
+from bertcalc.explore.quantities import QUANTITIES, Case, components
 from bertcalc.memory.footprint import Subject
 from bertcalc.presets import PRESETS
 from bertcalc.tree.totals import COMPONENTS
