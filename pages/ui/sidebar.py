@@ -113,7 +113,7 @@ def choose() -> Choice:
         with more:
             drawn |= _more_fields(defaults)
     if drawn != {field: values[field] for field in drawn}:
-        st.rerun()  # a link or a step back: known only when the controls have read it
+        st.rerun()  # a step back: known only when the controls have read it
     return _remember(values, found, architecture, preset)
 
 
@@ -127,7 +127,16 @@ def stand_in(chosen: Choice) -> str:
 
 def _values(defaults: BertConfig) -> dict[str, Any]:
     values = {**vars(defaults), "add_pooling_layer": True}
-    return values | {field: st.session_state.get(field, values[field]) for field in (*FIELDS, "add_pooling_layer")}
+    return values | {field: _value(field, values[field]) for field in (*FIELDS, "add_pooling_layer")}
+
+
+def _value(field: str, default: Any) -> Any:
+    """What a control says; before its first run what the link says, which was looked at by then."""
+    value = st.session_state.get(field)
+    text = st.query_params.get(field) if value is None else None
+    if text is None:
+        return default if value is None else value
+    return text.lower() == "true" if isinstance(default, bool) else type(default)(text)
 
 
 def _more(defaults: BertConfig) -> list[tuple[str, Any]]:

@@ -55,6 +55,28 @@ def test_folded_fields_are_drawn_only_where_they_hold_something() -> None:
     assert total(app) == "109,514,298"
 
 
+def test_a_link_is_read_before_the_controls_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else every reader who follows one would run the script twice."""
+
+    def second_run() -> None:
+        raise AssertionError("the script runs again")
+
+    monkeypatch.setattr("streamlit.rerun", second_run)
+    app = open_app(
+        preset="bert-large-uncased",
+        num_hidden_layers="6",
+        hidden_dropout_prob="0.2",
+        is_decoder="TRUE",
+        add_pooling_layer="false",
+        hidden_act="relu",
+    )
+    assert app.slider(key="num_hidden_layers_slider").value == 6
+    assert app.number_input(key="hidden_dropout_prob").value == 0.2
+    assert app.checkbox(key="is_decoder").value is True
+    assert app.checkbox(key="add_pooling_layer").value is False
+    assert total(app) == f"{30522 * 1024 + 514 * 1024 + 2048 + 6 * 12_596_224:,}"
+
+
 def test_defaults_of_a_link_are_frozen() -> None:
     """A link leaves out what equals these values: whoever changes one changes what old links mean."""
     assert DEFAULT_PRESET == "bert-base-uncased"

@@ -3,8 +3,11 @@
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 
 import pytest
+from streamlit.runtime.scriptrunner import RerunData, RerunException
 
 from bertcalc import BertConfig
 from bertcalc.presets import DEFAULT_PRESET
@@ -70,32 +73,110 @@ def test_a_run_that_does_not_end_stops_nobody(monkeypatch: pytest.MonkeyPatch) -
             ended.wait(60)
 
     thread = in_thread(endless)
-    while not line._lock.locked():
+    while not line.taken:
         time.sleep(0.001)
     with line.take():
         assert thread.is_alive()
         with line.pause():
             pass
-    assert line._lock.locked()  # who passed it did not give back what it never had
-    ended.set()
-    thread.join(60)
-    assert not line._lock.locked()
+        ended.set()
+        thread.join(60)
+        assert line.taken  # what ends late does not end the turn of who passed it
+    assert not line.taken
+
+
+def test_behind_a_run_that_does_not_end_there_is_still_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    line, ended, began = Turn(), [threading.Event() for _run in range(3)], [threading.Event() for _run in range(3)]
+
+    def run(number: int) -> None:
+        with line.take():
+            began[number].set()
+            ended[number].wait(60)
+
+    threads = [in_thread(lambda: run(0))]
+    assert began[0].wait(60)
+    monkeypatch.setattr(turn, "PATIENCE", 0.05)
+    threads.append(in_thread(lambda: run(1)))
+    assert began[1].wait(60)
+    monkeypatch.setattr(turn, "PATIENCE", 600)
+    threads.append(in_thread(lambda: run(2)))
+    ended[0].set()
+    assert not began[2].wait(0.05)
+    ended[1].set()
+    assert began[2].wait(60)
+    ended[2].set()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive()
+
+
+def waiting(line: Turn, count: int) -> None:
+    """Wait until so many stand in line."""
+    while len(line._line) < count:
+        time.sleep(0.001)
+
+
+def test_first_come_first_served() -> None:
+    line, order = Turn(), list[int]()
+
+    def run(number: int) -> None:
+        with line.take():
+            order.append(number)
+
+    threads = []
+    with line.take():
+        for number in range(20):
+            threads.append(in_thread(partial(run, number)))
+            waiting(line, number + 1)
+    for thread in threads:
+        thread.join(60)
+    assert order == list(range(20))
+
+
+def test_who_moves_again_while_waiting_keeps_the_place() -> None:
+    """Streamlit ends the older run as soon as it does something, and begins anew in the same thread."""
+    line, order = Turn(), list[str]()
+
+    def moves_twice() -> None:
+        with suppress(RerunException), line.take():
+            order.append("older")
+            raise RerunException(RerunData())
+        with line.take():
+            order.append("newer")
+
+    def run() -> None:
+        with line.take():
+            waiting(line, 2)  # the newer one is in line before the two others are through
+            order.append("next")
+
+    def last() -> None:
+        with line.take():
+            order.append("last")
+
+    threads = []
+    with line.take():
+        for number, one in enumerate((moves_twice, run, last)):
+            threads.append(in_thread(one))
+            waiting(line, number + 1)
+    for thread in threads:
+        thread.join(60)
+    assert order == ["older", "next", "newer", "last"]
 
 
 def test_an_error_ends_the_turn() -> None:
     line = Turn()
     with pytest.raises(ValueError, match="no such page"), line.take():
         raise ValueError("no such page")
-    assert not line._lock.locked()
+    assert not line.taken
 
 
 def test_who_has_the_turn_needs_no_other() -> None:
     line = Turn()
     with line.take():
         with line.take():
-            assert line._lock.locked()
-        assert line._lock.locked()
-    assert not line._lock.locked()
+            assert line.taken
+        assert line.taken
+    assert not line.taken
 
 
 def test_readers_who_ask_for_the_same_model_leave_the_turn_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +217,7 @@ def test_without_a_turn_there_is_nothing_to_pause() -> None:
     line = Turn()
     with line.take():
         in_thread(lambda: line.pause().__enter__()).join(60)
-        assert line._lock.locked()
+        assert line.taken
 
 
 def test_work_beside_the_server_lets_others_pass(monkeypatch: pytest.MonkeyPatch) -> None:
