@@ -30,12 +30,13 @@ def show_growth(swept: Swept, appearance: str) -> None:
     sweep, unit = swept.sweep, swept.quantity.unit
     (field,) = sweep.dimensions
     letter, now = LETTER_OF[field], sweep.present(field)
-    if swept.measure == _NO_FORMULA:
+    found = None if swept.measure == _NO_FORMULA else growth(swept.measure, sweep)
+    if found is None:
         st.caption(_("The memory of inference has no formula: it is the largest of several moments."))
     else:
-        st.latex(_formula(swept, appearance))
+        st.latex(_formula(swept, found, appearance))
     figures = _now_and_doubled(swept)
-    st.markdown(_in_words(swept, figures))
+    st.markdown(_in_words(swept, found, figures))
     values = sweep.values(field, *swept.ranges[field])
     rows = [Curve(name, _(QUANTITIES[name].meaning), sweep.row(name, values, array)) for name in swept.shown]
     marks = [
@@ -65,12 +66,10 @@ def show_growth(swept: Swept, appearance: str) -> None:
             _show_all(swept)
 
 
-def _formula(swept: Swept, appearance: str) -> str:
+def _formula(swept: Swept, found: Growth, appearance: str) -> str:
     """LaTeX: the quantity in powers of what is swept, with letters for the rest, then with numbers."""
-    (field,) = swept.sweep.dimensions
-    found = growth(swept.measure, swept.sweep)
     colors = {found.order: COLORS[appearance]["encoder"]}  # what wins in the end
-    name = f"{_FUNCTIONS[swept.quantity.unit]}({LETTER_OF[field]})"
+    name = f"{_FUNCTIONS[swept.quantity.unit]}({LETTER_OF[found.field]})"
     lines = []
     for start, terms in ((f"{name} &= ", found.terms), ("&= ", found.numeric_terms(swept.sweep.case))):
         written = [(latex, colors.get(power, INK[appearance])) for power, latex in terms or ((0, "0"),)]
@@ -87,11 +86,11 @@ def _now_and_doubled(swept: Swept) -> dict[int, int]:
     return {value: swept.quantity.of(sweep.at(**{field: value})) for value in values}
 
 
-def _in_words(swept: Swept, figures: dict[int, int]) -> str:
+def _in_words(swept: Swept, found: Growth | None, figures: dict[int, int]) -> str:
     """How it grows, and what doubling does."""
     _ = translator()
     (now, figure), *doubled = figures.items()
-    sentences = [] if swept.measure == _NO_FORMULA else [f"**{_order(swept)}**"]
+    sentences = [f"**{_order(swept, found)}**"] if found else []
     if doubled and figure:
         [(twice, more)] = doubled
         text = _("Doubled to {twice}: {figure} → {more}, **{times}**.")
@@ -104,17 +103,15 @@ def _in_words(swept: Swept, figures: dict[int, int]) -> str:
     return " ".join(sentences)
 
 
-def _order(swept: Swept) -> str:
+def _order(swept: Swept, found: Growth) -> str:
     _ = translator()
-    sweep = swept.sweep
-    (field,) = sweep.dimensions
-    found, letter, now = growth(swept.measure, sweep), LETTER_OF[field], sweep.present(field)
+    field, letter, now = found.field, LETTER_OF[found.field], swept.sweep.present(found.field)
     if found.order == 0:
         falls = any(power < 0 for power in found.powers)
         text = _("Falls as {field} grows.") if falls else _("Does not depend on {field}, $O(1)$.")
         return text.format(field=field)
     said = _(_ORDERS[found.order]).format(field=field, notation=f"${_notation(letter, found.order)}$")
-    exponent = local_exponent(found.coefficients(sweep.case), now)
+    exponent = local_exponent(found.coefficients(swept.sweep.case), now)
     if exponent == found.order:
         return f"{said}."
     text = _("{order}; near {value} like {power}.")
