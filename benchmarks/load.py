@@ -12,8 +12,8 @@ import argparse
 import asyncio
 import re
 import time
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -34,6 +34,7 @@ from tests.browser.launch import ROOT, running_server
 FLOOR = "benchmarks/one_slider.py"
 SESSIONS = (1, 10, 50, 100, 200)
 SECONDS = 4.0
+LONGER = 5  # times as long with the most sessions: a queue that the server does not work off has to show
 MEAN_PAUSE = 5.0  # seconds between the moves of one session in a class
 LEAST_PAUSE = 0.5
 TOTAL_PAGES = ("", "layers", "memory", "compare", "sweep", "verify", "tools")  # those that write the total
@@ -167,11 +168,11 @@ class Session:
 
 
 class Server:
-    """A running server, with the processes that it started."""
+    """One or several servers of the same app, each an address and a process, with the processes that they started."""
 
-    def __init__(self, url: str, process: int) -> None:
-        self.stream = f"ws{url.removeprefix('http')}/_stcore/stream"
-        self._process = psutil.Process(process)
+    def __init__(self, *running: tuple[str, int]) -> None:
+        self.streams = [f"ws{url.removeprefix('http')}/_stcore/stream" for url, _process in running]
+        self._servers = [psutil.Process(process) for _url, process in running]
 
     def cpu(self) -> float:
         """Seconds of CPU so far."""
@@ -189,7 +190,7 @@ class Server:
             await asyncio.sleep(1)
 
     def _processes(self) -> list[psutil.Process]:
-        return [self._process, *self._process.children(recursive=True)]
+        return [process for server in self._servers for process in (server, *server.children(recursive=True))]
 
 
 class Load(NamedTuple):
@@ -207,7 +208,7 @@ class Load(NamedTuple):
 
 
 class Opening(NamedTuple):
-    """All sessions at once ask for a page: seconds until the last one has it, and memory in MB with all of them."""
+    """The last of them come at once: seconds until all of these have the page, and memory in MB with all sessions."""
 
     seconds: float
     memory: float
@@ -220,16 +221,16 @@ class Loads(NamedTuple):
     loads: dict[int, Load]
 
 
-async def load(server: Server, page: str, counts: Sequence[int], seconds: float, *, own: bool = True) -> Loads:
-    """Load a page with more and more sessions; ``page`` "mixed" is all pages at once."""
+async def load(server: Server, page: str, seconds: Mapping[int, float], *, own: bool = True) -> Loads:
+    """Load a page with more and more sessions, each number for its seconds; ``page`` "mixed" is all pages at once."""
     everywhere = pages()
     sessions: list[Session] = []
     loads = {}
     async with AsyncExitStack() as stack:
-        for count in sorted(counts):
+        for count in sorted(seconds):
             began = time.perf_counter()
             more = range(len(sessions), count)
-            sockets = await asyncio.gather(*(stack.enter_async_context(connection(server)) for _ in more))
+            sockets = await asyncio.gather(*(stack.enter_async_context(connection(server, one)) for one in more))
             for number, socket in zip(more, sockets, strict=True):
                 address = everywhere[number % len(everywhere)] if page == "mixed" else page
                 sessions.append(Session(number, address, socket, own=own))
@@ -237,15 +238,23 @@ async def load(server: Server, page: str, counts: Sequence[int], seconds: float,
             opened = time.perf_counter() - began
             if not more.start:
                 await sessions[0].move()  # what is made once, the first formula for one, is no part of a rerun
-            loads[count] = await _moves(server, sessions, seconds)
+            loads[count] = await _moves(server, sessions, seconds[count])
         memory = server.memory()
         await asyncio.gather(*(session.see_total() for session in sessions))
     return Loads(Opening(opened, memory), loads)
 
 
-def connection(server: Server) -> connect:
-    """A WebSocket as the browser opens it; the messages are not compressed, as Streamlit has it by default."""
-    return connect(server.stream, subprotocols=[Subprotocol("streamlit")], compression=None, max_size=None)
+def connection(server: Server, number: int = 0) -> connect:
+    """A WebSocket as the browser opens it; the messages are not compressed, as Streamlit has it by default.
+
+    Of several servers they take turns, as those of a balancer that is sticky by a cookie.
+    """
+    return connect(
+        server.streams[number % len(server.streams)],
+        subprotocols=[Subprotocol("streamlit")],
+        compression=None,
+        max_size=None,
+    )
 
 
 async def _moves(server: Server, sessions: Sequence[Session], seconds: float) -> Load:
@@ -275,7 +284,8 @@ def _cells(name: str, cells: Iterable[str]) -> str:
 
 def _table(counts: Sequence[int], rows: dict[str, Loads], cell: Callable[[str, int], str], opened: bool) -> str:
     """A Markdown table with a row for each page and a column for each number of sessions."""
-    titles = [f"{count:,}" for count in counts] + ([f"{counts[-1]} open at once, s"] if opened else [])
+    more = counts[-1] - (counts[-2] if len(counts) > 1 else 0)
+    titles = [f"{count:,}" for count in counts] + ([f"{more} come at once, s"] if opened else [])
     lines = [_cells("sessions", titles), "|---" * (1 + len(titles)) + "|"]
     for name, loads in rows.items():
         last = [f"{loads.opening.seconds:.1f}"] if opened else []
@@ -315,18 +325,18 @@ def report(counts: Sequence[int], floor: Loads, rows: dict[str, Loads], memory: 
     )
 
 
-async def measure(app: Server, floor: Server, names: Sequence[str], counts: Sequence[int], seconds: float) -> str:
+async def measure(app: Server, floor: Server, names: Sequence[str], seconds: Mapping[int, float]) -> str:
     """Load every page in turn, Verify last; then all at once, after which everybody leaves."""
     await app.ready()
     memory = {"when it is ready": app.memory()}
     rows: dict[str, Loads] = {}
-    least = await load(floor, "", counts, seconds, own=False)
+    least = await load(floor, "", seconds, own=False)
     for name in sorted(names, key=lambda name: name in ("verify", "mixed")):
         if name == "verify":
             await _left(app, memory, "without Verify", rows)
-        rows[name or "parameters"] = await load(app, name, counts, seconds)
+        rows[name or "parameters"] = await load(app, name, seconds)
     await _left(app, memory, "with Verify" if "verify" in names else "without Verify", rows)
-    return report(counts, least, rows, memory)
+    return report(sorted(seconds), least, rows, memory)
 
 
 async def _left(app: Server, memory: dict[str, float], when: str, rows: dict[str, Loads]) -> None:
@@ -335,7 +345,7 @@ async def _left(app: Server, memory: dict[str, float], when: str, rows: dict[str
         most = max(rows.values(), key=lambda loads: loads.opening.memory)
         memory[f"{when}, most with {max(most.loads)} sessions"] = most.opening.memory
         await asyncio.sleep(FORGOTTEN)
-        await load(app, "", [1], 0)
+        await load(app, "", {len(app.streams): 0})
         memory[f"{when}, after all have left"] = app.memory()
 
 
@@ -344,18 +354,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sessions", type=int, nargs="+", default=SESSIONS)
     parser.add_argument("--pages", nargs="+", default=[name or "parameters" for name in pages()] + ["mixed"])
-    parser.add_argument("--seconds", type=float, default=SECONDS, help="for each number of sessions on each page")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help=f"for each number; {LONGER} x for the most")
+    parser.add_argument("--processes", type=int, default=1, help="servers of the app, among which sessions are spread")
     parser.add_argument("--quick", action="store_true", help="1 and 10 sessions on two pages, 2 seconds each")
     given = parser.parse_args()
     if given.quick:
         given.sessions, given.pages, given.seconds = (1, 10), ["parameters", "layers"], 2.0
     names = ["" if name == "parameters" else name for name in given.pages]
-    with (
-        TemporaryDirectory() as folder,
-        running_server(Path(folder) / "app") as app,
-        running_server(Path(folder) / "floor", FLOOR) as floor,
-    ):
-        print(asyncio.run(measure(Server(*app), Server(*floor), names, sorted(given.sessions), given.seconds)))
+    seconds = dict.fromkeys(given.sessions, given.seconds) | {max(given.sessions): LONGER * given.seconds}
+    with TemporaryDirectory() as folder, ExitStack() as stack:
+        here = Path(folder)
+        app = [stack.enter_context(running_server(here / f"app{one}")) for one in range(given.processes)]
+        floor = stack.enter_context(running_server(here / "floor", FLOOR))
+        print(asyncio.run(measure(Server(*app), Server(floor), names, seconds)))
 
 
 if __name__ == "__main__":

@@ -74,8 +74,8 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         log = Path(folder) / "log"
         try:
-            with running_server(log) as (url, process):  # which looks for tracebacks in the log at the end
-                steady = asyncio.run(soak(Server(url, process), said.sessions, said.minutes, said.seed))
+            with running_server(log) as running:  # which looks for tracebacks in the log at the end
+                steady = asyncio.run(soak(Server(running), said.sessions, said.minutes, said.seed))
         except BaseException:
             print(log.read_text())
             raise

@@ -16,11 +16,11 @@ from tests.loop import finished
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with running_server(tmp_path_factory.mktemp("server") / "log") as running:
-        yield Server(*running)
+        yield Server(running)
 
 
 def test_two_sessions_get_their_own_totals_in_their_own_languages(server: Server) -> None:
-    loads = finished(load(server, "", [2], 1))
+    loads = finished(load(server, "", {2: 1}))
     assert loads.loads[2].latencies
     assert loads.loads[2].cpu_per_rerun > 0
 
@@ -52,5 +52,5 @@ def test_another_language_is_noticed(server: Server, monkeypatch: pytest.MonkeyP
 
 def test_percentiles_of_one_floor_session(tmp_path: Path) -> None:
     with running_server(tmp_path / "log", "benchmarks/one_slider.py") as running:
-        found = finished(load(Server(*running), "", [1], 1, own=False)).loads[1]
+        found = finished(load(Server(running), "", {1: 1}, own=False)).loads[1]
     assert min(found.latencies) <= found.latency(50) <= found.latency(95) <= found.latency(99) == max(found.latencies)
