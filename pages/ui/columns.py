@@ -15,12 +15,10 @@ def of_rows(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     return {name: [row.get(name) for row in rows] for name in names}
 
 
-def sent(columns: Columns | pd.DataFrame) -> Any:
+def sent(columns: Columns) -> Any:
     """Columns as Streamlit sends them fastest: a pyarrow.Table; what Arrow does not hold, as pandas writes it."""
     import pyarrow as pa  # Streamlit imports it for the first table
 
-    if isinstance(columns, pd.DataFrame):
-        return columns
     try:
         return pa.table(dict(columns))
     except (pa.ArrowException, OverflowError):  # numbers beyond 64 bits, or several types in one column

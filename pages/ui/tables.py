@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
-import pandas as pd
 import streamlit as st
 
 from bertcalc import BertConfig, Module
@@ -19,7 +18,7 @@ from bertcalc.tree.difference import Change
 from bertcalc.tree.inventory import inventory, named
 from bertcalc.tree.nn import Shape
 from bertcalc.tree.totals import Component, shares
-from pages.ui.columns import sent
+from pages.ui.columns import Columns, sent
 from pages.ui.formulas import count_formula
 from pages.ui.forward_proof import Comparison, Returned
 from pages.ui.i18n import translator
@@ -33,13 +32,13 @@ from pages.ui.take.shown import Shown, draw_frame, note
 def show_tensors(choice: Choice, model: Module, *, unfolded: bool) -> None:
     """Every tensor with shape, formula, count and share; a repeated layer once, or in full."""
     _ = translator()
-    frame = tensor_frame(choice, model, unfolded=unfolded)
-    total = int(frame["parameters"].sum())
-    st.caption(_("{rows:,} rows, {total:,} parameters").format(rows=len(frame), total=total))
+    columns = tensor_columns(choice, model, unfolded=unfolded)
+    rows = len(columns["name"])
+    st.caption(_("{rows:,} rows, {total:,} parameters").format(rows=rows, total=sum(columns["parameters"])))
     draw_frame(
-        frame,
+        columns,
         hide_index=True,
-        height="content" if len(frame) < 40 else 640,
+        height="content" if rows < 40 else 640,
         column_config={
             "name": st.column_config.TextColumn(_("Name"), width="large"),
             "copies": st.column_config.NumberColumn(_("Copies"), format="%d ×"),
@@ -52,23 +51,21 @@ def show_tensors(choice: Choice, model: Module, *, unfolded: bool) -> None:
     )
 
 
-def tensor_frame(choice: Choice, model: Module, *, unfolded: bool) -> pd.DataFrame:
-    """The rows of the table; their parameters sum to the model's."""
+def tensor_columns(choice: Choice, model: Module, *, unfolded: bool) -> Columns:
+    """The rows of the table, by column; their parameters sum to the model's."""
     formulas = tensor_formulas(choice.config, choice.architecture, copies=not unfolded, **choice.options)
     of_name = {tensor.name: formula for tensor, formula in zip(model.tensors(), formulas, strict=True)}
-    rows = [
-        (
-            tensor.name,
-            tensor.copies,
-            shape_text(tensor.shape),
-            of_name[_LAYER.sub(".*.", tensor.name)],
-            tensor.num_parameters(),
-        )
-        for tensor in model.tensors(folded=not unfolded)
-    ]
-    frame = pd.DataFrame(rows, columns=["name", "copies", "shape", "formula", "parameters"])
-    frame["share"] = 100 * frame["parameters"] / frame["parameters"].sum()
-    return frame
+    tensors = list(model.tensors(folded=not unfolded))
+    parameters = [tensor.num_parameters() for tensor in tensors]
+    total = sum(parameters)
+    return {
+        "name": [tensor.name for tensor in tensors],
+        "copies": [tensor.copies for tensor in tensors],
+        "shape": [shape_text(tensor.shape) for tensor in tensors],
+        "formula": [of_name[_LAYER.sub(".*.", tensor.name)] for tensor in tensors],
+        "parameters": parameters,
+        "share": [100 * count / total for count in parameters],
+    }
 
 
 _LAYER = re.compile(r"\.[0-9]+\.")
@@ -217,13 +214,11 @@ def show_named_parameters(model: Module) -> None:
     _ = translator()
     tensors = list(model.tensors(folded=False))
     draw_frame(
-        pd.DataFrame(
-            {
-                "name": [tensor.name for tensor in tensors],
-                "shape": [str(tensor.shape) for tensor in tensors],
-                "numel": [tensor.num_parameters() for tensor in tensors],
-            }
-        ),
+        {
+            "name": [tensor.name for tensor in tensors],
+            "shape": [str(tensor.shape) for tensor in tensors],
+            "numel": [tensor.num_parameters() for tensor in tensors],
+        },
         hide_index=True,
         height=260 if presenting() else 430,
         column_config={

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-import pandas as pd
 import streamlit as st
 
 from bertcalc.formula import Formula, latex_number, shape_letters
@@ -84,16 +83,14 @@ def _modules_frame(modules: Mapping[str, int]) -> Columns:
 def _show_saved(saved: Sequence[Saved], letters: Sequence[Saved], dtype: Dtype) -> None:
     _ = translator()
     draw_frame(
-        pd.DataFrame(
-            {
-                "name": [one.name for one in saved],
-                "step": [one.step for one in saved],
-                "shape": [shape_text(one.shape) for one in saved],
-                "dtype": [_dtype(one.item_bytes, dtype) for one in saved],
-                "formula": [_product(one) for one in letters],
-                "bytes": [one.num_bytes() for one in saved],
-            }
-        ),
+        {
+            "name": [one.name for one in saved],
+            "step": [one.step for one in saved],
+            "shape": [shape_text(one.shape) for one in saved],
+            "dtype": [_dtype(one.item_bytes, dtype) for one in saved],
+            "formula": [_product(one) for one in letters],
+            "bytes": [one.num_bytes() for one in saved],
+        },
         hide_index=True,
         height="content" if len(saved) < 40 else 640,
         column_config={

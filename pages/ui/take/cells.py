@@ -2,8 +2,6 @@
 
 import re
 
-import pandas as pd
-
 from bertcalc.export.table import Cell, Math, Table
 from pages.ui.take.shown import Shown
 
@@ -30,7 +28,7 @@ def table_of(shown: Shown) -> Table:
 
 
 def _cell(value: object, marked: bool) -> Cell:
-    if value is None or value is pd.NA or value != value:
+    if value is None or value != value:
         return ""
     if hasattr(value, "item"):  # a number of NumPy's
         value = value.item()

@@ -13,7 +13,7 @@ class Shown(NamedTuple):
     """A table or a chart: its alternative text, and its data."""
 
     title: str
-    data: Columns | pd.DataFrame
+    data: Columns
     marked: bool = False  # the texts in it are Markdown
     spec: Mapping[str, Any] | None = None  # of a chart, in Vega-Lite
     numbers: Mapping[str, str] | None = None  # of a chart: what is taken of its data, with what a reader calls it
@@ -40,20 +40,18 @@ def note(one: Shown) -> None:
     shown().append(one)
 
 
-def draw_chart(
-    frame: Columns | pd.DataFrame, spec: dict[str, Any], *, numbers: Mapping[str, str], alt: str, **options: Any
-) -> None:
+def draw_chart(columns: Columns, spec: dict[str, Any], *, numbers: Mapping[str, str], alt: str, **options: Any) -> None:
     """A chart of Vega-Lite.
 
     ``numbers`` are the columns to take away, with what a reader calls them: the others say how it is drawn, and so do
     the rows that do not have all of them.
     """
-    note(Shown(alt, frame, spec=spec, numbers=numbers))
-    st.vega_lite_chart(sent(frame), spec, alt=alt, **options)
+    note(Shown(alt, columns, spec=spec, numbers=numbers))
+    st.vega_lite_chart(sent(columns), spec, alt=alt, **options)
 
 
-def draw_frame(frame: pd.DataFrame, *, alt: str, column_config: Mapping[str, Any], **options: Any) -> None:
+def draw_frame(columns: Columns, *, alt: str, column_config: Mapping[str, Any], **options: Any) -> None:
     """A table to scroll in, of texts and numbers as they are."""
     labels = {name: column["label"] or name for name, column in column_config.items()}
-    note(Shown(alt, frame.rename(columns=labels)))
-    st.dataframe(frame, alt=alt, column_config=column_config, **options)
+    note(Shown(alt, {labels.get(name, name): cells for name, cells in columns.items()}))
+    st.dataframe(sent(columns), alt=alt, column_config=column_config, **options)
