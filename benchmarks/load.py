@@ -232,12 +232,13 @@ async def load(server: Server, page: str, seconds: Mapping[int, float], *, own: 
             more = range(len(sessions), count)
             sockets = await asyncio.gather(*(stack.enter_async_context(connection(server, one)) for one in more))
             for number, socket in zip(more, sockets, strict=True):
-                address = everywhere[number % len(everywhere)] if page == "mixed" else page
+                # Every page in both languages on every server: see ``Session`` and ``connection``.
+                address = everywhere[number // (2 * len(server.streams)) % len(everywhere)] if page == "mixed" else page
                 sessions.append(Session(number, address, socket, own=own))
             await asyncio.gather(*(session.open() for session in sessions[more.start :]))
             opened = time.perf_counter() - began
-            if not more.start:
-                await sessions[0].move()  # what is made once, the first formula for one, is no part of a rerun
+            if not more.start:  # what is made once, the first formula for one, is no part of a rerun
+                await asyncio.gather(*(session.move() for session in sessions[: 2 * len(server.streams)]))
             loads[count] = await _moves(server, sessions, seconds[count])
         memory = server.memory()
         await asyncio.gather(*(session.see_total() for session in sessions))
@@ -247,10 +248,10 @@ async def load(server: Server, page: str, seconds: Mapping[int, float], *, own: 
 def connection(server: Server, number: int = 0) -> connect:
     """A WebSocket as the browser opens it; the messages are not compressed, as Streamlit has it by default.
 
-    Of several servers they take turns, as those of a balancer that is sticky by a cookie.
+    Several servers are taken in turn by two each, one of each language.
     """
     return connect(
-        server.streams[number % len(server.streams)],
+        server.streams[number // 2 % len(server.streams)],
         subprotocols=[Subprotocol("streamlit")],
         compression=None,
         max_size=None,
@@ -345,7 +346,7 @@ async def _left(app: Server, memory: dict[str, float], when: str, rows: dict[str
         most = max(rows.values(), key=lambda loads: loads.opening.memory)
         memory[f"{when}, most with {max(most.loads)} sessions"] = most.opening.memory
         await asyncio.sleep(FORGOTTEN)
-        await load(app, "", {len(app.streams): 0})
+        await load(app, "", {2 * len(app.streams): 0})
         memory[f"{when}, after all have left"] = app.memory()
 
 

@@ -1,5 +1,6 @@
 """The controls that all pages share, and the one typed value that comes out of them."""
 
+from contextlib import suppress
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -89,7 +90,7 @@ def choose() -> Choice:
         key="preset",
         on_change=_take_chosen,
         bind="query-params",
-        help=PRESETS[st.session_state.get("preset", DEFAULT_PRESET)].source,
+        help=PRESETS.get(_value("preset", DEFAULT_PRESET), PRESETS[DEFAULT_PRESET]).source,
     )
     architecture = st.selectbox(_("Architecture"), list(ARCHITECTURES), key="architecture", bind="query-params")
     defaults = PRESETS[preset].config
@@ -131,12 +132,16 @@ def _values(defaults: BertConfig) -> dict[str, Any]:
 
 
 def _value(field: str, default: Any) -> Any:
-    """What a control says; before its first run what the link says, which was looked at by then."""
+    """What a control says; before its first run what the link says, as far as that can be."""
     value = st.session_state.get(field)
     text = st.query_params.get(field) if value is None else None
     if text is None:
         return default if value is None else value
-    return text.lower() == "true" if isinstance(default, bool) else type(default)(text)
+    if isinstance(default, bool):
+        return text.lower() == "true"
+    with suppress(ValueError):  # a step back to a link that was wrong: the control clears it
+        return type(default)(text)
+    return default
 
 
 def _more(defaults: BertConfig) -> list[tuple[str, Any]]:

@@ -11,8 +11,6 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from streamlit.runtime.scriptrunner import RerunException
-
 # Seconds after which a turn is over in any case: the run goes on, but no longer stops those who wait.
 PATIENCE = 1.0
 
@@ -38,12 +36,18 @@ class Turn:
         if self._mine() is not None:
             yield
             return
-        self._begin(first=getattr(self._run, "again", False))
+        again = getattr(self._run, "again", False)
         self._run.again = False
+        self._begin(first=again)
         try:
             yield
-        except RerunException:  # a newer move of the same reader, who does not wait again
-            self._run.again = True
+        except BaseException as ended:
+            from streamlit.runtime.scriptrunner import (
+                RerunException,
+            )  # the worker imports this module without Streamlit
+
+            # A newer move of the same reader, who does not wait again; but the next time, so that others pass.
+            self._run.again = isinstance(ended, RerunException) and not again
             raise
         finally:
             self._end()
@@ -70,10 +74,10 @@ class Turn:
                 self._line.appendleft(mine)
             else:
                 self._line.append(mine)
-            self._call_next()
-        while not mine.wait(PATIENCE):
+            left = self._call_next()
+        while not mine.wait(left):
             with self._change:
-                self._call_next()
+                left = self._call_next()
 
     def _end(self) -> None:
         with self._change:
@@ -82,12 +86,13 @@ class Turn:
                 self._call_next()
         self._run.mine = None
 
-    def _call_next(self) -> None:
-        """The first in line begins, if it is nobody's turn, or somebody's for too long."""
+    def _call_next(self) -> float:
+        """The first in line begins, if it is nobody's turn, or somebody's for too long; seconds until that is so."""
         now = time.monotonic()
         if self._line and (self._present is None or now - self._since >= PATIENCE):
             self._present, self._since = self._line.popleft(), now
             self._present.set()
+        return self._since + PATIENCE - now
 
 
 TURN = Turn()

@@ -133,34 +133,36 @@ def test_first_come_first_served() -> None:
     assert order == list(range(20))
 
 
-def test_who_moves_again_while_waiting_keeps_the_place() -> None:
+def test_who_moves_again_while_waiting_keeps_the_place_once() -> None:
     """Streamlit ends the older run as soon as it does something, and begins anew in the same thread."""
     line, order = Turn(), list[str]()
 
-    def moves_twice() -> None:
-        with suppress(RerunException), line.take():
-            order.append("older")
-            raise RerunException(RerunData())
-        with line.take():
-            order.append("newer")
+    def moves() -> None:
+        for name in ("first", "second", "third"):
+            with suppress(RerunException), line.take():
+                order.append(name)
+                if name != "third":
+                    raise RerunException(RerunData())
 
-    def run() -> None:
+    def other(name: str, others: int) -> None:
         with line.take():
-            waiting(line, 2)  # the newer one is in line before the two others are through
-            order.append("next")
+            waiting(line, others)  # who moves again is in line before this one is through
+            order.append(name)
 
-    def last() -> None:
-        with line.take():
-            order.append("last")
-
+    runs: list[Callable[[], object]] = [
+        moves,
+        partial(other, "one", 3),
+        partial(other, "two", 2),
+        partial(other, "three", 0),
+    ]
     threads = []
     with line.take():
-        for number, one in enumerate((moves_twice, run, last)):
+        for number, one in enumerate(runs):
             threads.append(in_thread(one))
             waiting(line, number + 1)
     for thread in threads:
         thread.join(60)
-    assert order == ["older", "next", "newer", "last"]
+    assert order == ["first", "one", "second", "two", "three", "third"]
 
 
 def test_an_error_ends_the_turn() -> None:

@@ -34,6 +34,12 @@ def test_the_collector_leaves_alone_what_is_imported(worker: Worker) -> None:
     assert worker.run(gc.get_freeze_count) > 0
 
 
+def test_it_imports_nothing_of_the_server() -> None:
+    program = "import sys, pages.ui.worker; print('streamlit' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
 def test_an_error_comes_back(worker: Worker) -> None:
     with pytest.raises(ValueError, match="invalid literal"):
         worker.run(int, "x")
