@@ -42,9 +42,8 @@ class Turn:
         try:
             yield
         except BaseException as ended:
-            from streamlit.runtime.scriptrunner import (
-                RerunException,
-            )  # the worker imports this module without Streamlit
+            # Here, as the worker imports this module, and runs without Streamlit.
+            from streamlit.runtime.scriptrunner import RerunException
 
             # A newer move of the same reader, who does not wait again; but the next time, so that others pass.
             self._run.again = isinstance(ended, RerunException) and not again
