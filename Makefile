@@ -52,8 +52,15 @@ $(VENV4)/done: tests/requirements-transformers4.txt
 	$(VENV4)/bin/python -m pip install -q --no-compile -r tests/requirements-transformers4.txt
 	touch $@
 
+# Chinese is looked at, too: without a font of its own, every character is the same box, of another width. Other systems
+# than Linux come with one.
+$(VENV)/font: | $(VENV)/dev
+	fc-list :lang=zh | grep -q . || test "$$(uname)" != Linux \
+	|| { apt-get update && apt-get install -y --no-install-recommends fonts-noto-cjk; }
+	touch $@
+
 # An installed Chromium, or Playwright's own, or Debian's.
-$(VENV)/browser: | $(VENV)/dev
+$(VENV)/browser: $(VENV)/font | $(VENV)/dev
 	command -v chromium || command -v chromium-browser || command -v google-chrome \
 	|| $(VENV)/bin/playwright install chromium || { apt-get update && apt-get install -y chromium; }
 	touch $@

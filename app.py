@@ -14,7 +14,9 @@ import streamlit as st
 from starlette.middleware import Middleware
 
 from pages.ui.assets import Assets
+from pages.ui.gate import Gate
 from pages.ui.i18n import translator
+from pages.ui.preview import Preview
 from pages.ui.security import SecurityHeaders
 from pages.ui.warm import warm_up
 
@@ -24,7 +26,10 @@ def say_sorry(error: Exception) -> bool:
     logging.getLogger("bertcalc").exception("a page failed", exc_info=error)
     _ = translator()
     st.error(
-        _("This page could not be shown. Reload it; if that does not help, start again from the address without its ?.")
+        _(
+            "This page could not be shown. Reload it; if that does not help, start again from the "
+            "address without the part after “?”."
+        )
     )
     return True
 
@@ -39,6 +44,6 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
 app = st.App(
     "pages/main.py",
     on_script_error=say_sorry,
-    middleware=[Middleware(SecurityHeaders), Middleware(Assets)],
+    middleware=[Middleware(SecurityHeaders), Middleware(Gate), Middleware(Preview), Middleware(Assets)],
     lifespan=lifespan,
 )

@@ -9,6 +9,7 @@ import argparse
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from math import cos, pi
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -25,6 +26,7 @@ SAME = "benchmarks/same_elements.py"
 PRESSES = 12  # with those to warm up an even number: the slider ends where it began, and never at its end
 VISITS = 3
 STARTS = 5
+DRAG = 5.0  # seconds
 WARM_UP = 4
 WITH_SLIDER = {"lecture": "lecture?screen=all-layers"}  # where a page's first screen does not have the slider of layers
 QUIET = 400  # milliseconds without a change after which all has been drawn
@@ -43,7 +45,8 @@ _SETTLED = """([began, quiet]) => new Promise((settled, failed) => {
   const look = () => {
     const app = document.querySelector('[data-testid="stApp"]');
     const done = app && app.getAttribute("data-test-script-state") === "notRunning" && window.lastChange > began
-      && document.querySelector('[data-testid="stSlider"]') && !document.querySelector('[data-testid="stSkeleton"]');
+      && document.querySelector('[data-testid="stSlider"], .panel')
+      && !document.querySelector('[data-testid="stSkeleton"]');
     if (done && performance.now() - window.lastChange > quiet) settled(window.lastChange - began);
     else setTimeout(look, 20);
   };
@@ -89,6 +92,39 @@ def press(page: Page, key: str) -> float:
     began: float = page.evaluate("() => performance.now()")
     page.keyboard.press(key)
     return settled(page, began)
+
+
+# Counts from now on what is read on the page: its words and numbers, at most once for each frame that is drawn.
+_FOLLOW = """() => {
+  window.updates = 0;
+  const main = document.querySelector('[data-testid="stMain"]');
+  let before = main.textContent;
+  const look = () => {
+    const now = main.textContent;
+    if (now !== before) window.updates += 1;
+    before = now;
+    window.following = requestAnimationFrame(look);
+  };
+  look();
+}"""
+
+
+def drag(page: Page, seconds: float = DRAG) -> float:
+    """Updates of the page in a second while the slider of layers is dragged to its end and back."""
+    slider = page.get_by_role("slider", name="num_hidden_layers")
+    box = slider.bounding_box() or {"x": 0, "y": 0, "width": 0, "height": 0}
+    left, width, y = box["x"] + 12, box["width"] - 24, box["y"] + box["height"] / 2
+    page.mouse.move(left, y)
+    page.mouse.down()
+    page.evaluate(_FOLLOW)
+    began = time.perf_counter()
+    while (passed := time.perf_counter() - began) < seconds:
+        page.mouse.move(left + width * (0.5 - 0.5 * cos(2 * pi * passed / seconds)), y)
+        page.wait_for_timeout(10)
+    updates: int = page.evaluate("() => { cancelAnimationFrame(window.following); return window.updates; }")
+    page.mouse.up()
+    settled(page)
+    return updates / passed
 
 
 def switch(page: Page, address: str) -> float:
@@ -146,8 +182,8 @@ def main() -> None:
             visit(browser, url)
         slider, elements, walker = opened(browser, floor), opened(browser, same), opened(browser, app)
         names_of_columns = ["page", "first visit, ms", "x one chart", "of it server CPU, ms", "switch to it, ms"]
-        print(_row(*names_of_columns, "slider, ms", "x one slider", "x the same elements"))
-        print("|---" * 8 + "|")
+        print(_row(*names_of_columns, "slider, ms", "x one slider", "x the same elements", "updates/s in a drag"))
+        print("|---" * 9 + "|")
         for name in names:
             before = cpu(server)
             first, least = alternately(visits, [lambda: visit(browser, f"{app}/{name}"), lambda: visit(browser, chart)])  # noqa: B023
@@ -158,11 +194,21 @@ def main() -> None:
                 [press(one, key(number)) for one in (page, slider, elements)] for number in range(WARM_UP + presses)
             ]
             moved, floor_moved, same_moved = (median(column) for column in zip(*times[WARM_UP:], strict=True))
+            followed = drag(page)
             page.context.close()
             cells = [f"{first:,.0f}", f"{first / least:.1f}", f"{served:,.0f}", switched, f"{moved:,.0f}"]
-            ratios = [f"{moved / floor_moved:.1f}", f"{moved / same_moved:.1f}"]
+            ratios = [f"{moved / floor_moved:.1f}", f"{moved / same_moved:.1f}", f"{followed:.1f}"]
             print(_row(name or "parameters", *cells, *ratios), flush=True)
-        floors = [f"{least:,.0f} (one chart)", "1", "", "", f"{floor_moved:,.0f}", "1", f"1 ({same_moved:,.0f} ms)"]
+        floors = [
+            f"{least:,.0f} (one chart)",
+            "1",
+            "",
+            "",
+            f"{floor_moved:,.0f}",
+            "1",
+            f"1 ({same_moved:,.0f} ms)",
+            f"{drag(slider):.1f}",
+        ]
         print(_row("the floors", *floors))
         print(f"\nThe server is up in {ours:.2f} s, with an empty app in {empty:.2f} s: {ours / empty:.2f} x.")
 

@@ -10,7 +10,7 @@ due: a server that is too slow cannot hide that by being asked less.
 
 import argparse
 import asyncio
-import re
+import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack
@@ -29,7 +29,8 @@ from websockets.typing import Subprotocol
 
 from bertcalc import BertConfig, build
 from pages.ui.i18n import LANGUAGES, catalogue
-from tests.browser.launch import ROOT, running_server
+from pages.ui.navigation import PAGES
+from tests.browser.launch import running_server
 
 FLOOR = "benchmarks/one_slider.py"
 SESSIONS = (1, 10, 50, 100, 200)
@@ -44,8 +45,7 @@ FORGOTTEN = 125.0  # seconds after which Streamlit has let go of a session that 
 
 def pages() -> list[str]:
     """Every page of the app as an address; the page that the app opens with is ""."""
-    listed = re.findall(r'\("(\w+)\.py"', (ROOT / "pages" / "main.py").read_text())
-    return ["", *(name for name in listed if name != "parameters")]
+    return [*PAGES]
 
 
 class Session:
@@ -62,7 +62,9 @@ class Session:
         self._socket = socket
         self._page_hash = ""
         self._widgets: dict[str, WidgetState] = {}
-        self._slider = ""
+        self._slider = ""  # of the floor
+        self._panel = ""  # of ours
+        self._events = 0
         self._first_page = ""
 
     @property
@@ -81,9 +83,32 @@ class Session:
     async def move(self) -> None:
         """Move the slider of layers to another place."""
         layers = self.random.choice([count for count in range(1, 25) if count != self.config.num_hidden_layers])
+        await self._move_to(layers, final=True)
+
+    async def drag(self, seconds: float) -> list[float]:
+        """Move it for so long, as fast as answers come, and let go; milliseconds until each answer."""
+        ends = time.perf_counter() + seconds
+        waited: list[float] = []
+        while not waited or time.perf_counter() < ends:
+            began = time.perf_counter()
+            await self._move_to(1 + self.config.num_hidden_layers % 24, final=False)
+            waited.append(1000 * (time.perf_counter() - began))
+        await self.move()
+        return waited
+
+    async def _move_to(self, layers: int, *, final: bool) -> None:
         self.config = BertConfig(vocab_size=self.config.vocab_size, num_hidden_layers=layers)
-        self._widgets[self._slider].double_array_value.data[:] = [layers]
+        if not self.own:
+            self._widgets[self._slider].double_array_value.data[:] = [layers]
+            await self._run()
+            return
+        self._events += 1
+        value = {"do": "move", "field": "num_hidden_layers", "value": layers, "final": final, "number": self._events}
+        event = WidgetState(id=f"$$STREAMLIT_INTERNAL_KEY_{self._panel}__events")
+        event.json_trigger_value = json.dumps([{"event": "events", "value": [value]}])
+        self._widgets[event.id] = event
         await self._run()
+        del self._widgets[event.id]
 
     async def see_total(self) -> None:
         """Go to the page that says the total, if this one does not."""
@@ -141,6 +166,11 @@ class Session:
                     state.double_array_value.data[:] = slider.value if slider.set_value else slider.default
                 if slider.label.startswith("num_hidden_layers"):
                     self._slider = slider.id
+            case "bidi_component" if element.bidi_component.component_name == "bertcalc_panel":
+                self._panel = element.bidi_component.id
+                for field in json.loads(element.bidi_component.json)["fields"]:
+                    wanted = getattr(self.config, field["name"])
+                    assert field["value"] == wanted, (field["name"], field["value"], self.config)
             case "number_input":
                 number = element.number_input
                 state = self._widgets.setdefault(number.id, WidgetState(id=number.id))
@@ -149,9 +179,6 @@ class Session:
                     state.ClearField("int_value")
                 elif number.set_value or not state.HasField("int_value"):
                     state.int_value = int(getattr(number, given))
-                for field in ("vocab_size", "num_hidden_layers"):
-                    if number.id.endswith(f"-{field}"):
-                        assert state.int_value == getattr(self.config, field), (field, state.int_value, self.config)
             case "selectbox":
                 box = element.selectbox
                 state = self._widgets.setdefault(box.id, WidgetState(id=box.id))
@@ -221,8 +248,13 @@ class Loads(NamedTuple):
     loads: dict[int, Load]
 
 
-async def load(server: Server, page: str, seconds: Mapping[int, float], *, own: bool = True) -> Loads:
-    """Load a page with more and more sessions, each number for its seconds; ``page`` "mixed" is all pages at once."""
+async def load(
+    server: Server, page: str, seconds: Mapping[int, float], *, own: bool = True, drag: float = 0.0
+) -> Loads:
+    """Load a page with more and more sessions, each number for its seconds; ``page`` "mixed" is all pages at once.
+
+    With ``drag`` each move is a drag of so many seconds, and each answer in it counts.
+    """
     everywhere = pages()
     sessions: list[Session] = []
     loads = {}
@@ -239,7 +271,7 @@ async def load(server: Server, page: str, seconds: Mapping[int, float], *, own: 
             opened = time.perf_counter() - began
             if not more.start:  # what is made once, the first formula for one, is no part of a rerun
                 await asyncio.gather(*(session.move() for session in sessions[: 2 * len(server.streams)]))
-            loads[count] = await _moves(server, sessions, seconds[count])
+            loads[count] = await _moves(server, sessions, seconds[count], drag)
         memory = server.memory()
         await asyncio.gather(*(session.see_total() for session in sessions))
     return Loads(Opening(opened, memory), loads)
@@ -258,7 +290,7 @@ def connection(server: Server, number: int = 0) -> connect:
     )
 
 
-async def _moves(server: Server, sessions: Sequence[Session], seconds: float) -> Load:
+async def _moves(server: Server, sessions: Sequence[Session], seconds: float, drag: float) -> Load:
     # A few sessions move more often: else there would be nothing to measure.
     pause = min(MEAN_PAUSE, max(LEAST_PAUSE, len(sessions) / 10))
     latencies: list[float] = []
@@ -268,8 +300,11 @@ async def _moves(server: Server, sessions: Sequence[Session], seconds: float) ->
         due = began + session.random.expovariate(1 / pause)
         while due < began + seconds:
             await asyncio.sleep(due - time.perf_counter())
-            await session.move()
-            latencies.append(1000 * (time.perf_counter() - due))
+            if drag:
+                latencies.extend(await session.drag(drag))
+            else:
+                await session.move()
+                latencies.append(1000 * (time.perf_counter() - due))
             due += session.random.expovariate(1 / pause)
 
     await asyncio.gather(*map(use, sessions))
@@ -326,16 +361,16 @@ def report(counts: Sequence[int], floor: Loads, rows: dict[str, Loads], memory: 
     )
 
 
-async def measure(app: Server, floor: Server, names: Sequence[str], seconds: Mapping[int, float]) -> str:
+async def measure(app: Server, floor: Server, names: Sequence[str], seconds: Mapping[int, float], drag: float) -> str:
     """Load every page in turn, Verify last; then all at once, after which everybody leaves."""
     await app.ready()
     memory = {"when it is ready": app.memory()}
     rows: dict[str, Loads] = {}
-    least = await load(floor, "", seconds, own=False)
+    least = await load(floor, "", seconds, own=False, drag=drag)
     for name in sorted(names, key=lambda name: name in ("verify", "mixed")):
         if name == "verify":
             await _left(app, memory, "without Verify", rows)
-        rows[name or "parameters"] = await load(app, name, seconds)
+        rows[name or "parameters"] = await load(app, name, seconds, drag=drag)
     await _left(app, memory, "with Verify" if "verify" in names else "without Verify", rows)
     return report(sorted(seconds), least, rows, memory)
 
@@ -356,6 +391,7 @@ def main() -> None:
     parser.add_argument("--sessions", type=int, nargs="+", default=SESSIONS)
     parser.add_argument("--pages", nargs="+", default=[name or "parameters" for name in pages()] + ["mixed"])
     parser.add_argument("--seconds", type=float, default=SECONDS, help=f"for each number; {LONGER} x for the most")
+    parser.add_argument("--drag", type=float, default=0.0, help="seconds of a drag, which each move is then")
     parser.add_argument("--processes", type=int, default=1, help="servers of the app, among which sessions are spread")
     parser.add_argument("--quick", action="store_true", help="1 and 10 sessions on two pages, 2 seconds each")
     given = parser.parse_args()
@@ -367,7 +403,7 @@ def main() -> None:
         here = Path(folder)
         app = [stack.enter_context(running_server(here / f"app{one}")) for one in range(given.processes)]
         floor = stack.enter_context(running_server(here / "floor", FLOOR))
-        print(asyncio.run(measure(Server(*app), Server(floor), names, seconds)))
+        print(asyncio.run(measure(Server(*app), Server(floor), names, seconds, given.drag)))
 
 
 if __name__ == "__main__":

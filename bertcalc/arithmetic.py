@@ -7,7 +7,7 @@ Fraction(7087872, 1)
 >>> evaluate("4Q")
 Traceback (most recent call last):
     ...
-bertcalc.arithmetic.CalculationError: "Q" cannot be read: numbers, + - * / ^ and parentheses can.
+bertcalc.arithmetic.CalculationError: Cannot read "Q": use numbers, + - * / ^ and parentheses.
 """
 
 import re
@@ -45,7 +45,7 @@ def evaluate(text: str, names: Mapping[str, int] | None = None) -> Fraction:
     """
     if len(text) > LONGEST:
         raise CalculationError(
-            N_('"{text}" is longer than {most} characters: write it as several shorter ones.'),
+            N_('"{text}" is longer than {most} characters: split it into shorter ones.'),
             text=shorten(text),
             most=str(LONGEST),
         )
@@ -160,7 +160,7 @@ class _Reader:
         self._depth += 1
         if self._depth > _DEEPEST:
             raise CalculationError(
-                N_('"{text}" has too many parentheses inside each other: {most} are the most.'),
+                N_('"{text}" nests parentheses too deeply: at most {most} levels.'),
                 text=shorten(self._text),
                 most=str(_DEEPEST),
             )
@@ -176,7 +176,7 @@ class _Reader:
     def _raised(self, base: Fraction, power: Fraction) -> Fraction:
         if power.denominator != 1:
             raise CalculationError(
-                N_('"{text}" has a power that is no whole number: 2^20 can be worked out, 2^0.5 cannot.'),
+                N_('"{text}" has an exponent that is not a whole number: 2^20 works, 2^0.5 does not.'),
                 text=shorten(self._text),
             )
         if _bits(base) * abs(power) > _MOST_BITS:
@@ -199,14 +199,14 @@ class _Reader:
         rest = self._text[self._at :]
         if not rest:
             return CalculationError(
-                N_('"{text}" stops before it is complete: a number is missing at the end.'), text=shorten(self._text)
+                N_('"{text}" is incomplete: a number is missing at the end.'), text=shorten(self._text)
             )
         if not self._names:
             return CalculationError(
-                N_('"{rest}" cannot be read: numbers, + - * / ^ and parentheses can.'), rest=shorten(rest)
+                N_('Cannot read "{rest}": use numbers, + - * / ^ and parentheses.'), rest=shorten(rest)
             )
         return CalculationError(
-            N_('"{rest}" cannot be read: numbers, {letters}, + - * / ^ and parentheses can.'),
+            N_('Cannot read "{rest}": use numbers, {letters}, + - * / ^ and parentheses.'),
             rest=shorten(rest),
             letters=" ".join(self._names),
         )

@@ -119,6 +119,11 @@ class BertConfig:
         return 5 if self.position_embedding_type == "absolute" else 4
 
 
+def letters(config: BertConfig) -> dict[str, int]:
+    """The letters of a configuration's sizes, as people type them: H for 768."""
+    return {letter: getattr(config, field) for field, letter in LETTERS.items()}
+
+
 def unchecked(config: BertConfig, **changes: Any) -> BertConfig:
     """``config`` with some fields replaced by values that are no numbers: symbols, or columns of numbers."""
     twin: BertConfig = object.__new__(BertConfig)
@@ -174,8 +179,8 @@ def problems(values: Mapping[str, Any]) -> Iterator[Problem]:
             "hidden_act",
             hidden_act,
             N_(
-                "hidden_act {value} came with transformers 5, which has no position_embedding_type {kind}: "
-                "take hidden_act gelu, or position_embedding_type absolute."
+                "hidden_act {value} came with transformers 5, which has no position_embedding_type "
+                "{kind}: use hidden_act gelu, or position_embedding_type absolute."
             ),
             {"value": hidden_act, "kind": kind},
             ({"hidden_act": "gelu"}, {"position_embedding_type": "absolute"}),

@@ -51,12 +51,14 @@ def read(text: str) -> Reading:
     kind = given.get("model_type", "bert")
     if kind != "bert":
         raise JsonError(
-            _problem("model_type", kind, N_("model_type {value} is another kind of model: only bert is counted here."))
+            _problem(
+                "model_type", kind, N_("model_type {value} is a different kind of model: only bert is counted here.")
+            )
         )
     names = given.get("architectures")
     classes = _listed(names)
     if "model_type" not in given and classes and not any(name.startswith("Bert") for name in classes):
-        message = N_("architectures {value}: another kind of model, only bert is counted here.")
+        message = N_("architectures {value}: a different kind of model; only bert is counted here.")
         raise JsonError(_problem("architectures", names, message))
     values = {field: given.get(field, getattr(BertConfig, field)) for field in _FIELDS}
     labels = given.get("id2label")
@@ -71,14 +73,16 @@ def read(text: str) -> Reading:
         raise JsonError(*found)
     architecture, remarks = _architecture(names)
     if missing := [field for field in _SIZES if field not in given]:
-        message = N_("Not there, so taken from Hugging Face's defaults: {fields}.")
+        message = N_("Missing, so set to Hugging Face's defaults: {fields}.")
         shown = {"fields": ", ".join(f"{field} = {values[field]:,}" for field in missing)}
         remarks.append(Problem(missing[0], None, message, shown))
     if unused := [key for key in given if key not in (*_FIELDS, *_OTHERS)]:
         keys = ", ".join(map(_name, unused[:_NAMED])) + (" ..." if unused[_NAMED:] else "")
-        remarks.append(Problem(unused[0], None, N_("Not used, as nothing is counted by it: {keys}."), {"keys": keys}))
+        remarks.append(
+            Problem(unused[0], None, N_("Ignored, because they do not affect any count: {keys}."), {"keys": keys})
+        )
     if labels is not None and values["num_labels"] != named:
-        message = N_("num_labels {count} counts, though id2label has {named}, as in transformers.")
+        message = N_("num_labels {count} takes precedence, although id2label has {named}, as in transformers.")
         shown = {"count": f"{values['num_labels']:,}", "named": f"{named:,}"}
         remarks.append(Problem("num_labels", values["num_labels"], message, shown))
     return Reading(BertConfig(**values), architecture, remarks)
@@ -94,7 +98,7 @@ def _architecture(names: Any) -> tuple[str | None, list[Problem]]:
     known = [name for name in _listed(names) if name in ARCHITECTURES]
     if known:
         return known[0], []
-    return None, [_problem("architectures", names, N_("architectures {value}: none of the classes that are here."))]
+    return None, [_problem("architectures", names, N_("architectures {value}: not one of the classes counted here."))]
 
 
 def _listed(names: Any) -> list[str]:
@@ -121,7 +125,7 @@ def _parse(text: str) -> dict[str, Any]:
         raise JsonError(Problem("", None, N_("A number in this text has too many digits."), {})) from None
     if not isinstance(given, dict):
         raise JsonError(
-            Problem("", None, N_("A config.json is an object: {braces} with fields in it."), {"braces": "{ }"})
+            Problem("", None, N_("A config.json is a JSON object: {braces} with fields inside."), {"braces": "{ }"})
         )
     return given
 
@@ -130,13 +134,13 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise JsonError(Problem(key, value, N_("{key} is there twice: once is right."), {"key": _name(key)}))
+            raise JsonError(Problem(key, value, N_("{key} appears twice: it must appear once."), {"key": _name(key)}))
         found[key] = value
     return found
 
 
 def _no_number(text: str) -> NoReturn:
-    raise JsonError(Problem("", text, N_("{value} is no number in JSON."), {"value": text}))
+    raise JsonError(Problem("", text, N_("{value} is not a number in JSON."), {"value": text}))
 
 
 def _problem(field: str, value: object, message: str) -> Problem:

@@ -22,35 +22,31 @@ MEANINGS: dict[str, str] = {
     "hidden_size": N_("Numbers for each token, from the embeddings to the last layer."),
     "num_hidden_layers": N_("Transformer layers, one after the other."),
     "num_attention_heads": N_(
-        "Heads that share out the hidden units in each attention; they have to divide hidden_size."
+        "Heads that divide the hidden units of each attention; their number must divide hidden_size."
     ),
     "intermediate_size": N_("Numbers for each token inside the feed-forward of a layer."),
     "hidden_act": N_(
         "The activation in the feed-forward and in the masked-LM head; only prelu and xielu learn anything."
     ),
     "hidden_dropout_prob": N_(
-        "Share of numbers that training sets to 0 after the embeddings and after each dense of a layer."
+        "Share of numbers that training sets to 0 after the embeddings and after the dense layers of each layer."
     ),
     "attention_probs_dropout_prob": N_("Share of attention probabilities that training sets to 0."),
     "max_position_embeddings": N_("The longest sequence: rows of the position table."),
-    "type_vocab_size": N_("Kinds of segment (first sentence, second sentence): rows of the token type table."),
+    "type_vocab_size": N_("Segment types (first sentence, second sentence): rows of the token type table."),
     "initializer_range": N_("Standard deviation of the weights before training."),
     "layer_norm_eps": N_("A small number that keeps LayerNorm from dividing by 0."),
-    "pad_token_id": N_(
-        "The token that fills short sequences up; its row is kept, but looking it up does not train it."
-    ),
+    "pad_token_id": N_("The token that pads short sequences; its row is stored, but looking it up does not train it."),
     "position_embedding_type": N_(
         "How a token knows its place: a learned row for each place, or (transformers 4) learned distances."
     ),
-    "use_cache": N_(
-        "Whether a decoder gives back keys and values, so that the next token need not compute them again."
-    ),
-    "classifier_dropout": N_("Dropout before the classifier; None takes hidden_dropout_prob."),
+    "use_cache": N_("Whether a decoder returns keys and values, so that the next token need not compute them again."),
+    "classifier_dropout": N_("Dropout before the classifier; None uses hidden_dropout_prob."),
     "is_decoder": N_("Each token sees only those before it, and keys and values can be cached."),
-    "add_cross_attention": N_("A second attention in each layer that looks at an encoder's output; for decoders only."),
+    "add_cross_attention": N_("A second attention in each layer, over an encoder's output; for decoders only."),
     "bos_token_id": N_("The token that starts a generated text."),
     "eos_token_id": N_("The token that ends a generated text."),
-    "tie_word_embeddings": N_("Whether the masked-LM head's decoder is the word embedding table over again."),
+    "tie_word_embeddings": N_("Whether the masked-LM head's decoder shares the word embedding table."),
     "num_labels": N_("Classes of a classifier; scores for each token in question answering."),
 }
 

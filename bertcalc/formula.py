@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
+from math import prod
 from typing import Any, NamedTuple
 
 import sympy
@@ -16,8 +17,8 @@ from bertcalc.config import LETTERS, BertConfig, unchecked
 from bertcalc.forward.steps import Step, forward
 from bertcalc.tree.bert import build
 from bertcalc.tree.inventory import inventory, named
-from bertcalc.tree.nn import Module, ModuleList, Shape
-from bertcalc.tree.totals import Component, component_of, submodule, top_level
+from bertcalc.tree.nn import Module, ModuleList, Shape, Tensor
+from bertcalc.tree.totals import Component, breakdown, component_of, submodule, top_level
 
 # One letter for each size of what goes through the model, beside those of the dimensions.
 CALL_LETTERS: dict[str, str] = {
@@ -28,6 +29,9 @@ CALL_LETTERS: dict[str, str] = {
 }
 _MORE_LETTERS = {"masked_positions": "M", "padded_vocab_size": "V'"}
 _ALL_LETTERS = {**LETTERS, **CALL_LETTERS, **_MORE_LETTERS}
+
+
+FIELDS = {letter: field for field, letter in LETTERS.items()}
 
 
 def _symbols(letters: Mapping[str, str]) -> dict[str, Any]:
@@ -66,6 +70,34 @@ class SymbolicStep(NamedTuple):
     parameters: Formula | None
 
 
+class Term(NamedTuple):
+    """All tensors of a component that have the same number of elements: how many there are, times how large one is."""
+
+    text: str  # as people write it: 4H²
+    expression: Any  # a sympy.Expr; of one layer where the tensors are in every layer
+    tensors: tuple[Tensor, ...]  # with symbols for their sizes
+    fixed: bool  # its number is not how many tensors there are but a size that no field sets: the 2 classes of 2H
+
+    @property
+    def norm(self) -> bool:
+        """Whether it is gamma and beta of LayerNorms, and nothing else."""
+        return all(".LayerNorm." in tensor.name for tensor in self.tensors)
+
+
+class Bracket(NamedTuple):
+    """Terms of a component, and the letter that stands before their bracket, if any: H (V + P + T), L (4H² + ...)."""
+
+    factor: str
+    terms: tuple[Term, ...]
+    inside: tuple[str, ...]  # the terms as they stand in the bracket: V for HV
+
+    @property
+    def text(self) -> str:
+        """As people write it."""
+        written = " + ".join(self.inside)
+        return f"{self.factor} ({written})" if self.factor else written
+
+
 def latex_number(number: int) -> str:
     """An integer in LaTeX with thousands separators: 109{,}482{,}240."""
     return f"{number:,}".replace(",", "{,}")
@@ -93,6 +125,30 @@ def component_formulas(config: BertConfig, architecture: str, **options: bool) -
     return _component_formulas(*_structure(config, architecture, options))
 
 
+def component_terms(
+    config: BertConfig, architecture: str, **options: bool
+) -> tuple[tuple[Component, tuple[Bracket, ...]], ...]:
+    """The sum that each component's formula is, term by term: every tensor of the folded tree is in one of them.
+
+    >>> for component, brackets in component_terms(BertConfig(), "BertModel"):
+    ...     print(component, " + ".join(bracket.text for bracket in brackets))
+    embeddings H (V + P + T) + 2H
+    encoder L (4H² + 2HI + 9H + I)
+    pooler H² + H
+    """
+    return _component_terms(*_structure(config, architecture, options))
+
+
+def filled(text: str, config: BertConfig) -> str:
+    """The text of a term or bracket with numbers in the place of letters.
+
+    >>> filled("L (4H² + I)", BertConfig())
+    '12 · (4 · 768² + 3,072)'
+    """
+    dotted = re.sub(r"(?<=[\w²)])(?=[A-Z(])", " · ", text.replace(" (", "("))
+    return re.sub("[A-Z]", lambda letter: f"{getattr(config, FIELDS[letter[0]]):,}", dotted)
+
+
 def count_formulas(config: BertConfig, architecture: str, **options: bool) -> dict[str, Formula]:
     """How many modules there are of each kind in the inventory, and how many are named ``dense``, in layers L."""
     return _count_formulas(*_structure(config, architecture, options))
@@ -104,6 +160,11 @@ def tensor_formulas(config: BertConfig, architecture: str, *, copies: bool = Tru
     With ``copies`` the number of layers stands in front where the tensor is in every layer: ``L · I · H``.
     """
     return _tensor_formulas(*_structure(config, architecture, options), copies)
+
+
+def piece_formulas(config: BertConfig, architecture: str, *, path: str = "", **options: bool) -> tuple[str, ...]:
+    """The formula of each bar of ``breakdown``, in its order, as plain text: ``L·(4 H² + 4 H)``."""
+    return _piece_formulas(*_structure(config, architecture, options), path)
 
 
 def symbolic_steps(
@@ -165,6 +226,51 @@ def _component_formulas(
 
 
 @lru_cache(maxsize=1024)
+def _component_terms(
+    config: BertConfig, architecture: str, options: tuple[tuple[str, bool], ...]
+) -> tuple[tuple[Component, tuple[Bracket, ...]], ...]:
+    alike: dict[Component, dict[Any, list[Tensor]]] = {}
+    for tensor in _tree(config, architecture, options).tensors():
+        one = exact(prod(tensor.shape))
+        alike.setdefault(component_of(tensor.name), {}).setdefault((tensor.copies, one), []).append(tensor)
+    found: list[tuple[Component, tuple[Bracket, ...]]] = []
+    for component, sizes in alike.items():
+        terms: dict[Any, list[Term]] = {}
+        # Matrices before vectors, both in the model's order, as everybody writes it: 4H² + 2HI + 9H + I.
+        for (copies, one), tensors in sorted(sizes.items(), key=lambda size: -len(size[1][0].shape)):
+            terms.setdefault(copies, []).append(_term(one, tensors))
+        brackets = [bracket for copies, here in terms.items() for bracket in _brackets(copies, here)]
+        found.append((component, tuple(brackets)))
+    return tuple(found)
+
+
+def _term(one: Any, tensors: list[Tensor]) -> Term:
+    """``one`` is the number of elements of each tensor."""
+    expression = len(tensors) * one
+    fixed = one.is_number or one.as_coeff_Mul()[0] != 1
+    return Term(_text(expression), expression, tuple(tensors), fixed)
+
+
+def _brackets(copies: Any, terms: list[Term]) -> list[Bracket]:
+    """One bracket for the layers; else one for what has a common factor, without what is LayerNorm's alone."""
+    if copies != 1:
+        return [Bracket(_text(copies), tuple(terms), tuple(term.text for term in terms))]
+    others = [term for term in terms if not term.norm]
+    together = sum(term.expression for term in others)
+    factored = _rows_times_units(together)
+    if factored == together:
+        return [Bracket("", tuple(terms), tuple(term.text for term in terms))]
+    (factor,) = (symbol for symbol in factored.args if symbol.is_Symbol)
+    inside = tuple(_text(term.expression / factor) for term in others)
+    norms = [Bracket("", (term,), (term.text,)) for term in terms if term.norm]
+    return [Bracket(_text(factor), tuple(others), inside), *norms]
+
+
+def _text(expression: Any) -> str:
+    return str(sympy.sstr(expression)).replace("**2", "²").replace("*", "").replace("-", "−")
+
+
+@lru_cache(maxsize=1024)
 def _count_formulas(config: BertConfig, architecture: str, options: tuple[tuple[str, bool], ...]) -> dict[str, Formula]:
     model = _tree(config, architecture, options)
     parts = [*inventory(model), named(model, "dense")]
@@ -179,6 +285,13 @@ def _tensor_formulas(
         " · ".join(map(_side, ((tensor.copies,) if copies and tensor.copies != 1 else ()) + tensor.shape))
         for tensor in _tree(config, architecture, options).tensors()
     )
+
+
+@lru_cache(maxsize=4096)
+def _piece_formulas(
+    config: BertConfig, architecture: str, options: tuple[tuple[str, bool], ...], path: str
+) -> tuple[str, ...]:
+    return tuple(plain(piece.parameters) for piece in breakdown(_tree(config, architecture, options), path))
 
 
 @lru_cache(maxsize=1024)
@@ -226,3 +339,14 @@ def write(expression: Any) -> Formula:
     letters = sympy.latex(expression, symbol_names=_PLACEHOLDERS)
     numbers = sympy.latex(expression, symbol_names=_PLACEHOLDERS, mul_symbol="dot")
     return Formula(expression, letters, numbers)
+
+
+_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+@lru_cache(maxsize=4096)
+def plain(expression: Any) -> str:
+    """An expression of our letters as plain text, with what comes in every layer in brackets: ``L·(4 H² + 4 H)``."""
+    layers_first = sympy.collect(sympy.expand(exact(expression)), SYMBOLS["num_hidden_layers"])
+    text = re.sub(r"\*\*(\d+)", lambda power: power[1].translate(_SUPERSCRIPTS), sympy.sstr(layers_first))
+    return re.sub(r"(?<![\w'])(\d+)\*", r"\1 ", text).replace("*", "·")

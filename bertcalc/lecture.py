@@ -77,7 +77,7 @@ def read(data: bytes, vocabulary: Vocabulary) -> Lecture:
     try:
         content = tomllib.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        raise LectureError(N_("This is no TOML file in UTF-8: {reason}."), reason=f"{error}") from error
+        raise LectureError(N_("This is not a TOML file in UTF-8: {reason}."), reason=f"{error}") from error
     file = _Table(N_("the file"), content)
     file.only(("title", "screen"))
     screens = tuple(
@@ -98,7 +98,9 @@ def _screen(content: dict[str, Any], number: int, vocabulary: Vocabulary) -> Scr
     screen.only(_KEYS)
     name = screen.text("name")
     if not re.fullmatch(r"[\w-]{1,60}", name):
-        message = N_("{where}: name can have letters, digits and hyphens alone, 60 at most, for it stands in the link.")
+        message = N_(
+            "{where}: name can have only letters, digits and hyphens, at most 60, because it appears in the link."
+        )
         raise LectureError(message, where=screen.where)
     sliders = screen.texts("sliders")
     for slider in sliders:
@@ -136,14 +138,14 @@ class _Table:
     def only(self, known: Collection[str]) -> None:
         """That it has no other keys."""
         for unknown in self._content.keys() - set(known):
-            message = N_("{where}: there is no key {key}, {nearest} may be meant.")
+            message = N_("{where}: there is no key {key}: did you mean {nearest}?")
             nearest = _nearest(unknown, known)
             raise LectureError(message, where=self.where, key=shorten(unknown), nearest=nearest)
 
     def check(self, key: str, value: str, options: Collection[str]) -> None:
         """That a text is one of the options."""
         if value not in options:
-            message = N_("{where}: {key} {value} is not possible, {nearest} may be meant.")
+            message = N_("{where}: {key} {value} is not possible: did you mean {nearest}?")
             nearest = _nearest(value, options)
             raise LectureError(message, where=self.where, key=key, value=shorten(value), nearest=nearest)
 
@@ -151,7 +153,7 @@ class _Table:
         """What a key holds, which has to be a text."""
         value = self._value(key, default)
         if not isinstance(value, str):
-            raise LectureError(N_("{where}: {key} must be a text."), where=self.where, key=key)
+            raise LectureError(N_("{where}: {key} must be a string."), where=self.where, key=key)
         return value
 
     def template(self, key: str, placeholders: Collection[str], default: str | None = None) -> str:
@@ -160,11 +162,11 @@ class _Table:
         try:
             found = list(_placeholders(value))
         except ValueError:
-            message = N_("{where}: {key} has a single brace: a brace that is meant as one is written twice.")
+            message = N_("{where}: {key} has a single brace: to write a brace, double it.")
             raise LectureError(message, where=self.where, key=key) from None
         for placeholder in found:
             if placeholder not in placeholders:
-                message = N_("{where}: {key} has the unknown placeholder {placeholder}: {nearest} may be meant.")
+                message = N_("{where}: {key} has the unknown placeholder {placeholder}: did you mean {nearest}?")
                 nearest = _nearest(placeholder, placeholders)
                 raise LectureError(
                     message, where=self.where, key=key, placeholder=f"{{{shorten(placeholder)}}}", nearest=nearest
@@ -175,7 +177,7 @@ class _Table:
         """The texts of a list, which may be missing."""
         value = self._content.get(key, [])
         if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-            raise LectureError(N_("{where}: {key} must be a list of texts."), where=self.where, key=key)
+            raise LectureError(N_("{where}: {key} must be a list of strings."), where=self.where, key=key)
         return tuple(value)
 
     def tables(self, key: str, least: int = 0) -> list[dict[str, Any]]:

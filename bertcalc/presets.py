@@ -7,20 +7,32 @@ from bertcalc.text import N_
 from bertcalc.tree.bert import build
 from bertcalc.tree.nn import Module
 
-_GOOGLE = "https://github.com/google-research/bert/blob/master/README.md"
-_MULTILINGUAL = "https://github.com/google-research/bert/blob/master/multilingual.md"
-_MINIATURES = "Turc et al. 2019, arXiv:1908.08962; https://github.com/google-research/bert/blob/master/README.md"
-_MINILM = "https://huggingface.co/sentence-transformers/"
+
+class Source(NamedTuple):
+    """Where a configuration was published: in words, and its address."""
+
+    said: str
+    url: str
 
 
 class Preset(NamedTuple):
     """A published configuration; every field that is not named has its default."""
 
     config: BertConfig
-    source: str
+    source: Source
 
 
-def _preset(vocab: int, hidden: int, layers: int, heads: int, intermediate: int, source: str) -> Preset:
+_BERT = "https://github.com/google-research/bert/blob/master/"
+_GOOGLE = Source(N_("The README of Google's BERT"), f"{_BERT}README.md")
+_MULTILINGUAL = Source(N_("The list of multilingual models of Google's BERT"), f"{_BERT}multilingual.md")
+_MINIATURES = Source(N_("Turc et al. 2019, smaller BERT models"), "https://arxiv.org/abs/1908.08962")
+
+
+def _minilm(name: str) -> Source:
+    return Source(N_("Its model card on the Hugging Face Hub"), f"https://huggingface.co/sentence-transformers/{name}")
+
+
+def _preset(vocab: int, hidden: int, layers: int, heads: int, intermediate: int, source: Source) -> Preset:
     config = BertConfig(
         vocab_size=vocab,
         hidden_size=hidden,
@@ -39,9 +51,11 @@ PRESETS: dict[str, Preset] = {
     "bert-base-multilingual-cased": _preset(119547, 768, 12, 12, 3072, _MULTILINGUAL),
     "bert-base-chinese": _preset(21128, 768, 12, 12, 3072, _MULTILINGUAL),
     # No published checkpoint: bert-large with the Chinese vocabulary, the example of a Chinese blog post.
-    "bert-large-chinese": _preset(21128, 1024, 24, 16, 4096, "bert-large with the vocabulary of bert-base-chinese"),
-    "all-MiniLM-L6-v2": _preset(30522, 384, 6, 12, 1536, f"{_MINILM}all-MiniLM-L6-v2"),
-    "all-MiniLM-L12-v2": _preset(30522, 384, 12, 12, 1536, f"{_MINILM}all-MiniLM-L12-v2"),
+    "bert-large-chinese": _preset(
+        21128, 1024, 24, 16, 4096, Source(N_("bert-large with the vocabulary of bert-base-chinese"), _MULTILINGUAL.url)
+    ),
+    "all-MiniLM-L6-v2": _preset(30522, 384, 6, 12, 1536, _minilm("all-MiniLM-L6-v2")),
+    "all-MiniLM-L12-v2": _preset(30522, 384, 12, 12, 1536, _minilm("all-MiniLM-L12-v2")),
     **{
         f"bert_uncased_L-{layers}_H-{hidden}_A-{hidden // 64}": _preset(
             30522, hidden, layers, hidden // 64, 4 * hidden, _MINIATURES

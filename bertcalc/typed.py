@@ -8,13 +8,17 @@ False
 False
 >>> typed("1.1e8").means(109_482_240)
 True
+>>> amount("12 × 7,087,872").value
+Fraction(85054464, 1)
 """
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
+from bertcalc.arithmetic import CalculationError, evaluate
 from bertcalc.text import N_, shorten
 
 Unit = Literal["parameters", "FLOPs", "bytes"]
@@ -79,6 +83,7 @@ _NUMBER = re.compile(
     r"(?:e(?P<power>[+-]?[0-9]{1,3}))?(?P<rest>[^0-9.,_'+-]*)"
 )
 _MARKS = str.maketrans("", "", ", _'")
+_TOO_LARGE = N_('"{text}" is too large: the limit is 1e30.')
 
 
 def typed(text: str, unit: Unit | None = None) -> Typed:
@@ -100,9 +105,37 @@ def typed(text: str, unit: Unit | None = None) -> Typed:
     place = Fraction(10) ** (power - len(decimals)) * scale  # what one in the last digit is worth
     value = int(match["whole"].translate(_MARKS) + decimals) * place
     if value > LARGEST:
-        raise TypedError(N_('"{text}" is more than anything here can be: 1e30 is the most.'), text=shorten(text))
+        raise TypedError(_TOO_LARGE, text=shorten(text))
     rounded = 0 if not (scaled or decimals or match["power"]) else place / 2
     return Typed(value, max(value - rounded, Fraction(0)), value + rounded, found or unit)
+
+
+_SIGNS = re.compile(r"[-+*/^×·÷()²³]")
+_WITH_UNIT = re.compile(r"(.*[0-9)²³])\s*([^\W\d_]+)\s*")
+
+
+def amount(text: str, unit: Unit | None = None, names: Mapping[str, int] | None = None) -> Typed:
+    """Read an amount, or a calculation, which may have a unit behind it: 85M, 2^20, 4H^2 + 9H, 4 * 25 kB.
+
+    ``names`` are the letters that may stand for numbers. Raises TypedError or CalculationError.
+    """
+    try:
+        return typed(text, unit)
+    except TypedError as error:
+        not_typed = error
+    try:
+        value = evaluate(text, names)
+    except CalculationError as error:
+        plain = unicodedata.normalize("NFKC", text).replace("×", "*")  # a full-width sign is a sign, too
+        match = _WITH_UNIT.fullmatch(plain)
+        if match is None or not _SIGNS.search(plain):
+            raise (error if _SIGNS.search(plain) else not_typed) from error
+        value = evaluate(match[1], names) * typed(f"1 {match[2]}", unit).value
+    if value < 0:
+        raise TypedError(N_('"{text}" is less than nothing, and a count never is.'), text=shorten(text))
+    if value > LARGEST:
+        raise TypedError(_TOO_LARGE, text=shorten(text))
+    return Typed(value, value, value, unit)
 
 
 def _scale(rest: str, wanted: Unit | None, text: str) -> tuple[int, Unit | None, bool]:
@@ -111,14 +144,14 @@ def _scale(rest: str, wanted: Unit | None, text: str) -> tuple[int, Unit | None,
         if unit is None or wanted in (None, unit):
             return factor, unit, factor != 1
         raise TypedError(
-            N_('"{text}" is a number of {found}, and one of {wanted} is needed: write it like {examples}.'),
+            N_('"{text}" is in {found}, but {wanted} are needed here: write it like {examples}.'),
             text=shorten(text),
             found=unit,
             wanted=wanted,
             examples=_EXAMPLES[wanted],
         )
     raise TypedError(
-        N_('"{text}" has a unit that is not known: write it like {examples}.'),
+        N_('"{text}" has an unknown unit: write it like {examples}.'),
         text=shorten(text),
         examples=_EXAMPLES[wanted],
     )

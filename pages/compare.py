@@ -7,11 +7,12 @@ from pages.ui.i18n import translator
 from pages.ui.sidebar import choice as current_choice
 
 _ = translator()
+choice = current_choice()
 page, end = st.container(), st.container()
 with end:
-    compare.choose_text()
+    compare.choose_text(choice)
 with page:
-    comparison = compare.choose(current_choice())
+    comparison = compare.choose(choice)
     if not comparison.models:
         st.info(_("There is nothing to compare: choose models under Models."))
     elif comparison.view == "differences":

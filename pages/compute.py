@@ -2,14 +2,12 @@
 
 import streamlit as st
 
-from bertcalc.compute.flops import by_part
 from pages.ui.compute import controls, forward, lengths, plan, rules
-from pages.ui.compute.charts import part_bars, part_colors, parts_frame
+from pages.ui.compute.charts import part_colors
 from pages.ui.controls import choose_view
 from pages.ui.i18n import translator
 from pages.ui.present import presenting, row
 from pages.ui.sidebar import choice as current_choice
-from pages.ui.take.shown import draw_chart
 from pages.ui.theme import appearance
 
 _ = translator()
@@ -24,13 +22,7 @@ controls.show_convention(count)
 if view == "forward":
     forward.show_figures(count)
     st.latex(forward.forward_formula(count, part_colors(look)))
-    costs = by_part(count.steps, count.convention)
-    draw_chart(
-        parts_frame(costs, [_(part) for part in costs]),
-        part_bars(look),
-        numbers={"name": _("Part"), "flops": "FLOPs"},
-        alt=_("Share of each part in the forward pass"),
-    )
+    forward.show_parts(count, "compute")
     forward.show_verdict(count)
     names = st.expander(_("Each module: formula, cost, share"), key="modules", bind="query-params")
     if names.open:

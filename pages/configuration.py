@@ -2,19 +2,32 @@
 
 import streamlit as st
 
+from bertcalc.config import LETTERS
 from bertcalc.fields import MEANINGS, effect
+from bertcalc.moves import SLIDERS
+from bertcalc.track import FIELDS
 from pages.ui import tables
 from pages.ui.batch import choose_batch, show_seen
-from pages.ui.i18n import translator
+from pages.ui.i18n import listed, translator
 from pages.ui.present import presenting
-from pages.ui.sidebar import SLIDERS
 from pages.ui.sidebar import choice as current_choice
 
 _ = translator()
 choice = current_choice()
 
-with st.container(horizontal=True):
+with st.container(horizontal=True, vertical_alignment="bottom"):
     batch = choose_batch(choice.config)
+    if not presenting():
+        with st.container(gap="xxsmall"):
+            st.markdown(
+                _(
+                    "This table is read-only. Change {sizes} with the sliders, other fields under **More fields**."
+                ).format(sizes=listed(f"${LETTERS[field]}$" for field in SLIDERS)),
+                help=_("These have no control, because no count depends on them: {fields}.").format(
+                    fields=listed(f"`{field}`" for field in MEANINGS if field not in FIELDS)
+                ),
+            )
+            st.page_link("bring.py", label=_("Count a config.json of your own →"))
 st.caption(
     _(
         "Each effect is found by counting {architecture} again with the field changed. Compute is the FLOPs of the "

@@ -15,7 +15,7 @@ constraints = design.choose_constraints()
 result = design.answer(question, constraints)
 design.show_result(question, result, choice.config)
 if not presenting():
-    nearby = st.expander(_("On a chart: width and depth of the nearest models"), key="nearby", bind="query-params")
+    nearby = st.expander(_("Chart: width and depth of the nearest models"), key="nearby", bind="query-params")
     if nearby.open:
         with nearby:
             design.show_chart(question, result, appearance())

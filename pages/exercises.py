@@ -10,9 +10,11 @@ _ = translator()
 chosen = exercises.choose_sheet()
 at = exercises.choose_exercise(chosen)
 exercises.show_exercise(chosen, at, current_choice())
+exercises.put_on_paper(chosen)
 st.caption(
     _(
-        "Each exercise has a model of its own, whatever the sidebar says. This link shows everybody the same sheet; "
-        "with Solutions it is the teacher's. Answers stay in this window until it is loaded again: nothing is stored."
+        "Each exercise has its own model, whatever the sidebar shows. This link opens the same sheet "
+        "for everybody; with Solutions on, it is the teacher's copy. Answers stay in this window "
+        "until it is reloaded: nothing is stored."
     )
 )

@@ -9,7 +9,6 @@ from pages.ui.controls import show_problem
 from pages.ui.i18n import translator
 from pages.ui.present import presenting
 from pages.ui.sidebar import choice as current_choice
-from pages.ui.theme import appearance
 from pages.ui.walk import steps
 from pages.ui.walk.picture import show_picture
 
@@ -32,13 +31,13 @@ with stop if presenting() else words:
     at = steps.choose_stop(stops)
     steps.show_stop(choice, stops, at, rows, batch, layer)
 with picture:
-    show_picture(stops, at, choice.config, layer, appearance())
+    show_picture(stops, at, choice.config, layer)
 
 heads = st.expander(_("Query, key and value head by head"), key="heads", bind="query-params")
 if heads.open:
     with heads:
         steps.show_heads(choice)
-table = st.expander(_("The whole walk, a row for each layer in the Keras manner"), key="rows", bind="query-params")
+table = st.expander(_("The whole forward pass, one Keras-style row for each layer"), key="rows", bind="query-params")
 if table.open:
     with table:
         steps.show_keras_rows(rows)

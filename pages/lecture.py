@@ -9,8 +9,11 @@ from pages.ui.sidebar import choice as current_choice
 
 choice = current_choice()
 st.html(Path(__file__).parent / "ui" / "lecture" / "style.css")
-row = st.container(horizontal=True, vertical_alignment="center")
+row = st.container(horizontal=True, vertical_alignment="center", key="lecture-row")
 if lecture := screens.choose_lecture(row):
     fill = screens.filler(choice)
-    screen = screens.choose_screen(lecture, row, choice, fill)
-    screens.show_screen(screen, choice, fill)
+    screen = screens.choose_screen(lecture, row, fill)
+    if st.session_state["notes"]:  # a window of their own
+        st.html(Path(__file__).parent / "ui" / "lecture" / "notes_page.css")
+    else:
+        screens.show_screen(screen, choice, fill)

@@ -24,10 +24,10 @@ goes_in_letters = inputs(config, architecture, call, letters_in)
 comes_out = outputs(config, architecture, call, run(config, architecture, call, **options))
 comes_out_letters = outputs(config, architecture, call, letters_out)
 
-st.markdown(_("**What goes in**"))
+st.markdown(_("**Inputs**"))
 tables.show_entries(goes_in, goes_in_letters, True, _("What is given to the model"))
 st.markdown(
-    _("**What comes out**: {tensors:,} tensors, {size}").format(
+    _("**Outputs**: {tensors:,} tensors, {size}").format(
         tensors=num_tensors(comes_out), size=size(total_bytes(comes_out))
     )
 )
@@ -35,5 +35,5 @@ tables.show_entries(comes_out, comes_out_letters, True, _("What the model return
 for version in versions(config, architecture, call, **options):
     st.caption(_(version.message))
 if not presenting():
-    st.markdown(_("**What could go in as well**"))
-    tables.show_entries(goes_in, goes_in_letters, False, _("What the forward method takes besides"))
+    st.markdown(_("**Optional inputs**"))
+    tables.show_entries(goes_in, goes_in_letters, False, _("Other arguments of the forward method"))

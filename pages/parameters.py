@@ -4,71 +4,65 @@ from functools import partial
 
 import streamlit as st
 
-from bertcalc.tree.totals import breakdown, openable, submodule, totals_by_component
-from pages.ui import tables
-from pages.ui.charts import WHOLE, bars_frame, bars_numbers, open_clicked, proportional_bar, ranked_bars
-from pages.ui.formulas import node_formula, total_formula
-from pages.ui.history import last_change
+from bertcalc.tree.totals import openable, totals_by_component
+from pages.ui import answer, tables
+from pages.ui.bars import draw_bars, parameter_bars
+from pages.ui.charts import WHOLE, open_clicked
+from pages.ui.controls import choose
+from pages.ui.formulas import node_formula
 from pages.ui.i18n import translator
-from pages.ui.numbers import metric_width, percent
+from pages.ui.labels import option_of
+from pages.ui.numbers import metric_width, percent, signed_count
+from pages.ui.present import presenting
 from pages.ui.sidebar import choice as current_choice
-from pages.ui.take.shown import draw_chart
-from pages.ui.theme import appearance, colors
+from pages.ui.total_formula.show import show_total_formula
 
 _ = translator()
 choice = current_choice()
 model = choice.model()
 total = model.num_parameters()
 components = totals_by_component(model)
-look = appearance()
+
+if not presenting():
+    with st.container(key="answer"):
+        st.markdown(answer.sentence(choice))
+        st.page_link("lecture.py", label=_("Take the tour →"))
 
 difference = choice.from_preset()
 with st.container(horizontal=True):
     st.metric(
         _("Parameters in {architecture}").format(architecture=choice.architecture),
         f"{total:,}",
-        f"{difference:+,}" if difference else "±0",
+        signed_count(difference),
         delta_color="off",
-        delta_arrow="auto" if difference else "off",
-        delta_description=_("against the preset"),
-        width=metric_width(290, f"{total:,}", f"{difference:+,} against the preset"),
+        delta_arrow="up" if difference > 0 else "down" if difference else "off",
+        delta_description=_("against {preset}").format(preset=choice.preset),
+        width=metric_width(290, f"{total:,}", f"{signed_count(difference)} against {choice.preset}"),
     )
     for component, count in components.items():
         share = percent(count, total)
-        width = metric_width(125, share, f"{count:,}")
+        width = metric_width(112, share, f"{count:,}")
         st.metric(_(component), share, f"{count:,}", delta_color="off", delta_arrow="off", width=width)
-change = last_change(total)
-st.caption(_("Last change {difference:+,} from {before:,}").format(**change) if change else _("Last change: none yet"))
 
-st.latex(total_formula(choice, colors(), total))
+show_total_formula(choice)
 
-pieces = breakdown(model)
-frame = bars_frame(pieces, [f"{_(piece.component)} · {_(piece.name)}" for piece in pieces], total)
-draw_chart(frame, proportional_bar(look), numbers=bars_numbers(), alt=_("Share of each part in the whole model"))
+bars = parameter_bars(choice)
 
 with st.container(horizontal=True, vertical_alignment="center"):
-    opened = st.selectbox(
-        _("Open"),
-        [WHOLE, *openable(model)[1:]],
-        key="open",
-        bind="query-params",
-        label_visibility="collapsed",
-        width=240,
-    )
+    opened = choose("open", [WHOLE, *openable(model)[1:]], label=_("Open"), label_visibility="collapsed", width=240)
     if opened == WHOLE:
         st.caption(_("Click a bar, or choose here, to open a part of the model"))
     else:
-        pieces = breakdown(model, opened)
-        count = submodule(model, opened).num_parameters()
-        frame = bars_frame(pieces, [piece.name for piece in pieces], count)
-        st.latex(node_formula(choice, opened, count))
-draw_chart(
-    frame,
-    ranked_bars(look, len(pieces)),
-    numbers=bars_numbers(),
+        bars = parameter_bars(choice, opened)
+        st.latex(node_formula(choice, opened, sum(bars.figures.values())))
+draw_bars(
+    choice,
+    bars,
+    "parameters",
+    opened,
     key=f"bars of {opened}",
     on_select=partial(open_clicked, f"bars of {opened}"),
-    alt=_("Parameters of each part of {opened}").format(opened=opened),
+    alt=_("Parameters of each part of {opened}").format(opened=option_of("open", opened)),
 )
 
 details = st.expander(_("Tensors: name, shape, formula, count, share"), key="tensors", bind="query-params")

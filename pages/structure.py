@@ -6,7 +6,7 @@ from bertcalc.tree.difference import differences
 from bertcalc.tree.totals import totals_by_component
 from pages.ui import tables
 from pages.ui.charts import frozen_bars, frozen_frame
-from pages.ui.controls import choose_view
+from pages.ui.controls import choose, choose_view
 from pages.ui.frozen import choose_freezing
 from pages.ui.i18n import translator
 from pages.ui.link import CHOICES
@@ -26,14 +26,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
     if view == "tree":
         counts = st.toggle(_("Counts"), key="counts", bind="query-params")
         st.caption(_("Compared with"), width="content")
-        beside = st.selectbox(
-            _("Compared with"),
-            CHOICES["beside"],
-            key="beside",
-            bind="query-params",
-            label_visibility="collapsed",
-            width=300,
-        )
+        beside = choose("beside", CHOICES["beside"], label=_("Compared with"), label_visibility="collapsed", width=300)
 
 if view == "tree":
     text = st.expander(_("The text of print(model), to copy"), key="text", on_change="rerun")
@@ -56,7 +49,7 @@ else:
     freezing = choose_freezing(choice.config)
     split, components = freezing.split(model), freezing.by_component(model)
     if freezing.train == "head" and "head" not in components:
-        st.info(_("{architecture} has no head: nothing of it is trained.").format(architecture=choice.architecture))
+        st.info(_("{architecture} has no head: nothing is trained.").format(architecture=choice.architecture))
     with st.container(horizontal=True):
         for label, count in ((_("Trainable"), split.trainable), (_("Frozen"), split.frozen), (_("Total"), split.total)):
             share = percent(count, split.total)

@@ -27,5 +27,5 @@ else:
         show_returned(choice)
 
 if not presenting():
-    st.subheader(_("Published counts"))
+    st.header(_("Published counts"))
     tables.show_published(PUBLISHED)

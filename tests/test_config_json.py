@@ -84,7 +84,7 @@ def test_missing_fields_and_labels_are_those_of_transformers(given_fields: dict[
 
 def test_where_both_are_said_the_other_is_remarked() -> None:
     remark = read('{"id2label": {"0": "a"}, "num_labels": 5}').remarks[-1]
-    assert str(remark) == "num_labels 5 counts, though id2label has 1, as in transformers."
+    assert str(remark) == "num_labels 5 takes precedence, although id2label has 1, as in transformers."
 
 
 @pytest.mark.parametrize(
@@ -93,21 +93,21 @@ def test_where_both_are_said_the_other_is_remarked() -> None:
         ("", "line 1, column 1"),
         ("{", "not JSON: line 1, column 2"),
         ('{"a": 1,\n "b"}', "line 2, column 5"),
-        ("[]", "is an object"),
-        ("null", "is an object"),
-        ("768", "is an object"),
-        ('{"hidden_size": 768, "hidden_size": 1024}', "hidden_size is there twice"),
-        ('{"task": {"x": 1, "x": 1}}', "x is there twice"),
-        ('{"hidden_dropout_prob": NaN}', "NaN is no number in JSON"),
-        ('{"hidden_dropout_prob": -Infinity}', "-Infinity is no number"),
+        ("[]", "is a JSON object"),
+        ("null", "is a JSON object"),
+        ("768", "is a JSON object"),
+        ('{"hidden_size": 768, "hidden_size": 1024}', "hidden_size appears twice"),
+        ('{"task": {"x": 1, "x": 1}}', "x appears twice"),
+        ('{"hidden_dropout_prob": NaN}', "NaN is not a number in JSON"),
+        ('{"hidden_dropout_prob": -Infinity}', "-Infinity is not a number"),
         ('{"hidden_dropout_prob": 1e999}', "hidden_dropout_prob inf is not possible"),
         ('{"hidden_size": ' + "9" * 5000 + "}", "too many digits"),
         ("[" * 100_000, "nested too deeply"),
         ('{"a":' * 50_000, "nested too deeply"),
         (" " * (LARGEST + 1), "at most 1,000,000"),
-        ('{"model_type": "roberta"}', "'roberta' is another kind of model"),
-        ('{"model_type": ' + json.dumps("x" * 10_000) + "}", "another kind of model"),
-        ('{"model_type": ["bert"]}', "another kind of model"),
+        ('{"model_type": "roberta"}', "'roberta' is a different kind of model"),
+        ('{"model_type": ' + json.dumps("x" * 10_000) + "}", "a different kind of model"),
+        ('{"model_type": ["bert"]}', "a different kind of model"),
         ('{"hidden_size": "768"}', "hidden_size '768' is not possible"),
         ('{"hidden_size": 768.0}', "hidden_size 768.0 is not possible"),
         ('{"hidden_size": true}', "hidden_size True is not possible"),
@@ -141,13 +141,13 @@ def test_the_architecture_is_taken_over(names: object) -> None:
 def test_an_architecture_that_is_not_here_is_remarked(names: object) -> None:
     reading = read(json.dumps({"model_type": "bert", "architectures": names}))
     assert reading.architecture is None
-    assert "none of the classes" in str(reading.remarks[0])
+    assert "not one of the classes" in str(reading.remarks[0])
 
 
 @pytest.mark.parametrize("names", [["RobertaModel"], "T5ForConditionalGeneration"])
 def test_another_kind_of_model_is_refused_by_its_class_where_it_does_not_name_its_type(names: object) -> None:
     [said] = sentences(json.dumps({"architectures": names, "hidden_size": 1024, "num_attention_heads": 16}))
-    assert "another kind of model" in said
+    assert "a different kind of model" in said
 
 
 def test_sizes_that_are_not_there_are_named_with_what_is_taken() -> None:

@@ -4,11 +4,23 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+import sympy
 from hypothesis import example, given
 
 from bertcalc import ARCHITECTURES, BertConfig, build
 from bertcalc.config import LETTERS, POSITION_EMBEDDING_TYPES
-from bertcalc.formula import SYMBOLS, component_formulas, formula, latex_number, tensor_formulas
+from bertcalc.formula import (
+    SYMBOLS,
+    Term,
+    component_formulas,
+    component_terms,
+    exact,
+    filled,
+    formula,
+    latex_number,
+    symbolic_model,
+    tensor_formulas,
+)
 from bertcalc.tree.totals import openable, submodule, totals_by_component
 from tests.oracle import Case
 from tests.strategies import cases
@@ -72,6 +84,74 @@ def test_each_tensor_has_a_formula_that_is_its_count(case: Case) -> None:
     without = tensor_formulas(case.config, case.architecture, copies=False, **case.options)
     assert [value(text, case.config) for text in with_copies] == [tensor.num_parameters() for tensor in tensors]
     assert [value(text, case.config) for text in without] == [t._replace(copies=1).num_parameters() for t in tensors]
+
+
+# Every structure that a formula depends on.
+_STRUCTURES = [
+    BertConfig(
+        position_embedding_type=position,
+        hidden_act=activation,
+        tie_word_embeddings=tied,
+        is_decoder=cross,
+        add_cross_attention=cross,
+    )
+    for position in ("absolute", "relative_key")
+    for activation in ("gelu", *(("prelu", "xielu") if position == "absolute" else ()))
+    for tied in (True, False)
+    for cross in (True, False)
+]
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_the_terms_add_up_to_the_formula_and_each_tensor_is_in_one_of_them(architecture: str) -> None:
+    for config in _STRUCTURES:
+        formulas = dict(component_formulas(config, architecture))
+        found = component_terms(config, architecture)
+        assert [component for component, _brackets in found] == list(formulas)
+        for component, brackets in found:
+            whole = sum(term.tensors[0].copies * term.expression for bracket in brackets for term in bracket.terms)
+            assert sympy.expand(whole - formulas[component].expression) == 0
+        tensors = [
+            tensor for _c, brackets in found for each in brackets for term in each.terms for tensor in term.tensors
+        ]
+        assert len(tensors) == len(set(tensors))
+        assert set(tensors) == set(symbolic_model(config, architecture).tensors())
+
+
+@given(cases(POSITION_EMBEDDING_TYPES))
+def test_a_term_has_tensors_of_one_size_and_its_text_is_their_number(case: Case) -> None:
+    here = {tensor.name: tensor for tensor in case.ours().tensors()}
+    for _component, brackets in component_terms(case.config, case.architecture, **case.options):
+        for bracket in brackets:
+            for term in bracket.terms:
+                assert len({exact(tensor._replace(copies=1).num_parameters()) for tensor in term.tensors}) == 1
+                one = sum(here[tensor.name]._replace(copies=1).num_parameters() for tensor in term.tensors)
+                assert spoken(filled(term.text, case.config)) == one
+            whole = sum(here[tensor.name].num_parameters() for term in bracket.terms for tensor in term.tensors)
+            assert spoken(filled(bracket.text, case.config)) == whole
+
+
+@given(cases())
+def test_the_formula_of_terms_with_numbers_is_the_real_models_count(case: Case) -> None:
+    found = component_terms(case.config, case.architecture, **case.options)
+    numbers = [filled(bracket.text, case.config) for _component, brackets in found for bracket in brackets]
+    assert sum(map(spoken, numbers)) == case.real().num_parameters()
+
+
+def spoken(text: str) -> Fraction:
+    """What a text with numbers, as people write it, comes to."""
+    return value(text.replace(",", "").replace("²", "^{2}").replace("−", "-"))
+
+
+def by_text(config: BertConfig, architecture: str) -> dict[str, Term]:
+    found = component_terms(config, architecture)
+    return {f"{name} {term.text}": term for name, brackets in found for each in brackets for term in each.terms}
+
+
+def test_what_is_layer_norms_alone_and_what_is_a_size_that_no_field_sets() -> None:
+    found = by_text(BertConfig(hidden_act="xielu"), "BertForPreTraining")
+    assert [name for name, term in found.items() if term.norm] == ["embeddings 2H"]
+    assert [name for name, term in found.items() if term.fixed] == ["encoder 2", "head 2H", "head 2"]
 
 
 def test_one_layer_in_letters() -> None:

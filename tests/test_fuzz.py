@@ -12,7 +12,7 @@ from bertcalc import BertConfig, build
 from pages.ui import link
 from tests.fuzz import KINDS, Kind, fuzz
 from tests.mutation import Mutator
-from tests.pages.apptest import open_app, total
+from tests.pages.apptest import move, open_app, total
 
 _TRIES = {"amount": 2_000, "calculation": 2_000, "link": 500, "repository": 2_000, "config.json": 500, "page": 2}
 
@@ -72,7 +72,7 @@ def test_sessions_see_nothing_of_each_other(moves: list[tuple[bool, int]]) -> No
     """Two sessions in one process, by turns: each has the total of what was chosen in it, in its own language."""
     sessions, layers = [open_app(), open_app(lang="zh", vocab_size="21128")], [12, 12]
     for second, count in moves:
-        sessions[second].number_input(key="num_hidden_layers").set_value(count).run()
+        move(sessions[second], num_hidden_layers=count)
         layers[second] = count
         sessions[not second].run()
         english, chinese = (

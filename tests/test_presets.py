@@ -11,7 +11,7 @@ MINIATURES = [name for name in PRESETS if name.startswith("bert_uncased_")]
 
 def test_there_are_33_presets_each_with_a_source() -> None:
     assert len(PRESETS) == 33
-    assert all(preset.source.strip() for preset in PRESETS.values())
+    assert all(preset.source.said and preset.source.url.startswith("https://") for preset in PRESETS.values())
     assert PRESETS[DEFAULT_PRESET].config == BertConfig()
 
 

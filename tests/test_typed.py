@@ -90,7 +90,7 @@ def test_anything_else_is_one_clear_error(text: str) -> None:
 
 
 def test_an_amount_of_something_else_is_an_error_that_says_so() -> None:
-    with pytest.raises(TypedError, match=r'^"16 GB" is a number of bytes, and one of parameters is needed: .*30M'):
+    with pytest.raises(TypedError, match=r'^"16 GB" is in bytes, but parameters are needed here: .*30M'):
         typed("16 GB", "parameters")
 
 

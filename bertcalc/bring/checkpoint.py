@@ -215,7 +215,7 @@ def subject_of_shapes(tensors: Sequence[Entry]) -> tuple[Subject, tuple[str, ...
         shape = shapes.get(name)
         if shape is None or len(shape) != 2:
             message = N_(
-                "This is no checkpoint of BERT: it has no tensor {name} with two sides. Its first tensor is {first}."
+                "This is not a BERT checkpoint: it has no two-dimensional tensor {name}. Its first tensor is {first}."
             )
             first = shown(tensors[0].name) if tensors else "-"
             raise CheckpointError(Problem("", None, message, {"name": name, "first": first}))

@@ -78,6 +78,8 @@ class Header(NamedTuple):
 
     tensors: tuple[Entry, ...]  # in the order of their data
     metadata: dict[str, str]
+    num_bytes: int  # of itself
+    data_bytes: int  # of all tensors
 
 
 class _Placed(NamedTuple):
@@ -118,12 +120,15 @@ def header_length(start: bytes, size: int) -> int:
     return length
 
 
-def read(header: bytes, data_bytes: int) -> Header:
-    """What a header says, if it fits so many bytes of data. Raises SafetensorsError."""
+def read(header: bytes, data_bytes: int, *, cut_off: bool = False) -> Header:
+    """What a header says, if it fits so many bytes of data. Raises SafetensorsError.
+
+    With ``cut_off`` there may be less data than the header says.
+    """
     given = _parse(header)
     metadata = given.pop("__metadata__", {})
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
-        raise SafetensorsError(N_("__metadata__ in the header must be an object of texts."))
+        raise SafetensorsError(N_("__metadata__ in the header must be an object whose values are strings."))
     placed = sorted(_tensor(name, said) for name, said in given.items())
     end = 0
     for one in placed:
@@ -131,10 +136,10 @@ def read(header: bytes, data_bytes: int) -> Header:
             wrong = N_("The data of {name} begin at byte {begin}, those of the tensor before end at byte {end}.")
             raise SafetensorsError(wrong, name=shown(one.entry.name), begin=f"{one.begin:,}", end=f"{end:,}")
         end = one.end
-    if end != data_bytes:
+    if end < data_bytes or (end > data_bytes and not cut_off):
         wrong = N_("The tensors end at byte {end} of the data, which has {data}.")
         raise SafetensorsError(wrong, end=f"{end:,}", data=f"{data_bytes:,}")
-    return Header(tuple(one.entry for one in placed), metadata)
+    return Header(tuple(one.entry for one in placed), metadata, len(header), end)
 
 
 def shown(name: str) -> str:
@@ -147,7 +152,7 @@ def _tensor(name: str, said: Any) -> _Placed:
         raise SafetensorsError(N_("The tensor {name} must have dtype, shape and data_offsets."), name=shown(name))
     dtype, shape, offsets = said["dtype"], said["shape"], said["data_offsets"]
     if not isinstance(dtype, str) or dtype not in DTYPES:
-        wrong = N_("The dtype {dtype} of {name} is none of the format: F32 and I64 are among them.")
+        wrong = N_("The dtype {dtype} of {name} is not one of the format, such as F32 or I64.")
         raise SafetensorsError(
             wrong, dtype=shown(dtype if isinstance(dtype, str) else type(dtype).__name__), name=shown(name)
         )
@@ -203,10 +208,12 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise SafetensorsError(N_("{name} is twice in the header of this file: once is right."), name=shown(key))
+            raise SafetensorsError(
+                N_("{name} appears twice in the header of this file: it must appear once."), name=shown(key)
+            )
         found[key] = value
     return found
 
 
 def _no_number(text: str) -> NoReturn:
-    raise SafetensorsError(N_("{value} in the header of this file is no number in JSON."), value=text)
+    raise SafetensorsError(N_("{value} in the header of this file is not a number in JSON."), value=text)

@@ -1,15 +1,19 @@
-"""A config.json as a file: bytes that somebody uploads, or that the Hub sends."""
+"""A config.json as a file: bytes that somebody chooses, or that the Hub sends."""
 
 from bertcalc.config import Problem
 from bertcalc.config_json import LARGEST, JsonError
 from bertcalc.text import N_
 
 
-def text_of(data: bytes) -> str:
-    """The text of a config.json. Raises JsonError if it is too long, or not UTF-8."""
-    if len(data) > LARGEST:
+def text_of(data: bytes, size: int = 0) -> str:
+    """The text of a config.json; ``size`` says that it has more bytes than these.
+
+    Raises JsonError if it is too long, or not UTF-8.
+    """
+    size = max(size, len(data))
+    if size > LARGEST:
         message = N_("This file has {length} bytes or more: a config.json has at most {most} here.")
-        raise JsonError(Problem("", None, message, {"length": f"{len(data):,}", "most": f"{LARGEST:,}"}))
+        raise JsonError(Problem("", None, message, {"length": f"{size:,}", "most": f"{LARGEST:,}"}))
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:

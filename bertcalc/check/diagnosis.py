@@ -1,11 +1,26 @@
-"""Why somebody's number is different: which known count it is, or the slips that lead to it."""
+"""Why somebody's number is different: which known count it is, what of the model it counts, or which slips are in it.
+
+>>> from bertcalc import BertConfig, build
+>>> from bertcalc.typed import typed
+>>> found = diagnose(Known(BertConfig(), "BertModel", True, 0, 109_482_240), typed("85,054,464"))
+>>> [(own.counted.part, own.counted.layers) for own in found.own]
+[('layers', 'all')]
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from bertcalc.check.explain import MOST_SLIPS, Explanation, explain
-from bertcalc.check.known import Known, Reading, known_counts, readings
+from bertcalc.check.explain import Explanation, causes, explain
+from bertcalc.check.known import HAND_COUNTS, HandCount, Known, Reading, known_counts, readings
+from bertcalc.check.parts import Counted, own_counts
+from bertcalc.check.slips import Sizes, counted
+from bertcalc.presets import PRESETS
+from bertcalc.tree.bert import build
 from bertcalc.typed import Typed
+
+# More slips than these lead to any number sooner or later. Beside other units a single one is looked for.
+MOST_SLIPS = 3
+_MOST_BESIDE_UNITS = 1
 
 
 class Match(NamedTuple):
@@ -14,6 +29,13 @@ class Match(NamedTuple):
     reading: Reading
     total: int
     models: tuple[Known, ...]
+
+
+class Own(NamedTuple):
+    """A part, module or tensor of the model, in one layer or in all, that has as many parameters as the number says."""
+
+    reading: Reading
+    counted: Counted
 
 
 class Slipped(NamedTuple):
@@ -25,14 +47,19 @@ class Slipped(NamedTuple):
 
 
 class Diagnosis(NamedTuple):
-    """What was found: known counts, or else the shortest explanations, all of the same length; or nothing."""
+    """What was found: known counts, or else counts of parts, or else the shortest explanations; or nothing.
 
-    matches: tuple[Match, ...]
-    slipped: tuple[Slipped, ...]
+    ``hand`` is beside these: whose count it is, if somebody published it, and the slips in that.
+    """
+
+    matches: tuple[Match, ...] = ()
+    own: tuple[Own, ...] = ()
+    slipped: tuple[Slipped, ...] = ()  # all of the same length
+    hand: tuple[HandCount, Slipped] | None = None
 
 
 def diagnose(model: Known, number: Typed) -> Diagnosis:
-    """Look for a number among the known counts of a model's configuration, then among its count with slips.
+    """Look for a number among the known counts of a model's configuration, its own counts, its count with slips.
 
     Slips are looked for where one number is meant: among all totals that round to another one some would always be.
     A number in other units is one slip more. Where the model itself needs more than one slip, its other architectures
@@ -41,12 +68,43 @@ def diagnose(model: Known, number: Typed) -> Diagnosis:
     meanings = readings(number)
     known = list(known_counts(model.config))
     if matches := tuple(_matches(meanings, known)):
-        return Diagnosis(matches, ())
+        return Diagnosis(matches)
+    hand = _hand_count(meanings)
+    if own := _own(model, meanings):
+        return Diagnosis(own=own, hand=hand)
+    return Diagnosis(hand=hand) if hand else Diagnosis(slipped=_slipped(model, meanings, known))
+
+
+def _own(model: Known, meanings: Sequence[Reading]) -> tuple[Own, ...]:
+    """What of the model has so many parameters, or so many bytes if that is exact, in the first meaning that fits."""
+    counts = list(own_counts(counted(model.model())))
+    fitting = (
+        tuple(Own(reading, one) for one in counts if reading.means(one.right))
+        for reading in meanings
+        if not reading.rounded and (reading.exact or reading.key == "parameters")
+    )
+    return next(filter(None, fitting), ())
+
+
+def _hand_count(meanings: Sequence[Reading]) -> tuple[HandCount, Slipped] | None:
+    for hand in HAND_COUNTS:
+        if hand.parameters == meanings[0].exact:
+            config = PRESETS[hand.preset].config
+            model = build(config)
+            known = Known(config, "BertModel", True, 0, model.num_parameters())
+            explanation = causes(counted(model), Sizes.of(config), hand.slips)
+            return hand, Slipped(meanings[0], known, explanation)
+    return None
+
+
+def _slipped(model: Known, meanings: Sequence[Reading], known: Sequence[Known]) -> tuple[Slipped, ...]:
     exact = {reading: reading.exact for reading in meanings if reading.exact}
     found = [
         Slipped(reading, model, explanation)
         for reading, total in exact.items()
-        for explanation in explain(model.model(), model.config, total)
+        for explanation in explain(
+            model.model(), model.config, total, MOST_SLIPS if reading.key == "parameters" else _MOST_BESIDE_UNITS
+        )
     ]
     if exact and min(map(_slips, found), default=MOST_SLIPS) > 1:
         found += [
@@ -56,7 +114,7 @@ def diagnose(model: Known, number: Typed) -> Diagnosis:
             for explanation in explain(other.model(), other.config, exact[meanings[0]], most=1)
         ]
     shortest = min(map(_slips, found), default=0)
-    return Diagnosis((), tuple(one for one in found if _slips(one) == shortest))
+    return tuple(one for one in found if _slips(one) == shortest)
 
 
 def _matches(meanings: Sequence[Reading], known: Sequence[Known]) -> Iterator[Match]:

@@ -13,7 +13,8 @@ from typing import NamedTuple
 import sympy
 
 from bertcalc.check.explain import causes
-from bertcalc.check.slips import PADDED_TO, Sizes, counted
+from bertcalc.check.parts import Counted, Layers, of_layers
+from bertcalc.check.slips import PADDED_TO, Sizes, counted, total
 from bertcalc.check.tools import TOOLS, Dimensions, corrections
 from bertcalc.config import BertConfig
 from bertcalc.formula import ALL_SYMBOLS, Formula, exact, symbolic_model, write
@@ -49,6 +50,18 @@ SYMBOLIC_SIZES = Sizes(
     ALL_SYMBOLS["intermediate_size"],
     (_PADDED,) * len(PADDED_TO),
 )
+
+
+def count_formula(config: BertConfig, architecture: str, options: Mapping[str, bool], count: Counted) -> Formula:
+    """How many parameters a part, module or tensor of a model has."""
+    names = frozenset(tensor.name for tensor in count.tensors)
+    return _count_formula(symbolic_model(config, architecture, **options), names, count.layers)
+
+
+@lru_cache(maxsize=1024)
+def _count_formula(model: Module, names: frozenset[str], layers: Layers) -> Formula:
+    tensors = [tensor for tensor in counted(model) if tensor.name in names]
+    return write(sympy.factor(exact(total(tensors if layers == "all" else of_layers(tensors, layers)))))
 
 
 class ToolFormulas(NamedTuple):

@@ -59,6 +59,25 @@ class Known(NamedTuple):
         return build(self.config, self.architecture, **self.options)
 
 
+class HandCount(NamedTuple):
+    """A count that somebody published and that is not right: whose it is, of which preset, and the slips in it."""
+
+    parameters: int
+    said: str
+    preset: str
+    slips: tuple[str, ...]  # of SLIPS, in their order
+
+
+HAND_COUNTS = (
+    HandCount(
+        75_641_856,
+        N_("an article's hand count for bert-base-chinese, from its config.json"),
+        "bert-base-chinese",
+        ("layer biases", "pooler", "attention once"),
+    ),
+)
+
+
 class Reading(NamedTuple):
     """What a typed number may mean, in parameters."""
 

@@ -128,9 +128,9 @@ _LINEAR_BIAS = r"^(?!.*LayerNorm).*bias$"
 # In the order in which they are made: what is added first, then biases, then whole parts, then sides and copies. So
 # "attention for one layer" after "biases of the attention" is about the weights that are left.
 SLIPS: Mapping[str, Slip] = {
-    "pooler added": Slip(N_("a pooler is counted that this model has not"), _more(NO_POOLER, _pooler)),
+    "pooler added": Slip(N_("a pooler is counted that this model does not have"), _more(NO_POOLER, _pooler)),
     "decoder again": Slip(
-        N_("a decoder is counted as a matrix of its own, although it is the word embeddings again"),
+        N_("the decoder is counted as a separate matrix, although it is the word embeddings again"),
         _more(NO_DECODER, lambda sizes: (Tensor("decoder", (sizes.vocab_size, sizes.hidden_size), 1),)),
     ),
     "biases": Slip(N_("no bias of any Linear is counted"), _without(_LINEAR_BIAS)),
@@ -192,7 +192,7 @@ SLIPS: Mapping[str, Slip] = {
         unusual=True,
     ),
     "four times": Slip(
-        N_("the intermediate size is taken to be 4 times the hidden size"),
+        N_("the intermediate size is assumed to be 4 times the hidden size"),
         _with_sides(
             _FEED_FORWARD,
             lambda tensor, sizes: [

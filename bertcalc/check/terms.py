@@ -9,12 +9,13 @@
 import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from bertcalc.arithmetic import CalculationError, evaluate
 from bertcalc.check.explain import MOST_SLIPS, Explanation, explain_tensors
+from bertcalc.check.parts import PARTS, Counted, parts_of
 from bertcalc.check.slips import Sizes, counted, total
-from bertcalc.config import LETTERS, BertConfig, Problem
+from bertcalc.config import BertConfig, Problem, letters
 from bertcalc.text import N_
 from bertcalc.tree.inventory import inventory, named
 from bertcalc.tree.nn import Module, Tensor
@@ -22,56 +23,6 @@ from bertcalc.tree.totals import COMPONENTS, Component, component_of
 
 MOST_LINES = 40
 LONGEST = 4000
-Layers = Literal["all", "one", "others"]
-
-# Parts of a model that people count in one line: what the tensors' names have in common, and what a line that is
-# about it has in its name. The first that comes out right is meant; so the usual ones come first.
-PARTS: dict[str, tuple[str, str]] = {
-    N_("word embeddings"): (r"word_embeddings", r"word|vocab|token(?!.?type)|embed|词|嵌入"),
-    N_("position embeddings"): (r"position_embeddings", r"position|embed|位置|嵌入"),
-    N_("token type embeddings"): (r"token_type_embeddings", r"segment|token.?type|embed|类型|分段|嵌入"),
-    N_("embeddings without LayerNorm"): (r"^embeddings\..*_embeddings", r"embed|嵌入"),
-    N_("embeddings"): (r"^embeddings\.", r"embed|嵌入"),
-    N_("all LayerNorms"): (r"LayerNorm", r"norm|归一"),
-    N_("LayerNorm of the embeddings"): (r"^embeddings\.LayerNorm", r"norm|归一"),
-    N_("LayerNorms of the layers"): (r"^encoder\..*LayerNorm", r"norm|归一"),
-    N_("LayerNorm of the attention"): (r"\.attention\.output\.LayerNorm", r"norm|归一"),
-    N_("LayerNorm of the feed-forward"): (r"layer\.\*\.output\.LayerNorm", r"norm|归一"),
-    N_("query of the attention"): (r"\.attention\.self\.query", r"\bw?_?q(_?proj)?\b|quer|查询"),
-    N_("key of the attention"): (r"\.attention\.self\.key", r"\bw?_?k(_?proj)?\b|\bkeys?\b|键"),
-    N_("value of the attention"): (r"\.attention\.self\.value", r"\bw?_?v(_?proj)?\b|\bvalues?\b|值"),
-    N_("cross attention"): (r"\.crossattention\.(self\.(query|key|value)|output\.dense)", r"cross|交叉"),
-    N_("cross attention with LayerNorm"): (r"\.crossattention\.", r"cross|交叉"),
-    N_("query, key and value"): (r"\.attention\.self\.(query|key|value)", r"query|qkv|q.?k.?v|attention|注意力"),
-    N_("output projection of the attention"): (
-        r"\.attention\.output\.dense",
-        r"\bw?_?o(_?proj)?\b|output|projection|attention|注意力",
-    ),
-    N_("attention"): (r"\.attention\.(self\.(query|key|value)|output\.dense)", r"attention|注意力"),
-    N_("attention with LayerNorm"): (r"\.attention\.", r"attention|注意力"),
-    N_("self and cross attention"): (r"attention\.(self\.(query|key|value)|output\.dense)", r"attention|注意力"),
-    N_("relative distances"): (r"distance_embedding", r"distance|relative|距离|相对"),
-    N_("first matrix of the feed-forward"): (r"\.intermediate\.dense", r"feed|ffn|mlp|intermediate|前馈|中间"),
-    N_("second matrix of the feed-forward"): (r"layer\.\*\.output\.dense", r"feed|ffn|mlp|output|前馈"),
-    N_("feed-forward"): (r"layer\.\*\.(intermediate|output)\.dense", r"feed|ffn|mlp|前馈"),
-    N_("feed-forward with LayerNorm"): (r"layer\.\*\.(intermediate|output)\.", r"feed|ffn|mlp|前馈"),
-    N_("layers"): (r"^encoder\.", r"layer(?!.?norm)|encoder|block|层|编码"),
-    N_("layers without cross attention and distances"): (
-        r"^encoder\.(?!.*(crossattention|distance))",
-        r"layer(?!.?norm)|encoder|block|层|编码",
-    ),
-    N_("pooler"): (r"^\(?pooler\b", r"pool|池化"),
-    N_("transform of the head"): (r"^cls\.predictions\.transform\.dense", r"transform|变换"),
-    N_("transform of the head with LayerNorm"): (r"^cls\.predictions\.transform\.", r"transform|mlm|head|变换|头"),
-    N_("LayerNorm of the head"): (r"^cls\..*LayerNorm", r"norm|归一"),
-    N_("bias of the decoder"): (r"^cls\.predictions\.bias", r"bias|decoder|偏置|解码"),
-    N_("matrix of the decoder"): (r"^cls\.predictions\.decoder\.weight|^\(decoder", r"decoder|logits|解码"),
-    N_("decoder"): (r"^cls\.predictions\.(decoder|bias)|^\(decoder", r"decoder|logits|解码"),
-    N_("masked language model"): (r"^cls\.predictions|^\(decoder", r"mlm|\blm\b|mask|language|predict|掩码|语言"),
-    N_("next sentence prediction"): (r"^cls\.seq_relationship", r"nsp|next|seq_rel|下一句"),
-    N_("head"): (r"^(cls|classifier|qa_outputs)\b|^\(decoder", r"head|classif|cls|分类|头"),
-    N_("the whole model"): (r"", r"total|model|sum|bert|总|合计|模型"),
-}
 # Where no part is right as it stands, slips are looked for in these: they are what most people mean by the names.
 _USUAL = (
     "word embeddings",
@@ -99,19 +50,6 @@ class Line(NamedTuple):
     text: str
     value: Fraction | None
     problem: Problem | None = None  # why it cannot be read, or that its two sides are not equal
-
-
-class Counted(NamedTuple):
-    """What a line is about: a part of the model, all its layers or one of them."""
-
-    part: str
-    tensors: tuple[Tensor, ...]
-    layers: Layers = "all"
-
-    @property
-    def right(self) -> int:
-        """The right count."""
-        return total(self.tensors)
 
 
 class Verdict(NamedTuple):
@@ -157,7 +95,7 @@ def read(text: str, config: BertConfig) -> list[Line]:
 
     A line may give its result after a second equals sign. What is too much is left out: see ``problem``.
     """
-    names = {letter: getattr(config, field) for field, letter in LETTERS.items()}
+    names = letters(config)
     lines = [line.strip() for line in text[:LONGEST].splitlines()]
     return [_read(line, names) for line in lines if line][:MOST_LINES]
 
@@ -167,7 +105,7 @@ def problem(text: str) -> Problem | None:
     lines = sum(bool(line.strip()) for line in text.splitlines())
     if len(text) <= LONGEST and lines <= MOST_LINES:
         return None
-    message = N_("The count is too long: {lines} lines of {characters} characters in all are the most.")
+    message = N_("The count is too long: at most {lines} lines and {characters} characters in all.")
     return Problem("terms", None, message, {"lines": f"{MOST_LINES}", "characters": f"{LONGEST:,}"})
 
 
@@ -250,27 +188,12 @@ def _candidates(name: str, tensors: Sequence[Tensor]) -> Iterator[Counted]:
     own = tuple(tensor for tensor in tensors if name and name.lower() in tensor.name.lower())
     if own and re.search(r"[._]", name):
         yield Counted(name, own)
-    meant = [part for part in PARTS if _is_called(part, name)]
-    for layers in ("all", "one", "others"):
-        for part in meant or PARTS:
-            found = tuple(tensor for tensor in tensors if re.search(PARTS[part][0], tensor.name))
-            if layers != "all":
-                found = tuple(_of_layers(found, layers))
-            if found:
-                yield Counted(part, found, layers)
+    yield from parts_of(tensors, [part for part in PARTS if _is_called(part, name)] or PARTS)
 
 
 def _is_called(part: str, name: str) -> bool:
     """Whether people mean a part by the name of a line."""
     return bool(name) and bool(re.search(PARTS[part][1], name, re.IGNORECASE))
-
-
-def _of_layers(tensors: Sequence[Tensor], layers: Layers) -> Iterator[Tensor]:
-    """The tensors of one layer, or of all layers but one, where there are several and nothing but layers."""
-    if any("*" not in tensor.name or tensor.copies == 1 for tensor in tensors):
-        return
-    for tensor in tensors:
-        yield tensor._replace(copies=1 if layers == "one" else tensor.copies - 1)
 
 
 def _is_number_of_modules(name: str, model: Module, value: int) -> bool:

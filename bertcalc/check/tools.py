@@ -99,12 +99,16 @@ def _times(copies: int, concerned: Callable[[str], bool]) -> Change:
 
 REASONS: dict[str, Slip] = {
     **SLIPS,
-    "output matrix": Slip(N_("an output matrix is counted besides the word embeddings"), SLIPS["decoder again"].change),
+    "output matrix": Slip(
+        N_("an output matrix is counted in addition to the word embeddings"), SLIPS["decoder again"].change
+    ),
     "head but decoder": Slip(
         N_("the head is left out, all but the matrix of its decoder"),
         _times(0, lambda name: name != _DECODER and name.startswith("cls.")),
     ),
-    "activation": Slip(N_("what the activation function learns is left out"), _times(0, lambda name: "act_fn" in name)),
+    "activation": Slip(
+        N_("the parameters of the activation function are left out"), _times(0, lambda name: "act_fn" in name)
+    ),
     "LayerNorms twice": Slip(
         N_("each LayerNorm of the layers is counted twice"),
         _times(2, lambda name: name.startswith("encoder.") and "LayerNorm" in name),
@@ -158,11 +162,15 @@ def _kaplan(d: Dimensions) -> tuple[Any, ...]:
 
 
 _LAST_NORM = N_(
-    "The LayerNorm at the end of its model stands for that of BERT's embeddings: each has one of them, of one size."
+    "The LayerNorm at the end of its model corresponds to that of BERT's embeddings: each model has "
+    "one, of the same size."
 )
 _COOKBOOK = "EleutherAI/cookbook, calc/calc_transformer_params.py, calc_params"
 _COOKBOOK_NOTES = (
-    N_("Asked with sequence-length P, and ffn-expansion-factor 4, its default. LayerNorms are 8 H a layer there."),
+    N_(
+        "Evaluated with sequence-length P and ffn-expansion-factor 4, its default. It counts 8 H of "
+        "LayerNorm per layer."
+    ),
     _LAST_NORM,
 )
 
@@ -174,7 +182,7 @@ TOOLS: dict[str, Tool] = {
             _nanogpt,
             ("token types", "layer biases", "LayerNorm half", "four times"),
             "karpathy/nanoGPT, transformer_sizing.ipynb, params",
-            (N_("Asked with block_size P; it is written for bias=False, in Linear and LayerNorm."), _LAST_NORM),
+            (N_("Evaluated with block_size P; written for bias=False, in Linear and LayerNorm."), _LAST_NORM),
         ),
         Tool(
             "EleutherAI tied",
@@ -196,7 +204,7 @@ TOOLS: dict[str, Tool] = {
             _llm_analysis,
             ("positions", "token types", "layer biases", "LayerNorm half"),
             "cli99/llm-analysis, llm_analysis/analysis.py, get_num_params_total",
-            (N_("Asked with mlp_gated_linear_units False, which is its default."), _LAST_NORM),
+            (N_("Evaluated with mlp_gated_linear_units False, its default."), _LAST_NORM),
         ),
         Tool(
             "Megatron",
@@ -204,7 +212,7 @@ TOOLS: dict[str, Tool] = {
             ("positions", "token types", "layer biases", f"padded to {MEGATRON_PADDING}"),
             "NVIDIA/Megatron-LM, megatron/training/theoretical_memory_usage.py and vocab_utils.py",
             (
-                N_("Asked with LayerNorm. V' is the vocabulary rounded up to a multiple of 128, as by default."),
+                N_("Evaluated with LayerNorm. V' is the vocabulary rounded up to a multiple of 128, as by default."),
                 _LAST_NORM,
             ),
         ),
@@ -221,14 +229,14 @@ TOOLS: dict[str, Tool] = {
             _narayanan,
             ("token types", "embedding LayerNorm", "four times"),
             "Narayanan et al. 2021, arXiv:2104.04473, Eq. 2",
-            (N_("Asked with a sequence length s of P."),),
+            (N_("Evaluated at sequence length s = P."),),
         ),
         Tool(
             "12LH2",
             _kaplan,
             ("embeddings", "layer biases", "layer LayerNorms", "four times"),
             "Kaplan et al. 2020, arXiv:2001.08361, Eq. 2.1",
-            (N_("Meant as the number of parameters without embeddings."),),
+            (N_("It is meant to count the parameters without embeddings."),),
         ),
     )
 }

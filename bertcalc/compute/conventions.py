@@ -94,7 +94,7 @@ RULES: dict[str, Rule] = {
             "Kaplan 6ND",
             "training",
             _kaplan,
-            N_("weights of the layers alone: no scores, no context, no head"),
+            N_("only the weights of the layers: no scores, no context, no head"),
             "Kaplan et al. 2020, arXiv:2001.08361",
         ),
         Rule(
@@ -108,7 +108,7 @@ RULES: dict[str, Rule] = {
             "calflops",
             "forward",
             _by(Counting({"linear": 2, "matmul": 2}, {"norm": 5, "softmax": 1})),
-            N_("besides the products LayerNorm 5 and softmax 1 for each element"),
+            N_("matrix products, plus 5 per element for LayerNorm and 1 for softmax"),
             "MrYxJ/calculate-flops.pytorch, README.md, pytorch_ops.py",
         ),
         Rule(

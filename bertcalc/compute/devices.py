@@ -100,7 +100,7 @@ def _stages(sequences: int) -> tuple[Stage, ...]:
 
 
 _DEVLIN = "Devlin et al. 2018, arXiv:1810.04805, appendix A.2"
-_UNKNOWN_TPU = N_("256 sequences × 1,000,000 steps; the paper does not say which TPU: v2 is taken here")
+_UNKNOWN_TPU = N_("256 sequences × 1,000,000 steps; the paper does not name the TPU generation: v2 is assumed here")
 _LAMB = "You et al. 2019, arXiv:1904.00962, table 1"
 RUNS: tuple[PublishedRun, ...] = (
     PublishedRun(

@@ -18,6 +18,7 @@ from bertcalc.formula import (
     SymbolicStep,
     exact,
     latex_number,
+    plain,
     symbolic_steps,
     write,
 )
@@ -44,6 +45,12 @@ def part_formulas(steps: Letters, convention: Convention) -> dict[Part, tuple[Fo
         part: tuple(map(write, sympy.Add.make_args(_layers_first(cost))))
         for part, cost in by_part(steps, convention).items()
     }
+
+
+@lru_cache(maxsize=1024)
+def plain_formulas(steps: Letters, convention: Convention) -> dict[Part, str]:
+    """Each part's forward cost as plain text."""
+    return {part: plain(cost) for part, cost in by_part(steps, convention).items()}
 
 
 @lru_cache(maxsize=1024)

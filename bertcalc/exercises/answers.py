@@ -7,7 +7,7 @@
 >>> check(exercise, "10^2").state
 'right'
 >>> [said.message for [said] in check(exercise, "200").because]
-['all layers are counted, and one is asked for']
+['all layers are counted, but one is asked for']
 """
 
 import re
@@ -21,7 +21,7 @@ from bertcalc.check.slips import SLIPS, Sizes, total
 from bertcalc.exercises.questions import Exercise, Said
 from bertcalc.text import N_, shorten
 from bertcalc.tree.nn import Shape
-from bertcalc.typed import Typed, TypedError, Unit, typed
+from bertcalc.typed import Typed, TypedError, amount
 
 # So many slips in one answer are looked for, and so many ways to come to it are told.
 _MOST_SLIPS = 2
@@ -53,7 +53,7 @@ def check(exercise: Exercise, answer: str | Collection[str], names: Mapping[str,
         text = str(answer)[: LONGEST + 1]  # which is too long already, and nothing looks at the rest
         if isinstance(right, tuple):
             return _shape(right, list(_read_shapes(text, names or {})))
-        return _number(exercise, right, text, _read(text, exercise.unit, names or {}))
+        return _number(exercise, right, text, amount(text, exercise.unit, names))
     except (CalculationError, TypedError) as error:
         return Verdict("unreadable", (Said(error.message, error.values),))
 
@@ -65,9 +65,9 @@ def _number(exercise: Exercise, right: int, text: str, read: Typed) -> Verdict:
         because = tuple(_because(exercise, right, read))
         return Verdict("wrong", () if because else (_TOO_SMALL if read.value < right else _TOO_LARGE,), because)
     if read.high - read.low > _ROUGH * right:
-        rough = N_('"{text}" could be many numbers: type at least two digits that are not rounded away.')
+        rough = N_('"{text}" could be many numbers: type at least two significant digits.')
         return Verdict("unreadable", (Said(rough, {"text": shorten(text)}),))
-    return Verdict("rounded", (Said(N_("Exactly it is {right}."), {"right": f"{right:,}"}),))
+    return Verdict("rounded", (Said(N_("The exact value is {right}."), {"right": f"{right:,}"}),))
 
 
 _TOO_SMALL, _TOO_LARGE = Said(N_("It is too small.")), Said(N_("It is too large."))
@@ -88,26 +88,6 @@ def _because(exercise: Exercise, right: int, read: Typed) -> list[tuple[Said, ..
     return [one for number, one in enumerate(found) if one not in found[:number]][:_MOST_TOLD]
 
 
-_SIGNS = re.compile(r"[-+*/^×·÷()²³]")
-_WITH_UNIT = re.compile(r"(.*[0-9)²³])\s*([^\W\d_]+)\s*")
-
-
-def _read(text: str, unit: Unit | None, names: Mapping[str, int]) -> Typed:
-    """An amount, or a calculation, which may have a unit behind it: 85M, 2^20, 4H^2 + 9H, 4 * 25 kB."""
-    try:
-        return typed(text, unit)
-    except TypedError as error:
-        not_typed = error
-    try:
-        value = evaluate(text, names)
-    except CalculationError as error:
-        match = _WITH_UNIT.fullmatch(text)
-        if match is None or not _SIGNS.search(text):
-            raise (error if _SIGNS.search(text) else not_typed) from error
-        value = evaluate(match[1], names) * typed(f"1 {match[2]}", unit).value
-    return Typed(value, value, value, unit)
-
-
 def _read_shapes(text: str, names: Mapping[str, int]) -> Iterator[list[Fraction]]:
     """All that a shape can mean: a comma may stand between sides or between thousands."""
     inside = text.strip().removeprefix("torch.Size").strip("()[] ").rstrip(",")
@@ -120,7 +100,7 @@ def _read_shapes(text: str, names: Mapping[str, int]) -> Iterator[list[Fraction]
             continue
         found = found or bool(sides)
     if not found:
-        message = N_('"{text}" is no shape: write its sides like {example}.')
+        message = N_('"{text}" is not a shape: write its dimensions like {example}.')
         raise CalculationError(message, text=shorten(text), example="2 × 5 × 4")
 
 
@@ -129,12 +109,12 @@ def _shape(right: Shape, readings: Sequence[Sequence[Fraction]]) -> Verdict:
         return Verdict("right")
     nearest = max(readings, key=lambda reading: (len(reading) == len(right), _agreeing(right, reading)))
     if sorted(nearest) == sorted(right):
-        return Verdict("wrong", (Said(N_("The sides are right, but not their order.")),))
+        return Verdict("wrong", (Said(N_("The dimensions are right, but in the wrong order.")),))
     if len(nearest) != len(right):
         values = {"right": f"{len(right)}", "typed": f"{len(nearest)}"}
-        return Verdict("wrong", (Said(N_("It has another number of sides: {right}, not {typed}."), values),))
+        return Verdict("wrong", (Said(N_("It has {right} dimensions, not {typed}."), values),))
     values = {"agreeing": f"{_agreeing(right, nearest)}", "sides": f"{len(right)}"}
-    return Verdict("wrong", (Said(N_("Of its {sides} sides {agreeing} are right."), values),))
+    return Verdict("wrong", (Said(N_("Correct dimensions: {agreeing} of {sides}."), values),))
 
 
 def _agreeing(right: Shape, reading: Sequence[Fraction]) -> int:
@@ -144,7 +124,7 @@ def _agreeing(right: Shape, reading: Sequence[Fraction]) -> int:
 def _fields(right: frozenset[str], chosen: frozenset[str]) -> Verdict:
     said = []
     if wrong := sorted(chosen - right):
-        said.append(Said(N_("This changes nothing here: {fields}."), {"fields": ", ".join(wrong)}))
+        said.append(Said(N_("No effect here: {fields}."), {"fields": ", ".join(wrong)}))
     if missing := right - chosen:
-        said.append(Said(N_("There are more that do: {number}."), {"number": f"{len(missing)}"}))
+        said.append(Said(N_("Others that do: {number}."), {"number": f"{len(missing)}"}))
     return Verdict("wrong" if said else "right", tuple(said))

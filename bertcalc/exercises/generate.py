@@ -60,21 +60,21 @@ _STEPS: Mapping[str, str] = {
     f"{_LAYER}.attention.self.scores": N_("the attention scores, queries times keys"),
     f"{_LAYER}.attention.self.context": N_("the context, scores times values, still in heads"),
     f"{_LAYER}.attention.self.merge_heads": N_("the context, with the heads side by side again"),
-    f"{_LAYER}.intermediate.dense": N_("what the first dense of the feed-forward gives"),
-    f"{_LAYER}.output.dense": N_("what the second dense of the feed-forward gives"),
-    "pooler.dense": N_("what the dense of the pooler gives"),
+    f"{_LAYER}.intermediate.dense": N_("the output of the first dense layer of the feed-forward"),
+    f"{_LAYER}.output.dense": N_("the output of the second dense layer of the feed-forward"),
+    "pooler.dense": N_("the output of the pooler's dense layer"),
 }
 _PRODUCTS: Mapping[str, Mapping[str, str]] = {
     "easy": {
         f"{_LAYER}.attention.self.query": N_("the queries of one layer"),
         f"{_LAYER}.attention.self.scores": N_("the attention scores of one layer, queries times keys"),
-        f"{_LAYER}.intermediate.dense": N_("the first dense of the feed-forward in one layer"),
+        f"{_LAYER}.intermediate.dense": N_("the first dense layer of the feed-forward, in one layer"),
     },
     "medium": {
         f"{_LAYER}.attention": N_("the attention of one layer, with its four dense layers"),
         f"{_LAYER}.attention.self.context": N_("the context of one layer, scores times values"),
-        f"{_LAYER}.output.dense": N_("the second dense of the feed-forward in one layer"),
-        "pooler.dense": N_("the dense of the pooler"),
+        f"{_LAYER}.output.dense": N_("the second dense layer of the feed-forward, in one layer"),
+        "pooler.dense": N_("the dense layer of the pooler"),
     },
     "hard": {_LAYER: N_("one layer"), "": N_("the whole model")},
 }
@@ -152,14 +152,17 @@ def _count(kind: Kind, subject: Subject, question: Said, path: str = "") -> Exer
     right = total(tensors) if kind == "tensor" else submodule(model, path).num_parameters()
     layers = subject.config.num_hidden_layers
     mistakes = [Mistake(_EVERYWHERE, layers * right)] if "*" in path else []
+    if kind == "tensor":
+        mistakes.append(Mistake(_WITH_BIAS, submodule(model, path.rpartition(".")[0]).own_parameters()))
     return empty._replace(right=right, tensors=tensors, mistakes=_others(right, mistakes))
 
 
-_EVERYWHERE = Said(N_("all layers are counted, and one is asked for"))
+_EVERYWHERE = Said(N_("all layers are counted, but one is asked for"))
+_WITH_BIAS = Said(N_("the bias is counted as well, but it is a tensor of its own"))
 
 
 def _others(right: int, mistakes: Iterable[Mistake]) -> tuple[Mistake, ...]:
-    """Mistakes that show: with one layer, all layers are one."""
+    """Mistakes that show: with one layer, all layers are one, and an embedding has no bias."""
     return tuple(mistake for mistake in mistakes if mistake.amount not in (0, right))
 
 
@@ -219,7 +222,9 @@ def _memory(random: Random, level: Level) -> Exercise:
         precision = random.choice(_WEIGHT_PRECISIONS)
         memory = Memory(count, precision, "sgd", ("weights",))
         question = Said(
-            N_("BertModel has {parameters} parameters with these sizes. How many bytes are its weights in {dtype}?"),
+            N_(
+                "BertModel has {parameters} parameters with these sizes. How many bytes do its weights take in {dtype}?"
+            ),
             values | {"dtype": PRECISIONS[precision].dtype},
         )
     else:
@@ -246,19 +251,19 @@ def _memory_mistakes(memory: Memory) -> Iterator[Mistake]:
     yield Mistake(Said(N_("the parameters are counted, not the bytes of each")), memory.parameters)
     yield Mistake(Said(N_("bits are counted, not bytes")), 8 * right)
     if len(sizes) > 1:
-        yield Mistake(Said(N_("the weights alone are counted")), sizes["weights"])
+        yield Mistake(Said(N_("only the weights are counted")), sizes["weights"])
         for part, size in sizes.items():
             yield Mistake(Said(N_("the {part} are left out"), {"part": part}), right - size)
         for optimizer, name in _OPTIMIZERS.items():
             others = memory._replace(optimizer=optimizer).num_bytes()
             yield Mistake(
-                Said(N_("the optimizer is taken to be {optimizer}"), {"optimizer": name}), sum(others.values())
+                Said(N_("the optimizer is assumed to be {optimizer}"), {"optimizer": name}), sum(others.values())
             )
     else:
         for precision in _WEIGHT_PRECISIONS:
             other = memory._replace(precision=precision).num_bytes()
             dtype = PRECISIONS[precision].dtype
-            yield Mistake(Said(N_("the numbers are taken to be in {dtype}"), {"dtype": dtype}), sum(other.values()))
+            yield Mistake(Said(N_("the numbers are assumed to be in {dtype}"), {"dtype": dtype}), sum(other.values()))
 
 
 def _field(random: Random, level: Level) -> Exercise:
@@ -290,7 +295,7 @@ def change(of: Unit, field: str, subject: Subject, call: tuple[int, int]) -> int
 def _error(random: Random, level: Level) -> Exercise:
     subject = _subject(random, level)
     question = Said(
-        N_("In this count of {architecture} one line is wrong. Which number has to stand there?"),
+        N_("One line in this count of {architecture} is wrong. What should that number be?"),
         {"architecture": "BertModel"},
     )
     flawless = Exercise("error", subject, question, 0, "parameters", tensors=counted(subject.model()))
@@ -299,8 +304,8 @@ def _error(random: Random, level: Level) -> Exercise:
     flawed = flawless._replace(slip=slip, place=place)
     right = by_place(flawed.tensors, subject)
     mistakes = [
-        Mistake(Said(N_("the line is left as it stands")), by_place(flawed.slipped(), subject)[place]),
-        *(Mistake(Said(N_("another line is taken, which is right")), amount) for amount in right.values()),
+        Mistake(Said(N_("the line is left unchanged")), by_place(flawed.slipped(), subject)[place]),
+        *(Mistake(Said(N_("a different line is taken, which is right")), amount) for amount in right.values()),
     ]
     return flawed._replace(right=right[place], mistakes=_others(right[place], mistakes))
 

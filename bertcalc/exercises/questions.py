@@ -23,7 +23,7 @@ TITLES: Mapping[Kind, str] = {
     "layer": N_("A part of the model"),
     "model": N_("The whole model"),
     "architecture": N_("An architecture"),
-    "step": N_("A shape on the way"),
+    "step": N_("An intermediate shape"),
     "flops": N_("Compute"),
     "memory": N_("Memory"),
     "field": N_("Which field changes what"),

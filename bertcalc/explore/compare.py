@@ -67,10 +67,10 @@ _COUNTED: dict[str, tuple[str, str, str, str]] = {
         N_("{count} fewer positions"),
     ),
     "type_vocab_size": (
-        N_("1 more kind of segment"),
-        N_("{count} more kinds of segment"),
-        N_("1 fewer kind of segment"),
-        N_("{count} fewer kinds of segment"),
+        N_("1 more segment type"),
+        N_("{count} more segment types"),
+        N_("1 fewer segment type"),
+        N_("{count} fewer segment types"),
     ),
     "num_labels": (
         N_("1 more label"),
@@ -79,6 +79,8 @@ _COUNTED: dict[str, tuple[str, str, str, str]] = {
         N_("{count} fewer labels"),
     ),
 }
+# What else a unit of hidden_size costs depends on how many there are; every other layer, row or unit costs the same.
+_ALIKE = _COUNTED.keys() - {"hidden_size", "num_attention_heads"}
 # What a switch does when it is turned on, and when it is turned off.
 _SWITCHED: dict[str, tuple[str, str]] = {
     "add_pooling_layer": (N_("with a pooler"), N_("without a pooler")),
@@ -101,6 +103,11 @@ class Change(NamedTuple):
     field: str
     before: Any
     after: Any
+
+    @property
+    def counted(self) -> bool:
+        """Whether there are more or fewer of something, which a model has."""
+        return self.field in _COUNTED
 
     def sentence(self) -> tuple[str, dict[str, str]]:
         """What is changed: an English phrase with placeholders, and what fills them."""
@@ -126,6 +133,14 @@ class Part(NamedTuple):
     changes: tuple[Change, ...]
     total: int
     difference: int
+
+    def each(self) -> int | None:
+        """Parameters of each layer, row or unit that there is more or fewer; None where they are not alike."""
+        match self.changes:
+            case [Change(field, before, after)] if field in _ALIKE:
+                each: int = self.difference // (after - before)
+                return each
+        return None
 
 
 class Explanation(NamedTuple):
@@ -216,7 +231,8 @@ PAIRS: dict[str, Pair] = {
         N_("3 and 12 heads"),
         _bases("num_attention_heads-3", ""),
         N_(
-            "Heads share out the hidden units: no parameter and no FLOP changes, only what training keeps of attention."
+            "Heads divide the hidden units among themselves: no parameter and no FLOP changes, only "
+            "what training keeps for attention."
         ),
     ),
     "shape": Pair(

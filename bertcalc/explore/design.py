@@ -88,7 +88,7 @@ class Constraints(NamedTuple):
             yield Problem(
                 "layers_from",
                 first,
-                N_("layers_from {first} is more than layers_to {last}."),
+                N_("Layers from {first} to {last} is an empty range."),
                 {"first": f"{first:,}", "last": f"{last:,}"},
                 ({"layers_from": last}, {"layers_to": first}),
             )

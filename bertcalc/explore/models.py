@@ -107,7 +107,7 @@ def read(text: str) -> tuple[list[Item], list[Wrong]]:
             items.append(found)
     if parts[MOST:]:
         values = {"most": str(MOST)}
-        problem = Problem("models", text, N_("at most {most} models stand side by side."), values)
+        problem = Problem("models", text, N_("at most {most} models can be compared."), values)
         wrong.append(Wrong(shorten(" ".join(parts[MOST:])), problem))
     return items, wrong
 
@@ -157,15 +157,15 @@ def subject_of(values: Mapping[str, Any]) -> Subject:
 def _read_item(text: str) -> Item | Problem:
     base, *assignments = text.split("~")
     if base != PRESENT and base not in PRESETS:
-        message = N_("there is no preset {name}, {nearest} may be meant.")
+        message = N_("there is no preset {name}: did you mean {nearest}?")
         return _unknown("models", base, message, [PRESENT, *PRESETS])
     changes: dict[str, Any] = {}
     for assignment in assignments:
         field, dash, said = assignment.partition("-")
         if field not in FIELDS:
-            return _unknown(field, field, N_("there is no field {name}, {nearest} may be meant."), FIELDS)
+            return _unknown(field, field, N_("there is no field {name}: did you mean {nearest}?"), FIELDS)
         if not dash or field in changes:
-            message = N_("each field is there once, with a value: {field}-{value}.")
+            message = N_("write each field once, with a value: {field}-{value}.")
             like = values_of(Subject(BertConfig()))[field]
             return Problem(field, said, message, {"field": field, "value": _written(like)})
         value = _value(said)
@@ -180,7 +180,7 @@ def _check(field: str, value: Any) -> Problem | None:
         if value in ARCHITECTURES:
             return None
         return _unknown(
-            field, str(value), N_("there is no architecture {name}, {nearest} may be meant."), ARCHITECTURES
+            field, str(value), N_("there is no architecture {name}: did you mean {nearest}?"), ARCHITECTURES
         )
     if field == "add_pooling_layer":
         # It is no field of the configuration, but may be what this one may be.

@@ -74,4 +74,6 @@ def both(formula: Formula, subject: Subject, **sizes: int) -> tuple[Math, Math]:
 
 
 def _percent(part: int, whole: int) -> float:
-    return round(100 * part / whole, 4)
+    """A share to three digits: 21.8, 0.0014; what is not all is never 100."""
+    share = float(f"{100 * part / whole:.3g}")
+    return min(share, 99.9) if part < whole else share

@@ -81,7 +81,7 @@ def report(
     tensors = sum(1 for _tensor in model.named_parameters())
     total = model.num_parameters()
     flops = QUANTITIES["forward"].of(case)
-    sizes = _("batch_size {batch_size}, sequence_length {sequence_length}").format(
+    sizes = _("Batch size {batch_size}, sequence length {sequence_length}").format(
         batch_size=f"{case.batch_size:,}", sequence_length=f"{case.sequence_length:,}"
     )
     if case.subject.seen(case.sequence_length):
@@ -97,8 +97,8 @@ def report(
         Heading(_("Parameters")),
         formulas.components,
         _("Together {parameters}.").format(parameters=f"{total:,}"),
-        Heading(_("The walk")),
-        _("What a forward pass goes through: {sizes}, one layer in full.").format(sizes=sizes),
+        Heading(_("The forward pass, step by step")),
+        _("The steps of a forward pass: {sizes}, one layer in full.").format(sizes=sizes),
         _walk(case, _),
         Heading(_("Cost")),
         (_("FLOPs of a forward pass") + ": ", formulas.flops[0]),
@@ -201,8 +201,8 @@ def _walk(case: Case, _: Translate) -> Table:
         )
         for row in keras_rows(walk(run(config, architecture, call, **dict(options))))
     ]
-    columns = (_("In the Keras manner"), "Hugging Face", _("Output shape"), _("Learned here"), _("So far"))
-    return Table(_("The whole walk"), columns, tuple(rows))
+    columns = (_("Keras-style name"), "Hugging Face", _("Output shape"), _("Learned here"), _("So far"))
+    return Table(_("The whole forward pass"), columns, tuple(rows))
 
 
 def _names(names: Sequence[str]) -> str:
@@ -240,6 +240,8 @@ td { overflow-wrap: anywhere }
 th { border-bottom: .8pt solid #111 }
 .number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums }
 pre { margin: .2em 0; padding: .3em .5em; background: #f4f4f4; font-size: .87em; white-space: pre-wrap }
+/* A browser's own choice for Chinese is a font whose dot between factors is as wide as a character. */
+math { font-family: "Latin Modern Math", "STIX Two Math", "Cambria Math", "Times New Roman", math, serif }
 @media screen { p:has(math) { overflow-x: auto } }
 @media print {
   body { margin: 0; padding: 0; max-width: none; font-size: 7.5pt; line-height: 1.2 }

@@ -44,12 +44,12 @@ def questions(stop: Stop, config: BertConfig) -> Iterator[Question]:
 
 
 _NORM = N_(
-    "The {hidden_size} numbers of each token are brought to mean 0 and variance 1; then unit i is multiplied by gamma "
-    "i, and beta i is added."
+    "The {hidden_size} numbers of each token are normalized to mean 0 and variance 1; then unit i is "
+    "multiplied by gamma i, and beta i is added."
 )
 _DROPOUT = N_(
-    "In training, each number is set to 0 with probability {hidden_dropout_prob} and the others are scaled up to make "
-    "up for it; otherwise nothing happens here. Nothing is learned."
+    "In training, each number is set to 0 with probability {hidden_dropout_prob} and the others are "
+    "scaled up to compensate; otherwise nothing happens here. Nothing is learned here."
 )
 _RESIDUAL = N_(
     "What went into the block is added to what came out of it: nothing is lost on the way up. Sums learn nothing."
@@ -57,14 +57,17 @@ _RESIDUAL = N_(
 _UNUSED_POSITIONS = Lesson(
     N_("position"),
     N_(
-        "The table is built and counted, but with relative positions transformers 4 never looks into it: the "
-        "distances are learned in the attention of each layer."
+        "The table is built and counted, but with relative positions transformers 4 never uses it: "
+        "the distances are learned in the attention of each layer."
     ),
 )
 _LESSONS: dict[str, Lesson] = {
     "input_ids": Lesson(
         N_("token ids"),
-        N_("A batch of {batch_size} × {sequence_length} tokens, each the number of a word piece. Nothing is learned."),
+        N_(
+            "A batch of {batch_size} × {sequence_length} tokens, each the number of a word piece. "
+            "Nothing is learned here."
+        ),
     ),
     "token_type_ids": Lesson(
         N_("segment ids"),
@@ -84,7 +87,8 @@ _LESSONS: dict[str, Lesson] = {
         N_("token type"), N_("Each segment number picks one of {type_vocab_size} rows.")
     ),
     "embeddings.add_token_type": Lesson(
-        N_("+ type"), N_("Word and segment are added, number by number: the shape stays, and sums learn nothing.")
+        N_("+ type"),
+        N_("Word and segment are added, number by number: the shape stays the same, and sums learn nothing."),
     ),
     "embeddings.position_embeddings": Lesson(
         N_("position"),
@@ -95,7 +99,7 @@ _LESSONS: dict[str, Lesson] = {
     ),
     "embeddings.add_position": Lesson(
         N_("+ position"),
-        N_("The position is added on top; the same {sequence_length} rows serve every sequence of the batch."),
+        N_("The position is added as well; the same {sequence_length} rows serve every sequence of the batch."),
     ),
     "embeddings.LayerNorm": Lesson("LayerNorm", _NORM),
     "embeddings.dropout": Lesson("dropout", _DROPOUT),
@@ -111,31 +115,36 @@ _LESSONS: dict[str, Lesson] = {
         "query",
         N_("A dense layer asks, for each token: what am I looking for? It asks for all heads at once, in one matrix."),
     ),
-    "attention.self.key": Lesson("key", N_("A second dense layer answers for each token: what have I to offer?")),
+    "attention.self.key": Lesson("key", N_("A second dense layer answers for each token: what do I have to offer?")),
     "attention.self.value": Lesson(
-        "value", N_("A third dense layer says what each token passes on to those that look at it.")
+        "value", N_("A third dense layer says what each token passes on to the tokens that attend to it.")
     ),
     "crossattention": Lesson(
         N_("not run"),
-        N_("The cross attention is built and counted, but this class takes no encoder_hidden_states: it never runs."),
+        N_(
+            "The cross attention is built and counted, but this class takes no encoder_hidden_states, so it never runs."
+        ),
     ),
     "crossattention.self.mask": Lesson(
         N_("+ mask"), N_("Where the encoder's text has padding, a very large negative number is added.")
     ),
     "crossattention.self.softmax": Lesson(
         "softmax",
-        N_("In each row the scores become shares that sum to 1: how much a token looks at each token of the encoder."),
+        N_("Each row of scores becomes weights that sum to 1: how much a token attends to each token of the encoder."),
     ),
     "crossattention.self.context": Lesson(
         N_("context"),
-        N_("Each token sums up the values of the encoder's tokens, in these shares. It has no weights."),
+        N_(
+            "Each token takes the sum of the values of the encoder's tokens, weighted by its attention"
+            " to them. Nothing is learned here."
+        ),
     ),
     "crossattention.self.query": Lesson(
         "query",
-        N_("The decoder's tokens ask again: this time they look at the encoder's output, here as long as theirs."),
+        N_("The decoder's tokens ask again: this time they attend to the encoder's output, here as long as theirs."),
     ),
     "crossattention.self.key": Lesson(
-        "key", N_("A dense layer over the encoder's output: what has each of its tokens to offer?")
+        "key", N_("A dense layer over the encoder's output: what does each of its tokens have to offer?")
     ),
     "crossattention.self.value": Lesson(
         "value", N_("A dense layer over the encoder's output: what each of its tokens passes on.")
@@ -150,20 +159,20 @@ _LESSONS: dict[str, Lesson] = {
     "attention.self.scores": Lesson(
         N_("scores"),
         N_(
-            "In each head, every query is multiplied with every key: one number for each pair of tokens. No weights:"
-            " nothing is learned."
+            "In each head, every query is multiplied by every key: one number for each pair of "
+            "tokens. There are no weights: nothing is learned here."
         ),
     ),
     "attention.self.distance_embedding": Lesson(
         N_("distance"),
         N_(
-            "Each pair of tokens picks the row of its distance, from a table that every layer has for itself and its"
-            " heads share."
+            "Each pair of tokens picks the row for its distance, from a table that each layer has to "
+            "itself and its heads share."
         ),
     ),
     "attention.self.query_distances": Lesson(
         "query × d",
-        N_("Every query is multiplied with the row of each distance: how much does it care how far away a token is?"),
+        N_("Each query is multiplied by the row for each distance: how much does it care how far away a token is?"),
     ),
     "attention.self.key_distances": Lesson(
         "key × d", N_("relative_key_query: every key is multiplied with the row of each distance, too.")
@@ -174,28 +183,34 @@ _LESSONS: dict[str, Lesson] = {
     "attention.self.scale": Lesson(
         N_("÷ √size"),
         N_(
-            "The scores are divided by the square root of {attention_head_size}, the head size: they would grow with"
-            " it."
+            "The scores are divided by the square root of {attention_head_size}, the head size: "
+            "otherwise they would grow with it."
         ),
     ),
     "attention.self.mask": Lesson(
         N_("+ mask"),
         N_(
-            "Where the mask forbids to look (padding, in a decoder all that comes later) a very large negative "
-            "number is added."
+            "Where the mask forbids attention (padding; in a decoder, everything that comes later), a"
+            " very large negative number is added."
         ),
     ),
     "attention.self.softmax": Lesson(
         "softmax",
-        N_("In each row the scores become shares that sum to 1: how much a token looks at each token that it may see."),
+        N_("Each row of scores becomes weights that sum to 1: how much a token attends to each token that it may see."),
     ),
     "attention.self.dropout": Lesson(
         "dropout",
-        N_("In training, each share is set to 0 with probability {attention_probs_dropout_prob}. Nothing is learned."),
+        N_(
+            "In training, each weight is set to 0 with probability {attention_probs_dropout_prob}. "
+            "Nothing is learned here."
+        ),
     ),
     "attention.self.context": Lesson(
         N_("context"),
-        N_("Each token sums up the values of the tokens that it looks at, in these shares. It has no weights."),
+        N_(
+            "Each token takes the sum of the values of the tokens that it attends to, weighted by its "
+            "attention. Nothing is learned here."
+        ),
     ),
     "attention.self.merge_heads": Lesson(
         N_("merge"),
@@ -217,10 +232,12 @@ _LESSONS: dict[str, Lesson] = {
     "output.add": Lesson(N_("+ residual"), _RESIDUAL),
     "output.LayerNorm": Lesson("LayerNorm", _NORM),
     "pooler.first_token": Lesson(
-        N_("first token"), N_("Of all tokens only the first is kept, [CLS]: one vector for the whole sequence.")
+        N_("first token"), N_("Only the first token, [CLS], is kept: one vector for the whole sequence.")
     ),
     "pooler.dense": Lesson("dense", N_("A dense layer from {hidden_size} to {hidden_size}.")),
-    "pooler.activation": Lesson("tanh", N_("Each number is brought between -1 and 1. The result is pooler_output.")),
+    "pooler.activation": Lesson(
+        "tanh", N_("Each number is squashed to between −1 and 1. The result is pooler_output.")
+    ),
     "cls.predictions.transform.dense": Lesson(
         "dense", N_("The masked-LM head begins with a dense layer of its own, for every token.")
     ),
@@ -238,7 +255,7 @@ _LESSONS: dict[str, Lesson] = {
     "qa_outputs": Lesson(
         N_("answer span"), N_("For each token {num_labels} scores: does the answer start here, does it end here?")
     ),
-    "split": Lesson(N_("split"), N_("The two scores of each token are taken apart: start_logits and end_logits.")),
+    "split": Lesson(N_("split"), N_("The two scores of each token are split into start_logits and end_logits.")),
     "reshape": Lesson(N_("reshape"), N_("The scores of the choices are put side by side again.")),
 }
 
@@ -257,8 +274,8 @@ _QUESTIONS: tuple[Question, ...] = (
         ("embeddings.position_embeddings",),
         N_("Do longer sequences need more parameters?"),
         N_(
-            "Not up to {max_position_embeddings} tokens: the table is there in full, however short the sequence. "
-            "Beyond, the table would have to grow by {hidden_size} a token."
+            "Not up to {max_position_embeddings} tokens: the whole table exists, however short the "
+            "sequence. Beyond that, it would have to grow by {hidden_size} for each token."
         ),
         lambda config: config.position_embedding_type == "absolute",
     ),
@@ -275,9 +292,9 @@ _QUESTIONS: tuple[Question, ...] = (
         ("attention.self.query", "attention.self.heads"),
         N_("Why does the number of heads not change the count?"),
         N_(
-            "Heads share out the hidden units: {num_attention_heads} heads of {attention_head_size} are "
-            "{hidden_size}, as 1 head of {hidden_size} would be. The matrices keep their size; only where they are "
-            "cut changes."
+            "Heads divide the hidden units: {num_attention_heads} heads of {attention_head_size} make"
+            " {hidden_size}, just as 1 head of {hidden_size} would. The matrices keep their size; "
+            "only where they are cut changes."
         ),
         lambda config: config.position_embedding_type == "absolute",
     ),
@@ -295,9 +312,9 @@ _QUESTIONS: tuple[Question, ...] = (
         ("attention.output.dense",),
         N_("Why is there another dense after attention?"),
         N_(
-            "Until here each head knows only its own {attention_head_size} units. This dense lets them talk, and "
-            "gives the sum with the residual a vector of {hidden_size}. It has {parameters} parameters in each "
-            "layer, and hand counts often forget it."
+            "Up to here each head knows only its own {attention_head_size} units. This dense layer "
+            "lets them exchange, and makes the vector of {hidden_size} that is added to the residual."
+            " It has {parameters} parameters in each layer, and hand counts often forget it."
         ),
         lambda config: config.num_attention_heads > 1,
     ),
@@ -305,17 +322,18 @@ _QUESTIONS: tuple[Question, ...] = (
         ("pooler.first_token", "pooler.dense"),
         N_("What is the pooler for?"),
         N_(
-            "It was trained with next sentence prediction, to say something about the whole sequence; classifiers of"
-            " sequences read it. Classes that need a vector for each token leave it out: that is why counts of the "
-            "same BERT differ."
+            "It was trained with next sentence prediction to summarize the whole sequence; sequence "
+            "classifiers read it. Classes that need a vector for each token leave it out, which is "
+            "why counts of the same BERT differ."
         ),
     ),
     Question(
         ("cls.predictions.decoder",),
         N_("Why is the decoder free?"),
         N_(
-            "It is tied: its matrix of {vocab_size} × {hidden_size} is the word embedding table over again, and one "
-            "tensor is counted once. Only the bias, a number for each word piece, is new: {parameters}."
+            "It is tied: its {vocab_size} × {hidden_size} matrix is the word embedding table itself, "
+            "and one tensor is counted once. Only the bias, one number for each word piece, is new: "
+            "{parameters}."
         ),
         lambda config: config.tie_word_embeddings,
     ),

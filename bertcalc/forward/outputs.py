@@ -114,35 +114,35 @@ SIGNATURES: dict[str, Signature] = {
 
 MEANINGS: dict[str, str] = {
     "input_ids": N_("The tokens, as numbers of the vocabulary."),
-    "attention_mask": N_("1 for a token that is looked at, 0 for padding; all ones if it is not given."),
-    "token_type_ids": N_("Which of the joined texts a token belongs to; all zeros if it is not given."),
-    "position_ids": N_("The place of each token; 0, 1, 2, ... if it is not given."),
+    "attention_mask": N_("1 for a token to attend to, 0 for padding; all ones by default."),
+    "token_type_ids": N_("Which of the joined texts a token belongs to; all zeros by default."),
+    "position_ids": N_("The position of each token; 0, 1, 2, ... by default."),
     "head_mask": N_("1 for a head that is kept, 0 for one that is switched off."),
-    "inputs_embeds": N_("Vectors in the place of input_ids: one of the two is given, never both."),
-    "encoder_hidden_states": N_("What an encoder made of another text: the cross attention looks at it."),
-    "encoder_attention_mask": N_("1 for a token of the encoder that is looked at, 0 for padding."),
+    "inputs_embeds": N_("Vectors in place of input_ids: give one or the other, never both."),
+    "encoder_hidden_states": N_("An encoder's output for another text, which the cross attention attends to."),
+    "encoder_attention_mask": N_("1 for an encoder token to attend to, 0 for padding."),
     "labels": N_("The right answers: with them the model gives a loss."),
     "next_sentence_label": N_("0 if the second text follows the first, 1 if it is a random one."),
     "start_positions": N_("The token that the answer starts with."),
     "end_positions": N_("The token that the answer ends with."),
     "past_key_values": N_("Keys and values of each layer: the next call need not compute these tokens again."),
-    "use_cache": N_("Whether past_key_values are returned; as in the configuration if it is not given."),
-    "logits_to_keep": N_("Logits for that many last tokens only; for all of them if it is 0."),
+    "use_cache": N_("Whether past_key_values are returned; by default as in the configuration."),
+    "logits_to_keep": N_("Logits for only this many last tokens; 0 means all of them."),
     "output_attentions": N_("Whether attentions are returned."),
     "output_hidden_states": N_("Whether hidden_states are returned."),
     "return_dict": N_("Whether outputs have names, or are a plain tuple."),
-    "cache_position": N_("The places of these tokens in past_key_values."),
+    "cache_position": N_("The positions of these tokens in past_key_values."),
     "loss": N_("How far the answers are from the right ones: one number for the whole batch."),
     "last_hidden_state": N_("A vector for each token, from the last layer."),
     "pooler_output": N_("The first token's vector after the pooler: one for the whole sequence."),
     "prediction_logits": N_("A score for each token of the vocabulary, at each place."),
     "seq_relationship_logits": N_("Two scores: the second text follows, or it is a random one."),
     "logits": N_("A score for each possible answer, before the softmax."),
-    "start_logits": N_("A score for each token to be the first of the answer."),
-    "end_logits": N_("A score for each token to be the last of the answer."),
+    "start_logits": N_("A score for each token as the start of the answer."),
+    "end_logits": N_("A score for each token as the end of the answer."),
     "hidden_states": N_("The vectors from the embeddings and from each layer; the last are the model's result."),
-    "attentions": N_("How much each token looks at each other one, for each head of each layer."),
-    "cross_attentions": N_("How much each token looks at each token of the encoder, for each head of each layer."),
+    "attentions": N_("How much each token attends to every other, for each head of each layer."),
+    "cross_attentions": N_("How much each token attends to each token of the encoder, for each head of each layer."),
 }
 
 
@@ -308,7 +308,10 @@ def problems(config: BertConfig, architecture: str, call: Call) -> Iterator[Prob
         yield Problem(
             "encoder_sequence_length",
             call.encoder_sequence_length,
-            N_("A decoder without cross attention refuses encoder_hidden_states: set add_cross_attention to True."),
+            N_(
+                "A decoder without cross attention does not accept encoder_hidden_states: set "
+                "add_cross_attention to True."
+            ),
             {},
             ({"add_cross_attention": True}, {"encoder_sequence_length": None}),
         )
@@ -317,8 +320,8 @@ def problems(config: BertConfig, architecture: str, call: Call) -> Iterator[Prob
             "output_attentions",
             True,
             N_(
-                "With cross attention but no encoder_hidden_states, transformers 4 stops at output_attentions: "
-                "set output_attentions or add_cross_attention to False."
+                "With cross attention but no encoder_hidden_states, transformers 4 fails at "
+                "output_attentions: set output_attentions or add_cross_attention to False."
             ),
             {},
             ({"output_attentions": False},),
@@ -336,8 +339,8 @@ def _label_problems(config: BertConfig, architecture: str, call: Call) -> Iterat
             "label",
             call.label,
             N_(
-                "label {value} is not possible: it must be from 0 to {high}, the nearest is {nearest}; "
-                "a label of -100 is ignored."
+                "Label {value} is not possible: it must be from 0 to {high}, the nearest is "
+                "{nearest}; a label of -100 is ignored."
             ),
             {"value": f"{call.label:,}", "high": f"{high:,}", "nearest": f"{nearest:,}"},
             ({"label": nearest},),
@@ -367,8 +370,8 @@ def remarks(config: BertConfig, architecture: str, call: Call) -> Iterator[Probl
         yield _remark(
             "output_attentions",
             N_(
-                'Shown is what a model with attn_implementation="eager" returns: with the default, transformers 5 '
-                "returns empty tuples of attentions."
+                'This is what a model with attn_implementation="eager" returns; with the default, '
+                "transformers 5 returns empty tuples of attentions."
             ),
         )
     if call.labels and signature.targets:
@@ -388,7 +391,7 @@ def _label_remarks(config: BertConfig, architecture: str, call: Call) -> Iterato
     elif not _classifies(config, architecture):
         yield _remark("label", N_("With num_labels 1 this is regression: a label can be any number."))
     elif call.label == IGNORED:
-        yield _remark("label", N_("Labels of -100 are ignored: where all are, the loss is nan."))
+        yield _remark("label", N_("Labels of -100 are ignored; if all of them are, the loss is nan."))
     if architecture == "BertLMHeadModel" and not last:
         yield _remark("label", N_("Each token predicts the next: with a single token, the loss is nan."))
 
@@ -396,13 +399,13 @@ def _label_remarks(config: BertConfig, architecture: str, call: Call) -> Iterato
 def versions(config: BertConfig, architecture: str, call: Call, **options: bool) -> Iterator[Problem]:
     """Where transformers 4 and 5 differ in what they return for this call."""
     if config.transformers_version == 4:
-        yield _remark("position_embedding_type", N_("Shown is transformers 4: 5 has no relative positions."))
+        yield _remark("position_embedding_type", N_("This is transformers 4, because 5 has no relative positions."))
         return
     signature, crossed = SIGNATURES[architecture], attends(config, architecture, call)
     cached = caches(config, architecture, call)
     if call.output_attentions and config.add_cross_attention and not crossed:
         yield _remark(
-            "cross_attentions", N_("transformers 4 stops here: it wants cross attentions, and there are none.")
+            "cross_attentions", N_("transformers 4 fails here: it expects cross attentions, and there are none.")
         )
         return
     if signature.cache and cached and not crossed:
@@ -418,9 +421,7 @@ def versions(config: BertConfig, architecture: str, call: Call, **options: bool)
             N_("In a tuple, transformers 4 returns past_key_values and cross_attentions too, where the body has them."),
         )
     if not call.return_dict and not options.get("add_pooling_layer", True):
-        yield _remark(
-            "return_dict", N_("In a tuple, transformers 4 has None in the place of the missing pooler_output.")
-        )
+        yield _remark("return_dict", N_("In a tuple, transformers 4 has None in place of the missing pooler_output."))
 
 
 def possible(config: BertConfig, architecture: str, call: Call) -> Call:

@@ -45,7 +45,10 @@ def batch_problems(config: BertConfig, values: Mapping[str, object]) -> Iterator
         yield Problem(
             "sequence_length",
             length,
-            N_("sequence_length {value} is longer than max_position_embeddings {longest}: {longest} is the most."),
+            N_(
+                "Sequence length {value} is longer than max_position_embeddings {longest}: at most "
+                "{longest} is possible."
+            ),
             {"value": f"{length:,}", "longest": f"{longest:,}"},
             ({"sequence_length": longest}, {"max_position_embeddings": length}),
         )

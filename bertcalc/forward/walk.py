@@ -1,6 +1,6 @@
 """A walk through the forward pass, a stop at a time: one layer in full, the others as so many times the same."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -98,6 +98,13 @@ class KerasRow(NamedTuple):
         return given[-1].shape if given else ()
 
 
+class InLayer(NamedTuple):
+    """How far the walk is in the layer that it goes through in full: parameters so far, and all of the layer."""
+
+    so_far: int
+    total: int
+
+
 def walk(steps: list[Step], layer: int = 0) -> list[Stop]:
     """The stops of a forward pass in order, ``layer`` in full; the last one's ``so_far`` is the whole model.
 
@@ -117,6 +124,15 @@ def walk(steps: list[Step], layer: int = 0) -> list[Stop]:
     _skip(stops, AFTER, repeated, layer + 1, length, inputs)
     _extend(stops, [numbered(step, length - 1, {}) for step in steps[first + len(repeated) :]], layer)
     return stops
+
+
+def in_layer(stops: Sequence[Stop], at: int) -> InLayer | None:
+    """What the layer that is walked in full has learned up to stop number ``at``; None where that is outside of it."""
+    inside = [not stop.layers and stop.key != stop.name for stop in stops]
+    if not inside[at]:
+        return None
+    learned = [stop.parameters if here else 0 for stop, here in zip(stops, inside, strict=True)]
+    return InLayer(sum(learned[: at + 1]), sum(learned))
 
 
 def keras_rows(stops: list[Stop]) -> list[KerasRow]:

@@ -33,8 +33,6 @@ from bertcalc.tree.nn import Module
 WEIGHT_BITS = {"float32": 32, "bfloat16, float16": 16, "int8": 8, "4-bit": 4}
 # A write-up's parameters (without eleven layers of attention, the biases and the pooler), and what it calls "72.1 MB".
 WRITE_UP = 75_641_856
-# What people have, in the GB of the makers: 10**9 bytes.
-DEVICES = (8, 12, 16, 24, 40, 80, 141)
 _ID_BYTES = 8
 
 

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 import sympy
 
 from bertcalc.config import unchecked
-from bertcalc.formula import CALL_SYMBOLS, SYMBOLS, Formula, exact, latex_number, write
+from bertcalc.formula import CALL_SYMBOLS, SYMBOLS, Formula, exact, latex_number, plain, write
+from bertcalc.forward.steps import forward
 from bertcalc.memory import optimizers
 from bertcalc.memory.footprint import Plan, Subject, kept, korthikanti, moments
 from bertcalc.memory.optimizers import Optimizer, Part, Precision, Sizes
-from bertcalc.memory.saved import ITEM_BYTES, Attention, Dtype, Saved
+from bertcalc.memory.saved import ITEM_BYTES, Attention, Dtype, Saved, by_module, cache_bytes, total_bytes
 from bertcalc.tree.freezing import Freezing
 from bertcalc.tree.totals import Component, component_of
 
@@ -25,10 +26,12 @@ _BATCH, _LENGTH = CALL_SYMBOLS["batch_size"], CALL_SYMBOLS["sequence_length"]
 
 
 class KeptFormulas(NamedTuple):
-    """What autograd keeps, in letters: the tensors, and the bytes for each component that needs some."""
+    """What autograd keeps, in letters: tensors, bytes for each component; as plain text for each module, and all."""
 
     saved: tuple[Saved, ...]
     components: Mapping[Component, Formula]
+    modules: Mapping[str, str]
+    total: str
 
 
 def kept_formulas(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -> KeptFormulas:
@@ -71,6 +74,27 @@ def part_formulas(
     }
 
 
+@lru_cache(maxsize=256)
+def plain_formulas(precision: Precision, optimizer: Optimizer) -> Mapping[Part, str]:
+    """Each part beside activations as plain text."""
+    return {
+        part: plain(expression)
+        for part, expression in optimizers.parts(_PARAMETERS, _SIZES, precision, optimizer).items()
+    }
+
+
+@lru_cache(maxsize=256)
+def plain_inference_formulas(subject: Subject, attention: Attention, dtype: Dtype, moment: int) -> Mapping[Part, str]:
+    """Each part of ``footprint.inference`` as plain text; ``moment`` is the number of the largest."""
+    subject = subject._replace(config=unchecked(subject.config, **SYMBOLS))
+    steps = forward(subject.model(), _BATCH, _LENGTH, encoder_sequence_length=subject.seen(_LENGTH))
+    return {
+        "weights": plain(ITEM_BYTES[dtype] * _PARAMETERS),
+        "cache": plain(cache_bytes(steps, dtype)),
+        "alive at once": plain(moment_formulas(subject, attention, dtype)[moment].expression),
+    }
+
+
 def _symbolic(subject: Subject, batch_size: int, sequence_length: int) -> tuple[Subject, Any, Any]:
     """A model and what goes through it in letters; with relative positions a 1 stays, as it decides what is kept."""
     config = subject.config
@@ -98,7 +122,12 @@ def _kept_formulas(subject: Subject, batch: Any, length: Any, plan: Plan) -> Kep
     by_component: dict[Component, list[Saved]] = {}
     for one in saved:
         by_component.setdefault(component_of(one.step), []).append(one)
-    return KeptFormulas(saved, {component: write(_by_copies(some)) for component, some in by_component.items()})
+    return KeptFormulas(
+        saved,
+        {component: write(_by_copies(some)) for component, some in by_component.items()},
+        {path: plain(count) for path, count in by_module(saved).items()},
+        plain(total_bytes(saved)),
+    )
 
 
 def _by_copies(saved: Sequence[Saved]) -> Any:

@@ -54,11 +54,24 @@ class Rule(NamedTuple):
 
 
 PRECISIONS: dict[Precision, Rule] = {
-    "fp32": Rule(4, 0, 4, "float32", N_("fp32: everything in float32.")),
+    "fp32": Rule(4, 0, 4, "float32", N_("FP32: everything in float32.")),
     "mixed-18": Rule(
-        2, 4, 4, "bfloat16", N_("mixed-18: 16-bit weights, float32 master weights and gradients, as in Megatron.")
+        2,
+        4,
+        4,
+        "bfloat16",
+        N_(
+            "Mixed, 18 bytes a parameter with Adam: 16-bit weights, float32 master "
+            "weights and gradients, as in Megatron."
+        ),
     ),
-    "mixed-16": Rule(2, 4, 2, "bfloat16", N_("mixed-16: 16-bit weights and gradients, float32 master weights.")),
+    "mixed-16": Rule(
+        2,
+        4,
+        2,
+        "bfloat16",
+        N_("Mixed, 16 bytes a parameter with Adam: 16-bit weights and gradients, float32 master weights."),
+    ),
 }
 
 # Bytes of the states, each in float32 unless said otherwise; the step counters are left out.

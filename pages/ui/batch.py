@@ -11,8 +11,9 @@ from bertcalc.forward.steps import BATCH, batch_problems
 from bertcalc.memory.footprint import Subject
 from pages.ui.controls import show_problem, whole_number
 from pages.ui.i18n import translator
+from pages.ui.labels import label_of
 
-_WIDTHS = {"batch_size": 94, "sequence_length": 134}  # as their names need
+_WIDTHS = {"batch_size": 94, "sequence_length": 128}  # as their labels need
 
 
 class Batch(NamedTuple):
@@ -28,7 +29,7 @@ def choose_batch(config: BertConfig, *, sidebar: bool = True) -> Batch:
     ``sidebar`` says that the configuration is the sidebar's: then a change of it is a way out, too.
     """
     values: dict[str, Any] = {
-        field: whole_number(f"{field} ${CALL_LETTERS[field]}$", field, default, width=_WIDTHS[field])
+        field: whole_number(f"{label_of(field)} ${CALL_LETTERS[field]}$", field, default, width=_WIDTHS[field])
         for field, default in BATCH.items()
     }
     if problem := next(batch_problems(config, values), None):
@@ -51,4 +52,4 @@ def show_seen(subject: Subject) -> None:
     """What a cross attention looks at where nobody chooses it."""
     _ = translator()
     if subject.seen(1):
-        st.caption(_("The cross attention looks at an encoder's output as long as the sequence."))
+        st.caption(_("The cross attention attends to an encoder output as long as the sequence."))

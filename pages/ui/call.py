@@ -8,9 +8,11 @@ from bertcalc.config import BertConfig
 from bertcalc.formula import CALL_LETTERS
 from bertcalc.forward.outputs import SIGNATURES, Call, possible, problems, remarks
 from bertcalc.forward.steps import BATCH, batch_problems
+from pages.ui import model
 from pages.ui.batch import choose_batch
-from pages.ui.controls import Parameters, assignment, change, show_problem, whole_number
+from pages.ui.controls import Parameters, assignment, change, choose, show_problem, whole_number
 from pages.ui.i18n import translator
+from pages.ui.labels import label_of
 from pages.ui.sidebar import Choice
 
 FLAGS = ("output_hidden_states", "output_attentions", "return_dict", "labels")
@@ -32,7 +34,7 @@ def choose_call(choice: Choice) -> Call:
         if signature.encoder:
             said["encoder_sequence_length"] = _size("encoder_sequence_length")
         if signature.cache:
-            chosen = st.selectbox("use_cache", list(USE_CACHE), key="use_cache", bind="query-params", width=100)
+            chosen = choose("use_cache", list(USE_CACHE), width=140)
             said["use_cache"] = USE_CACHE[chosen]
         if architecture == "BertForMultipleChoice":
             said["num_choices"] = _size("num_choices")
@@ -42,7 +44,7 @@ def choose_call(choice: Choice) -> Call:
         if said.get("labels"):
             said["label"] = _size("label")
         for field in ("is_decoder", "add_cross_attention"):
-            _switch(field, choice)
+            _switch(field)
     call = Call(**said)
     if found := list(problems(config, architecture, call)):
         with st.container(horizontal=True):
@@ -70,15 +72,15 @@ def written(call: Call) -> str:
 
 
 def _size(field: str) -> int | None:
-    label = f"{field} ${CALL_LETTERS[field]}$" if field in CALL_LETTERS else field
+    label = f"{label_of(field)} ${CALL_LETTERS[field]}$" if field in CALL_LETTERS else label_of(field)
     default: int | None = getattr(_DEFAULT, field)
     return whole_number(label, field, default, width=_WIDTHS[field])
 
 
-def _switch(field: str, choice: Choice) -> None:
+def _switch(field: str) -> None:
     """A second control for a field of the sidebar, in step with it: no key can be drawn twice."""
     key = f"{field} of the call"
-    st.session_state[key] = st.session_state.get(field, getattr(choice.config, field))
+    st.session_state[key] = (model.track().kept.values() | model.track().attempt)[field]
     st.checkbox(field, key=key, on_change=_set_field, args=(field, key))
 
 

@@ -11,40 +11,16 @@ import streamlit as st
 from streamlit.dataframe_util import convert_anything_to_arrow_bytes
 
 from bertcalc.tree.freezing import Split
-from bertcalc.tree.totals import Bar, Component
+from bertcalc.tree.totals import Component
 from pages.ui.columns import Columns
-from pages.ui.i18n import translator
-from pages.ui.numbers import percent
-from pages.ui.theme import BACKGROUND, COLORS, INK
+from pages.ui.numbers import scaled
+from pages.ui.theme import COLORS, INK
 
 Spec = dict[str, Any]
 WHOLE = "model"  # what the link says for the whole model: its path in the tree is empty
+NARROW = "containerSize()[0] < 560"  # pixels: a phone, where what is said of a bar has a line of its own above it
 _FONT = 15
-_MANY = 9  # more bars than this are drawn closer, so that the chart still ends on the first screen
-
-
-def bars_frame(bars: Sequence[Bar], names: Sequence[str], whole: int) -> Columns:
-    """The data of both charts: one row a bar, with its name as it is read, its count and its share of ``whole``."""
-    ends = [0]
-    for bar in bars:
-        ends.append(ends[-1] + bar.parameters)
-    return {
-        "name": names,
-        "path": [bar.path for bar in bars],
-        "component": [bar.component for bar in bars],
-        "parameters": [bar.parameters for bar in bars],
-        "label": [f"{bar.parameters:,}  ·  {percent(bar.parameters, whole)}" for bar in bars],
-        "room": [1.4 * max(bar.parameters for bar in bars)] * len(bars),
-        "start": ends[:-1],
-        "end": ends[1:],
-        "short": [name if bar.parameters > whole / 6 else "" for bar, name in zip(bars, names, strict=True)],
-    }
-
-
-def bars_numbers() -> dict[str, str]:
-    """What is taken of a chart of parts, with what a reader calls it."""
-    _ = translator()
-    return {"name": _("Part"), "parameters": _("Parameters")}
+_SUFFIXES = {"parameters": "", "FLOPs": "FLOPs", "MACs": "MACs", "bytes": "B"}
 
 
 def frozen_frame(splits: Mapping[Component, Split], names: Sequence[str], label: str) -> Columns:
@@ -67,54 +43,6 @@ def open_clicked(key: str) -> None:
 
 
 @lru_cache
-def ranked_bars(appearance: str, count: int) -> Spec:
-    """One horizontal bar for each of ``count`` parts, in the order of the model, with its number at its end."""
-    import altair as alt
-
-    step, font = (23, _FONT) if count <= _MANY else (17, 13)
-    names = _names(alt, appearance, font)
-    chosen = alt.selection_point(name="bar", fields=["path"], on="click", empty=False)
-    bars = (
-        alt.Chart().mark_bar(cornerRadiusEnd=3).encode(x=_length(alt), y=names, color=component_color(alt, appearance))
-    )
-    labels = (
-        alt.Chart()
-        .mark_text(align="left", dx=6, fontSize=font)
-        .encode(x=_length(alt), y=names, text="label:N", color=alt.value(INK[appearance]))
-    )
-    # An invisible bar over each row: it takes the clicks, also where the bar is too thin to hit, and it makes the
-    # axis long enough for the label behind the longest bar.
-    room = (
-        alt.Chart()
-        .mark_bar(opacity=0, cursor="pointer")
-        .encode(x="room:Q", y=names, tooltip=_tooltip(alt))
-        .add_params(chosen)
-    )
-    return spec_of(alt.layer(bars, labels, room).properties(width="container", height=step * count))
-
-
-@lru_cache
-def proportional_bar(appearance: str) -> Spec:
-    """The whole model as one bar, cut into its parts in proportion."""
-    import altair as alt
-
-    x = alt.X("start:Q", axis=None, scale=alt.Scale(nice=False))
-    paper = BACKGROUND[appearance]
-    pieces = (
-        alt.Chart()
-        .mark_rect(stroke=paper, strokeWidth=1)
-        .encode(x=x, x2="end:Q", color=component_color(alt, appearance), tooltip=_tooltip(alt))
-    )
-    labels = (
-        alt.Chart()
-        .transform_calculate(middle="(datum.start + datum.end) / 2")
-        .mark_text(fontSize=_FONT)
-        .encode(x=alt.X("middle:Q", axis=None), text="short:N", color=alt.value(paper))
-    )
-    return spec_of(alt.layer(pieces, labels).properties(width="container", height=34))
-
-
-@lru_cache
 def frozen_bars(appearance: str) -> Spec:
     """One bar for each component: what is trained is filled, what is frozen has only a dashed edge."""
     import altair as alt
@@ -132,7 +60,7 @@ def frozen_bars(appearance: str) -> Spec:
         .mark_text(align="left", dx=8, fontSize=_FONT)
         .encode(x=_length(alt), y=names, text="label:N", color=alt.value(INK[appearance]))
     )
-    room = alt.Chart().mark_bar(opacity=0).encode(x="room:Q", y=names, tooltip=_tooltip(alt))
+    room = alt.Chart().mark_bar(opacity=0).encode(x="room:Q", y=names, tooltip=tooltip(alt, "name", "label"))
     return spec_of(alt.layer(trained, frozen, labels, room).properties(width="container", height=alt.Step(40)))
 
 
@@ -159,8 +87,38 @@ def component_color(alt: Any, appearance: str, channel: str = "Color") -> Any:
     return getattr(alt, channel)("component:N", legend=None, scale=scale)
 
 
-def _tooltip(alt: Any) -> Any:
-    return [alt.Tooltip("name:N", title=" "), alt.Tooltip("label:N", title=" ")]
+def tooltip(alt: Any, *fields: str, **titled: str) -> list[Any]:
+    """What a mark says when somebody points at it: the first field as a heading, others with their titles."""
+    # What is called "title" is written large, and alone.
+    titles = {field: " " if at else "title" for at, field in enumerate(fields)} | titled
+    return [alt.Tooltip(f"{field}:N", title=title) for field, title in titles.items()]
+
+
+def short(figure: int, unit: str) -> str:
+    """A number as a chart has room for it: 110M parameters, 22.35 GFLOPs, 438 MB."""
+    text = scaled(figure, _SUFFIXES[unit])
+    return text.replace(" ", "").replace("G", "B") if unit == "parameters" else text
+
+
+def short_expression(unit: str) -> str:
+    """The same for the labels of an axis."""
+    suffix = _SUFFIXES[unit]
+    written = f"regexp('([a-zA-Z]?)$'), ' $1{suffix}'" if suffix else "'G', 'B'"
+    return f"datum.value ? replace(format(datum.value, '~s'), {written}) : '0'"
+
+
+def figures_axis(alt: Any, appearance: str, unit: str, **look: Any) -> Any:
+    """An axis with figures of a unit in short, and faint lines."""
+    ink = INK[appearance]
+    colors = {"labelColor": ink, "gridColor": ink, "gridOpacity": 0.12}
+    return alt.Axis(
+        title=None, labelExpr=short_expression(unit), labelFontSize=13, labelPadding=5, grid=True, **colors, **look
+    )
+
+
+def either(alt: Any, narrow: object, wide: object) -> Any:
+    """An expression that is one thing on a phone and another where there is room."""
+    return alt.ExprRef(f"{NARROW} ? {narrow} : {wide}")
 
 
 def spec_of(chart: Any) -> Spec:
@@ -177,4 +135,6 @@ def json_of(chart: Any) -> Spec:
     """The same, with nothing in it that JSON does not hold."""
     spec: Spec = chart.properties(padding={"left": 0, "top": 0, "right": 0, "bottom": 0}).to_dict()
     spec.pop("data", None)
+    # Streamlit's theme would have a mark without a tooltip show the fields that it is drawn from.
+    spec["config"] = {**spec.get("config", {}), "mark": {"tooltip": None}}
     return spec

@@ -1,6 +1,7 @@
 """Controls that several places draw: a whole number bound to the link, and what is wrong with a value."""
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 
@@ -9,7 +10,11 @@ from streamlit.errors import StreamlitAPIException
 
 from bertcalc.config import Problem
 from bertcalc.text import N_
+from bertcalc.track import NAMES
+from pages.ui import model
 from pages.ui.i18n import translator
+from pages.ui.labels import OPTIONS, label_of, option_of
+from pages.ui.numbers import MINUS
 
 Number = TypeVar("Number", int, int | None)
 
@@ -34,7 +39,7 @@ class Parameters(NamedTuple):
 
 def at_most(longest: int) -> TextCheck:
     """The check of a text in the link that only has to fit into its field."""
-    message = N_("{name} in the link is too long: {most} characters are the most.")
+    message = N_("{name} in the link is too long: at most {most} characters.")
     return lambda text: None if len(text) <= longest else (message, {"most": f"{longest:,}"})
 
 
@@ -59,16 +64,58 @@ def choose_view(page: str, views: Sequence[str]) -> str:
 
 def choose_one(label: str, field: str, options: Sequence[str]) -> str:
     """A switch under its own name in the link; the first option is the default, the label is for screen readers."""
-    chosen: str = st.segmented_control(
-        label,
+    look: dict[str, Any] = {"required": True, "label_visibility": "collapsed"}
+    if field in OPTIONS:
+        return choose(field, options, st.segmented_control, label=label, **look)
+    chosen: str = st.segmented_control(label, options, default=options[0], key=field, bind="query-params", **look)
+    return chosen
+
+
+def choose(
+    field: str,
+    options: Sequence[str],
+    draw: Callable[..., Any] = st.selectbox,
+    *,
+    default: str | None = None,
+    label: str | None = None,
+    on_change: Callable[[], object] = lambda: None,
+    **look: Any,
+) -> str:
+    """A choice under its own name in the link, with words for its options; ``default`` is the first unless given.
+
+    Streamlit writes an option into the link as it is shown (1.67). So the option itself is in a control that nobody
+    sees, and what people see is in step with it.
+    """
+    with st.container(key=f"unseen-{field}"):
+        at = 0 if default is None else options.index(default)
+        chosen: str = st.selectbox(field, options, at, key=field, bind="query-params")
+    shown = f"{field} shown"
+    st.session_state[shown] = chosen  # in every run: the browser keeps the words of another language
+
+    def take() -> None:
+        if (taken := offered(shown, options)) is not None:
+            set_values({field: taken})
+            on_change()
+
+    words = {option: option_of(field, option) for option in options}
+    draw(
+        label_of(field) if label is None else label,
         options,
-        default=options[0],
-        key=field,
-        required=True,
-        bind="query-params",
-        label_visibility="collapsed",
+        key=shown,
+        format_func=lambda option: words.get(option, option),
+        on_change=take,
+        **look,
     )
     return chosen
+
+
+def offered(key: str, options: Container[str]) -> str | None:
+    """What somebody chose, if it is still an option; in a callback.
+
+    Streamlit takes an option that is gone, of a browser that was faster than the page, as its text.
+    """
+    chosen: str = st.session_state[key]
+    return chosen if chosen in options else None
 
 
 def carry(field: str, default: object) -> None:
@@ -91,28 +138,42 @@ def repair() -> None:
 def sentence(problem: Problem, write: Callable[[str], str] = str) -> str:
     """What is wrong, in the language of the session; ``write`` is how its values are written."""
     _ = translator()
-    return _(problem.message).format(**{name: write(_(value)) for name, value in problem.values.items()})
+    named = {name: label_of(value) if name in _CONTROLS else _(value) for name, value in problem.values.items()}
+    if re.fullmatch(r"-[0-9.,]+", value := named.get("value", "")):
+        named["value"] = value.replace("-", MINUS)
+    return _(problem.message).format(**{name: write(value) for name, value in named.items()})
+
+
+_CONTROLS = ("field", "low_name", "high_name")  # where a problem names a control
 
 
 def show_problem(problem: Problem) -> None:
     """One sentence, and a button for each way out."""
     st.error(sentence(problem))
     for remedy in problem.remedies:
-        label = ", ".join(assignment(field, value) for field, value in remedy.items())
-        st.button(label, key=f"remedy {label}", on_click=change, args=(remedy,), width="stretch")
+        label, names = assignments(remedy), ", ".join(f"{name} = {value}" for name, value in remedy.items())
+        st.button(label, key=f"remedy {names}", on_click=change, args=(remedy,), width="stretch")
+
+
+def assignments(values: Mapping[str, object]) -> str:
+    """Fields with their values."""
+    return ", ".join(assignment(field, value) for field, value in values.items())
 
 
 def assignment(field: str, value: object) -> str:
-    """A field with its value: vocab_size = 30,522."""
-    return f"{field} = {value:,}" if isinstance(value, int) and not isinstance(value, bool) else f"{field} = {value}"
+    """A field with its value: vocab_size = 30,522, Batch size = 8."""
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return f"{label_of(field)} = {value:,}" if is_number else f"{label_of(field)} = {option_of(field, value)}"
 
 
 def change(values: Mapping[str, Any]) -> None:
-    """Put values that are no defaults into controls, in a callback, and into the link."""
-    for field, value in values.items():
+    """Change fields of the model, in one step, and put other values into controls and the link: in a callback."""
+    model.change({name: value for name, value in values.items() if name in NAMES})
+    others = {name: value for name, value in values.items() if name not in NAMES}
+    for field, value in others.items():
         if field not in st.session_state:  # a control that is drawn for the first time leaves the link as it is
             st.query_params[field] = str(value).lower()
-    set_values(values)
+    set_values(others)
 
 
 def set_values(values: Mapping[str, Any]) -> None:

@@ -4,25 +4,51 @@ import re
 from collections.abc import Sequence
 
 from bertcalc import BertConfig
-from bertcalc.formula import Formula, component_formulas, formula, latex_number
+from bertcalc.formula import Bracket, Formula, component_terms, filled, formula, latex_number
 from bertcalc.forward.walk import Stop
-from bertcalc.tree.totals import Component
+from pages.ui.i18n import translator
 from pages.ui.sidebar import Choice
 
 
-def total_formula(choice: Choice, colors: dict[Component, str], total: int) -> str:
-    """LaTeX for the number of parameters, each term in the colour of its component."""
-    formulas = component_formulas(choice.config, choice.architecture, **choice.options)
-    letters = [(term.latex(), colors[component]) for component, term in formulas]
-    numbers = [(term.latex(choice.config), colors[component]) for component, term in formulas]
-    return aligned([*colored_sum("N &= ", letters), *colored_sum("&= ", numbers), f"&= {latex_number(total)}"])
+def node_formula(choice: Choice, path: str, count: int, color: str = "") -> str:
+    """LaTeX for what stands at a path of the tree: its formula, the same with numbers, its count, its copies.
+
+    The letters have the colour, if one is given.
+    """
+    _ = translator()
+    config = choice.config
+    component = dict(component_terms(config, choice.architecture, **choice.options)).get(path)
+    if component:
+        letters, numbers = _component_latex(component), _text_latex(filled(_text(component), config))
+    else:
+        node = formula(config, choice.architecture, path=path, **choice.options)
+        letters, numbers = node.latex(), node.latex(config)
+    if color:
+        letters = rf"\textcolor{{{color}}}{{{letters}}}"
+    layers, said = latex_number(config.num_hidden_layers), _("in each layer")
+    copies = rf" \quad \text{{{said}}}, \; L = {layers}" if "*" in path else ""
+    return aligned([f"&{letters}{copies}", f"&= {numbers} = {latex_number(count)}"])
 
 
-def node_formula(choice: Choice, path: str, count: int) -> str:
-    """LaTeX for what stands at a path of the tree: its formula, the same with numbers, its count, its copies."""
-    node = formula(choice.config, choice.architecture, path=path, **choice.options)
-    copies = rf" \quad ({choice.config.num_hidden_layers} \times)" if "*" in path else ""
-    return aligned([f"&{node.latex()}{copies}", f"&= {node.latex(choice.config)} = {latex_number(count)}"])
+def _text(brackets: Sequence[Bracket]) -> str:
+    return " + ".join(bracket.text for bracket in brackets)
+
+
+def _component_latex(brackets: Sequence[Bracket]) -> str:
+    """A component's sum in letters, with gamma and beta under what is LayerNorm's alone."""
+    return " + ".join(
+        rf"\underbrace{{{_text_latex(bracket.text)}}}_{{\gamma, \, \beta}}"
+        if all(term.norm for term in bracket.terms)
+        else _text_latex(bracket.text)
+        for bracket in brackets
+    )
+
+
+def _text_latex(text: str) -> str:
+    """LaTeX for a formula as people write it."""
+    for sign, latex in {"²": "^{2}", "·": r"\cdot", ",": "{,}", "−": "-", "(": r"\left(", ")": r"\right)"}.items():
+        text = text.replace(sign, latex)
+    return text
 
 
 def count_formula(formula: Formula, config: BertConfig, count: int) -> str:

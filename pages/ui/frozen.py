@@ -1,29 +1,31 @@
 """The controls for what is frozen: for every page that shows what is trained."""
 
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
 from bertcalc import BertConfig
 from bertcalc.tree.freezing import TRAIN, Freezing
-from pages.ui.controls import show_problem, whole_number
+from pages.ui.controls import choose, show_problem, whole_number
 from pages.ui.i18n import translator
+from pages.ui.labels import label_of
 
 
 def choose_freezing(config: BertConfig) -> Freezing:
     """Draw the controls, and return what they say, or the nearest that is possible in the model."""
     _ = translator()
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        layers = whole_number("freeze_layers", "freeze_layers", 0, width=160, help=_("Freeze the first n layers"))
-        train = st.selectbox(
+        layers = whole_number(
+            label_of("freeze_layers"), "freeze_layers", 0, width=160, help=_("Freeze the first n layers")
+        )
+        train: Any = choose(
             "train",
             TRAIN,
-            key="train",
-            bind="query-params",
             width=220,
-            help=_("head: everything else is frozen. bias+LayerNorm: everything but biases and LayerNorm is."),
+            help=_("Everything else is frozen."),
         )
-        embeddings = st.toggle("freeze_embeddings", key="freeze_embeddings", bind="query-params")
+        embeddings = st.toggle(label_of("freeze_embeddings"), key="freeze_embeddings", bind="query-params")
     chosen = Freezing(embeddings, layers, train)
     if problem := chosen.problem(config):
         show_problem(problem)

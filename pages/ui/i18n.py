@@ -1,7 +1,7 @@
 """English in the source, other languages in gettext catalogues; the language belongs to the session."""
 
 import gettext
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
@@ -30,6 +30,19 @@ def translator() -> Callable[[str], str]:
     """The gettext function of this session's language; take it once at the top of a script, under the name _."""
     translate = catalogue(st.session_state.get("lang", "en")).gettext
     return lambda text: text and translate(text)  # gettext's answer to "" is the head of the catalogue
+
+
+def listed(items: Iterable[str]) -> str:
+    """One after the other, with the language's own comma."""
+    _ = translator()
+    return _(", ").join(items)
+
+
+def in_a_row(sentences: Iterable[str]) -> str:
+    """Sentences as one text: between Chinese ones there is no space."""
+    _ = translator()
+    space = _("{said} {more}").format(said="", more="")
+    return space.join(filter(None, sentences))
 
 
 @lru_cache

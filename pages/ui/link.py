@@ -6,28 +6,30 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from itertools import islice
+from typing import Any
 
 import streamlit as st
 
 from bertcalc import ARCHITECTURES, BertConfig, build
 from bertcalc.forward.steps import BATCH, forward
 from bertcalc.forward.walk import walk
+from bertcalc.moves import SLIDERS
 from bertcalc.presets import PRESETS
 from bertcalc.text import N_, shorten
+from bertcalc.track import DECIMALS as FIELDS_WITH_DECIMALS
+from bertcalc.track import NUMBERS, OPTIONS, SWITCHES
 from bertcalc.tree.freezing import TRAIN
 from bertcalc.tree.totals import openable
-from pages.ui import call, present
+from pages.ui import call, model, present
 from pages.ui.bring import bring
 from pages.ui.charts import WHOLE
 from pages.ui.check import exercises, explain, tools
 from pages.ui.compute import controls as compute
-from pages.ui.controls import Parameters
+from pages.ui.controls import Parameters, assignments, sentence
 from pages.ui.explore import compare, design, sweep
 from pages.ui.i18n import LANGUAGES, translator
 from pages.ui.lecture import files as lecture
 from pages.ui.memory import controls as memory
-from pages.ui.sidebar import DECIMALS as FIELDS_WITH_DECIMALS
-from pages.ui.sidebar import NUMBERS, OPTIONS, SLIDERS, SWITCHES
 
 # Everything that the chart can open in any architecture; it shows the whole model where this one has no such part.
 _FULL = BertConfig(is_decoder=True, add_cross_attention=True, tie_word_embeddings=False)
@@ -47,6 +49,8 @@ _PARAMETERS: tuple[Parameters, ...] = (
         booleans=(
             *SWITCHES,
             "add_pooling_layer",
+            "lock_heads",
+            "lock_intermediate",
             "tensors",
             "unfold",
             "heads",
@@ -98,7 +102,7 @@ def check(before_rerun: Callable[[], object]) -> None:
     ``before_rerun`` has to call st.navigation: a run that ends before it would begin again on the first page.
 
     It has to go before any control reads it: Streamlit reads inf for a whole number as an error, 1e3 as 1000.
-    Values that a control can show are left to it, however wrong: the sidebar explains them beside the control.
+    Values that are read, but make no model, are left to the model of the session, which takes the nearest.
     """
     if "rejected" in st.session_state:
         return
@@ -123,15 +127,33 @@ def rejections(given: Mapping[str, str]) -> list[tuple[str, str, str, dict[str, 
 
 def show_rejected() -> None:
     """Name what was wrong, until somebody has read it."""
-    rejected = st.session_state["rejected"]
-    if not rejected:
+    rejected, stood_in = st.session_state["rejected"], model.stood_in()
+    if not (rejected or stood_in):
         return
     _ = translator()
     with st.container(border=True, key="rejected"):
+        # st.text, because a link is somebody else's text: none of it is Markdown.
         for name, text, message, values in rejected:
-            # st.text, because a link is somebody else's text: none of it is Markdown.
             st.text(_(message).format(name=name, text=shorten(text), **values))
-        st.button(_("Got it"), on_click=rejected.clear)
+        for problem in stood_in:
+            shown = assignments(problem.remedies[0])
+            message = _("The link asks for a model that is not possible: {problem} Showing {shown} instead.")
+            st.text(message.format(problem=sentence(problem), shown=shown))
+        with st.container(horizontal=True):
+            for remedy in (remedy for problem in stood_in for remedy in problem.remedies[1:]):
+                label = assignments(remedy)
+                st.button(label, key=f"instead {label}", on_click=_take_instead, args=(remedy,))
+            st.button(_("Got it"), on_click=_got_it)
+
+
+def _take_instead(remedy: Mapping[str, Any]) -> None:
+    model.change(remedy)
+    model.stood_in().clear()
+
+
+def _got_it() -> None:
+    st.session_state["rejected"].clear()
+    model.stood_in().clear()
 
 
 _Reason = tuple[str, dict[str, str]]
@@ -156,7 +178,7 @@ def _reason(name: str, text: str) -> _Reason | None:
     if name in CHOICES:
         return None if text in CHOICES[name] else _not_an_option(text, list(CHOICES[name]))
     if meant := get_close_matches(name[:_LONGEST], KNOWN, n=1, cutoff=0.8):
-        return N_("{name} in the link is unknown: {nearest} may be meant."), {"nearest": meant[0]}
+        return N_("{name} in the link is unknown: did you mean {nearest}?"), {"nearest": meant[0]}
     return None  # somebody else's parameter, such as utm_source
 
 

@@ -1,16 +1,142 @@
-"""The pages of the navigation, made once: st.Page looks its file up on the disk, and there are many in every run."""
+"""The pages: their sections, names and headings, as data. A new page is listed here."""
 
 from copy import copy
 from functools import lru_cache
+from typing import NamedTuple
 
 import streamlit as st
 
+from bertcalc.text import N_
+from pages.ui.i18n import translator
 
-def page_of(file: str, *, title: str, icon: str | None = None, default: bool = False) -> st.Page:
+
+class Entry(NamedTuple):
+    """A page: its name in the navigation, its heading, one line that says what it is for, and its icon."""
+
+    title: str
+    heading: str
+    line: str
+    icon: str | None = None
+
+
+# By the section of the navigation, then by the page's address, which is also its file's name; the first page has none.
+SECTIONS: dict[str, dict[str, Entry]] = {
+    "": {
+        "": Entry(N_("Parameters"), N_("Why does BERT have 110 million parameters?"), ""),  # it has a live sentence
+        "layers": Entry(
+            N_("Layers"),
+            N_("The model, step by step"),
+            N_("Walk from the token ids to the output: what each step takes, what it gives, and what it learns."),
+        ),
+        "structure": Entry(
+            N_("Structure"),
+            N_("What the model is made of"),
+            N_("The modules as PyTorch prints them, every tensor by name, and what is trained when parts are frozen."),
+        ),
+        "outputs": Entry(
+            N_("Outputs"),
+            N_("What goes in, and what comes out"),
+            N_("The arguments of a forward pass, and the tensors that it returns: their names, shapes and bytes."),
+        ),
+        "configuration": Entry(
+            N_("Configuration"),
+            N_("What each field of the configuration does"),
+            N_("What it means, which values it can have, and how the model changes with it."),
+        ),
+        "compute": Entry(
+            N_("Compute"),
+            N_("How many operations does the model take?"),
+            N_("The FLOPs of a forward pass, step by step; how others count them; and how long training takes."),
+        ),
+        "memory": Entry(
+            N_("Memory"),
+            N_("How much memory does the model need?"),
+            N_("The bytes of weights, gradients, optimizer and activations, and what fits into a device."),
+        ),
+    },
+    N_("Explore"): {
+        "compare": Entry(
+            N_("Compare"),
+            N_("Where does the difference come from?"),
+            N_("Models side by side, and the difference between any two as a sum over the fields that differ."),
+            ":material/compare_arrows:",
+        ),
+        "sweep": Entry(
+            N_("Sweep"),
+            N_("What happens when a size grows?"),
+            N_("Sweep one or two sizes through a range, and see how parameters, compute or memory grow."),
+            ":material/show_chart:",
+        ),
+        "design": Entry(
+            N_("Design"),
+            N_("Which models fit a budget?"),
+            N_("Set a budget of parameters, FLOPs or bytes, and find the models that come closest."),
+            ":material/straighten:",
+        ),
+    },
+    N_("Check"): {
+        "bring": Entry(
+            N_("Your model"),
+            N_("Count a model of your own"),
+            N_("From a config.json, a name on the Hugging Face Hub, or a file of weights."),
+            ":material/upload_file:",
+        ),
+        "verify": Entry(
+            N_("Verify"),
+            N_("Does the real model agree?"),
+            N_("The Hugging Face model of the same configuration is built here, and compared tensor by tensor."),
+            ":material/verified:",
+        ),
+        "explain": Entry(
+            N_("Why is my number different?"),
+            N_("Why is my number different?"),
+            N_("Type your number, or your terms one by one, and read which count it is or which mistake leads to it."),
+            ":material/troubleshoot:",
+        ),
+        "tools": Entry(
+            N_("Other tools"),
+            N_("What do other tools count?"),
+            N_("The formulas of other tools, worked out for the same model, and why each gives another number."),
+            ":material/calculate:",
+        ),
+    },
+    N_("Teach"): {
+        "lecture": Entry(
+            N_("Lecture"),
+            N_("Lecture"),
+            N_("Screens for the projector, with the numbers of a model that you change as you speak."),
+            ":material/co_present:",
+        ),
+        "exercises": Entry(
+            N_("Exercises"),
+            N_("Count for yourself"),
+            N_("A worksheet with a model for each question. Answers are checked, and worked solutions are shown."),
+            ":material/edit_note:",
+        ),
+    },
+}
+PAGES = {path: entry for entries in SECTIONS.values() for path, entry in entries.items()}
+
+
+def navigation() -> st.Page:
+    """Draw the navigation in the language of the session; the page that is asked for."""
+    _ = translator()
+    return st.navigation(
+        {
+            _(section): [_page_of(path, _(entry.title), entry.icon) for path, entry in entries.items()]
+            for section, entries in SECTIONS.items()
+        },
+        position="top",
+        expanded=True,  # on a phone, where the list lies in the sidebar
+    )
+
+
+def _page_of(path: str, title: str, icon: str | None) -> st.Page:
     """What st.Page gives, for this run alone: st.navigation marks the page that may run."""
-    return copy(_page(file, title, icon, default))
+    return copy(_page(path, title, icon))
 
 
+# Made once: st.Page looks its file up on the disk, and there are many in every run.
 @lru_cache(maxsize=256)
-def _page(file: str, title: str, icon: str | None, default: bool) -> st.Page:
-    return st.Page(file, title=title, icon=icon, default=default)
+def _page(path: str, title: str, icon: str | None) -> st.Page:
+    return st.Page(f"{path or 'parameters'}.py", title=title, icon=icon, default=not path)

@@ -1,34 +1,64 @@
 """How numbers are written on a page: thousands separators, units, and never more digits than they mean."""
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from unicodedata import east_asian_width
 
+from pages.ui.i18n import translator
+
+MINUS = "\N{MINUS SIGN}"
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
 
 
 def percent(part: int, whole: int) -> str:
-    """A share with one decimal; what would read 0.0 % is only said to be less than 0.1 %."""
+    """A share with one decimal; what is not nothing never reads 0.0 %, and what is not all never 100.0 %."""
     share = 100 * part / whole
-    return f"{share:.1f} %" if share >= 0.05 or not part else "<0.1 %"
+    if part and share < 0.05:
+        return percentage("<0.1")
+    return percentage(">99.9" if part != whole and 99.95 <= share <= 100 else f"{share:.1f}")
 
 
 def signed_percent(share: Fraction) -> str:
     """By how much something differs, to three digits: +12.3 %, -0.0406 %, +7,540 %; only no difference is ±0 %."""
     if not share:
-        return "±0 %"
+        return percentage("±0")
     figure = 100 * float(share)
-    return f"{figure:+,.{max(0, 2 - math.floor(math.log10(abs(figure))))}f} %"
+    return percentage(f"{figure:+,.{max(0, 2 - math.floor(math.log10(abs(figure))))}f}".replace("-", MINUS))
+
+
+def percentage(figure: str) -> str:
+    """A figure with its sign of per cent, with a space before it in English and without one in Chinese."""
+    _ = translator()
+    return _("{figure} %").format(figure=figure)
 
 
 def metric_width(least: int, value: str, delta: str) -> int:
     """Pixels for a number in large type and one in small type under it, so that neither is cut off."""
-    return max(least, 21 * len(value), 8 * len(delta) + 30)
+    return max(least, 19 * len(value), 8 * len(delta) + 30)
 
 
 def text_width(text: str) -> int:
     """How wide a text is in Latin letters: a Chinese character is as wide as two."""
     return sum(2 if east_asian_width(sign) in "WF" else 1 for sign in text)
+
+
+def ems(text: str) -> float:
+    """About how wide a text is, in its height: a chart in the browser cannot measure it."""
+    return sum(_EMS.get(sign) or (1 if east_asian_width(sign) in "WF" else 0.52) for sign in text)
+
+
+_EMS = dict.fromkeys(" ,.·()iljI", 0.25) | dict.fromkeys("%Mm", 0.83)
+
+
+def signed(difference: int, written: Callable[[int], str]) -> str:
+    """A difference with its sign and as it is written; none is nothing."""
+    return f"{MINUS if difference < 0 else '+'}{written(abs(difference))}" if difference else ""
+
+
+def signed_count(difference: int, none: str = "±0") -> str:
+    """A difference of counts, to the last digit, with its sign; and what is said if there is none."""
+    return signed(difference, "{:,}".format) or none
 
 
 def unbroken(text: str) -> str:

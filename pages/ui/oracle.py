@@ -1,21 +1,41 @@
 """What the real model says, for all pages: whether it can be run at all, and an answer that is asked for once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar
 
 import streamlit as st
 
 from bertcalc.forward.outputs import Call, problems
 from bertcalc.memory.footprint import Subject
-from pages.ui import proof
+from pages.ui import proof, worker
 from pages.ui.controls import show_problem
 from pages.ui.forward_proof import countable
 from pages.ui.i18n import translator
 from pages.ui.turn import TURN
-from pages.ui.worker import WORKER
+from pages.ui.worker import WORKER, SlowError, StoppedError
+
+# Streamlit takes a newer move of the same reader wherever a script looks into its state.
+WORKER.wanted = lambda: "track" in st.session_state
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+@contextmanager
+def sorry() -> Iterator[None]:
+    """Say it where PyTorch gave no answer, instead of the rest of what is drawn inside."""
+    _ = translator()
+    try:
+        yield
+    except SlowError:
+        st.error(
+            _("PyTorch gave no answer within {seconds:.0f} s. Try again in a moment.").format(seconds=worker.LIMIT)
+        )
+    except StoppedError:
+        st.error(_("The process that asks PyTorch was stopped, perhaps for want of memory. Try again."))
+    except MemoryError:
+        st.error(_("That does not fit. Choose a smaller model, or run the app on a larger machine."))
 
 
 def ask(architecture: str, function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:

@@ -1,7 +1,7 @@
 """The presentation view: large type, no prose, and the sidebar's controls in one row below the page."""
 
-from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -33,8 +33,7 @@ def choose(page: str) -> None:
             args=({"present": 1 - present},),
             width="stretch",
         )
-    if presenting():
-        st.html(Path(__file__).parent / "present.css")
+    st.html(Path(__file__).parent / ("present.css" if presenting() else "window.css"))
 
 
 def presenting() -> bool:
@@ -42,12 +41,11 @@ def presenting() -> bool:
     return bool(st.session_state.get("presenting"))
 
 
+def lower(spec: dict[str, Any], height: int) -> dict[str, Any]:
+    """A chart that has this height on the projector, where its type is larger."""
+    return spec | {"height": height} if presenting() else spec
+
+
 def row() -> DeltaGenerator:
     """Controls that stand below each other on the page, and beside each other on the projector."""
     return st.container(horizontal=presenting(), vertical_alignment="bottom")
-
-
-def sliders(fields: Iterable[str]) -> None:
-    """Leave of the controls below the page only the sliders of these fields."""
-    kept = "".join(f":not(.st-key-{field}_slider)" for field in fields)
-    st.html(f"<style>.st-key-model > *{kept} {{ display: none !important; }}</style>")

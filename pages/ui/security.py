@@ -7,6 +7,7 @@ from pathlib import Path
 
 import streamlit
 from starlette.datastructures import MutableHeaders
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
@@ -21,7 +22,7 @@ _PAGE = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(en
 # expressions of charts.
 _POLICY = {
     "default-src": "'none'",
-    "script-src": f"'self' {_hashes(_PAGE)}",
+    "script-src": f"'self' {_hashes(_PAGE)} blob:",  # as which Streamlit's own code loads a component's script
     "style-src": "'self' 'unsafe-inline'",  # Emotion, KaTeX and st.html write styles into the page
     "img-src": "'self' data:",
     "font-src": "'self' data:",  # one of KaTeX's is in its style sheet
@@ -47,11 +48,19 @@ class SecurityHeaders:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request; a WebSocket passes, as its messages have no headers."""
+        """Answer a request; of a WebSocket the first answer alone has headers."""
+        first = True
 
         async def send_with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
+            nonlocal first
+            if first and message["type"] == "websocket.close":
+                # The server's own way to refuse one has no headers.
+                await Response(status_code=403)(scope, receive, send_with_headers)
+                return
+            if first:
+                message = {"headers": [], **message}
                 MutableHeaders(scope=message).update(HEADERS)
+                first = False
             await send(message)
 
-        await self._app(scope, receive, send_with_headers)
+        await self._app(scope, receive, send_with_headers if scope["type"] != "lifespan" else send)

@@ -21,8 +21,8 @@ from bertcalc.tree.totals import Component, shares
 from pages.ui.columns import Columns, sent
 from pages.ui.formulas import count_formula
 from pages.ui.forward_proof import Comparison, Returned
-from pages.ui.i18n import translator
-from pages.ui.numbers import size, unbroken
+from pages.ui.i18n import in_a_row, translator
+from pages.ui.numbers import percent, signed_count, size, unbroken
 from pages.ui.present import presenting
 from pages.ui.proof import Check, Difference, Run
 from pages.ui.sidebar import Choice
@@ -45,7 +45,7 @@ def show_tensors(choice: Choice, model: Module, *, unfolded: bool) -> None:
             "shape": st.column_config.TextColumn(_("Shape")),
             "formula": st.column_config.TextColumn(_("Formula")),
             "parameters": st.column_config.NumberColumn(_("Parameters"), format="%,d"),
-            "share": st.column_config.NumberColumn(_("Share"), format="%.4f %%"),
+            "share": st.column_config.NumberColumn(_("Share"), format="%.3g %%"),
         },
         alt=_("The tensors of the model"),
     )
@@ -169,7 +169,9 @@ def show_module_differences(changes: Sequence[Change], here: str, there: str) ->
     _ = translator()
     difference = sum(change.parameters for change in changes)
     st.markdown(
-        _("From {here} to {there}: {difference:+,} parameters").format(here=here, there=there, difference=difference)
+        _("From {here} to {there}: {difference} parameters").format(
+            here=here, there=there, difference=signed_count(difference)
+        )
     )
     if changes:
         show_table(
@@ -178,7 +180,7 @@ def show_module_differences(changes: Sequence[Change], here: str, there: str) ->
                 _("Module"): [f"`{change.path}`" for change in changes],
                 here: [_kind(change.here) for change in changes],
                 there: [_kind(change.there) for change in changes],
-                _("Parameters"): [f"{change.parameters:+,}" if change.parameters else "0" for change in changes],
+                _("Parameters"): [signed_count(change.parameters, "0") for change in changes],
             },
             _("The modules that differ"),
         )
@@ -195,15 +197,17 @@ def _kind(module: Module | None) -> str:
 
 
 def show_sums(totals: Mapping[Component, int]) -> None:
-    """Parameters of each component and of all, and the shares with every digit that Python prints."""
+    """Parameters of each component and of all, and the shares, in small print as Python prints them."""
     _ = translator()
     bold = "**{}**".format
-    total = bold(f"{sum(totals.values()):,}")
+    whole = sum(totals.values())
+    total = bold(f"{whole:,}")
+    said = [f"{percent(totals[at], whole)} :small[{float(share)}]" for at, share in shares(totals).items()]
     show_table(
         {
-            _("Component"): [*map(_, totals), bold(_("Total")), bold(_("Trainable, as nothing is frozen"))],
+            _("Component"): [*map(_, totals), bold(_("Total")), bold(_("Trainable (nothing is frozen)"))],
             _("Parameters"): [*(f"{count:,}" for count in totals.values()), total, total],
-            _("Share"): [*(f"{float(share)}" for share in shares(totals).values()), "", ""],
+            _("Share"): [*said, "", ""],
         },
         _("Parameters of each component"),
     )
@@ -315,7 +319,8 @@ def show_fields(config: BertConfig, effects: Mapping[str, Effect]) -> None:
     show_table(
         {
             _("Field, meaning, *what is allowed*"): [
-                f"{name}: {_(MEANINGS[field])} *{limits[field]}*" for field, name in names.items()
+                in_a_row([_("{name}: {what}").format(name=name, what=_(MEANINGS[field])), f"*{limits[field]}*"])
+                for field, name in names.items()
             ],
             _("Default"): [_value(getattr(BertConfig, field)) for field in effects],
             _("Now"): [_value(getattr(config, field)) for field in effects],
@@ -333,7 +338,7 @@ def _value(value: object) -> str:
 
 
 def _signed(difference: int) -> str:
-    return f"{difference:+,}" if difference else "–"
+    return signed_count(difference, "–")
 
 
 def escaped(text: str) -> str:

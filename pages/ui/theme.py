@@ -27,6 +27,31 @@ def colors() -> dict[Component, str]:
     return COLORS[appearance()]
 
 
+# Streamlit draws itself in a theme that somebody chooses in its menu, but does not ask for the page in its colours.
+_WATCH = st.components.v2.component(
+    "bertcalc_theme",
+    js="""
+export default ({ setStateValue }) => {
+  const app = document.querySelector("[data-testid=stApp]");
+  const paper = () => getComputedStyle(app).backgroundColor;
+  let before = paper();
+  const watch = new MutationObserver(() => {
+    if (paper() === before) return;
+    before = paper();
+    setStateValue("paper", before);
+  });
+  watch.observe(app, { attributeFilter: ["class"] });
+  return () => watch.disconnect();
+};
+""",
+)
+
+
+def follow() -> None:
+    """Have the page drawn anew when the reader chooses another theme."""
+    _WATCH(key="theme", on_paper_change=lambda: None)
+
+
 def print_dark_on_white() -> None:
     """Have a dark page turned around on paper: hues stay, what is light becomes dark."""
     if appearance() == "dark":

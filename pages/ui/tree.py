@@ -1,5 +1,6 @@
 """The text of ``print(model)`` as HTML that folds: one line a module, in the colour of its component."""
 
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from types import MappingProxyType
@@ -8,7 +9,7 @@ from bertcalc import Module
 from bertcalc.tree.difference import Change
 from bertcalc.tree.nn import Line
 from bertcalc.tree.totals import bare, component_of
-from pages.ui.i18n import translator
+from pages.ui.i18n import listed, translator
 from pages.ui.theme import BACKGROUND, appearance, colors
 
 Signs = Mapping[str, str]  # by path without "bert.": what stands before a module; + also before all inside it
@@ -22,8 +23,7 @@ def signs_of(found: Sequence[Change]) -> tuple[Signs, Signs]:
 
 
 def tree_html(model: Module, signs: Signs = MappingProxyType({}), *, counts: bool, folded: bool = False) -> str:
-    """All lines, unfolded, or ``folded`` below the model's own parts; with ``counts`` each has the module's parameters
-    at its right end.
+    """All lines, unfolded, or ``folded`` below the parts of a layer; with ``counts`` each ends with its parameters.
 
     The browser folds <details> without help from the server, with the mouse and with the keyboard.
     """
@@ -31,7 +31,9 @@ def tree_html(model: Module, signs: Signs = MappingProxyType({}), *, counts: boo
     for line in model.lines():
         content = _line(line, signs, counts=counts)
         if line.opens:
-            start = "<details>" if folded and bare(line.path) not in ("", "bert") else "<details open>"
+            start = (
+                "<details>" if folded and re.match(r"encoder\.layer\.[^.]+\.", bare(line.path)) else "<details open>"
+            )
             html.append(f"{start}<summary {content}</summary>")
         else:
             html.append(f"<div {content}</div>{'</details>' if line.closes else ''}")
@@ -43,7 +45,7 @@ def count_text(line: Line) -> str:
     _ = translator()
     one = line.module.num_parameters()
     text = f"{one:,}" if line.copies == 1 else f"{line.copies * one:,} = {line.copies:,} × {one:,}"
-    tied = _("(tied: {names})").format(names=", ".join(line.module.tied))
+    tied = _("(tied: {names})").format(names=listed(line.module.tied))
     return f"{text} {tied}" if line.module.tied else text
 
 
@@ -54,4 +56,5 @@ def _line(line: Line, signs: Signs, *, counts: bool) -> str:
     color = "" if path in ("", "bert") else f' style="color: {colors()[component_of(path)]}"'
     before = f"<b>{sign}</b>" if sign else ""
     after = f"<span>{escape(count_text(line))}</span>" if counts and not line.closes else ""
-    return f'class="line{" marked" if sign else ""}"{color}>{before}<code>{escape(line.text)}</code>{after}'
+    kind = "line" + (" marked" if sign else "") + (" end" if line.closes else "")
+    return f'class="{kind}"{color}>{before}<code>{escape(line.text)}</code>{after}'

@@ -5,9 +5,9 @@ import streamlit as st
 from bertcalc import build
 from pages.ui.call import last_call, written
 from pages.ui.forward_proof import prove as prove_forward
-from pages.ui.i18n import translator
+from pages.ui.i18n import listed, translator
 from pages.ui.numbers import size
-from pages.ui.oracle import ask, runs
+from pages.ui.oracle import ask, runs, sorry
 from pages.ui.proof import Proof, available_bytes, buildable, needed_bytes, not_checked, prove, run_forward
 from pages.ui.sidebar import Choice
 from pages.ui.tables import show_comparisons, show_differences, show_run
@@ -23,15 +23,15 @@ def show_verdict(choice: Choice) -> Proof:
     if config != choice.config:
         st.warning(
             _(
-                "transformers 5 no longer builds position_embedding_type {kind}. Checked below is the same model with "
-                "absolute positions. What {kind} adds ({added:,} parameters) is checked by the test suite, against "
-                "transformers 4.57 in an environment of its own."
+                "transformers 5 no longer builds position_embedding_type {kind}. The check below uses"
+                " the same model with absolute positions. What {kind} adds ({added:,} parameters) is "
+                "checked by the test suite against transformers 4.57, in a separate environment."
             ).format(
                 kind=choice.config.position_embedding_type,
                 added=not_checked(choice.config, choice.architecture, choice.options),
             )
         )
-    result = ask(choice.architecture, prove, config, choice.architecture, choice.options)
+    result = verdict_of(choice)
     if result.agrees:
         st.success(
             _("The real {architecture} agrees: {tensors} tensors, {parameters} parameters.").format(
@@ -53,39 +53,38 @@ def show_verdict(choice: Choice) -> Proof:
         _("Built without weights in {build:,.0f} ms, compared in {compare:,.0f} ms, with {versions}.").format(
             build=result.build_ms,
             compare=result.compare_ms,
-            versions=", ".join(f"{name} {version}" for name, version in result.versions.items()),
+            versions=listed(f"{name} {version}" for name, version in result.versions.items()),
         )
     )
     return result
+
+
+def verdict_of(choice: Choice) -> Proof:
+    """What the real model says: it is built and compared unless that is known already."""
+    return ask(choice.architecture, prove, buildable(choice.config), choice.architecture, choice.options)
 
 
 def show_weights(choice: Choice) -> None:
     """The real model with random weights, on request, if it fits."""
     _ = translator()
     config = buildable(choice.config)
-    st.subheader(_("With real weights"))
+    st.header(_("With random weights"))
     needed = needed_bytes(build(config, choice.architecture, **choice.options))
     available = available_bytes()
     st.markdown(
-        _("A model with real (random) weights and one forward pass need {needed}; {available} are free here.").format(
+        _("Random weights, actually allocated, and one forward pass need {needed}; {available} is free here.").format(
             needed=size(needed), available=size(available)
         )
     )
-    does_not_fit = _("That does not fit. Choose a smaller model, or run the app on a larger machine.")
     if needed > available:
-        st.error(does_not_fit)
+        st.error(_("That does not fit. Choose a smaller model, or run the app on a larger machine."))
     elif choice.architecture == "BertForQuestionAnswering" and config.num_labels != 2:
         st.error(
             _("BertForQuestionAnswering needs num_labels 2 for a forward pass: the start and the end of an answer.")
         )
     elif st.button(_("Build it and run it"), icon=":material/play_arrow:"):
-        try:
-            with st.spinner(_("Building and running ...")):
-                run = WORKER.run(run_forward, config, choice.architecture, choice.options)
-        except MemoryError:
-            st.error(does_not_fit)
-        else:
-            show_run(run)
+        with sorry(), st.spinner(_("Building and running ...")):
+            show_run(WORKER.run(run_forward, config, choice.architecture, choice.options))
 
 
 def show_returned(choice: Choice) -> None:
@@ -113,7 +112,7 @@ def _compare_returned(choice: Choice) -> None:
             )
         else:
             st.error(
-                _("The real {architecture} returns something else.").format(architecture=choice.architecture),
+                _("The real {architecture} returns something different.").format(architecture=choice.architecture),
                 icon=":material/error:",
             )
         show_comparisons(compared)

@@ -11,19 +11,19 @@ def warm_up() -> None:
     when many readers were there. What somebody who comes in these seconds has in memory is left alone with it.
     """
     from bertcalc import BertConfig
+    from bertcalc.formula import component_terms
     from bertcalc.presets import DEFAULT_PRESET
-    from pages.ui.charts import proportional_bar, ranked_bars
+    from pages.ui.bars import proportional_bar, ranked_bars, words
     from pages.ui.columns import sent
-    from pages.ui.formulas import total_formula
     from pages.ui.sidebar import Choice
     from pages.ui.theme import COLORS
 
-    choice = Choice(BertConfig(), "BertModel", True, DEFAULT_PRESET, True)
+    choice = Choice(BertConfig(), "BertModel", True, DEFAULT_PRESET)
     model = choice.model()
-    for appearance, colors in COLORS.items():
-        total_formula(choice, colors, model.num_parameters())
-        proportional_bar(appearance)
-        ranked_bars(appearance, 9)
+    component_terms(choice.config, choice.architecture, **choice.options)
+    for appearance in COLORS:
+        proportional_bar(appearance, words("parameters", str))
+        ranked_bars(appearance, 8, "parameters", words("parameters", str))
     sent({"parameters": [model.num_parameters()]})
     import_module("pages.ui.link")  # it knows all that a link can say, and imports most other modules for that
     gc.collect()

@@ -11,8 +11,11 @@ import pickle
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Any, BinaryIO, ParamSpec, TypeVar
 
 from pages.ui.turn import TURN
@@ -20,56 +23,116 @@ from pages.ui.turn import TURN
 P = ParamSpec("P")
 R = TypeVar("R")
 
+_Answer = tuple[int, Any, Exception | None]  # its number, what came back, what was raised
+
 IDLE = 120.0  # seconds without work after which the process ends
+LIMIT = 60.0  # seconds after which an answer is not waited for, nor the work of others before it
+_LOOK = 0.1  # seconds after which somebody who waits looks whether they still want to
 _ROOT = Path(__file__).parents[2]
 
 
+class SlowError(Exception):
+    """There was no answer in time."""
+
+
+class StoppedError(Exception):
+    """The process ended without an answer: somebody stopped it, or the system did, for the memory that it took."""
+
+
 class Worker:
-    """A process that runs functions of importable modules, one at a time; it is there from the first to the last."""
+    """A process that runs functions of importable modules, one at a time; one that ends or hangs is replaced.
+
+    ``wanted`` is called again and again while somebody waits, and raises if they want something else by now.
+    """
 
     def __init__(self) -> None:
+        self.wanted: Callable[[], object] = lambda: None
         self._turn = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
+        self._answers: SimpleQueue[_Answer | None] = SimpleQueue()
         self._timer: threading.Timer | None = None
+        self._asked = 0
 
     def run(self, function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
-        """What the function returns, or raises; MemoryError if the process was killed for the memory that it took."""
-        asked = pickle.dumps((function, arguments, named))
-        with TURN.pause(), self._turn:
+        """What the function returns, or raises; SlowError or StoppedError where there is no answer."""
+        until = time.monotonic() + LIMIT
+        with TURN.pause(), self._my_turn(until):
             if self._timer:
                 self._timer.cancel()
-            process = self._process = self._process or _started()
-            assert process.stdin
-            assert process.stdout
-            try:
-                process.stdin.write(asked)
-                process.stdin.flush()
-                result, error = pickle.load(process.stdout)
-            except (EOFError, BrokenPipeError) as died:
+            if self._process and self._process.poll() is not None:
                 self._end()
-                raise MemoryError from died
-            self._timer = threading.Timer(IDLE, self.stop)
-            self._timer.daemon = True
-            self._timer.start()
+            process = self._process or self._start()
+            try:
+                answer, error = self._answer(process, pickle.dumps((function, arguments, named)), until)
+            except (SlowError, StoppedError):
+                self._end()
+                raise
+            finally:
+                self._timer = threading.Timer(IDLE, self.stop)
+                self._timer.daemon = True
+                self._timer.start()
         if error:
             raise error
-        answer: R = result
-        return answer
+        result: R = answer
+        return result
+
+    @contextmanager
+    def _my_turn(self, until: float) -> Iterator[None]:
+        while not self._turn.acquire(timeout=_LOOK):
+            self._look(until)
+        try:
+            yield
+        finally:
+            self._turn.release()
+
+    def _answer(self, process: subprocess.Popen[bytes], asked: bytes, until: float) -> tuple[Any, Exception | None]:
+        assert process.stdin
+        self._asked += 1
+        with suppress(BrokenPipeError):
+            pickle.dump((self._asked, asked), process.stdin)
+            process.stdin.flush()
+        while True:
+            try:
+                found = self._answers.get(timeout=_LOOK)
+            except Empty:
+                self._look(until)
+                continue
+            if found is None:
+                raise StoppedError
+            number, *answer = found
+            if number == self._asked:  # else it is for somebody who wants something else by now
+                return answer[0], answer[1]
+
+    def _look(self, until: float) -> None:
+        if time.monotonic() > until:
+            raise SlowError
+        self.wanted()
 
     def stop(self) -> None:
         """End the process, once it has done its work."""
         with self._turn:
             self._end()
 
+    def _start(self) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "pages.ui.worker"]
+        process = self._process = subprocess.Popen(command, cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._answers = SimpleQueue()
+        threading.Thread(target=_read, args=(process.stdout, self._answers), daemon=True).start()
+        return process
+
     def _end(self) -> None:
         if self._process:
-            with self._process:  # closes its input, at which it ends, and waits for that
+            self._process.kill()  # it holds nothing that anybody would miss
+            with self._process:
                 self._process = None
 
 
-def _started() -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "pages.ui.worker"]
-    return subprocess.Popen(command, cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+def _read(answers: BinaryIO, into: SimpleQueue[_Answer | None]) -> None:
+    """Hand on what a process answers, and None where it has ended."""
+    with suppress(EOFError, pickle.UnpicklingError, OSError, ValueError):  # cut off, or closed
+        while True:
+            into.put(pickle.load(answers))
+    into.put(None)
 
 
 def serve(asked: BinaryIO, answers: BinaryIO) -> None:
@@ -77,13 +140,14 @@ def serve(asked: BinaryIO, answers: BinaryIO) -> None:
     frozen = False
     while True:
         try:
-            function, arguments, named = pickle.load(asked)
+            number, wanted = pickle.load(asked)
         except EOFError:
             return
         try:
-            answer: tuple[Any, Exception | None] = function(*arguments, **named), None
+            function, arguments, named = pickle.loads(wanted)
+            answer: _Answer = number, function(*arguments, **named), None
         except Exception as error:
-            answer = None, error
+            answer = number, None, MemoryError() if _short_of_memory(error) else error
         pickle.dump(answer, answers)
         answers.flush()
         if not frozen:
@@ -91,10 +155,18 @@ def serve(asked: BinaryIO, answers: BinaryIO) -> None:
             frozen = True
 
 
+def _short_of_memory(error: Exception) -> bool:
+    """PyTorch has no class of its own for that, on a CPU."""
+    return isinstance(error, RuntimeError) and "DefaultCPUAllocator" in str(error)
+
+
 WORKER = Worker()
 atexit.register(WORKER.stop)
 
 if __name__ == "__main__":
+    # Where memory runs out, Linux ends this process before the server.
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
     # What a library prints must not stand between the answers.
     kept = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

@@ -181,12 +181,16 @@ def test_tensors_that_are_no_bert_raise_nothing_else(tensors: list[Entry]) -> No
 
 
 def test_what_is_no_bert_is_said() -> None:
-    with pytest.raises(CheckpointError, match=r"it has no tensor embeddings\.word_embeddings\.weight .* is -\."):
+    with pytest.raises(
+        CheckpointError, match=r"it has no two-dimensional tensor embeddings\.word_embeddings\.weight\. .* is -\."
+    ):
         subject_of_shapes([])
     gpt = [Entry("transformer.wte.weight", "F32", (50257, 768))]
     with pytest.raises(CheckpointError, match=r"Its first tensor is transformer\.wte\.weight\."):
         subject_of_shapes(gpt)
-    with pytest.raises(CheckpointError, match=r"no tensor encoder\.layer\.0\.intermediate\.dense\.weight"):
+    with pytest.raises(
+        CheckpointError, match=r"no two-dimensional tensor encoder\.layer\.0\.intermediate\.dense\.weight"
+    ):
         subject_of_shapes([entry for entry in like(SMALL) if ".layer." not in entry.name])
     far = Entry("encoder.layer.999999998.output.dense.weight", "F32", (1, 1))
     with pytest.raises(CheckpointError, match="num_hidden_layers 999,999,999 is not possible"):

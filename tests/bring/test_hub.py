@@ -81,7 +81,9 @@ def test_a_renamed_model_is_followed_on_the_hub(hub: Server) -> None:
 )
 def test_no_other_place_is_asked(hub: Server, location: str) -> None:
     hub.answers["some/elsewhere"] = Answer(302, {"Location": location})
-    assert "that is not followed" in sentence("some/elsewhere") or "cannot be reached" in sentence("some/elsewhere")
+    assert "redirects are not followed" in sentence("some/elsewhere") or "cannot be reached" in sentence(
+        "some/elsewhere"
+    )
     assert {path for path, _range, _authorization in hub.asked} == {"/some/elsewhere/resolve/main/config.json"}
 
 
@@ -115,7 +117,7 @@ def test_what_is_not_there_is_said(hub: Server) -> None:
     assert "some/gated is gated" in sentence("some/gated")
     assert sentence("some/bare") == "some/bare has no config.json."
     assert "some/pickled has no safetensors file. Other files of weights are not opened" in sentence("some/pickled")
-    assert "model_type 'roberta' is another kind of model" in sentence("some/other")
+    assert "model_type 'roberta' is a different kind of model" in sentence("some/other")
     assert "hidden_size 'many' is not possible" in sentence("some/wrong")
     assert "num_hidden_layers 0 is not possible" in sentence("some/wrong")
     assert "the data, which has" in sentence("some/cut")
@@ -164,7 +166,7 @@ WRONG_NAMES = [
 
 @pytest.mark.parametrize("name", WRONG_NAMES)
 def test_a_wrong_name_asks_nothing(hub: Server, name: str) -> None:
-    assert "is no name on the Hub" in sentence(name)
+    assert "is not a name on the Hub" in sentence(name)
     assert hub.asked == []
 
 
@@ -190,15 +192,15 @@ def index(models: Path) -> Iterator[Path]:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("{", "is no index"),
-        ("[]", "is no index"),
-        ("[" * 100_000, "is no index"),
-        ('{"weight_map": {}}', "is no index"),
-        ('{"weight_map": {"a": 3}}', "is no index"),
-        ('{"weight_map": {"a": ["b"]}}', "is no index"),
-        ('{"weight_map": {"a": "../x.safetensors"}}', "is no index"),
-        ('{"weight_map": {"a": "http://x/y.safetensors"}}', "is no index"),
-        ('{"weight_map": {"a": "x.safetensors"}}', "The index names x.safetensors, which is not there."),
+        ("{", "is not an index"),
+        ("[]", "is not an index"),
+        ("[" * 100_000, "is not an index"),
+        ('{"weight_map": {}}', "is not an index"),
+        ('{"weight_map": {"a": 3}}', "is not an index"),
+        ('{"weight_map": {"a": ["b"]}}', "is not an index"),
+        ('{"weight_map": {"a": "../x.safetensors"}}', "is not an index"),
+        ('{"weight_map": {"a": "http://x/y.safetensors"}}', "is not an index"),
+        ('{"weight_map": {"a": "x.safetensors"}}', "The index names x.safetensors, which is missing."),
         (json.dumps({"weight_map": {f"{n}": f"{n}.safetensors" for n in range(51)}}), "has 51 files: at most 50"),
     ],
 )

@@ -36,18 +36,26 @@ def running_browser() -> Iterator[Browser]:
 
 
 @contextmanager
-def running_server(log: Path, script: str = "app.py") -> Iterator[tuple[str, int]]:
-    """A fresh server on a free port of the loopback interface: its address and its process.
+def running_server(
+    log: Path, script: str = "app.py", *, bound: str = "127.0.0.1", port: int = 0, **environment: str
+) -> Iterator[tuple[str, int]]:
+    """A fresh server on a free port, of the loopback interface, unless others are named: its address and its process.
 
     Its log has to stay free of tracebacks.
     """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port = str(probe.getsockname()[1])
-    command = [sys.executable, "-m", "streamlit", "run", script, "--server.port", port]
+        port = port or probe.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", script, "--server.port", f"{port}"]
     with (
         log.open("wb") as output,
-        subprocess.Popen([*command, "--server.address", "127.0.0.1"], cwd=ROOT, stdout=output, stderr=output) as server,
+        subprocess.Popen(
+            [*command, "--server.address", bound],
+            cwd=ROOT,
+            env=os.environ | environment,
+            stdout=output,
+            stderr=output,
+        ) as server,
     ):
         try:
             yield _wait_for(f"http://127.0.0.1:{port}", server), server.pid

@@ -40,9 +40,15 @@ def number(page: Page, field: str) -> Locator:
     return page.get_by_role("spinbutton", name=field)
 
 
+def total_formula(page: Page) -> Locator:
+    """The lines of the total's formula, and the letters below."""
+    return page.locator(".st-key-total-formula .formula > *")
+
+
 def ready(page: Page) -> None:
     """Wait until the Parameters page is drawn to its end."""
     expect(page.get_by_text("Tensors: name, shape").or_(page.get_by_text("张量：名称"))).to_be_visible()
+    expect(total_formula(page)).to_have_count(3)
     settled(page)
 
 
@@ -111,6 +117,32 @@ def expect_query(page: Page, wanted: dict[str, str]) -> None:
 
 def _query(url: str) -> dict[str, str]:
     return {name: values[-1] for name, values in parse_qs(urlsplit(url).query).items()}
+
+
+def small_texts(page: Page) -> list[str]:
+    """The texts that are shown in smaller type than 1/45 of the window's height, charts and formulas included."""
+    settled(page)
+    found: list[str] = page.evaluate(_SMALL)
+    return found
+
+
+_SMALL = """() => {
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const small = [];
+    for (let text; (text = walker.nextNode());) {
+        const element = text.parentElement;
+        const range = document.createRange();
+        range.selectNodeContents(text);
+        const {width, height} = range.getBoundingClientRect();
+        const hidden = element.closest('script, style, .katex-mathml, .st-key-heading:has(~ * .st-key-lecture-row)');
+        if (!text.data.trim() || width < 2 || height < 2 || hidden || !element.checkVisibility()) continue;
+        const drawn = element.ownerSVGElement && element.getScreenCTM();
+        const zoom = drawn ? Math.hypot(drawn.c, drawn.d) : element.currentCSSZoom;
+        const size = parseFloat(getComputedStyle(element).fontSize) * zoom;
+        if (size < innerHeight / 45) small.push(`${size.toFixed(1)}px ${text.data.trim()}`);
+    }
+    return small;
+}"""
 
 
 def open_page(page: Page, section: str, name: str) -> None:

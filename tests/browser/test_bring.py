@@ -1,11 +1,14 @@
 """Bringing models in, in a browser: files, the keyboard, the link, and a server that speaks the Hub's protocol."""
 
+import json
 from collections.abc import Iterator
+from math import prod
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from bertcalc import BertConfig, build
 from tests.bring.conftest import models
 from tests.bring.hub_server import Server, serving
 from tests.browser.conftest import Open
@@ -50,7 +53,7 @@ def test_a_pasted_config_is_taken_with_the_keyboard_and_is_the_model_of_every_pa
     field.press("Control+Enter")
     shown(page)
     nothing_is_cut(page)
-    page.get_by_role("button", name="Take this model").focus()
+    page.get_by_role("button", name="Use this model").focus()
     page.keyboard.press("Enter")
     page.wait_for_url("**num_labels=3**")
     expect_query(page, {"preset": "bert-base-chinese", "architecture": "BertForTokenClassification", "num_labels": "3"})
@@ -72,10 +75,10 @@ def test_what_is_wrong_is_said_and_the_last_stays(visit: Open, tmp_path: Path) -
     shown(page)
     chooser.set_input_files(bad)
     expect(page.get_by_text("hidden_size 770 is not a multiple of num_attention_heads 12")).to_be_visible()
-    expect(page.get_by_text("Shown is the last that could be read.")).to_be_visible()
+    expect(page.get_by_text("Still showing the last one that could be read.")).to_be_visible()
     expect(total(page)).to_have_text("101,679,363")
     chooser.set_input_files(large)
-    expect(page.get_by_text("File must be 1.0MB or smaller.")).to_be_visible()
+    expect(page.get_by_text("This file has 1,100,000 bytes or more")).to_be_visible()
 
 
 def test_a_file_of_weights_in_chinese(visit: Open, models: Path) -> None:
@@ -91,6 +94,59 @@ def test_a_file_of_weights_in_chinese(visit: Open, models: Path) -> None:
     expect(page.get_by_test_id("stTable")).to_be_visible()  # the last that could be read
 
 
+def checkpoint(path: Path, more_layers: int = 0, cut: int = 0) -> Path:
+    """A file like bert-base's own, and larger, with nothing but zeros, of which the disk keeps none."""
+    model = build(BertConfig(num_hidden_layers=12 + more_layers), "BertModel")
+    header, at = {}, 0
+    for name, shape in model.named_parameters():
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [at, at := at + 4 * prod(shape)]}
+    text = json.dumps(header).encode()
+    with path.open("wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        file.truncate(8 + len(text) + at - cut)
+    return path
+
+
+def test_a_file_of_any_size_is_read_and_its_weights_are_not_sent(page: Page, server: str, tmp_path: Path) -> None:
+    sent: list[int] = []
+    page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(len(frame))))
+    page.goto(f"{server}/bring?bring=file")
+    button = page.get_by_role("button", name="Choose files")
+    expect(button).to_be_visible()
+    for more_layers, count in ((0, 109_482_240), (168, 109_482_240 + 168 * 7_087_872)):
+        path = checkpoint(tmp_path / f"{more_layers}.safetensors", more_layers)
+        with page.expect_file_chooser() as chooser:
+            button.focus()
+            page.keyboard.press("Enter")
+        chooser.value.set_files(path)
+        expect(total(page)).to_have_text(f"{199 + 16 * more_layers:,}")
+        expect(page.get_by_test_id("stMetricValue").nth(1)).to_have_text(f"{count:,}")
+    assert path.stat().st_size > 5 * 10**9
+    assert sum(sent) < 10**6
+    cut = checkpoint(tmp_path / "cut.safetensors", cut=400_000_000)
+    with page.expect_file_chooser() as chooser:
+        button.click()
+    chooser.value.set_files(cut)
+    expect(page.get_by_text("its header announces 437,928,960 bytes of data, and 37,928,960 are there")).to_be_visible()
+    expect(page.get_by_text("every tensor is there with its shape, and no other")).to_be_visible()
+
+
+def test_files_are_dropped_and_pickles_are_refused(visit: Open, tmp_path: Path) -> None:
+    page = visit("bring?bring=file")
+    place = page.locator(".chooser")
+    expect(place).to_be_visible()
+    dropped = page.evaluate_handle(
+        """() => {
+            const files = new DataTransfer();
+            files.items.add(new File(["pickled"], "pytorch_model.bin"));
+            return files;
+        }"""
+    )
+    place.dispatch_event("drop", {"dataTransfer": dropped})
+    expect(page.get_by_text("pytorch_model.bin is no .safetensors file. Other files")).to_be_visible()
+    expect(place).to_contain_text("or drop them here")
+
+
 def test_a_model_of_the_hub_is_read_on_request(page: Page, asking: str, hub: Server) -> None:
     page.goto(f"{asking}/{HUB}")
     button = page.get_by_role("button", name="Read it from the Hub")
@@ -100,7 +156,7 @@ def test_a_model_of_the_hub_is_read_on_request(page: Page, asking: str, hub: Ser
     page.keyboard.press("Enter")
     shown(page)
     nothing_is_cut(page)
-    expect(page.get_by_text("has all of BertForMaskedLM, and more tensors beside it")).to_be_visible()
+    expect(page.get_by_text("has all of BertForMaskedLM, and other tensors as well")).to_be_visible()
     expect(page.get_by_text("head of another class")).to_be_in_viewport()
     assert len(hub.asked) == 2
     page.get_by_role("link", name="Parameters").click()

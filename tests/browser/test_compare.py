@@ -37,11 +37,11 @@ def test_the_link_of_a_comparison_is_readable_and_opens_it_again(visit: Open) ->
 
 def test_a_link_shows_the_same_after_other_pages(visit: Open) -> None:
     page = visit("compare?" + "&".join(f"{name}={value}" for name, value in LINK.items()))
-    shows(page, "-113,147,379,712")
+    shows(page, "−113,147,379,712")
     page.get_by_role("link", name="Parameters").click()
     expect(page.get_by_text("Parameters in BertModel")).to_be_visible()
     open_page(page, "Explore", "Compare")
-    shows(page, "-113,147,379,712")
+    shows(page, "−113,147,379,712")
     page.wait_for_url("**models=**")
     expect_query(page, LINK)
 
@@ -50,12 +50,12 @@ def test_pinned_by_keyboard_a_model_stays_while_the_sidebar_changes(visit: Open)
     page = visit("compare?models=present&vocab_size=21128")
     expect(page.get_by_text("A difference needs two models")).to_be_visible()
     page.get_by_role("button", name="Models").press("Enter")
-    page.get_by_role("button", name="Pin the present model").press("Enter")
+    page.get_by_role("button", name="Pin the current model").press("Enter")
     expect(page.get_by_test_id("stMetricValue")).to_have_text("0")
     page.keyboard.press("Escape")
     number(page, "vocab_size").fill("21129")
     number(page, "vocab_size").press("Enter")
-    expect(page.get_by_test_id("stMetricValue")).to_have_text("-768")
+    expect(page.get_by_test_id("stMetricValue")).to_have_text("−768")
     page.wait_for_url("**vocab_size=21129**")
     assert query(page)["models"] == "present bert-base-uncased~vocab_size-21128"
 
@@ -64,14 +64,14 @@ def test_what_was_chosen_by_hand_gives_way_to_a_pair_for_good(visit: Open) -> No
     page = visit("compare")
     shows(page, "+225,659,648")
     page.get_by_role("button", name="Models").click()
-    page.get_by_role("combobox", name="Models, the first").fill("all-MiniLM-L6-v2")
+    page.get_by_role("combobox", name="Models (the first").fill("all-MiniLM-L6-v2")
     page.keyboard.press("Enter")
     page.wait_for_url("**models=present+bert-large-uncased+all-MiniLM-L6-v2")
     page.keyboard.press("Escape")
     page.keyboard.press("Escape")
     page.get_by_role("button", name="uncased and Chinese").click()
-    shows(page, "-7,214,592")
-    page.get_by_role("radio", name="table").click()
+    shows(page, "−7,214,592")
+    page.get_by_role("radio", name="Table").click()
     page.wait_for_url("**compare=table**")
     expect(page.get_by_test_id("stTable").get_by_text("bert-base-chinese")).to_be_visible()
     assert query(page)["models"] == PAIRS["vocabulary"].models
@@ -85,7 +85,7 @@ def test_a_pasted_config_joins_the_comparison(visit: Open) -> None:
     page.keyboard.press("Control+Enter")
     page.get_by_role("button", name="Add to the comparison").click()
     page.wait_for_url("**/compare?models=bert-base-uncased+bert-base-chinese")
-    expect(page.get_by_test_id("stMetricValue")).to_have_text("-7,214,592")
+    expect(page.get_by_test_id("stMetricValue")).to_have_text("−7,214,592")
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])

@@ -45,7 +45,7 @@ def test_choices_go_into_the_link(visit: Open) -> None:
     page.get_by_role("radio", name="MACs").click()
     expect(page.get_by_test_id("stMetricValue").first).to_have_text("11,174,215,680")
     page.wait_for_url("**/compute?unit=MACs")
-    page.get_by_role("radio", name="length").click()
+    page.get_by_role("radio", name="Sequence length").click()
     expect(page.get_by_test_id("stVegaLiteChart")).to_be_visible()
     page.wait_for_url("**compute=length**")
     expect_query(page, {"unit": "MACs", "compute": "length"})
@@ -61,8 +61,8 @@ def test_pytorch_counts_on_request(visit: Open) -> None:
 
 def test_an_impossible_utilisation_is_explained(visit: Open) -> None:
     page = visit("compute?compute=time&utilisation=400")
-    expect(page.get_by_text("utilisation 400 is not possible")).to_be_visible()
-    page.get_by_role("button", name="utilisation = 100").click()
+    expect(page.get_by_text("Utilisation 400 is not possible")).to_be_visible()
+    page.get_by_role("button", name="Utilisation = 100").click()
     expect(page.get_by_text("is not possible")).to_have_count(0)
     page.wait_for_url("**utilisation=100**")
 

@@ -8,8 +8,8 @@ from tests.browser.look import expect_query, open_page, query
 
 def test_a_typed_number_is_in_the_link_and_explained(visit: Open) -> None:
     page = visit("explain")
-    field = page.get_by_role("textbox", name="A number of parameters")
-    expect(page.get_by_text("All that rounds to it")).to_be_visible()
+    field = page.get_by_role("textbox", name="Your number")
+    expect(page.get_by_text("Every count that rounds to it")).to_be_visible()
     field.fill("109,089,024")
     field.press("Enter")
     expect(page.get_by_text("One slip explains it exactly.")).to_be_visible()
@@ -17,7 +17,7 @@ def test_a_typed_number_is_in_the_link_and_explained(visit: Open) -> None:
     expect_query(page, {"number": "109,089,024"})
     page.reload()
     expect(page.get_by_text("One slip explains it exactly.")).to_be_visible()
-    expect(page.get_by_role("textbox", name="A number of parameters")).to_have_value("109,089,024")
+    expect(page.get_by_role("textbox", name="Your number")).to_have_value("109,089,024")
 
 
 def test_the_example_of_a_write_up_fits_the_screen_and_survives_other_pages(visit: Open) -> None:

@@ -9,7 +9,7 @@ from bertcalc.lecture import read
 from pages.ui.lecture.files import DEFAULT, FOLDER
 from pages.ui.lecture.parts import VOCABULARY
 from tests.browser.conftest import Open
-from tests.browser.look import bottom, boxes, expect_query, overflow, settled, slider, total
+from tests.browser.look import bottom, boxes, expect_query, overflow, settled, slider, small_texts, total
 
 NAMES = [screen.name for screen in read((FOLDER / f"{DEFAULT}.toml").read_bytes(), VOCABULARY).screens]
 
@@ -24,19 +24,36 @@ def ready(page: Page, number: int) -> None:
 def test_keys_lead_from_screen_to_screen_and_each_is_a_link(visit: Open) -> None:
     page = visit("lecture")
     ready(page, 1)
-    page.keyboard.press("ArrowRight")
-    ready(page, 2)
-    page.wait_for_url(f"**screen={NAMES[1]}")
-    page.keyboard.press("n")
-    notes = page.get_by_text("A fifth of the model")
-    expect(notes).to_be_visible()
-    page.wait_for_url("**notes=true**")
+    for _press in range(5):  # quicker than pages are drawn
+        page.keyboard.press("ArrowRight")
+    ready(page, 6)
+    page.wait_for_url(f"**screen={NAMES[5]}")
+    page.keyboard.press("PageUp")
+    ready(page, 5)
     page.reload()
+    ready(page, 5)
+    page.get_by_role("link", name="Leave").click()
+    expect(page.get_by_role("heading", name="Why does BERT have")).to_be_visible()
+
+
+def test_notes_are_in_a_window_of_their_own_that_follows(visit: Open) -> None:
+    page = visit("lecture?screen=word-table&hidden_size=512")
     ready(page, 2)
-    expect(notes).to_be_visible()
-    expect_query(page, {"screen": NAMES[1], "notes": "true"})
-    page.keyboard.press("ArrowLeft")
-    ready(page, 1)
+    with page.expect_popup() as opened:
+        page.keyboard.press("n")
+    notes = opened.value
+    expect(notes.get_by_text("A fifth of the model")).to_be_visible()
+    expect(notes.get_by_text("Next: 3 / 15 · Where a word stands")).to_be_visible()
+    expect(page.get_by_text("A fifth of the model")).to_have_count(0)
+    page.keyboard.press("ArrowRight")
+    expect(notes.get_by_text("There are 512 positions")).to_be_visible()
+    notes.keyboard.press("ArrowRight")
+    ready(page, 4)
+    expect(notes.get_by_role("heading", name="4 / 15")).to_be_visible()
+    notes.close()
+    with page.expect_popup() as opened:
+        page.get_by_role("button", name="Notes").click()
+    expect(opened.value.get_by_text("Double hidden_size")).to_be_visible()
 
 
 def test_the_slider_of_a_screen_moves_its_numbers_and_stays_in_the_link(visit: Open) -> None:
@@ -53,16 +70,37 @@ def test_the_slider_of_a_screen_moves_its_numbers_and_stays_in_the_link(visit: O
 
 
 @pytest.mark.parametrize(("language", "appearance"), [("en", "light"), ("zh", "dark")])
-def test_no_screen_needs_scrolling(visit: Open, page: Page, language: str, appearance: str) -> None:
+def test_no_screen_needs_scrolling_and_nothing_is_small(
+    visit: Open, page: Page, language: str, appearance: str
+) -> None:
     page.emulate_media(color_scheme=appearance)  # type: ignore[arg-type]  # parametrize gives str
-    visit(f"lecture?lang={language}&notes=true")
+    visit(f"lecture?lang={language}")
     for number, name in enumerate(NAMES, 1):
         ready(page, number)
-        (controls,) = boxes(page.get_by_test_id("stSidebar"))
-        assert bottom(page.locator(".st-key-lecture-notes")) <= controls["y"], name
-        assert controls["y"] + controls["height"] <= 720, name
-        main = page.get_by_test_id("stMain")
-        assert main.evaluate("element => element.scrollHeight - element.clientHeight") <= 0, name
-        assert overflow(page.locator(".katex-display")) <= 3, name
-        assert overflow(page.get_by_test_id("stTable")) <= 1, name
+        for width, height in ((1920, 1080), (1280, 720)):
+            page.set_viewport_size({"width": width, "height": height})
+            assert small_texts(page) == [], name
+            (controls,) = boxes(page.get_by_test_id("stSidebar"))
+            assert bottom(page.locator(".st-key-lecture-screen")) <= controls["y"] + 1, (name, width)
+            assert controls["y"] + controls["height"] <= height + 1, (name, width)
+            assert overflow(page.locator(".katex-display")) <= 3, (name, width)
+            assert overflow(page.get_by_test_id("stTable")) <= 1, (name, width)
         page.keyboard.press("ArrowRight")
+
+
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (844, 390)])
+def test_on_a_phone_all_can_be_read_and_stepped(visit: Open, page: Page, width: int, height: int) -> None:
+    page.set_viewport_size({"width": width, "height": height})
+    visit("lecture?screen=one-layer")
+    ready(page, 7)
+    (controls,) = boxes(page.get_by_test_id("stSidebar"))
+    assert controls["width"] * controls["height"] <= 0.36 * width * height
+    for thing in (total(page), page.get_by_test_id("stVegaLiteChart").last):
+        thing.evaluate("element => element.scrollIntoView({block: 'center'})")
+        (box,) = boxes(thing)
+        middle = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+        on_top = "({x, y}) => !document.elementFromPoint(x, y).closest('[data-testid=stSidebar], .st-key-lecture-row')"
+        assert page.evaluate(on_top, middle)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.get_by_role("button", name="Next").click()  # in sight, wherever one has scrolled
+    ready(page, 8)

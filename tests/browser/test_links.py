@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from bertcalc import BertConfig
 from tests.browser.conftest import Open
-from tests.browser.look import expect_query, number, open_page, query, ready, slider, total
+from tests.browser.look import expect_query, number, open_page, query, ready, settled, slider, total
 from tests.oracle import Case
 
 
@@ -18,7 +18,7 @@ def test_a_deep_link_is_the_first_request_of_a_fresh_server(page: Page, fresh_se
     expect(page.get_by_text("与真实的 BertModel 完全一致")).to_be_visible(timeout=60_000)
     expect(page.get_by_role("dialog")).to_have_count(0)
     assert set(seen) == {"/verify"}
-    expect(number(page, "hidden_size")).to_have_value("1024")
+    expect(number(page, "hidden_size")).to_have_value("1,024")
     expect_query(page, {"vocab_size": "21128", "hidden_size": "1024", "num_attention_heads": "16", "lang": "zh"})
 
 
@@ -33,6 +33,7 @@ def test_state_survives_page_switches_and_reload(visit: Open) -> None:
     expect_query(page, before)
     page.get_by_role("link", name="参数量").click()
     expect(total(page)).to_have_text(expected)
+    expect_query(page, before)
     page.reload()
     expect(total(page)).to_have_text(expected)
     expect_query(page, before)
@@ -68,7 +69,7 @@ def test_a_preset_is_a_short_link_and_fields_come_on_top(visit: Open) -> None:
 def test_wrong_values_are_named_and_the_rest_counts(visit: Open) -> None:
     page = visit("verify?vocab_size=21128&hidden_size=inf&lng=zh")
     expect(page.get_by_text("hidden_size=inf in the link is not possible")).to_be_visible()
-    expect(page.get_by_text("lng in the link is unknown: lang may be meant")).to_be_visible()
+    expect(page.get_by_text("lng in the link is unknown: did you mean lang?")).to_be_visible()
     expect(page.get_by_text("102,267,648 parameters")).to_be_visible(timeout=60_000)
     assert urlsplit(page.url).path == "/verify"
     expect_query(page, {"vocab_size": "21128"})
@@ -93,3 +94,13 @@ def test_back_to_a_link_that_was_wrong_does_no_harm(visit: Open) -> None:
     expect(number(page, "hidden_size")).to_have_value("768")
     expect(total(page)).to_have_text("102,267,648")
     expect(page.get_by_text("could not be shown")).to_have_count(0)
+
+
+def test_back_to_a_link_that_was_wrong_in_a_pages_own_field_does_no_harm(visit: Open) -> None:
+    page = visit("layers?batch_size=inf&num_hidden_layers=6")
+    expect(page.get_by_text("batch_size=inf in the link is not possible")).to_be_visible()
+    page.go_back()
+    page.wait_for_url(lambda url: "batch_size" not in url)
+    expect(number(page, "Batch size")).to_have_value("1")
+    expect(number(page, "num_hidden_layers")).to_have_value("6")
+    settled(page)

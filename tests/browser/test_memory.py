@@ -52,9 +52,9 @@ def figures(page: Page) -> list[str]:
 def test_a_link_shows_the_same_after_other_views_other_pages_and_a_reload(visit: Open) -> None:
     page = visit("memory?" + "&".join(f"{name}={value}" for name, value in LINK.items()))
     expected = figures(page)
-    page.get_by_role("radio", name="weights").click()
+    page.get_by_role("radio", name="Weights").click()
     expect(page.get_by_test_id("stMetric")).to_have_count(1)
-    page.get_by_role("radio", name="training").click()
+    page.get_by_role("radio", name="Training").click()
     assert figures(page) == expected
     page.get_by_role("link", name="Parameters").click()
     expect(page.get_by_text("Parameters in BertModel")).to_be_visible()
@@ -67,15 +67,15 @@ def test_a_link_shows_the_same_after_other_views_other_pages_and_a_reload(visit:
 
 def test_pytorch_is_asked(visit: Open) -> None:
     page = visit("memory?memory=activations&recompute=selective")
-    page.get_by_text("Ask PyTorch").click()
+    page.get_by_text("Check with PyTorch").click()
     expect(page.get_by_text("PyTorch counts the same: ")).to_be_visible(timeout=60_000)
     page.wait_for_url("**hooks=true**")
 
 
 def test_an_impossible_layer_is_explained_where_it_was_entered(visit: Open) -> None:
     page = visit("memory?memory=training&freeze_layers=99")
-    sentence = page.get_by_text("freeze_layers 99 is not possible")
+    sentence = page.get_by_text("Frozen layers 99 is not possible")
     expect(sentence.first).to_be_visible()
     page.get_by_role("button", name="More (1)").click()
-    page.get_by_role("button", name="freeze_layers = 12").click()
+    page.get_by_role("button", name="Frozen layers = 12").click()
     expect(sentence).to_have_count(0)

@@ -59,17 +59,17 @@ def test_a_switch_here_is_the_one_in_the_sidebar_and_in_the_link(visit: Open) ->
 
 def test_an_impossible_sequence_is_explained(visit: Open) -> None:
     page = visit("outputs?sequence_length=513")
-    expect(page.get_by_text("sequence_length 513 is longer than max_position_embeddings 512")).to_be_visible()
-    page.get_by_role("button", name="sequence_length = 512").click()
+    expect(page.get_by_text("Sequence length 513 is longer than max_position_embeddings 512")).to_be_visible()
+    page.get_by_role("button", name="Sequence length = 512").click()
     expect(page.get_by_text("is longer than")).to_have_count(0)
-    expect(page.get_by_role("spinbutton", name="sequence_length $S$", exact=True)).to_have_value("512")
+    expect(page.get_by_role("spinbutton", name="Sequence length $S$", exact=True)).to_have_value("512")
     page.wait_for_url("**/outputs?sequence_length=512")
 
 
 def test_the_page_speaks_chinese(visit: Open) -> None:
     page = visit(f"{ADDRESS}&lang=zh")
     expect(page.get_by_text("每个词元对编码器各词元的关注程度")).to_be_visible()
-    expect(page.get_by_text("What comes out")).to_have_count(0)
+    expect(page.get_by_text("Outputs")).to_have_count(0)
     assert urlsplit(page.url).path == "/outputs"
 
 

@@ -35,7 +35,7 @@ def test_no_page_does_what_is_refused_or_asks_another_host(visit: Open, server: 
 
     page.on("console", note)
     page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
+    page.on("request", lambda request: hosts.add(urlsplit(request.url.removeprefix("blob:")).netloc))
     page.reload()
     visited = list(_addresses(page))
     assert len(visited) == len(set(visited)) >= 15
@@ -56,6 +56,9 @@ def _addresses(page: Page) -> Iterator[str]:
         names = [text.split("\n")[-1] for text in page.get_by_role("menuitem").all_inner_texts()]
         page.get_by_role("menuitem").first.press("Escape")
         for name in names:
+            if page.url.endswith("/lecture"):  # it has no list of pages
+                page.get_by_role("link", name="Leave").click()
+                page.wait_for_url("**/")
             section.click()
             yield _follow(page.get_by_role("menuitem", name=name))
 

@@ -5,7 +5,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from bertcalc.config import DIMENSIONS
 from tests.browser.conftest import Open
-from tests.browser.look import bottom, boxes, expect_query, number, open_page, overflow, settled
+from tests.browser.look import bottom, boxes, expect_query, number, open_page, overflow, settled, slider
 
 SIDEBAR = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
 
@@ -28,7 +28,7 @@ def state(page: Page) -> list[str]:
 
 def expect_sizes(page: Page, *sizes: int) -> None:
     for field, size in zip(SIDEBAR, sizes, strict=True):
-        expect(number(page, field).first).to_have_value(str(size))
+        expect(number(page, field).first).to_have_value(f"{size:,}")
 
 
 LINKS = [
@@ -57,9 +57,9 @@ def test_choices_go_into_the_link(visit: Open) -> None:
     chart(page)
     page.get_by_test_id("stCheckbox").filter(has_text="4H").locator("label").click()
     page.wait_for_url("**tie_intermediate=false**")
-    page.get_by_role("radio", name="map").click()
+    page.get_by_role("radio", name="Map of two").click()
     page.wait_for_url("**sweep=map**")
-    expect(page.get_by_text("A click takes the model there")).to_be_visible()
+    expect(page.get_by_text("Click to use the model at that point")).to_be_visible()
     expect_query(page, {"tie_intermediate": "false", "sweep": "map"})
 
 
@@ -68,8 +68,8 @@ def test_a_click_takes_a_model_that_there_is(visit: Open, page: Page) -> None:
     picture = chart(page)
     picture.click(position={"x": 500, "y": 90})
     expect(number(page, "hidden_size").first).not_to_have_value("768")
-    hidden = int(number(page, "hidden_size").first.input_value())
-    layers = int(number(page, "num_hidden_layers").first.input_value())
+    hidden = int(slider(page, "hidden_size").input_value())
+    layers = int(slider(page, "num_hidden_layers").input_value())
     assert layers > 12
     expect_sizes(page, hidden, layers, hidden // 64, 4 * hidden)
     page.wait_for_url(f"**hidden_size={hidden}**")
@@ -89,7 +89,7 @@ def test_a_click_on_a_published_model_takes_it(visit: Open, page: Page) -> None:
             break
     page.wait_for_url("**preset=bert-large-uncased**")
     expect_sizes(page, 1024, 24, 16, 4096)
-    expect(number(page, "vocab_size").first).to_have_value("30522")
+    expect(number(page, "vocab_size").first).to_have_value("30,522")
 
 
 def test_a_step_on_the_map_is_a_key_press(visit: Open) -> None:
@@ -104,8 +104,8 @@ def test_a_step_on_the_map_is_a_key_press(visit: Open) -> None:
 def test_what_is_swept_is_chosen_with_the_keyboard(visit: Open) -> None:
     page = visit("sweep")
     chart(page)
-    page.get_by_role("combobox", name="x").fill("num_hidden_layers")
-    page.get_by_role("combobox", name="x").press("Enter")
+    page.get_by_role("combobox", name="x axis").fill("num_hidden_layers")
+    page.get_by_role("combobox", name="x axis").press("Enter")
     page.wait_for_url("**x=num_hidden_layers**")
     expect(page.get_by_text("Linear in num_hidden_layers")).to_be_visible()
 
@@ -131,6 +131,6 @@ def test_no_table_is_wider_than_the_page(visit: Open, link: str) -> None:
 def test_every_dimension_can_be_chosen(visit: Open) -> None:
     page = visit("sweep")
     chart(page)
-    page.get_by_role("combobox", name="x").click()
+    page.get_by_role("combobox", name="x axis").click()
     for field in DIMENSIONS:
         expect(page.get_by_role("option", name=field, exact=True)).to_have_count(1)

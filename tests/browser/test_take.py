@@ -14,7 +14,7 @@ from pages.ui.i18n import LANGUAGES, catalogue
 from pages.ui.sidebar import Choice
 from pages.ui.take.files import Place, model_files
 from tests.browser.conftest import Open
-from tests.browser.look import boxes, number, ready, settled, slider
+from tests.browser.look import boxes, number, ready, settled, slider, total_formula
 
 
 def downloaded(page: Page, button: Locator) -> Download:
@@ -49,14 +49,14 @@ def test_everything_is_taken_with_the_keyboard(visit: Open, tmp_path: Path) -> N
     buttons = {name: dialog.get_by_role("button", name=name, exact=True) for name in ("config.json", "CSV", "SVG")}
 
     config = downloaded(page, buttons["config.json"])
-    assert config.suggested_filename == "bertcalc-bert-base-uncased-changed-BertForMaskedLM-config.json"
+    assert config.suggested_filename == "config.json"
     loaded = transformers.BertConfig.from_json_file(config.path())
     assert (loaded.vocab_size, loaded.tie_word_embeddings) == (21128, False)
     assert json.loads(text(config))["architectures"] == ["BertForMaskedLM"]
-    assert "encoder · attention" in text(downloaded(page, buttons["CSV"]))
+    assert "Attention" in text(downloaded(page, buttons["CSV"]))
     drawn = text(downloaded(page, buttons["SVG"]))
     assert drawn.startswith("<svg")
-    assert "encoder · attention" in drawn
+    assert "Attention" in drawn
     png = downloaded(page, dialog.get_by_role("button", name="Download as PNG"))
     assert Path(png.path()).read_bytes().startswith(b"\x89PNG")
 
@@ -86,7 +86,7 @@ def test_everything_is_taken_with_the_keyboard(visit: Open, tmp_path: Path) -> N
 def test_a_report_is_one_page_of_paper(page: Page, tmp_path: Path, architecture: str, language: str) -> None:
     decodes = architecture == "BertLMHeadModel"
     config = BertConfig(is_decoder=decodes, add_cross_attention=decodes, tie_word_embeddings=not decodes)
-    choice = Choice(config, architecture, add_pooling_layer=True, preset="bert-base-uncased", current=True)
+    choice = Choice(config, architecture, add_pooling_layer=True, preset="bert-base-uncased")
     place = Place("https://bertcalc.test/?is_decoder=true&add_cross_attention=true", language)
     files = model_files(choice, Batch(32, 512), place, catalogue(language).gettext)
     path = tmp_path / "report.html"
@@ -112,11 +112,41 @@ def test_a_printed_page_has_what_is_read_and_nothing_that_is_pressed(visit: Open
         expect(page.get_by_test_id(part)).to_be_hidden()
     expect(page.get_by_test_id("stButton").filter(visible=True)).to_have_count(0)
     expect(page.get_by_test_id("stMetricValue").first).to_be_visible()
-    expect(page.locator(".katex-display").first).to_be_visible()
+    expect(total_formula(page).first).to_be_visible()
     settled(page)
-    for box in boxes(page.locator(".katex-html, canvas").filter(visible=True)):
+    for box in boxes(page.locator(".formula .unit, .formula .chip, canvas").filter(visible=True)):
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= 703
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert "invert(1)" in page.get_by_test_id("stApp").evaluate("element => getComputedStyle(element).filter")
     assert pages(page.pdf(prefer_css_page_size=True)) == 1
+
+
+def test_a_printed_page_says_its_name_its_view_and_its_model(visit: Open, page: Page) -> None:
+    visit("memory?preset=bert-base-chinese&num_hidden_layers=24&memory=training")
+    views = page.get_by_role("radiogroup", name="View")
+    expect(views.get_by_role("radio", name="training")).to_be_visible()
+    settled(page)
+    model = page.locator(".on-paper")
+    expect(model).to_be_hidden()
+    page.emulate_media(media="print")
+    expect(model).to_be_visible()
+    for said in ("Memory", "BertModel · bert-base-chinese", "vocab_size V = 21,128", "Changed: num_hidden_layers = 24"):
+        expect(model).to_contain_text(said)
+    expect(views.get_by_role("radio", name="training")).to_be_visible()
+    expect(views.get_by_role("radio", name="weights")).to_be_hidden()
+
+
+def test_printed_exercises_are_the_whole_sheet(visit: Open, page: Page) -> None:
+    visit("exercises?seed=3")
+    shown = page.get_by_role("heading", name="1 · A tensor")
+    expect(shown).to_be_visible()
+    settled(page)
+    exercises = page.get_by_role("heading", level=2)
+    expect(exercises).to_have_count(1)
+    page.emulate_media(media="print")
+    expect(exercises).to_have_count(10)
+    expect(shown).to_be_hidden()
+    expect(page.get_by_role("heading", name="Counting BERT: sheet 3, easy")).to_be_visible()
+    expect(page.get_by_label("Your answer")).to_be_hidden()
+    assert pages(page.pdf(prefer_css_page_size=True)) > 1

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bertcalc import BertConfig, build
+from bertcalc.check.parts import PARTS
 from bertcalc.check.slips import SLIPS, Sizes, counted, total
-from bertcalc.check.terms import LONGEST, MOST_LINES, PARTS, Report, check, problem, read
+from bertcalc.check.terms import LONGEST, MOST_LINES, Report, check, problem, read
 from bertcalc.presets import PRESETS
 from tests.oracle import Case
 from tests.strategies import cases

@@ -312,7 +312,7 @@ def test_what_is_rounded_too_much_is_not_accepted() -> None:
     assert check(model, "0.33B").state == "rounded"
     rough = check(model, "0.3B")
     assert rough.state == "unreadable"
-    assert "at least two digits" in rough.said[0].message
+    assert "at least two significant digits" in rough.said[0].message
     assert check(model, "340M").state == "wrong"
 
 
@@ -342,6 +342,18 @@ def test_each_mistake_of_an_exercise_is_named(exercise: Exercise) -> None:
         assert {mistake.said.message} in told or len(same) > len(told) == 3
 
 
+@settings(max_examples=30)
+@given(exercises("tensor"))
+def test_the_bias_of_the_same_module_is_no_part_of_a_weight(exercise: Exercise) -> None:
+    real = dict(case_of(exercise).real().named_parameters())
+    name = exercise.path.replace("*", "0")
+    bias = real.get(name.removesuffix("weight") + "bias")
+    assert isinstance(exercise.right, int)
+    if bias is not None:
+        verdict = check(exercise, f"{exercise.right + bias.numel()}")  # 20 for 16, of a matrix of 4 x 4
+        assert {"the bias is counted as well, but it is a tensor of its own"} in sentences(verdict)
+
+
 def test_two_slips_are_named_together() -> None:
     model = exercise(1, "hard", "model")
     tensors, sizes = model.explained(), Sizes.of(model.config)
@@ -366,14 +378,14 @@ def test_what_nothing_explains_is_too_small_or_too_large() -> None:
     [
         ("model", "abc", "is not an amount that can be read"),
         ("model", "3*(4", "a parenthesis is not closed"),
-        ("model", "12 MB", "is a number of bytes, and one of parameters is needed"),
-        ("flops", "12 apples", "has a unit that is not known"),
+        ("model", "12 MB", "is in bytes, but parameters are needed here"),
+        ("flops", "12 apples", "has an unknown unit"),
         ("model", "9^9^9", "too large"),
         ("model", "1+" * 10**6, "longer than 200 characters"),
         ("model", "1" * 10**6, "is not an amount that can be read"),
-        ("step", "1" * 10**6, "is no shape"),
-        ("shape", "two by three", "is no shape"),
-        ("shape", "()", "is no shape"),
+        ("step", "1" * 10**6, "is not a shape"),
+        ("shape", "two by three", "is not a shape"),
+        ("shape", "()", "is not a shape"),
     ],
 )
 def test_what_cannot_be_read_is_said_in_one_sentence(kind: Kind, text: str, said: str) -> None:
@@ -395,9 +407,9 @@ def test_what_is_said_to_a_wrong_shape() -> None:
     shape = exercise(1, "easy", "shape")
     assert shape.right == (4, 12)
     for text, said in (
-        ("12 × 4", "The sides are right, but not their order."),
-        ("4", "It has another number of sides: 2, not 1."),
-        ("4 × 13", "Of its 2 sides 1 are right."),
+        ("12 × 4", "The dimensions are right, but in the wrong order."),
+        ("4", "It has 2 dimensions, not 1."),
+        ("4 × 13", "Correct dimensions: 1 of 2."),
     ):
         [sentence] = check(shape, text).said
         assert sentence.message.format(**sentence.values) == said
@@ -408,8 +420,8 @@ def test_what_is_said_to_wrong_fields() -> None:
     assert field.right == frozenset({"vocab_size"})
     verdict = check(field, ["pad_token_id"])
     assert [said.message.format(**said.values) for said in verdict.said] == [
-        "This changes nothing here: pad_token_id.",
-        "There are more that do: 1.",
+        "No effect here: pad_token_id.",
+        "Others that do: 1.",
     ]
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from bertcalc import ARCHITECTURES, BertConfig, build
 from bertcalc.forward.lessons import lesson, questions
 from bertcalc.forward.steps import forward
-from bertcalc.forward.walk import AFTER, BEFORE, factors, keras_rows, per_head, walk
+from bertcalc.forward.walk import AFTER, BEFORE, factors, in_layer, keras_rows, per_head, walk
 from bertcalc.presets import PRESETS
 from bertcalc.tree.nn import Attention
 from bertcalc.tree.totals import submodule
@@ -56,6 +56,19 @@ def test_any_layer_can_be_opened_and_the_walk_ends_at_the_real_total(case: Case,
     skipped = {stop.name: stop.layers for stop in stops if stop.layers}
     assert skipped.get(BEFORE, 0) == layer
     assert skipped.get(AFTER, 0) == case.config.num_hidden_layers - 1 - layer
+
+
+@given(cases(), st.data())
+def test_inside_a_layer_its_count_grows_to_that_of_the_real_layer(case: Case, data: st.DataObject) -> None:
+    layer = data.draw(st.integers(0, case.config.num_hidden_layers - 1))
+    seen = 3 if case.config.add_cross_attention else None
+    stops = walk(forward(case.ours(), 1, 1, encoder_sequence_length=seen), layer)
+    inside = [found for at in range(len(stops)) if (found := in_layer(stops, at))]
+    real = {name: tensor.numel() for name, tensor in case.real().named_parameters()}
+    total = sum(size for name, size in real.items() if f"encoder.layer.{layer}." in name)
+    assert {found.total for found in inside} == {inside[-1].so_far} == {total}
+    assert [found.so_far for found in inside] == sorted(found.so_far for found in inside)
+    assert in_layer(stops, 0) is None
 
 
 @given(cases())

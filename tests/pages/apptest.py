@@ -1,8 +1,12 @@
 """The app without a browser."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 from streamlit.testing.v1 import AppTest
+
+from bertcalc import BertConfig
 
 ROOT = Path(__file__).parents[2]
 
@@ -18,9 +22,37 @@ def open_app(page: str = "", **link: str) -> AppTest:
     return app
 
 
+def move(app: AppTest, **sizes: int) -> None:
+    """Move the sliders of these fields, one after the other, or type the numbers into their fields.
+
+    AppTest cannot reach into a component: this is what the panel does when the browser says so, see
+    tests/pages/test_panel.py for its part and tests/browser/test_panel.py for the browser's.
+    """
+    for field, value in sizes.items():
+        app.session_state["track"].move(field, value)
+        app.run()
+
+
+def present(app: AppTest) -> BertConfig:
+    """The configuration that the app shows."""
+    config: BertConfig = app.session_state["track"].present.config
+    return config
+
+
 def total(app: AppTest) -> str:
     """The headline of the Parameters page."""
     return str(app.metric[0].value)
+
+
+def total_formula(app: AppTest) -> dict[str, Any]:
+    """What the page gives to the component that draws the total's formula."""
+    return component(app, "total_formula")
+
+
+def component(app: AppTest, name: str) -> dict[str, Any]:
+    """What the page gives to a component."""
+    (drawn,) = (each for each in app.get("bidi_component") if each.proto.component_name == name)
+    return dict(json.loads(drawn.proto.json))
 
 
 def texts(app: AppTest) -> list[str]:

@@ -1,6 +1,7 @@
 """The page that brings models in: what is right is shown and can be taken, what is wrong is said, the last stays."""
 
 import json
+from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
@@ -8,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.testing.v1 import AppTest
 
 from bertcalc import BertConfig, build
 from bertcalc.config_json import LARGEST
+from pages.ui.bring import bring, chooser
 from tests.bring.checkpoints import SMALL, change_config
 from tests.bring.conftest import hub, models
 from tests.bring.hub_server import Answer, Server
@@ -21,7 +22,7 @@ from tests.pages.apptest import open_app, texts
 from tests.test_config_json import CHINESE
 
 __all__ = ["hub", "models"]  # fixtures
-TAKE = "Take this model into the sidebar"
+TAKE = "Use this model"
 
 
 def paste(text: str, app: AppTest | None = None, **link: str) -> AppTest:
@@ -31,13 +32,27 @@ def paste(text: str, app: AppTest | None = None, **link: str) -> AppTest:
     return app
 
 
-def upload(data: bytes, app: AppTest | None = None, name: str = "model.safetensors") -> AppTest:
-    app = app or open_app("bring.py", bring="file")
-    [uploader] = app.file_uploader
-    assert uploader.value is None  # what was uploaded before is not held any longer
-    uploader.upload(name, data).run()
+def choose(app: AppTest, key: str, *files: tuple[str, bytes], **changes: object) -> AppTest:
+    """Do what the page does when the browser says that files were chosen; ``changes`` are in what it says of each."""
+    said = [{"name": name, "size": len(data), "start": b64encode(data).decode(), **changes} for name, data in files]
+    number = 1 + (app.session_state[f"taken {key}"] if f"taken {key}" in app.session_state else 0)  # noqa: SIM401 (no get)
+    state: dict[str, Any] = {key: {"files": {"number": number, "files": said}}, f"taken {key}": number - 1}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("streamlit.session_state", state)
+        {"config_file": bring._take_file_of_config, "weights_files": bring._take_files_of_weights}[key]()
+    for forgotten in ("problems of file", "problems of config"):
+        if forgotten in app.session_state and forgotten not in state:
+            del app.session_state[forgotten]
+    for name, value in state.items():
+        if name != key:
+            app.session_state[name] = value
+    app.run()
     assert not app.exception
     return app
+
+
+def bring_files(data: bytes, app: AppTest | None = None, name: str = "model.safetensors") -> AppTest:
+    return choose(app or open_app("bring.py", bring="file"), "weights_files", (name, data))
 
 
 def take(app: AppTest) -> AppTest:
@@ -82,8 +97,8 @@ def test_a_pasted_config_is_counted_and_taken() -> None:
         ["`architecture`", "`BertForTokenClassification`", "`BertModel`"],
         ["`num_labels`", "3", "2"],
     ]
-    assert app.session_state["choice"].config == BertConfig()  # nothing is applied before it is asked for
-    chosen = take(app).session_state["choice"]
+    assert app.session_state["track"].present.config == BertConfig()  # nothing is applied before it is asked for
+    chosen = take(app).session_state["track"].present
     assert (chosen.config, chosen.architecture) == (config, "BertForTokenClassification")
     app.switch_page("parameters.py").run()
     assert app.metric[0].value == count
@@ -105,16 +120,16 @@ def test_fields_without_a_control_are_named_and_nothing_else_is_lost() -> None:
         "use_cache": False,
     }
     app = paste(json.dumps(fields), architecture="BertLMHeadModel")
-    assert "BertLMHeadModel is the sidebar's" in captions(app)
+    assert "BertLMHeadModel is taken from the sidebar" in captions(app)
     left = "`initializer_range`, `pad_token_id`, `use_cache`, `classifier_dropout`"
     assert f"no count changes: {left}" in captions(app)
     shown = metrics(app)["Parameters of BertLMHeadModel"]
     app = take(app)
-    chosen = app.session_state["choice"]
+    chosen = app.session_state["track"].present
     taken = {name: value for name, value in fields.items() if f"`{name}`" not in left}
     assert {name: getattr(chosen.config, name) for name in taken} == taken
-    assert chosen.current
-    assert f"{chosen.model().num_parameters():,}" == shown == real("BertLMHeadModel", BertConfig(**fields))  # type: ignore[arg-type]
+    assert f"{build(chosen.config, chosen.architecture).num_parameters():,}" == shown
+    assert shown == real("BertLMHeadModel", BertConfig(**fields))  # type: ignore[arg-type]
 
 
 def test_a_preset_is_recognized() -> None:
@@ -124,10 +139,10 @@ def test_a_preset_is_recognized() -> None:
 
 WRONG = [
     ("[1", "This is not JSON: line 1, column 3: Expecting ',' delimiter."),
-    ("[]", "A config.json is an object: { } with fields in it."),
-    ('{"model_type": "gpt2"}', "model_type 'gpt2' is another kind of model: only bert is counted here."),
-    ('{"hidden_size": NaN}', "NaN is no number in JSON."),
-    ('{"a": 1, "a": 2}', "a is there twice: once is right."),
+    ("[]", "A config.json is a JSON object: { } with fields inside."),
+    ('{"model_type": "gpt2"}', "model_type 'gpt2' is a different kind of model: only bert is counted here."),
+    ('{"hidden_size": NaN}', "NaN is not a number in JSON."),
+    ('{"a": 1, "a": 2}', "a appears twice: it must appear once."),
     ("[" * 100_000, "This is nested too deeply for a config.json."),
     ('{"a": ' + "9" * 5000 + "}", "A number in this text has too many digits."),
     ('{"a": "' + "x" * LARGEST + '"}', "This text has 1,000,009 characters: a config.json has at most 1,000,000 here."),
@@ -146,7 +161,7 @@ def test_every_wrong_field_is_named_and_the_last_good_one_stays() -> None:
     before = metrics(app)
     app = paste('{"hidden_size": "many", "num_hidden_layers": 0, "vocab_size": 1e99}', app)
     assert [error.split(" ")[0] for error in errors(app)] == ["vocab_size", "hidden_size", "num_hidden_layers"]
-    assert "Shown is the last that could be read." in captions(app)
+    assert "Still showing the last one that could be read." in captions(app)
     assert metrics(app) == before
     app = paste(CHINESE, app)
     assert not app.error
@@ -158,15 +173,18 @@ def test_somebodys_text_is_no_markdown() -> None:
     assert "model_type '![x](http://example.com/x.png)'" in errors(app)[0]
 
 
-def test_an_uploaded_config_goes_into_the_field() -> None:
+def test_a_chosen_config_goes_into_the_field() -> None:
     app = open_app("bring.py")
-    app.file_uploader(key="config_file").upload("config.json", CHINESE.encode()).run()
+    choose(app, "config_file", ("config.json", CHINESE.encode()))
     assert app.text_area(key="config_text").value == CHINESE
     assert "Parameters of BertForTokenClassification" in metrics(app)
-    app.file_uploader(key="config_file").upload("config.json", CHINESE.encode("utf-16")).run()
+    choose(app, "config_file", ("config.json", CHINESE.encode("utf-16")))
     assert errors(app) == ["This file is not UTF-8: byte 1 is 0xff."]
     assert "Parameters of BertForTokenClassification" in metrics(app)
-    assert not app.exception
+    choose(app, "config_file", ("config.json", b""), size=438_000_000)
+    assert errors(app) == ["This file has 438,000,000 bytes or more: a config.json has at most 1,000,000 here."]
+    choose(app, "config_file", ("config.json", b""), start=None)
+    assert errors(app) == ["config.json could not be read by the browser."]
     app = paste(CHINESE + " ", app)
     assert not app.error
 
@@ -174,14 +192,14 @@ def test_an_uploaded_config_goes_into_the_field() -> None:
 def test_the_text_is_still_there_after_another_view() -> None:
     app = paste(CHINESE)
     for view in ("file", "config"):
-        app.segmented_control(key="bring").set_value(view).run()
+        app.segmented_control(key="bring shown").set_value(view).run()
     assert app.text_area(key="config_text").value == CHINESE
     assert "Parameters of BertForTokenClassification" in metrics(app)
 
 
-def test_an_uploaded_file_is_compared_and_taken(models: Path) -> None:
-    app = upload((models / "some" / "published" / "model.safetensors").read_bytes())
-    assert "every tensor is there in its shape, and beside them only copies or buffers" in app.success[0].value
+def test_a_chosen_file_is_compared_and_taken(models: Path) -> None:
+    app = bring_files((models / "some" / "published" / "model.safetensors").read_bytes())
+    assert "every tensor is there with its shape; anything else is only copies or buffers" in app.success[0].value
     count = real("BertForPreTraining", SMALL)
     assert metrics(app) == {
         "Tensors": "47",
@@ -194,8 +212,8 @@ def test_an_uploaded_file_is_compared_and_taken(models: Path) -> None:
     assert rows["buffer: nothing learned"][:3] == ["1", "40", "+40"]
     assert rows["the file has"][2] == f"{int(count.replace(',', '')) + 40:,}"
     assert f"F32 {count} · I64 40" in captions(app)
-    assert "`num_attention_heads` is in no shape: 2 is taken, and changes no count." in captions(app)
-    chosen = take(app).session_state["choice"]
+    assert "`num_attention_heads` cannot be read from any shape: 2 is assumed, which changes no count." in captions(app)
+    chosen = take(app).session_state["track"].present
     assert not app.error
     assert metrics(app)["Tensors"] == "47"
     assert chosen.config == replace(SMALL, num_labels=2)
@@ -203,21 +221,21 @@ def test_an_uploaded_file_is_compared_and_taken(models: Path) -> None:
 
 
 def test_a_file_that_is_none_is_said_and_the_last_stays(models: Path) -> None:
-    app = upload((models / "some" / "published" / "model.safetensors").read_bytes())
+    app = bring_files((models / "some" / "published" / "model.safetensors").read_bytes())
     before = metrics(app)
-    app = upload(b"PK\x03\x04" + bytes(100), app)
+    app = bring_files(b"PK\x03\x04" + bytes(100), app)
     assert "its first 8 bytes announce a header of 67,324,752 bytes" in errors(app)[0]
     assert metrics(app) == before
-    assert "Shown is the last that could be read." in captions(app)
+    assert "Still showing the last one that could be read." in captions(app)
 
 
 def test_what_was_read_is_there_after_another_view(models: Path) -> None:
-    app = upload((models / "some" / "published" / "model.safetensors").read_bytes())
+    app = bring_files((models / "some" / "published" / "model.safetensors").read_bytes())
     before = metrics(app)
     for view in ("config", "file"):
-        app.segmented_control(key="bring").set_value(view).run()
+        app.segmented_control(key="bring shown").set_value(view).run()
     assert metrics(app) == before
-    assert "Shown is the last" not in captions(app)
+    assert "Still showing the last" not in captions(app)
 
 
 def test_somebodys_tensors_are_no_markdown() -> None:
@@ -232,8 +250,8 @@ def test_somebodys_tensors_are_no_markdown() -> None:
         said["data_offsets"] = [at, at + size]
         at += size
     header = json.dumps(tensors).encode()
-    app = upload(len(header).to_bytes(8, "little") + header + bytes(at), name="![x](y).safetensors")
-    assert "has all of BertModel, and more tensors" in app.info[0].value
+    app = bring_files(len(header).to_bytes(8, "little") + header + bytes(at), name="![x](y).safetensors")
+    assert "has all of BertModel, and other tensors" in app.info[0].value
     assert "`![x](y).safetensors`" in app.info[0].value
     example = groups(app)["in no class of this size"][3]
     assert "![" not in example
@@ -243,8 +261,8 @@ def test_somebodys_tensors_are_no_markdown() -> None:
 
 def test_a_file_of_another_model_is_said() -> None:
     header = json.dumps({"wte.weight": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}}).encode()
-    app = upload(len(header).to_bytes(8, "little") + header)
-    assert "it has no tensor embeddings.word_embeddings.weight with two sides" in errors(app)[0]
+    app = bring_files(len(header).to_bytes(8, "little") + header)
+    assert "it has no two-dimensional tensor embeddings.word_embeddings.weight" in errors(app)[0]
     assert not app.metric
 
 
@@ -255,7 +273,7 @@ def test_a_model_of_the_hub_is_read_on_request_only(hub: Server, models: Path) -
     assert not app.metric
     app = ask(app)
     assert len(hub.asked) == 2
-    assert "has all of BertForMaskedLM, and more tensors beside it" in app.info[0].value
+    assert "has all of BertForMaskedLM, and other tensors as well" in app.info[0].value
     ours, theirs = real("BertForMaskedLM", SMALL), real("BertForPreTraining", SMALL)
     assert metrics(app)["Parameters in the file"] == theirs
     assert metrics(app)["Parameters of BertForMaskedLM"] == ours
@@ -264,7 +282,7 @@ def test_a_model_of_the_hub_is_read_on_request_only(hub: Server, models: Path) -
     assert row[2] == f"+{int(theirs.replace(',', '')) - int(ours.replace(',', '')):,}"
     assert "`pooler.dense`, `cls.seq_relationship`: BertForPreTraining" in row[3]
     assert "pooler_fc_size" in captions(app)
-    chosen = take(app).session_state["choice"]
+    chosen = take(app).session_state["track"].present
     assert (chosen.config, chosen.architecture) == (SMALL, "BertForMaskedLM")
     assert len(hub.asked) == 2
 
@@ -294,16 +312,16 @@ def test_what_the_hub_has_not_is_said_and_the_last_stays(hub: Server) -> None:
     before = metrics(app)
     for name, said in {
         "some/nothing": "some/nothing is not on the Hub, or it is not public.",
-        "some/gated": "some/gated is gated: its owner gives it to some people only, and nobody is signed in here.",
-        "some/other": "model_type 'roberta' is another kind of model: only bert is counted here.",
-        "../../etc": "../../etc is no name on the Hub",
+        "some/gated": "some/gated is gated: only people whom its owner has approved can read it, and nobody is",
+        "some/other": "model_type 'roberta' is a different kind of model: only bert is counted here.",
+        "../../etc": "../../etc is not a name on the Hub",
     }.items():
         app.text_input(key="repo_id").set_value(name).run()
         assert not app.error
         app = ask(app)
         assert said in errors(app)[0]
         assert metrics(app) == before
-        assert "Shown is the last that could be read." in captions(app)
+        assert "Still showing the last one that could be read." in captions(app)
 
 
 def test_offline_is_said() -> None:
@@ -315,21 +333,52 @@ def test_a_wrong_view_and_a_name_that_is_too_long_are_refused_in_the_link() -> N
     app = open_app("bring.py", bring="files", repo_id="a" * 97)
     assert texts(app) == [
         "bring=files in the link is not possible: it must be one of the options, such as file.",
-        "repo_id in the link is too long: 96 characters are the most.",
+        "repo_id in the link is too long: at most 96 characters.",
     ]
 
 
-def test_the_bytes_of_a_file_are_let_go_of(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    held: list[int] = []
-    remove = MemoryUploadedFileManager.remove_file
+def test_a_file_that_is_cut_off_is_read_and_what_is_missing_is_said(models: Path) -> None:
+    data = (models / "some" / "published" / "model.safetensors").read_bytes()
+    whole = bring_files(data)
+    app = bring_files(data[: 8 + int.from_bytes(data[:8], "little")])
+    assert metrics(app) == metrics(whole)
+    rest = len(data) - 8 - int.from_bytes(data[:8], "little")
+    assert f"its header announces {rest:,} bytes of data, and 0 are there" in app.warning[0].value
+    assert not whole.warning
 
-    def note(manager: MemoryUploadedFileManager, session_id: str, file_id: str) -> None:
-        held.append(len(manager.get_files(session_id, [file_id])))
-        remove(manager, session_id, file_id)
-        held.append(len(manager.get_files(session_id, [file_id])))
 
-    monkeypatch.setattr(MemoryUploadedFileManager, "remove_file", note)
-    app = upload((models / "some" / "published" / "model.safetensors").read_bytes())
-    assert held == [1, 0]
-    upload(b"no safetensors", app)
-    assert held == [1, 0, 1, 0]
+def test_all_files_of_a_model_are_read_together(models: Path) -> None:
+    folder = models / "some" / "sharded"
+    files = [(path.name, path.read_bytes()) for path in sorted(folder.iterdir())]
+    assert {name.partition(".")[2] for name, _data in files} == {"json", "safetensors", "safetensors.index.json"}
+    app = choose(open_app("bring.py", bring="file"), "weights_files", *files)
+    assert "is BertForSequenceClassification: every tensor is there" in app.success[0].value
+    without = [file for file in files if "00002-of" not in file[0]]
+    app = choose(app, "weights_files", *without)
+    assert "which was not chosen: choose all files together." in errors(app)[0]
+
+
+def test_the_file_that_is_wrong_is_named(models: Path) -> None:
+    good = (models / "some" / "published" / "model.safetensors").read_bytes()
+    app = choose(open_app("bring.py", bring="file"), "weights_files", ("a.safetensors", good), ("b.safetensors", b"PK"))
+    assert errors(app)[0].startswith("`b.safetensors`: This is not a safetensors file: it has 2 bytes")
+
+
+def test_pickles_are_refused_in_a_sentence() -> None:
+    app = bring_files(b"", name="pytorch_model.bin")
+    assert errors(app) == [
+        "pytorch_model.bin is no .safetensors file. Other files of weights are not opened: pickles can run any program "
+        "when they are read."
+    ]
+
+
+def test_a_message_that_comes_again_counts_once() -> None:
+    state: dict[str, Any] = {"key": {"files": {"number": 1, "files": ["a"]}}}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("streamlit.session_state", state)
+        assert chooser.take_files("key") == ["a"]
+        assert chooser.take_files("key") is None
+        wrong: tuple[object, ...] = (None, [], {"files": 3}, {"files": {"number": "2", "files": []}})
+        for forged in (*wrong, {"files": {"number": 9}}):
+            state["key"] = forged if isinstance(forged, dict) else {"files": forged}
+            assert chooser.take_files("key") is None

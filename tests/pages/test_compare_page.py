@@ -1,6 +1,7 @@
 """The Compare page: what it shows adds up to what the real models differ by, and what cannot be is explained."""
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 
 import pandas as pd
@@ -18,7 +19,7 @@ from pages.ui.explore.compare import VIEWS
 from pages.ui.explore.compare_charts import _AREA, Point, bars_frame, parts_frame, points_frame
 from pages.ui.explore.compare_labels import Box, place
 from tests.oracle import Case
-from tests.pages.apptest import open_app, texts
+from tests.pages.apptest import move, open_app, texts
 
 WIDE = "bert-base-uncased~num_hidden_layers-39~num_attention_heads-6~hidden_size-384~intermediate_size-1664"
 
@@ -28,7 +29,7 @@ def real(config: BertConfig, architecture: str = "BertModel") -> int:
 
 
 def number(text: str) -> int:
-    return int(text.strip("*").replace(",", "") or 0)
+    return int(text.strip("*").replace(",", "").replace("−", "-") or 0)
 
 
 def models(app: AppTest) -> str:
@@ -42,7 +43,7 @@ def press(app: AppTest, label: str) -> None:
 
 
 def pinned(app: AppTest) -> bool:
-    [button] = [button for button in app.button if button.label == "Pin the present model"]
+    [button] = [button for button in app.button if button.label == "Pin the current model"]
     return not button.disabled
 
 
@@ -64,23 +65,33 @@ def test_the_first_screen_explains_base_and_large() -> None:
         "1,024 more feed-forward units",
     ]
     assert steps["Changed"][1] == "`num_hidden_layers` 12 → 24"
-    assert [number(text) for text in steps["Then there are"]][:2] == [base, real(BertConfig(num_hidden_layers=24))]
+    assert [number(text) for text in steps["Running total"]][:2] == [base, real(BertConfig(num_hidden_layers=24))]
 
 
 @pytest.mark.parametrize("measure", QUANTITIES)
 def test_every_line_of_the_sum_can_be_checked(measure: str) -> None:
     app = open_app("compare.py", models=PAIRS["shape"].models, compare_by=measure)
     steps = app.table[0].value
-    totals = [number(text) for text in steps["Then there are"]]
+    totals = [number(text) for text in steps["Running total"]]
     differences = [number(text) for text in steps["Difference"]]
     assert [later - earlier for earlier, later in pairwise(totals[:-1])] == differences[1:-1]
     assert totals[-1] == totals[-2]
     assert sum(differences[1:-1]) == differences[-1] == number(str(app.metric[0].value))
 
 
+def test_it_begins_with_the_preset_that_the_model_comes_from() -> None:
+    app = open_app("compare.py", preset="bert-base-chinese", num_hidden_layers="10")
+    assert app.multiselect[0].value == ["bert-base-chinese", "present"]
+    config = PRESETS["bert-base-chinese"].config
+    assert number(app.metric[0].value) == real(replace(config, num_hidden_layers=10)) - real(config)
+    assert models(app) == ""  # it follows the model, and is in no link
+    unchanged = open_app("compare.py", preset="bert-large-uncased")
+    assert unchanged.multiselect[0].value == ["present", "bert-base-uncased"]
+
+
 def test_the_present_model_follows_the_sidebar() -> None:
-    app = open_app("compare.py")
-    app.number_input(key="num_hidden_layers").set_value(24).run()
+    app = open_app("compare.py", models="present bert-large-uncased")
+    move(app, num_hidden_layers=24)
     assert (
         app.metric[0].value
         == f"{real(PRESETS['bert-large-uncased'].config) - real(BertConfig(num_hidden_layers=24)):+,}"
@@ -91,11 +102,11 @@ def test_the_present_model_follows_the_sidebar() -> None:
 def test_a_pinned_model_stays_while_the_sidebar_changes() -> None:
     app = open_app("compare.py", models="present", vocab_size="21128")
     assert "two models" in app.info[0].value
-    press(app, "Pin the present model")
+    press(app, "Pin the current model")
     assert models(app) == "present bert-base-uncased~vocab_size-21128"
     assert app.metric[0].value == "0"
     assert not pinned(app)
-    app.number_input(key="num_hidden_layers").set_value(11).run()
+    move(app, num_hidden_layers=11)
     assert models(app) == "present bert-base-uncased~vocab_size-21128"
     layer = real(BertConfig()) - real(BertConfig(num_hidden_layers=11))
     assert app.metric[0].value == f"{layer:+,}"
@@ -109,7 +120,7 @@ def test_models_are_chosen_by_name() -> None:
     app.multiselect[0].set_value(["bert-large-uncased", "all-MiniLM-L6-v2"]).run()
     assert models(app) == "bert-large-uncased all-MiniLM-L6-v2"
     app.multiselect[0].set_value([]).run()
-    assert "nothing to compare" in app.info[0].value
+    assert app.multiselect[0].value == ["present", "bert-large-uncased"]
 
 
 def test_a_pasted_config_joins_the_comparison() -> None:
@@ -117,13 +128,13 @@ def test_a_pasted_config_joins_the_comparison() -> None:
     config = {"model_type": "bert", "architectures": ["BertForTokenClassification"], "pad_token_id": 5, "x": 1}
     app.text_area(key="config_json").set_value(json.dumps({**config, "vocab_size": 21128})).run()
     said = texts(app)
-    assert "Not used, as nothing is counted by it: x." in said
+    assert "Ignored, because they do not affect any count: x." in said
     count = real(BertConfig(vocab_size=21128), "BertForTokenClassification")
     assert f"BertForTokenClassification: {count:,} parameters" in said
     press(app, "Add to the comparison")
     assert models(app).endswith(" bert-base-chinese~pad_token_id-5~architecture-BertForTokenClassification")
     app.selectbox(key="explained").set_value(models(app).split()[-1]).run()
-    assert f"{count:,}" in [text.strip("*") for text in app.table[0].value["Then there are"]]
+    assert f"{count:,}" in [text.strip("*") for text in app.table[0].value["Running total"]]
 
 
 @pytest.mark.parametrize(
@@ -132,7 +143,7 @@ def test_a_pasted_config_joins_the_comparison() -> None:
         ("{", "This is not JSON: line 1"),
         ('{"model_type": "roberta"}', "only bert"),
         ('{"hidden_size": 770, "use_cache": true}', "768 or 780 would be"),
-        ('{"![x](http://x)": 1, "![x](http://x)": 2}', "![x](http://x) is there twice"),
+        ('{"![x](http://x)": 1, "![x](http://x)": 2}', "![x](http://x) appears twice"),
     ],
 )
 def test_what_is_wrong_with_a_pasted_config_is_said_and_the_comparison_stays(text: str, why: str) -> None:
@@ -175,7 +186,7 @@ def test_all_architectures_stand_in_the_table() -> None:
 
 def test_fields_that_differ_and_shapes_stand_in_the_table() -> None:
     table = open_app("compare.py", compare="table").table[0].value.set_index("")
-    assert list(table.columns) == ["present model", "bert-large-uncased"]
+    assert list(table.columns) == ["current model", "bert-large-uncased"]
     assert list(table.loc["`hidden_size`"]) == ["768", "1,024"]
     assert list(table.loc["`intermediate.dense.weight`"]) == ["3,072 × 768", "4,096 × 1,024"]
     assert "`vocab_size`" not in table.index
@@ -186,10 +197,10 @@ def test_a_wrong_model_is_named_and_left_out() -> None:
     link = "bert-base-uncased bert-base-uncased~hidden_size-770 bert-bse-cased bert-base-chinese"
     app = open_app("compare.py", models=link)
     said = texts(app)
-    assert said[0] == "bert-bse-cased is left out: there is no preset bert-bse-cased, bert-base-cased may be meant."
+    assert said[0] == "bert-bse-cased is left out: there is no preset bert-bse-cased: did you mean bert-base-cased?"
     assert said[1].startswith("bert-base-uncased, H 770 is left out: hidden_size 770 is not a multiple")
-    assert app.metric[0].value == "-7,214,592"
-    press(app, "Take it out of the link")
+    assert app.metric[0].value == "−7,214,592"
+    press(app, "Remove it from the link")
     assert models(app) == "bert-base-uncased bert-base-chinese"
     assert not texts(app)
 
@@ -202,9 +213,9 @@ def test_nothing_where_a_model_should_be_is_named_in_every_language() -> None:
 def test_a_present_model_with_changes_can_become_impossible_and_possible_again() -> None:
     app = open_app("compare.py", models="bert-base-uncased present~num_attention_heads-16")
     assert app.metric[0].value == "0"
-    app.number_input(key="hidden_size").set_value(780).run()
-    assert "present model, A 16 is left out: hidden_size 780" in texts(app)[0]
-    app.number_input(key="hidden_size").set_value(768).run()
+    move(app, hidden_size=780)
+    assert "current model, A 16 is left out: hidden_size 780" in texts(app)[0]
+    move(app, hidden_size=768)
     assert not texts(app)
 
 
@@ -219,20 +230,20 @@ def test_limits_are_said() -> None:
 
 def test_another_model_can_be_the_first() -> None:
     app = open_app("compare.py")
-    press(app, "Make it the first")
+    press(app, "Use as baseline")
     assert models(app) == "bert-large-uncased present"
-    assert app.metric[0].value == "-225,659,648"
+    assert app.metric[0].value == "−225,659,648"
     app = open_app("compare.py", models="present bert-base-cased bert-base-chinese", explained="bert-base-chinese")
-    assert app.metric[0].value == "-7,214,592"
-    press(app, "Make it the first")
+    assert app.metric[0].value == "−7,214,592"
+    press(app, "Use as baseline")
     assert models(app) == "bert-base-chinese present bert-base-cased"
 
 
 def test_too_long_a_sequence_gives_way_to_the_shortest_model() -> None:
     app = open_app("compare.py", models="present bert-base-uncased~max_position_embeddings-64", sequence_length="100")
     assert "longer than max_position_embeddings 64" in app.error[0].value
-    assert [button.label for button in app.button if " = " in button.label] == ["sequence_length = 64"]
-    press(app, "sequence_length = 64")
+    assert [button.label for button in app.button if " = " in button.label] == ["Sequence length = 64"]
+    press(app, "Sequence length = 64")
     assert not app.error
 
 
@@ -243,7 +254,7 @@ def test_names_tell_models_apart() -> None:
     assert list(app.table[0].value.columns)[1:] == [
         "bert-base-uncased, L 3, V 7, T 7, C 7, bos_token_id 7",
         "bert-base-uncased, L 3, V 7, T 7, C 7, bos_token_id 7, ...",
-        "present model",
+        "current model",
     ]
     app = open_app("compare.py", models=f"{long}~eos_token_id-6 {long}~eos_token_id-5", compare="table")
     assert list(app.table[0].value.columns)[2].endswith("... (2)")

@@ -88,7 +88,7 @@ def test_a_proof_of_cross_attention_covers_it() -> None:
 
 
 def test_the_crossover_is_shown_with_its_formula() -> None:
-    said = str(open_app("compute.py", compute="length", intermediate_size="1024").markdown[0].value)
+    said = str(open_app("compute.py", compute="length", intermediate_size="1024").markdown[1].value)
     assert "S = I = 1{,}024" in said
     assert "S = 2 H + I = 2 \\cdot 768 + 1{,}024 = 2{,}560" in said
 
@@ -124,21 +124,21 @@ def test_time_and_price_are_those_of_the_devices() -> None:
 )
 def test_an_impossible_number_is_explained_and_the_nearest_taken(name: str, text: str, nearest: str) -> None:
     app = open_app("compute.py", compute="time", **{name: text})
-    assert app.error[0].value.startswith(f"{name} {text} is not possible")
+    assert app.error[0].value.startswith(f"{name.capitalize()} {text.replace('-', '−')} is not possible")
     assert figures(app) == figures(open_app("compute.py", compute="time", **{name: nearest}))
 
 
 def test_a_format_that_a_device_does_not_have_is_explained() -> None:
     app = open_app("compute.py", compute="time", device="TPU-v3", format="fp32")
-    assert app.error[0].value == "TPU-v3 has no fp32 products: 16bit is what it has."
-    [remedy] = [button for button in app.button if button.label == "format = 16bit"]
+    assert app.error[0].value == "TPU v3 does not support FP32 matrix products: 16-bit is available."
+    [remedy] = [button for button in app.button if button.label == "Precision = 16-bit"]
     remedy.click().run()
     assert not app.error
 
 
 def test_a_negative_price_is_explained() -> None:
     app = open_app("compute.py", compute="time", price="-1")
-    assert app.error[0].value.startswith("price -1 is not possible")
+    assert app.error[0].value.startswith("Price −1 is not possible")
     assert figures(app)[2] == "0.00 USD"
 
 
@@ -146,7 +146,7 @@ def test_too_long_a_sequence_is_explained_and_the_last_stays() -> None:
     app = open_app("compute.py")
     before = figures(app)
     app.number_input(key="sequence_length").set_value(-1).run()
-    assert "sequence_length -1 is not possible" in app.error[0].value
+    assert "Sequence length −1 is not possible" in app.error[0].value
     assert figures(app) == before
 
 

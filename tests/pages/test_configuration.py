@@ -1,6 +1,7 @@
 """The Configuration page."""
 
 from bertcalc.fields import MEANINGS
+from bertcalc.moves import SLIDERS
 from tests.pages.apptest import open_app
 
 
@@ -31,3 +32,16 @@ def test_effects_are_those_of_the_chosen_architecture() -> None:
 def test_chinese() -> None:
     app = open_app("configuration.py", lang="zh")
     assert "词" in str(app.table[0].value.iloc[0, 0])
+
+
+def test_it_says_where_each_value_is_changed() -> None:
+    app = open_app("configuration.py")
+    [said] = [text for text in app.markdown if "read-only" in text.value]
+    without = {name for name in MEANINGS if f"`{name}`" in said.help}
+    app.session_state["more"] = True
+    app.run()
+    controls = {one.key for kind in (app.number_input, app.selectbox, app.checkbox) for one in kind}
+    assert controls.isdisjoint(without)
+    assert controls | set(SLIDERS) | without >= set(MEANINGS)
+    [link] = app.get("page_link")
+    assert link.proto.page == "bring"

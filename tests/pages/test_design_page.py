@@ -13,7 +13,7 @@ from bertcalc.memory.footprint import Plan, Subject
 from pages.ui.explore.design import CHOICES, KINDS, PARAMETERS
 from pages.ui.link import CHOICES as ALL_CHOICES
 from tests.oracle import Case
-from tests.pages.apptest import open_app, texts
+from tests.pages.apptest import open_app, present, texts
 
 
 def rows(app: AppTest) -> list[dict[str, str]]:
@@ -23,7 +23,7 @@ def rows(app: AppTest) -> list[dict[str, str]]:
 
 
 def number(text: str) -> int:
-    return int(text.replace(",", ""))
+    return int(text.replace(",", "").replace("−", "-"))
 
 
 def config(row: dict[str, str]) -> BertConfig:
@@ -34,7 +34,7 @@ def config(row: dict[str, str]) -> BertConfig:
 
 def test_thirty_million_are_answered_at_once() -> None:
     app = open_app("design.py")
-    assert "Nearest to 30,000,000 parameters" in app.markdown[0].value
+    assert "Nearest to 30,000,000 parameters" in app.markdown[1].value
     found = rows(app)
     assert len(found) == 8
     distances = []
@@ -42,11 +42,12 @@ def test_thirty_million_are_answered_at_once() -> None:
         real = Case(config(row)).real().num_parameters()
         assert number(row["Parameters"]) == real
         assert number(row["Difference"]) == real - 30_000_000
-        assert float(row["%"].removesuffix(" %")) == pytest.approx((real - 30_000_000) / 300_000, rel=0.005)
+        share = row["%"].removesuffix(" %").replace("−", "-")
+        assert float(share) == pytest.approx((real - 30_000_000) / 300_000, rel=0.005)
         assert row["$H/L$"] == f"{config(row).hidden_size / config(row).num_hidden_layers:.1f}"
         distances.append(abs(real - 30_000_000))
     assert distances == sorted(distances)
-    assert "1,472 models" in app.caption[0].value  # widths 64 to 4,096 by 64, depths 2 to 24
+    assert "1,472 candidates" in app.caption[0].value  # widths 64 to 4,096 by 64, depths 2 to 24
     assert not app.error
     assert not app.get("vega_lite_chart")  # folded, and drawn when it is opened
     assert len(open_app("design.py", nearby="true").get("vega_lite_chart")) == 1
@@ -63,7 +64,7 @@ def test_flops_are_of_the_batch_and_the_sequence() -> None:
 def test_a_memory_is_a_limit() -> None:
     link = {"budget_of": "memory", "batch_size": "32", "sequence_length": "512", "training_dtype": "mixed-16"}
     app = open_app("design.py", **link)
-    assert "Within 16,000,000,000 bytes, which is 16.0 GB (14.9 GiB)" in app.markdown[0].value
+    assert "Within 16,000,000,000 bytes, which is 16.0 GB (14.9 GiB)" in app.markdown[1].value
     found = rows(app)
     for row in found:
         parts = footprint.training(Subject(config(row)), Plan("mixed-16"), 32, 512)
@@ -89,7 +90,7 @@ def test_one_click_takes_a_design() -> None:
     assert [row for row in rows(app) if row[""].endswith("✓")] == [{**wanted, "": "3 ✓"}]
     app.switch_page("parameters.py").run()
     assert app.metric[0].value == wanted["Parameters"]
-    assert app.number_input(key="vocab_size").value == 30_528
+    assert present(app).vocab_size == 30_528
 
 
 def test_constraints_are_kept() -> None:
@@ -120,7 +121,7 @@ def test_an_impossible_budget_says_what_is_possible(target: str, nearest: dict[s
     end = replace(BertConfig(), **nearest, num_attention_heads=width // 64, intermediate_size=4 * width)
     value = f"{Case(end).ours().num_parameters():,}"
     [error] = app.error
-    assert error.value.startswith("Nothing within these constraints has ")
+    assert error.value.startswith("No model within these constraints has ")
     assert f"{value} parameters (H = {width:,}, L = {nearest['num_hidden_layers']})" in error.value
     assert rows(app)[0]["Parameters"] == value
     app.button(key=f"remedy target_parameters = {value}").click().run()
@@ -132,7 +133,7 @@ def test_a_memory_that_is_too_small_says_what_is_needed() -> None:
     app = open_app("design.py", budget_of="memory", target_memory="1 kB")
     smallest = rows(app)[0]["Training memory"]
     assert app.error[0].value == (
-        f"Nothing within these constraints fits into 1,000 bytes: the smallest takes {smallest} bytes (H = 64, L = 2)."
+        f"No model within these constraints fits into 1,000 bytes: the smallest takes {smallest} bytes (H = 64, L = 2)."
     )
     assert not open_app("design.py", budget_of="memory", target_memory="1 EB").error
 
@@ -160,13 +161,13 @@ def test_an_amount_that_cannot_be_read_is_explained_and_the_last_stays(text: str
 
 def test_limits_that_contradict_each_other_are_explained() -> None:
     app = open_app("design.py", layers_from="30")
-    assert app.error[0].value == "layers_from 30 is more than layers_to 24."
+    assert app.error[0].value == "Layers from 30 to 24 is an empty range."
     assert {row["$L$"] for row in rows(app)} == {"24"}
     app.button(key="remedy layers_to = 30").click().run()
     assert not app.error
     assert {row["$L$"] for row in rows(app)} <= {f"{layers}" for layers in range(24, 31)}
     app = open_app("design.py", hidden_to="100", head_size="128", layers_to="1001")
-    assert [error.value.split(" is not")[0] for error in app.error] == ["layers_to 1,001", "hidden_to 100"]
+    assert [error.value.split(" is not")[0] for error in app.error] == ["Max. layers 1,001", "Max. hidden size 100"]
     assert {row["$H$"] for row in rows(app)} == {"128"}
 
 

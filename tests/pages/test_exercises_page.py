@@ -44,7 +44,8 @@ def messages(app: AppTest) -> list[str]:
 
 
 def words(app: AppTest) -> str:
-    return "\n".join(str(one.value) for one in app.markdown)
+    """What the page says on the screen: the whole sheet is for paper."""
+    return "\n".join(str(one.value) for one in app.markdown if not str(one.value).startswith("# "))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -69,8 +70,8 @@ def test_a_right_answer_gets_the_worked_solution_and_counts() -> None:
 
 def test_a_wrong_answer_gets_a_diagnosis_and_no_solution() -> None:
     app = answer(open_app(PAGE, exercise="4"), "2,480")  # without the pooler's 110
-    assert said(app) == "**Not yet.** It comes out if the pooler is left out."
-    assert "$" not in words(app).split("####")[1]
+    assert said(app) == "**Not yet.** You get it if the pooler is left out."
+    assert "$" not in words(app).split("## ")[1]
     assert "**0 of 10** right" in words(app)
     assert "✗ 4" in words(app)
 
@@ -107,7 +108,7 @@ def test_fields_are_chosen() -> None:
     app = open_app(PAGE, exercise="9")
     pills(app).set_value(["pad_token_id", "vocab_size"])
     button(app, "Check answer").click().run()
-    assert said(app) == "**Not yet.** This changes nothing here: pad\\_token\\_id."
+    assert said(app) == "**Not yet.** No effect here: pad\\_token\\_id."
     pills(app).set_value(["vocab_size"])
     button(app, "Check answer").click().run()
     assert "Right" in said(app)
@@ -126,11 +127,18 @@ def test_the_teachers_link_shows_the_solutions() -> None:
         assert re.search(r"^\*\*.*\*\*\n\n- .*: \$", words(app), re.MULTILINE) or number == "9"
 
 
+def test_the_whole_sheet_is_there_for_paper() -> None:
+    [sheet_on_paper] = [str(one.value) for one in open_app(PAGE, seed="7").markdown if str(one.value).startswith("# ")]
+    for one in sheet(7, "easy"):
+        assert one.question.message.format(**one.question.values) in sheet_on_paper
+    assert "____" in sheet_on_paper
+
+
 def test_an_impossible_seed_is_explained_and_the_nearest_taken() -> None:
     app = open_app(PAGE, seed="1000000")
-    assert "seed 1,000,000 is not possible" in app.error[0].value
+    assert "Sheet number 1,000,000 is not possible" in app.error[0].value
     assert f"`{exercise(999_999, 'easy', 'tensor').question.values['name']}`" in words(app)
-    button(app, "seed = 999,999").click().run()
+    button(app, "Sheet number = 999,999").click().run()
     assert not app.error
     assert app.number_input(key="seed").value == 999_999
 
@@ -144,7 +152,7 @@ def test_a_new_sheet_is_another_one() -> None:
     app = open_app(PAGE, exercise="3")
     button(app, "New sheet").click().run()
     assert app.number_input(key="seed").value != 1
-    assert "#### 1 · " in words(app)
+    assert "## 1 · " in words(app)
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -153,12 +161,16 @@ def test_a_new_sheet_is_another_one() -> None:
 def test_the_model_of_an_exercise_can_be_opened(level: Any, number: str, before: dict[str, str]) -> None:
     app = open_app(PAGE, exercise=number, level=level, **before)
     one = sheet(1, level)[int(number) - 1]
+    track = app.session_state["track"]
+    mine = track.present
     button(app, "Open this model").click().run()
     assert not app.exception
-    choice = app.session_state["choice"]
-    assert choice.current
+    choice = app.session_state["track"].present
     assert (choice.config, choice.architecture) == (one.config, one.subject.architecture)
     assert choice.add_pooling_layer
+    assert any("Undo" in caption.value for caption in app.caption)
+    track.undo()  # as the panel does for Ctrl+Z, see tests/pages/test_panel.py
+    assert track.present == mine
 
 
 @pytest.mark.parametrize("solutions", [True, False])
@@ -168,7 +180,7 @@ def test_the_sheet_is_the_same_in_every_language(level: Any, solutions: bool) ->
     sheets = [printable(chosen, catalogue(language).gettext) for language in LANGUAGES]
     for one, other in zip(*(document.items for document in sheets), strict=True):
         for lines, others in ((one.given, other.given), (one.solution, other.solution)):
-            assert [line.partition(": $")[2] for line in lines] == [line.partition(": $")[2] for line in others]
+            assert [line.partition("$")[2] for line in lines] == [line.partition("$")[2] for line in others]
         assert (one.answer, one.options, one.sizes) == (other.answer, other.options, other.sizes)
     for document in sheets:
         assert "/exercises?level=" in document.note

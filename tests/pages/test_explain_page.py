@@ -9,8 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from bertcalc.presets import PRESETS, PUBLISHED
 from pages.ui.check.terms import EXAMPLES, TERMS
-from pages.ui.check.total import NUMBERS
-from tests.pages.apptest import open_app
+from tests.pages.apptest import open_app, present
 
 
 def cells(app: AppTest) -> list[list[str]]:
@@ -45,24 +44,50 @@ def test_a_slip_is_said_with_its_formula_and_comes_out() -> None:
     assert app.info[0].value == "One slip explains it exactly."
     rows = cells(app)
     assert rows[0][2] == "109,482,240"
-    assert rows[1] == ["the position embeddings are left out", r"$- H P = - 768 \cdot 512$", "-393,216"]
+    assert rows[1] == ["the position embeddings are left out", r"$- H P = - 768 \cdot 512$", "−393,216"]
     assert rows[2][2] == "**109,089,024**"
 
 
-def test_write_up_004_as_a_total() -> None:
-    app = click(open_app("explain.py"), "75,641,856")
+@pytest.mark.parametrize("by_button", [True, False])
+def test_write_up_004_says_whose_it_is_by_its_button_and_typed(by_button: bool) -> None:
+    app = click(open_app("explain.py"), "75,641,856") if by_button else open_app("explain.py", number="75641856")
+    assert "an article's hand count for bert-base-chinese" in app.info[0].value
+    rows = cells(app)
+    assert rows[0][2] == "102,267,648"
+    assert [row[2] for row in rows[1:-1]] == ["−82,944", "−590,592", "−25,952,256"]
+    assert rows[-1][2] == "**75,641,856**"
+    click(app, "Use bert-base-chinese")
     assert app.session_state["preset"] == "bert-base-chinese"
-    assert "3 slips together" in app.info[0].value
-    assert "3 other explanations are equally short" in [expander.label for expander in app.expander]
+    assert cells(app) == rows
+
+
+@pytest.mark.parametrize(
+    "text", ["12*7087872", "7,087,872 * 12", "12 × 7 087 872", "１２＊７０８７８７２", "L*(4H²+2HI+9H+I)"]
+)
+def test_a_product_is_worked_out(text: str) -> None:
+    app = open_app("explain.py", number=text)
+    assert ["all 12 layers", "85,054,464"] in [[row[0], row[2]] for row in cells(app)]
+
+
+def test_a_bar_of_the_first_page_is_said_to_be_that_and_no_slip() -> None:
+    app = open_app("explain.py", number="28,348,416")
+    assert "Exactly a part of this model" in app.success[0].value
+    rows = cells(app)
+    assert [row[0] for row in rows] == [
+        "attention of all 12 layers",
+        "first matrix of the feed-forward of all 12 layers",
+    ]
+    assert rows[0][1] == r"$4 H L \left(H + 1\right) = 4 \cdot 768 \cdot 12 \cdot \left(768 + 1\right)$"
+    assert not app.info
 
 
 def test_write_up_004_term_by_term() -> None:
     app = click(open_app("explain.py", explain="terms"), "a config.json in formulas")
     rows = cells(app)
-    assert "= -36,864" in rows[1][3]
-    assert "= -25,952,256" in rows[1][3]
-    assert "= -46,080" in rows[2][3]
-    assert ["your terms together", "75,641,856"] in rows
+    assert "= −36,864" in rows[1][3]
+    assert "= −25,952,256" in rows[1][3]
+    assert "= −46,080" in rows[2][3]
+    assert ["the sum of your terms", "75,641,856"] in rows
     assert any(row[1] == "+590,592" for row in rows)
     assert rows[-1][1] == "**102,267,648**"
 
@@ -86,13 +111,14 @@ def test_the_count_that_people_write_first_fits_any_model() -> None:
     assert app.text_area[0].value == TERMS
 
 
-def test_what_cannot_be_read_is_said_and_the_last_number_stays() -> None:
+@pytest.mark.parametrize("text", ["a lot", "12*", "3 - 5", "10^40"])
+def test_what_cannot_be_read_is_said_and_nothing_else_is_shown(text: str) -> None:
     app = open_app("explain.py", number="109,514,298")
-    app.text_input(key="number").set_value("a lot").run()
+    app.text_input(key="number").set_value(text).run()
     assert not app.exception
-    assert '"a lot"' in app.error[0].value
-    assert any("109,514,298" in caption.value for caption in app.caption)
-    assert any("BertForMaskedLM" in row[1] for row in cells(app))
+    assert len(app.error) == 1
+    assert not cells(app)
+    assert not [*app.success, *app.info, *app.warning, *app.caption]
 
 
 def test_bytes_are_no_slip_where_a_known_count_rounds_to_them() -> None:
@@ -110,23 +136,23 @@ def test_what_a_rounded_number_may_mean_is_said_where_nothing_rounds_to_it() -> 
 def test_another_published_model_is_named_and_can_be_taken() -> None:
     app = open_app("explain.py", number="335,141,888")
     assert "bert-large-uncased" in app.success[0].value
-    click(app, "Take bert-large-uncased")
+    click(app, "Use bert-large-uncased")
     assert "Exactly a known count, as" in app.success[0].value
-    assert app.session_state["hidden_size"] == 1024
+    assert present(app).hidden_size == 1024
 
 
 def test_what_nothing_explains_is_said_honestly() -> None:
     app = open_app("explain.py", number="123,456,789")
-    assert "No known count" in app.warning[0].value
+    assert app.warning[0].value.startswith("Nothing plausible gives")
 
 
 def test_a_long_text_in_the_link_is_refused() -> None:
-    app = open_app("explain.py", number="1" * 100, terms="a\n" * 3000)
+    app = open_app("explain.py", number="1" * 201, terms="a\n" * 3000)
     assert {text.value.split(" ")[0] for text in app.text} == {"number", "The"}
 
 
 @settings(max_examples=25)
-@given(st.text(max_size=60), st.text(max_size=200))
+@given(st.text(max_size=60) | st.text("0123456789*+-/^×(), HLMe", max_size=20), st.text(max_size=200))
 def test_no_text_ends_in_a_traceback(number: str, lines: str) -> None:
     for view in ("total", "terms"):
         app = open_app("explain.py", explain=view)
@@ -138,7 +164,7 @@ def test_no_text_ends_in_a_traceback(number: str, lines: str) -> None:
 
 
 def test_examples_are_of_presets() -> None:
-    assert {example.preset for example in EXAMPLES.values()} | set(filter(None, NUMBERS.values())) <= set(PRESETS)
+    assert {example.preset for example in EXAMPLES.values()} <= set(PRESETS)
 
 
 @pytest.mark.parametrize("number", ["417.6 MB", "417.6 MiB", "208.8 MB"])  # 109,482,240 x 4 or 2, over 1,024^2
@@ -149,7 +175,7 @@ def test_bytes_that_were_divided_by_powers_of_two_are_recognised(number: str) ->
 def test_a_published_model_that_rounds_to_the_number_is_named_and_can_be_taken() -> None:
     app = open_app("explain.py", number="340M")
     assert "bert-large-uncased" in app.success[0].value
-    app = click(app, "Take bert-large-uncased")
+    app = click(app, "Use bert-large-uncased")
     assert any("335,141,888" in row[0] for row in cells(app))
 
 
@@ -157,3 +183,11 @@ def test_what_was_typed_is_quoted_as_it_is() -> None:
     said = open_app("explain.py", number="[click](https://example.org)").error[0].value
     assert "](" not in said
     assert "click" in said
+
+
+def test_an_example_is_of_bert_model_whatever_class_was_there() -> None:
+    app = open_app("explain.py", explain="terms", architecture="BertForMaskedLM")
+    name = next(iter(EXAMPLES))
+    next(one for one in app.button if one.label == name).click().run()
+    model = app.session_state["track"].present
+    assert (model.architecture, model.preset) == ("BertModel", EXAMPLES[name].preset)

@@ -89,7 +89,7 @@ def test_the_page_shows_the_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
     app.query_params["returned"] = "true"
     app.run()
     assert app.caption[-1].value.endswith(
-        "batch_size = 1, sequence_length = 128, output_attentions = True, return_dict = False"
+        "Batch size = 1, Sequence length = 128, output_attentions = True, return_dict = False"
     )
     assert app.success[-1].value == "The real BertModel returns the same 5 outputs."
     compared = app.table[-2].value
@@ -102,7 +102,7 @@ def test_the_page_shows_the_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(verdict, "ask", wrong)
     app = open_app("verify.py", num_hidden_layers="3", returned="true")
-    assert "returns something else" in app.error[-1].value
+    assert "returns something different" in app.error[-1].value
 
 
 def test_a_call_that_does_not_run_is_explained() -> None:
@@ -124,7 +124,7 @@ def test_a_sequence_that_the_next_model_cannot_take_is_cut() -> None:
     app.switch_page("verify.py")
     app.query_params["returned"] = "true"
     app.run()
-    app.session_state["max_position_embeddings"] = 100
+    app.session_state["track"].change({"max_position_embeddings": 100})
     app.run()
-    assert "sequence_length = 100" in app.caption[-1].value
+    assert "Sequence length = 100" in app.caption[-1].value
     assert "returns the same" in app.success[-1].value

@@ -1,5 +1,6 @@
 """The catalogue: every message of the source is in it, nothing else is, and placeholders are the same."""
 
+import re
 import tomllib
 from string import Formatter
 from typing import Any
@@ -57,6 +58,70 @@ def test_every_message_is_translated_with_the_same_placeholders(language: str) -
         assert placeholders(message.string) == placeholders(message.id), message.id
 
 
+# What Chinese texts do not say, and what they say instead: one term for one thing.
+TERMS = {
+    "您": "你",
+    "句段": "句子编号",
+    "词元类型": "句子编号",
+    "词片": "子词",
+    "池化器": "池化层",
+    "侧栏": "侧边栏",
+    "讲座": "课堂演示",
+    "隐藏维数": "隐藏层维度",
+    "隐藏维度": "隐藏层维度",
+    "隐藏单元": "隐藏层维度",
+    "隐藏大小": "隐藏层维度",
+    "中间维度": "前馈层维度",
+    "前馈网络": "前馈层",
+    "前馈部分": "前馈层",
+    "前馈单元": "前馈层维度",
+    "前馈维数": "前馈层维度",
+    "每头维数": "每头维度",
+    "批量": "批大小",
+    "前向计算": "前向传播",
+    "注意力分数": "注意力得分",
+    "份额": "占比",
+    "约定": "计数口径",
+    "数法": "计数口径",
+    "走查": "逐步前向过程",
+    "带走": "导出",
+    "矩阵共享": "权重共享",
+    "矩阵不共享": "没有权重共享",
+    "不可行": "不能是, 无效",
+    "不可用": "不能是, 无效",
+}
+# A term that is right only as a part of a longer one.
+PARTS = {
+    r"(?<!讲者)备注": "讲者备注",
+    r"前向(?!传播|过程)": "前向传播",
+    r"重算": "重计算",
+    r"(?<!权重)共享(?=与|：|张量)": "权重共享",
+    r"(绝对|相对)位置(?!编码)": "位置编码",
+    r"激活(?!值|函数)": "激活值, 激活函数",
+}
+HAN, FULL = "[\u4e00-\u9fff]", "[，。：；？！（）“”、]"
+# Punctuation is as wide as the characters around it, and has no space beside it; Latin letters and digits have one
+# between them and a character. What stands in a placeholder may be either.
+FORMS = {
+    f'{HAN}[,:;?!()"]|[("]{HAN}': "full-width punctuation beside a Chinese character",
+    f"{HAN}\\.": "。 after a Chinese character",
+    f" {FULL}|{FULL} ": "no space beside full-width punctuation",
+    f"{HAN} +{HAN}": "no space between Chinese characters",
+    f"{HAN}[A-Za-z0-9]|[A-Za-z0-9]{HAN}": "a space between Chinese and Latin",
+    "  ": "one space",
+    r"[\d}] %": "no space before %",
+}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "better"),
+    [*((re.escape(term), better) for term, better in TERMS.items()), *PARTS.items(), *FORMS.items()],
+)
+def test_chinese_has_one_term_for_one_thing_and_its_own_punctuation(pattern: str, better: str) -> None:
+    found = [message.string for message in in_catalogue("zh") if message.id and re.search(pattern, message.string)]
+    assert not found, f"{pattern} -> {better}"
+
+
 def placeholders(text: str) -> set[tuple[str, str]]:
     return {(name, form or "") for _text, name, form, _conversion in Formatter().parse(text) if name}
 
@@ -95,3 +160,15 @@ def test_no_english_sentence_is_left_on_a_chinese_page(page: str) -> None:
     ]
     messages = {message.id for message in in_catalogue("zh") if message.id != message.string}
     assert not messages & set(map(str, shown))
+
+
+def test_lists_and_sentences_have_the_punctuation_of_their_language() -> None:
+    def script() -> None:
+        import streamlit as st
+
+        from pages.ui.i18n import in_a_row, listed
+
+        for st.session_state["lang"] in ("en", "zh"):
+            st.text(listed(["a", "b"]) + in_a_row(["一。", "", "二。"]))
+
+    assert [text.value for text in AppTest.from_function(script).run().text] == ["a, b一。 二。", "a、b一。二。"]

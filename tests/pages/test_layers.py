@@ -11,7 +11,7 @@ from tests.pages.apptest import open_app
 
 
 def headline(app: object) -> str:
-    return str(app.markdown[0].value).splitlines()[0]  # type: ignore[attr-defined]  # AppTest has no types
+    return str(app.markdown[1].value).splitlines()[0]  # type: ignore[attr-defined]  # AppTest has no types
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -19,15 +19,24 @@ def test_next_leads_to_the_end_and_the_real_total(architecture: str) -> None:
     app = open_app("layers.py", architecture=architecture)
     stops = walk(forward(Case(BertConfig(), architecture).ours(), 1, 128))
     for number in range(1, len(stops) + 1):
-        assert headline(app).startswith(f"#### {number} / {len(stops)} · ")
+        assert headline(app).startswith(f"## {number} / {len(stops)} · ")
         assert app.selectbox(key="step").value == stops[number - 1].name
         if number < len(stops):
-            app.button(key="Right step").click().run()
+            app.button(key="forward step").click().run()
             assert not app.exception
     total = f"{Case(BertConfig(), architecture).real().num_parameters():,}"
     assert f"So far {total} of {total}" in app.get("progress")[0].proto.text
-    assert app.button(key="Right step").disabled
-    assert not app.button(key="Left step").disabled
+    assert app.button(key="forward step").disabled
+    assert not app.button(key="back step").disabled
+
+
+def test_the_layer_has_a_total_of_its_own_while_one_walks_through_it() -> None:
+    said = [
+        [bar.proto.text for bar in open_app("layers.py", step=step, layer="3").get("progress")]
+        for step in ("encoder.layer.*.attention.self.key", "pooler.dense")
+    ]
+    assert said[0][0] == f"Layer 4 of 12, all alike: {2 * 590_592:,} of 7,087,872"
+    assert [len(bars) for bars in said] == [2, 1]
 
 
 def test_shapes_have_letters_and_the_numbers_of_the_link() -> None:
@@ -49,13 +58,13 @@ def test_an_opened_layer_has_its_own_number_and_the_others_stand_around_it() -> 
     assert "encoder.layer.before" in names
     assert "encoder.layer.after" in names
     app.selectbox(key="step").set_value("encoder.layer.before").run()
-    assert "3 layers like the one that is opened" in app.markdown[0].value
+    assert "3 layers like the one that is opened" in app.markdown[1].value
 
 
 def test_a_layer_that_is_not_there_is_explained_and_the_nearest_shown() -> None:
     app = open_app("layers.py", layer="12")
     assert app.error[0].value == (
-        "layer 12 is not possible: it must be a whole number from 0 to 11, the nearest is 11."
+        "Layer 12 is not possible: it must be a whole number from 0 to 11, the nearest is 11."
     )
     assert "encoder.layer.before" in app.selectbox(key="step").options
     assert "encoder.layer.after" not in app.selectbox(key="step").options
@@ -66,7 +75,9 @@ def test_a_layer_that_is_not_there_is_explained_and_the_nearest_shown() -> None:
 
 def test_a_sequence_that_is_too_long_is_explained_and_the_longest_shown() -> None:
     app = open_app("layers.py", sequence_length="600")
-    assert app.error[0].value == "sequence_length 600 is longer than max_position_embeddings 512: 512 is the most."
+    assert (
+        app.error[0].value == "Sequence length 600 is longer than max_position_embeddings 512: at most 512 is possible."
+    )
     assert not app.exception
     app.button(key="remedy max_position_embeddings = 600").click().run()
     assert not app.error
@@ -98,13 +109,13 @@ def test_a_step_that_another_model_lacks_leads_to_the_one_most_like_it() -> None
     app = open_app("layers.py", architecture="BertForMaskedLM", step="cls.predictions.decoder")
     app.selectbox(key="architecture").set_value("BertForQuestionAnswering").run()
     assert not app.exception
-    assert headline(app).split(" / ")[0] != "#### 1"
+    assert headline(app).split(" / ")[0] != "## 1"
 
 
 def test_keys_pressed_faster_than_pages_are_drawn_all_count() -> None:
     app = open_app("layers.py")
     app.session_state["step"] = "embeddings.LayerNorm"  # a press that this page has not been drawn for
-    app.button(key="Right step").click().run()
+    app.button(key="forward step").click().run()
     assert app.selectbox(key="step").value == "embeddings.dropout"
 
 

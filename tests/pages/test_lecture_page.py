@@ -13,7 +13,7 @@ from pages.ui.i18n import LANGUAGES
 from pages.ui.lecture import files, parts
 from pages.ui.lecture.parts import PARTS, PATHS, VOCABULARY
 from pages.ui.proof import empty_model
-from tests.pages.apptest import open_app, texts
+from tests.pages.apptest import component, move, open_app, texts, total_formula
 
 PAGE = "lecture.py"
 LECTURE = read_lecture((files.FOLDER / f"{files.DEFAULT}.toml").read_bytes(), VOCABULARY)
@@ -62,7 +62,7 @@ def test_a_lecture_has_12_to_15_screens_of_few_words() -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_screen_is_drawn(language: str) -> None:
-    app = open_app(PAGE, lang=language, notes="true", **LINK)
+    app = open_app(PAGE, lang=language, **LINK)
     for number, screen in enumerate(LECTURE.screens, 1):
         assert not [*app.exception, *app.error, *app.warning, *app.info], screen.name
         assert "{" not in words(app), screen.name
@@ -71,7 +71,7 @@ def test_every_screen_is_drawn(language: str) -> None:
         assert jump.options[number - 1].startswith(f"{number} / {len(NAMES)} · ")
         assert len(app.metric) + len(app.table) + len(app.success) > 0, screen.name
         if number < len(NAMES):
-            app.button(key="Right screen").click().run()
+            app.button(key="forward screen").click().run()
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,10 @@ def test_numbers_are_those_of_the_real_model(screen: str, path: str, real: Any) 
     count = sum(tensor.numel() for tensor in real.get_submodule(path).parameters())
     app = open_app(PAGE, screen=screen, **LINK)
     assert numbers(app)[0] == f"{count:,}"
-    assert f"{count:,}".replace(",", "{,}") in str(app.latex[0].value)
+    if path:
+        assert f"{count:,}".replace(",", "{,}") in str(app.latex[0].value)
+    else:
+        assert total_formula(app)["label"].endswith(f" = {count:,}")
     if path:
         assert f" of {sum(tensor.numel() for tensor in real.parameters()):,}" in str(app.metric[0].delta)
 
@@ -99,9 +102,9 @@ def test_numbers_are_those_of_the_real_model(screen: str, path: str, real: Any) 
 def test_a_row_is_a_row_of_the_real_table_and_a_slider_moves_it(real: Any) -> None:
     app = open_app(PAGE, screen="one-row", **LINK)
     assert numbers(app) == [f"{real.embeddings.word_embeddings.weight.shape[1]}"]
-    app.slider(key="hidden_size_slider").set_value(128).run()
+    move(app, hidden_size=128)
     assert numbers(app) == ["128"]
-    assert "H = 128" in str(app.latex[0].value)
+    assert "H} = 128" in str(app.latex[0].value)
     assert "a row of 128 numbers" in words(app)
 
 
@@ -115,9 +118,9 @@ def test_what_is_counted_so_far_grows_to_the_whole_model(real: Any) -> None:
 def test_only_the_pre_training_model_rounds_to_110_million() -> None:
     table = open_app(PAGE, screen="110-million").table[0].value
     assert list(table["Parameters"]) == ["**108,891,648**", "**109,482,240**", "**110,106,428**"]
-    assert list(table["In short"]) == ["108.9 M", "109.5 M", "110.1 M"]
+    assert list(table["Rounded"]) == ["108.9 M", "109.5 M", "110.1 M"]
     assert list(table["Rounds to 110M"]) == ["✗ no", "✗ no", "✓ yes"]
-    assert list(table["Or if its last zeros are not meant"]) == ["✓ yes"] * 3
+    assert list(table["Or to two significant digits"]) == ["✓ yes"] * 3
     other = open_app(PAGE, screen="110-million", vocab_size="31100").table[0].value
     assert list(other["Rounds to 110M"]) == ["✗ no", "✓ yes", "✗ no"]
 
@@ -167,25 +170,51 @@ def test_buttons_and_the_list_go_from_screen_to_screen() -> None:
     assert app.text_input(key="screen").value == NAMES[-2]
 
 
-def test_a_screen_that_is_not_there_is_named_and_the_nearest_is_shown() -> None:
+def test_a_screen_that_is_not_there_is_named_and_the_nearest_or_the_first_is_shown() -> None:
     app = open_app(PAGE, screen="pooller[x](y)")
-    assert str(app.warning[0].value).startswith(r"This lecture has no screen pooller\[x\]\(y\): pooler may be meant")
+    assert app.warning[0].value == r"This lecture has no screen “pooller\[x\]\(y\)”. Showing “pooler”."
     assert "## The pooler" in words(app)
     button(app, "Next").click().run()
     assert not app.warning
     assert "## The whole model" in words(app)
+    app = open_app(PAGE, screen="zzz")
+    assert app.warning[0].value == "This lecture has no screen “zzz”. Showing the first one."
+    assert "## A word is a row of numbers" in words(app)
     assert "screen in the link is too long" in texts(open_app(PAGE, screen="x" * 61))[0]
     assert "there is no such lecture, but there is why-110-million" in texts(open_app(PAGE, lecture="other"))[0]
 
 
-def test_notes_are_there_on_request() -> None:
-    app = open_app(PAGE)
-    assert "Ask first" not in words(app)
-    button(app, "Notes").click().run()
-    assert "Ask first" in words(app)
-    button(app, "Notes").click().run()
-    assert "Ask first" not in words(app)
-    assert "Ask first" in words(open_app(PAGE, notes="true"))
+def test_notes_are_a_page_of_their_own_and_never_on_the_screen() -> None:
+    said = component(open_app(PAGE, screen=NAMES[1]), "bertcalc_notes_button")["said"]
+    assert "A fifth of the model" in said["notes"]
+    assert said["title"] == "2 / 15 · The word table: one row for each word piece"
+    assert said["after"] == "Next: 3 / 15 · Where a word stands"
+    app = open_app(PAGE, screen=NAMES[1], notes="true")
+    assert component(app, "bertcalc_notes")["said"] == said
+    assert not app.metric
+    button(app, "To the screen").click().run()
+    assert "## The word table" in words(app)
+
+
+@pytest.mark.parametrize(
+    ("screen", "marked"),
+    [
+        ("word-table", ["embeddings.word_embeddings"]),
+        ("feed-forward", ["encoder.layer.*.intermediate.dense", "encoder.layer.*.output.dense"]),
+        ("pooler", ["pooler.dense"]),
+        ("whole-model", []),
+    ],
+)
+def test_the_picture_marks_what_a_screen_is_about(screen: str, marked: list[str]) -> None:
+    app = open_app(PAGE, screen=screen)
+    pictures = [one for one in app.session_state["shown"] if "weight" in one.data]
+    boxes = [
+        step
+        for picture in pictures
+        for step, weight in zip(picture.data["step"], picture.data["weight"], strict=True)
+        if weight == 1 and "LayerNorm" not in step
+    ]
+    assert boxes == marked
 
 
 def test_a_part_that_the_model_does_not_have_is_said(folder: Path) -> None:
@@ -210,7 +239,7 @@ def test_what_is_wrong_with_a_file_is_said_on_the_page(folder: Path) -> None:
     own(folder, 'title="M"\n[[screen]]\nname="a"\ntitle="t"\ntext="x"\nshow=[{part="tota"}]')
     app = open_app(PAGE, lecture="mine")
     assert [str(one.value) for one in app.error] == [
-        r"`mine.toml`: \[\[screen\]\] a\, show: part tota is not possible, total may be meant."
+        r"`mine.toml`: \[\[screen\]\] a\, show: part tota is not possible: did you mean total?"
     ]
     assert not app.metric
     app.selectbox(key="lecture").set_value(files.DEFAULT).run()
@@ -234,13 +263,3 @@ def test_every_part_can_be_shown_of_every_path(folder: Path, part: str) -> None:
 
 def test_paths_are_those_of_the_tree() -> None:
     assert {"pooler", "encoder.layer.*", "embeddings.word_embeddings", "cls.predictions.decoder"} <= PATHS.keys()
-
-
-def test_the_way_back_to_the_preset_is_there_once_it_is_left() -> None:
-    app = open_app("lecture.py", screen="word-table")
-    assert not [one for one in app.button if one.label.startswith("Back to")]
-    app = open_app("lecture.py", screen="word-table", vocab_size="30000", num_hidden_layers="3")
-    before = numbers(open_app("lecture.py", screen="word-table"))
-    assert numbers(app) != before
-    button(app, "Back to bert-base-uncased").click().run()
-    assert numbers(app) == before

@@ -26,7 +26,7 @@ from tests.pages.apptest import open_app, texts, total
         ("open", "encoder.layer.99", "encoder.layer"),
         ("view", "trees", "such as tree"),
         ("freeze_layers", "three", "whole number"),
-        ("hiden_size", "768", "hidden_size may be meant"),
+        ("hiden_size", "768", "did you mean hidden_size?"),
     ],
 )
 def test_a_wrong_value_is_named_and_the_rest_counts(name: str, text: str, why: str) -> None:

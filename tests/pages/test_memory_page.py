@@ -1,11 +1,21 @@
 """The Memory page: what it shows is what the core and PyTorch say, and what cannot be is explained."""
 
+import json
+import re
+from itertools import combinations
+from math import cbrt, dist
+from operator import mul
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.forward.outputs import Call
-from bertcalc.memory.footprint import Subject, inference
+from bertcalc.memory.devices import DEVICES
+from bertcalc.memory.footprint import Plan, Subject, inference, training
+from bertcalc.memory.optimizers import PARTS
+from bertcalc.presets import PRESETS
+from pages.ui.memory.charts import COLORS
 from pages.ui.numbers import size
 from tests.memory.test_saved import seen_bytes
 from tests.oracle import Case, arguments
@@ -78,7 +88,7 @@ def test_pytorch_is_asked_on_request() -> None:
 @pytest.mark.parametrize(
     ("link", "said"),
     [
-        ({"attention": "fused"}, "runs no fused attention"),
+        ({"attention": "fused"}, "has no fused attention"),
         ({"position_embedding_type": "relative_key"}, "no longer builds position_embedding_type"),
     ],
 )
@@ -131,28 +141,114 @@ def test_inference_counts_a_decoders_cache() -> None:
     assert decoder.metric[0].value == size(sum(found.values()) + cache - 512 * 768 * 2)
 
 
-def test_what_fits_is_said() -> None:
-    app = memory("fit", device_memory="8GB", batch_size="1000", sequence_length="512")
-    assert str(app.error[0].value).startswith("It does not fit")
-    largest = str(app.metric[0].value)
-    app.number_input(key="batch_size").set_value(int(largest)).run()
-    assert str(app.success[0].value).startswith("It fits")
-    app.number_input(key="batch_size").set_value(int(largest) + 1).run()
-    assert str(app.error[0].value).startswith("It does not fit")
+def usable(app: AppTest, name: str) -> int:
+    free = app.number_input(key="kept_free").value
+    assert free is not None
+    return DEVICES[name] - round(free * 2**30)
+
+
+def test_the_longest_sequence_for_bert_large_on_a_t4_takes_three_choices() -> None:
+    """The oracle is the true count: what is named is within the device's memory, and one token more is not."""
+    app = open_app("memory.py", preset="bert-large-uncased")
+    app.selectbox(key="training_dtype").set_value("mixed-16").run()
+    app.number_input(key="batch_size").set_value(32).run()
+    longest = int(app.metric[0].value)
+    assert app.metric[0].delta == "limited by memory"
+    assert f"Up to **{longest} tokens** per sequence in batches of 32. The limit is memory: 13,824 MiB" in str(
+        app.success[0].value
+    )
+    plan, subject = Plan("mixed-16"), Subject(PRESETS["bert-large-uncased"].config)
+    needed = [sum(training(subject, plan, 32, length).values()) for length in (longest, longest + 1)]
+    assert needed[0] <= usable(app, "T4-16GB") == 13_824 * 2**20 < needed[1]
+
+
+def test_a_larger_batch_than_the_largest_is_too_much() -> None:
+    app = memory("fit", device_memory="RTX-4060-8GB", sequence_length="512")
+    app.number_input(key="batch_size").set_value(int(app.metric[1].value)).run()
+    assert app.metric[0].value == "512"
+    assert not app.error
+    app.number_input(key="batch_size").set_value(int(app.metric[1].value) + 1).run()
+    assert int(app.metric[0].value) < 512
+    assert len(app.error) == 1
+
+
+def test_what_is_kept_free_is_not_used() -> None:
+    lengths = [int(memory("fit", batch_size="64", kept_free=free).metric[0].value) for free in ("0.0", "1.5", "6.0")]
+    assert lengths == sorted(lengths, reverse=True)
+    assert len(set(lengths)) == 3
+    app = memory("fit", kept_free="15.0")
+    assert str(app.error[0].value).startswith("Kept free, GiB 15 is not possible")
+    app.button(key="remedy kept_free = 0.0").click().run()
+    assert not app.error
 
 
 def test_positions_limit_the_sequence_and_it_is_said() -> None:
-    app = memory("fit", device_memory="141GB", task="inference")
-    assert app.metric[1].value == "512"
-    assert "max_position_embeddings is the longest sequence, 512" in captions(app)
-    assert "max_position_embeddings" not in captions(memory("fit", device_memory="8GB", batch_size="64"))
+    app = memory("fit", device_memory="H200-141GB", task="inference")
+    assert (app.metric[0].value, app.metric[0].delta) == ("512", "limited by max_position_embeddings")
+    assert "The limit is the model's max_position_embeddings; memory alone would allow " in str(app.success[0].value)
+    assert r", 512)" in app.latex[0].value
+    assert "max_position_embeddings" not in str(memory("fit", batch_size="64").success[0].value)
+
+
+def test_not_one_token_is_said() -> None:
+    app = memory("fit", preset="bert-large-uncased", device_memory="GiB", device_gib="4")
+    assert "**Not even one token**" in str(app.error[0].value)
+    assert app.metric[0].value == "none"
+
+
+@pytest.mark.parametrize("look", ["light", "dark"])
+def test_parts_that_stand_beside_each_other_differ_to_colour_blind_eyes_too(look: str) -> None:
+    """Machado et al. 2009, severity 1, and CIE76 in Lab; about 2 is just noticeable."""
+    inks = dict(zip(PARTS, map(linear, COLORS[look]), strict=True))
+    training, inference = PARTS[:6], (PARTS[0], *PARTS[6:])
+    for one, other in (*combinations(training, 2), *combinations(inference, 2)):
+        for eyes in EYES:
+            seen = [lab([sum(map(mul, row, inks[part])) for row in eyes]) for part in (one, other)]
+            assert dist(*seen) > 15, (one, other)
+
+
+def linear(ink: str) -> list[float]:
+    shares = [int(ink[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    return [share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in shares]
+
+
+def lab(light: list[float]) -> list[float]:
+    """sRGB light, D65, as lightness and two opposed colours."""
+    x, y, z = (
+        cbrt(max(0, sum(map(mul, row, light))))
+        for row in (
+            (0.4339, 0.3762, 0.1899),
+            (0.2127, 0.7152, 0.0722),
+            (0.0178, 0.1095, 0.8727),
+        )
+    )
+    return [116 * y - 16, 500 * (x - y), 200 * (y - z)]
+
+
+EYES = (
+    ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
+    ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.01182, 0.04294, 0.968881)),
+    ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.3039)),
+)
+
+
+def test_every_part_of_the_bar_is_named_under_it() -> None:
+    app = memory("fit", training_dtype="mixed-18", recompute="full")
+    [bar] = [one for one in app.session_state["shown"] if one.spec]
+    names = re.findall(r'"domain": (\[.*?\])', json.dumps(dict(bar.spec), default=repr))
+    parts = ["weights", "master weights", "gradients", "optimizer states", "activations", "recomputed", "kept free"]
+    assert names
+    assert all(json.loads(found) == parts for found in names)
+    drawn = dict.fromkeys(zip(bar.data["name"], bar.data["start"], strict=True))
+    assert [name for name, start in drawn if start is not None] == parts
 
 
 def test_an_impossible_memory_is_explained_and_the_nearest_taken() -> None:
     app = memory("fit", device_memory="GiB", device_gib="0")
-    assert str(app.error[0].value).startswith("device_gib 0 is not possible")
+    assert str(app.error[0].value).startswith("Memory in GiB 0 is not possible")
     app.button(key="remedy device_gib = 1").click().run()
-    assert not [error for error in app.error if "possible" in str(error.value)]
+    assert not [error for error in app.error if "device_gib" in str(error.value)]
     assert app.number_input(key="device_gib").value == 1
 
 
@@ -160,7 +256,7 @@ def test_nothing_to_train_keeps_nothing() -> None:
     app = memory("activations", train="head")
     assert app.metric[0].delta == "0 bytes"
     assert not app.get("vega_lite_chart")
-    assert memory("fit", train="head").metric[0].value == "any"
+    assert memory("fit", train="head").metric[1].value == "any"
 
 
 @pytest.mark.parametrize("view", ["weights", "training", "activations", "inference", "fit"])
@@ -185,7 +281,8 @@ def test_every_view_shows_every_model(view: str, link: dict[str, str]) -> None:
         ("recompute", "some"),
         ("optimizer", "adam"),
         ("device_gib", "x"),
-        ("device_memory", "16"),
+        ("device_memory", "16GB"),
+        ("kept_free", "inf"),
         ("dtype", "float64"),
         ("fused_dropout", "1"),
     ],

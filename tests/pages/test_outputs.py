@@ -78,20 +78,20 @@ def test_a_tuple_has_places() -> None:
 
 def test_the_total_is_in_bytes() -> None:
     app = open_app("outputs.py", architecture="BertForNextSentencePrediction", batch_size="10")
-    assert app.markdown[1].value == "**What comes out**: 1 tensors, 80 B"
+    assert app.markdown[2].value == "**Outputs**: 1 tensors, 80 B"
 
 
 def test_an_impossible_sequence_is_explained_and_the_last_stays() -> None:
     app = open_app("outputs.py", sequence_length="64")
     app.number_input(key="sequence_length").set_value(513).run()
-    assert "sequence_length 513 is longer than max_position_embeddings 512" in app.error[0].value
+    assert "Sequence length 513 is longer than max_position_embeddings 512" in app.error[0].value
     assert column(app, 0, "In numbers") == ["1 × 64"]
 
 
 def test_an_impossible_label_is_explained_and_the_nearest_offered() -> None:
     app = open_app("outputs.py", architecture="BertForTokenClassification", num_labels="5", labels="true", label="5")
-    assert app.error[0].value.startswith("label 5 is not possible: it must be from 0 to 4")
-    [remedy] = [button for button in app.button if button.label == "label = 4"]
+    assert app.error[0].value.startswith("Label 5 is not possible: it must be from 0 to 4")
+    [remedy] = [button for button in app.button if button.label == "Label = 4"]
     remedy.click().run()
     assert not app.error
     assert app.number_input(key="label").value == 4
@@ -99,7 +99,7 @@ def test_an_impossible_label_is_explained_and_the_nearest_offered() -> None:
 
 def test_an_encoder_without_cross_attention_is_explained() -> None:
     app = open_app("outputs.py", is_decoder="true", encoder_sequence_length="9")
-    assert "refuses encoder_hidden_states" in app.error[0].value
+    assert "does not accept encoder_hidden_states" in app.error[0].value
     assert column(app, 1, "Name") == ["last_hidden_state", "pooler_output", "past_key_values"]
     [remedy] = [button for button in app.button if button.label == "add_cross_attention = True"]
     remedy.click().run()
@@ -121,7 +121,7 @@ def test_what_has_no_effect_is_said() -> None:
     app.checkbox(key="is_decoder of the call").check().run()
     assert "no effect" not in captions(app)
     assert "past_key_values" in column(app, 1, "Name")
-    app.selectbox(key="use_cache").select("false").run()
+    app.selectbox(key="use_cache shown").select("false").run()
     assert "past_key_values" not in column(app, 1, "Name")
 
 
@@ -142,7 +142,7 @@ def test_the_switches_are_in_step_with_the_sidebar() -> None:
 
 def test_relative_positions_show_transformers_4() -> None:
     app = open_app("outputs.py", position_embedding_type="relative_key", output_attentions="true")
-    assert "Shown is transformers 4" in captions(app)
+    assert "This is transformers 4" in captions(app)
     assert "head_mask" in column(app, 2, "Name")
     assert "cross_attentions" not in column(app, 1, "Name")
     assert "transformers 4" not in captions(open_app("outputs.py"))

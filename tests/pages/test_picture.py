@@ -12,7 +12,7 @@ from pages.ui.walk.picture import picture, picture_frame
 def drawn(config: BertConfig, architecture: str = "BertModel", layer: int = 0) -> tuple[list[Stop], pd.DataFrame, int]:
     seen = 8 if config.add_cross_attention else None
     stops = walk(forward(build(config, architecture), 1, 8, encoder_sequence_length=seen), layer)
-    frame, rows = picture_frame(stops, 3, config, layer)
+    frame, rows = picture_frame(stops, {stops[3].name}, config, layer)
     return stops, pd.DataFrame(frame), rows
 
 
@@ -44,8 +44,8 @@ def test_the_layer_is_framed_and_the_others_stand_outside() -> None:
     assert inside["step"].str.startswith("encoder.layer.*").all()
     assert len(inside) == boxes["step"].str.startswith("encoder.layer.*").sum()
     labels = dict(zip(boxes["step"], boxes["label"], strict=True))
-    assert (labels[BEFORE], labels[AFTER]) == ("2 × BertLayer", "4 × BertLayer")
-    assert "encoder.layer.2: 3 of 7 × BertLayer" in set(frame["label"])
+    assert (labels[BEFORE], labels[AFTER]) == ("2 × the same layer", "4 × the same layer")
+    assert "Layer 3 of 7: encoder.layer.2" in set(frame["label"])
 
 
 @pytest.mark.parametrize(("heads", "slices"), [(12, 12), (64, 64), (96, 0)])

@@ -3,7 +3,7 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.apptest import open_app, total
+from tests.pages.apptest import open_app, present, total
 
 PAGES = ("", "layers", "structure", "outputs", "configuration", "compute", "memory", "compare", "sweep", "design")
 CHECKS = ("bring", "verify", "explain", "tools", "exercises")
@@ -19,7 +19,7 @@ def switch(app: AppTest) -> str:
 def test_every_page_can_be_presented(page: str) -> None:
     app = open_app(f"{page}.py" if page else "", present="1", vocab_size="21128")
     assert switch(app) == "Leave"
-    assert app.number_input("vocab_size").value == 21128
+    assert present(app).vocab_size == 21128
 
 
 def test_the_switch_leads_there_and_back_and_keeps_the_model() -> None:

@@ -1,48 +1,82 @@
 """The sidebar: values that make no model, and what is offered instead."""
 
+from typing import Any
+
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from bertcalc import BertConfig
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
-from pages.ui.sidebar import FIELDS
-from tests.pages.apptest import open_app, total
+from bertcalc.track import FIELDS
+from tests.pages.apptest import move, open_app, present, texts, total
 
 
-def test_an_impossible_pair_offers_the_nearest_and_keeps_the_last_good_model() -> None:
+def button(app: AppTest, label: str) -> Any:
+    return next(one for one in app.button if one.label == label)
+
+
+def test_what_makes_no_model_keeps_the_last_one_and_the_link() -> None:
     app = open_app()
-    app.number_input(key="hidden_size").set_value(780).run()
+    move(app, hidden_size=780)
     good = total(app)
-    app.number_input(key="hidden_size").set_value(785).run()
-    assert app.error[0].value == ("hidden_size 785 is not a multiple of num_attention_heads 12: 780 or 792 would be.")
+    move(app, hidden_size=785)
     assert total(app) == good
-    assert app.warning[0].value.endswith("possible: hidden_size = 780.")
-    [remedy] = [button for button in app.button if button.label == "hidden_size = 780"]
-    remedy.click().run()
-    assert not app.error
-    assert not app.warning
-    assert app.number_input(key="hidden_size").value == 780
+    assert app.query_params["hidden_size"] == "780"
+    move(app, hidden_size=845)  # 65 numbers for each head by now
+    assert (present(app).hidden_size, present(app).num_attention_heads) == (845, 13)
 
 
 @pytest.mark.parametrize("value", [0, -5, 10_000_001, 2**53 - 1])
-def test_a_size_out_of_range_is_named(value: int) -> None:
+def test_a_size_out_of_range_changes_nothing(value: int) -> None:
     app = open_app()
-    app.number_input(key="vocab_size").set_value(value).run()
-    assert f"vocab_size {value:,} is not possible" in app.error[0].value
+    move(app, vocab_size=value)
+    assert total(app) == "109,482,240"
+    assert app.session_state["track"].problems()
+
+
+def test_a_link_to_something_impossible_shows_the_nearest_model_and_says_so() -> None:
+    app = open_app(hidden_size="770", vocab_size="21128")
+    [said] = texts(app)
+    assert said == (
+        "The link asks for a model that is not possible: "
+        "hidden_size 770 is not a multiple of num_attention_heads 12: 768 or 780 would be. "
+        "Showing hidden_size = 768 instead."
+    )
+    assert total(app) == "102,267,648"  # bert-base-chinese: the rest of the link counts
+    assert app.query_params == {"vocab_size": "21128"}
+    button(app, "Got it").click().run()
+    assert not texts(app)
+
+
+def test_choosing_the_preset_again_leads_back_to_it() -> None:
+    app = open_app(num_hidden_layers="24")
+    assert app.selectbox(key="preset").options[0] == "bert-base-uncased (changed)"
+    assert app.selectbox(key="preset").value not in PRESETS
+    app.selectbox(key="preset").select("bert-base-uncased").run()
+    assert total(app) == "109,482,240"
+    assert app.selectbox(key="preset").value == "bert-base-uncased"
+    assert app.selectbox(key="preset").options == list(PRESETS)
+    assert app.query_params == {}
+
+
+def test_an_option_that_is_gone_is_not_taken() -> None:
+    """Back leads to the preset itself; a browser that was faster still answers with "changed", as its text."""
+    app = open_app(num_hidden_layers="24")
+    gone = app.selectbox(key="preset").options[0]
+    app.selectbox(key="preset").select("bert-base-uncased").run()
+    app.selectbox(key="preset").options.append(gone)  # what the browser still shows
+    app.selectbox(key="preset").set_value(gone).run()
+    assert not app.exception
+    assert app.selectbox(key="preset").value == "bert-base-uncased"
     assert total(app) == "109,482,240"
 
 
-def test_the_first_link_to_something_impossible_shows_the_nearest_model() -> None:
-    app = open_app(hidden_size="770", vocab_size="21128")
-    assert "hidden_size 770" in app.error[0].value
-    assert app.warning[0].value.endswith("possible: hidden_size = 768.")
-    assert total(app) == "102,267,648"  # bert-base-chinese: the rest of the link counts
-
-
 def test_cross_attention_without_a_decoder_is_explained() -> None:
-    app = open_app(add_cross_attention="true")
+    app = open_app(is_decoder="true", add_cross_attention="true")
+    app.checkbox(key="is_decoder").uncheck().run()
     assert "needs a decoder" in app.error[0].value
-    [remedy] = [button for button in app.button if button.label == "is_decoder = True"]
-    remedy.click().run()
+    assert app.checkbox(key="is_decoder").value is False
+    button(app, "is_decoder = True").click().run()
     assert not app.error
     assert total(app) == "137,849,088"  # 12 more attentions with LayerNorm, 12 x 2,363,904
 
@@ -70,7 +104,7 @@ def test_a_link_is_read_before_the_controls_are_drawn(monkeypatch: pytest.Monkey
         add_pooling_layer="false",
         hidden_act="relu",
     )
-    assert app.slider(key="num_hidden_layers_slider").value == 6
+    assert present(app).num_hidden_layers == 6
     assert app.number_input(key="hidden_dropout_prob").value == 0.2
     assert app.checkbox(key="is_decoder").value is True
     assert app.checkbox(key="add_pooling_layer").value is False

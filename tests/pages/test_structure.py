@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.tree.totals import totals_by_component
 from tests.oracle import Case
-from tests.pages.apptest import open_app
+from tests.pages.apptest import move, open_app
 
 LARGE = BertConfig(hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096)
 
@@ -112,16 +112,16 @@ def test_a_second_architecture_shows_what_it_adds_and_what_it_lacks() -> None:
     table = app.table[0].value
     assert list(table.iloc[:, 0]) == ["−\N{NO-BREAK SPACE}missing", "+\N{NO-BREAK SPACE}added"]
     assert list(table["Module"]) == ["`pooler`", "`qa_outputs`"]
-    assert list(table["Parameters"]) == ["-590,592", "+1,538"]
+    assert list(table["Parameters"]) == ["−590,592", "+1,538"]
     assert here.found["b"] == ["+"] * 4  # the pooler, its two modules and its last bracket
     assert there.found["b"] == ["+"]
-    assert app.markdown[0].value == "From BertModel to BertForQuestionAnswering: -589,054 parameters"
+    assert app.markdown[1].value == "From BertModel to BertForQuestionAnswering: −589,054 parameters"
 
 
 def test_a_module_of_another_shape_is_marked_on_both_sides() -> None:
     app = structure(architecture="BertForSequenceClassification", beside="BertForMultipleChoice")
     assert [tree.found["b"] for tree in trees(app)] == [["≠"], ["≠"]]
-    assert list(app.table[0].value["Parameters"]) == ["-769"]  # one label of 768 weights and a bias
+    assert list(app.table[0].value["Parameters"]) == ["−769"]  # one label of 768 weights and a bias
 
 
 def test_what_is_alike_inside_a_module_of_another_kind_is_not_marked() -> None:
@@ -132,7 +132,7 @@ def test_what_is_alike_inside_a_module_of_another_kind_is_not_marked() -> None:
 
 def test_an_architecture_does_not_differ_from_itself() -> None:
     app = structure(architecture="BertForMaskedLM", beside="BertForMaskedLM")
-    assert app.markdown[0].value.endswith(": +0 parameters")
+    assert app.markdown[1].value.endswith(": ±0 parameters")
     assert not app.table
 
 
@@ -171,14 +171,15 @@ def test_the_notebook_is_the_real_models(architecture: str) -> None:
     sums = app.table[0].value
     assert list(sums["Component"])[: len(counts)] == list(counts)
     assert list(sums["Parameters"]) == [*(f"{count:,}" for count in counts.values()), *[f"**{total:,}**"] * 2]
-    assert list(sums["Share"])[: len(counts)] == [repr(count / total) for count in counts.values()]
+    for share, count in zip(sums["Share"], counts.values(), strict=False):
+        assert share.endswith(f":small[{count / total!r}]")
 
 
-def test_the_published_shares_are_shown_with_every_digit() -> None:
+def test_the_published_shares_are_shown_beside_readable_ones() -> None:
     assert list(structure(view="notebook").table[0].value["Share"])[:3] == [
-        "0.21772649152958506",
-        "0.776879099295009",
-        "0.005394409175405983",
+        "21.8 % :small[0.21772649152958506]",
+        "77.7 % :small[0.776879099295009]",
+        "0.5 % :small[0.005394409175405983]",
     ]
 
 
@@ -205,7 +206,7 @@ def test_freezing_shows_what_is_trained_of_the_whole() -> None:
 
 def test_a_model_without_a_head_trains_nothing_and_the_page_says_so() -> None:
     app = freezing(train="head")
-    assert app.info[0].value == "BertModel has no head: nothing of it is trained."
+    assert app.info[0].value == "BertModel has no head: nothing is trained."
     assert shown(app)[0] == "0"
     assert app.metric[0].delta == "0.0 %"
     app.selectbox(key="architecture").select("BertForSequenceClassification").run()
@@ -217,11 +218,11 @@ def test_more_layers_than_there_are_is_explained_and_the_nearest_is_shown() -> N
     app = freezing(freeze_layers="24", preset="bert-large-uncased")
     all_layers = shown(app)
     assert not app.error
-    app.number_input(key="num_hidden_layers").set_value(12).run()
-    assert "freeze_layers 24 is not possible" in app.error[0].value
+    move(app, num_hidden_layers=12)
+    assert "Frozen layers 24 is not possible" in app.error[0].value
     assert shown(app)[1] == f"{totals_by_component(Case(replace(LARGE, num_hidden_layers=12)).ours())['encoder']:,}"
     assert shown(app) != all_layers
-    [remedy] = [button for button in app.button if button.label == "freeze_layers = 12"]
+    [remedy] = [button for button in app.button if button.label == "Frozen layers = 12"]
     remedy.click().run()
     assert not app.error
 
@@ -238,8 +239,8 @@ def test_only_the_view_that_is_chosen_is_drawn() -> None:
 def test_what_is_frozen_survives_another_view_and_another_page() -> None:
     app: Any = freezing(freeze_layers="3", train="bias+LayerNorm", freeze_embeddings="true")
     before = shown(app)
-    app.segmented_control(key="view").set_value("tree").run()
-    app.segmented_control(key="view").set_value("freezing").run()
+    app.segmented_control(key="view shown").set_value("tree").run()
+    app.segmented_control(key="view shown").set_value("freezing").run()
     assert shown(app) == before
     app.switch_page("verify.py").run()
     app.switch_page("structure.py").run()

@@ -9,12 +9,13 @@ from streamlit.testing.v1 import AppTest
 from bertcalc import BertConfig
 from bertcalc.explore.quantities import QUANTITIES
 from bertcalc.explore.sweep import SWEPT
+from bertcalc.moves import SLIDERS
+from pages.ui.charts import short
 from pages.ui.explore.sweep import RANGES, VIEWS
-from pages.ui.explore.sweep_charts import Curve, Mark, Point, curves_frame, map_frame, short
+from pages.ui.explore.sweep_charts import Curve, Mark, Point, curves_frame, map_frame
 from pages.ui.explore.sweep_map import _name
-from pages.ui.sidebar import SLIDERS
 from tests.oracle import Case
-from tests.pages.apptest import open_app, texts
+from tests.pages.apptest import open_app, present, texts
 
 
 def said(app: AppTest) -> str:
@@ -80,7 +81,7 @@ def test_every_quantity_of_the_unit_has_its_formula_and_order() -> None:
 def test_every_dimension_comes_up(link: dict[str, str]) -> None:
     app = open_app("sweep.py", architecture="BertForPreTraining", **link)
     for x in SWEPT:
-        app.selectbox(key="x").set_value(x).run()
+        app.selectbox(key="x shown").set_value(x).run()
         assert not app.exception
         assert not app.error
         assert len(app.latex) == 1
@@ -91,8 +92,8 @@ def test_any_two_dimensions_make_a_map(link: dict[str, str]) -> None:
     decoder = {"is_decoder": "true", "add_cross_attention": "true", "architecture": "BertLMHeadModel"}
     app = open_app("sweep.py", sweep="map", measure="activations", **decoder, **link)
     for x, y in list(permutations(SWEPT, 2))[::8]:
-        app.selectbox(key="x").set_value(x)
-        app.selectbox(key="y").set_value(y).run()
+        app.selectbox(key="x shown").set_value(x)
+        app.selectbox(key="y shown").set_value(y).run()
         assert not app.exception
         assert not app.error
         assert ("No lines" in said(app)) == (bool(link) and "num_attention_heads" in (x, y))
@@ -122,7 +123,7 @@ def test_a_step_on_the_map_takes_the_model_into_the_sidebar() -> None:
     app = open_app("sweep.py", sweep="map")
     [button] = [one for one in app.button if one.label == "→ H = 832"]
     button.click().run()
-    shown = {field: app.number_input(key=field).value for field in SLIDERS}
+    shown = {field: getattr(present(app), field) for field in SLIDERS}
     assert shown == {
         "vocab_size": 30522,
         "hidden_size": 832,
@@ -146,34 +147,34 @@ def test_steps_are_only_to_models_that_there_are() -> None:
 @pytest.mark.parametrize(
     ("link", "sentence", "remedy"),
     [
-        ({"x_from": "0"}, "x_from 0 is not possible: it must be a whole number from 64 to 65,536", "x_from = 64"),
-        ({"x_to": "99999999"}, "x_to 99,999,999 is not possible", "x_to = 65,536"),
-        ({"x_from": "900", "x_to": "200"}, "x_from 900 is not below x_to 200", "x_from = 200, x_to = 900"),
+        ({"x_from": "0"}, "x from 0 is not possible: it must be a whole number from 64 to 65,536", "x from = 64"),
+        ({"x_to": "99999999"}, "x to 99,999,999 is not possible", "x to = 65,536"),
+        ({"x_from": "900", "x_to": "200"}, "x from 900 is not below x to 200", "x from = 200, x to = 900"),
         (
             {"x_from": "770", "x_to": "780"},
-            "From x_from 770 to x_to 780 there is no hidden_size",
-            "x_from = 64, x_to = 2,048",
+            "There is no valid hidden_size between x from 770 and x to 780",
+            "x from = 64, x to = 2,048",
         ),
         (
             {"x_from": "770", "x_to": "770"},
-            "From x_from 770 to x_to 770 there is no hidden_size",
-            "x_from = 64, x_to = 2,048",
+            "There is no valid hidden_size between x from 770 and x to 770",
+            "x from = 64, x to = 2,048",
         ),
         (
             {"hidden_size": "65536", "num_attention_heads": "1"},
             "hidden_size can only be 65,536 here",
             "tie_heads = False, tie_intermediate = False",
         ),
-        ({"sweep": "map", "y": "hidden_size"}, "x and y are both hidden_size", "y = num_hidden_layers"),
+        ({"sweep": "map", "y": "hidden_size"}, "x and y are both hidden_size", "y axis = num_hidden_layers"),
         (
             {"sweep": "map", "x": "num_hidden_layers"},
             "x and y are both num_hidden_layers",
-            "y = hidden_size",
+            "y axis = hidden_size",
         ),
         (
             {"sweep": "map", "x": "sequence_length", "x_to": "513", "measure": "forward"},
-            "x_to 513 is not possible: it must be a whole number from 1 to 512",
-            "x_to = 512",
+            "x to 513 is not possible: it must be a whole number from 1 to 512",
+            "x to = 512",
         ),
     ],
 )
@@ -190,14 +191,14 @@ def test_too_much_to_be_counted_is_refused_before() -> None:
     link = {"max_position_embeddings": "1000000", "measure": "forward", "sequence_length": "1000000"}
     app = open_app("sweep.py", x="batch_size", x_to="1000000", **link)
     [error] = app.error
-    assert "reaches 2^63 before batch_size is 1,000,000" in str(error.value)
-    [button] = [one for one in app.button if one.label.startswith("x_to = ")]
+    assert "reaches 2^63 before Batch size is 1,000,000" in str(error.value)
+    [button] = [one for one in app.button if one.label.startswith("x to = ")]
     button.click().run()
     assert not app.error
     app = open_app("sweep.py", x="num_labels", batch_size="1000000", **link)
     [error] = app.error
-    assert "reaches 2^63 before batch_size is 1,000,000" in str(error.value)
-    [button] = [one for one in app.button if one.label == "batch_size = 1, sequence_length = 128"]
+    assert "reaches 2^63 before Batch size is 1,000,000" in str(error.value)
+    [button] = [one for one in app.button if one.label == "Batch size = 1, Sequence length = 128"]
     button.click().run()
     assert not app.error
 
@@ -214,7 +215,7 @@ def test_a_map_of_one_dimension_gets_another_one_with_its_own_ends() -> None:
 
 def test_another_dimension_has_other_ends() -> None:
     app = open_app("sweep.py", x_from="512", x_to="1024")
-    app.selectbox(key="x").set_value("num_hidden_layers").run()
+    app.selectbox(key="x shown").set_value("num_hidden_layers").run()
     assert app.number_input(key="x_from").value is None
     assert app.number_input(key="x_to").value is None
     assert not app.error
@@ -278,8 +279,8 @@ def test_published_models_have_short_names() -> None:
 
 def test_an_end_that_is_not_possible_leaves_the_other() -> None:
     said = [str(error.value) for error in open_app("sweep.py", x_from="5000", x_to="10").error]
-    assert any("x_to 10 is not possible" in text for text in said)
-    assert any("x_from 5,000 is not below x_to 64" in text for text in said)
+    assert any("x to 10 is not possible" in text for text in said)
+    assert any("x from 5,000 is not below x to 64" in text for text in said)
 
 
 def test_few_points_are_explained() -> None:

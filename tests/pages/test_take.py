@@ -46,7 +46,7 @@ PAGES = [
     ("lecture.py", {}),
 ]
 PLACE = Place("http://somewhere.test/?preset=bert-base-uncased", "en")
-DEFAULT = Choice(BertConfig(), "BertModel", True, "bert-base-uncased", True)
+DEFAULT = Choice(BertConfig(), "BertModel", True, "bert-base-uncased")
 
 
 def noted(app: AppTest) -> list[Shown]:
@@ -108,8 +108,7 @@ def test_the_formulas_of_the_model_are_offered_on_a_page_without_tables() -> Non
     app = open_app()
     offered = opened(app).selectbox(key="taken").options
     assert offered == [
-        "Chart: Share of each part in the whole model",
-        "Chart: Parameters of each part of model",
+        "Chart: Parameters of each part of the whole model",
         "Model: Parameters of each component, with formulas",
         "Model: Every tensor, with formulas",
     ]
@@ -121,8 +120,8 @@ def test_the_numbers_of_the_page_are_those_of_the_model() -> None:
     app = open_app(architecture="BertForPreTraining", vocab_size="21128", tensors="true")
     model = build(BertConfig(vocab_size=21128), "BertForPreTraining")
     assert total(app) == f"{model.num_parameters():,}"
-    whole, bars, tensors = noted(app)
-    for one in (whole, bars, tensors):
+    bars, tensors = noted(app)
+    for one in (bars, tensors):
         frame = pd.read_csv(StringIO(csv_text(table_of(one))))
         assert frame["Parameters"].sum() == model.num_parameters()
     assert list(table_of(tensors).columns) == ["Name", "Copies", "Shape", "Formula", "Parameters", "Share"]
@@ -131,7 +130,7 @@ def test_the_numbers_of_the_page_are_those_of_the_model() -> None:
 def test_a_task_with_a_cross_attention_that_nothing_is_given_to_has_its_walk() -> None:
     link = {"is_decoder": "true", "add_cross_attention": "true", "architecture": "BertForTokenClassification"}
     app = open_app("layers.py", rows="true", **link)
-    [walk] = [one for one in noted(app) if one.title == "The whole walk"]
+    [walk] = [one for one in noted(app) if one.title == "The whole forward pass"]
     config = BertConfig(is_decoder=True, add_cross_attention=True)
     assert walk.frame["So far"].iloc[-1] == f"{build(config, link['architecture']).num_parameters():,}"
 
@@ -159,11 +158,12 @@ def test_files_say_what_they_are_and_nothing_is_made_before_it_is_asked_for() ->
         raise AssertionError("made too early")
 
     names = [file.name for file in model_files(DEFAULT, Batch(1, 128), PLACE, str)]
-    stem = "bertcalc-bert-base-uncased-BertModel"
-    assert names == [f"{stem}-config.json", f"{stem}.py", f"{stem}-report.md", f"{stem}-report.html"]
+    assert names == ["config.json", *(f"bert-base-uncased.{ending}" for ending in ("py", "md", "html"))]
     changed = DEFAULT._replace(config=BertConfig(vocab_size=21128), architecture="BertForMaskedLM")
     files = table_files(changed, "Model: a/b <c>", never)  # type: ignore[arg-type]
-    assert files[0].name == "bertcalc-bert-base-uncased-changed-BertForMaskedLM-model-a-b-c.csv"
+    assert files[0].name == "bert-base-uncased-changed-a-b-c.csv"
+    for title in ("Chart: Parameters of each part of the model", "图：模型各部分的参数量", "Table: " + 80 * "x"):
+        assert len(table_files(changed, title, never)[0].name) <= 60  # type: ignore[arg-type]
     with pytest.raises(AssertionError, match="too early"):
         files[0].make()
 
@@ -173,7 +173,7 @@ def test_the_report_has_the_proof_of_the_real_model() -> None:
     told = read(files, "Report, Markdown")
     assert "The real BertModel agrees: 199 tensors, 109,482,240 parameters." in told
     assert "| Parameters | 109,482,240 | 109,482,240 | ✓ agrees |" in told
-    assert "batch_size 2, sequence_length 64" in told
+    assert "Batch size 2, sequence length 64" in told
     assert PLACE.url in told
     assert "109,482,240" in read(files, "Report, HTML to print")
     assert json.loads(read(files, "config.json"))["architectures"] == ["BertModel"]
@@ -183,7 +183,7 @@ def test_the_report_says_what_was_not_compared(monkeypatch: pytest.MonkeyPatch) 
     relative = DEFAULT._replace(config=BertConfig(position_embedding_type="relative_key", num_hidden_layers=2))
     told = read(model_files(relative, Batch(1, 8), PLACE, str), "Report, Markdown")
     added = build(relative.config).num_parameters() - build(BertConfig(num_hidden_layers=2)).num_parameters()
-    assert f"not compared are the {added:,} parameters of relative_key." in told
+    assert f"the {added:,} parameters of relative_key were not compared." in told
     monkeypatch.setattr(proof, "installed", lambda: False)
     told = read(model_files(DEFAULT, Batch(1, 8), PLACE, str), "Report, Markdown")
     assert "Not compared with the real model, as torch and transformers are not installed here." in told
@@ -206,9 +206,9 @@ def test_counts_of_a_chart_have_all_their_digits() -> None:
     ],
 )
 def test_the_report_says_what_else_it_takes(config: BertConfig, architecture: str, said: str) -> None:
-    choice = Choice(config, architecture, True, "bert-base-uncased", True)
+    choice = Choice(config, architecture, True, "bert-base-uncased")
     files = model_files(choice, Batch(1, 128), Place("http://localhost/", "en"), str)
-    [told] = [file.make().decode() for file in files if file.name.endswith("report.md")]
+    [told] = [file.make().decode() for file in files if file.name.endswith(".md")]
     assert said in told
 
 

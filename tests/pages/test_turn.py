@@ -194,7 +194,7 @@ def test_readers_who_ask_for_the_same_model_leave_the_turn_to_others(monkeypatch
         return proof.Proof(checks, [], 1.0, 1.0, {"torch": "2"})
 
     monkeypatch.setattr(WORKER, "run", prove)
-    choice = Choice(BertConfig(vocab_size=12_345), "BertModel", True, DEFAULT_PRESET, True)
+    choice = Choice(BertConfig(vocab_size=12_345), "BertModel", True, DEFAULT_PRESET)
 
     def read() -> None:
         with line.take():

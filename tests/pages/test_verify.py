@@ -51,7 +51,7 @@ def test_a_difference_is_shown_tensor_by_tensor(monkeypatch: pytest.MonkeyPatch)
 
 def test_real_weights_run_on_request() -> None:
     app = open_app("verify.py", preset="bert_uncased_L-2_H-128_A-2")
-    assert "21.9 MB (20.9 MiB)" in app.markdown[0].value  # 4,385,920 x 4 bytes, and a quarter
+    assert "21.9 MB (20.9 MiB)" in app.markdown[1].value  # 4,385,920 x 4 bytes, and a quarter
     [button] = [button for button in app.button if button.label == "Build it and run it"]
     button.click().run()
     assert "4,385,920 parameters in 17.5 MB (16.7 MiB)" in app.success[1].value

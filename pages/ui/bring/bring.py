@@ -1,47 +1,48 @@
 """The three ways in: a config.json, a name on the Hub, a file of weights; what is wrong is said where it was entered.
 
-What was read last stays on the page for the session, until something else can be read; no file is kept.
+What was read last stays on the page for the session, until something else can be read. Files of weights stay with
+their owners: a browser sends their headers.
 """
 
 from collections.abc import Sequence
 
 import streamlit as st
-from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from bertcalc.bring.checkpoint import CheckpointError, best_class, compare, subject_of_shapes
-from bertcalc.bring.safetensors import SafetensorsError, read_file
+from bertcalc.bring.chosen import INDEX_SUFFIX, SUFFIX, ChosenError, chosen, weights_of
+from bertcalc.bring.safetensors import LARGEST_HEADER
 from bertcalc.bring.uploads import text_of
 from bertcalc.config import Problem
 from bertcalc.config_json import LARGEST, JsonError, Reading, read
 from bertcalc.memory.footprint import Subject
 from pages.ui.bring import hub
+from pages.ui.bring.chooser import Wanted, choose_files, take_files
 from pages.ui.bring.comparison import Brought, show_brought, show_model
 from pages.ui.controls import Parameters, at_most, carry, sentence, set_values
 from pages.ui.i18n import translator
 from pages.ui.sidebar import Choice
-from pages.ui.tables import escaped
+from pages.ui.tables import escaped, literal
 from pages.ui.turn import TURN
 
 VIEWS = ("config", "hub", "file")
 REPO_ID = "google-bert/bert-base-uncased"
-LARGEST_FILE = 200  # MB, as .streamlit/config.toml has it
-
+_CONFIG = Wanted(accept=".json", several=False, whole="", largest=LARGEST)
+_WEIGHTS = Wanted(accept=f"{SUFFIX},.json", several=True, whole=INDEX_SUFFIX, largest=LARGEST_HEADER)
 
 PARAMETERS = Parameters(choices={"bring": VIEWS}, texts={"repo_id": at_most(hub.LONGEST)})
 
 
 def show_config(choice: Choice) -> None:
-    """A config.json, pasted or uploaded, and the model that it describes."""
+    """A config.json, pasted or chosen as a file, and the model that it describes."""
     _ = translator()
-    st.markdown(_("Paste the config.json of your model, or upload it; the sidebar can take it for every page."))
+    st.markdown(_("Paste or upload the config.json of your model; you can then use it on every page."))
     text, file = st.columns([3, 2])
     pasted: str = text.text_area(
         "config.json", key="config_text", height=190, on_change=_forget, args=("config",), persist_state="session"
     )
-    file.file_uploader(
-        _("or a file"), type="json", key="config_file", max_upload_size=1, on_change=_take_file_of_config
-    )
+    with file:
+        st.caption(_("or a file"))
+        choose_files("config_file", _CONFIG, _take_file_of_config)
     found = st.session_state.get("problems of config", ())
     if not found and pasted.strip():
         try:
@@ -54,7 +55,11 @@ def show_config(choice: Choice) -> None:
         return
     _show_remarks(reading)
     if reading.architecture is None:
-        st.caption(_("It names no class: {architecture} is the sidebar's.").format(architecture=choice.architecture))
+        st.caption(
+            _("It names no class, so {architecture} is taken from the sidebar.").format(
+                architecture=choice.architecture
+            )
+        )
         options = tuple(choice.options.items())
         show_model(Subject(reading.config, choice.architecture, options))
     else:
@@ -62,13 +67,16 @@ def show_config(choice: Choice) -> None:
 
 
 def _take_file_of_config() -> None:
-    """Put an uploaded file into the field, where it can be read and changed; in a callback."""
-    _forget("config")
-    file = st.session_state["config_file"]
-    if file is None:
+    """Put a chosen file into the field, where it can be read and changed; in a callback."""
+    files = take_files("config_file")
+    if files is None:
         return
+    _forget("config")
     try:
-        set_values({"config_text": text_of(file.read(LARGEST + 1))})
+        [file] = chosen(files)[:1]
+        set_values({"config_text": text_of(file.bytes(), file.size)})
+    except ChosenError as error:
+        st.session_state["problems of config"] = (error.problem,)
     except JsonError as error:
         st.session_state["problems of config"] = error.problems
 
@@ -78,8 +86,8 @@ def show_hub() -> None:
     _ = translator()
     st.markdown(
         _(
-            "Name a public model on the Hugging Face Hub: its config.json is read, and of its safetensors files the "
-            "headers alone."
+            "Name a public model on the Hugging Face Hub: only its config.json and the headers of its"
+            " safetensors files are read."
         )
     )
     if not hub.installed():
@@ -119,47 +127,40 @@ def show_hub() -> None:
 
 
 def show_file() -> None:
-    """A file of weights, of which the header is read, and what is in it."""
+    """Files of weights, of which the headers are read, and what is in them."""
     _ = translator()
     st.markdown(
-        _("Upload a .safetensors file: its header is read, the names and shapes of its tensors, and no weight.")
+        _(
+            "Choose a .safetensors file of any size, or all files of a model with its index: your browser reads the "
+            "headers, the names and shapes of the tensors, and sends nothing else. The weights never leave your "
+            "computer."
+        )
     )
-    # An uploader that is drawn under another key is empty again, and lets go of its file.
-    st.file_uploader(
-        "model.safetensors",
-        type="safetensors",
-        key=_weights_key(),
-        max_upload_size=LARGEST_FILE,
-        label_visibility="collapsed",
-        on_change=_take_file_of_weights,
-    )
+    choose_files("weights_files", _WEIGHTS, _take_files_of_weights)
     last: Brought | None = st.session_state.get("file read last")
     found = st.session_state.get("problems of file", ())
-    _show_problems(found, older=bool(found) and last is not None)
+    _show_problems(found, older=bool(found) and last is not None, file=st.session_state.get("file with problems", ""))
     if last is not None:
         show_brought(last)
 
 
-def _weights_key() -> str:
-    return f"weights_file {st.session_state.get('weights files', 0)}"
-
-
-def _take_file_of_weights() -> None:
-    """Read the header of an uploaded file, and let go of the rest: Streamlit would hold it as long as the session."""
-    _forget("file")
-    file = st.session_state[_weights_key()]
-    if file is None:
+def _take_files_of_weights() -> None:
+    """Compare what the headers of files say; in a callback."""
+    files = take_files("weights_files")
+    if files is None:
         return
+    _forget("file")
+    st.session_state.pop("file with problems", None)
     try:
-        tensors = read_file(file, file.size).tensors
-        subject, guessed = subject_of_shapes(tensors)
-        st.session_state["file read last"] = Brought(file.name, compare(tensors, subject), guessed)
-    except (SafetensorsError, CheckpointError) as error:
+        found = weights_of(chosen(files))
+        subject, guessed = subject_of_shapes(found.tensors)
+        brought = Brought(found.name, compare(found.tensors, subject), guessed, found.cut_off)
+        st.session_state["file read last"] = brought
+    except ChosenError as error:
         st.session_state["problems of file"] = (error.problem,)
-    context = get_script_run_ctx()
-    if context and isinstance(context.uploaded_file_mgr, MemoryUploadedFileManager):
-        context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)
-    st.session_state["weights files"] = st.session_state.get("weights files", 0) + 1
+        st.session_state["file with problems"] = error.file
+    except CheckpointError as error:
+        st.session_state["problems of file"] = (error.problem,)
 
 
 def _forget(view: str) -> None:
@@ -167,13 +168,13 @@ def _forget(view: str) -> None:
     st.session_state.pop(f"problems of {view}", None)
 
 
-def _show_problems(found: Sequence[Problem], *, older: bool) -> None:
-    """A sentence for each; and whether the model below is an older one."""
+def _show_problems(found: Sequence[Problem], *, older: bool, file: str = "") -> None:
+    """A sentence for each, after the name of the file that it is about; and whether the model below is an older one."""
     _ = translator()
     for problem in found:
-        st.error(sentence(problem, escaped))
+        st.error(f"{literal(file)}: {sentence(problem, escaped)}" if file else sentence(problem, escaped))
     if older:
-        st.caption(_("Shown is the last that could be read."))
+        st.caption(_("Still showing the last one that could be read."))
 
 
 def _show_remarks(reading: Reading) -> None:

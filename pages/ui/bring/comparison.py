@@ -6,15 +6,17 @@ from typing import NamedTuple
 import streamlit as st
 
 from bertcalc.bring.checkpoint import Comparison, Group, Matched, classes_of
+from bertcalc.bring.chosen import CutOff
 from bertcalc.bring.safetensors import shown
 from bertcalc.config import BertConfig
 from bertcalc.explore.models import Item, item_of, values_of
 from bertcalc.memory.footprint import Subject
 from bertcalc.presets import PRESETS
 from bertcalc.text import N_
-from pages.ui.i18n import translator
-from pages.ui.numbers import metric_width
-from pages.ui.sidebar import DECIMALS, FIELDS, take_preset
+from bertcalc.track import DECIMALS, FIELDS
+from pages.ui.i18n import listed, translator
+from pages.ui.model import take_preset
+from pages.ui.numbers import metric_width, signed_count
 from pages.ui.tables import literal, show_table
 
 _WORDS: dict[Group, str] = {
@@ -31,11 +33,12 @@ _NO_CONTROL = [field for field in vars(BertConfig()) if field not in FIELDS]
 
 
 class Brought(NamedTuple):
-    """A checkpoint that was read: its name, what it has, and the fields that were guessed."""
+    """A checkpoint that was read: its name, what it has, the fields that were guessed, the files that are cut off."""
 
     name: str
     comparison: Comparison
     guessed: tuple[str, ...] = ()
+    cut_off: tuple[CutOff, ...] = ()
 
 
 def show_model(subject: Subject) -> None:
@@ -68,6 +71,13 @@ def show_brought(brought: Brought) -> None:
     found = brought.comparison
     verdict, offer = st.columns([9, 4], vertical_alignment="center")
     with verdict:
+        for file in brought.cut_off:
+            said = _(
+                "{name} is incomplete: its header announces {expected:,} bytes of data, and {there:,} are there. The "
+                "header is complete, and nothing else is read."
+            )
+            values = {**file._asdict(), "name": literal(file.name)}
+            st.warning(said.format(**values), icon=":material/content_cut:")
         _show_verdict(brought)
     with offer:
         _offer(found.subject, item_of(found.subject))
@@ -80,11 +90,11 @@ def show_brought(brought: Brought) -> None:
     st.caption(
         "  \n".join(
             [
-                _("Kinds of number: {dtypes}").format(
+                _("Data types: {dtypes}").format(
                     dtypes=" · ".join(f"{dtype} {count:,}" for dtype, count in found.dtypes.items())
                 ),
                 *(
-                    _("{field} is in no shape: {value} is taken, and changes no count.").format(
+                    _("{field} cannot be read from any shape: {value} is assumed, which changes no count.").format(
                         field=literal(field), value=getattr(found.subject.config, field)
                     )
                     for field in brought.guessed
@@ -100,13 +110,16 @@ def _show_verdict(brought: Brought) -> None:
     names = {"name": literal(brought.name), "architecture": _described(found.subject)}
     if found.agrees:
         said = (
-            _("{name} is {architecture}: every tensor is there in its shape, and beside them only copies or buffers.")
+            _(
+                "{name} is {architecture}: every tensor is there with its shape; anything else is only "
+                "copies or buffers."
+            )
             if found.groups.keys() & {"tied", "buffer"}
-            else _("{name} is {architecture}: every tensor is there in its shape, and no other.")
+            else _("{name} is {architecture}: every tensor is there with its shape, and no others.")
         )
         st.success(said.format(**names), icon=":material/check_circle:")
     elif found.complete:
-        said = _("{name} has all of {architecture}, and more tensors beside it.")
+        said = _("{name} has all of {architecture}, and other tensors as well.")
         st.info(said.format(**names), icon=":material/add_circle:")
     else:
         said = _("{name} does not fit {architecture}: {missing:,} tensors are missing, {other:,} have another shape.")
@@ -141,7 +154,7 @@ def _show_groups(found: Comparison) -> None:
             ],
             _("Difference"): [
                 bold(f"{found.ours:,}"),
-                *(f"{difference:+,}" if difference else "±0" for difference in differences),
+                *map(signed_count, differences),
                 bold(f"{found.numbers:,}"),
             ],
             _("For example"): [
@@ -186,15 +199,15 @@ def _offer(subject: Subject, item: Item) -> None:
     left = [field for field in _NO_CONTROL if getattr(subject.config, field) != getattr(BertConfig, field)]
     with st.container(width="content", gap="xxsmall"):
         st.button(
-            _("Take this model into the sidebar"),
+            _("Use this model"),
             icon=":material/arrow_back:",
             on_click=_take,
             args=(subject, item),
         )
         if left:
             st.caption(
-                _("Not taken, as the sidebar has no control for it and no count changes: {fields}").format(
-                    fields=", ".join(f"`{field}`" for field in left)
+                _("Not copied to the sidebar, which has no control for them; no count changes: {fields}").format(
+                    fields=listed(f"`{field}`" for field in left)
                 )
             )
 

@@ -6,14 +6,15 @@ pressed. What the owner of the server may see is not shown to its visitors: all 
 """
 
 import importlib.util
-import json
 import re
 from collections.abc import Mapping
 from time import monotonic
 from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
+from bertcalc.bring.chosen import MOST_FILES
 from bertcalc.bring.safetensors import LARGEST_HEADER, LENGTH_BYTES, Entry, SafetensorsError, header_length, read
+from bertcalc.bring.shards import INDEX, names_of, together
 from bertcalc.bring.uploads import text_of
 from bertcalc.config import Problem
 from bertcalc.config_json import LARGEST, JsonError, Reading
@@ -21,7 +22,6 @@ from bertcalc.config_json import read as read_config
 from bertcalc.text import N_, shorten
 
 LONGEST = 96  # characters of a name, as on the Hub
-MOST_SHARDS = 50
 SECONDS = 30  # for all requests together
 _TIMEOUT = 10  # seconds until a server that says nothing is given up
 _REDIRECTS = 5
@@ -30,7 +30,7 @@ _PART = r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9_])?"
 _NAME = re.compile(rf"({_PART}/)?{_PART}")
 _NOT_IN_NAMES = re.compile(r"--|\.\.|\.git$")
 _SHARD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}\.safetensors")
-_FILE, _INDEX = "model.safetensors", "model.safetensors.index.json"
+_FILE = "model.safetensors"
 
 
 class HubError(ValueError):
@@ -66,8 +66,8 @@ def check_name(repo_id: str) -> Problem | None:
     if len(repo_id) <= LONGEST and _NAME.fullmatch(repo_id) and not _NOT_IN_NAMES.search(repo_id):
         return None
     message = N_(
-        "{name} is no name on the Hub: it must be like google-bert/bert-base-uncased, of letters, digits and . _ - "
-        "and at most {most} characters."
+        "{name} is not a name on the Hub: it must look like google-bert/bert-base-uncased, with only "
+        "letters, digits and . _ - and at most {most} characters."
     )
     return Problem("repo_id", repo_id, message, {"name": shorten(repo_id) or '""', "most": f"{LONGEST}"})
 
@@ -98,7 +98,7 @@ class _Model:
         """The tensors of its file, or of all files that its index names."""
         if (tensors := self._header(_FILE)) is not None:
             return tensors
-        index = self.get(_INDEX, LARGEST_HEADER)
+        index = self.get(INDEX, LARGEST_HEADER)
         if index is None:
             raise _error(
                 N_(
@@ -107,15 +107,16 @@ class _Model:
                 ),
                 name=self.repo_id,
             )
-        found: dict[str, Entry] = {}
+        parts = []
         for shard in _shards(index):
             part = self._header(shard)
             if part is None:
-                raise _error(N_("The index names {file}, which is not there."), file=shard)
-            for entry in part:
-                if found.setdefault(entry.name, entry) is not entry:
-                    raise _error(N_("{tensor} is in two of the files."), tensor=shorten(entry.name))
-        return tuple(found.values())
+                raise _error(N_("The index names {file}, which is missing."), file=shard)
+            parts.append(part)
+        try:
+            return together(parts)
+        except SafetensorsError as error:
+            raise HubError(error.problem) from None
 
     def _header(self, filename: str) -> tuple[Entry, ...] | None:
         start = self.get(filename, _FIRST)
@@ -153,7 +154,7 @@ class _Model:
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError):
             host = urlsplit(constants.ENDPOINT).netloc
             raise _error(N_("The Hub ({host}) cannot be reached from this server."), host=host) from None
-        raise _error(N_("The Hub sends on to another place for {file}: that is not followed."), file=filename)
+        raise _error(N_("The Hub redirects {file} elsewhere: redirects are not followed here."), file=filename)
 
     def _check_time(self) -> None:
         if monotonic() > self.until:
@@ -164,7 +165,9 @@ class _Model:
         if why == "EntryNotFound":
             return None
         if why == "GatedRepo" or status == 403:
-            message = N_("{name} is gated: its owner gives it to some people only, and nobody is signed in here.")
+            message = N_(
+                "{name} is gated: only people whom its owner has approved can read it, and nobody is signed in here."
+            )
             raise _error(message, name=self.repo_id)
         if status in (401, 404):
             raise _error(N_("{name} is not on the Hub, or it is not public."), name=self.repo_id)
@@ -203,15 +206,14 @@ def _is_the_hubs(url: str, endpoint: str) -> bool:
 def _shards(index: _Body) -> list[str]:
     """The files that an index names, each once."""
     try:
-        given = json.loads(index.data)
-        names = sorted(set(given["weight_map"].values()))
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        raise _error(N_("{file} is no index of safetensors files."), file=_INDEX) from None
-    if not names or not all(isinstance(name, str) and _SHARD.fullmatch(name) for name in names):
-        raise _error(N_("{file} is no index of safetensors files."), file=_INDEX)
-    if len(names) > MOST_SHARDS:
+        names = names_of(index.data)
+    except SafetensorsError as error:
+        raise HubError(error.problem) from None
+    if not all(map(_SHARD.fullmatch, names)):
+        raise _error(N_("{file} is not an index of safetensors files."), file=INDEX)
+    if len(names) > MOST_FILES:
         message = N_("The model has {count} files: at most {most} are read here.")
-        raise _error(message, count=f"{len(names):,}", most=f"{MOST_SHARDS}")
+        raise _error(message, count=f"{len(names):,}", most=f"{MOST_FILES}")
     return names
 
 

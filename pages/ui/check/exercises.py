@@ -1,9 +1,9 @@
 """Exercises: which sheet, one exercise at a time with what is said to an answer, the score, and the sheet to print."""
 
 from collections.abc import Callable, Iterable
-from functools import partial
+from functools import lru_cache, partial
 from random import randrange
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import streamlit as st
 
@@ -16,9 +16,11 @@ from bertcalc.exercises.formula import Line, worked, worked_wrong
 from bertcalc.exercises.questions import TITLES, Exercise, Said
 from bertcalc.exercises.sheet import Item, Sheet
 from bertcalc.formula import CALL_LETTERS, latex_number
-from pages.ui.controls import Parameters, change, choose_one, show_problem, whole_number
-from pages.ui.i18n import translator
-from pages.ui.sidebar import FIELDS, Choice
+from bertcalc.track import FIELDS
+from pages.ui.controls import Parameters, change, choose, choose_one, show_problem, whole_number
+from pages.ui.i18n import catalogue, in_a_row, translator
+from pages.ui.labels import label_of
+from pages.ui.sidebar import Choice
 from pages.ui.tables import escaped, show_table
 
 NUMBERS = tuple(f"{number}" for number in range(1, len(generate.KINDS) + 1))
@@ -58,10 +60,8 @@ def choose_sheet() -> Chosen:
     """Draw level, seed, solutions, and the downloads of what is chosen."""
     _ = translator()
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        level: Level = st.segmented_control(
-            _("Level"), LEVELS, default=LEVELS[0], key="level", required=True, bind="query-params"
-        )
-        seed = whole_number("seed", "seed", _FIRST_SEED, width=120)
+        level: Any = choose("level", LEVELS, st.segmented_control, required=True)
+        seed = whole_number(label_of("seed"), "seed", _FIRST_SEED, width=120)
         st.button(_("New sheet"), icon=":material/casino:", on_click=_take_new_sheet)
         solutions = st.toggle(_("Solutions"), key="solutions", bind="query-params")
         problem = check_whole_number("seed", seed, 0, generate.LARGEST_SEED, _FIRST_SEED)
@@ -94,6 +94,17 @@ def _offer_downloads(chosen: Chosen) -> None:
 
 def _written(write: Callable[..., str], chosen: Chosen, _: Translate) -> str:
     return write(printable(chosen, _), solutions=chosen.solutions)
+
+
+def put_on_paper(chosen: Chosen) -> None:
+    """The whole sheet, which is seen where the page is printed (see style.css)."""
+    with st.container(key="sheet"):
+        st.markdown(_on_paper(chosen, st.session_state["lang"]))
+
+
+@lru_cache(maxsize=256)
+def _on_paper(chosen: Chosen, language: str) -> str:
+    return _written(documents.markdown, chosen, catalogue(language).gettext)
 
 
 def choose_exercise(chosen: Chosen) -> int:
@@ -142,7 +153,7 @@ def show_exercise(chosen: Chosen, at: int, choice: Choice) -> None:
     exercise, number = chosen.exercises[at], NUMBERS[at]
     words, sizes = st.columns([0.66, 0.34], gap="medium")
     with words:
-        st.markdown(f"#### {number} · {_(TITLES[exercise.kind])}\n\n{_fill(_, exercise.question)}")
+        st.markdown(f"## {number} · {_(TITLES[exercise.kind])}\n\n{_fill(_, exercise.question)}")
         if exercise.slip:
             st.markdown(_bullets(_lines(_, worked_wrong(exercise))))
         _ask(chosen, exercise, number)
@@ -158,10 +169,10 @@ def show_exercise(chosen: Chosen, at: int, choice: Choice) -> None:
         st.button(
             _("Open this model"),
             icon=":material/tune:",
-            help=_("Sets the sidebar to the model of this exercise"),
             on_click=change,
             args=(_differences(exercise, choice),),
         )
+        st.caption(_("Takes the place of the model in the sidebar. Undo (Ctrl+Z) brings that back."))
 
 
 def _differences(exercise: Exercise, choice: Choice) -> dict[str, object]:
@@ -209,13 +220,13 @@ def _show_verdict(verdict: Verdict) -> None:
     said = [_fill(_, sentence, plain=True) for sentence in verdict.said]
     if verdict.because:
         ways = [_(" and ").join(_fill(_, slip) for slip in way) for way in verdict.because]
-        said.append(_("It comes out if {ways}.").format(ways=_(", or if ").join(ways)))
+        said.append(_("You get it if {ways}.").format(ways=_(", or if ").join(ways)))
     if verdict.state == "unreadable":
-        st.warning(" ".join(said), icon=":material/help:")
+        st.warning(in_a_row(said), icon=":material/help:")
     elif verdict.counts:
-        st.success(" ".join([_("**Right.**"), *said]), icon=":material/check:")
+        st.success(in_a_row([_("**Right.**"), *said]), icon=":material/check:")
     else:
-        st.error(" ".join([_("**Not yet.**"), *said]), icon=":material/close:")
+        st.error(in_a_row([_("**Not yet.**"), *said]), icon=":material/close:")
 
 
 def _fill(_: Translate, said: Said, *, plain: bool = False) -> str:
@@ -245,7 +256,8 @@ def _right(exercise: Exercise) -> str:
 
 def _lines(_: Translate, lines: Iterable[Line]) -> tuple[str, ...]:
     """What is counted, and the equation."""
-    return tuple(f"{', '.join(map(_, line.label))}: ${line.latex()}$" for line in lines)
+    said, comma = _("{name}: {what}"), _(", ")
+    return tuple(said.format(name=comma.join(map(_, line.label)), what=f"${line.latex()}$") for line in lines)
 
 
 def _bullets(lines: Iterable[str]) -> str:

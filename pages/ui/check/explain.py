@@ -1,6 +1,6 @@
 """What the link can say to the page that explains why a number is different."""
 
-from bertcalc.typed import LONGEST
+from bertcalc.arithmetic import LONGEST
 from pages.ui.check.terms import check_terms
 from pages.ui.controls import Parameters, at_most
 

@@ -10,9 +10,11 @@ from bertcalc.check.terms import Gap, Report, Verdict
 from bertcalc.text import N_
 from pages.ui.check.words import causes, describe
 from pages.ui.controls import carry, sentence, set_values, show_problem
-from pages.ui.i18n import translator
+from pages.ui.i18n import listed, translator
+from pages.ui.model import take_preset
+from pages.ui.numbers import signed_count
 from pages.ui.present import presenting
-from pages.ui.sidebar import Choice, take_preset
+from pages.ui.sidebar import Choice
 from pages.ui.tables import escaped, literal, show_table
 
 # The count that most people write down first; and counts that somebody published.
@@ -155,8 +157,8 @@ def _choose_terms() -> str:
 
 def _take_example(name: str) -> None:
     example = EXAMPLES[name]
-    set_values({"terms": example.terms, "architecture": "BertModel"})
-    take_preset(example.preset, **example.changes)
+    set_values({"terms": example.terms})
+    take_preset(example.preset, architecture="BertModel", **example.changes)
 
 
 def _value(verdict: Verdict) -> str:
@@ -174,7 +176,7 @@ def _verdict(verdict: Verdict) -> str:
     if verdict.counted and verdict.is_right:
         return f":material/check_circle: {_part(verdict)}"
     if verdict.counted:
-        return f":material/cancel: {_part(verdict)}: {verdict.counted.right:,}"
+        return ":material/cancel: " + _named(_part(verdict), f"{verdict.counted.right:,}")
     return ":material/help:"
 
 
@@ -185,13 +187,13 @@ def _slips(verdict: Verdict, known: Known) -> str:
     if verdict.counted and verdict.explanation is not None:
         names = {tensor.name for tensor in verdict.counted.tensors}
         said += [
-            f"{slip}  \n{formula} = {amount:+,}"
+            f"{slip}  \n{formula} = {signed_count(amount)}"
             for slip, formula, amount in causes(known, verdict.explanation, names.__contains__)
         ]
     elif verdict.counted:
         said.append(_("No slips were found that give this value."))
     elif verdict.line.value is not None and not verdict.modules:
-        said.append(_("Nothing of this model has this value."))
+        said.append(_("Nothing in this model has this value."))
     return "  \n".join(said)
 
 
@@ -213,11 +215,11 @@ def _show_corrections(report: Report, known: Known) -> None:
     rows: list[tuple[str, int]] = []
     for verdict in report.verdicts:
         if verdict.counted and verdict.line.value is not None and (lack := verdict.counted.right - verdict.line.value):
-            rows.append((_("missing in {term}").format(term=literal(verdict.line.name)), int(lack)))
+            rows.append((_("missing from {term}").format(term=literal(verdict.line.name)), int(lack)))
         elif not verdict.counted and verdict.line.value and not verdict.modules:
             rows.append(
                 (
-                    _("{term} is no part of this model").format(term=literal(verdict.line.name)),
+                    _("{term} is not part of this model").format(term=literal(verdict.line.name)),
                     -int(verdict.line.value),
                 )
             )
@@ -231,13 +233,13 @@ def _show_corrections(report: Report, known: Known) -> None:
     show_table(
         {
             _("From your sum to the right one"): [
-                _("your terms together"),
+                _("the sum of your terms"),
                 *(said for said, _amount in rows),
                 f"**{describe(known)}**",
             ],
             _("Parameters"): [
                 f"{int(report.typed):,}",
-                *(f"{amount:+,}" for _said, amount in rows),
+                *(signed_count(amount) for _said, amount in rows),
                 f"**{report.right:,}**",
             ],
         },
@@ -248,7 +250,14 @@ def _show_corrections(report: Report, known: Known) -> None:
 def _gap(gap: Gap) -> str:
     """What no line counts, or one too many: the component and its tensors."""
     _ = translator()
-    names = ", ".join(name.removeprefix(f"{gap.component}.").removeprefix("layer.*.") for name in gap.names[:3])
+    names = listed(name.removeprefix(f"{gap.component}.").removeprefix("layer.*.") for name in gap.names[:3])
     more = " ..." if len(gap.names) > 3 else ""
     said = _("not counted") if gap.parameters > 0 else _("counted twice")
-    return f"{said}: {_(gap.component)} :small[({escaped(names)}{more})]"
+    tensors = _("({names})").format(names=f"{escaped(names)}{more}")
+    return _named(said, f"{_(gap.component)} :small[{tensors}]")
+
+
+def _named(name: str, what: str) -> str:
+    """With the language's own colon."""
+    _ = translator()
+    return _("{name}: {what}").format(name=name, what=what)

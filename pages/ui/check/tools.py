@@ -13,7 +13,7 @@ from bertcalc.formula import latex_number
 from pages.ui.controls import Parameters, choose_one
 from pages.ui.formulas import aligned, colored_sum
 from pages.ui.i18n import translator
-from pages.ui.numbers import signed_percent, unbroken
+from pages.ui.numbers import signed_count, signed_percent, unbroken
 from pages.ui.present import presenting
 from pages.ui.sidebar import Choice
 from pages.ui.tables import show_table
@@ -29,8 +29,8 @@ def show_counts(choice: Choice) -> None:
     model, sizes = choice.model(), Sizes.of(choice.config)
     right = model.num_parameters()
     counts = dict(tool_counts(choice.config))
-    said = _("{architecture} has {count:,} parameters. The formulas of others give:")
-    st.markdown(f"#### {said.format(architecture=choice.architecture, count=right)}")
+    said = _("{architecture} has {count:,} parameters. Formulas of other tools give:")
+    st.markdown(f"## {said.format(architecture=choice.architecture, count=right)}")
     show_table(
         {
             _("Tool"): [f"**{_literal(name)}**" for name in counts],
@@ -98,8 +98,8 @@ def _main(found: Sequence[Correction], missing: int) -> str:
     _ = translator()
     most = max(found, key=lambda one: one.amount * missing)
     said = _(REASONS[most.slip].said)
-    more = _("{count} more").format(count=len(found) - 1)
-    return said if len(found) == 1 else f"{said}; {unbroken(more)}"
+    more = unbroken(_("{count} more").format(count=len(found) - 1))
+    return said if len(found) == 1 else _("{said}; {more}").format(said=said, more=more)
 
 
 def _literal(text: str) -> str:
@@ -108,4 +108,4 @@ def _literal(text: str) -> str:
 
 
 def _signed(difference: int) -> str:
-    return f"{difference:+,}" if difference else "±0"
+    return signed_count(difference)

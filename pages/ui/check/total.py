@@ -4,76 +4,75 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from bertcalc.check.diagnosis import Diagnosis, Match, Slipped, diagnose
-from bertcalc.check.explain import MOST_FOUND, MOST_SLIPS
-from bertcalc.check.known import READINGS, Known, Reading, published_counts, readings
+from bertcalc.arithmetic import LONGEST, CalculationError
+from bertcalc.check.diagnosis import MOST_SLIPS, Diagnosis, Match, Own, Slipped, diagnose
+from bertcalc.check.explain import MOST_FOUND
+from bertcalc.check.formula import count_formula
+from bertcalc.check.known import READINGS, HandCount, Known, Reading, published_counts, readings
 from bertcalc.check.tools import tool_counts
-from bertcalc.config import Problem
+from bertcalc.config import Problem, letters
 from bertcalc.formula import latex_fraction
 from bertcalc.text import N_, shorten
-from bertcalc.typed import LONGEST, Typed, TypedError, typed
-from pages.ui.check.words import causes, describe
+from bertcalc.typed import Typed, TypedError, amount
+from pages.ui.check.words import causes, describe, own_count
 from pages.ui.controls import carry, sentence, set_values
-from pages.ui.i18n import translator
+from pages.ui.i18n import listed, translator
+from pages.ui.model import take_preset
+from pages.ui.numbers import signed_count
 from pages.ui.present import presenting
-from pages.ui.sidebar import Choice, take_preset
+from pages.ui.sidebar import Choice
 from pages.ui.tables import escaped, show_table
 
 # The number that everybody has heard of.
 NUMBER = "110M"
-# Totals to try: of the present model's configuration, the last is that of the first example.
-NUMBERS: dict[str, str] = {"110M": "", "1.1e8": "", "437.9 MB": "", "75,641,856": "bert-base-chinese"}
+# Totals to try: of the present model, and the last is that of the first example of terms.
+NUMBERS = ("110M", "1.1e8", "437.9 MB", "75,641,856")
+_MOST_ROWS = 12
 
 
 def show_total(choice: Choice) -> None:
     """A number, and what it turns out to be."""
     _ = translator()
-    number = _choose_number()
-    if number is None:
+    text = _choose_number()
+    try:
+        number = amount(text, names=letters(choice.config))
+    except (TypedError, CalculationError) as error:
+        st.error(sentence(Problem("number", text, error.message, error.values), escaped))
         return
     known = Known(choice.config, choice.architecture, choice.add_pooling_layer, 0, choice.model().num_parameters())
     found = diagnose(known, number)
+    if found.hand:
+        _show_hand_count(choice, *found.hand, number)
     _show_matches(choice, found.matches)
     tools = [name for name, count in tool_counts(choice.config) if number.low == count == number.high]
     if tools:
-        st.info(_("The formula of {tools} gives exactly this: see Other tools.").format(tools=", ".join(tools)))
-    if found.slipped:
-        _show_slipped(found)
-    elif not found.matches and not tools:
-        _show_nothing(choice, number)
+        st.info(_("The formula of {tools} gives exactly this: see Other tools.").format(tools=listed(tools)))
+    elsewhere = not found.matches and _show_elsewhere(number)
+    if found.own:
+        _show_own(choice, found.own)
+    elif found.slipped and not elsewhere:
+        _show_slipped(found, number)
+    elif not (found.hand or found.matches or tools or elsewhere):
+        _show_nothing(choice, number, text)
 
 
-def _choose_number() -> Typed | None:
-    """The number that is typed, or the last that could be read."""
+def _choose_number() -> str:
+    """The number as it is typed."""
     _ = translator()
     carry("number", NUMBER)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        text = st.text_input(
-            _("A number of parameters, as you have it"),
+        text: str = st.text_input(
+            _("Your number"),
             NUMBER,
             key="number",
             bind="query-params",
             max_chars=LONGEST,
+            placeholder="12*7087872",
             width=320,
         )
-        for number, preset in NUMBERS.items():
-            st.button(number, key=f"example {number}", on_click=_take_number, args=(number, preset))
-    try:
-        found = typed(text)
-    except TypedError as error:
-        st.error(sentence(Problem("number", text, error.message, error.values), escaped))
-        last = st.session_state.get("last_number")
-        if last is not None:
-            st.caption(_("Shown is the last number that could be read: {text}").format(text=last))
-        return None if last is None else typed(last)
-    st.session_state["last_number"] = text
-    return found
-
-
-def _take_number(number: str, preset: str) -> None:
-    set_values({"number": number})
-    if preset:
-        take_preset(preset)
+        for number in NUMBERS:
+            st.button(number, key=f"example {number}", on_click=set_values, args=({"number": number},))
+    return text
 
 
 def _show_matches(choice: Choice, matches: Sequence[Match]) -> None:
@@ -110,11 +109,50 @@ def _meaning(reading: Reading) -> str:
         return _("Exactly a known count, as {meaning}:").format(meaning=said)
     bounds = {"meaning": said, "low": f"{float(reading.low):,.0f}", "high": f"{float(reading.high):,.0f}"}
     if reading.rounded:
-        return _("If its last zeros are not meant, as {meaning}: from {low} to {high}").format(**bounds)
-    return _("All that rounds to it, as {meaning}: from {low} to {high}").format(**bounds)
+        return _("If the trailing zeros are not significant, as {meaning}: {low} to {high}").format(**bounds)
+    return _("Every count that rounds to it, as {meaning}: {low} to {high}").format(**bounds)
 
 
-def _show_slipped(found: Diagnosis) -> None:
+def _show_hand_count(choice: Choice, hand: HandCount, slipped: Slipped, number: Typed) -> None:
+    """Whose count a number is, and the slips in it; its model can be taken."""
+    _ = translator()
+    said = _("This is {whose}. Exactly, {model} has {count:,} parameters.")
+    st.info(
+        said.format(whose=_(hand.said), model=hand.preset, count=slipped.model.parameters),
+        icon=":material/article:",
+    )
+    _show_sum(slipped, number)
+    if choice.config != slipped.model.config:
+        st.button(_("Use {preset}").format(preset=hand.preset), on_click=take_preset, args=(hand.preset,))
+
+
+def _show_own(choice: Choice, found: Sequence[Own]) -> None:
+    """What of the present model has so many parameters, with its formula."""
+    _ = translator()
+    reading = found[0].reading
+    layers = choice.config.num_hidden_layers
+    said = _(READINGS[reading.key][0])
+    if reading.exact is None:
+        st.markdown(_("**Parts of this model round to it, as {meaning}:**").format(meaning=said))
+    else:
+        st.success(
+            _("Exactly a part of this model, as {meaning}:").format(meaning=said), icon=":material/check_circle:"
+        )
+    shown = [one.counted for one in found[:_MOST_ROWS]]
+    formulas = [count_formula(choice.config, choice.architecture, choice.options, count) for count in shown]
+    show_table(
+        {
+            _("What is counted"): [own_count(count, layers) for count in shown],
+            _("Formula"): [f"${formula.latex()} = {formula.latex(choice.config)}$" for formula in formulas],
+            _("Parameters"): [f"{count.right:,}" for count in shown],
+        },
+        _("Parts of the model with this count"),
+    )
+    if len(found) > len(shown):
+        st.caption(_("And {count:,} more.").format(count=len(found) - len(shown)))
+
+
+def _show_slipped(found: Diagnosis, number: Typed) -> None:
     """The shortest explanations: the first at once, those that are as short on request."""
     _ = translator()
     first, *others = found.slipped
@@ -124,7 +162,7 @@ def _show_slipped(found: Diagnosis) -> None:
     else:
         said = _("{count} slips together explain it exactly; fewer do not.")
     st.info(said.format(count=count), icon=":material/troubleshoot:")
-    _show_sum(first)
+    _show_sum(first, number)
     if others:
         label = _("{count} other explanations are equally short")
         if len(others) >= MOST_FOUND - 1:  # there may be more
@@ -136,16 +174,16 @@ def _show_slipped(found: Diagnosis) -> None:
         if folder.open:
             with folder:
                 for other in others:
-                    _show_sum(other)
+                    _show_sum(other, number)
 
 
-def _show_sum(slipped: Slipped) -> None:
+def _show_sum(slipped: Slipped, number: Typed) -> None:
     """From the right count to the number, line by line."""
     _ = translator()
     known = slipped.model
     rows = [(_("right: {model}").format(model=describe(known)), "", f"{known.parameters:,}")]
     rows += [
-        (said, formula, f"{amount:+,}")
+        (said, formula, signed_count(amount))
         for said, formula, amount in causes(known, slipped.explanation, lambda name: True)
     ]
     wrong = known.parameters + sum(cause.amount for cause in slipped.explanation)
@@ -153,19 +191,9 @@ def _show_sum(slipped: Slipped) -> None:
     if slipped.reading.key != "parameters":
         rows.append((_("in parameters"), "", f"{wrong:,}"))
         rows.append((_(meaning), rf"$\div\ {latex_fraction(factor)}$", f"{float(wrong / factor):,.0f}"))
-    rows.append((_("**your number**"), "", f"**{shorten(st.session_state['last_number'])}**"))
+    rows.append((_("**your number**"), "", f"**{int(number.value):,}**"))
     names = (_("What is counted"), _("Formula"), _("Parameters"))
     show_table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)), _("From the right count to yours"))
-
-
-_UNEXPLAINED = N_(
-    "No known count of this configuration, and no {most} slips or fewer, give {number}. It may be of another model: "
-    "{architecture} of the sidebar has {count:,} parameters. The single terms of the count can tell more."
-)
-_UNKNOWN = N_(
-    "No known count of this configuration rounds to {number}. It may be of another model: {architecture} of the "
-    "sidebar has {count:,} parameters. The exact total, or the single terms of the count, can tell more."
-)
 
 
 _OFFERED = 3
@@ -179,44 +207,67 @@ def _published(number: Typed) -> list[str]:
     return []
 
 
-def _show_nothing(choice: Choice, number: Typed) -> None:
-    """That nothing explains a number: which published model has it, or what it may mean."""
+def _show_elsewhere(number: Typed) -> bool:
+    """Say which published model has a number, if there is one."""
     _ = translator()
     exact = [reading.exact for reading in readings(number) if reading.exact in published_counts()]
     if exact and exact[0] is not None:
         preset, known = published_counts()[exact[0]]
         st.success(
-            _("Exactly a known count of another published model: {preset}, {model}").format(
+            _("Exactly the count of another published model: {preset}, {model}").format(
                 preset=preset, model=describe(known)
             ),
             icon=":material/check_circle:",
         )
-        st.button(_("Take {preset}").format(preset=preset), on_click=take_preset, args=(preset,))
-        return
-    exactly = number.low == number.high
-    if elsewhere := _published(number):
+        _offer([preset])
+    elif elsewhere := _published(number):
         st.success(
-            _("Published models have counts that round to it: {models}.").format(models=", ".join(elsewhere)),
+            _("It is the rounded count of published models: {models}.").format(models=listed(elsewhere)),
             icon=":material/check_circle:",
         )
-        for preset in elsewhere[:_OFFERED]:
-            st.button(_("Take {preset}").format(preset=preset), on_click=take_preset, args=(preset,))
-        return
+        _offer(elsewhere)
+    else:
+        return False
+    return True
+
+
+def _offer(presets: Sequence[str]) -> None:
+    _ = translator()
+    for preset in presets[:_OFFERED]:
+        st.button(_("Use {preset}").format(preset=preset), on_click=take_preset, args=(preset,))
+
+
+_UNEXPLAINED = N_(
+    "Nothing plausible gives {number}: no known count of this configuration, no part of it, and no combination of up "
+    "to {most} slips. It may belong to another model: {architecture} in the sidebar has {count:,} parameters. The "
+    "individual terms of the count would tell more."
+)
+_UNKNOWN = N_(
+    "No known count of this configuration rounds to {number}. It may belong to another model: "
+    "{architecture} in the sidebar has {count:,} parameters. The exact total, or the individual terms"
+    " of the count, would tell more."
+)
+
+
+def _show_nothing(choice: Choice, number: Typed, text: str) -> None:
+    """That nothing explains a number, and what it may mean."""
+    _ = translator()
+    exactly = number.low == number.high
     st.warning(
         (_(_UNEXPLAINED) if exactly else _(_UNKNOWN)).format(
             most=MOST_SLIPS,
-            number=shorten(st.session_state["last_number"]),
+            number=escaped(shorten(text)),
             architecture=choice.architecture,
             count=choice.model().num_parameters(),
         ),
         icon=":material/help:",
     )
     if not exactly:
+        zeros = _("if the trailing zeros are not significant")
         show_table(
             {
-                _("If it is meant as"): [
-                    _(READINGS[one.key][0]) + (f", {_('if its last zeros are not meant')}" if one.rounded else "")
-                    for one in readings(number)
+                _("If it means"): [
+                    listed([_(READINGS[one.key][0]), *([zeros] if one.rounded else [])]) for one in readings(number)
                 ],
                 _("Parameters"): [f"{float(one.low):,.0f} – {float(one.high):,.0f}" for one in readings(number)],
             },

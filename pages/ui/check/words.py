@@ -5,6 +5,7 @@ from collections.abc import Callable
 from bertcalc.check.explain import Explanation
 from bertcalc.check.formula import cause_formulas
 from bertcalc.check.known import Known
+from bertcalc.check.parts import PARTS, Counted
 from bertcalc.check.slips import PADDED_TO, PLACES, SLIPS, Sizes
 from pages.ui.i18n import translator
 
@@ -20,6 +21,24 @@ def describe(known: Known) -> str:
     if known.buffers:
         said.append(_("with {count:,} position_ids, a buffer in files of older releases").format(count=known.buffers))
     return " · ".join(said)
+
+
+def own_count(count: Counted, layers: int) -> str:
+    """A part, module or tensor of a model in words, and in how many of its layers."""
+    _ = translator()
+    part = _(count.part) if count.part in PARTS else f"`{count.part}`"
+    repeated = all(tensor.name.startswith("encoder.layer.") for tensor in count.tensors)
+    if count.part == "layers":
+        said = {"all": _("all {layers:,} layers"), "one": _("one layer"), "others": _("all layers but one")}
+    elif repeated and (layers > 1 or count.layers != "all"):
+        said = {
+            "all": _("{part} of all {layers:,} layers"),
+            "one": _("{part} of one layer"),
+            "others": _("{part} of all layers but one"),
+        }
+    else:
+        return part
+    return said[count.layers].format(part=part, layers=layers)
 
 
 def causes(known: Known, explanation: Explanation, counted: Callable[[str], bool]) -> list[tuple[str, str, int]]:

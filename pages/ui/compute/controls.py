@@ -13,8 +13,9 @@ from bertcalc.forward.outputs import Call, attends, possible, problems, reads_en
 from bertcalc.forward.steps import Step
 from bertcalc.text import N_
 from pages.ui.batch import choose_batch
-from pages.ui.controls import Number, Parameters, show_problem, whole_number
+from pages.ui.controls import Number, Parameters, choose, show_problem, whole_number
 from pages.ui.i18n import translator
+from pages.ui.labels import label_of, option_of
 from pages.ui.sidebar import Choice
 
 VIEWS = ("forward", "length", "conventions", "time")
@@ -42,8 +43,8 @@ PARAMETERS = Parameters(
 # What each choice of a convention means.
 MEANINGS: dict[tuple[str, str], str] = {
     ("unit", "FLOPs"): N_("2 FLOPs for each multiply-add"),
-    ("unit", "MACs"): N_("multiply-adds, which element-wise operations have none of"),
-    ("operations", "matmul"): N_("matrix products alone"),
+    ("unit", "MACs"): N_("multiply-adds only: element-wise operations have none"),
+    ("operations", "matmul"): N_("matrix products only"),
     ("operations", "all"): N_("matrix products and element-wise operations"),
     ("logits", "all"): N_("logits at every position"),
     ("logits", "masked"): N_("logits at the 15 % of positions that are masked"),
@@ -107,17 +108,14 @@ def _choose_call(choice: Choice) -> Call:
 
 
 def _size(field: str, default: Number, width: int) -> Number:
-    return whole_number(f"{field} ${CALL_LETTERS[field]}$", field, default, width=width)
+    return whole_number(f"{label_of(field)} ${CALL_LETTERS[field]}$", field, default, width=width)
 
 
 def _segmented(field: str) -> str:
     _ = translator()
     options = CHOICES[field]
-    meanings = "  \n".join(f"**{option}**: {_(MEANINGS[field, option])}" for option in options)
-    chosen: str = st.segmented_control(
-        field, options, default=options[0], key=field, required=True, bind="query-params", help=meanings
-    )
-    return chosen
+    meanings = "  \n".join(f"**{option_of(field, option)}**: {_(MEANINGS[field, option])}" for option in options)
+    return choose(field, options, st.segmented_control, required=True, help=meanings)
 
 
 def show_convention(count: Count) -> None:

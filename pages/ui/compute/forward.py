@@ -4,10 +4,13 @@ from fractions import Fraction
 
 import streamlit as st
 
-from bertcalc.compute.flops import Part, by_name, tokens, total
-from bertcalc.compute.formula import name_formulas, part_formulas
+from bertcalc.compute.flops import Part, as_stated, by_name, by_part, tokens, total
+from bertcalc.compute.formula import name_formulas, part_formulas, plain_formulas
 from bertcalc.formula import latex_number
+from bertcalc.forward.outputs import possible, run
 from bertcalc.forward.walk import key_of
+from pages.ui.bars import Bars, draw_bars, preset_of
+from pages.ui.compute.charts import part_colors
 from pages.ui.compute.controls import Count
 from pages.ui.compute.proof import FlopProof, prove
 from pages.ui.formulas import aligned, colored_sum
@@ -15,6 +18,7 @@ from pages.ui.i18n import translator
 from pages.ui.numbers import metric_width, percent, scaled
 from pages.ui.oracle import ask, runs
 from pages.ui.tables import show_table
+from pages.ui.theme import appearance
 
 
 def show_figures(count: Count) -> None:
@@ -24,7 +28,7 @@ def show_figures(count: Count) -> None:
     forward, training = total(steps, count.convention), total(steps, count.convention, "training")
     figures: dict[str, Fraction | int] = {
         _("Forward, {unit}"): forward,
-        _("Forward for each token, {unit}"): Fraction(forward, tokens(count.steps)),
+        _("Forward per token, {unit}"): Fraction(forward, tokens(count.steps)),
         _("Training step, {unit}"): training,
     }
     with st.container(horizontal=True):
@@ -49,6 +53,33 @@ def forward_formula(count: Count, colors: dict[Part, str]) -> str:
     unit, whole = count.convention.unit, latex_number(total(count.steps, count.convention))
     lines = [*colored_sum("F &= ", letters), *colored_sum("&= ", numbers), rf"&= {whole}\ \text{{{unit}}}"]
     return aligned(lines)
+
+
+def show_parts(count: Count, place: str) -> None:
+    """A bar for each part, in the order of the model, on the scale that ``place`` keeps."""
+    _ = translator()
+    choice, convention = count.choice, count.convention
+    costs = by_part(count.steps, convention)
+    inks = part_colors(appearance())
+    formulas = plain_formulas(count.letters, convention)
+    bars = Bars(
+        costs,
+        _preset_costs(count),
+        [_(part) for part in costs],
+        [inks[part] for part in costs],
+        [formulas[part] for part in costs],
+        unit=convention.unit,
+    )
+    draw_bars(choice, bars, place, convention.unit, alt=_("Share of each part in the forward pass"))
+
+
+def _preset_costs(count: Count) -> dict[Part, int]:
+    """The same of the preset; nothing where so much cannot go through it."""
+    start = preset_of(count.choice)
+    if possible(start.config, start.architecture, count.call) != count.call:
+        return {}
+    steps = run(start.config, start.architecture, count.call, **start.options)
+    return by_part(as_stated(steps, count.convention, count.call.sequence_length), count.convention)
 
 
 def show_names(count: Count) -> None:
@@ -89,7 +120,7 @@ def show_verdict(count: Count) -> None:
 def _show_proof(proof: FlopProof) -> None:
     _ = translator()
     if proof.differences:
-        st.error(_("PyTorch counts something else."), icon=":material/error:")
+        st.error(_("PyTorch counts differently."), icon=":material/error:")
         show_table(
             {
                 _("Module"): [count.name for count in proof.differences],

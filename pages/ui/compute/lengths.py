@@ -12,6 +12,8 @@ from bertcalc.forward.outputs import run
 from pages.ui.compute.charts import length_areas, length_frame
 from pages.ui.compute.controls import Count
 from pages.ui.i18n import translator
+from pages.ui.labels import label_of
+from pages.ui.present import lower
 from pages.ui.take.shown import draw_chart
 
 
@@ -68,8 +70,8 @@ def show_lengths(count: Count, look: str) -> None:
     shown = [(length, f"{text} {length:,.0f}") for length, text in marks if length <= longest]
     draw_chart(
         length_frame(lengths, costs, names, shown),
-        length_areas(look),
-        numbers={"length": "sequence_length", "name": _("Part"), "share": _("Share")},
+        lower(length_areas(look, _("Share")), 270),
+        numbers={"length": label_of("sequence_length"), "name": _("Part"), "share": _("Share")},
         alt=_("Share of each part over the sequence length"),
     )
 

@@ -11,9 +11,10 @@ from bertcalc.compute.formula import scientific, time_formula
 from bertcalc.config import Problem, check_whole_number
 from bertcalc.text import N_
 from pages.ui.compute.controls import CHOICES, LIMITS, Count
-from pages.ui.controls import show_problem, whole_number
+from pages.ui.controls import choose, show_problem, whole_number
 from pages.ui.i18n import translator
-from pages.ui.numbers import metric_width, scaled
+from pages.ui.labels import label_of, option_of
+from pages.ui.numbers import metric_width, percentage, scaled
 from pages.ui.tables import show_table
 
 
@@ -57,8 +58,12 @@ def choose_plan(count: Count) -> Plan:
             Problem(
                 "format",
                 precision,
-                N_("{device} has no {precision} products: {nearest} is what it has."),
-                {"device": name, "precision": precision, "nearest": nearest},
+                N_("{device} does not support {precision} matrix products: {nearest} is available."),
+                {
+                    "device": option_of("device", name),
+                    "precision": option_of("format", precision),
+                    "nearest": option_of("format", nearest),
+                },
                 ({"format": nearest},),
             )
         )
@@ -71,13 +76,14 @@ def choose_plan(count: Count) -> Plan:
 
 
 def _selected(field: str, width: int) -> Any:
-    return st.selectbox(field, CHOICES[field], key=field, bind="query-params", width=width)
+    return choose(field, CHOICES[field], width=width)
 
 
 def _number(field: str, width: int, found: list[Problem]) -> int:
+    _ = translator()
     default, most = LIMITS[field]
-    unit = f"{field}, %" if field == "utilisation" else field
-    number = whole_number(unit, field, default, width=width)
+    label = _("{label}, {unit}").format(label=label_of(field), unit="%") if field == "utilisation" else label_of(field)
+    number = whole_number(label, field, default, width=width)
     if problem := check_whole_number(field, number, 1, most, default):
         found.append(problem)
         nearest: int = problem.remedies[0][field]
@@ -86,8 +92,15 @@ def _number(field: str, width: int, found: list[Problem]) -> int:
 
 
 def _decimal(field: str, default: float, width: int, found: list[Problem]) -> float:
+    _ = translator()
     number: float = st.number_input(
-        f"{field}, USD/h", value=default, step=0.1, format="%.2f", key=field, bind="query-params", width=width
+        _("{label}, {unit}").format(label=label_of(field), unit="USD/h"),
+        value=default,
+        step=0.1,
+        format="%.2f",
+        key=field,
+        bind="query-params",
+        width=width,
     )
     if 0 <= number <= _MOST_EXPENSIVE:
         return number
@@ -122,11 +135,12 @@ def show_plan(plan: Plan) -> None:
     bandwidth = plan.device.bandwidth
     st.caption(
         _(
-            "F: FLOPs, as stated above. n: devices. R: their peak for dense products, {peak}; memory {bandwidth}. "
-            "u: the share of the peak that is reached. {source}."
+            "F: FLOPs, as stated above. n: devices. R: peak for dense matrix products, {peak}; memory"
+            " bandwidth {bandwidth}. u: utilisation, the fraction of the peak that is reached. "
+            "{source}."
         ).format(
             peak=scaled(peak, "FLOP/s"),
-            bandwidth=scaled(bandwidth, "B/s") if bandwidth else _("not stated here, for sources disagree"),
+            bandwidth=scaled(bandwidth, "B/s") if bandwidth else _("not stated, because sources disagree"),
             source=plan.device.source,
         )
     )
@@ -135,26 +149,27 @@ def show_plan(plan: Plan) -> None:
 def show_runs(plan: Plan, convention: Convention) -> None:
     """Pre-training runs as they were reported, beside what the formula gives for them."""
     _ = translator()
-    st.markdown(_("**Runs that were published**"))
+    st.markdown(_("**Published runs**"))
+    said = _("{remark}. {source}")
     rows = [
         (
             run.name,
-            f"{run.devices:,} × {run.device}",
+            f"{run.devices:,} × {option_of('device', run.device)}",
             scaled(run.flops(convention), "FLOPs"),
             duration(run.hours * 3600),
             duration(run.seconds(convention, plan.utilisation)),
-            f"{100 * float(run.utilisation(convention)):.1f} %",
-            f"{_(run.remark)}. {run.source}",
+            percentage(f"{100 * float(run.utilisation(convention)):.1f}"),
+            said.format(remark=_(run.remark), source=run.source),
         )
         for run in RUNS
     ]
     columns = (
         _("Run"),
-        _("On"),
+        _("Hardware"),
         _("By the formula"),
         _("Time reported"),
         _("Time at your utilisation"),
-        _("Utilisation that fits"),
+        _("Utilisation that matches"),
         _("Source"),
     )
     show_table(dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True)), _("Published pre-training runs"))

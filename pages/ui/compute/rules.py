@@ -9,7 +9,7 @@ from bertcalc.forward.outputs import attends, run
 from pages.ui.compute.controls import CHOICES, Count
 from pages.ui.controls import choose_one
 from pages.ui.formulas import aligned, colored_sum
-from pages.ui.i18n import translator
+from pages.ui.i18n import listed, translator
 from pages.ui.numbers import signed_percent
 from pages.ui.tables import show_table
 from pages.ui.theme import INK
@@ -26,7 +26,7 @@ def show_rules(count: Count, look: str) -> None:
     phases = {"forward": _("forward"), "training": _("training")}
     show_table(
         {
-            _("Convention"): [f"**{rule.name}**, {phases[rule.phase]}" for rule in RULES.values()],
+            _("Convention"): [listed([f"**{rule.name}**", phases[rule.phase]]) for rule in RULES.values()],
             _("FLOPs"): [f"{round(figure):,}" for figure in theirs.values()],
             _("Against PyTorch"): [signed_percent(theirs[name] / ours[name] - 1) for name in RULES],
             _("What makes the difference"): [f":small[{_(rule.difference)}]" for rule in RULES.values()],
@@ -46,7 +46,7 @@ def show_rules(count: Count, look: str) -> None:
     st.caption(
         "  \n".join(
             [
-                _("Δ: what PyTorch counts more. Source: {source}").format(source=rule.source),
+                _("Δ: what PyTorch counts in addition. Source: {source}").format(source=rule.source),
                 *(
                     _(
                         "Published for {preset}, batch {batch:,}, sequence {length:,}: {figure} {unit}; here {ours}"
@@ -70,14 +70,14 @@ def show_element_costs() -> None:
     _ = translator()
     st.caption(
         _(
-            "Element-wise operations count as in ELECTRA's flops_computation.py, for each number that they give; "
-            "views, copies and look-ups count nothing."
+            "Element-wise operations are counted as in ELECTRA's flops_computation.py, per number of "
+            "the output; views, copies and look-ups count as zero."
         )
     )
     show_table(
         {
             _("Operation"): [_(cost.meaning) for cost in ELEMENT_COSTS.values()],
-            _("FLOPs for each number"): [f"{cost.flops}" for cost in ELEMENT_COSTS.values()],
+            _("FLOPs per number"): [f"{cost.flops}" for cost in ELEMENT_COSTS.values()],
         },
         _("What each element-wise operation counts"),
     )

@@ -17,12 +17,14 @@ from bertcalc.presets import PRESETS
 from bertcalc.text import N_
 from pages.ui.batch import Batch, choose_batch
 from pages.ui.controls import Parameters, change, choose_view
+from pages.ui.controls import choose as choose_option
 from pages.ui.explore.compare_words import names_of, said
 from pages.ui.i18n import translator
+from pages.ui.labels import option_of
 from pages.ui.sidebar import Choice
 
 VIEWS = ("differences", "table", "bars", "scatter")
-DEFAULT = f"{PRESENT} bert-large-uncased"
+_BASE, _LARGE = "bert-base-uncased", "bert-large-uncased"
 
 
 def _check(text: str) -> tuple[str, dict[str, str]] | None:
@@ -64,6 +66,17 @@ class Comparison(NamedTuple):
         return Case(subject, *self.batch)
 
 
+def begin(choice: Choice) -> list[Item]:
+    """What is compared before anything is chosen: the present model with the preset that it comes from.
+
+    A preset itself, of which nothing is changed, is compared with one of the other size.
+    """
+    present = Item(PRESENT)
+    if item_of(choice.subject, choice.preset).changes:
+        return [Item(choice.preset), present]
+    return [present, Item(_BASE if choice.preset == _LARGE else _LARGE)]
+
+
 def choose(choice: Choice) -> Comparison:
     """Draw the controls; models that cannot be are named and left out.
 
@@ -71,7 +84,8 @@ def choose(choice: Choice) -> Comparison:
     """
     _ = translator()
     present = choice.subject
-    items, wrong = read(st.session_state["models"])
+    text = st.session_state["models"]
+    items, wrong = read(text) if text.strip() else (begin(choice), [])
     with st.container(horizontal=True, vertical_alignment="center"):
         view = choose_view("compare", VIEWS)
         with st.popover(_("Models"), icon=":material/list:"):
@@ -82,13 +96,13 @@ def choose(choice: Choice) -> Comparison:
     models, impossible = _build(items, present)
     _show_wrong([*wrong, *impossible], [model.item for model in models])
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        measure = st.selectbox(
-            _("Compare by"),
+        measure = choose_option(
+            "compare_by",
             list(QUANTITIES),
-            key="compare_by",
-            bind="query-params",
             width=190,
-            help="  \n".join(f"**{name}**: {_(quantity.meaning)}" for name, quantity in QUANTITIES.items()),
+            help="  \n".join(
+                f"**{option_of('compare_by', name)}**: {_(quantity.meaning)}" for name, quantity in QUANTITIES.items()
+            ),
         )
         configs = [model.subject.config for model in models] or [present.config]
         if view == "scatter":
@@ -100,17 +114,17 @@ def choose(choice: Choice) -> Comparison:
     return Comparison(view, models, batch, measure)
 
 
-def choose_text() -> None:
+def choose_text(choice: Choice) -> None:
     """The comparison as the link has it, to be read, copied and written."""
     _ = translator()
     st.text_input(
         _("The comparison, as it is in the link"),
-        value=DEFAULT,
+        placeholder=write(begin(choice)),
         key="models",
         bind="query-params",
         max_chars=LONGEST,
         help=_(
-            "Models with spaces between them. A model is a preset, or {present}, and ~field-value for each change."
+            "Models separated by spaces. A model is a preset, or {present}, with ~field-value for each change."
         ).format(present=PRESENT),
     )
 
@@ -123,7 +137,7 @@ def _choose_items(items: Sequence[Item], pin: Item) -> None:
     # A new control for each comparison: what is in a closed popover tells the server what it held when it was open.
     key = f"compared {write(items)}"
     st.multiselect(
-        _("Models, the first to be compared with"),
+        _("Models (the first is the baseline)"),
         list(dict.fromkeys([*written, PRESENT, *PRESETS])),
         default=written,
         key=key,
@@ -133,7 +147,7 @@ def _choose_items(items: Sequence[Item], pin: Item) -> None:
         args=(key,),
     )
     _add_button(
-        _("Pin the present model"),
+        _("Pin the current model"),
         items,
         pin,
         icon=":material/keep:",
@@ -218,7 +232,7 @@ def _show_wrong(wrong: Sequence[Wrong], right: Sequence[Item]) -> None:
         for model, problem in wrong:
             # st.text, because a link is somebody else's text: none of it is Markdown.
             st.text(_("{model} is left out: {why}").format(model=model, why=said(problem)))
-        st.button(_("Take it out of the link"), on_click=change, args=({"models": write(right)},))
+        st.button(_("Remove it from the link"), on_click=change, args=({"models": write(right)},))
 
 
 def _choose_explained(models: Sequence[Compared]) -> None:
@@ -230,7 +244,7 @@ def _choose_explained(models: Sequence[Compared]) -> None:
     other = explained(models)
     turned = [other.item, *(model.item for model in models if model is not other)]
     st.button(
-        _("Make it the first"),
+        _("Use as baseline"),
         on_click=change,
         args=({"models": write(turned)},),
         help=_("Compare all others with {model}.").format(model=other.name),

@@ -8,7 +8,7 @@ from textwrap import wrap
 from typing import Any, NamedTuple
 
 from bertcalc.explore.quantities import QUANTITIES
-from pages.ui.charts import Spec, spec_of
+from pages.ui.charts import NARROW, Spec, either, spec_of, tooltip
 from pages.ui.columns import Columns, of_rows
 from pages.ui.explore.compare_labels import Box, place
 from pages.ui.theme import BACKGROUND, COLORS, INK
@@ -16,11 +16,11 @@ from pages.ui.theme import BACKGROUND, COLORS, INK
 _FONT = 15
 HEIGHT = 270  # of the bars together, as far as their labels stay readable
 LOW = 170  # where the sidebar lies below the page
-_STACKED = 270  # the same of bars with a legend, which takes some of it
+_STACKED = 246  # the same of bars with a legend, which takes some of it
 _LEGEND = 40
 _LINE = 34  # letters of a name in one line
 # The chart of points is laid out in this many pixels; where it is wider, names have only more room.
-_AREA = Box(0, 0, 780, 290)
+_AREA = Box(0, 0, 780, 264)
 _AXIS = 65  # what its lower axis takes in addition
 _NAME = 12
 _BESIDE = 12
@@ -67,18 +67,25 @@ def difference_bars(appearance: str, count: int, height: int = HEIGHT) -> Spec:
     import altair as alt
 
     step = max(22, min(42, height // count))
-    names = _names(alt, appearance)
+    names = _names(alt, appearance, narrow=False)
     palette = COLORS[appearance]
     colors = [palette["embeddings"], palette["encoder"], INK[appearance]]
     color = alt.Color("kind:N", legend=None, scale=alt.Scale(domain=list(_KINDS), range=colors))
-    tooltip = [alt.Tooltip("name:N", title=" "), alt.Tooltip("label:N", title=" ")]
+    said = tooltip(alt, "name", "label")
     x = alt.X("start:Q", axis=None, scale=alt.Scale(nice=False, zero=True))
     parts = alt.Chart().transform_filter("isValid(datum.name)")  # none before the data are there
-    bars = parts.mark_bar(size=0.62 * step).encode(x=x, x2="end:Q", y=names, color=color)
-    labels = parts.mark_text(align="left", dx=8, fontSize=_FONT, color=INK[appearance]).encode(
-        x="at:Q", y=names, text="label:N"
-    )
-    room = parts.mark_bar(opacity=0).encode(x=alt.X("room:Q", stack=None), y=names, tooltip=tooltip)
+    # On a phone the name stands before its label, over the bar.
+    thin = {"size": either(alt, 6, 0.62 * step), "yOffset": either(alt, step / 2 - 5, 0)}
+    bars = parts.mark_bar(**thin).encode(x=x, x2="end:Q", y=names, color=color, tooltip=said)
+    labels = parts.mark_text(
+        align="left",
+        dx=either(alt, "-scale('x', datum.at)", 8),
+        dy=either(alt, 8 - step / 2, 0),
+        text=either(alt, "replace(datum.name, /\\n/g, ' ') + ' · ' + datum.label", "datum.label"),
+        fontSize=either(alt, 13, _FONT),
+        color=INK[appearance],
+    ).encode(x="at:Q", y=names, tooltip=said)
+    room = parts.mark_bar(opacity=0).encode(x=alt.X("room:Q", stack=None), y=names, tooltip=said)
     return spec_of(alt.layer(bars, labels, room).properties(width="container", height=step * count))
 
 
@@ -149,16 +156,18 @@ def side_by_side(appearance: str, count: int, components: tuple[tuple[str, str],
         color=alt.Color(
             "component:N", legend=legend, scale=alt.Scale(domain=list(colors), range=list(colors.values()))
         ),
-        tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("tip:N", title=" ")],
+        tooltip=tooltip(alt, "name", "tip"),
     )
-    inside = pieces.mark_text(fontSize=_FONT - 1, color=paper).encode(x="middle:Q", y=names, text="inside:N")
+    inside = pieces.mark_text(fontSize=_FONT - 1, color=paper).encode(
+        x="middle:Q", y=names, text="inside:N", tooltip=tooltip(alt, "name", "tip")
+    )
     ends = alt.Chart().transform_filter("isValid(datum.label)")
     labels = ends.mark_text(align="left", dx=8, fontSize=_FONT, color=INK[appearance]).encode(
-        x="end:Q", y=names, text="label:N"
+        x="end:Q", y=names, text="label:N", tooltip=tooltip(alt, "name", "label")
     )
-    room = ends.mark_bar(opacity=0).encode(x=alt.X("room:Q", stack=None), y=names)
+    room = ends.mark_bar(opacity=0).encode(x=alt.X("room:Q", axis=None, stack=None), y=names)
     height = step * count + (_LEGEND if components else 0)
-    return spec_of(alt.layer(bars, inside, labels, room).properties(width="container", height=height))
+    return spec_of(alt.layer(room, bars, inside, labels).properties(width="container", height=height))
 
 
 def points_frame(points: Sequence[Point]) -> Columns:
@@ -227,11 +236,7 @@ def scatter(appearance: str, parameters: str, flops: str) -> Spec:
     palette = COLORS[appearance]
     compared = "datum.compared"
     color = alt.condition(compared, alt.value(palette["encoder"]), alt.value(palette["embeddings"]))
-    tooltip = [
-        alt.Tooltip("name:N", title=" "),
-        alt.Tooltip("tip:N", title=parameters),
-        alt.Tooltip("flops_tip:N", title=flops),
-    ]
+    said = tooltip(alt, "name", tip=parameters, flops_tip=flops)
     models = alt.Chart().transform_filter("isValid(datum.name)")
     corners = (
         alt.Chart()
@@ -245,9 +250,9 @@ def scatter(appearance: str, parameters: str, flops: str) -> Spec:
         color=color,
         size=alt.condition(compared, alt.value(150), alt.value(50)),
         shape=alt.condition(compared, alt.value("diamond"), alt.value("circle")),
-        tooltip=tooltip,
+        tooltip=said,
     )
-    names = {"x": alt.X("x:Q", scale=scale), "y": alt.Y("y:Q", scale=scale), "text": "name:N", "tooltip": tooltip}
+    names = {"x": alt.X("x:Q", scale=scale), "y": alt.Y("y:Q", scale=scale), "text": "name:N", "tooltip": said}
     texts = (
         models.transform_filter(compared).mark_text(fontSize=_NAME, fontWeight="bold", color=ink).encode(**names),
         models.transform_filter(f"!{compared}").mark_text(fontSize=_NAME, color=ink).encode(**names),
@@ -257,13 +262,14 @@ def scatter(appearance: str, parameters: str, flops: str) -> Spec:
     )
 
 
-def _names(alt: Any, appearance: str, font: int = _FONT) -> Any:
+def _names(alt: Any, appearance: str, font: int = _FONT, *, narrow: bool = True) -> Any:
+    """The names beside the bars; on a phone as well, unless they stand somewhere else there."""
     axis = alt.Axis(
         labelColor=INK[appearance],
         labelFontSize=font,
         labelLimit=330,
         labelOverlap=False,
-        labelExpr="split(datum.label, '\\n')",
+        labelExpr="split(datum.label, '\\n')" if narrow else f"{NARROW} ? '' : split(datum.label, '\\n')",
         labelBaseline="middle",
         ticks=False,
         domain=False,

@@ -12,7 +12,7 @@ from pages.ui.explore.compare_charts import HEIGHT, LOW, difference_bars, parts_
 from pages.ui.explore.compare_words import relative, signed, written
 from pages.ui.explore.quantity_words import title_of
 from pages.ui.formulas import aligned
-from pages.ui.i18n import translator
+from pages.ui.i18n import listed, translator
 from pages.ui.numbers import metric_width, scaled, size, text_width
 from pages.ui.present import presenting
 from pages.ui.tables import show_table
@@ -48,8 +48,8 @@ def show_differences(comparison: Comparison) -> None:
     show_parts(comparison, found)
     st.caption(
         _(
-            "Changed one after the other, in this order, and counted after each, so the parts add up to the "
-            "difference. Another order would give other parts."
+            "The fields are changed one after another, in this order, with a count after each, so "
+            "that the parts add up to the difference. Another order would give different parts."
         )
     )
     if presenting():
@@ -90,7 +90,7 @@ def _show_steps(comparison: Comparison, found: Explanation, phrases: Sequence[st
                 *(signed(part.difference) for part in found.parts),
                 f"**{signed(found.difference)}**",
             ],
-            _("Then there are"): [
+            _("Running total"): [
                 f"{found.before:,}",
                 *(f"{part.total:,}" for part in found.parts),
                 f"**{found.after:,}**",
@@ -113,7 +113,7 @@ def _show_all(comparison: Comparison) -> None:
             _("Difference"): [signed(one.difference) for one in found],
             _("Share"): [relative(one) for one in found],
         },
-        _("The differences to the first model"),
+        _("The differences from the baseline"),
     )
 
 
@@ -121,7 +121,7 @@ def _phrase(part: Part) -> str:
     """What changes, in words."""
     _ = translator()
     sentences = (change.sentence() for change in part.changes)
-    return ", ".join(_(message).format(**values) for message, values in sentences)
+    return listed(_(message).format(**values) for message, values in sentences)
 
 
 def _assignments(part: Part) -> str:

@@ -76,7 +76,7 @@ def _figure_rows(comparison: Comparison) -> list[tuple[str, list[str]]]:
     return [
         (f"**{name}**", [f"**{total}**" for total in totals]),
         (
-            _("to the first: {quantity}").format(quantity=title_of(comparison.quantity)),
+            _("relative to the baseline: {quantity}").format(quantity=title_of(comparison.quantity)),
             ["", *(unbroken(f"{signed(one.difference)} ({relative(one)})") for one in differences[1:])],
         ),
         *(

@@ -7,8 +7,8 @@ from typing import Any
 from bertcalc.config import LETTERS, Problem
 from bertcalc.explore.compare import Explanation
 from bertcalc.explore.models import PRESENT, Item
-from pages.ui.i18n import translator
-from pages.ui.numbers import signed_percent
+from pages.ui.i18n import listed, translator
+from pages.ui.numbers import signed_count, signed_percent
 
 
 def names_of(items: Sequence[Item]) -> list[str]:
@@ -27,13 +27,13 @@ def _name(item: Item, same_base: bool) -> str:
     """Where a model starts from, unless all start there and its changes say enough; and the first few changes."""
     _ = translator()
     ordered = sorted(item.changes, key=lambda change: change[0] != "architecture")
-    changes = ", ".join(_change(field, value) for field, value in ordered[:_SAID])
+    changes = listed(_change(field, value) for field, value in ordered[:_SAID])
     if item.changes[_SAID:]:
-        changes += ", ..."
+        changes = listed([changes, "..."])
     if same_base and len(changes) > _ENOUGH:
         return changes
-    base = _("present model") if item.base == PRESENT else item.base
-    return f"{base}, {changes}" if changes else base
+    base = _("current model") if item.base == PRESENT else item.base
+    return listed([base, changes]) if changes else base
 
 
 _SAID = 5
@@ -60,7 +60,7 @@ def written(given: object) -> str:
 
 def signed(difference: int) -> str:
     """A difference with its sign; none is 0."""
-    return f"{difference:+,}" if difference else "0"
+    return signed_count(difference, "0")
 
 
 def relative(found: Explanation) -> str:

@@ -1,7 +1,7 @@
 """The controls and the answer of the Design page."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from math import floor
@@ -17,11 +17,12 @@ from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.text import N_
 from bertcalc.typed import LONGEST, TypedError, Unit, typed
 from pages.ui.batch import choose_batch
-from pages.ui.controls import Parameters, carry, change, show_problem, whole_number
+from pages.ui.controls import Parameters, carry, change, choose, show_problem, whole_number
 from pages.ui.explore.design_chart import designs_frame, near_budget
 from pages.ui.explore.quantity_words import title_of
-from pages.ui.i18n import translator
-from pages.ui.numbers import scaled, signed_percent, size, unbroken
+from pages.ui.i18n import in_a_row, listed, translator
+from pages.ui.labels import label_of
+from pages.ui.numbers import scaled, signed_count, signed_percent, size, unbroken
 from pages.ui.present import presenting
 from pages.ui.sidebar import Choice
 from pages.ui.tables import show_table
@@ -53,7 +54,14 @@ CHOICES: dict[str, tuple[str, ...]] = {
 }
 _START = Constraints()
 _DEFAULTS = {"head_size": f"{_START.head_size}", "intermediate_ratio": "4", "multiple_of": f"{_START.multiple}"}
-_WIDTHS = {"head_size": 105, "intermediate_ratio": 165, "multiple_of": 125}
+_WIDTHS = {
+    "head_size": 105,
+    "intermediate_ratio": 150,
+    "multiple_of": 115,
+    "layers_from": 95,
+    "layers_to": 90,
+    "hidden_to": 115,
+}
 # How many are in the table, each with a button and a key; and in the chart.
 FEW, LISTED, DRAWN = 5, 8, 60
 _LIMITS = ("layers_from", "layers_to", "hidden_to")
@@ -107,20 +115,18 @@ def choose_question(choice: Choice) -> Question:
     _ = translator()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         kinds = CHOICES["budget_of"]
-        name: str = st.segmented_control(
-            "budget_of", kinds, default=kinds[0], key="budget_of", required=True, bind="query-params"
-        )
+        name = choose("budget_of", kinds, st.segmented_control, required=True)
         field = _field(name)
-        text = st.text_input(field, KINDS[name].default, key=field, bind="query-params", max_chars=LONGEST, width=140)
+        text = st.text_input(
+            label_of(field), KINDS[name].default, key=field, bind="query-params", max_chars=LONGEST, width=140
+        )
         batch = choose_batch(choice.config)
         carry("training_dtype", "fp32")
-        precision: Any = st.selectbox(
+        precision: Any = choose(
             "training_dtype",
             list(PRECISIONS),
-            key="training_dtype",
-            bind="query-params",
             help=_("Training memory: weights, gradients, AdamW's states, and the activations of eager attention."),
-            width=140,
+            width=145,
         )
     budget = Budget(KINDS[name].quantity, _amount(name, text))
     subject = choice.subject
@@ -150,14 +156,12 @@ def _plain(text: str) -> str:
 def choose_constraints() -> Constraints:
     """Draw which models come into question; limits that are not possible are explained, and the nearest taken."""
     _ = translator()
-    any_ratio = ", ".join(map(str, RATIOS["any"]))
+    any_ratio = listed(map(str, RATIOS["any"]))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
         head_size = int(_selected("head_size", _("hidden_size / num_attention_heads, 64 in most published BERTs")))
         ratio = _selected(
             "intermediate_ratio",
-            _("intermediate_size / hidden_size, 4 in published BERTs; any is one of {ratios}.").format(
-                ratios=any_ratio
-            ),
+            _("intermediate_size / hidden_size, 4 in published BERTs; “Any” allows {ratios}.").format(ratios=any_ratio),
         )
         multiple = int(
             _selected(
@@ -170,10 +174,14 @@ def choose_constraints() -> Constraints:
             )
         )
         limits: dict[str, Any] = {
-            field: whole_number(field, field, getattr(_START, field), width=90) for field in _LIMITS
+            field: whole_number(label_of(field), field, getattr(_START, field), width=_WIDTHS[field])
+            for field in _LIMITS
         }
         padded = st.checkbox(
-            "pad_vocab", key="pad_vocab", bind="query-params", help=_("vocab_size is rounded up to a multiple, too.")
+            label_of("pad_vocab"),
+            key="pad_vocab",
+            bind="query-params",
+            help=_("vocab_size is also rounded up to a multiple."),
         )
     said = Constraints(head_size, RATIOS[ratio], multiple, pad_vocabulary=padded, **limits)
     for problem in said.problems():
@@ -182,12 +190,7 @@ def choose_constraints() -> Constraints:
 
 
 def _selected(field: str, meaning: str) -> str:
-    options = CHOICES[field]
-    index = options.index(_DEFAULTS[field])
-    chosen: str = st.selectbox(
-        field, options, index=index, key=field, bind="query-params", help=meaning, width=_WIDTHS[field]
-    )
-    return chosen
+    return choose(field, CHOICES[field], default=_DEFAULTS[field], help=meaning, width=_WIDTHS[field])
 
 
 # What is searched for does not matter to the search, and most sliders set just that: their readers share an answer.
@@ -219,23 +222,31 @@ def show_result(question: Question, result: Result, config: BertConfig) -> None:
         )
     else:
         heading = _("Nearest to {amount}").format(amount=question.said(budget.amount))
-    st.markdown(f"#### {heading}")
+    st.markdown(f"## {heading}")
     listed = result.designs[: FEW if presenting() else LISTED]
-    show_table(_columns(question, listed, config), _("The nearest models, with their distance to the budget"))
-    with st.container(horizontal=True):
-        for rank, design in enumerate(listed, 1):
-            # The key stands beside the word, and with it the number of the row.
-            st.button(_("Take"), key=f"take {rank}", shortcut=f"{rank}", on_click=change, args=(design.fields,))
+    # Each button stands in the row of its model: style.css makes both equally high.
+    with st.container(horizontal=True, gap="xsmall", key="designs"):
+        with st.container(width="content", key="designs-take"):
+            _buttons(listed)
+        show_table(_columns(question, listed, config), _("The nearest models, with their distance to the budget"))
+
+
+def _buttons(listed: Sequence[Design]) -> None:
+    """A button for each model, with its number as a key."""
+    _ = translator()
+    for rank, design in enumerate(listed, 1):
+        # The key stands beside the word, and with it the number of the row.
+        st.button(_("Use"), key=f"take {rank}", shortcut=f"{rank}", on_click=change, args=(design.fields,))
 
 
 def _impossible(question: Question, result: Result) -> Problem:
     amount = question.budget.amount
     nearest = result.smallest if amount < result.smallest.value else result.largest
     message = (
-        N_("Nothing within these constraints fits into {amount}: the smallest takes {smallest} ({narrow}).")
+        N_("No model within these constraints fits into {amount}: the smallest takes {smallest} ({narrow}).")
         if question.budget.is_limit
         else N_(
-            "Nothing within these constraints has {amount}: the smallest has {smallest} ({narrow}), "
+            "No model within these constraints has {amount}: the smallest has {smallest} ({narrow}), "
             "the largest {largest} ({wide})."
         )
     )
@@ -276,7 +287,7 @@ def _columns(question: Question, designs: tuple[Design, ...], config: BertConfig
         "$A$": [f"{one.num_attention_heads:,}" for one in designs],
         "$I$": [f"{one.intermediate_size:,}" for one in designs],
         names.pop(budget.quantity): [f"**{one.value:,}**" for one in designs],
-        _("Difference"): [f"{distance:+,}" if distance else "±0" for distance in distances],
+        _("Difference"): [signed_count(distance) for distance in distances],
         "%": [_share(distance, budget.amount) for distance in distances],
         "$H/L$": [f"{float(one.shape):,.1f}" for one in designs],
     }
@@ -300,20 +311,23 @@ def show_space(question: Question, constraints: Constraints, result: Result) -> 
     _ = translator()
     config = question.case.subject.config
     st.caption(
-        _(
-            "{candidates} models come into question ({architecture}, vocab_size {vocab_size}), from {smallest} to "
-            "{largest}: none is nearer."
-        ).format(
-            candidates=f"{result.candidates:,}",
-            architecture=question.case.subject.architecture,
-            vocab_size=f"{constraints.vocabulary(config.vocab_size):,}",
-            smallest=question.said(result.smallest.value),
-            largest=question.said(result.largest.value),
-        )
-        + " "
-        + _(
-            "H/L is 64 for bert-base, 42.7 for bert-large; within wide limits the loss depends little on it (Kaplan et "
-            "al. 2020, arXiv:2001.08361)."
+        in_a_row(
+            [
+                _(
+                    "{candidates} candidates ({architecture}, vocab_size {vocab_size}), from {smallest} to "
+                    "{largest}: these are the closest."
+                ).format(
+                    candidates=f"{result.candidates:,}",
+                    architecture=question.case.subject.architecture,
+                    vocab_size=f"{constraints.vocabulary(config.vocab_size):,}",
+                    smallest=question.said(result.smallest.value),
+                    largest=question.said(result.largest.value),
+                ),
+                _(
+                    "H/L is 64 for bert-base, 42.7 for bert-large; within wide limits the loss depends little on it "
+                    "(Kaplan et al. 2020, arXiv:2001.08361)."
+                ),
+            ]
         )
     )
 

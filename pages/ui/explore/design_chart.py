@@ -74,7 +74,7 @@ def near_budget(appearance: str, sides: tuple[str, str]) -> Spec:
         alt.Chart()
         .transform_filter(f"{numbered} && {where}")
         .mark_text(**place, fontSize=_FONT, fontWeight="bold", color=ink)
-        .encode(x=x, y=y, text="rank:N")
+        .encode(x=x, y=y, text="rank:N", tooltip=tooltip)
         for where, place in places
     ]
     return spec_of(alt.layer(points, *ranks).properties(width="container", height=360))

@@ -11,12 +11,15 @@ from bertcalc.explore.quantities import QUANTITIES, Case, Quantity
 from bertcalc.explore.sweep import SWEPT, Sweep, Ties
 from bertcalc.formula import CALL_LETTERS, latex_number
 from bertcalc.forward.steps import BATCH
+from bertcalc.moves import SLIDERS
 from bertcalc.text import N_
 from pages.ui.batch import choose_batch
 from pages.ui.controls import Parameters, choose_view, set_values, show_problem, whole_number
+from pages.ui.controls import choose as choose_option
 from pages.ui.i18n import translator
+from pages.ui.labels import label_of
 from pages.ui.numbers import size
-from pages.ui.sidebar import SLIDERS, Choice
+from pages.ui.sidebar import Choice
 
 VIEWS = ("one", "map")
 X, Y = "hidden_size", "num_hidden_layers"  # what is swept if nobody says otherwise
@@ -67,14 +70,7 @@ def choose(choice: Choice) -> Swept:
     what, where = (st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall") for _row in range(2))
     with what:
         view = choose_view("sweep", VIEWS)
-        measure: str = st.selectbox(
-            _("What is counted"),
-            list(QUANTITIES),
-            key="measure",
-            bind="query-params",
-            label_visibility="collapsed",
-            width=190,
-        )
+        measure = choose_option("measure", list(QUANTITIES), label_visibility="collapsed", width=172)
         # Parameters do not depend on what goes through: the least, which every model takes.
         # Unless it is swept: the axes are drawn after this, so that a first run finds them in the link alone.
         axes_now = {st.session_state.get(axis, st.query_params.get(axis)) for axis in "xy"}
@@ -143,19 +139,17 @@ def _draw_axis(axis: str, case: Case) -> tuple[str, tuple[int, int]]:
     """A dimension, and from where to where it is swept; an empty end is the default."""
     fields = list(SWEPT)
     names = [f"{axis}_from", f"{axis}_to"]
-    field: str = st.selectbox(
+    field = choose_option(
         axis,
         fields,
-        index=fields.index({"x": X, "y": Y}[axis]),
-        key=axis,
-        bind="query-params",
-        on_change=set_values,
-        args=(dict.fromkeys(names),),  # the ends of another dimension would mean nothing
-        width=190,
+        default={"x": X, "y": Y}[axis],
+        on_change=lambda: set_values(dict.fromkeys(names)),  # the ends of another dimension would mean nothing
+        width=178,
     )
     usual = _usual(field, Sweep(case, (field,)).present(field))
     said = [
-        whole_number(name, name, None, width=86, placeholder=f"{end}") for name, end in zip(names, usual, strict=True)
+        whole_number(label_of(name), name, None, width=86, placeholder=f"{end}")
+        for name, end in zip(names, usual, strict=True)
     ]
     low, high = (end if one is None else one for one, end in zip(said, usual, strict=True))
     return field, (low, high)
@@ -170,7 +164,7 @@ def _usual(field: str, present: int) -> tuple[int, int]:
 
 
 def _same(field: str) -> Problem:
-    message = N_("x and y are both {field}: two different dimensions make a map, such as {field} and {other}.")
+    message = N_("x and y are both {field}: a map needs two different sizes, such as {field} and {other}.")
     other = Y if field != Y else X
     return Problem("y", field, message, {"field": field, "other": other}, ({"y": other},))
 
@@ -199,7 +193,7 @@ def _range(sweep: Sweep, axis: str, field: str, ends: tuple[int, int], found: li
         return high, low
     if found and found[-1].field in names:  # an end that was corrected, said already
         return start, end
-    message = N_("From {low_name} {low} to {high_name} {high} there is no {field} to sweep: take more.")
+    message = N_("There is no valid {field} between {low_name} {low} and {high_name} {high}: widen the range.")
     found.append(Problem(names[0], low, message, values, ({names[0]: start, names[1]: end},)))
     return start, end
 
@@ -210,7 +204,9 @@ def _countable(swept: Swept, found: list[Problem]) -> Swept:
     ranges = sweep.fitting(swept.shown, swept.ranges)
     if ranges == swept.ranges:
         return swept
-    message = N_("{measure} reaches 2^63 before {field} is {value}: too much to be counted here, {nearest} is not.")
+    message = N_(
+        "{measure} reaches 2^63 before {field} is {value}, which is too much to be counted here: {nearest} is possible."
+    )
     if ranges is None:
         sizes: dict[str, Any] = {
             "batch_size": 1,

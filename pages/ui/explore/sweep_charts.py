@@ -8,13 +8,13 @@ from math import log, sqrt
 from typing import Any, Literal, NamedTuple
 
 from bertcalc.explore.quantities import Unit
-from pages.ui.charts import Spec, json_of
+from pages.ui.charts import Spec, either, json_of, short_expression
 from pages.ui.columns import Columns, of_rows
-from pages.ui.numbers import scaled
+from pages.ui.numbers import ems
 from pages.ui.theme import BACKGROUND, COLORS, INK
 
 _FONT = 15
-_HEIGHT = 285
+_HEIGHT = 270
 _MAP_HEIGHT = 340
 _LINE_OF_TEXT = 19 / _HEIGHT  # of the height of the curves: names at their ends keep this distance
 # What is no component is never on a chart with one.
@@ -28,8 +28,12 @@ _HUES = {
     }
     for appearance, colors in COLORS.items()
 }
-_SIDES: tuple[tuple[Literal["left", "right"], int], ...] = (("left", 8), ("right", -10))
-_SUFFIXES: dict[Unit, str] = {"parameters": "", "FLOPs": "FLOPs", "bytes": "B"}
+_CLOSE = 16  # pixels from a name to the next on a phone
+# Where the text of a mark stands beside its point; on a phone, where it is as wide as the way to the edge, inside.
+_SIDES: tuple[tuple[Literal["left", "right"], int, str], ...] = (
+    ("left", 8, "min(8, width - scale('x', datum.x) - 14 * datum.mark_width)"),
+    ("right", -10, "max(-10, 14 * datum.mark_width - scale('x', datum.x))"),
+)
 
 
 class Curve(NamedTuple):
@@ -58,12 +62,6 @@ class Point(NamedTuple):
     presets: str
 
 
-def short(figure: int, unit: Unit) -> str:
-    """A number as a chart has room for it: 110M parameters, 22.35 GFLOPs, 438 MB."""
-    text = scaled(figure, _SUFFIXES[unit])
-    return text.replace(" ", "").replace("G", "B") if unit == "parameters" else text
-
-
 def hue(quantity: str, appearance: str) -> str:
     """The colour of a quantity: a component has its own everywhere."""
     components: dict[str, str] = dict(COLORS[appearance].items())
@@ -80,13 +78,16 @@ def curves_frame(
         look = {"color": hue(curve.quantity, appearance), "name": curve.name, "width": width}
         rows += [{"x": x, "y": y, **look} for x, y in zip(values, curve.figures, strict=True) if y or not logs]
     heights = _heights(curves, logs=logs)
+    downwards = sorted(heights, reverse=True)
     for curve, height in zip(curves, heights, strict=True):
         look = {"color": hue(curve.quantity, appearance), "width": 600 if curve.quantity == chosen else 400}
-        rows.append({"x": values[-1], "end": curve.name, "height": height, **look})
+        rows.append({"x": values[-1], "end": curve.name, "height": height, "rank": downwards.index(height), **look})
     low, high = values[0], values[-1]
     # The texts stand left of their points, as far as there is room for the first.
     align = "left" if marks and _part(marks[0].x, low, high, logs=logs) < _LEFT else "right"
-    rows += [{"x": mark.x, "y": mark.y, "mark": mark.text, "align": align} for mark in marks]
+    rows += [
+        {"x": mark.x, "y": mark.y, "mark": mark.text, "align": align, "mark_width": ems(mark.text)} for mark in marks
+    ]
     return of_rows(rows)
 
 
@@ -229,7 +230,7 @@ def _curves(appearance: str, unit: Unit, logs: bool) -> str:
     ink, paper = INK[appearance], BACKGROUND[appearance]
     scale = alt.Scale(type="log", nice=False) if logs else alt.Scale(zero=False, nice=False)
     title = _TITLES[0]
-    x = alt.X("x:Q", title=title, scale=scale, axis=_axis(alt, appearance, ",d", logs=logs))
+    x = alt.X("x:Q", title=title, scale=scale, axis=_axis(alt, appearance, logs=logs))
     tall = alt.Scale(type="log", nice=False) if logs else alt.Scale(zero=True, nice=False)
     y = alt.Y("y:Q", title=None, scale=tall, axis=_axis(alt, appearance, unit, logs=logs))
     color = alt.Color("color:N", scale=None)
@@ -243,12 +244,18 @@ def _curves(appearance: str, unit: Unit, logs: bool) -> str:
     lines = data.mark_line().encode(x=x, y=y, color=color, strokeWidth=width, detail="name:N")
     targets = data.mark_point(size=120, opacity=0, filled=True).encode(x=x, y=y, tooltip=tooltip)
     height = alt.Y("height:Q", axis=None, scale=alt.Scale(domain=[0, 1], nice=False))
-    ends = (
-        alt.Chart()
-        .transform_filter("isValid(datum.end)")
-        .mark_text(align="left", dx=8, fontSize=_FONT)
-        .encode(x=x, y=height, text="end:N", color=color)
-    )
+    # On a phone the names stand below each other in the corner that growth leaves free, on an edge of paper.
+    ended = alt.Chart().transform_filter("isValid(datum.end)")
+    beside = {
+        "align": "left",
+        "dx": either(alt, "8 - scale('x', datum.x)", 8),
+        "dy": either(alt, f"8 + {_CLOSE} * datum.rank - (1 - datum.height) * height", 0),
+        "fontSize": either(alt, 13, _FONT),
+    }
+    ends = [
+        ended.mark_text(**beside, stroke=paper, strokeWidth=either(alt, 5, 0)).encode(x=x, y=height, text="end:N"),
+        ended.mark_text(**beside).encode(x=x, y=height, text="end:N", color=color),
+    ]
     marked = alt.Chart().transform_filter("isValid(datum.mark)")
     rules = marked.mark_rule(color=ink, strokeDash=[6, 4], strokeWidth=1.5).encode(x=x)
     points = marked.mark_point(size=140, filled=True, color=ink, stroke=paper, strokeWidth=2, opacity=1).encode(
@@ -256,13 +263,20 @@ def _curves(appearance: str, unit: Unit, logs: bool) -> str:
     )
     texts = [
         marked.transform_filter(f"datum.align == '{side}'")
-        .mark_text(align=side, dx=dx, dy=-14, fontSize=_FONT, fontWeight="bold", **look)
+        .mark_text(
+            align=side,
+            dx=either(alt, inside, dx),
+            dy=-14,
+            fontSize=either(alt, 13, _FONT),
+            fontWeight="bold",
+            **look,
+        )
         .encode(x=x, y=y, text="mark:N")
-        for side, dx in _SIDES
+        for side, dx, inside in _SIDES
         for look in ({"stroke": paper, "strokeWidth": 5, "color": paper}, {"color": ink})
     ]
     under = alt.layer(lines, rules, points, *texts, targets)
-    chart = alt.layer(under, ends).resolve_scale(y="independent").properties(width="container", height=_HEIGHT)
+    chart = alt.layer(under, *ends).resolve_scale(y="independent").properties(width="container", height=_HEIGHT)
     return json.dumps(json_of(chart))
 
 
@@ -274,8 +288,8 @@ def _equal_values(appearance: str, logs: bool) -> str:
     hue_of_lines = COLORS[appearance]["embeddings"]
     scale = alt.Scale(type="log", nice=False) if logs else alt.Scale(zero=False, nice=False)
     x_title, y_title, figure_title = _TITLES
-    x = alt.X("x0:Q", title=x_title, scale=scale, axis=_axis(alt, appearance, ",d", logs=logs))
-    y = alt.Y("y0:Q", title=y_title, scale=scale, axis=_axis(alt, appearance, ",d", logs=logs))
+    x = alt.X("x0:Q", title=x_title, scale=scale, axis=_axis(alt, appearance, logs=logs))
+    y = alt.Y("y0:Q", title=y_title, scale=scale, axis=_axis(alt, appearance, logs=logs))
     place = [alt.Tooltip("x:Q", title=x_title, format=",d"), alt.Tooltip("y:Q", title=y_title, format=",d")]
 
     def of(*kinds: str) -> Any:
@@ -314,17 +328,13 @@ def _equal_values(appearance: str, logs: bool) -> str:
     return json.dumps(json_of(chart.properties(width="container", height=_MAP_HEIGHT)))
 
 
-def _axis(alt: Any, appearance: str, written: str, *, logs: bool) -> Any:
-    """An axis with numbers in a format, or with a unit as ``short`` writes it."""
+def _axis(alt: Any, appearance: str, unit: Unit | None = None, *, logs: bool) -> Any:
+    """An axis with whole numbers, or with those of a unit as ``short`` writes them."""
     ink = INK[appearance]
     look: dict[str, Any] = {"labelColor": ink, "titleColor": ink, "labelFontSize": 13, "titleFontSize": _FONT}
-    if written in _SUFFIXES:
-        text = "format(datum.value, '~s')"
-        suffix = _SUFFIXES[written]
-        unit = f"regexp('([a-zA-Z]?)$'), ' $1{suffix}'" if suffix else "'G', 'B'"
-        text = f"replace({text}, {unit})"
-    else:
-        text = f"format(datum.value, '{written}')"
+    text = "format(datum.value, ',d')" if unit is None else short_expression(unit)
     # Of the many ticks of a logarithmic axis those with round numbers get a label.
-    look["labelExpr"] = f"indexof('125', slice(format(datum.value, '.0e'), 0, 1)) >= 0 ? {text} : ''" if logs else text
+    look["labelExpr"] = (
+        f"indexof('125', slice(format(datum.value, '.0e'), 0, 1)) >= 0 ? ({text}) : ''" if logs else text
+    )
     return alt.Axis(grid=True, gridOpacity=0.25, **look)

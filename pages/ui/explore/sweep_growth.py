@@ -5,12 +5,14 @@ import streamlit as st
 from bertcalc.explore.formula import Growth, growth, local_exponent
 from bertcalc.explore.quantities import QUANTITIES
 from bertcalc.text import N_
+from pages.ui.charts import short
 from pages.ui.explore.sweep import LETTER_OF, Swept, array
-from pages.ui.explore.sweep_charts import Curve, Mark, curves, curves_frame, short
+from pages.ui.explore.sweep_charts import Curve, Mark, curves, curves_frame
 from pages.ui.formulas import aligned, colored_sum
 from pages.ui.i18n import translator
+from pages.ui.labels import label_of
 from pages.ui.numbers import size, unbroken
-from pages.ui.present import presenting
+from pages.ui.present import lower, presenting
 from pages.ui.tables import show_table
 from pages.ui.take.shown import draw_chart
 from pages.ui.theme import COLORS, INK
@@ -32,7 +34,7 @@ def show_growth(swept: Swept, appearance: str) -> None:
     letter, now = LETTER_OF[field], sweep.present(field)
     found = None if swept.measure == _NO_FORMULA else growth(swept.measure, sweep)
     if found is None:
-        st.caption(_("The memory of inference has no formula: it is the largest of several moments."))
+        st.caption(_("Inference memory has no formula: it is the largest of several moments."))
     else:
         st.latex(_formula(swept, found, appearance))
     figures = _now_and_doubled(swept)
@@ -46,17 +48,17 @@ def show_growth(swept: Swept, appearance: str) -> None:
     ]
     draw_chart(
         curves_frame(values, rows, swept.measure, marks, appearance, logs=swept.logs),
-        curves(appearance, f"{field} {letter}", unit, logs=swept.logs),
-        numbers={"x": field, "name": _("Quantity"), "y": _("Number")},
-        alt=_("{measure} along {field}; marked is the present model, {field} = {value}").format(
-            measure=_(swept.quantity.meaning), field=field, value=f"{now:,}"
+        lower(curves(appearance, f"{label_of(field)} {letter}", unit, logs=swept.logs), 220),
+        numbers={"x": label_of(field), "name": _("Quantity"), "y": _("Number")},
+        alt=_("{measure} against {field}, with the current model at {field} = {value} marked").format(
+            measure=_(swept.quantity.meaning), field=label_of(field), value=f"{now:,}"
         ),
     )
     if sweep.following and len(values) < _FEW:
         st.caption(
-            _("Only multiples of {unit} are possible here, as what goes along has to be whole.").format(
-                unit=f"{sweep.unit(field):,}"
-            )
+            _(
+                "Only multiples of {unit} are possible here, because the sizes that follow must be whole numbers."
+            ).format(unit=f"{sweep.unit(field):,}")
         )
     if presenting():
         return
@@ -100,7 +102,7 @@ def _in_words(swept: Swept, found: Growth | None, figures: dict[int, int]) -> st
         sentences.append(text.format(twice=f"{twice:,}", **written))
     else:
         sentences.append(_("At {now}: {figure}.").format(now=f"{now:,}", figure=swept.number(figure)))
-    return " ".join(sentences)
+    return " ".join(sentences)  # bold type ends before a space
 
 
 def _order(swept: Swept, found: Growth) -> str:
@@ -109,8 +111,8 @@ def _order(swept: Swept, found: Growth) -> str:
     if found.order == 0:
         falls = any(power < 0 for power in found.powers)
         text = _("Falls as {field} grows.") if falls else _("Does not depend on {field}, $O(1)$.")
-        return text.format(field=field)
-    said = _(_ORDERS[found.order]).format(field=field, notation=f"${_notation(letter, found.order)}$")
+        return text.format(field=label_of(field))
+    said = _(_ORDERS[found.order]).format(field=label_of(field), notation=f"${_notation(letter, found.order)}$")
     exponent = local_exponent(found.coefficients(swept.sweep.case), now)
     if exponent == found.order:
         return f"{said}."

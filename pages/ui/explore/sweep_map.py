@@ -7,12 +7,15 @@ from typing import NamedTuple
 import streamlit as st
 
 from bertcalc.explore.sweep import Sweep, around, levels, line, published
+from pages.ui.charts import short
 from pages.ui.controls import change
 from pages.ui.explore.quantity_words import title_of
 from pages.ui.explore.sweep import LETTER_OF, Swept, array, followed
-from pages.ui.explore.sweep_charts import Mark, Point, equal_values, map_frame, short
-from pages.ui.i18n import translator
-from pages.ui.sidebar import take_preset
+from pages.ui.explore.sweep_charts import Mark, Point, equal_values, map_frame
+from pages.ui.i18n import in_a_row, listed, translator
+from pages.ui.labels import label_of
+from pages.ui.model import take_preset
+from pages.ui.present import lower
 from pages.ui.take.shown import draw_chart
 
 _FINE = 316  # values of each dimension from which the lines are drawn: 100,000 models
@@ -67,25 +70,28 @@ def show_map(swept: Swept, appearance: str) -> None:
             [Mark(*present, short(figure, unit))] if _inside(present, swept) else [],
             logs=swept.logs,
         ),
-        equal_values(
-            appearance,
-            f"{x} {LETTER_OF[x]}",
-            f"{y} {LETTER_OF[y]}",
-            _(swept.quantity.meaning),
-            logs=swept.logs,
+        lower(
+            equal_values(
+                appearance,
+                f"{label_of(x)} {LETTER_OF[x]}",
+                f"{label_of(y)} {LETTER_OF[y]}",
+                _(swept.quantity.meaning),
+                logs=swept.logs,
+            ),
+            280,
         ),
-        numbers={"x": x, "y": y, "figure": title_of(swept.quantity)},
+        numbers={"x": label_of(x), "y": label_of(y), "figure": title_of(swept.quantity)},
         key=chart,
         on_select=partial(_take_clicked, sweep, chart),
-        alt=_("Lines of equal {measure} over {x} and {y}, with the published models and the present one").format(
-            measure=_(swept.quantity.meaning), x=x, y=y
+        alt=_("Lines of equal {measure} over {x} and {y}, with the published models and the current one").format(
+            measure=_(swept.quantity.meaning), x=label_of(x), y=label_of(y)
         ),
     )
     if not sweep.grows:
         st.caption(_("No lines: with relative positions more heads have shorter distances, and the figures can fall."))
-    said = _("A click takes the model there{along}.").format(along=_along(sweep))
+    said = _("Click to use the model at that point{along}.").format(along=_along(sweep))
     if published(sweep.dimensions):
-        said += " " + _("Published models can differ in other fields than these two.")
+        said = in_a_row([said, _("Published models can differ in fields other than these two.")])
     st.caption(said)
 
 
@@ -133,7 +139,7 @@ def _show_present(swept: Swept, found: Map, figure: int) -> None:
 
 def _along(sweep: Sweep) -> str:
     _ = translator()
-    fields = ", ".join(f"${LETTER_OF[field]} = {followed(sweep, field)}$" for field in sweep.following)
+    fields = listed(f"${LETTER_OF[field]} = {followed(sweep, field)}$" for field in sweep.following)
     return _(", with {fields}").format(fields=fields) if fields else ""
 
 

@@ -4,11 +4,10 @@ from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from bertcalc import ARCHITECTURES, BertConfig, Module, build
 from bertcalc.check.known import known_counts, readings
-from bertcalc.compute.flops import PYTORCH, by_part
+from bertcalc.compute.flops import PYTORCH
 from bertcalc.config import LETTERS
 from bertcalc.explore.compare import explain
 from bertcalc.explore.models import Item, item_of
@@ -16,29 +15,30 @@ from bertcalc.formula import latex_number, shape_letters, symbolic_model
 from bertcalc.forward.outputs import Call, possible, run
 from bertcalc.forward.steps import Step
 from bertcalc.forward.walk import walk
-from bertcalc.lecture import Vocabulary
+from bertcalc.lecture import Show, Vocabulary
+from bertcalc.moves import SLIDERS
 from bertcalc.presets import PRESETS
-from bertcalc.tree.totals import bare, breakdown, submodule
+from bertcalc.tree.totals import bare, component_of, submodule
 from bertcalc.typed import typed
+from pages.ui.bars import draw_bars, draw_proportions, parameter_bars
 from pages.ui.batch import Batch
-from pages.ui.charts import bars_frame, bars_numbers, proportional_bar, ranked_bars
 from pages.ui.check.terms import show_in_short
 from pages.ui.check.words import describe
-from pages.ui.compute.charts import part_bars, parts_frame
 from pages.ui.compute.controls import Count
-from pages.ui.compute.forward import show_figures
+from pages.ui.compute.forward import show_figures, show_parts
 from pages.ui.explore.compare import Compared, Comparison
-from pages.ui.explore.compare_differences import show_parts
+from pages.ui.explore.compare_differences import show_parts as show_differences
 from pages.ui.explore.compare_words import names_of, relative
-from pages.ui.formulas import node_formula, total_formula
+from pages.ui.formulas import node_formula
 from pages.ui.i18n import translator
 from pages.ui.numbers import metric_width, percent, scaled, text_width
 from pages.ui.proof import installed
-from pages.ui.sidebar import SLIDERS, Choice
+from pages.ui.sidebar import Choice
 from pages.ui.tables import show_checks, show_table
-from pages.ui.take.shown import draw_chart
-from pages.ui.theme import appearance, colors
-from pages.ui.verdict import show_verdict
+from pages.ui.theme import colors
+from pages.ui.total_formula.show import show_total_formula
+from pages.ui.verdict import show_verdict, verdict_of
+from pages.ui.walk.picture import show_place
 from pages.ui.walk.steps import show_heads
 
 _LAYER = "encoder.layer.*."
@@ -56,9 +56,20 @@ def _row(choice: Choice, path: str) -> None:
     _ = translator()
     *_rows, numbers = submodule(choice.model(), path).parameters["weight"]
     *_rows, letters = submodule(_symbolic(choice), path).parameters["weight"]
-    with _side_by_side():
-        _metric(_("One row of {table}").format(table=f"`{path}`"), f"{numbers:,}", "")
-        st.latex(f"{shape_letters((letters,))} = {latex_number(numbers)}", width="stretch")
+    color = _color(path)
+    _metric(_("One row of {table}").format(table=f"`{path}`"), f"{numbers:,}", "")
+    st.latex(rf"\textcolor{{{color}}}{{{shape_letters((letters,))}}} = {latex_number(numbers)}")
+    lines, left = divmod(numbers, _IN_A_LINE)
+    squares = f'<div style="--lines: {lines}"></div><div style="--numbers: {left}"></div>'
+    st.html(f'<div class="squares" style="--color: {color}" aria-hidden="true">{squares}</div>')
+    st.markdown(_("Each square is one of these numbers."))
+
+
+_IN_A_LINE = 64
+
+
+def _color(path: str) -> str:
+    return colors()[component_of(path)]
 
 
 def _count(choice: Choice, path: str) -> None:
@@ -67,25 +78,18 @@ def _count(choice: Choice, path: str) -> None:
     model = choice.model()
     here, whole = submodule(model, path).num_parameters(), model.num_parameters()
     share = _("{share} of {whole:,}").format(share=percent(here, whole), whole=whole)
-    with _side_by_side():
-        _metric(f"`{path.removeprefix(_LAYER)}`", f"{here:,}", share)
-        st.latex(node_formula(choice, path, here), width="stretch")
+    _metric(f"`{path.removeprefix(_LAYER)}`", f"{here:,}", share)
+    st.latex(node_formula(choice, path, here, _color(path)))
 
 
 def _bars(choice: Choice, path: str) -> None:
     """A bar for each piece of a module."""
     _ = translator()
-    model = choice.model()
-    pieces = breakdown(model, path)
-    if not pieces:
+    bars = parameter_bars(choice, path)
+    if not bars.figures:
         raise KeyError(path)
-    frame = bars_frame(pieces, [piece.name for piece in pieces], submodule(model, path).num_parameters())
-    draw_chart(
-        frame,
-        ranked_bars(appearance(), len(pieces)),
-        numbers=bars_numbers(),
-        alt=_("Parameters of each part of {opened}").format(opened=path),
-    )
+    alt = _("Parameters of each part of {opened}").format(opened=path)
+    draw_bars(choice, bars, "lecture", path, alt=alt)
 
 
 def _so_far(choice: Choice, path: str) -> None:
@@ -107,18 +111,11 @@ def _heads(choice: Choice) -> None:
 def _total(choice: Choice) -> None:
     """The whole model: its number, its formula in the colours of its parts, and a bar of them."""
     _ = translator()
-    model = choice.model()
-    whole = model.num_parameters()
-    pieces = breakdown(model)
-    names = [f"{_(piece.component)} · {_(piece.name)}" for piece in pieces]
+    bars = parameter_bars(choice)
+    whole = sum(bars.figures.values())
     _metric(_("Parameters in {architecture}").format(architecture=choice.architecture), f"{whole:,}", "")
-    st.latex(total_formula(choice, colors(), whole))
-    draw_chart(
-        bars_frame(pieces, names, whole),
-        proportional_bar(appearance()),
-        numbers=bars_numbers(),
-        alt=_("Share of each part in the whole model"),
-    )
+    show_total_formula(choice)
+    draw_proportions(bars)
 
 
 def _rounding(choice: Choice, number: str) -> None:
@@ -137,11 +134,11 @@ def _rounding(choice: Choice, number: str) -> None:
         {
             _("Which count it is"): [describe(known) for known in counts],
             _("Parameters"): [f"**{known.total:,}**" for known in counts],
-            _("In short"): [scaled(known.total, "") for known in counts],
+            _("Rounded"): [scaled(known.total, "") for known in counts],
             _("Rounds to {number}").format(number=number): [
                 yes if exactly.means(known.total) else no for known in counts
             ],
-            _("Or if its last zeros are not meant"): [yes if roughly.means(known.total) else no for known in counts],
+            _("Or to two significant digits"): [yes if roughly.means(known.total) else no for known in counts],
         },
         _("Which counts round to {number}").format(number=number),
     )
@@ -161,22 +158,15 @@ def _compare(choice: Choice, preset: str) -> None:
     with st.container(horizontal=True):
         _metric(models[0].name, f"{found.before:,}", "")
         _metric(models[1].name, f"{found.after:,}", relative(found))
-    show_parts(comparison, found)
+    show_differences(comparison, found)
 
 
 def _compute(choice: Choice) -> None:
     """The FLOPs of a forward pass and of a training step, and where those of the forward pass go."""
-    _ = translator()
     call = _call(choice)
-    steps = _steps(choice, call)
-    show_figures(Count(choice, call, PYTORCH, steps))
-    costs = by_part(steps)
-    draw_chart(
-        parts_frame(costs, [_(part) for part in costs]),
-        part_bars(appearance()),
-        numbers={"name": _("Part"), "flops": "FLOPs"},
-        alt=_("Share of each part in the forward pass"),
-    )
+    count = Count(choice, call, PYTORCH, _steps(choice, call))
+    show_figures(count)
+    show_parts(count, "lecture compute")
 
 
 def _hand_count(choice: Choice, terms: str) -> None:
@@ -189,7 +179,11 @@ def _proof(choice: Choice) -> None:
     _ = translator()
     if not installed():
         st.info(_("This needs torch and transformers, which are not installed here."))
-    else:
+        return
+    place = st.empty()  # where nothing of another model stands while this one is built
+    with place, st.spinner(_("Building the real model ...")):
+        verdict_of(choice)
+    with place.container():
         show_checks(show_verdict(choice).checks[:_MOST_CHECKS])
 
 
@@ -204,13 +198,22 @@ def _symbolic(choice: Choice) -> Module:
     return symbolic_model(choice.config, choice.architecture, **choice.options)
 
 
-def _side_by_side() -> DeltaGenerator:
-    return st.container(horizontal=True, vertical_alignment="center", gap="large")
-
-
 def _metric(label: str, value: str, below: str) -> None:
     width = metric_width(max(290, 12 * text_width(label)), value, below)
     st.metric(label, value, below, delta_color="off", delta_arrow="off", width=width)
+
+
+def place(show: Show) -> str:
+    """The module that a part is about, by its path; nothing where it is about the whole model, or several."""
+    return _HEADS if show.part == "heads" else show.arguments.get("path", "")
+
+
+def draw_place(choice: Choice, paths: Collection[str]) -> None:
+    """The model as a picture, in which these modules are marked."""
+    show_place(walk(_steps(choice, _call(choice))), paths, choice.config)
+
+
+_HEADS = f"{_LAYER}attention.self"
 
 
 def _call(choice: Choice) -> Call:

@@ -8,16 +8,17 @@ from pathlib import Path
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from bertcalc.lecture import Lecture, LectureError, Screen, read
-from bertcalc.presets import PRESETS
+from bertcalc.lecture import Lecture, LectureError, Screen, Show, read
 from bertcalc.text import shorten
-from pages.ui import present
-from pages.ui.controls import sentence, set_values
+from bertcalc.tree.totals import component_of
+from pages.ui import stepping
+from pages.ui.controls import offered, sentence, set_values
 from pages.ui.i18n import translator
-from pages.ui.lecture import files
-from pages.ui.lecture.parts import PARTS, VOCABULARY, values
-from pages.ui.sidebar import Choice, take_preset
+from pages.ui.lecture import files, notes
+from pages.ui.lecture.parts import PARTS, VOCABULARY, draw_place, place, values
+from pages.ui.sidebar import Choice, show_only
 from pages.ui.tables import escaped
+from pages.ui.theme import colors
 
 Fill = Callable[[str], str]
 
@@ -53,81 +54,89 @@ def filler(choice: Choice) -> Fill:
     return lambda text: translate(text).format(**numbers)
 
 
-def choose_screen(lecture: Lecture, row: DeltaGenerator, choice: Choice, fill: Fill) -> Screen:
-    """Previous, the screens by title, Next, and the switch of the notes: by button, by key, by the link.
-
-    Beside them the way back to the preset, which the steps of the sliders need not meet.
-    """
+def choose_screen(lecture: Lecture, row: DeltaGenerator, fill: Fill) -> Screen:
+    """Previous, the screens by title, Next, the notes, and the way out: by button, by key, by the link."""
     _ = translator()
-    screens = {screen.name: screen for screen in lecture.screens}
-    order = list(screens)
-    hidden = st.container(key="lecture-state")
-    with hidden:
+    order = [screen.name for screen in lecture.screens]
+    with st.container(key="lecture-state"):
         # What the link says is in controls that nobody sees: those that people see are in their language.
         name = st.text_input("screen", key="screen", bind="query-params", max_chars=files.LONGEST) or order[0]
-        st.checkbox("notes", key="notes", bind="query-params")
-    if name not in screens:
-        nearest = get_close_matches(name, order, n=1, cutoff=0.0)[0]
-        message = _("This lecture has no screen {name}: {nearest} may be meant.")
-        st.warning(message.format(name=escaped(shorten(name)), nearest=nearest), icon=":material/help:")
-        name = nearest
+        speaking = not st.checkbox("notes", key="notes", bind="query-params")
+    if name not in order:
+        name = _nearest(name, order)
     at = order.index(name)
-    titles = {one: f"{number} / {len(order)} · {fill(screens[one].title)}" for number, one in enumerate(order, 1)}
+    screen = lecture.screens[at]
+    titles = [f"{number} / {len(order)} · {fill(one.title)}" for number, one in enumerate(lecture.screens, 1)]
+    said = notes.said_of(lecture.screens, at, titles, fill(screen.notes))
     st.session_state["jump"] = name
     with row:
+        if not speaking:
+            notes.show(said)
+            st.button(_("To the screen"), on_click=set_values, args=({"notes": False},))
+            return screen
         st.markdown(f"**{fill(lecture.title)}**", width="content")
-        _move_button(_("Previous"), "Left", order, at, -1)
+        _move_button(_("Previous"), "back", at > 0, -1)
         st.selectbox(
             _("Screen"),
             order,
             key="jump",
-            format_func=titles.__getitem__,
+            format_func=dict(zip(order, titles, strict=True)).__getitem__,
             on_change=_jump,
+            args=(order,),
             label_visibility="collapsed",
         )
-        _move_button(_("Next"), "Right", order, at, 1)
-        st.button(_("Notes"), shortcut="n", on_click=_switch_notes, type="tertiary")
-        if choice.config != PRESETS[choice.preset].config or not choice.current:
-            back = _("Back to {preset}").format(preset=choice.preset)
-            st.button(back, on_click=take_preset, args=(choice.preset,), type="tertiary")
-    with hidden:  # the keys of a presenter's remote control
-        _move_button("PageUp", "PageUp", order, at, -1)
-        _move_button("PageDown", "PageDown", order, at, 1)
-    return screens[name]
+        _move_button(_("Next"), "forward", at + 1 < len(order), 1)
+        notes.offer(said)
+        st.page_link("parameters.py", label=_("Leave"), icon=":material/close_fullscreen:")
+    stepping.listen("screen", order, name)
+    return screen
 
 
-def _move_button(label: str, key: str, order: Sequence[str], at: int, by: int) -> None:
-    end = not 0 <= at + by < len(order)
-    st.button(label, key=f"{key} screen", shortcut=key, disabled=end, on_click=_move, args=(order, at, by))
+def _nearest(name: str, order: Sequence[str]) -> str:
+    """The screen whose name is most like one that is not there, or else the first; and a sentence that says so."""
+    _ = translator()
+    near = get_close_matches(name, order, n=1)
+    message = (
+        _("This lecture has no screen “{name}”. Showing “{nearest}”.")
+        if near
+        else _("This lecture has no screen “{name}”. Showing the first one.")
+    )
+    nearest = (near or order)[0]
+    st.warning(message.format(name=escaped(shorten(name)), nearest=nearest), icon=":material/help:")
+    return nearest
 
 
-def _move(order: Sequence[str], drawn: int, by: int) -> None:
-    """Go on from where the lecture is by now: keys can be pressed faster than pages are drawn."""
-    now = st.session_state["screen"]
-    at = (order.index(now) if now in order else drawn) + by
-    set_values({"screen": order[min(max(at, 0), len(order) - 1)]})
+def _move_button(label: str, arrow: str, possible: bool, by: int) -> None:
+    icon = f":material/arrow_{arrow}:"
+    st.button(label, key=f"{arrow} screen", icon=icon, disabled=not possible, on_click=stepping.go, args=(by,))
 
 
-def _jump() -> None:
-    set_values({"screen": st.session_state["jump"]})
-
-
-def _switch_notes() -> None:
-    set_values({"notes": not st.session_state["notes"]})
+def _jump(order: Sequence[str]) -> None:
+    if screen := offered("jump", order):  # titles hold numbers of the model
+        set_values({"screen": screen})
 
 
 def show_screen(screen: Screen, choice: Choice, fill: Fill) -> None:
-    """What a screen says, its live parts, its sliders, and the speaker's notes if they are wanted."""
-    _ = translator()
-    present.sliders(screen.sliders)  # first, for the proof takes its time
+    """What a screen says, its live parts, its place in the picture of the model if it is about modules; its sliders."""
+    show_only(screen.sliders)
+    paths = list(filter(None, map(place, screen.show)))
+    color = colors()[component_of(paths[0])] if paths else "inherit"
+    st.html(f"<style>.st-key-lecture-screen [data-testid='stMetricValue'] {{ color: {color}; }}</style>")
     with st.container(key="lecture-screen"):
-        st.markdown(f"## {fill(screen.title)}\n\n{fill(screen.text)}")
-        for show in screen.show:
-            try:
-                PARTS[show.part].draw(choice, **show.arguments)
-            except KeyError:  # of a module that this architecture does not have
-                path = show.arguments["path"]
-                st.info(_("{architecture} has no {path}.").format(architecture=choice.architecture, path=f"`{path}`"))
-    if st.session_state["notes"] and screen.notes:
-        with st.container(key="lecture-notes"):
-            st.markdown(fill(screen.notes))
+        said, picture = st.columns([0.7, 0.3], gap="medium") if paths else (st.container(), None)
+        with said:
+            st.markdown(f"## {fill(screen.title)}\n\n{fill(screen.text)}")
+            for show in screen.show:
+                _show(show, choice)
+        if picture:
+            with picture, st.container(key="lecture-place"):
+                draw_place(choice, paths)
+
+
+def _show(show: Show, choice: Choice) -> None:
+    _ = translator()
+    try:
+        PARTS[show.part].draw(choice, **show.arguments)
+    except KeyError:  # of a module that this architecture does not have
+        path = show.arguments["path"]
+        st.info(_("{architecture} has no {path}.").format(architecture=choice.architecture, path=f"`{path}`"))

@@ -12,18 +12,17 @@ from bertcalc.memory.formula import kept_formulas, korthikanti_formulas
 from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.saved import Dtype, Saved, by_module, total_bytes
 from bertcalc.tree.totals import Component, component_of
-from pages.ui.charts import ranked_bars
-from pages.ui.columns import Columns
+from pages.ui.bars import Bars, draw_bars
 from pages.ui.formulas import aligned, colored_sum
 from pages.ui.i18n import translator
 from pages.ui.memory import proof as memory_proof
 from pages.ui.memory.charts import show_metrics
 from pages.ui.memory.controls import Run
-from pages.ui.numbers import percent, size
+from pages.ui.numbers import signed_count, size
 from pages.ui.oracle import ask, runs
 from pages.ui.tables import shape_text, show_table
-from pages.ui.take.shown import draw_chart, draw_frame
-from pages.ui.theme import appearance, colors
+from pages.ui.take.shown import draw_frame
+from pages.ui.theme import colors
 
 
 def show_activations(run: Run, plan: Plan) -> None:
@@ -34,22 +33,20 @@ def show_activations(run: Run, plan: Plan) -> None:
     total = total_bytes(saved)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         show_metrics({_("Kept for the backward pass"): (size(total), _("{total:,} bytes").format(total=total))})
-        check = st.toggle(_("Ask PyTorch"), key="hooks", bind="query-params")
+        check = st.toggle(_("Check with PyTorch"), key="hooks", bind="query-params")
     verdict = st.container()  # filled last: the first comparison takes seconds
     st.latex(_kept_latex(run, formulas.components, total))
     modules = by_module(saved)
     if modules:
-        draw_chart(
-            _modules_frame(modules),
-            ranked_bars(appearance(), len(modules)),
-            numbers={"name": _("Module"), "parameters": _("Bytes")},
-            alt=_("Bytes that are kept for each module"),
-        )
+        bars = _module_bars(run, plan, modules, formulas.modules)
+        draw_bars(run.choice, bars, "activations", alt=_("Bytes kept for each module"))
     tensors = st.expander(_("Tensors: name, shape, type, bytes, formula"), key="kept", bind="query-params")
     if tensors.open:
         with tensors:
             _show_saved(saved, formulas.saved, PRECISIONS[plan.precision].dtype)
-    published = st.expander(_("Beside the formula of Korthikanti et al."), key="korthikanti", bind="query-params")
+    published = st.expander(
+        _("Compared with the formula of Korthikanti et al."), key="korthikanti", bind="query-params"
+    )
     if published.open:
         with published:
             _show_korthikanti(run, plan)
@@ -68,16 +65,16 @@ def _kept_latex(run: Run, components: Mapping[Component, Formula], total: int) -
     return aligned([*colored_sum(start, letters), *colored_sum("&= ", numbers), f"&= {latex_number(total)}"])
 
 
-def _modules_frame(modules: Mapping[str, int]) -> Columns:
-    whole = sum(modules.values())
-    return {
-        "name": list(modules),
-        "path": list(modules),
-        "component": [component_of(path) for path in modules],
-        "parameters": list(modules.values()),
-        "label": [f"{size(count)}  ·  {percent(count, whole)}" for count in modules.values()],
-        "room": [1.6 * max(modules.values())] * len(modules),
-    }
+def _module_bars(run: Run, plan: Plan, modules: Mapping[str, int], formulas: Mapping[str, str]) -> Bars:
+    inks, start = colors(), run.of_preset()
+    return Bars(
+        modules,
+        by_module(footprint.kept(start.subject, plan, *start.batch)) if start else {},
+        list(modules),
+        [inks[component_of(path)] for path in modules],
+        [formulas.get(path, "") for path in modules],
+        unit="bytes",
+    )
 
 
 def _show_saved(saved: Sequence[Saved], letters: Sequence[Saved], dtype: Dtype) -> None:
@@ -95,7 +92,7 @@ def _show_saved(saved: Sequence[Saved], letters: Sequence[Saved], dtype: Dtype) 
         height="content" if len(saved) < 40 else 640,
         column_config={
             "name": st.column_config.TextColumn(_("Tensor"), width="large"),
-            "step": st.column_config.TextColumn(_("Needed first by")),
+            "step": st.column_config.TextColumn(_("First needed by")),
             "shape": st.column_config.TextColumn(_("Shape")),
             "dtype": st.column_config.TextColumn(_("Type")),
             "formula": st.column_config.TextColumn(_("Copies × shape × bytes")),
@@ -129,7 +126,7 @@ def _show_korthikanti(run: Run, plan: Plan) -> None:
             _("Formula, in bytes"): [*(f"${letters}$" for _reason, (letters, _n), _more in rows), ""],
             _("In numbers"): [*(f"${numbers}$" for _reason, (_l, numbers), _more in rows), ""],
             _("Bytes"): [
-                *(f"{more:,}" if at == 0 else f"{more:+,}" for at, (_reason, _formula, more) in enumerate(rows)),
+                *(f"{more:,}" if at == 0 else signed_count(more) for at, (_reason, _formula, more) in enumerate(rows)),
                 f"{sum(more for _reason, more in terms):,}",
             ],
         },
@@ -137,8 +134,9 @@ def _show_korthikanti(run: Run, plan: Plan) -> None:
     )
     st.caption(
         _(
-            "Korthikanti et al. 2022, arXiv:2205.05198: s b h (34 + 5 a s / h) bytes a layer in 16 bits; 34 s b h with "
-            "selective recomputation, 2 s b h with full. It takes i = 4 h and one-byte dropout masks."
+            "Korthikanti et al. 2022, arXiv:2205.05198: s b h (34 + 5 a s / h) bytes a layer in 16 "
+            "bits; 34 s b h with selective recomputation, 2 s b h with full. It assumes i = 4 h and "
+            "one-byte dropout masks."
         )
     )
 
@@ -149,12 +147,10 @@ def _show_verdict(run: Run, plan: Plan) -> None:
     subject = run.subject
     call = Call(*run.batch, subject.seen(run.batch.sequence_length), num_choices=1)
     if plan.attention == "fused":
-        st.info(
-            _("On the device without memory PyTorch runs no fused attention: the test suite compares it on the CPU.")
-        )
+        st.info(_("PyTorch has no fused attention on its meta device: the test suite compares it on the CPU."))
     elif runs(subject, call):
         found = ask(subject.architecture, memory_proof.prove, subject, plan, *run.batch)
-        masks = " " + _("Compared with masks as wide as activations.") if plan.fused_dropout else ""
+        masks = " " + _("For this comparison, masks are counted as wide as activations.") if plan.fused_dropout else ""
         if found.ours == found.theirs:
             st.success(
                 _("PyTorch counts the same: {bytes:,} bytes.").format(bytes=found.theirs) + masks,

@@ -7,16 +7,20 @@ import streamlit as st
 
 from bertcalc.config import check_whole_number
 from bertcalc.formula import Formula
-from bertcalc.memory.footprint import DEVICES, Plan, Subject
+from bertcalc.forward.steps import batch_problems
+from bertcalc.memory.devices import DEFAULT, DEVICES, KEPT_FREE, Device, kept_free
+from bertcalc.memory.footprint import Plan, Subject
 from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS
 from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES, RECOMPUTE, Attention, Dtype
+from pages.ui.bars import preset_of
 from pages.ui.batch import Batch, choose_batch, show_seen
-from pages.ui.controls import Parameters, carry, show_problem, whole_number
+from pages.ui.controls import Parameters, carry, choose, show_problem, whole_number
 from pages.ui.frozen import choose_freezing
 from pages.ui.i18n import translator
+from pages.ui.labels import label_of
 from pages.ui.sidebar import Choice
 
-VIEWS = ("weights", "training", "activations", "inference", "fit")
+VIEWS = ("fit", "weights", "training", "activations", "inference")
 CHOICES: dict[str, tuple[str, ...]] = {
     "memory": VIEWS,
     "training_dtype": tuple(PRECISIONS),
@@ -25,22 +29,26 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "recompute": RECOMPUTE,
     "dtype": tuple(ITEM_BYTES),
     "task": ("training", "inference"),
-    "device_memory": (*(f"{gigabytes}GB" for gigabytes in DEVICES), "GiB"),
+    "device_memory": (*DEVICES, "GiB"),
 }
 PARAMETERS = Parameters(
-    whole_numbers=("device_gib",), booleans=("fused_dropout", "hooks", "kept", "korthikanti"), choices=CHOICES
+    whole_numbers=("device_gib",),
+    booleans=("fused_dropout", "hooks", "kept", "korthikanti"),
+    decimals=("kept_free",),
+    choices=CHOICES,
 )
-_DEFAULTS = {"device_memory": "16GB"}
+_DEFAULTS = {"device_memory": DEFAULT}
 _MORE = ("fused_dropout", "freeze_layers", "train", "freeze_embeddings")
 _WIDTHS = {
-    "training_dtype": 115,
-    "optimizer": 132,
-    "attention": 92,
-    "recompute": 108,
+    "training_dtype": 140,
+    "optimizer": 138,
+    "attention": 88,
+    "recompute": 100,
     "dtype": 115,
     "task": 115,
-    "device_memory": 105,
-    "device_gib": 130,
+    "device_memory": 160,
+    "device_gib": 105,
+    "kept_free": 120,
 }
 
 _LARGEST_GIB = 1_000_000
@@ -56,6 +64,11 @@ class Run(NamedTuple):
     def subject(self) -> Subject:
         """The model as the core takes it."""
         return self.choice.subject
+
+    def of_preset(self) -> "Run | None":
+        """The preset with the same going through it; None where so much cannot."""
+        start = preset_of(self.choice)
+        return None if any(batch_problems(start.config, self.batch._asdict())) else Run(start, self.batch)
 
     def written(self, formula: Formula) -> tuple[str, str]:
         """LaTeX with letters, and with numbers."""
@@ -97,38 +110,52 @@ def _show_remarks(choice: Choice) -> None:
     """Relative positions have no fused attention; what a cross attention sees."""
     _ = translator()
     if choice.config.position_embedding_type != "absolute" and st.session_state["attention"] == "fused":
-        st.caption(_("With relative positions there is no fused attention: counted is eager attention."))
+        st.caption(_("With relative positions there is no fused attention: eager attention is counted."))
     show_seen(choice.subject)
 
 
-class Device(NamedTuple):
-    """A memory: its bytes, and what it is called."""
-
-    num_bytes: int
-    name: str
-
-
 def choose_task() -> tuple[str, Device]:
-    """What shall fit, and into how much memory."""
-    task = _select("task", label_visibility="collapsed")
-    chosen = _select("device_memory", label_visibility="collapsed")
-    if chosen != "GiB":
-        return task, Device(int(chosen.removesuffix("GB")) * 10**9, chosen.replace("GB", " GB"))
-    typed = whole_number("device_gib", "device_gib", 16, width=_WIDTHS["device_gib"], label_visibility="collapsed")
+    """What is asked about, and on which device; with an impossible size or share of it, the nearest."""
+    _ = translator()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        task = _select("task")
+        chosen = _select("device_memory", help=_("Total memory as nvidia-smi reports it."))
+        device = Device(chosen, DEVICES[chosen]) if chosen in DEVICES else _typed_device()
+        carry("kept_free", KEPT_FREE)
+        typed: float = st.number_input(
+            label_of("kept_free"),
+            value=KEPT_FREE,
+            step=0.5,
+            format="%.2f",
+            key="kept_free",
+            bind="query-params",
+            width=_WIDTHS["kept_free"],
+            help=_(
+                "For everything but tensors: driver, CUDA context, gaps between tensors, working memory of kernels."
+            ),
+        )
+    found = kept_free(device, typed)
+    if isinstance(found, Device):
+        return task, found
+    show_problem(found)
+    return task, device
+
+
+def _typed_device() -> Device:
+    typed = whole_number(label_of("device_gib"), "device_gib", 16, width=_WIDTHS["device_gib"])
     if problem := check_whole_number("device_gib", typed, 1, _LARGEST_GIB, 16):
         show_problem(problem)
         typed = problem.remedies[0]["device_gib"]
-    return task, Device(typed * 2**30, f"{typed:,} GiB")
+    return Device(f"{typed:,} GiB", typed * 2**30)
 
 
 def _select(field: str, **look: Any) -> Any:
     options = CHOICES[field]
     default = _DEFAULTS.get(field, options[0])
     carry(field, default)
-    index, width = options.index(default), _WIDTHS[field]
-    return st.selectbox(field, options, index=index, key=field, bind="query-params", width=width, **look)
+    return choose(field, options, default=default, width=_WIDTHS[field], **look)
 
 
 def _checkbox(field: str) -> bool:
     carry(field, False)
-    return st.checkbox(field, key=field, bind="query-params")
+    return st.checkbox(label_of(field), key=field, bind="query-params")

@@ -1,19 +1,23 @@
-"""The largest batch, and the longest sequence, that fit into a device."""
+"""The longest sequence, and the largest batch, that the memory of a device is enough for."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
 
 from bertcalc.formula import latex_number
 from bertcalc.memory import footprint
-from bertcalc.memory.footprint import Growth, Plan, binding, grow
-from bertcalc.memory.optimizers import Part
+from bertcalc.memory.devices import Device
+from bertcalc.memory.fit import Most, most
+from bertcalc.memory.footprint import Growth, Plan, grow
 from bertcalc.memory.saved import Attention, Dtype
 from pages.ui.formulas import aligned
 from pages.ui.i18n import translator
-from pages.ui.memory.charts import show_bar, show_metrics
-from pages.ui.memory.controls import Device, Run
-from pages.ui.numbers import size
+from pages.ui.memory.charts import Stack, show_bar, show_metrics
+from pages.ui.memory.controls import Run
+from pages.ui.memory.inference import inference_stack
+from pages.ui.memory.training import training_stack
+from pages.ui.numbers import percent, size
+from pages.ui.present import presenting
 
 
 def show_training_fit(run: Run, plan: Plan, device: Device) -> None:
@@ -22,7 +26,7 @@ def show_training_fit(run: Run, plan: Plan, device: Device) -> None:
     _show_fit(
         run,
         device,
-        footprint.training(subject, plan, *run.batch),
+        training_stack(run, plan, footprint.training(subject, plan, *run.batch), device),
         grow(lambda batch: footprint.training_figures(subject, plan, batch, sequence_length)),
         grow(lambda length: footprint.training_figures(subject, plan, batch_size, length)),
     )
@@ -31,10 +35,11 @@ def show_training_fit(run: Run, plan: Plan, device: Device) -> None:
 def show_inference_fit(run: Run, dtype: Dtype, attention: Attention, device: Device) -> None:
     """What of a batch can be run on a device."""
     subject, (batch_size, sequence_length) = run.subject, run.batch
+    found = footprint.inference(subject, dtype, attention, *run.batch)
     _show_fit(
         run,
         device,
-        footprint.inference(subject, dtype, attention, *run.batch),
+        inference_stack(run, dtype, attention, found, device),
         grow(lambda batch: footprint.inference_figures(subject, dtype, attention, batch, sequence_length)),
         grow(lambda length: footprint.inference_figures(subject, dtype, attention, batch_size, length)),
     )
@@ -43,57 +48,80 @@ def show_inference_fit(run: Run, dtype: Dtype, attention: Attention, device: Dev
 def _show_fit(
     run: Run,
     device: Device,
-    found: Mapping[Part, int],
+    stack: Stack,
     by_batch: Sequence[Growth],
     by_length: Sequence[Growth],
 ) -> None:
-    """Whether it fits, the largest batch and the longest sequence, and the formulas that were solved for them."""
+    """The answer, what the chosen batch needs, the bar, and the formulas that were solved."""
     _ = translator()
-    total = sum(found.values())
-    needed, limit = size(total), size(device.num_bytes)
-    if total <= device.num_bytes:
-        st.success(_("It fits: {needed} of {limit}.").format(needed=needed, limit=limit), icon=":material/check:")
+    total = sum(stack.parts.values())
+    length = most(by_length, device.usable, run.choice.config.max_position_embeddings)
+    batch = most(by_batch, device.usable)
+    said = _answer(run, device, length)
+    if not presenting():
+        said += "  \n" + _(
+            "{batch_size:,} × {sequence_length:,} tokens need {needed}, {share} of the {usable}."
+        ).format(
+            **run.batch._asdict(),
+            needed=size(total),
+            share=percent(total, device.usable),
+            usable=_mebibytes(device.usable),
+        )
+    if total <= device.usable:
+        st.success(said, icon=":material/check:")
     else:
-        st.error(_("It does not fit: {needed} of {limit}.").format(needed=needed, limit=limit), icon=":material/close:")
-    longest = run.choice.config.max_position_embeddings
-    first_batch, first_length = binding(by_batch, device.num_bytes), binding(by_length, device.num_bytes)
-    batch, length = first_batch.largest(device.num_bytes), first_length.largest(device.num_bytes)
-    possible = None if length is None else min(length, longest)
+        st.error(said, icon=":material/close:")
     show_metrics(
         {
-            _("Largest batch of {length:,} tokens").format(length=run.batch.sequence_length): (
-                _number(batch),
-                device.name,
-            ),
             _("Longest sequence, batch {batch:,}").format(batch=run.batch.batch_size): (
-                f"{longest:,}" if possible is None else _number(possible),
-                device.name,
+                _number(length.number),
+                _limit(length),
+            ),
+            _("Largest batch of {length:,} tokens").format(length=run.batch.sequence_length): (
+                _number(batch.number),
+                _limit(batch),
             ),
         }
     )
-    show_bar(found, device.num_bytes)
-    st.latex(
-        aligned(
-            [
-                rf"\text{{bytes}}(B) &= {_polynomial(first_batch, 'B')} \le {latex_number(device.num_bytes)}"
-                rf" \;\Rightarrow\; {_solution('B', batch)}",
-                rf"\text{{bytes}}(S) &= {_polynomial(first_length, 'S')} \le {latex_number(device.num_bytes)}"
-                rf" \;\Rightarrow\; {_solution('S', length)}",
-            ]
-        )
-    )
-    if length is None or length > longest:
-        st.caption(
-            _("The memory would do for more: max_position_embeddings is the longest sequence, {longest:,}.").format(
-                longest=longest
-            )
-        )
+    show_bar(run.choice, stack, "fit")
+    if presenting():
+        st.latex(aligned([_solved("S", length, device)]))
+        return
+    st.latex(aligned([_solved("S", length, device), _solved("B", batch, device)]))
     st.caption(
         _(
-            "Read from the same count at three sizes and solved exactly. Counted are tensors alone: the CUDA context, "
-            "gaps between tensors and working memory of kernels come on top."
-        )
+            "{device} has {memory}, of which {free} are kept free. Both lines solve the same count, which covers "
+            "tensors only: PyTorch's allocator and the working memory of kernels take more, which is not counted here."
+        ).format(device=device.name, memory=_mebibytes(device.num_bytes), free=_mebibytes(device.kept_free))
     )
+
+
+def _answer(run: Run, device: Device, length: Most) -> str:
+    """How long a sequence can be, and whether memory or the model is the limit, in a sentence or two."""
+    _ = translator()
+    batch, usable = f"{run.batch.batch_size:,}", _mebibytes(device.usable)
+    if not length.number:
+        return _("**Not even one token** per sequence in batches of {batch}: {usable} are not enough.").format(
+            batch=batch, usable=usable
+        )
+    words = {"batch": batch, "number": f"{length.number:,}", "usable": usable}
+    if length.limit == "memory":
+        said = _("Up to **{number} tokens** per sequence in batches of {batch}. The limit is memory: {usable} usable.")
+        return said.format(**words)
+    said = _(
+        "Up to **{number} tokens** per sequence in batches of {batch}. The limit is the model's "
+        "max_position_embeddings; memory alone would allow {memory}."
+    )
+    return said.format(**words, memory=_number(length.memory))
+
+
+def _limit(most: Most) -> str:
+    _ = translator()
+    return {
+        "memory": _("limited by memory"),
+        "positions": _("limited by max_position_embeddings"),
+        "nothing": _("not limited"),
+    }[most.limit]
 
 
 def _number(found: int | None) -> str:
@@ -101,10 +129,25 @@ def _number(found: int | None) -> str:
     return _("any") if found is None else f"{found:,}" if found else _("none")
 
 
+def _mebibytes(count: int) -> str:
+    return f"{count / 2**20:,.0f} MiB"
+
+
+def _solved(letter: str, found: Most, device: Device) -> str:
+    """The bytes as they grow, within what is usable, and what follows."""
+    grown = rf"\text{{bytes}}({letter}) &= {_polynomial(found.growth, letter)} \le {latex_number(device.usable)}"
+    return rf"{grown} \;\Rightarrow\; {_solution(letter, found)}"
+
+
 def _polynomial(growth: Growth, letter: str) -> str:
     terms = {f"{letter}^2": growth.square, letter: growth.linear, "": growth.constant}
     return " + ".join(rf"{latex_number(count)} \, {power}" for power, count in terms.items() if count) or "0"
 
 
-def _solution(letter: str, found: int | None) -> str:
-    return rf"{letter} < \infty" if found is None else rf"{letter} \le {latex_number(found)}"
+def _solution(letter: str, found: Most) -> str:
+    if found.number is None:
+        return rf"{letter} < \infty"
+    if found.limit == "memory":
+        return rf"{letter} \le {latex_number(found.number)}"
+    memory = r"\infty" if found.memory is None else latex_number(found.memory)
+    return rf"{letter} \le \min({memory}, {latex_number(found.number)})"

@@ -1,18 +1,38 @@
 """Inference, at its largest moment."""
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from bertcalc.formula import latex_number
 from bertcalc.memory import footprint
-from bertcalc.memory.formula import moment_formulas
+from bertcalc.memory.devices import Device
+from bertcalc.memory.formula import moment_formulas, plain_inference_formulas
+from bertcalc.memory.optimizers import Part
 from bertcalc.memory.saved import ITEM_BYTES, Attention, Dtype
 from pages.ui.formulas import aligned
 from pages.ui.i18n import translator
-from pages.ui.memory.charts import show_bar, show_metrics
+from pages.ui.memory.charts import Stack, show_bar, show_metrics
 from pages.ui.memory.controls import Run
 from pages.ui.numbers import size, unbroken
 from pages.ui.present import presenting
 from pages.ui.tables import shape_text, show_table
+
+
+def inference_stack(
+    run: Run, dtype: Dtype, attention: Attention, found: Mapping[Part, int], device: Device | None = None
+) -> Stack:
+    """The parts of inference as a bar shows them."""
+    start = run.of_preset()
+    before = footprint.inference(start.subject, dtype, attention, *start.batch) if start else {}
+    formulas = plain_inference_formulas(run.subject, attention, dtype, _largest(run, dtype, attention))
+    return Stack(found, before, formulas, device)
+
+
+def _largest(run: Run, dtype: Dtype, attention: Attention) -> int:
+    """The number of the moment at which the most is alive."""
+    moments = footprint.moments(run.subject, attention, *run.batch)
+    return max(range(len(moments)), key=lambda number: moments[number].num_bytes(ITEM_BYTES[dtype]))
 
 
 def show_inference(run: Run, dtype: Dtype, attention: Attention) -> None:
@@ -22,16 +42,17 @@ def show_inference(run: Run, dtype: Dtype, attention: Attention) -> None:
     found = footprint.inference(subject, dtype, attention, *run.batch)
     moments = footprint.moments(subject, attention, *run.batch)
     width = ITEM_BYTES[dtype]
-    at = max(range(len(moments)), key=lambda number: moments[number].num_bytes(width))
+    at = _largest(run, dtype, attention)
     show_metrics(
         {
             _("Memory for inference"): (size(sum(found.values())), dtype),
             _("Outputs kept"): (size(footprint.output_bytes(subject, dtype, *run.batch)), _("part of what is alive")),
         }
     )
-    show_bar(found)
+    # Without names, for the table to be on the first screen; the weights have room for theirs.
+    show_bar(run.choice, inference_stack(run, dtype, attention, found), "inference", named=False)
     letters, numbers = run.written(moment_formulas(subject, attention, dtype)[at])
-    st.markdown(_("The most is alive at once while this step runs: {step}").format(step=f"`{moments[at].step}`"))
+    st.markdown(_("Memory peaks while this step runs: {step}").format(step=f"`{moments[at].step}`"))
     st.latex(aligned([f"&{letters}", f"&= {numbers} = {latex_number(found['alive at once'])}"]))
     if presenting():
         return
@@ -41,8 +62,6 @@ def show_inference(run: Run, dtype: Dtype, attention: Attention) -> None:
             _("Shape"): [shape_text(value.shape) for value in moments[at].values],
             _("Size"): [unbroken(size(footprint.value_bytes(value, width))) for value in moments[at].values],
         },
-        _("What is alive at the largest moment"),
+        _("What is alive at the peak"),
     )
-    st.caption(
-        _("A value stays until the last step that takes it. Masks and what a kernel needs for itself come on top.")
-    )
+    st.caption(_("A value is kept until the last step that uses it. Masks and kernel workspace are extra."))

@@ -1,16 +1,20 @@
 """A training step, part by part."""
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from bertcalc.memory import footprint
+from bertcalc.memory.devices import Device
 from bertcalc.memory.footprint import Plan
-from bertcalc.memory.formula import kept_formulas, part_formulas
+from bertcalc.memory.formula import kept_formulas, part_formulas, plain_formulas
 from bertcalc.memory.optimizers import PRECISIONS, Part, sizes
 from bertcalc.text import N_
-from pages.ui.i18n import translator
-from pages.ui.memory.charts import show_bar, show_metrics
+from pages.ui.i18n import in_a_row, translator
+from pages.ui.memory.charts import Stack, show_bar, show_metrics
 from pages.ui.memory.controls import Run
 from pages.ui.numbers import size, unbroken
+from pages.ui.present import presenting
 from pages.ui.tables import show_table
 
 LEGENDS: dict[str, str] = {
@@ -22,6 +26,18 @@ LEGENDS: dict[str, str] = {
         "Adafactor: a float32 for each of the $R$ rows and $C$ columns of matrices, and of the $v$ numbers in vectors."
     ),
 }
+
+
+def training_stack(run: Run, plan: Plan, found: Mapping[Part, int], device: Device | None = None) -> Stack:
+    """The parts of a training step as a bar shows them."""
+    _ = translator()
+    start = run.of_preset()
+    formulas = {
+        **plain_formulas(plan.precision, plan.optimizer),
+        "activations": kept_formulas(run.subject, plan, *run.batch).total,
+        "recomputed": _("what one recomputation restores"),
+    }
+    return Stack(found, footprint.training(start.subject, plan, *start.batch) if start else {}, formulas, device)
 
 
 def show_training(run: Run, plan: Plan) -> None:
@@ -36,19 +52,19 @@ def show_training(run: Run, plan: Plan) -> None:
                 size(total),
                 _("{batch_size:,} × {sequence_length:,} tokens").format(**run.batch._asdict()),
             ),
-            _("Beside activations"): (
+            _("Excluding activations"): (
                 _("{bytes:.2f} bytes a parameter").format(bytes=steady / model.num_parameters()),
                 size(steady),
             ),
         }
     )
-    show_bar(found)
+    show_bar(run.choice, training_stack(run, plan, found), "training", named=not presenting())
     trained = sizes(map(plan.freezing.trained, model.tensors()))
     written = part_formulas(plan.precision, plan.optimizer, model.num_parameters(), trained)
     formulas: dict[Part, str] = {part: f"${letters} = {numbers}$" for part, (letters, numbers) in written.items()}
     kept = kept_formulas(run.subject, plan, *run.batch).components
     formulas["activations"] = f"${' + '.join(formula.latex() for formula in kept.values())}$"
-    formulas["recomputed"] = _("what one recomputation brings back")
+    formulas["recomputed"] = _("what one recomputation restores")
     rows = {part: count for part, count in found.items() if count}
     show_table(
         {
@@ -58,6 +74,6 @@ def show_training(run: Run, plan: Plan) -> None:
         },
         _("The parts of a training step"),
     )
-    legends = [N_("$N$ are all parameters, $N_t$ those that are trained."), PRECISIONS[plan.precision].meaning]
+    legends = [N_("$N$: all parameters; $N_t$: trainable parameters."), PRECISIONS[plan.precision].meaning]
     legends += [LEGENDS[plan.optimizer]] if plan.optimizer in LEGENDS else []
-    st.caption(" ".join(map(_, legends)))
+    st.caption(in_a_row(map(_, legends)))

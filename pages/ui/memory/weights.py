@@ -31,7 +31,7 @@ def show_weights(choice: Choice) -> None:
         },
         _("Weights by the type of their numbers"),
     )
-    st.caption(_("1 MB is 1,000,000 bytes, 1 MiB is 1,048,576. The scales of int8 and 4-bit formats come on top."))
+    st.caption(_("1 MB is 1,000,000 bytes, 1 MiB is 1,048,576. The scales of int8 and 4-bit formats are extra."))
     st.info(
         _(
             'A write-up counts {count} parameters, divides by 1,024 · 1,024, and calls the result "{mebi} MB". It is '

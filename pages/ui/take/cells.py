@@ -3,6 +3,7 @@
 import re
 
 from bertcalc.export.table import Cell, Math, Table
+from pages.ui.numbers import MINUS
 from pages.ui.take.shown import Shown
 
 # What the pages write: code, formulas, escaped signs, colours and sizes, icons, emphasis, breaks of lines.
@@ -36,7 +37,9 @@ def _cell(value: object, marked: bool) -> Cell:
         return int(value)  # a count: charts have floats, as JavaScript does
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
-    return plain(str(value)) if marked else str(value).replace("\n", " ")  # names at charts are wrapped
+    cell = plain(str(value)) if marked else str(value).replace("\n", " ")  # names at charts are wrapped
+    # Other programs read a number only with a hyphen.
+    return cell.replace(MINUS, "-") if isinstance(cell, str) and cell.startswith(MINUS) else cell
 
 
 def plain(markdown: str) -> Cell:

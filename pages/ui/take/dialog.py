@@ -27,7 +27,7 @@ def offer() -> None:
     """Draw the button; what it opens is drawn by ``show_if_asked`` after the page, which it is about."""
     _ = translator()
     st.button(
-        _("Take away"),
+        _("Export"),
         icon=":material/download:",
         key="take",
         shortcut=KEY,
@@ -42,7 +42,7 @@ def show_if_asked(choice: Choice) -> None:
     if st.session_state.get("taking"):
         _ = translator()
         closed = partial(set_values, {"taking": False})
-        st.dialog(_("Take away"), width="medium", icon=":material/download:", on_dismiss=closed)(_show)(choice)
+        st.dialog(_("Export and share"), width="medium", icon=":material/download:", on_dismiss=closed)(_show)(choice)
 
 
 def things(choice: Choice) -> dict[str, tuple[Callable[[], Table], Shown | None]]:
@@ -65,13 +65,13 @@ def things(choice: Choice) -> dict[str, tuple[Callable[[], Table], Shown | None]
 def _show(choice: Choice) -> None:
     _ = translator()
     url = _link()
-    st.markdown(_("**The link** opens this page as it is."))
+    st.markdown(_("**The link** opens this page exactly as it is now."))
     st.code(url, language=None, wrap_lines=True)
     place = Place(url, st.session_state.get("lang", "en"))
     st.markdown(_("**The model**"))
     _buttons(model_files(choice, present_batch(choice.config), place, _))
     if choice.options == {"add_pooling_layer": False}:
-        st.caption(_("A config.json does not say that the pooler is left out: the program does."))
+        st.caption(_("A config.json cannot say that the pooler is left out; the program does."))
     st.markdown(_("**The numbers**, and the charts of this page"))
     offered = things(choice)
     title = st.selectbox(_("What"), list(offered), key="taken", label_visibility="collapsed")
@@ -81,7 +81,7 @@ def _show(choice: Choice) -> None:
         files.append(chart_file(choice, title, partial(svg, chart, appearance())))
     _buttons(files)
     if chart:
-        st.caption(_("PNG: in the menu of the chart, at its top right, as it is on this screen."))
+        st.caption(_("PNG, as on this screen: in the menu at the chart's top right."))
         st.vega_lite_chart(sent(chart.data), dict(chart.spec or {}), alt=chart.title)
 
 

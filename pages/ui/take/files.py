@@ -17,6 +17,7 @@ from pages.ui import proof
 from pages.ui.batch import Batch
 from pages.ui.oracle import answer
 from pages.ui.sidebar import Choice
+from pages.ui.worker import SlowError, StoppedError
 
 Translate = Callable[[str], str]
 
@@ -47,7 +48,7 @@ def model_files(choice: Choice, batch: Batch, place: Place, _: Translate) -> lis
     return [
         File(
             "config.json",
-            f"{stem}-config.json",
+            "config.json",
             "application/json",
             lambda: config_json.write(config, architecture).encode(),
         ),
@@ -57,8 +58,8 @@ def model_files(choice: Choice, batch: Batch, place: Place, _: Translate) -> lis
             "text/x-python",
             lambda: snippet(config, architecture, choice.options).encode(),
         ),
-        File(_("Report, Markdown"), f"{stem}-report.md", "text/markdown", lambda: markdown(told()).encode()),
-        File(_("Report, HTML to print"), f"{stem}-report.html", "text/html", lambda: html(told()).encode()),
+        File(_("Report, Markdown"), f"{stem}.md", "text/markdown", lambda: markdown(told()).encode()),
+        File(_("Report, HTML to print"), f"{stem}.html", "text/html", lambda: html(told()).encode()),
     ]
 
 
@@ -95,7 +96,10 @@ def _evidence(choice: Choice, _: Translate) -> Evidence:
     if not proof.installed():
         return Evidence(_("Not compared with the real model, as torch and transformers are not installed here."))
     config = proof.buildable(choice.config)
-    result = answer(proof.prove, config, choice.architecture, choice.options)
+    try:
+        result = answer(proof.prove, config, choice.architecture, choice.options)
+    except (SlowError, StoppedError, MemoryError):
+        return Evidence(_("Not compared with the real model, as PyTorch gave no answer."))
     words = (
         _("The real {architecture} agrees: {tensors} tensors, {parameters} parameters.").format(
             architecture=choice.architecture, tensors=result.theirs("Tensors"), parameters=result.theirs("Parameters")
@@ -105,12 +109,12 @@ def _evidence(choice: Choice, _: Translate) -> Evidence:
             architecture=choice.architecture, count=len(result.differences)
         )
     )
-    versions = ", ".join(f"{name} {version}" for name, version in result.versions.items())
+    versions = _(", ").join(f"{name} {version}" for name, version in result.versions.items())
     verdict = f"{words} ({versions})"
     if config != choice.config:
         verdict += " " + _(
-            "Compared was the same model with absolute positions, as transformers 5 builds no others: "
-            "not compared are the {added} parameters of {kind}."
+            "The comparison used the same model with absolute positions, because transformers 5 "
+            "builds no others; the {added} parameters of {kind} were not compared."
         ).format(
             added=f"{proof.not_checked(choice.config, choice.architecture, choice.options):,}",
             kind=choice.config.position_embedding_type,
@@ -131,9 +135,14 @@ def _changed(choice: Choice) -> bool:
 
 
 def _stem(choice: Choice) -> str:
-    return f"bertcalc-{choice.preset}{'-changed' if _changed(choice) else ''}-{choice.architecture}"
+    return f"{choice.preset}{'-changed' if _changed(choice) else ''}"
+
+
+_LONGEST = 24
 
 
 def _slug(title: str) -> str:
-    """A title as a part of a file's name."""
-    return re.sub(r"\W+", "-", title).strip("-").lower()[:60]
+    """What a title says behind its kind, as a short part of a file's name: whole words, where they are not too long."""
+    said = re.split("[:：]", title, maxsplit=1)[-1]
+    words = re.sub(r"\W+", "-", said).strip("-").lower()
+    return words if len(words) <= _LONGEST else words[: _LONGEST + 1].rpartition("-")[0] or words[:_LONGEST]

@@ -1,6 +1,6 @@
 """The picture of the walk: a box for each stop, the layer in a frame, the heads as slices, residual sums as arcs."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache, partial
 from itertools import groupby
 from typing import Any
@@ -10,12 +10,13 @@ import streamlit as st
 from bertcalc import BertConfig
 from bertcalc.forward.lessons import lesson
 from bertcalc.forward.walk import Stop
-from bertcalc.tree.totals import component_of
-from pages.ui.charts import Spec, component_color, spec_of
+from bertcalc.tree.totals import bare, component_of
+from pages.ui.charts import Spec, component_color, spec_of, tooltip
 from pages.ui.columns import Columns, of_rows
-from pages.ui.i18n import translator
+from pages.ui.i18n import listed, translator
+from pages.ui.present import presenting
 from pages.ui.take.shown import draw_chart
-from pages.ui.theme import BACKGROUND, INK
+from pages.ui.theme import BACKGROUND, INK, appearance
 
 # Stops that stand side by side, by the ends of their names: the first row that fits counts. Any other stop has a
 # row for itself.
@@ -39,30 +40,46 @@ _ROWS = (
     ("qa_outputs", "split"),
     ("dropout", "classifier", "reshape"),
 )
-_HEIGHT = 540
+_HEIGHT, _LOW = 484, 402  # where there is room, and on the projector, whose type is larger
 _GAP, _LEFT, _RIGHT = 0.012, 0.075, 0.987  # in widths of the picture
 _BOX = 0.84  # the height of a box, in rows
 _MOST_HEADS = 64  # more slices than this would be a bar
 
 
-def show_picture(stops: Sequence[Stop], at: int, config: BertConfig, layer: int, look: str) -> None:
+def show_picture(stops: Sequence[Stop], at: int, config: BertConfig, layer: int) -> None:
     """Draw the walk with stop number ``at`` marked; a click on a box goes there."""
     _ = translator()
-    frame, rows = picture_frame(stops, at, config, layer)
     # A new picture after every click, so that no box is chosen in it and each can be clicked again.
     key = f"picture {st.session_state.get('pictures', 0)}"
-    draw_chart(
-        frame,
-        picture(look, rows),
-        numbers={"step": "Hugging Face", "what": _("Step")},
-        key=key,
-        on_select=partial(_go_to_clicked, key),
-        alt=_("The model from top to bottom; marked is the present step, {step}").format(step=stops[at].name),
-    )
+    alt = _("The model from top to bottom; the current step, {step}, is marked").format(step=stops[at].name)
+    _draw(stops, {stops[at].name}, config, layer, alt, key=key, on_select=partial(_go_to_clicked, key))
 
 
-def picture_frame(stops: Sequence[Stop], at: int, config: BertConfig, layer: int) -> tuple[Columns, int]:
-    """What is drawn, one shape in each row of the table, and how many rows the picture has."""
+def show_place(stops: Sequence[Stop], paths: Collection[str], config: BertConfig) -> None:
+    """Draw the walk with those stops marked that learn something in the modules at these paths of the tree."""
+    _ = translator()
+    starts = tuple(f"{path}." for path in paths)
+    marked = {stop.name for stop in stops if stop.parameters and f"{bare(stop.name)}.".startswith(starts)}
+    alt = _("The model from top to bottom, with {paths} marked").format(paths=listed(paths))
+    _draw(stops, marked, config, 0, alt)
+
+
+def _draw(
+    stops: Sequence[Stop], marked: Collection[str], config: BertConfig, layer: int, alt: str, **options: Any
+) -> None:
+    _ = translator()
+    frame, rows = picture_frame(stops, marked, config, layer)
+    spec = picture(appearance(), rows, low=presenting())
+    draw_chart(frame, spec, numbers={"step": "Hugging Face", "what": _("Step")}, alt=alt, **options)
+
+
+def picture_frame(
+    stops: Sequence[Stop], marked: Collection[str], config: BertConfig, layer: int
+) -> tuple[Columns, int]:
+    """What is drawn, one shape in each row of the table, and how many rows the picture has.
+
+    ``marked`` are the names of the stops to look at; one alone has a sign.
+    """
     _ = translator()
     shapes: list[dict[str, Any]] = []
     row = top = bottom = residual = 0
@@ -70,7 +87,7 @@ def picture_frame(stops: Sequence[Stop], at: int, config: BertConfig, layer: int
         group = list(members)
         inside = group[0].name != group[0].key and not group[0].layers
         if inside and not top:
-            label = _("encoder.layer.{layer}: {number} of {layers} × BertLayer").format(
+            label = _("Layer {number} of {layers}: encoder.layer.{layer}").format(
                 layer=layer, number=layer + 1, layers=config.num_hidden_layers
             )
             shapes.append(_shape("title", _LEFT, _RIGHT, row, row + 1, label=label))
@@ -80,7 +97,8 @@ def picture_frame(stops: Sequence[Stop], at: int, config: BertConfig, layer: int
         width = (right - left) / len(group)
         for column, stop in enumerate(group):
             x = left + column * width
-            shapes.append(_box(stop, config, x, x + width - _GAP, row, current=stop is stops[at]))
+            mark = "" if stop.name not in marked else "▶ " if len(marked) == 1 else " "
+            shapes.append(_box(stop, config, x, x + width - _GAP, row, mark))
             if stop.key.endswith("output.add"):
                 shapes += _arc(residual, row)
                 residual = row + 1
@@ -91,11 +109,11 @@ def picture_frame(stops: Sequence[Stop], at: int, config: BertConfig, layer: int
 
 
 @lru_cache
-def picture(appearance: str, rows: int) -> Spec:
-    """The picture of so many rows, as a chart that is fed with ``picture_frame``."""
+def picture(look: str, rows: int, *, low: bool = False) -> Spec:
+    """The picture of so many rows, as a chart that is fed with ``picture_frame``; ``low`` saves height."""
     import altair as alt
 
-    ink, paper = INK[appearance], BACKGROUND[appearance]
+    ink, paper = INK[look], BACKGROUND[look]
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, 1], nice=False))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[rows, 0], nice=False))
     here = alt.selection_point(name="box", fields=["step"], on="click", empty=False)
@@ -111,10 +129,10 @@ def picture(appearance: str, rows: int) -> Spec:
         .encode(
             x2="x2",
             y2="y2",
-            fill=component_color(alt, appearance, "Fill"),
-            stroke=component_color(alt, appearance, "Stroke"),
+            fill=component_color(alt, look, "Fill"),
+            stroke=component_color(alt, look, "Stroke"),
             fillOpacity=alt.FillOpacity("weight:Q", scale=None),
-            tooltip=alt.Tooltip("step:N", title=" "),
+            tooltip=tooltip(alt, "what", "step"),
         )
         .add_params(here)
     )
@@ -145,7 +163,7 @@ def picture(appearance: str, rows: int) -> Spec:
             color=alt.condition("datum.weight == 1", alt.value(paper), alt.value(ink)),
         )
     )
-    chart = alt.layer(frame, arcs, boxes, slices, texts).properties(width="container", height=_HEIGHT)
+    chart = alt.layer(frame, arcs, boxes, slices, texts).properties(width="container", height=_LOW if low else _HEIGHT)
     return spec_of(chart)
 
 
@@ -153,11 +171,11 @@ def _row_of(stop: Stop) -> int | str:
     return next((number for number, ends in enumerate(_ROWS) if stop.name.endswith(ends)), stop.name)
 
 
-def _box(stop: Stop, config: BertConfig, x: float, x2: float, row: int, *, current: bool) -> dict[str, Any]:
+def _box(stop: Stop, config: BertConfig, x: float, x2: float, row: int, mark: str) -> dict[str, Any]:
     _ = translator()
     label, heads = _(lesson(stop).label), 0
     if stop.layers:
-        label = f"{stop.layers:,} × BertLayer"
+        label = _("{count} × the same layer").format(count=f"{stop.layers:,}")
     elif stop.key.endswith("self.heads"):
         label = _("heads: {heads:,}").format(heads=config.num_attention_heads)
         heads = config.num_attention_heads if config.num_attention_heads <= _MOST_HEADS else 0
@@ -167,11 +185,11 @@ def _box(stop: Stop, config: BertConfig, x: float, x2: float, row: int, *, curre
         x2,
         row,
         row + _BOX,
-        label=f"▶ {label}" if current else label,
+        label=f"{mark}{label}".lstrip(),
         what=label,
         step=stop.name,
         component="embeddings" if stop.steps[0].gives.ids else component_of(stop.name),
-        weight=1 if current else 0.25 if stop.parameters else 0.03,
+        weight=1 if mark else 0.25 if stop.parameters else 0.03,
         heads=heads,
     )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from difflib import get_close_matches
+from itertools import islice
 from math import prod
 
 import streamlit as st
@@ -11,14 +12,17 @@ from bertcalc.config import check_whole_number
 from bertcalc.formula import Formula, shape_letters, symbolic_model, symbolic_steps
 from bertcalc.forward.lessons import lesson, questions
 from bertcalc.forward.outputs import Call, attends, run
-from bertcalc.forward.walk import KerasRow, Stop, factors, per_head, walk
+from bertcalc.forward.walk import KerasRow, Stop, factors, in_layer, per_head, walk
 from bertcalc.tree.nn import Attention, Shape
 from bertcalc.tree.totals import bare, submodule
+from pages.ui import stepping
 from pages.ui.batch import Batch
 from pages.ui.controls import show_problem, whole_number
 from pages.ui.formulas import stop_formula
 from pages.ui.i18n import translator
+from pages.ui.labels import label_of
 from pages.ui.numbers import unbroken
+from pages.ui.present import presenting
 from pages.ui.sidebar import Choice
 from pages.ui.tables import shape_text, show_table
 
@@ -27,7 +31,7 @@ _SELF = "encoder.layer.*.attention.self"
 
 def choose_layer(config: BertConfig) -> int:
     """The layer that is walked in full; the nearest while the control says one that does not exist."""
-    layer = whole_number("layer", "layer", 0, width=66)
+    layer = whole_number(label_of("layer"), "layer", 0, width=66)
     if problem := check_whole_number("layer", layer, 0, config.num_hidden_layers - 1, 0):
         show_problem(problem)
         layer = problem.remedies[0]["layer"]
@@ -55,9 +59,11 @@ def choose_stop(stops: Sequence[Stop]) -> int:
         back, list_, forth = st.empty(), st.container(), st.empty()
         name = list_.selectbox(_("Step"), names, key="step", bind="query-params", label_visibility="collapsed")
         at = names.index(name)
-        for place, label, key, by in ((back, _("Previous"), "Left", -1), (forth, _("Next"), "Right", 1)):
+        for place, label, arrow, by in ((back, _("Previous"), "back", -1), (forth, _("Next"), "forward", 1)):
             end = not 0 <= at + by < len(names)
-            place.button(label, key=f"{key} step", shortcut=key, disabled=end, on_click=_move, args=(names, by))
+            icon = f":material/arrow_{arrow}:"
+            place.button(label, key=f"{arrow} step", icon=icon, disabled=end, on_click=stepping.go, args=(by,))
+    stepping.listen("step", names, name)
     return at
 
 
@@ -70,12 +76,20 @@ def show_stop(
     said = lesson(stop)
     values = _values(choice.config, stop, batch)
     row = next(row for row in rows if stop in row.stops)
-    keras = _("In the Keras manner: {keras}, row {number}").format(keras=row.keras, number=row.number)
-    st.markdown(f"#### {at + 1} / {len(stops)} · {_(said.label)}\n:small[{keras}]\n\n{_(said.text).format(**values)}")
+    keras = _("Keras-style name: {keras}, row {number}").format(keras=row.keras, number=row.number)
+    name = f"## {at + 1} / {len(stops)} · {_(said.label)}\n"
+    st.markdown(name + ("" if presenting() else f":small[{keras}]\n\n") + _(said.text).format(**values))
     letters, formulas = _in_letters(choice, stop, batch)
     _show_shapes(stop, letters, layer)
     if stop.parameters:
         st.latex(stop_formula(choice, stop, formulas))
+    if layer_now := in_layer(stops, at):
+        st.progress(
+            layer_now.so_far / layer_now.total,
+            _("Layer {number:,} of {layers:,}, all alike: {so_far:,} of {total:,}").format(
+                number=layer + 1, layers=choice.config.num_hidden_layers, **layer_now._asdict()
+            ),
+        )
     total = stops[-1].so_far
     st.progress(
         stop.so_far / total,
@@ -83,8 +97,12 @@ def show_stop(
             so_far=stop.so_far, total=total, parameters=stop.parameters
         ),
     )
-    for question in questions(stop, choice.config):
-        st.info(f"**{_(question.question)}**  \n{_(question.answer).format(**values)}")
+    for question in islice(questions(stop, choice.config), 1 if presenting() else None):
+        asked, answer = f"**{_(question.question)}**", _(question.answer).format(**values)
+        if presenting():  # the answer is the class's
+            st.markdown(asked, help=answer)
+        else:
+            st.info(f"{asked}  \n{answer}")
 
 
 def show_keras_rows(rows: Sequence[KerasRow]) -> None:
@@ -94,13 +112,13 @@ def show_keras_rows(rows: Sequence[KerasRow]) -> None:
     show_table(
         {
             _("Row"): [f"{row.number}" for row in rows],
-            _("In the Keras manner"): [row.keras for row in rows],
+            _("Keras-style name"): [row.keras for row in rows],
             "Hugging Face": [", ".join(stop.key for stop in row.stops) for row in rows],
             _("Output shape"): [unbroken(shape_text(row.shape)) for row in rows],
             _("Learned here"): [f"{row.parameters:,}" for row in rows],
             _("So far"): [f"{count:,}" for count in so_far],
         },
-        _("The whole walk"),
+        _("The whole forward pass"),
     )
 
 
@@ -121,12 +139,6 @@ def show_heads(choice: Choice) -> None:
         },
         _("Query, key and value, counted per head and as one matrix each"),
     )
-
-
-def _move(names: Sequence[str], by: int) -> None:
-    """Go so many steps on from where the walk is by now: keys can be pressed faster than pages are drawn."""
-    at = names.index(st.session_state["step"]) + by
-    st.session_state["step"] = names[min(max(at, 0), len(names) - 1)]
 
 
 def _values(config: BertConfig, stop: Stop, batch: Batch) -> dict[str, str]:
@@ -154,7 +166,7 @@ def _show_shapes(stop: Stop, letters: Stop, layer: int) -> None:
     """What goes in, what comes out and what is learned; names in the opened layer without its number."""
     _ = translator()
     prefix = "" if stop.layers else f"encoder.layer.{layer}."
-    kinds = [_("in")] * len(stop.takes) + [_("out")] * len(stop.gives) + [_("learns")] * len(stop.tensors)
+    kinds = [_("input")] * len(stop.takes) + [_("output")] * len(stop.gives) + [_("parameters")] * len(stop.tensors)
     rows = [
         (
             kind,

@@ -1,0 +1,123 @@
+"""The counts that a model has of its own beside its total: of parts, modules and tensors, in one layer and in all.
+
+>>> from bertcalc import BertConfig, build
+>>> from bertcalc.check.slips import counted
+>>> [(one.part, one.layers) for one in own_counts(counted(build(BertConfig()))) if one.right == 28_348_416]
+[('attention', 'all'), ('first matrix of the feed-forward', 'all')]
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from bertcalc.check.slips import total
+from bertcalc.text import N_
+from bertcalc.tree.nn import Tensor
+
+Layers = Literal["all", "one", "others"]
+
+# Parts of a model that people count in one line: what the tensors' names have in common, and what a line that is
+# about it has in its name. The first that comes out right is meant; so the usual ones come first.
+PARTS: dict[str, tuple[str, str]] = {
+    N_("word embeddings"): (r"word_embeddings", r"word|vocab|token(?!.?type)|embed|词|嵌入"),
+    N_("position embeddings"): (r"position_embeddings", r"position|embed|位置|嵌入"),
+    N_("token type embeddings"): (r"token_type_embeddings", r"segment|token.?type|embed|类型|分段|嵌入"),
+    N_("embeddings without LayerNorm"): (r"^embeddings\..*_embeddings", r"embed|嵌入"),
+    N_("embeddings"): (r"^embeddings\.", r"embed|嵌入"),
+    N_("all LayerNorms"): (r"LayerNorm", r"norm|归一"),
+    N_("LayerNorm of the embeddings"): (r"^embeddings\.LayerNorm", r"norm|归一"),
+    N_("LayerNorms of the layers"): (r"^encoder\..*LayerNorm", r"norm|归一"),
+    N_("LayerNorm of the attention"): (r"\.attention\.output\.LayerNorm", r"norm|归一"),
+    N_("LayerNorm of the feed-forward"): (r"layer\.\*\.output\.LayerNorm", r"norm|归一"),
+    N_("query of the attention"): (r"\.attention\.self\.query", r"\bw?_?q(_?proj)?\b|quer|查询"),
+    N_("key of the attention"): (r"\.attention\.self\.key", r"\bw?_?k(_?proj)?\b|\bkeys?\b|键"),
+    N_("value of the attention"): (r"\.attention\.self\.value", r"\bw?_?v(_?proj)?\b|\bvalues?\b|值"),
+    N_("cross attention"): (r"\.crossattention\.(self\.(query|key|value)|output\.dense)", r"cross|交叉"),
+    N_("cross attention with LayerNorm"): (r"\.crossattention\.", r"cross|交叉"),
+    N_("query, key and value"): (r"\.attention\.self\.(query|key|value)", r"query|qkv|q.?k.?v|attention|注意力"),
+    N_("output projection of the attention"): (
+        r"\.attention\.output\.dense",
+        r"\bw?_?o(_?proj)?\b|output|projection|attention|注意力",
+    ),
+    N_("attention"): (r"\.attention\.(self\.(query|key|value)|output\.dense)", r"attention|注意力"),
+    N_("attention with LayerNorm"): (r"\.attention\.", r"attention|注意力"),
+    N_("self and cross attention"): (r"attention\.(self\.(query|key|value)|output\.dense)", r"attention|注意力"),
+    N_("relative distances"): (r"distance_embedding", r"distance|relative|距离|相对"),
+    N_("first matrix of the feed-forward"): (r"\.intermediate\.dense", r"feed|ffn|mlp|intermediate|前馈|中间"),
+    N_("second matrix of the feed-forward"): (r"layer\.\*\.output\.dense", r"feed|ffn|mlp|output|前馈"),
+    N_("feed-forward"): (r"layer\.\*\.(intermediate|output)\.dense", r"feed|ffn|mlp|前馈"),
+    N_("feed-forward with LayerNorm"): (r"layer\.\*\.(intermediate|output)\.", r"feed|ffn|mlp|前馈"),
+    N_("layers"): (r"^encoder\.", r"layer(?!.?norm)|encoder|block|层|编码"),
+    N_("layers without cross attention and distances"): (
+        r"^encoder\.(?!.*(crossattention|distance))",
+        r"layer(?!.?norm)|encoder|block|层|编码",
+    ),
+    N_("pooler"): (r"^\(?pooler\b", r"pool|池化"),
+    N_("transform of the head"): (r"^cls\.predictions\.transform\.dense", r"transform|变换"),
+    N_("transform of the head with LayerNorm"): (r"^cls\.predictions\.transform\.", r"transform|mlm|head|变换|头"),
+    N_("LayerNorm of the head"): (r"^cls\..*LayerNorm", r"norm|归一"),
+    N_("bias of the decoder"): (r"^cls\.predictions\.bias", r"bias|decoder|偏置|解码"),
+    N_("matrix of the decoder"): (r"^cls\.predictions\.decoder\.weight|^\(decoder", r"decoder|logits|解码"),
+    N_("decoder"): (r"^cls\.predictions\.(decoder|bias)|^\(decoder", r"decoder|logits|解码"),
+    N_("masked language model"): (r"^cls\.predictions|^\(decoder", r"mlm|\blm\b|mask|language|predict|掩码|语言"),
+    N_("next sentence prediction"): (r"^cls\.seq_relationship", r"nsp|next|seq_rel|下一句"),
+    N_("head"): (r"^(cls|classifier|qa_outputs)\b|^\(decoder", r"head|classif|cls|分类|头"),
+    N_("the whole model"): (r"", r"total|model|sum|bert|总|合计|模型"),
+}
+
+
+class Counted(NamedTuple):
+    """A part of the model, by its name in PARTS or Hugging Face's, in all its layers or in one of them."""
+
+    part: str
+    tensors: tuple[Tensor, ...]
+    layers: Layers = "all"
+
+    @property
+    def right(self) -> int:
+        """The right count."""
+        return total(self.tensors)
+
+
+def parts_of(tensors: Sequence[Tensor], parts: Iterable[str] = PARTS) -> Iterator[Counted]:
+    """Each of some parts that a model has: in all layers, then in one, then in all but one."""
+    parts = tuple(parts)
+    for layers in ("all", "one", "others"):
+        for part in parts:
+            found = tuple(tensor for tensor in tensors if re.search(PARTS[part][0], tensor.name))
+            if layers != "all":
+                found = tuple(of_layers(found, layers))
+            if found:
+                yield Counted(part, found, layers)
+
+
+def own_counts(tensors: Sequence[Tensor]) -> Iterator[Counted]:
+    """Every part of a model that has parameters, then its modules and tensors; what has two names under the first."""
+    seen = set()
+    for one in (*parts_of(tensors), *_named(tensors)):
+        place = frozenset(tensor for tensor in one.tensors if tensor.num_parameters())
+        if place and place not in seen:
+            seen.add(place)
+            yield one
+
+
+def of_layers(tensors: Sequence[Tensor], layers: Layers) -> Iterator[Tensor]:
+    """The tensors of one layer, or of all layers but one, where there are several and nothing but layers."""
+    if any("*" not in tensor.name or tensor.copies == 1 for tensor in tensors):
+        return
+    for tensor in tensors:
+        yield tensor._replace(copies=1 if layers == "one" else tensor.copies - 1)
+
+
+def _named(tensors: Sequence[Tensor]) -> Iterator[Counted]:
+    """Each module and each tensor under its name in the model."""
+    names = dict.fromkeys(
+        ".".join(pieces[:number])
+        for pieces in (tensor.name.split(".") for tensor in tensors)
+        for number in range(1, len(pieces) + 1)
+    )
+    for name in names:
+        inside = tuple(tensor for tensor in tensors if f"{tensor.name}.".startswith(f"{name}."))
+        yield Counted(name, inside)
+        if one := tuple(of_layers(inside, "one")):
+            yield Counted(name, one, "one")

@@ -1,0 +1,50 @@
+"""Devices by name, and what of their memory is there for a model."""
+
+from typing import NamedTuple
+
+from bertcalc.config import Problem
+from bertcalc.text import N_
+
+_MIB, _GIB = 2**20, 2**30
+# What a device's name promises is not what it has: nvidia-smi reports these MiB in all ("0MiB / 15360MiB"), as people
+# post its output; T4, L4, A100 and H100 also in https://github.com/modal-labs/modal-client/pull/2797.
+DEVICES: dict[str, int] = {
+    "RTX-4060-8GB": 8_188 * _MIB,
+    "RTX-3060-12GB": 12_288 * _MIB,
+    "T4-16GB": 15_360 * _MIB,
+    "L4-24GB": 23_034 * _MIB,
+    "RTX-3090-24GB": 24_576 * _MIB,
+    "RTX-4090-24GB": 24_564 * _MIB,
+    "V100-32GB": 32_510 * _MIB,
+    "A100-40GB": 40_960 * _MIB,
+    "A6000-48GB": 49_140 * _MIB,
+    "A100-80GB": 81_920 * _MIB,
+    "H100-80GB": 81_559 * _MIB,
+    "H200-141GB": 143_771 * _MIB,
+}
+DEFAULT = "T4-16GB"
+# GiB for what is no tensor. Of an A100's 40,960 MiB CUDA offers 40,339 (deviceQuery, "Total amount of global memory:
+# 42298834944 bytes"), of a T4's 15,360 about 15,100; a process's CUDA context takes some hundred MiB more.
+KEPT_FREE = 1.5
+
+
+class Device(NamedTuple):
+    """A memory: what it is called, its bytes, and those of them that are kept free."""
+
+    name: str
+    num_bytes: int
+    kept_free: int = 0
+
+    @property
+    def usable(self) -> int:
+        """The bytes for a model."""
+        return self.num_bytes - self.kept_free
+
+
+def kept_free(device: Device, gibibytes: float) -> Device | Problem:
+    """The device with so much of it kept free, or what is wrong with that."""
+    if 0 <= gibibytes < device.num_bytes / _GIB:
+        return device._replace(kept_free=round(gibibytes * _GIB))
+    message = N_("{field} {value} is not possible: it must be from 0 to less than the {high} GiB of the device.")
+    values = {"field": "kept_free", "value": f"{gibibytes:g}", "high": f"{device.num_bytes / _GIB:.2f}"}
+    return Problem("kept_free", gibibytes, message, values, ({"kept_free": 0.0},))

@@ -1,0 +1,162 @@
+"""Moving one size of a model: where a slider can stop, and what follows, so that every stop is a model.
+
+The heads share out the hidden units, so hidden_size H and num_attention_heads A cannot move alone. Two locks say what
+follows H: with ``heads`` the head size H / A stays and A follows; with ``intermediate`` intermediate_size stays the
+same multiple of H.
+
+>>> moved(BertConfig(), "hidden_size", 1024).num_attention_heads
+16
+>>> stops(BertConfig(), "num_attention_heads")[:6]
+[1, 2, 3, 4, 6, 8]
+"""
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from bertcalc.config import DIMENSIONS, BertConfig, ConfigError, Problem, check_field
+from bertcalc.text import N_
+
+
+class Locks(NamedTuple):
+    """What follows hidden_size: the number of heads, and intermediate_size."""
+
+    heads: bool = True
+    intermediate: bool = False
+
+
+LOCKS = Locks()
+
+# Lowest and highest stop, and the step between them: the models that people build. Typed values can be any.
+SLIDERS: dict[str, tuple[int, int, int]] = {
+    "vocab_size": (1_000, 130_000, 1_000),
+    "hidden_size": (64, 2_048, 64),
+    "num_hidden_layers": (1, 48, 1),
+    "num_attention_heads": (1, 32, 1),
+    "intermediate_size": (256, 8_192, 256),
+}
+_MOST = 256  # stops of a slider: more cannot be told apart with a mouse
+_MULTIPLES = 8  # of H, where intermediate_size is one
+
+
+def stops(config: BertConfig, field: str, locks: Locks = LOCKS, also: int | None = None) -> list[int]:
+    """The values that a slider offers, ascending; the present one is among them, and ``also`` if it is possible.
+
+    Each of them can be given to ``moved``.
+    """
+    low, high, step = SLIDERS[field]
+    now: int = getattr(config, field)
+    match field:
+        case "hidden_size":
+            found = _multiples(_unit(config, locks), max(high, now))
+        case "num_attention_heads":
+            divisors = _nearest_divisors(config.hidden_size, now)
+            found = [count for count in divisors if count <= max(2 * high, now)]
+            found = found if len(found) > 1 else divisors
+        case "intermediate_size" if locks.intermediate:
+            found = _multiples(config.hidden_size, min(_MULTIPLES * config.hidden_size, DIMENSIONS[field][1]))
+        case _:
+            found = list(range(low, high + 1, step))
+    if also is not None and _possible(config, field, also, locks):
+        found.append(also)
+    return sorted({*found, now})
+
+
+def _multiples(unit: int, high: int) -> list[int]:
+    step = unit * -(-high // (unit * _MOST))
+    return [*range(step, high + 1, step)]
+
+
+def _possible(config: BertConfig, field: str, value: int, locks: Locks) -> bool:
+    try:
+        moved(config, field, value, locks)
+    except ConfigError:
+        return False
+    return True
+
+
+def moved(config: BertConfig, field: str, value: int, locks: Locks = LOCKS) -> BertConfig:
+    """The model with one size changed, and what follows it.
+
+    A hidden_size that does not fit the head size is taken all the same where the present number of heads divides it.
+    Raises ConfigError where no model comes of it; its remedies are changes of fields that do make one.
+    """
+    if problem := check_field(field, value):
+        is_number = isinstance(value, int) and not isinstance(value, bool)
+        nearest = problem.remedies[0][field] if is_number else getattr(config, field)
+        raise ConfigError(problem._replace(remedies=_ways_out(config, field, nearest, locks)))
+    changes: dict[str, Any] = {field: value}
+    if field == "hidden_size":
+        size, heads = config.attention_head_size, config.num_attention_heads
+        if locks.heads and value % size == 0:
+            changes["num_attention_heads"] = value // size
+        elif value % heads:
+            raise ConfigError(_no_multiple(config, value, locks))
+        changes |= _following(config, value, locks)
+    elif field == "num_attention_heads" and config.hidden_size % value:
+        raise ConfigError(_no_divisor(config, value, locks))
+    return replace(config, **changes)
+
+
+def _following(config: BertConfig, hidden_size: int, locks: Locks) -> dict[str, int]:
+    """The intermediate size of another hidden size: the same multiple of it, rounded where that is no whole number."""
+    if not locks.intermediate:
+        return {}
+    now = config.hidden_size
+    multiple = (2 * config.intermediate_size * hidden_size + now) // (2 * now)
+    return {"intermediate_size": min(max(multiple, 1), DIMENSIONS["intermediate_size"][1])}
+
+
+def _no_multiple(config: BertConfig, value: int, locks: Locks) -> Problem:
+    """What is wrong with a hidden size that what stays does not divide: the head size, or the number of heads."""
+    remedies = _ways_out(config, "hidden_size", value, locks)
+    if locks.heads:
+        message = N_("hidden_size {value} cannot be split into heads of {unit}: {near} can.")
+    else:
+        message = N_("hidden_size {value} cannot be split into {unit} equal heads: {near} can.")
+    words = {"value": value, "unit": _unit(config, locks), "near": remedies[0]["hidden_size"]}
+    return Problem("hidden_size", value, message, {name: f"{number:,}" for name, number in words.items()}, remedies)
+
+
+def _no_divisor(config: BertConfig, value: int, locks: Locks) -> Problem:
+    """What is wrong with a number of heads that cannot share out the hidden units."""
+    remedies = _ways_out(config, "num_attention_heads", value, locks)
+    message = N_("hidden_size {hidden} cannot be split into {value} equal heads: num_attention_heads {near} works.")
+    words = {"value": value, "hidden": config.hidden_size, "near": remedies[0]["num_attention_heads"]}
+    return Problem(
+        "num_attention_heads", value, message, {name: f"{number:,}" for name, number in words.items()}, remedies
+    )
+
+
+def _ways_out(config: BertConfig, field: str, value: int, locks: Locks) -> tuple[dict[str, int], ...]:
+    """Changes that make a model and come near to a possible value of the field; the nearest first."""
+    hidden, heads = config.hidden_size, config.num_attention_heads
+    if field == "hidden_size":
+        unit = _unit(config, locks)
+        found = [
+            {field: size, "num_attention_heads": size // unit if locks.heads else heads}
+            for size in _nearest_multiples(unit, value)
+        ]
+        found.append({field: value, "num_attention_heads": _nearest_divisors(value, heads)[0]})
+        return tuple(one | _following(config, one[field], locks) for one in found)
+    if field == "num_attention_heads":
+        remedies: list[dict[str, int]] = [{field: count} for count in _nearest_divisors(hidden, value)[:2]]
+        sizes = _nearest_multiples(value, hidden)[:1]
+        return (*remedies, *({"hidden_size": size, field: value, **_following(config, size, locks)} for size in sizes))
+    return ({field: value},)
+
+
+def _unit(config: BertConfig, locks: Locks) -> int:
+    return config.attention_head_size if locks.heads else config.num_attention_heads
+
+
+def _nearest_multiples(unit: int, value: int) -> list[int]:
+    """Possible hidden sizes that are multiples: the one below a value and the one above, the nearer first."""
+    below = value - value % unit
+    near = [size for size in {below, below + unit} if 0 < size <= DIMENSIONS["hidden_size"][1]]
+    return sorted(near, key=lambda size: abs(size - value))
+
+
+def _nearest_divisors(number: int, value: int) -> list[int]:
+    """All divisors of a number, those near to a value first."""
+    divisors = [count for count in range(1, number + 1) if number % count == 0]
+    return sorted(divisors, key=lambda count: (abs(count - value), -count))

@@ -1,0 +1,215 @@
+"""A model under change: the steps that a person took, what was typed that makes no model, and how a link says it.
+
+>>> track = Track(Model())
+>>> track.change({"num_hidden_layers": 24})
+>>> track.move("hidden_size", 1024)
+>>> track.present.link()
+{'hidden_size': '1024', 'num_hidden_layers': '24', 'num_attention_heads': '16'}
+>>> track.undo()
+>>> track.present.link()
+{'num_hidden_layers': '24'}
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from bertcalc.activations import ACTIVATIONS
+from bertcalc.config import POSITION_EMBEDDING_TYPES, BertConfig, ConfigError, Problem, problems
+from bertcalc.moves import LOCKS, SLIDERS, Locks, moved
+from bertcalc.presets import DEFAULT_PRESET, PRESETS
+from bertcalc.tree.bert import ARCHITECTURES
+
+# The fields of the configuration that can be changed beside those with a slider, by what their values are.
+NUMBERS = ("max_position_embeddings", "type_vocab_size", "num_labels")
+SWITCHES = ("tie_word_embeddings", "is_decoder", "add_cross_attention")
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "position_embedding_type": POSITION_EMBEDDING_TYPES,
+    "hidden_act": tuple(ACTIVATIONS),
+}
+DECIMALS = ("hidden_dropout_prob", "attention_probs_dropout_prob", "layer_norm_eps")
+FIELDS = (*SLIDERS, *NUMBERS, *SWITCHES, *OPTIONS, *DECIMALS)
+_LOCKS = {f"lock_{name}": name for name in Locks._fields}
+# All that a link says of the model.
+NAMES = ("preset", "architecture", "add_pooling_layer", *_LOCKS, *FIELDS)
+
+
+class Model(NamedTuple):
+    """A configuration as somebody came to it: where they started, the class, and what follows what."""
+
+    preset: str = DEFAULT_PRESET
+    config: BertConfig = PRESETS[DEFAULT_PRESET].config
+    architecture: str = "BertModel"
+    add_pooling_layer: bool = True
+    locks: Locks = LOCKS
+
+    def values(self) -> dict[str, Any]:
+        """Everything that can be changed, by its name in the link."""
+        config = {field: getattr(self.config, field) for field in FIELDS}
+        locks = {name: getattr(self.locks, lock) for name, lock in _LOCKS.items()}
+        return {
+            "preset": self.preset,
+            "architecture": self.architecture,
+            "add_pooling_layer": self.add_pooling_layer,
+            **locks,
+            **config,
+        }
+
+    def changed(self, values: Mapping[str, Any]) -> "Model":
+        """The model with some of these changed. Raises ConfigError where no model comes of it."""
+        config = {field: value for field, value in values.items() if field in FIELDS}
+        locks = {lock: values[name] for name, lock in _LOCKS.items() if name in values}
+        rest = {name: value for name, value in values.items() if name in Model._fields}
+        return self._replace(config=replace(self.config, **config), locks=self.locks._replace(**locks), **rest)
+
+    def reset(self, preset: str | None = None) -> "Model":
+        """A preset, the present one unless another is named, in the present class."""
+        name = preset or self.preset
+        return self._replace(preset=name, config=PRESETS[name].config, add_pooling_layer=True)
+
+    def link(self) -> dict[str, str]:
+        """What a link has to say: the preset, and what differs from it."""
+        start = Model().reset(self.preset)
+        given = {name: value for name, value in self.values().items() if value != start.values()[name]}
+        if self.preset != DEFAULT_PRESET:
+            given = {"preset": self.preset, **given}
+        return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in given.items()}
+
+
+def read(link: Mapping[str, str]) -> tuple[Model, list[Problem]]:
+    """The model that a link says, or the nearest to it, and what was not possible.
+
+    What cannot be read at all counts as not said.
+    """
+    preset = link.get("preset", DEFAULT_PRESET)
+    model = Model().reset(preset if preset in PRESETS else None)
+    values = {name: value for name, value in _read(link, model.values()) if name != "preset"}
+    if values.get("architecture") not in ARCHITECTURES:
+        values.pop("architecture", None)
+    found: list[Problem] = []
+    while True:
+        try:
+            return model.changed(values), found
+        except ConfigError as error:
+            found.append(_as_moved(model.config, values, error.problem))
+            values |= found[-1].remedies[0]
+
+
+def _as_moved(start: BertConfig, values: Mapping[str, Any], problem: Problem) -> Problem:
+    """What is wrong where a link says one of hidden size and heads alone: it is taken as if it had been typed."""
+    said = [field for field in ("hidden_size", "num_attention_heads") if field in values]
+    if problem.field != "hidden_size" or len(said) != 1:
+        return problem
+    try:
+        followed = moved(start, said[0], values[said[0]])
+    except ConfigError as error:
+        return problem if said == ["hidden_size"] else error.problem
+    follows = {"num_attention_heads": followed.num_attention_heads}
+    return problem._replace(remedies=(follows, *problem.remedies))
+
+
+def _read(link: Mapping[str, str], defaults: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, default in defaults.items():
+        if name not in link:
+            continue
+        text = link[name]
+        if isinstance(default, bool):
+            if text.lower() in ("true", "false"):
+                yield name, text.lower() == "true"
+        elif not isinstance(default, str) or name not in OPTIONS or text in OPTIONS[name]:
+            with suppress(ValueError):
+                yield name, type(default)(text)
+
+
+class Track:
+    """The steps of one person, of which one is present; and on top of it what was typed that makes no model.
+
+    ``draft`` is the model while a slider is still being moved: it becomes a step when the hand lets go.
+    """
+
+    LONGEST = 200  # steps that are kept
+
+    def __init__(self, model: Model) -> None:
+        self.steps = [model]
+        self.at = 0
+        self.draft: Model | None = None
+        self.attempt: dict[str, Any] = {}
+
+    @property
+    def kept(self) -> Model:
+        """The model of the last step."""
+        return self.steps[self.at]
+
+    @property
+    def present(self) -> Model:
+        """The model to show."""
+        return self.draft or self.kept
+
+    @property
+    def last(self) -> int:
+        """The place of the step that came last."""
+        return len(self.steps) - 1
+
+    def take(self, model: Model) -> None:
+        """One step further, to another model; what was undone is gone."""
+        self.draft, self.attempt = None, {}
+        if model != self.kept:
+            self.steps = [*self.steps[: self.at + 1], model][-self.LONGEST :]
+            self.at = self.last
+
+    def change(self, values: Mapping[str, Any]) -> None:
+        """Change some values in one step; what makes no model is kept as an attempt, until something mends it."""
+        left = {name: value for name, value in self.attempt.items() if name not in values}
+        for attempt in (left, {}):
+            with suppress(ConfigError):
+                self.take(self.kept.changed({**attempt, **values}))
+                self.attempt = {} if attempt else left
+                return
+        self.draft, self.attempt = None, {**left, **values}
+
+    def move(self, field: str, value: Any, *, final: bool = True) -> None:
+        """Move one size, and what follows it; anything that is no possible size is kept as an attempt."""
+        left = {name: attempt for name, attempt in self.attempt.items() if name != field}
+        try:
+            config = moved(self.kept.config, field, value, self.kept.locks)
+        except ConfigError:
+            self.draft, self.attempt = None, {**left, field: value}
+            return
+        model = self.kept._replace(config=config)
+        if final:
+            self.take(model)
+            self.attempt = left
+        else:
+            self.draft = model
+
+    def undo(self) -> None:
+        """One step back, if there is one; of an attempt back to the last step."""
+        self._go(max(self.at - (not self.attempt), 0))
+
+    def redo(self) -> None:
+        """One step forward again, if there is one."""
+        self._go(min(self.at + 1, self.last))
+
+    def _go(self, at: int) -> None:
+        self.draft, self.attempt, self.at = None, {}, at
+
+    def go_to(self, model: Model) -> None:
+        """What the browser's Back and Forward lead to: a step beside the present one, if it is one."""
+        for at in (self.at - 1, self.at + 1):
+            if 0 <= at < len(self.steps) and self.steps[at] == model:
+                self._go(at)
+                return
+        self.take(model)
+
+    def problems(self) -> list[Problem]:
+        """What is wrong with the attempt."""
+        found = []
+        for field in SLIDERS:
+            if field in self.attempt:
+                try:
+                    moved(self.kept.config, field, self.attempt[field], self.kept.locks)
+                except ConfigError as error:
+                    found.append(error.problem)
+        rest = {name: value for name, value in self.attempt.items() if name in FIELDS and name not in SLIDERS}
+        return [*found, *problems({**vars(self.kept.config), **rest})]

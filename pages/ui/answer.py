@@ -1,0 +1,112 @@
+"""The answer to the question of the first page: what BERT has, and what the present model has instead."""
+
+from functools import cache
+
+from bertcalc import build
+from bertcalc.explore.compare import Explanation, Part, explain
+from bertcalc.explore.quantities import QUANTITIES, Case
+from bertcalc.memory.footprint import Subject
+from bertcalc.presets import DEFAULT_PRESET, PRESETS
+from pages.ui.explore.compare_words import signed
+from pages.ui.i18n import in_a_row, listed, translator
+from pages.ui.sidebar import Choice
+
+
+def sentence(choice: Choice) -> str:
+    """The whole answer, as Markdown."""
+    own = yours(choice)
+    return in_a_row([published(), own and f"**{own}**"])
+
+
+def published() -> str:
+    """Which counts the paper's 110M is."""
+    _ = translator()
+    message = _(
+        "{preset} has {count:,}; the paper's 110M is this number to two significant digits, or {pretraining:,}, the "
+        "count with the pre-training heads."
+    )
+    count, pretraining = (_count(DEFAULT_PRESET, name) for name in ("BertModel", "BertForPreTraining"))
+    return message.format(preset=DEFAULT_PRESET, count=count, pretraining=pretraining)
+
+
+def yours(choice: Choice) -> str:
+    """What the present model has instead, with exact numbers; nothing where it is the one of the question.
+
+    It is compared with its preset in the same architecture, as under the total. A preset in which nothing is changed
+    is compared with the one of the question.
+    """
+    base, start = (Subject(PRESETS[name].config, choice.architecture) for name in (DEFAULT_PRESET, choice.preset))
+    changed = _explained(start, choice.subject)
+    why = Explanation(0, 0, []) if changed.parts else _explained(base, start)
+    return in_a_row([_start(choice, why), _changed(changed)])
+
+
+def _start(choice: Choice, why: Explanation) -> str:
+    """The preset and the architecture, where these are not those of the question."""
+    _ = translator()
+    preset, architecture = choice.preset, choice.architecture
+    count = _count(preset, architecture)
+    if preset == DEFAULT_PRESET:
+        message = "" if architecture == "BertModel" else _("As {architecture} it has {count:,}.")
+        return message.format(architecture=architecture, count=count)
+    name = preset
+    if architecture != "BertModel":
+        name = _("{preset} as {architecture}").format(preset=preset, architecture=architecture)
+    if why.parts:
+        return _("{name} has {count:,}: {changes}.").format(name=name, count=count, changes=_words(why))
+    return _("{name} has {count:,}.").format(name=name, count=count)
+
+
+def _changed(found: Explanation) -> str:
+    """What is changed in the preset."""
+    _ = translator()
+    if not found.parts:
+        return ""
+    counted = all(change.counted for part in _named(found) for change in part.changes)
+    return (_("Yours has {changes}.") if counted else _("Yours: {changes}.")).format(changes=_words(found))
+
+
+def _words(found: Explanation) -> str:
+    """The two changes that make most of a difference, and the whole of it."""
+    _ = translator()
+    counting = _counting(found)
+    words = [_phrase(part) for part in _named(found)]
+    if len(words) == 1:
+        changes = words[0]
+    elif len(counting or found.parts) == 2:
+        changes = _("{first} and {second}").format(first=words[0], second=words[1])
+    else:
+        changes = _("{first}, {second} and other changes").format(first=words[0], second=words[1])
+    if not counting:
+        return _("{changes}, with the same count").format(changes=changes)
+    if len(counting) > 1:
+        return _("{changes}, {difference} in all").format(changes=changes, difference=signed(found.difference))
+    each = counting[0].each()
+    if each is None or each == abs(found.difference):
+        return _("{changes}, {difference}").format(changes=changes, difference=signed(found.difference))
+    return _("{changes}, {each:,} each").format(changes=changes, each=each)
+
+
+def _named(found: Explanation) -> list[Part]:
+    return sorted(_counting(found) or found.parts, key=lambda part: -abs(part.difference))[:2]
+
+
+def _counting(found: Explanation) -> list[Part]:
+    return [part for part in found.parts if part.difference]
+
+
+def _phrase(part: Part) -> str:
+    """What changes; heads that only follow another field are not named."""
+    _ = translator()
+    changes = [change for change in part.changes if change.field != "num_attention_heads"] or part.changes
+    sentences = (change.sentence() for change in changes)
+    return listed(_(message).format(**values) for message, values in sentences)
+
+
+def _explained(here: Subject, there: Subject) -> Explanation:
+    return explain(Case(here), Case(there), QUANTITIES["parameters"])
+
+
+@cache
+def _count(preset: str, architecture: str) -> int:
+    return build(PRESETS[preset].config, architecture).num_parameters()

@@ -1,0 +1,333 @@
+"""Charts of parts: bars on a scale that stays, with the preset's behind them; and the whole cut in proportion.
+
+Each chart is built with Altair once for an appearance and a language; after that only data is sent.
+"""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import lru_cache, partial
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from bertcalc.formula import piece_formulas
+from bertcalc.presets import PRESETS
+from bertcalc.text import N_
+from bertcalc.tree.totals import Component, breakdown
+from pages.ui import charts
+from pages.ui.charts import NARROW, Spec, figures_axis, short, spec_of, tooltip
+from pages.ui.columns import Columns
+from pages.ui.i18n import translator
+from pages.ui.numbers import ems, percent, signed, size
+from pages.ui.present import presenting
+from pages.ui.scale import kept
+from pages.ui.sidebar import Choice
+from pages.ui.take.shown import draw_chart
+from pages.ui.theme import BACKGROUND, INK, appearance, colors
+
+_FONT = 15
+_MANY = 9  # more bars than this are drawn closer, so that the chart still ends on the first screen
+_LINE = 24  # ems in a line on a phone: numbers are written in short where all digits are longer
+_ROOM = 250  # pixels right of the axis, for the label of a bar that is as long as the axis
+_GAP = 7
+_AXIS = 24  # pixels of the chart's height
+
+# What the parts of a whole model are called; ``PARTS`` names them inside their component.
+PART_NAMES: dict[tuple[Component, str], str] = {
+    ("embeddings", "word"): N_("Word embeddings"),
+    ("embeddings", "position"): N_("Position embeddings"),
+    ("embeddings", "token type"): N_("Token types"),
+    ("embeddings", "LayerNorm"): N_("LayerNorm (embeddings)"),
+    ("encoder", "LayerNorm"): N_("LayerNorms (layers)"),
+    ("encoder", "cross-attention"): N_("Cross-attention"),
+    ("encoder", "attention"): N_("Attention"),
+    ("encoder", "feed-forward"): N_("Feed-forward"),
+    ("pooler", "dense"): N_("Pooler"),
+    ("head", "transform"): N_("Transform (head)"),
+    ("head", "LayerNorm"): N_("LayerNorm (head)"),
+    ("head", "decoder"): N_("Decoder (head)"),
+    ("head", "decoder bias"): N_("Decoder bias (head)"),
+    ("head", "next sentence"): N_("Next sentence (head)"),
+    ("head", "classifier"): N_("Classifier (head)"),
+    ("head", "answer span"): N_("Answer span (head)"),
+}
+_UNITS = {"parameters": N_("Parameters"), "FLOPs": "FLOPs", "MACs": "MACs", "bytes": N_("Bytes")}
+
+
+class Bars(NamedTuple):
+    """The parts of something, in their order: figures, and for each of them its name, colour, formula and path.
+
+    ``before`` are the figures of the preset, which can have other parts; empty where there is nothing to compare with.
+    A click opens the path; what has none cannot be opened.
+    """
+
+    figures: Mapping[Any, int]
+    before: Mapping[Any, int]
+    names: Sequence[str]
+    colors: Sequence[str]
+    formulas: Sequence[str]
+    paths: Sequence[str] | None = None
+    unit: str = "parameters"
+
+    @property
+    def changed(self) -> bool:
+        """Whether there is a preset's figure that is another."""
+        return bool(self.before) and dict(self.figures) != dict(self.before)
+
+
+def preset_of(choice: Choice) -> Choice:
+    """The preset that a choice started from, in the same architecture."""
+    return choice._replace(config=PRESETS[choice.preset].config, add_pooling_layer=True)
+
+
+def parameter_bars(choice: Choice, path: str = "") -> Bars:
+    """The parameters of what stands at a path, and what the preset has there."""
+    _ = translator()
+    pieces = breakdown(choice.model(), path)
+    try:
+        before = breakdown(preset_of(choice).model(), path)
+    except KeyError:  # the preset has no such part
+        before = []
+    inks = colors()
+    return Bars(
+        {(piece.component, piece.name): piece.parameters for piece in pieces},
+        {(piece.component, piece.name): piece.parameters for piece in before},
+        [piece.name if path else _(PART_NAMES[piece.component, piece.name]) for piece in pieces],
+        [inks[piece.component] for piece in pieces],
+        piece_formulas(choice.config, choice.architecture, path=path, **choice.options),
+        [piece.path for piece in pieces],
+    )
+
+
+def draw_bars(choice: Choice, bars: Bars, place: str, *looked_at: Hashable, alt: str, **options: Any) -> None:
+    """A bar for each part on the scale that ``place`` keeps, and how to read it where the preset has something else.
+
+    ``looked_at`` is what the figures are of, beside the preset and the architecture.
+    """
+    _ = translator()
+    present, before = (max(figures.values(), default=0) for figures in (bars.figures, bars.before))
+    # Nearly twice the preset has room from the start, so that the scale stays where most people look around.
+    limit = kept(place, (choice.preset, choice.architecture, *looked_at), before * 9 // 5, present)
+    numbers = {"name": _("Part"), "figure": _(_UNITS[bars.unit]), "share": _("Share"), "formula": _("Formula")}
+    if bars.changed:
+        numbers["preset"] = choice.preset
+    draw_chart(
+        bars_frame(bars, limit),
+        ranked_bars(appearance(), len(bars.figures), bars.unit, words(bars.unit, _), low=presenting()),
+        numbers=numbers,
+        alt=alt,
+        **options,
+    )
+    if bars.changed:
+        show_legend(choice.preset)
+
+
+def show_legend(preset: str) -> None:
+    """How a chart says what differs from the preset."""
+    _ = translator()
+    said = _("Solid up to the mark: {preset}. Lighter beyond it: added. Dashed: removed.").format(preset=preset)
+    if presenting():  # where captions are left out
+        st.markdown(f":small[{said}]")
+    else:
+        st.caption(said)
+
+
+def draw_proportions(bars: Bars) -> None:
+    """The whole model as one bar, cut into its parts in proportion."""
+    _ = translator()
+    draw_chart(
+        proportions_frame(bars),
+        proportional_bar(appearance(), words("parameters", _)),
+        numbers={"name": _("Part"), "figure": _("Parameters"), "share": _("Share"), "formula": _("Formula")},
+        alt=_("Share of each part in the whole model"),
+    )
+
+
+def words(unit: str, _: Callable[[str], str]) -> tuple[str, ...]:
+    """What a tooltip says of a bar: its figure, its share, its formula, and the preset's figure."""
+    return _(_UNITS[unit]), _("Share"), _("Formula"), _("Preset")
+
+
+def bars_frame(bars: Bars, limit: int) -> Columns:
+    """The data of the bars, one row a part; ``limit`` is where the axis ends."""
+    said, count = _said(bars), len(bars.figures)
+    pairs = [(now, bars.before.get(key, 0) if bars.changed else now) for key, now in bars.figures.items()]
+    exact = [f"{_written(now, bars.unit)} · {share}" for (now, _was), share in zip(pairs, said["share"], strict=True)]
+    compact = partial(short, unit=bars.unit)
+    # All digits of FLOPs and bytes would be wider than their bars.
+    exactly = "{:,}".format if bars.unit == "parameters" else compact
+    more = [signed(now - was, exactly) for now, was in pairs]
+    lines = [
+        _line(name, now, was, share, (exactly, compact))
+        for name, (now, was), share in zip(bars.names, pairs, said["share"], strict=True)
+    ]
+    brief, more_brief = [line for line, _more in lines], [more for _line, more in lines]
+    return {
+        **said,
+        "path": bars.paths or [""] * count,
+        "preset": [bars.before.get(key, 0) for key in bars.figures],
+        # What is drawn are floats, as a browser's numbers are.
+        "end": [float(now) for now, _was in pairs],
+        "solid": [float(min(pair)) for pair in pairs],
+        "far": [float(max(pair)) for pair in pairs],
+        "mark": [float(was) if bars.changed else None for _now, was in pairs],
+        "limit": [float(limit)] * count,
+        "label": exact,
+        "brief": brief,
+        "more": more,
+        "more_brief": more_brief,
+        "label_width": [ems(text) for text in exact],
+        "brief_width": [ems(text) for text in brief],
+        "more_width": [ems(text) for text in more],
+    }
+
+
+def _line(name: str, now: int, was: int, share: str, ways: Sequence[Callable[[int], str]]) -> tuple[str, str]:
+    """What a phone says of a bar, and of its difference, written in the first of the ways that a line has room for.
+
+    It has none for the share beside a difference.
+    """
+    for written in ways:
+        line = " · ".join((name, written(now), *([share] if now == was else [])))
+        more = signed(now - was, written)
+        if ems(line + more) <= _LINE:
+            break
+    return line, more
+
+
+def proportions_frame(bars: Bars) -> Columns:
+    """The data of the whole as one bar, one row a part."""
+    ends = [0, *accumulate(bars.figures.values())]
+    return {
+        **_said(bars),
+        "start": ends[:-1],
+        "end": ends[1:],
+        "width": list(map(ems, bars.names)),
+    }
+
+
+def _said(bars: Bars) -> dict[str, Sequence[Any]]:
+    """What tooltips and tables say of each part."""
+    figures = bars.figures.values()
+    return {
+        "name": bars.names,
+        "order": range(len(figures)),
+        "color": bars.colors,
+        "figure": list(figures),
+        "exact": [f"{figure:,}" for figure in figures],
+        "was": [f"{bars.before.get(key, 0):,}" if bars.before else "–" for key in bars.figures],
+        "share": [percent(figure, sum(figures)) for figure in figures],
+        "formula": bars.formulas,
+    }
+
+
+def _written(figure: int, unit: str) -> str:
+    return size(figure) if unit == "bytes" else f"{figure:,}"
+
+
+@lru_cache
+def ranked_bars(appearance: str, count: int, unit: str, words: tuple[str, ...], *, low: bool = False) -> Spec:
+    """One horizontal bar for each of ``count`` parts, in their order, with its label at its end; ``low`` saves height.
+
+    It is solid as far as the preset's, which a mark ends; what is more is lighter, what is less a dashed outline.
+    """
+    import altair as alt
+
+    few, ink = count <= _MANY, INK[appearance]
+    step, font, thin = ((18, _FONT, 4) if low else (22, _FONT, 6)) if few else (14 if low else 17, 13, 3)
+
+    either = partial(charts.either, alt)
+    axis = alt.Axis(
+        labelExpr=f"{NARROW} ? '' : datum.label",
+        labelColor=ink,
+        labelFontSize=font,
+        labelLimit=300,
+        labelOverlap=False,
+        labelFlush=False,
+        ticks=False,
+    )
+    # Not in the order in which the names come: in a chart that gets new data, those that it had before would be first.
+    y = alt.Y("name:N", sort=alt.EncodingSortField("order", op="min"), title=None, axis=axis)
+    scale = alt.Scale(nice=False, zero=True, range=[0, either("width - 12", f"width - min({_ROOM}, 0.36 * width)")])
+
+    def x(field: str, **look: Any) -> Any:
+        return alt.X(f"{field}:Q", title=None, stack=None, **look)
+
+    chart = alt.Chart().transform_filter("isValid(datum.name)")  # none before the data are there
+    color, edge = alt.Color("color:N", scale=None), alt.Stroke("color:N", scale=None)
+    place = {"size": either(thin, 0.7 * step), "yOffset": either((step - thin - 1) / 2, 0)}
+    first = x("solid", scale=scale, axis=figures_axis(alt, appearance, unit, tickCount=either(3, 6)))
+    solid = chart.mark_bar(**place).encode(x=first, color=color)
+    # What only some models have is nothing to a screen reader: it would be a picture without a name where it is empty.
+    added = (
+        chart.transform_filter("datum.end > datum.solid")
+        .mark_bar(**place, fillOpacity=0.3, strokeWidth=1.5, aria=False)
+        .encode(x=x("solid"), x2="end:Q", color=color, stroke=edge)
+    )
+    missing = (
+        chart.transform_filter("datum.mark > datum.end")
+        .mark_bar(**place, fillOpacity=0, strokeWidth=1.5, strokeDash=[4, 3], aria=False)
+        .encode(x=x("end"), x2="mark:Q", stroke=edge)
+    )
+    marks = (
+        chart.transform_filter("isValid(datum.mark)")
+        .mark_tick(color=ink, thickness=2.5, size=either(thin + 4, step - 2), yOffset=place["yOffset"], aria=False)
+        .encode(x=x("mark"))
+    )
+    # Behind the bar; further left where it would be cut. On a phone in a line over the bar.
+    needed = f"scale('x', datum.far) + {font} * (datum.label_width + datum.more_width) + {4 * _GAP}"
+    behind = f"{_GAP} + min(0, width - ({needed}))"
+    over = "-scale('x', datum.far)"
+
+    def text(narrow: str, wide: str, **look: Any) -> Any:
+        shift = "" if narrow == "brief" else f" + {_GAP} + {{}} * datum.{{}}_width"
+        dx = either(over + shift.format(13, "brief"), behind + shift.format(font, "label"))
+        said = {"text": either(f"datum.{narrow}", f"datum.{wide}"), "fontSize": either(13, font)}
+        return chart.mark_text(align="left", dx=dx, dy=either((14 - step) / 2, 0), **said, **look).encode(x=x("far"))
+
+    # Each twice, first as an edge of paper: a label that lies on its bar can be read, too.
+    paper = {"color": BACKGROUND[appearance], "stroke": BACKGROUND[appearance], "strokeWidth": either(0, 4)}
+    texts = (
+        text("brief", "label", **paper),
+        text("brief", "label", color=ink),
+        text("more_brief", "more", fontWeight="bold", **paper),
+        text("more_brief", "more", fontWeight="bold").encode(color=color),
+    )
+    # Two that nobody sees: one has the axis end where it shall, one takes clicks and tooltips anywhere in its row.
+    end = chart.mark_tick(opacity=0).encode(x=x("limit"))
+    chosen = alt.selection_point(name="bar", fields=["path"], on="click", empty=False)
+    rows = (
+        chart.mark_bar(opacity=0, cursor="pointer")
+        .encode(x=alt.value(0), x2=alt.value("width"), tooltip=_tooltip(alt, words))
+        .add_params(chosen)
+    )
+    layers = alt.layer(solid, added, missing, marks, *texts, end, rows).encode(y=y)
+    return spec_of(layers.properties(width="container", height=step * count + _AXIS))
+
+
+@lru_cache
+def proportional_bar(appearance: str, words: tuple[str, ...]) -> Spec:
+    """The whole model as one bar, cut into its parts in proportion."""
+    import altair as alt
+
+    paper, said = BACKGROUND[appearance], _tooltip(alt, words)
+    scale = alt.Scale(nice=False)
+    room = "scale('x', datum.end) - scale('x', datum.start)"
+    pieces = (
+        alt.Chart()
+        .mark_rect(stroke=paper, strokeWidth=1)
+        .encode(
+            x=alt.X("start:Q", axis=None, scale=scale), x2="end:Q", color=alt.Color("color:N", scale=None), tooltip=said
+        )
+    )
+    labels = (
+        alt.Chart()
+        .transform_calculate(middle="(datum.start + datum.end) / 2")
+        .mark_text(fontSize=_FONT, text=alt.ExprRef(f"{room} > {_FONT} * datum.width + {_GAP} ? datum.name : ''"))
+        .encode(x=alt.X("middle:Q", axis=None), color=alt.value(paper), tooltip=said)
+    )
+    return spec_of(alt.layer(pieces, labels).properties(width="container", height=34))
+
+
+def _tooltip(alt: Any, words: Sequence[str]) -> list[Any]:
+    return tooltip(alt, "name", **dict(zip(("exact", "share", "formula", "was"), words, strict=True)))

@@ -1,0 +1,59 @@
+"""Choosing files of any size: the browser reads what is asked for at their beginnings, and sends that alone."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import streamlit as st
+
+from bertcalc.bring.chosen import MOST_FILES
+from bertcalc.bring.safetensors import LARGEST_HEADER
+from pages.ui.i18n import translator
+
+_HERE = Path(__file__).parent
+_CHOOSER = st.components.v2.component(
+    "bertcalc_chooser",
+    css=(_HERE / "chooser.css").read_text(encoding="utf-8"),
+    js=(_HERE / "chooser.js").read_text(encoding="utf-8"),
+)
+
+
+class Wanted(NamedTuple):
+    """What is asked for: the kinds of file that are offered first, how many, and of which the first bytes are sent.
+
+    Of a safetensors file that is its header, of what ends in ``whole`` all, if it has at most so many bytes.
+    """
+
+    accept: str
+    several: bool
+    whole: str
+    largest: int
+
+
+def choose_files(key: str, wanted: Wanted, on_files: Callable[[], None]) -> None:
+    """A button, and a place to drop files on."""
+    _ = translator()
+    data = {
+        **wanted._asdict(),
+        "most": MOST_FILES,
+        "header": LARGEST_HEADER,
+        "taken": _taken(key),
+        "choose": _("Choose files") if wanted.several else _("Choose a file"),
+        "drop": _("or drop them here") if wanted.several else _("or drop it here"),
+        "reading": _("Reading ..."),
+    }
+    _CHOOSER(key=key, data=data, on_files_change=on_files)
+
+
+def take_files(key: str) -> object:
+    """What the browser says that somebody chose, once; None if there is nothing new. It is not trusted: a callback."""
+    match st.session_state.get(key, {}).get("files"):
+        case {"number": int(number), "files": files} if number > _taken(key):
+            st.session_state[f"taken {key}"] = number
+            return files
+    return None
+
+
+def _taken(key: str) -> int:
+    number: int = st.session_state.get(f"taken {key}", 0)
+    return number

@@ -1,0 +1,102 @@
+// Files of any size stay on the reader's computer: what is sent are their names, their sizes, and the bytes that the
+// page asks for at their beginnings. The server looks at all of it again.
+
+const LENGTH_BYTES = 8n; // of a safetensors file, which say how long its header is, the lowest first
+const PATIENCE = 5000; // ms after which a message that nothing answered is sent again: Streamlit may drop one
+const choosers = new WeakMap();
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  let chooser = choosers.get(parentElement);
+  if (!chooser) choosers.set(parentElement, (chooser = new Chooser(parentElement)));
+  chooser.send = (message) => setTriggerValue("files", message);
+  chooser.update(data);
+  return () => chooser.close();
+}
+
+function element(kind, attributes = {}, ...children) {
+  const made = document.createElement(kind);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+class Chooser {
+  constructor(parent) {
+    this.input = element("input", { type: "file", hidden: "" });
+    this.button = element("button", { type: "button" });
+    this.hint = element("span", { "aria-live": "polite" });
+    this.root = element("div", { class: "chooser" }, this.button, this.hint, this.input);
+    parent.append(this.root);
+    this.button.onclick = () => this.input.click();
+    this.input.onchange = () => {
+      this.take([...this.input.files]);
+      this.input.value = ""; // so that the same file can be chosen again
+    };
+    this.root.ondragover = (event) => this.over(event, true);
+    this.root.ondragleave = (event) => this.over(event, false);
+    this.root.ondrop = (event) => {
+      this.over(event, false);
+      this.take([...event.dataTransfer.files].slice(0, this.data.several ? undefined : 1));
+    };
+  }
+
+  close() {
+    clearTimeout(this.timer);
+  }
+
+  over(event, over) {
+    event.preventDefault();
+    this.root.classList.toggle("over", over);
+  }
+
+  update(data) {
+    this.data = data;
+    this.input.accept = data.accept;
+    this.input.multiple = data.several;
+    this.button.textContent = data.choose;
+    if (this.open && data.taken >= this.open.number) this.open = undefined;
+    this.hint.textContent = this.open ? data.reading : data.drop;
+  }
+
+  async take(files) {
+    if (!files.length) return;
+    this.hint.textContent = this.data.reading;
+    const said = [];
+    let left = this.data.header;
+    for (const file of files.slice(0, this.data.most + 1)) {
+      const start = await this.start(file, left).catch(() => null); // a folder, or a file that is gone
+      left -= start?.size ?? 0;
+      said.push({ name: file.name, size: file.size, start: start && (await base64(start)) });
+    }
+    this.open = { number: this.data.taken + 1, files: said };
+    this.ask();
+  }
+
+  ask() {
+    if (!this.open) return;
+    this.send(this.open);
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.ask(), PATIENCE);
+  }
+
+  // The bytes at the beginning that are asked for; of a header that is too long its length alone.
+  async start(file, left) {
+    if (file.name.endsWith(".safetensors")) {
+      const length = file.slice(0, Number(LENGTH_BYTES));
+      const bytes = await length.arrayBuffer();
+      if (bytes.byteLength < LENGTH_BYTES) return length;
+      const end = LENGTH_BYTES + new DataView(bytes).getBigUint64(0, true);
+      return end <= file.size && end <= BigInt(left) + LENGTH_BYTES ? file.slice(0, Number(end)) : length;
+    }
+    return file.slice(0, file.name.endsWith(this.data.whole) && file.size <= this.data.largest ? file.size : 0);
+  }
+}
+
+function base64(blob) {
+  return new Promise((done, failed) => {
+    const reader = new FileReader();
+    reader.onload = () => done(reader.result.slice(reader.result.indexOf(",") + 1));
+    reader.onerror = () => failed(reader.error);
+    reader.readAsDataURL(blob);
+  });
+}

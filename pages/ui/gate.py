@@ -1,0 +1,93 @@
+"""What is refused, or made to wait, before Streamlit sees it."""
+
+import asyncio
+import re
+import time
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit import config
+
+# Messages of one page: the sliders send ten a second, and a browser that was away sends what it has kept at once.
+BURST = 100
+A_SECOND = 40.0
+_ALWAYS = ("localhost", "127.0.0.1", "0.0.0.0")
+
+
+class Gate:
+    """Middleware in front of everything else."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or have the app answer it."""
+        refusal = _refusal(scope)
+        if refusal:
+            await refusal(scope, receive, send)
+        elif scope["type"] == "websocket":
+            # Whose page it is has been looked at: Streamlit asks another host about some of those that are allowed.
+            headers = [(name, value) for name, value in scope["headers"] if name != b"origin"]
+            await self._app({**scope, "headers": headers}, _paced(receive), send)
+        elif scope["type"] == "http":
+            await self._app(_plain_encodings(scope), receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+
+def _refusal(scope: Scope) -> Response | None:
+    if scope["type"] == "websocket":
+        headers = Headers(scope=scope)
+        if not allowed(headers.get("origin"), headers.get("host")):
+            return Response("Another site may not connect.", 403)
+    elif scope["type"] == "http":
+        if scope["path"].endswith("/_stcore/metrics"):  # how many sessions there are is nobody's business
+            return Response("Not Found", 404)
+        if "/_stcore/upload_file/" in scope["path"]:
+            return Response("Nothing is uploaded here.", 403)
+    return None
+
+
+def allowed(origin: str | None, host: str | None) -> bool:
+    """Whether a page from there may open a WebSocket here.
+
+    As Streamlit 1.67 decides it (``_is_origin_allowed``), without the address that the server has in the internet:
+    Streamlit asks another host for it at every handshake from elsewhere, and everybody waits until that has answered.
+    """
+    if origin is None or not config.get_option("server.enableCORS"):
+        return True
+    try:
+        there = urlsplit(origin)
+        name = there.hostname
+    except ValueError:
+        return False
+    listed = [urlsplit(one.strip()).hostname for one in config.get_option("server.corsAllowedOrigins")]
+    return there.netloc == host or (name is not None and name in (*_ALWAYS, *listed))
+
+
+def _paced(receive: Receive) -> Receive:
+    """Messages as they come, but no more than so many a second: the rest waits in the sender's own connection."""
+    left, since = float(BURST), time.monotonic()
+
+    async def paced() -> Message:
+        nonlocal left, since
+        message = await receive()
+        now = time.monotonic()
+        left, since = min(BURST, left + (now - since) * A_SECOND) - 1, now
+        if left < 0:
+            await asyncio.sleep(-left / A_SECOND)
+        return message
+
+    return paced
+
+
+def _plain_encodings(scope: Scope) -> Scope:
+    """The request, asking for gzip or for nothing: nobody behind this reads "gzip;q=0", which means not gzip."""
+    headers = MutableHeaders(raw=[*scope["headers"]])
+    asked = headers.get("accept-encoding", "")
+    del headers["accept-encoding"]
+    if re.search(r"(^|,)\s*gzip\s*(;\s*q=(1|0\.0*[1-9])[0-9.]*\s*)?(,|$)", asked, re.IGNORECASE):
+        headers["accept-encoding"] = "gzip"
+    return {**scope, "headers": headers.raw}

@@ -1,0 +1,53 @@
+"""The heading of every page, the line under it, and what the browser's tab says."""
+
+from html import escape
+
+import streamlit as st
+
+from bertcalc.config import LETTERS
+from bertcalc.explore.models import item_of
+from bertcalc.moves import SLIDERS
+from pages.ui.controls import assignment
+from pages.ui.i18n import translator
+from pages.ui.navigation import PAGES
+from pages.ui.present import presenting
+from pages.ui.sidebar import Choice
+
+_SAID = 3  # changes in the name of a tab
+
+
+def show_heading(path: str, choice: Choice) -> None:
+    """Draw the heading of the page at an address, and name the tab; the projector has no room for the line."""
+    _ = translator()
+    page = PAGES[path]
+    st.set_page_config(page_title=f"{_(page.title)} · {state_of(choice)} · bertcalc")
+    with st.container(key="heading", gap=None):
+        st.title(_(page.heading), anchor=False)
+        if page.line and not presenting():
+            st.markdown(_(page.line))
+        st.html(_on_paper(_(page.title), choice))  # which shows it on paper alone, see style.css
+
+
+def _on_paper(title: str, choice: Choice) -> str:
+    """What navigation and sidebar say, which are not printed: the page, the model, and what is changed in it."""
+    _ = translator()
+    item = item_of(choice.subject, choice.preset)
+    sizes = " · ".join(f"{field} <i>{LETTERS[field]}</i> = {getattr(choice.config, field):,}" for field in SLIDERS)
+    changed = " · ".join(escape(assignment(field, value)) for field, value in item.changes if field != "architecture")
+    lines = [
+        f"<b>bertcalc · {escape(title)}</b>",
+        f"{choice.architecture} · {choice.preset}",
+        sizes,
+        *([_("Changed: {fields}").format(fields=f"<b>{changed}</b>")] if changed else []),
+    ]
+    return f'<div class="on-paper">{"<br>".join(lines)}</div>'
+
+
+def state_of(choice: Choice) -> str:
+    """The model in short: its preset, its class unless that is BertModel, and the first fields that are changed."""
+    item = item_of(choice.subject, choice.preset)
+    changes = sorted(item.changes, key=lambda change: change[0] != "architecture")
+    said = [
+        value if field == "architecture" else assignment(LETTERS.get(field, field), value) for field, value in changes
+    ]
+    return ", ".join([item.base, *said[:_SAID], *("…" for _more in said[_SAID : _SAID + 1])])

@@ -1,0 +1,41 @@
+// The speaker's notes: those of the link first, then what the lecture says that is open in the same browser.
+
+const STEPS = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 };
+const windows = new WeakMap();
+
+export default function ({ data, parentElement }) {
+  if (!windows.has(parentElement)) {
+    const notes = new Notes(parentElement);
+    windows.set(parentElement, notes);
+    notes.show(data.said);
+    notes.channel.postMessage("hello");
+  }
+  return () => windows.get(parentElement).close();
+}
+
+class Notes {
+  constructor(parent) {
+    this.parts = ["title", "notes", "after"].map((name) => {
+      const part = document.createElement(name === "title" ? "h1" : "p");
+      part.className = name;
+      parent.append(part);
+      return [name, part];
+    });
+    this.channel = new BroadcastChannel("bertcalc-lecture");
+    this.channel.onmessage = ({ data }) => data.said && this.show(data.said);
+    this.keys = (event) => {
+      const by = STEPS[event.key];
+      if (by) this.channel.postMessage({ by });
+    };
+    document.addEventListener("keydown", this.keys);
+  }
+
+  close() {
+    document.removeEventListener("keydown", this.keys);
+    this.channel.close();
+  }
+
+  show(said) {
+    for (const [name, part] of this.parts) part.textContent = said[name];
+  }
+}

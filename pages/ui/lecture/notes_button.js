@@ -1,0 +1,57 @@
+// The button and the key that open the speaker's notes, in a window that the browser lets open because somebody
+// asked for it; and the voice of the lecture, which says to such windows what they show.
+
+const doors = new WeakMap();
+
+export default function ({ data, parentElement }) {
+  let door = doors.get(parentElement);
+  if (!door) doors.set(parentElement, (door = new Door(parentElement)));
+  door.update(data);
+  return () => door.close();
+}
+
+class Door {
+  constructor(parent) {
+    this.button = document.createElement("button");
+    this.button.type = "button";
+    this.button.onclick = () => this.open();
+    parent.append(this.button);
+    this.channel = new BroadcastChannel("bertcalc-lecture");
+    this.channel.onmessage = ({ data }) => {
+      if (data === "hello") this.say();
+      // Keys that are pressed while the window of the notes is in front lead through the lecture, too.
+      else if (data.by) window.dispatchEvent(new CustomEvent("bertcalc-ask", { detail: { do: "go", by: data.by } }));
+    };
+    this.keys = (event) => {
+      const typing = "input:not([type=range]), textarea, [contenteditable=true]";
+      if (event.key !== "n" || event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.(typing)) return;
+      event.preventDefault();
+      this.open();
+    };
+    document.addEventListener("keydown", this.keys);
+  }
+
+  close() {
+    document.removeEventListener("keydown", this.keys);
+    this.channel.close();
+  }
+
+  update({ label, said }) {
+    this.said = said;
+    const key = document.createElement("kbd");
+    key.textContent = "N";
+    this.button.replaceChildren(label, key);
+    this.say();
+  }
+
+  say() {
+    this.channel.postMessage({ said: this.said });
+  }
+
+  open() {
+    const address = new URL(window.location.href);
+    address.searchParams.set("screen", this.said.name);
+    address.searchParams.set("notes", "true");
+    window.open(address, "bertcalc-notes", "popup,width=760,height=560")?.focus();
+  }
+}

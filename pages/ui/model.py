@@ -1,0 +1,65 @@
+"""The model of this session: read from the link, changed by controls, written into the link."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from bertcalc.config import Problem
+from bertcalc.track import NAMES, Track, read
+from pages.ui import address, scale
+
+
+def begin() -> None:
+    """Take up what the link says, where it is the link that says it: at first, and after Back and Forward."""
+    if "track" not in st.session_state:
+        model, found = read(st.query_params.to_dict())
+        st.session_state["track"], st.session_state["stood in"] = Track(model), found
+    elif address.went_back():
+        track().go_to(read(st.query_params.to_dict())[0])
+
+
+def track() -> Track:
+    """The steps of this session."""
+    steps: Track = st.session_state["track"]
+    return steps
+
+
+def write_link(page: str) -> None:
+    """Have the link say the model of the last step.
+
+    Not in the run that opens another page: Streamlit leaves what it does not know out of the address of a page, and
+    what we add would be an entry of its own. The browser puts it in there (see the panel), we with the next run.
+    """
+    kept = track().kept
+    if st.session_state.get("page of the link", page) == page:
+        query = st.query_params.to_dict()
+        said, wrong = read(query)
+        # Going back adds no entry, so that what no control can show is taken out there, too.
+        plain = not address.went_back() or {name: query[name] for name in NAMES if name in query} == kept.link()
+        if wrong or said != kept or not plain:
+            address.write(NAMES, kept.link())
+    st.session_state["page of the link"] = page
+
+
+def stood_in() -> list[Problem]:
+    """What the link asked for that is no model, as long as nobody has read it."""
+    found: list[Problem] = st.session_state["stood in"]
+    return found
+
+
+def change(values: Mapping[str, Any]) -> None:
+    """Change fields of the model in one step: in a callback."""
+    track().change(values)
+
+
+def take_preset(preset: str, **changes: Any) -> None:
+    """A preset with some fields changed, in one step: in a callback."""
+    steps = track()
+    steps.take(steps.kept.reset(preset).changed(changes))
+    scale.forget()
+
+
+def reset() -> None:
+    """Back to the preset: in a callback."""
+    take_preset(track().kept.preset)

@@ -1,0 +1,194 @@
+"""The sliders of the model, with what follows what, what was typed wrong, and steps back: one component of the page.
+
+Streamlit's own slider sends its value when the hand lets go. This one sends while it is moved (panel.js), as fast as
+answers come; what is drawn at the end of the page says that it is there.
+"""
+
+import re
+import unicodedata
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from bertcalc.config import LETTERS, Problem
+from bertcalc.fields import MEANINGS
+from bertcalc.moves import SLIDERS, Locks, stops
+from bertcalc.presets import PRESETS
+from bertcalc.text import N_
+from bertcalc.track import NAMES, Track
+from pages.ui import model, stepping
+from pages.ui.controls import sentence
+from pages.ui.i18n import translator
+
+_HERE = Path(__file__).parent
+_PANEL = st.components.v2.component(
+    "bertcalc_panel",
+    css=(_HERE / "panel.css").read_text(encoding="utf-8"),
+    js="".join((_HERE / name).read_text(encoding="utf-8") for name in ("panel.js", "menu.js")),
+    isolate_styles=False,  # in a shadow root, letters typed into it would be taken for shortcuts of the page
+)
+_DRAWN = st.components.v2.component(
+    "bertcalc_drawn",
+    js="export default ({ data }) => dispatchEvent(new CustomEvent('bertcalc-drawn', { detail: data }));",
+)
+WORDS: dict[str, str] = {
+    "vocab_size": N_("Vocabulary"),
+    "hidden_size": N_("Hidden size"),
+    "num_hidden_layers": N_("Layer count"),
+    "num_attention_heads": N_("Head count"),
+    "intermediate_size": N_("Feed-forward size"),
+}
+_LONGEST = 40  # characters of what is typed
+_MOST = 20  # events at once
+
+
+def show(page: str, fields: Collection[str] = tuple(SLIDERS), *, lecture: bool = False) -> None:
+    """Draw the sliders of these fields, those in which something is wrong, and undo, redo and reset; on a page."""
+    steps = model.track()
+    found = {problem.field: problem for problem in steps.problems()}
+    shown = [field for field in SLIDERS if field in fields or field in found]
+    data = {
+        "names": NAMES,
+        "link": steps.kept.link(),
+        "page": page,  # so that the browser looks at the address again on another page
+        "lecture": lecture,
+        "menu": _menu(),
+        "actions": _actions(steps),
+        "fields": [_field(steps, field, found.get(field)) for field in shown],
+    }
+    before = st.session_state.get("last event", 0)
+    _PANEL(key="panel", data=data, on_events_change=_take_events)
+    # Streamlit calls nothing for the first message of a session, which a browser sends to a server that came again.
+    _take_events()
+    if st.session_state.get("last event", 0) > before:
+        st.rerun()
+
+
+def say_drawn(page: str) -> None:
+    """Tell the panel, at the end of a run, which of its events the page has answered; and after another page's own
+    controls have written their link, to look at it again.
+    """
+    _DRAWN(key="drawn", data={"event": st.session_state.get("last event", 0), "page": page})
+
+
+def _menu() -> dict[str, str]:
+    """What the buttons around the list of pages say."""
+    _ = translator()
+    return {"menu": _("Menu"), "close": _("Close"), "more": _("More"), "skip": _("Skip to main content")}
+
+
+def _actions(steps: Track) -> list[dict[str, Any]]:
+    _ = translator()
+    reset = steps.kept == steps.kept.reset() and not steps.attempt
+    named = (
+        (_("Undo"), _("One step back (Ctrl+Z)"), "undo", ["ctrl+z"], not (steps.at or steps.attempt)),
+        (_("Redo"), _("One step forward again (Ctrl+Y)"), "redo", ["ctrl+y", "ctrl+shift+z"], steps.at == steps.last),
+        (_("Reset"), _("Back to {preset} (0)").format(preset=steps.kept.preset), "reset", ["0"], reset),
+    )
+    return [
+        {"label": label, "title": title, "event": {"do": what}, "keys": keys, "disabled": off}
+        for label, title, what, keys, off in named
+    ]
+
+
+def _field(steps: Track, field: str, problem: Problem | None) -> dict[str, Any]:
+    _ = translator()
+    present = steps.present
+    typed = steps.attempt.get(field)
+    label = _(WORDS[field])
+    start: int = getattr(PRESETS[present.preset].config, field)
+    return {
+        "name": field,
+        "label": label,
+        "letter": LETTERS[field],
+        "help": _("{name}: {what}").format(name=field, what=_(MEANINGS[field])),
+        "exact": _("{field}, exact value").format(field=f"{label}, {field}"),
+        "value": getattr(present.config, field),
+        "stops": stops(steps.kept.config, field, steps.kept.locks, also=start),
+        "typed": typed if typed is None or isinstance(typed, str) else f"{typed:,}",
+        "lock": _lock(steps, field),
+        "note": _("The number of heads does not change the count.") if _heads_change_nothing(steps, field) else None,
+        "problem": problem and {"text": sentence(problem), "repairs": [*map(_repair, problem.remedies)]},
+    }
+
+
+def _heads_change_nothing(steps: Track, field: str) -> bool:
+    """Relative positions (transformers 4) have a table as wide as a head."""
+    return field == "num_attention_heads" and steps.kept.config.position_embedding_type == "absolute"
+
+
+def _repair(remedy: dict[str, Any]) -> str:
+    """A way out, in letters: H = 768, A = 12."""
+    return ", ".join(f"{LETTERS.get(field, field)} = {value:,}" for field, value in remedy.items())
+
+
+def _lock(steps: Track, field: str) -> dict[str, Any] | None:
+    """What follows this field, or does not: a sentence that is a switch."""
+    _ = translator()
+    config, locks = steps.present.config, steps.present.locks
+    if field == "hidden_size":
+        name, closed = "heads", locks.heads
+        label = _("A follows H: {size:,} a head") if closed else _("A stays: H is a multiple of {heads:,}")
+        keep, follow = (
+            _("Keep the number of heads when the hidden size changes"),
+            _("Let the heads follow the hidden size"),
+        )
+    elif field == "intermediate_size":
+        name, closed = "intermediate", locks.intermediate
+        label = _("I follows H: {multiple} H") if closed else _("I stays: now {multiple} H")
+        keep = _("Keep the feed-forward size when the hidden size changes")
+        follow = _("Let the feed-forward size follow the hidden size")
+    else:
+        return None
+    values = {
+        "size": config.attention_head_size,
+        "heads": config.num_attention_heads,
+        "multiple": f"{config.intermediate_size / config.hidden_size:.3g}",
+    }
+    return {"name": name, "closed": closed, "label": label.format(**values), "title": keep if closed else follow}
+
+
+def _take_events() -> None:
+    """Do what the browser says that somebody did, each event once: those that have no answer yet come again.
+
+    What it says is not trusted: it is somebody's message.
+    """
+    # Streamlit forgets the component where a run was cut short before it was drawn; the events come again.
+    events = st.session_state.get("panel", {}).get("events")
+    for event in events[-_MOST:] if isinstance(events, list) else []:
+        match event:
+            case {"number": int(number)} if number > st.session_state.get("last event", 0):
+                st.session_state["last event"] = number
+                _take(event)
+
+
+def _take(event: dict[str, Any]) -> None:
+    steps = model.track()
+    match event:
+        case {"do": "move", "field": str(field), "value": int(value), "final": bool(final)} if field in SLIDERS:
+            steps.move(field, value, final=final)
+        case {"do": "type", "field": str(field), "text": str(text)} if field in SLIDERS:
+            steps.move(field, _whole_number(text[:_LONGEST]))
+        case {"do": "repair", "field": str(field), "repair": int(number)}:
+            for problem in steps.problems():
+                if problem.field == field and 0 <= number < len(problem.remedies):
+                    steps.change(problem.remedies[number])
+                    break
+        case {"do": "lock", "name": str(name), "closed": bool(closed)} if name in Locks._fields:
+            steps.change({f"lock_{name}": closed})
+        case {"do": "undo"}:
+            steps.undo()
+        case {"do": "redo"}:
+            steps.redo()
+        case {"do": "reset"}:
+            model.reset()
+        case {"do": "go", "by": int(by)}:
+            stepping.go(by)
+
+
+def _whole_number(text: str) -> int | str:
+    """What was typed, with or without separators, as a number; as it is where it is none."""
+    plain = re.sub(r"[\s,_]", "", unicodedata.normalize("NFKC", text))
+    return int(plain) if re.fullmatch(r"-?[0-9]{1,15}", plain) else text

@@ -1,0 +1,33 @@
+// What Streamlit's own navigation lacks: on a phone the list of pages closes when one is chosen, and the words that
+// Streamlit writes itself are said in the language of the page.
+
+let words = {};
+const find = (id) => document.querySelector(`[data-testid=${id}]`);
+
+function write(node, text) {
+  if (node && node.nodeValue !== text) node.nodeValue = text; // the node stays: React writes into it
+}
+
+function name(button, text) {
+  if (button && button.ariaLabel !== text) button.ariaLabel = text;
+}
+
+function sayWords() {
+  if (!words.menu) return;
+  name(find("stExpandSidebarButton"), words.menu);
+  name(document.querySelector("[data-testid=stSidebarCollapseButton] button"), words.close);
+  write(find("stSkipToContent")?.firstChild, words.skip);
+  write(document.querySelector(".rc-overflow-item-rest p")?.firstChild, words.more);
+}
+
+new MutationObserver(sayWords).observe(document.body, { childList: true, characterData: true, subtree: true });
+document.addEventListener("click", (event) => {
+  if (innerWidth < 768 && event.target.closest?.("[data-testid=stSidebarNavLink]")) {
+    document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click();
+  }
+});
+
+function sayIn(given) {
+  words = given;
+  sayWords();
+}

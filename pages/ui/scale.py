@@ -1,0 +1,35 @@
+"""The end of a chart's axis while one explores: it stays, so that a bar that grows is seen to grow."""
+
+from collections.abc import Hashable
+
+import streamlit as st
+
+_FAR = 8  # times as long as all that is drawn: an axis that says nothing
+_TENTHS = (10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100)
+
+
+def kept(place: str, looked_at: Hashable, before: int, present: int) -> int:
+    """Where the axis of the chart at ``place`` ends: the largest figures of the preset and of the present model fit.
+
+    It widens when it has to, and stays as long as something can be seen on it. When something else is looked at, it
+    starts anew.
+    """
+    scales: dict[str, tuple[Hashable, int]] = st.session_state.setdefault("scales", {})
+    seen, limit = scales.get(place, (None, 0))
+    largest = max(before, present)
+    if seen != looked_at or largest > limit or _FAR * largest < limit:
+        limit = rounded(largest)
+    scales[place] = looked_at, limit
+    return limit
+
+
+def forget() -> None:
+    """Have every scale start anew: the reader went back to a preset."""
+    st.session_state.pop("scales", None)
+
+
+def rounded(largest: int) -> int:
+    """A round figure with at least a tenth of room beyond the largest one."""
+    wanted = max(100, 11 * largest)
+    tenth: int = 10 ** (len(f"{wanted}") - 2)
+    return next(steps * tenth for steps in _TENTHS if steps * tenth >= wanted) // 10

@@ -1,0 +1,36 @@
+"""Steps by key: from screen to screen of a lecture, from stop to stop of the walk; every press counts.
+
+A key of Streamlit's own buttons is lost while a page is drawn. These go the way of the sliders' events, which come
+again until they are answered (pages/ui/panel/).
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import streamlit as st
+
+from pages.ui.controls import set_values
+from pages.ui.present import presenting
+
+_KEYS = st.components.v2.component(
+    "bertcalc_stepping", js=(Path(__file__).parent / "stepping.js").read_text(encoding="utf-8")
+)
+_PLACE = "where steps go"
+
+
+def listen(field: str, names: Sequence[str], drawn: str) -> None:
+    """Have the arrow keys lead through ``names``, which the control ``field`` holds; ``drawn`` is what this run draws.
+
+    On the projector the keys of a presenter's remote control do, too: elsewhere they scroll.
+    """
+    st.session_state[_PLACE] = (field, list(names), drawn)
+    _KEYS(key="stepping", data={"remote": presenting(), "drawn": drawn})
+
+
+def go(by: int) -> None:
+    """Go so many steps on from where the control is by now: keys can be pressed faster than pages are drawn."""
+    if _PLACE in st.session_state:
+        field, names, drawn = st.session_state[_PLACE]
+        now = st.session_state.get(field)
+        at = names.index(now if now in names else drawn) + by
+        set_values({field: names[min(max(at, 0), len(names) - 1)]})

@@ -1,0 +1,160 @@
+// Draws what parts.py made, and shows the tip of the term or letter that is pointed at, tapped or focused.
+
+const drawn = new WeakMap();
+
+export default function ({ data, parentElement }) {
+  if (!drawn.has(parentElement)) drawn.set(parentElement, start(parentElement));
+  drawn.get(parentElement).draw(data);
+  return () => {
+    drawn.get(parentElement).stop();
+    drawn.delete(parentElement);
+  };
+}
+
+function start(parent) {
+  const spoken = make("span", "spoken", parent);
+  spoken.setAttribute("role", "math");
+  const formula = make("div", "formula", parent);
+  const tip = make("div", "tip", parent);
+  Object.assign(tip, { id: "tip", role: "tooltip", popover: "manual" });
+  let tips = {};
+  let open = null; // what is shown: its key, and by what it was opened
+  let waiting;
+
+  const withKey = (key) => [...formula.querySelectorAll("[data-key]")].filter((one) => one.dataset.key === key);
+
+  function show(key, by, place) {
+    hide();
+    open = { key, by, place };
+    tip.showPopover();
+    write();
+  }
+
+  function write() {
+    for (const one of withKey(open.key)) {
+      one.classList.add("on");
+      if (one.tabIndex === 0) one.setAttribute("aria-describedby", tip.id);
+    }
+    fill(tip, tips[open.key].map((text, at) => [at ? "said" : "title", text]));
+    stand();
+  }
+
+  function hide() {
+    clearTimeout(waiting);
+    for (const one of open ? withKey(open.key) : []) {
+      one.classList.remove("on");
+      one.removeAttribute("aria-describedby");
+    }
+    if (open) tip.hidePopover();
+    open = null;
+  }
+
+  // Above what it is about, so that the rest of the formula and the chart stay in sight; inside the window.
+  function stand() {
+    const { left, top, bottom } = open.place.getBoundingClientRect();
+    const room = (size, all) => all - size - 8;
+    const above = top - tip.offsetHeight - 6;
+    const y = above < 8 ? Math.min(bottom + 6, room(tip.offsetHeight, innerHeight)) : above;
+    tip.style.left = `${Math.max(8, Math.min(left, room(tip.offsetWidth, innerWidth)))}px`;
+    tip.style.top = `${Math.max(8, y)}px`;
+  }
+
+  const leaveSoon = () => {
+    if (open?.by === "hover") waiting = setTimeout(hide, 150); // time to get onto the tip, which stays then
+  };
+  const at = (event) => event.target.closest("[data-key]");
+  const stopping = new AbortController();
+  const on = (target, type, listener) => target.addEventListener(type, listener, { signal: stopping.signal });
+  on(formula, "pointerover", (event) => {
+    clearTimeout(waiting);
+    const over = at(event);
+    if (!over) leaveSoon();
+    else if (event.pointerType === "mouse" && open?.key !== over.dataset.key) show(over.dataset.key, "hover", over);
+  });
+  on(formula, "pointerleave", leaveSoon);
+  on(tip, "pointerenter", () => clearTimeout(waiting));
+  on(tip, "pointerleave", leaveSoon);
+  on(formula, "focusin", (event) => show(at(event).dataset.key, "focus", at(event)));
+  on(formula, "focusout", () => open?.by === "focus" && hide());
+  // A click keeps it open, also while sliders move.
+  on(formula, "click", (event) => {
+    const over = at(event);
+    if (!over) return;
+    if (open?.by === "click" && open.key === over.dataset.key) hide();
+    else show(over.dataset.key, "click", over);
+  });
+  on(formula, "keydown", (event) => {
+    if (!["Enter", " "].includes(event.key)) return;
+    event.preventDefault();
+    event.target.click();
+  });
+  on(document, "keydown", (event) => event.key === "Escape" && hide());
+  on(document, "pointerdown", (event) => {
+    const path = event.composedPath();
+    const onPage = path.some((one) => ["stMain", "stHeader"].includes(one.dataset?.testid)); // sliders are on neither
+    if (onPage && !path.some((one) => one === tip || one.dataset?.key)) hide();
+  });
+  const follow = () => open && stand();
+  document.addEventListener("scroll", follow, { capture: true, passive: true, signal: stopping.signal });
+  on(window, "resize", follow);
+
+  return {
+    draw(data) {
+      tips = data.tips;
+      spoken.setAttribute("aria-label", data.label);
+      fill(formula, data.lines);
+      if (!open) return;
+      if (!open.place.isConnected) [open.place] = withKey(open.key);
+      if (open.place) write();
+      else hide();
+    },
+    stop() {
+      hide();
+      stopping.abort();
+    },
+  };
+}
+
+function make(tag, name, parent) {
+  const node = document.createElement(tag);
+  node.className = name;
+  parent?.append(node);
+  return node;
+}
+
+// What tells one part from another when it is drawn again: nodes stay, so that focus stays.
+const kind = (part) => (Array.isArray(part) ? part[0] : `${part.is} ${part.key ?? ""}`);
+
+function fill(parent, parts) {
+  parts.forEach((part, at) => {
+    const found = [...parent.children].findIndex((child, index) => index >= at && child.kind === kind(part));
+    for (let gone = at; gone < found; gone++) parent.children[at].remove();
+    if (found < 0) parent.insertBefore(create(part), parent.children[at] ?? null);
+    update(parent.children[at], part);
+  });
+  while (parent.children.length > parts.length) parent.lastElementChild.remove();
+}
+
+function create(part) {
+  const node = make(part[0] === "power" ? "sup" : "span", Array.isArray(part) ? part[0] : part.is);
+  node.kind = kind(part);
+  if (Array.isArray(part)) node.ariaHidden = !["title", "said"].includes(part[0]); // the labels say it all
+  if (part.key) node.dataset.key = part.key;
+  if (part.label) {
+    node.tabIndex = 0;
+    node.setAttribute("role", "button");
+  }
+  return node;
+}
+
+function update(node, part) {
+  if (Array.isArray(part)) {
+    if (node.textContent !== part[1]) node.textContent = part[1];
+    return;
+  }
+  if (part.label) node.setAttribute("aria-label", part.label);
+  node.style.color = part.color ?? "";
+  const braced = part.brace ? [{ is: "braced", parts: part.parts }, ["brace", ""], ["below", part.brace]] : part.parts;
+  node.classList.toggle("over", Boolean(part.brace));
+  fill(node, braced);
+}

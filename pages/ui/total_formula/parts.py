@@ -1,0 +1,181 @@
+"""The total's formula as parts to draw: each term, letter and number, and what it says of itself.
+
+A part is a leaf, [class, text], or a dictionary: ``is`` (its class), ``parts`` inside it, and what it may have besides:
+``key``, under which ``tips`` has the lines that it says, ``label``, how a screen reader names it (then the keyboard
+reaches it), ``color``, and ``brace``, what stands under it.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from bertcalc.fields import MEANINGS
+from bertcalc.formula import FIELDS, Bracket, Term, component_terms, filled
+from bertcalc.tree.nn import Tensor
+from bertcalc.tree.totals import Component
+from pages.ui.i18n import translator
+from pages.ui.numbers import percent
+from pages.ui.sidebar import Choice
+from pages.ui.total_formula.words import COUNTED, brace_of, lines_of
+
+Part = dict[str, Any] | list[str]
+Tips = dict[str, list[str]]
+
+_CLASSES = {"letter": "[A-Zγβ]", "power": "²", "sign": "[+−·]", "digit": "[^A-Zγβ²+−· ]+"}
+_TOKEN = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in _CLASSES.items()))
+_PLUS, _NEXT, _EQUALS = ["sign", "+"], ["between", "+"], ["between", "="]
+
+
+def total_formula(choice: Choice, colors: Mapping[Component, str]) -> dict[str, Any]:
+    """The data of the component: what a screen reader says, lines of parts, and the tips."""
+    return _Builder(choice, colors).data()
+
+
+def leaves(text: str) -> list[Part]:
+    """The letters, digits and signs of a formula as people write it: 4H²."""
+    return [[str(match.lastgroup), "2" if match[0] == "²" else match[0]] for match in _TOKEN.finditer(text)]
+
+
+class _Builder:
+    """Goes through the terms once and makes parts and tips of them."""
+
+    def __init__(self, choice: Choice, colors: Mapping[Component, str]) -> None:
+        self._ = translator()
+        self._config = choice.config
+        self._colors = colors
+        self._tensors = {tensor.name: tensor for tensor in choice.model().tensors()}
+        self._total = sum(tensor.num_parameters() for tensor in self._tensors.values())
+        self._ones = {name: tensor._replace(copies=1).num_parameters() for name, tensor in self._tensors.items()}
+        self._terms = component_terms(choice.config, choice.architecture, **choice.options)
+        self._written = " + ".join(bracket.text for _component, brackets in self._terms for bracket in brackets)
+        self._tips: Tips = {}
+
+    def data(self) -> dict[str, Any]:
+        letters: Part = {"is": "sum", "parts": list(self._letters())}
+        whole: Part = {"is": "unit", "parts": [_EQUALS, ["total", f"{self._total:,}"]]}
+        numbers: Part = {"is": "sum", "parts": [*self._numbers(), whole]}
+        return {
+            "label": f"N = {self._written} = {self._total:,}",
+            "lines": [
+                {"is": "line", "parts": [{"is": "start", "parts": [["letter", "N"], _EQUALS]}, letters]},
+                {"is": "line", "parts": [{"is": "start", "parts": [_EQUALS]}, numbers]},
+                {"is": "chips", "parts": list(self._chips())},
+            ],
+            "tips": self._tips,
+        }
+
+    def _letters(self) -> Iterator[Part]:
+        """The formula with letters: a part for each component."""
+        for component, brackets in self._terms:
+            sign = [] if component == self._terms[0][0] else [_NEXT]
+            parts: list[Part] = []
+            for bracket in brackets:
+                parts += self._bracket(component, bracket, sign)
+                sign = [_PLUS]
+            yield {"is": "term", "key": component, "color": self._colors[component], "parts": parts}
+
+    def _bracket(self, component: Component, bracket: Bracket, sign: list[list[str]]) -> list[Part]:
+        """The terms of a bracket, each with the sign before it; the letter before it says what all of it is."""
+        units: list[Part] = []
+        key = f"{component} {bracket.factor}"
+        for term, inside in zip(bracket.terms, bracket.inside, strict=True):
+            before: list[Part] = [*sign]
+            if bracket.factor and not units:
+                factor = {"is": "part", "key": key, "label": bracket.text, "parts": leaves(bracket.factor)}
+                before += [factor, ["open", "("]]
+            after = [["close", ")"]] if bracket.factor and term == bracket.terms[-1] else []
+            units.append({"is": "unit", "parts": [*before, self._term(term, inside), *after]})
+            sign = [_PLUS]
+        if not bracket.factor:
+            return units
+        self._tips[key] = self._about(bracket)
+        return [{"is": "bracket", "key": key, "parts": units}]
+
+    def _term(self, term: Term, inside: str) -> Part:
+        """A term as it stands in its bracket; its tip has the whole of it."""
+        _ = self._
+        one, copies = self._one(term.tensors), self._copies(term.tensors)
+        key = term.tensors[0].name  # stays when there are more of them: 8H² for 4H²
+        said = f"{term.text} = {filled(term.text, self._config)}"
+        share = percent(one * copies, self._total)
+        self._tips[key] = [
+            said if said.endswith(f" {one:,}") else f"{said} = {one:,}",
+            *lines_of(term.tensors, self._tensors, _),
+            _("In each layer: {layers:,} · {one:,} = {count:,}, {share} of the model").format(
+                layers=copies, one=one, count=one * copies, share=share
+            )
+            if self._is_layers(term.tensors)
+            else _("{share} of the model").format(share=share),
+        ]
+        return {"is": "part", "key": key, "label": inside, "brace": brace_of(term, _), "parts": leaves(inside)}
+
+    def _about(self, bracket: Bracket) -> list[str]:
+        """What all of a bracket is: the tensors in it, or the layers."""
+        _ = self._
+        tensors = [tensor for term in bracket.terms for tensor in term.tensors]
+        one, copies = self._one(tensors), self._copies(tensors)
+        share = _("{share} of the model").format(share=percent(one * copies, self._total))
+        if self._is_layers(tensors):
+            return [
+                f"{bracket.text} = {copies:,} · {one:,} = {copies * one:,}",
+                _("Layers: {layers:,}, each with {tensors:,} tensors of its own").format(
+                    layers=copies, tensors=len(tensors)
+                ),
+                share,
+            ]
+        return [
+            f"{bracket.text} = {filled(bracket.text, self._config)} = {one:,}",
+            *lines_of(tensors, self._tensors, _),
+            share,
+        ]
+
+    def _numbers(self) -> Iterator[Part]:
+        """The formula with the number of each component: 12 · 7,087,872 for the layers."""
+        _ = self._
+        for component, brackets in self._terms:
+            tensors = [tensor for bracket in brackets for term in bracket.terms for tensor in term.tensors]
+            one, copies = self._one(tensors), self._copies(tensors)
+            number = f"{copies:,} · {one:,}" if self._is_layers(tensors) else f"{one:,}"
+            written = " + ".join(bracket.text for bracket in brackets)
+            self._tips[component] = [
+                f"{_(component)}: {written} = {copies * one:,}",
+                _("{tensors:,} tensors, {share} of the model").format(
+                    tensors=copies * len(tensors), share=percent(copies * one, self._total)
+                ),
+            ]
+            part: Part = {"is": "part", "key": component, "label": number, "parts": leaves(number)}
+            sign = [] if component == self._terms[0][0] else [_NEXT]
+            yield {"is": "unit", "color": self._colors[component], "parts": [*sign, part]}
+
+    def _chips(self) -> Iterator[Part]:
+        """Each letter of the formula with its value and its name."""
+        _ = self._
+        for letter in dict.fromkeys(re.findall("[A-Z]", self._written)):
+            field, value = FIELDS[letter], filled(letter, self._config)
+            yield self._chip(letter, value, _(COUNTED[field]), [f"{field} {letter} = {value}", _(MEANINGS[field])])
+        norms = [tensor for tensor in self._tensors.values() if tensor.name.endswith("LayerNorm.weight")]
+        units, count = filled("H", self._config), sum(tensor.copies for tensor in norms)
+        about = [
+            _("γ (weight) and β (bias) of a LayerNorm"),
+            _("γ scales and β shifts each of the {units} numbers of a token.").format(units=units),
+            _("LayerNorms in the model: {count:,}").format(count=count),
+        ]
+        yield self._chip("γ, β", units, _("{value} each, LayerNorm"), about)
+
+    def _chip(self, letters: str, value: str, message: str, about: list[str]) -> Part:
+        """``message`` is in the language of the session and has a place for the value."""
+        self._tips[letters] = about
+        before, after = message.split("{value}")
+        parts = [["letter", letters], ["name", before], ["value", value], ["name", after]]
+        return {"is": "chip", "key": letters, "label": f"{letters} {message.format(value=value)}", "parts": parts}
+
+    def _one(self, tensors: Iterable[Tensor]) -> int:
+        """The elements of tensors, of one layer where they are in every layer."""
+        return sum(self._ones[tensor.name] for tensor in tensors)
+
+    def _copies(self, tensors: Sequence[Tensor]) -> int:
+        return self._tensors[tensors[0].name].copies
+
+    def _is_layers(self, tensors: Sequence[Tensor]) -> bool:
+        """Whether tensors with symbols are in every layer, even if there is only one."""
+        return tensors[0].copies != 1

@@ -1,0 +1,133 @@
+"""Charts as a person reads them: by the length of bars, and by pointing at them."""
+
+from io import BytesIO
+from itertools import groupby
+
+import pytest
+from PIL import Image
+from playwright.sync_api import Locator, Page
+
+from tests.browser.conftest import Open
+from tests.browser.look import expect_query, number, ready, settled
+
+# A link for each chart that there is.
+CHARTS = (
+    "?num_hidden_layers=18",
+    "?open=embeddings&lang=zh",
+    "layers",
+    "structure?view=freezing",
+    "compute",
+    "compute?compute=length",
+    "memory?memory=activations",
+    "memory?memory=training",
+    "memory?memory=fit",
+    "compare",
+    "compare?compare=bars",
+    "compare?compare=scatter",
+    "sweep",
+    "sweep?sweep=map",
+    "design?nearby=true",
+    "lecture?screen=one-layer",
+)
+# What no tooltip calls anything by: fields of the data of charts.
+RAW = {
+    *("name", "label", "short", "brief", "more", "text", "tip", "mark", "kind", "part", "component", "color", "order"),
+    *("start", "end", "middle", "room", "limit", "far", "at", "x0", "x1", "y0", "y1", "edge_x", "edge_y", "height"),
+    *("solid", "width", "exact", "figure", "step", "line", "inside", "rank", "side", "difference", "percent", "head"),
+}
+BLUE = (0, 114, 178)  # of the embeddings, in the light theme
+ORANGE = (179, 71, 0)  # of the encoder
+
+
+def longest(chart: Locator, color: tuple[int, int, int]) -> int:
+    """Pixels of the longest unbroken line of a colour in the chart."""
+    image = Image.open(BytesIO(chart.screenshot())).convert("RGB")
+    pixels = image.load()
+    assert pixels is not None
+    lines = ([pixels[x, y] == color for x in range(image.width)] for y in range(image.height))
+    return max(len(list(run)) for line in lines for same, run in groupby(line) if same)
+
+
+def said(page: Page, chart: Locator) -> dict[str, set[str]]:
+    """All tooltips of a chart, found by pointing everywhere: their headings with the names of what is under them."""
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    assert box
+    found: dict[str, set[str]] = {}
+    for y in range(4, int(box["height"]), 9):
+        for x in range(4, int(box["width"]), 23):
+            page.mouse.move(box["x"] + x, box["y"] + y)
+            heading, names = page.evaluate(
+                """() => {
+                    const shown = document.querySelector("#vg-tooltip-element.visible");
+                    const texts = selector => [...(shown?.querySelectorAll(selector) ?? [])].map(one => one.innerText);
+                    return [texts("h2").join(), texts("td.key").map(text => text.replace(":", "").trim())];
+                }"""
+            )
+            found.setdefault(heading, set()).update(names)
+    return found
+
+
+@pytest.mark.parametrize("link", CHARTS)
+def test_no_tooltip_shows_a_field_of_the_data(visit: Open, link: str) -> None:
+    page = visit(link)
+    charts = page.get_by_test_id("stVegaLiteChart")
+    charts.last.locator("canvas, svg").first.wait_for(timeout=60_000)
+    settled(page)
+    for at in range(charts.count()):
+        found = said(page, charts.nth(at))
+        assert len(found) > 1 or any(found.values())
+        assert not set().union(*found.values()) & RAW
+
+
+def test_a_bar_its_label_and_its_piece_say_name_figure_share_and_formula(visit: Open) -> None:
+    page = visit("?num_hidden_layers=18")
+    ready(page)
+    charts = page.get_by_test_id("stVegaLiteChart")
+    for chart in (charts.first, charts.last):
+        found = said(page, chart)
+        assert found["Feed-forward"] == {"Parameters", "Share", "Formula", "Preset"}
+        assert len(found) == (9 if chart == charts.last else len(found))
+    # Right of the longest bar stands its label.
+    box = charts.last.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] - 120, box["y"] + 22 * 6.5)
+    text = page.locator("#vg-tooltip-element.visible").inner_text()
+    for part in ("Feed-forward", "85,003,776", "55.9 %", "L·(2 H·I + H + I)", "56,669,184"):
+        assert part in text
+
+
+def test_bars_grow_and_what_does_not_change_keeps_its_length(visit: Open) -> None:
+    page = visit("?num_hidden_layers=24")
+    drawn = {}
+    for layers in (24, 6, 12):
+        field = number(page, "num_hidden_layers")
+        field.fill(f"{layers}")
+        field.press("Enter")
+        expect_query(page, {} if layers == 12 else {"num_hidden_layers": f"{layers}"})
+        ready(page)
+        page.mouse.move(0, 0)
+        page.wait_for_timeout(300)
+        chart = page.get_by_test_id("stVegaLiteChart").last
+        drawn[layers] = longest(chart, BLUE), longest(chart, ORANGE)
+    blues = [blue for blue, _orange in drawn.values()]
+    assert max(blues) - min(blues) <= 3  # the preset's mark stands on the end
+    # Solid is what the preset has, too.
+    assert drawn[6][1] == pytest.approx(drawn[12][1] / 2, abs=4)
+    assert drawn[24][1] == pytest.approx(drawn[12][1], abs=4)
+
+
+@pytest.mark.parametrize(
+    "link", ["?num_hidden_layers=48&hidden_size=2048&num_attention_heads=16", "?hidden_size=12288"]
+)
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_label_is_cut(visit: Open, page: Page, link: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 2400})  # a phone's sliders lie over what is below
+    visit(link)
+    ready(page)
+    chart = page.get_by_test_id("stVegaLiteChart").last
+    page.mouse.move(0, 0)
+    image = Image.open(BytesIO(chart.screenshot())).convert("RGB")
+    paper = image.getpixel((image.width - 1, image.height // 2))
+    edge = [image.getpixel((image.width - 2, y)) for y in range(image.height)]
+    assert set(edge) == {paper}

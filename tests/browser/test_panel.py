@@ -1,0 +1,272 @@
+"""The sliders under a hand: by mouse, key and finger; what is typed; what follows; steps back and forward."""
+
+import math
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from bertcalc import BertConfig, build
+from tests.browser.conftest import Open
+from tests.browser.look import boxes, expect_query, number, query, ready, settled, slider, total
+from tests.oracle import Case
+
+# Notes each new total that is drawn, in the order in which they come.
+_NOTE = """() => {
+    window.totals = [];
+    const look = () => {
+        const total = document.querySelector('[data-testid=stMetricValue]')?.innerText;
+        if (total && total !== window.totals.at(-1)) window.totals.push(total);
+        window.noting = requestAnimationFrame(look);
+    };
+    look();
+}"""
+
+
+def drag(page: Page, handle: Locator, parts: list[float], pause: int = 100) -> list[str]:
+    """Drag a slider to these parts of its length, one after the other; the totals that are seen before it is let go."""
+    (box,) = boxes(handle)
+    page.evaluate(_NOTE)
+    for at, part in enumerate(parts):
+        page.mouse.move(box["x"] + 9 + part * (box["width"] - 18), box["y"] + box["height"] / 2)
+        if not at:
+            page.mouse.down()
+        page.wait_for_timeout(pause)
+    seen: list[str] = page.evaluate("() => { cancelAnimationFrame(window.noting); return window.totals; }")
+    page.mouse.up()
+    return seen
+
+
+@pytest.fixture
+def fresh(browser: Browser, server: str) -> Iterator[Open]:
+    """Open an address in a window that has seen nothing yet: a history ends at 50 entries."""
+    with browser.new_context(viewport={"width": 1280, "height": 720}) as context:
+        page = context.new_page()
+
+        def go(address: str = "") -> Page:
+            page.goto(f"{server}/{address}")
+            return page
+
+        yield go
+
+
+def layers(count: int) -> str:
+    return f"{build(BertConfig(num_hidden_layers=count)).num_parameters():,}"
+
+
+@pytest.mark.parametrize(
+    ("field", "key", "after"),
+    [
+        ("vocab_size", "ArrowRight", {"vocab_size": 31_000}),
+        ("vocab_size", "ArrowLeft", {"vocab_size": 30_000}),
+        ("hidden_size", "ArrowRight", {"hidden_size": 832, "num_attention_heads": 13}),
+        ("num_hidden_layers", "ArrowUp", {"num_hidden_layers": 13}),
+        ("num_hidden_layers", "Home", {"num_hidden_layers": 1}),
+        ("num_hidden_layers", "PageUp", {"num_hidden_layers": 17}),
+        ("num_attention_heads", "ArrowRight", {"num_attention_heads": 16}),
+        ("intermediate_size", "ArrowLeft", {"intermediate_size": 2_816}),
+    ],
+)
+def test_a_key_moves_a_slider_to_the_next_model(visit: Open, field: str, key: str, after: dict[str, int]) -> None:
+    page = visit()
+    ready(page)
+    slider(page, field).press(key)
+    config = BertConfig(**after)  # type: ignore[arg-type]
+    expect(total(page)).to_have_text(f"{Case(config).real().num_parameters():,}")
+    expect_query(page, {name: str(value) for name, value in after.items()})
+    expect(slider(page, field)).to_have_value(str(after[field]))
+    expect(slider(page, field)).to_have_attribute("aria-valuetext", f"{after[field]:,}")
+    expect(slider(page, field)).to_be_focused()
+
+
+def test_the_page_follows_a_drag_and_the_last_value_stays(fresh: Open) -> None:
+    page = fresh()
+    ready(page)
+    entries = page.evaluate("history.length")
+    way = [0.5 - 0.5 * math.cos(step / 6) for step in range(40)]
+    seen = drag(page, slider(page, "num_hidden_layers"), [*way, 0.5])
+    assert len(set(seen)) >= 10
+    assert set(seen) <= {layers(count) for count in range(1, 49)}
+    settled(page)
+    count = int(slider(page, "num_hidden_layers").input_value())
+    expect(total(page)).to_have_text(layers(count))
+    expect_query(page, {"num_hidden_layers": str(count)})
+    assert page.evaluate("history.length") == entries + 1  # a drag is one step
+    page.keyboard.press("Control+z")
+    expect(total(page)).to_have_text("109,482,240")
+
+
+def test_a_held_key_is_one_step(visit: Open) -> None:
+    page = visit()
+    ready(page)
+    slider(page, "num_hidden_layers").focus()
+    for _repeat in range(12):
+        page.keyboard.down("ArrowRight")
+        page.wait_for_timeout(60)
+    page.keyboard.up("ArrowRight")
+    expect(total(page)).to_have_text(layers(24))
+    page.keyboard.press("Control+z")
+    expect(total(page)).to_have_text(layers(12))
+
+
+def test_quick_presses_all_count(visit: Open) -> None:
+    page = visit()
+    ready(page)
+    for _press in range(20):
+        slider(page, "num_hidden_layers").press("ArrowRight")
+    expect(total(page)).to_have_text(layers(32))
+    expect_query(page, {"num_hidden_layers": "32"})
+
+
+def test_a_finger_moves_a_slider(visit: Open) -> None:
+    page = visit()
+    ready(page)
+    (box,) = boxes(slider(page, "num_hidden_layers"))
+    y, left, width = box["y"] + box["height"] / 2, box["x"] + 9, box["width"] - 18
+    hand = page.context.new_cdp_session(page)
+    page.evaluate(_NOTE)
+    for step in range(12):
+        kind = "touchMove" if step else "touchStart"
+        point = {"x": left + (11 + 3 * step) / 47 * width, "y": y}
+        hand.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [point]})
+        page.wait_for_timeout(120)
+    during = page.evaluate("window.totals")
+    hand.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    assert len(during) > 3
+    settled(page)
+    count = int(slider(page, "num_hidden_layers").input_value())
+    assert count > 30
+    expect(total(page)).to_have_text(layers(count))
+
+
+def test_what_is_typed_may_be_impossible_and_is_mended_where_it_stands(visit: Open) -> None:
+    page = visit("?num_hidden_layers=6")
+    ready(page)
+    field = page.locator(".st-key-hidden_size_slider")
+    number(page, "hidden_size").fill("785")
+    number(page, "hidden_size").press("Enter")
+    expect(field.get_by_text("hidden_size 785 cannot be split into heads of 64")).to_be_visible()
+    expect(number(page, "hidden_size")).to_have_value("785")
+    expect(total(page)).to_have_text(layers(6))
+    expect_query(page, {"num_hidden_layers": "6"})
+    field.get_by_role("button", name="H = 832, A = 13").click()
+    expect(field.get_by_role("alert")).to_be_empty()
+    expect_query(page, {"num_hidden_layers": "6", "hidden_size": "832", "num_attention_heads": "13"})
+    number(page, "hidden_size").fill("many")
+    number(page, "hidden_size").press("Enter")
+    expect(field.get_by_text("it must be a whole number from 1 to 65,536")).to_be_visible()
+    slider(page, "hidden_size").press("ArrowLeft")
+    expect(field.get_by_role("alert")).to_be_empty()
+    expect(number(page, "hidden_size")).to_have_value("768")
+
+
+@pytest.mark.parametrize(("typed", "value"), [("21128", 21_128), ("119,547", 119_547), ("３０ ５２３", 30_523)])
+def test_every_value_can_be_typed(visit: Open, typed: str, value: int) -> None:
+    page = visit()
+    ready(page)
+    number(page, "vocab_size").fill(typed)
+    number(page, "vocab_size").press("Enter")
+    expect_query(page, {"vocab_size": str(value)})
+    expect(total(page)).to_have_text(f"{109_482_240 + (value - 30_522) * 768:,}")
+    expect(number(page, "vocab_size")).to_have_value(f"{value:,}")
+
+
+@pytest.mark.parametrize("place", ["", "?present=1", "lecture?screen=base-and-large"])
+def test_locks_are_worked_everywhere_and_are_in_the_link(visit: Open, place: str) -> None:
+    page = visit(place)
+    expect(slider(page, "hidden_size")).to_be_visible()
+    settled(page)
+    own = query(page)
+    page.get_by_role("button", name="A follows H: 64 a head").click()
+    page.get_by_role("button", name="I stays: now 4 H").click()
+    expect(page.get_by_role("button", name="A stays: H is a multiple of 12")).to_be_visible()
+    expect(page.get_by_role("button", name="I follows H: 4 H")).to_be_visible()
+    locks = {"lock_heads": "false", "lock_intermediate": "true"}
+    expect_query(page, {**own, **locks})
+    slider(page, "hidden_size").press("ArrowRight")
+    expect_query(page, {**own, **locks, "hidden_size": "780", "intermediate_size": "3120"})
+    page.reload()
+    expect(number(page, "hidden_size")).to_have_value("780")
+    expect(page.get_by_role("button", name="A stays: H is a multiple of 12")).to_be_visible()
+
+
+def test_undo_redo_and_reset_by_button_and_by_key(visit: Open) -> None:
+    page = visit()
+    ready(page)
+    undo, redo, reset = (page.get_by_role("button", name=name, exact=True) for name in ("Undo", "Redo", "Reset"))
+    expect(undo).to_be_disabled()
+    expect(reset).to_be_disabled()
+    slider(page, "num_hidden_layers").press("ArrowRight")
+    slider(page, "num_hidden_layers").press("ArrowRight")
+    expect(total(page)).to_have_text(layers(14))
+    undo.click()
+    expect(total(page)).to_have_text(layers(13))
+    page.keyboard.press("Control+z")
+    expect(total(page)).to_have_text(layers(12))
+    expect(undo).to_be_disabled()
+    page.keyboard.press("Control+y")
+    expect(total(page)).to_have_text(layers(13))
+    redo.click()
+    expect(total(page)).to_have_text(layers(14))
+    page.keyboard.press("0")
+    expect(total(page)).to_have_text(layers(12))
+    expect_query(page, {})
+    page.keyboard.press("Control+z")
+    expect(total(page)).to_have_text(layers(14))
+
+
+def test_back_takes_one_step_and_never_passes_what_nobody_chose(fresh: Open) -> None:
+    page = fresh()
+    ready(page)
+    before = page.evaluate("history.length")
+    slider(page, "hidden_size").press("ArrowRight")  # two fields
+    expect_query(page, {"hidden_size": "832", "num_attention_heads": "13"})
+    number(page, "vocab_size").fill("21128")
+    number(page, "vocab_size").press("Enter")
+    expect_query(page, {"hidden_size": "832", "num_attention_heads": "13", "vocab_size": "21128"})
+    page.get_by_role("combobox", name="Start from").click()
+    page.get_by_role("option", name="bert-large-uncased", exact=True).click()
+    expect_query(page, {"preset": "bert-large-uncased"})
+    assert page.evaluate("history.length") == before + 3
+    page.go_back()
+    expect(number(page, "vocab_size")).to_have_value("21,128")
+    expect(number(page, "hidden_size")).to_have_value("832")
+    page.go_back()
+    expect(number(page, "vocab_size")).to_have_value("30,522")
+    expect(number(page, "hidden_size")).to_have_value("832")
+    page.go_back()
+    expect(total(page)).to_have_text("109,482,240")
+    expect_query(page, {})
+    page.go_forward()
+    expect(number(page, "hidden_size")).to_have_value("832")
+    page.get_by_role("button", name="Redo", exact=True).click()  # Back is a step that can be taken forward again
+    expect(number(page, "vocab_size")).to_have_value("21,128")
+
+
+def test_opening_a_page_is_one_entry_that_says_the_model(fresh: Open) -> None:
+    page = fresh("?lang=zh")
+    ready(page)
+    slider(page, "num_hidden_layers").press("ArrowRight")
+    expect_query(page, {"lang": "zh", "num_hidden_layers": "13"})
+    before = page.evaluate("history.length")
+    page.get_by_role("link", name="内存").click()
+    expect_query(page, {"lang": "zh", "num_hidden_layers": "13"})
+    settled(page)
+    slider(page, "num_hidden_layers").press("ArrowRight")
+    expect_query(page, {"lang": "zh", "num_hidden_layers": "14"})
+    assert page.evaluate("history.length") == before + 2
+    page.go_back()
+    expect(number(page, "num_hidden_layers")).to_have_value("13")
+    page.go_back()
+    expect(total(page)).to_have_text(layers(13))
+    assert page.url.split("?")[0].endswith("/")
+
+
+def test_keys_of_a_screen_are_free_after_a_drag(visit: Open) -> None:
+    page = visit("lecture?screen=all-layers")
+    expect(slider(page, "num_hidden_layers")).to_be_visible()
+    settled(page)
+    drag(page, slider(page, "num_hidden_layers"), [0.2, 0.5])
+    settled(page)
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url("**screen=pooler**")

@@ -1,0 +1,54 @@
+"""A server that dies under somebody's hand, a worker that hangs: what they do next counts."""
+
+import os
+import signal
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psutil
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.browser.conftest import Open
+from tests.browser.launch import running_server
+from tests.browser.look import expect_query, number, ready, slider, total
+
+
+@pytest.mark.parametrize("while_away", [False, True], ids=["back again", "still away"])
+def test_the_next_key_counts_on(browser: Browser, tmp_path: Path, while_away: bool) -> None:
+    with browser.new_context(viewport={"width": 1280, "height": 720}) as context:
+        page = context.new_page()
+        with running_server(tmp_path / "first") as (url, process):
+            page.goto(f"{url}/?vocab_size=21128")
+            ready(page)
+            slider(page, "num_hidden_layers").press("ArrowRight")
+            expect(total(page)).to_have_text("109,355,520")
+            os.kill(process, signal.SIGKILL)
+        if while_away:
+            slider(page, "num_hidden_layers").press("ArrowRight")
+        with running_server(tmp_path / "second", port=urlsplit(url).port or 0):
+            if not while_away:
+                page.wait_for_event("websocket", timeout=60_000)
+                slider(page, "num_hidden_layers").press("ArrowRight")
+            expect(total(page)).to_have_text("116,443,392")
+            expect(number(page, "num_hidden_layers")).to_have_value("14")
+            expect_query(page, {"vocab_size": "21128", "num_hidden_layers": "14"})
+            slider(page, "num_hidden_layers").press("ArrowRight")
+            expect(total(page)).to_have_text("123,531,264")
+
+
+def test_a_newer_move_takes_the_place_of_a_question_that_hangs(visit: Open) -> None:
+    """Verify asks the worker; while that is stopped, what its reader does next is done at once."""
+    page = visit("verify?num_hidden_layers=3")
+    expect(page.get_by_text("The real BertModel agrees")).to_be_visible(timeout=60_000)
+    workers = [one for one in psutil.process_iter(["cmdline"]) if "pages.ui.worker" in (one.info["cmdline"] or [])]
+    for worker in workers:
+        worker.suspend()
+    try:
+        slider(page, "num_hidden_layers").press("ArrowRight")
+        expect(page.get_by_text("Asking the real BertModel")).to_be_visible()
+        page.get_by_role("link", name="Parameters").click()
+        expect(total(page)).to_have_text("52,779,264", timeout=10_000)
+    finally:
+        for worker in workers:
+            worker.resume()

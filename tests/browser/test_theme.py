@@ -1,0 +1,34 @@
+"""The theme that a reader chooses, in a browser of their own."""
+
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from pages.ui.theme import BACKGROUND, COLORS
+from tests.browser.conftest import Open
+from tests.browser.look import ready
+
+
+def rgb(color: str) -> str:
+    return "rgb({}, {}, {})".format(*(int(color[at : at + 2], 16) for at in (1, 3, 5)))
+
+
+def terms(page: Page, look: str) -> Locator:
+    """What of the total's formula has the encoder's colour of a light or a dark page."""
+    return page.locator(f'.st-key-total-formula .formula [style*="{rgb(COLORS[look]["encoder"])}"]')
+
+
+def test_a_reader_chooses_dark_and_the_page_is_drawn_in_its_colors(server: str, browser: Browser, visit: Open) -> None:
+    context = browser.new_context(viewport={"width": 1280, "height": 720}, color_scheme="light")
+    page = context.new_page()
+    page.goto(server)
+    ready(page)
+    expect(terms(page, "light")).not_to_have_count(0)
+    expect(page.get_by_test_id("stHeader").get_by_text("Teach")).to_be_in_viewport()  # the menu leaves room for it
+    page.get_by_test_id("stMainMenuButton").click()
+    page.get_by_role("menuitemradio", name="Dark").click()
+    expect(page.get_by_test_id("stApp")).to_have_css("background-color", rgb(BACKGROUND["dark"]))
+    expect(terms(page, "dark")).not_to_have_count(0)
+    expect(terms(page, "light")).to_have_count(0)
+    page.reload()
+    expect(terms(page, "dark")).not_to_have_count(0)
+    context.close()
+    expect(terms(visit(), "light")).not_to_have_count(0)  # nobody else's page is dark

@@ -1,0 +1,120 @@
+"""The total's formula in a browser: each term and letter says what it is, by mouse, keyboard and touch."""
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.browser.conftest import Open
+from tests.browser.look import boxes, ready, settled, slider, total_formula
+
+WINDOWS = ({"width": 1280, "height": 720}, {"width": 390, "height": 844})
+
+
+def term(page: Page, label: str) -> Locator:
+    """A term, letter or number of the formula, by what a screen reader calls it."""
+    return page.locator(".st-key-total-formula").get_by_role("button", name=label, exact=True).first
+
+
+def tip(page: Page) -> Locator:
+    """What is said of a term."""
+    return page.get_by_role("tooltip")
+
+
+def test_the_mouse_the_keyboard_and_escape(visit: Open) -> None:
+    page = visit()
+    ready(page)
+    expect(tip(page)).to_be_hidden()
+    term(page, "9H").hover()
+    expect(tip(page)).to_contain_text("9H = 9 · 768 = 6,912")
+    expect(tip(page)).to_contain_text("Biases: query, key, value, attention output, feed-forward output, 5 × [768]")
+    tip(page).hover()  # one can go there, to read or to copy
+    page.wait_for_timeout(400)
+    expect(tip(page)).to_be_visible()
+    page.mouse.move(5, 5)
+    expect(tip(page)).to_be_hidden()
+
+    term(page, "4H²").focus()
+    expect(tip(page)).to_contain_text("4H² = 4 · 768² = 2,359,296")
+    page.keyboard.press("Tab")
+    expect(tip(page)).to_contain_text("2HI = 2 · 768 · 3,072 = 4,718,592")
+    assert term(page, "2HI").get_attribute("aria-describedby") == tip(page).get_attribute("id")
+    page.keyboard.press("Escape")
+    expect(tip(page)).to_be_hidden()
+    assert term(page, "2HI").get_attribute("aria-describedby") is None
+
+
+def test_the_whole_bracket_and_the_sum_say_what_they_are(visit: Open) -> None:
+    page = visit()
+    ready(page)
+    page.locator(".formula .open").nth(1).hover()
+    expect(tip(page)).to_contain_text("L (4H² + 2HI + 9H + I) = 12 · 7,087,872 = 85,054,464")
+    term(page, "590,592").hover()
+    expect(tip(page)).to_contain_text("pooler: H² + H = 590,592")
+    term(page, "T 2 token types").hover()
+    expect(tip(page)).to_contain_text("type_vocab_size T = 2")
+    expect(page.get_by_role("math")).to_have_accessible_name(
+        "N = H (V + P + T) + 2H + L (4H² + 2HI + 9H + I) + H² + H = 109,482,240"
+    )
+
+
+def test_what_was_clicked_stays_open_and_follows_a_slider(visit: Open) -> None:
+    page = visit()
+    ready(page)
+    node = term(page, "9H").element_handle()
+    term(page, "9H").click()
+    slider(page, "num_hidden_layers").focus()
+    slider(page, "num_hidden_layers").press("ArrowUp")
+    expect(tip(page)).to_contain_text("In each layer: 13 · 6,912 = 89,856")
+    assert node.evaluate("node => node.isConnected")  # not drawn anew
+    page.get_by_test_id("stMetric").first.click()
+    expect(tip(page)).to_be_hidden()
+
+
+def test_it_stays_open_when_there_is_more_of_the_term(visit: Open) -> None:
+    page = visit("?is_decoder=true")
+    ready(page)
+    term(page, "9H").click()
+    page.get_by_text("More fields").click()
+    page.get_by_text("add_cross_attention", exact=True).click()
+    expect(tip(page)).to_contain_text("15H = 15 · 768 = 11,520")
+    expect(tip(page)).to_be_visible()
+
+
+@pytest.mark.parametrize("link", ["", "?architecture=BertForPreTraining&lang=zh"])
+def test_on_a_phone_it_wraps_and_a_tap_is_enough(browser: Browser, server: str, link: str) -> None:
+    context = browser.new_context(viewport=WINDOWS[1], has_touch=True, is_mobile=True)  # type: ignore[arg-type]
+    page = context.new_page()
+    page.goto(f"{server}/{link}")
+    ready(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    for box in boxes(page.locator(".formula .unit, .formula .chip")):
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+    term(page, "2HI").tap()
+    expect(tip(page)).to_contain_text("2HI = 2 · 768 · 3,072 = 4,718,592")
+    inside(page)
+    page.get_by_test_id("stMetric").first.tap()
+    expect(tip(page)).to_be_hidden()
+    context.close()
+
+
+@pytest.mark.parametrize("size", WINDOWS)
+@pytest.mark.parametrize("address", ["", "lecture?screen=whole-model", "?architecture=BertForPreTraining&present=1"])
+def test_every_tip_is_inside_the_window(visit: Open, page: Page, address: str, size: dict[str, int]) -> None:
+    page.set_viewport_size(size)  # type: ignore[arg-type]
+    visit(address)
+    expect(total_formula(page)).to_have_count(3)
+    settled(page)
+    for button in page.locator(".st-key-total-formula").get_by_role("button").all():
+        button.focus()
+        inside(page)
+
+
+def inside(page: Page) -> None:
+    """The tip is shown, and all of it can be seen."""
+    expect(tip(page)).to_be_visible()
+    box, window = tip(page).bounding_box(), page.viewport_size
+    assert box
+    assert window
+    assert min(box["x"], box["y"]) >= 0
+    assert box["x"] + box["width"] <= window["width"]
+    assert box["y"] + box["height"] <= window["height"]

@@ -1,0 +1,25 @@
+"""The counts that a model has of its own are those of the real model's modules and tensors, and nothing else."""
+
+from hypothesis import given, settings
+
+from bertcalc import BertConfig, build
+from bertcalc.check.parts import own_counts
+from bertcalc.check.slips import counted
+from tests.oracle import Case
+from tests.strategies import cases
+
+
+@settings(max_examples=25)
+@given(cases())
+def test_every_module_and_every_tensor_of_the_real_model_has_its_count(case: Case) -> None:
+    parameters = {name.removeprefix("bert."): tensor.numel() for name, tensor in case.real().named_parameters()}
+    paths = {".".join(name.split(".")[:end]) for name in parameters for end in range(1, name.count(".") + 2)}
+    real = {sum(size for name, size in parameters.items() if f"{name}.".startswith(f"{path}.")) for path in paths}
+    assert real <= {one.right for one in own_counts(counted(case.ours()))}
+
+
+def test_a_part_that_is_in_every_layer_has_a_count_in_one_and_in_all() -> None:
+    found = {(one.part, one.layers): one.right for one in own_counts(counted(build(BertConfig())))}
+    assert found["attention", "one"] * 12 == found["attention", "all"] == 12 * 4 * (768 * 768 + 768)
+    assert found["layers", "others"] == 11 * found["layers", "one"]
+    assert all(found.values())

@@ -1,0 +1,49 @@
+"""What of a memory is there, and what limits a batch."""
+
+import pytest
+
+from bertcalc import BertConfig
+from bertcalc.config import Problem
+from bertcalc.memory.devices import DEFAULT, DEVICES, KEPT_FREE, Device, kept_free
+from bertcalc.memory.fit import most
+from bertcalc.memory.footprint import Growth, Plan, Subject, training
+
+
+def test_a_device_has_about_what_its_name_says_and_room_for_something() -> None:
+    for name, num_bytes in DEVICES.items():
+        marketed = int(name.rpartition("-")[2].removesuffix("GB"))
+        assert 0.93 * marketed * 2**30 <= num_bytes <= 1.01 * marketed * 2**30
+    smallest = kept_free(Device("", min(DEVICES.values())), KEPT_FREE)
+    assert isinstance(smallest, Device)
+    assert sum(training(Subject(BertConfig()), Plan(), 1, 128).values()) < smallest.usable
+    assert DEFAULT in DEVICES
+
+
+@pytest.mark.parametrize("gibibytes", [-0.5, 1.0, float(10**300)])
+def test_no_device_has_less_than_nothing_or_more_than_it_has(gibibytes: float) -> None:
+    found = kept_free(Device("", 2**30), gibibytes)
+    assert isinstance(found, Problem)
+    [remedy] = found.remedies
+    assert kept_free(Device("", 2**30), remedy["kept_free"]) == Device("", 2**30)
+
+
+def test_what_is_kept_free_is_not_usable() -> None:
+    assert kept_free(Device("", 3 * 2**30), 0.25) == Device("", 3 * 2**30, 2**28)
+    assert Device("", 100, 30).usable == 70
+
+
+@pytest.mark.parametrize(
+    ("growth", "positions", "number", "limit"),
+    [
+        (Growth(8, 5, 3, 0), None, 31, "memory"),
+        (Growth(8, 5, 3, 0), 30, 30, "positions"),
+        (Growth(8, 5, 3, 0), 31, 31, "positions"),
+        (Growth(8, 5, 3, 0), 32, 31, "memory"),
+        (Growth(5, 5, 0, 0), 32, 32, "positions"),
+        (Growth(5, 5, 0, 0), None, None, "nothing"),
+        (Growth(200, 200, 3, 0), 32, 0, "memory"),
+    ],
+)
+def test_the_first_limit_counts(growth: Growth, positions: int | None, number: int | None, limit: str) -> None:
+    found = most([growth, Growth(1, 0, 1, 0)] if number is not None else [growth], 100, positions)
+    assert (found.number, found.limit) == (number, limit)

@@ -1,0 +1,165 @@
+"""The charts of parts: what they are drawn from, and what they say."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from streamlit.testing.v1 import AppTest
+
+from bertcalc import build
+from bertcalc.compute.flops import PYTORCH, by_part
+from bertcalc.compute.formula import letters, plain_formulas
+from bertcalc.config import LETTERS
+from bertcalc.formula import piece_formulas
+from bertcalc.forward.steps import forward
+from bertcalc.tree.totals import PARTS, breakdown, openable
+from pages.ui.bars import PART_NAMES, Bars, bars_frame, proportions_frame, ranked_bars
+from pages.ui.columns import Columns
+from tests.oracle import Case
+from tests.pages.apptest import move, open_app
+from tests.pages.test_take import PAGES, noted
+from tests.strategies import cases
+
+RANKED = "Parameters of each part of {}"
+_SIGNS = str.maketrans({"·": "*", **dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789", strict=True))})
+
+
+def value(formula: str, config: Any, **sizes: int) -> int:
+    """What a formula in plain text is with the numbers of a configuration: Python reads it, with its signs replaced."""
+    text = re.sub(r"([⁰¹²³⁴⁵⁶⁷⁸⁹]+)", r"**\1", formula).translate(_SIGNS)
+    text = re.sub(r"(\d) (?=[A-Z(])", r"\1*", text)
+    found: int = eval(text, {letter: getattr(config, field) for field, letter in LETTERS.items()} | sizes)
+    return found
+
+
+def chart(app: AppTest, title: str) -> Columns:
+    """The data of a chart of the page."""
+    return next(one.data for one in noted(app) if one.title == title)
+
+
+def ranked(app: AppTest, opened: str = "the whole model") -> dict[str, dict[str, Any]]:
+    """The bars of the Parameters page by their names."""
+    columns = chart(app, RANKED.format(opened))
+    return {name: {key: cells[at] for key, cells in columns.items()} for at, name in enumerate(columns["name"])}
+
+
+def lengths(app: AppTest) -> dict[str, float]:
+    """How long each bar is, as a share of the axis."""
+    return {name: bar["end"] / bar["limit"] for name, bar in ranked(app).items()}
+
+
+@given(cases())
+def test_the_formula_of_each_bar_gives_its_figure(case: Case) -> None:
+    config, architecture = case.config, case.architecture
+    model = build(config, architecture, **case.options)
+    for path in openable(model):
+        bars = breakdown(model, path)
+        written = piece_formulas(config, architecture, path=path, **case.options)
+        assert [value(one, config) for one in written] == [bar.parameters for bar in bars]
+
+
+@given(cases())
+def test_the_formula_of_each_part_of_compute_gives_its_figure(case: Case) -> None:
+    costs = by_part(forward(build(case.config, case.architecture, **case.options), 3, 5, num_choices=2))
+    written = plain_formulas(letters(case.config, case.architecture, PYTORCH, **case.options), PYTORCH)
+    assert {part: value(one, case.config, B=3, S=5, N=2) for part, one in written.items()} == costs
+
+
+def test_every_part_of_a_model_has_a_name_of_its_own() -> None:
+    assert set(PART_NAMES) == {(component, part) for component, parts in PARTS.items() for _fragment, part in parts}
+    assert len(set(PART_NAMES.values())) == len(PART_NAMES)
+
+
+def test_what_does_not_change_keeps_its_length_and_what_grows_is_longer() -> None:
+    app = open_app(num_hidden_layers="24")
+    drawn = {}
+    for layers in (24, 6, 12):
+        move(app, num_hidden_layers=layers)
+        drawn[layers] = lengths(app)
+    assert drawn[6]["Word embeddings"] == drawn[12]["Word embeddings"] == drawn[24]["Word embeddings"]
+    for part in ("Attention", "Feed-forward", "LayerNorms (layers)"):
+        assert 4 * drawn[6][part] == pytest.approx(2 * drawn[12][part]) == pytest.approx(drawn[24][part])
+    app.session_state["open"] = "encoder.layer.*"
+    app.run()
+    app.session_state["open"] = "model"
+    app.run()
+    assert lengths(app)["Feed-forward"] > drawn[12]["Feed-forward"]  # something else was looked at: it begins anew
+
+
+def test_the_preset_stands_behind_the_bars() -> None:
+    app = open_app()
+    assert all(bar["mark"] is None and not bar["more"] for bar in ranked(app).values())
+    assert not any("Solid up to" in caption.value for caption in app.caption)
+    app = open_app(num_hidden_layers="18", vocab_size="20000", add_pooling_layer="false")
+    bars = ranked(app)
+    assert "Pooler" not in bars
+    grown, less, same = bars["Feed-forward"], bars["Word embeddings"], bars["Position embeddings"]
+    assert grown["label"] == "85,003,776 · 59.3 %"
+    assert (grown["brief"], grown["more_brief"]) == ("Feed-forward · 85,003,776", "+28,334,592")  # on a phone
+    assert grown["more"] == "+28,334,592"
+    assert grown["solid"] == grown["mark"] == 56_669_184
+    assert (less["more"], less["solid"], less["mark"]) == ("−8,080,896", 15_360_000, 23_440_896)
+    assert (same["more"], same["mark"]) == ("", 393_216)
+    assert any("Solid up to the mark: bert-base-uncased" in caption.value for caption in app.caption)
+
+
+def test_a_part_that_the_preset_lacks_is_all_added() -> None:
+    link = {"architecture": "BertLMHeadModel", "is_decoder": "true", "add_cross_attention": "true"}
+    bar = ranked(open_app(**link))["Cross-attention"]
+    assert (bar["mark"], bar["solid"]) == (0, 0)
+    assert bar["more"] == f"+{bar['figure']:,}"
+
+
+@pytest.mark.parametrize(
+    ("page", "link", "title"),
+    [
+        ("compute.py", {}, "Share of each part in the forward pass"),
+        ("memory.py", {"memory": "activations"}, "Bytes kept for each module"),
+    ],
+)
+def test_other_charts_of_parts_have_the_preset_behind_them_too(page: str, link: dict[str, str], title: str) -> None:
+    twice = chart(open_app(page, num_hidden_layers="24", **link), title)
+    ratios = {figure / mark for figure, mark in zip(twice["figure"], twice["mark"], strict=True)}
+    assert ratios == {1, 2}
+    # What is longer than the preset can take is compared with nothing.
+    longer = chart(open_app(page, max_position_embeddings="1024", sequence_length="1024", **link), title)
+    assert set(longer["mark"]) == {None}
+
+
+@pytest.mark.parametrize("view", ["training", "inference", "fit"])
+def test_the_bar_of_memory_keeps_its_scale_and_marks_the_preset(view: str) -> None:
+    app = open_app("memory.py", memory=view, num_hidden_layers="24", device_memory="RTX-4060-8GB")
+    ends = []
+    for layers in (24, 6, 12):
+        move(app, num_hidden_layers=layers)
+        data = chart(app, "The parts in proportion")
+        ends.append(data["axis"][-1])
+        marks = [count for count in data.get("was", []) if count is not None]
+        assert len(marks) == (layers != 12)
+    assert len(set(ends)) == 1
+
+
+def test_a_label_is_drawn_on_a_scale_that_data_alone_change() -> None:
+    bars = Bars({"a": 5, "b": 1}, {"a": 3}, ["A", "B"], ["#111111", "#222222"], ["H", "1"])
+    frame = bars_frame(bars, 10)
+    assert frame["limit"] == [10, 10]
+    assert frame["far"] == [5, 1]
+    assert list(proportions_frame(bars)["end"]) == [5, 6]
+    words = ("Parameters", "Share", "Formula", "Preset")
+    assert ranked_bars("light", 2, "parameters", words) is ranked_bars("light", 2, "parameters", words)
+
+
+@pytest.mark.parametrize(("page", "link"), [*PAGES, ("compute.py", {}), ("memory.py", {"memory": "fit"})])
+def test_no_chart_says_the_fields_that_it_is_drawn_from(page: str, link: dict[str, str]) -> None:
+    for one in noted(open_app(page, **link)):
+        if one.spec is None:
+            continue
+        assert one.spec["config"]["mark"] == {"tooltip": None}
+        said = re.findall(r'"tooltip": (\[.*?\]|\{.*?\})', json.dumps(dict(one.spec), default=repr))
+        shown = [entry for text in said for entry in ([json.loads(text)] if text[0] == "{" else json.loads(text))]
+        assert any("field" in entry for entry in shown)
+        for entry in shown:
+            if "field" in entry:
+                assert entry["title"] != entry["field"]

@@ -1,0 +1,46 @@
+"""A scale that stays while one explores."""
+
+from unittest.mock import patch
+
+import streamlit as st
+from hypothesis import given
+from hypothesis.strategies import integers, lists
+
+from pages.ui.scale import forget, kept, rounded
+
+FIGURES = integers(0, 10**16)
+
+
+@given(FIGURES)
+def test_a_round_figure_has_some_room_and_not_much(largest: int) -> None:
+    limit = rounded(largest)
+    assert f"{limit}".strip("0") in {"1", "12", "15", "2", "25", "3", "4", "5", "6", "8"}
+    assert limit >= 1.1 * largest
+    assert limit <= max(10, 2 * 1.1 * largest)
+
+
+@given(FIGURES, lists(FIGURES, min_size=1))
+def test_a_scale_widens_only_when_it_has_to_and_stays_while_it_says_something(before: int, explored: list[int]) -> None:
+    with patch.object(st, "session_state", {}):
+        limits = [kept("here", "model", before, present) for present in explored]
+    assert limits[0] == rounded(max(before, explored[0]))
+    for last, limit, present in zip(limits, limits[1:], explored[1:], strict=False):
+        largest = max(before, present)
+        assert limit == (last if largest <= last <= 8 * largest else rounded(largest))
+
+
+def test_something_else_begins_anew_and_leaves_other_charts_alone() -> None:
+    with patch.object(st, "session_state", {}):
+        kept("there", "model", 100, 100)
+        wide = kept("here", "model", 100, 700)
+        assert kept("here", "model", 100, 100) == wide
+        assert kept("here", "pooler", 100, 100) == rounded(100)
+        assert kept("here", "model", 100, 100) == rounded(100)
+        assert kept("there", "model", 100, 1) == rounded(100)
+
+
+def test_what_is_forgotten_begins_anew() -> None:
+    with patch.object(st, "session_state", {}):
+        kept("here", "model", 100, 5000)
+        forget()
+        assert kept("here", "model", 100, 100) == rounded(100)
