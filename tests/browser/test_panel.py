@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -188,6 +189,25 @@ def test_locks_are_worked_everywhere_and_are_in_the_link(visit: Open, place: str
     page.reload()
     expect(number(page, "hidden_size")).to_have_value("780")
     expect(page.get_by_role("button", name="A stays: H is a multiple of 12")).to_be_visible()
+
+
+def test_the_link_never_goes_back_while_moves_follow_each_other(visit: Open) -> None:
+    page = visit()
+    ready(page)
+    page.evaluate("""() => {
+        window.links = [];
+        for (const name of ["pushState", "replaceState"]) {
+            const own = history[name].bind(history);
+            history[name] = (...said) => { own(...said); window.links.push(location.href); };
+        }
+    }""")
+    # The link is looked at again half a second after each answer, which must not be when the next one is arriving.
+    for pause in range(380, 560, 10):
+        slider(page, "num_hidden_layers").press("ArrowRight")
+        page.wait_for_timeout(pause)
+    expect_query(page, {"num_hidden_layers": "30"})
+    layers = [int(dict(parse_qsl(urlsplit(link).query))["num_hidden_layers"]) for link in page.evaluate("links")]
+    assert layers == sorted(layers)
 
 
 def test_undo_redo_and_reset_by_button_and_by_key(visit: Open) -> None:

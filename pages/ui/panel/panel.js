@@ -84,13 +84,19 @@ class Panel {
   // The page is drawn that answers an event: the server says its number at the page's end.
   answered(number) {
     // Now, and when Streamlit has taken out what the page before it had bound, which it does after the page's end.
-    for (const later of [0, 500]) setTimeout(() => writeLink(this.data.names, this.data.link), later);
+    for (const later of [0, 500]) setTimeout(() => this.mendLink(later > 0), later);
     if (number !== Infinity) this.open = this.open.filter((event) => event.number > number);
     if (this.awaited === null || number < this.awaited.number) return;
     clearTimeout(this.timer);
     this.awaited = null;
     this.next();
     this.fields.forEach((field) => field.catchUp());
+  }
+
+  // Not while the next event or Back is under way: their link may be there before what the panel shows of them.
+  mendLink(idle) {
+    const running = document.querySelector(".stApp")?.dataset.testScriptState !== "notRunning";
+    if (this.awaited === null && !(idle && running)) writeLink(this.data.names, this.data.link);
   }
 
   waits(name) {
