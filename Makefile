@@ -21,7 +21,7 @@ lint: $(VENV)/dev
 
 # New messages of the source go into the catalogues, stale ones leave; then somebody translates.
 messages: $(VENV)/dev
-	$(VENV)/bin/python -m babel.messages.frontend -q extract -F babel.cfg -k N_ --no-location --sort-output -o $(VENV)/messages.pot app.py bertcalc pages
+	$(VENV)/bin/python -m babel.messages.frontend -q extract -F babel.cfg -k N_ -k in_context:1c,2 --no-location --sort-output -o $(VENV)/messages.pot app.py bertcalc pages
 	$(VENV)/bin/pybabel -q update -l zh -i $(VENV)/messages.pot -o pages/ui/locale/zh.po --ignore-obsolete --no-fuzzy-matching --omit-header -w 110
 
 benchmark: $(VENV)/dev $(VENV)/browser

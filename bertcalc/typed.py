@@ -72,10 +72,10 @@ _UNITS: dict[str, Unit] = {
     **dict.fromkeys(("b", "byte", "bytes", "字节"), "bytes"),
 }
 _EXAMPLES: dict[Unit | None, str] = {
-    "parameters": "30M, 1.1e8, 109,482,240",
-    "FLOPs": "22.4 GFLOPs, 2e10",
-    "bytes": "16 GB, 16 GiB, 437.9 MB",
-    None: "110M, 1.1e8, 72.1 MB, 75,641,856",
+    "parameters": N_("30M, 1.1e8 or 109,482,240"),
+    "FLOPs": N_("22.4 GFLOPs or 2e10"),
+    "bytes": N_("16 GB, 16 GiB or 437.9 MB"),
+    None: N_("110M, 1.1e8, 72.1 MB or 75,641,856"),
 }
 # Thousands are all separated by the same sign, or not at all.
 _NUMBER = re.compile(

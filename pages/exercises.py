@@ -10,6 +10,7 @@ _ = translator()
 chosen = exercises.choose_sheet()
 at = exercises.choose_exercise(chosen)
 exercises.show_exercise(chosen, at, current_choice())
+exercises.offer_downloads(chosen)
 exercises.put_on_paper(chosen)
 st.caption(
     _(

@@ -7,7 +7,6 @@ from bertcalc.forward.walk import keras_rows
 from pages.ui.batch import choose_batch
 from pages.ui.controls import show_problem
 from pages.ui.i18n import translator
-from pages.ui.present import presenting
 from pages.ui.sidebar import choice as current_choice
 from pages.ui.walk import steps
 from pages.ui.walk.picture import show_picture
@@ -18,16 +17,14 @@ choice = current_choice()
 words, aside = st.columns([0.6, 0.4], gap="medium")
 with aside:
     picture = st.container()
-with words if presenting() else aside:
-    stop = st.container()
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(horizontal=True, vertical_alignment="bottom", key="walk-call"):
         batch = choose_batch(choice.config)
         layer = steps.choose_layer(choice.config)
 for problem in problems(choice.config, choice.architecture, steps.call_of(batch)):
     show_problem(problem)
 stops = steps.stops_of(choice, batch, layer)
 rows = keras_rows(stops)
-with stop if presenting() else words:
+with words:
     at = steps.choose_stop(stops)
     steps.show_stop(choice, stops, at, rows, batch, layer)
 with picture:

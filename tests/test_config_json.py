@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import ARCHITECTURES, BertConfig
-from bertcalc.config_json import LARGEST, JsonError, read
+from bertcalc.config_json import LARGEST, PARSER_SAYS, JsonError, read
 from tests.oracle import Case, real_config
 from tests.strategies import cases
 
@@ -184,3 +184,25 @@ def test_any_text_is_read_or_explained(text: str) -> None:
         assert all(sentence.encode("utf-8") for sentence in sentences(text))
     else:
         assert reading.architecture is None or reading.architecture in ARCHITECTURES
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": "\x01"}',
+        r'{"a": "\q"}',
+        r'{"a": "\u12"}',
+        '{"a": 1',
+        '{"a" 1}',
+        "{a: 1}",
+        '{"a": "',
+        '{"a": [1,]}',
+        '{"a": 1,}',
+        '{"a": }',
+        "{} {}",
+    ],
+)
+def test_what_the_parser_says_is_in_the_catalogues(text: str) -> None:
+    with pytest.raises(JsonError) as raised:
+        read(text)
+    assert raised.value.problems[0].values["why"] in PARSER_SAYS

@@ -21,7 +21,7 @@ class Item(NamedTuple):
 
 
 class Sheet(NamedTuple):
-    """A whole sheet; ``answer`` is the word for answers in its language."""
+    """A whole sheet; ``answer`` is what stands before an answer in its language."""
 
     title: str
     note: str
@@ -35,7 +35,7 @@ def markdown(sheet: Sheet, *, solutions: bool) -> str:
     for number, item in enumerate(sheet.items, 1):
         blocks += [f"## {number}. {item.title}", item.question, item.sizes]
         blocks += _list("- {}", item.given) + _list("- [ ] {}", item.options)
-        blocks.append(f"{sheet.answer}: {item.answer if solutions else '____________'}")
+        blocks.append(f"{sheet.answer}{item.answer if solutions else '____________'}")
         blocks += _list("- {}", item.solution) if solutions else []
     return "\n\n".join(blocks) + "\n"
 
@@ -54,7 +54,7 @@ def latex(sheet: Sheet, *, solutions: bool, chinese: bool) -> str:
     for item in sheet.items:
         lines += [rf"\item \textbf{{{_tex(item.title)}}} \par", rf"{_tex(item.question)} \par", _tex(item.sizes)]
         lines += _itemize(r"\item", item.given) + _itemize(r"\item[$\square$]", item.options)
-        lines.append(rf"\par {_tex(sheet.answer)}: {_tex(item.answer) if solutions else _RULE}")
+        lines.append(rf"\par {_tex(sheet.answer)}{_tex(item.answer) if solutions else _RULE}")
         lines += _itemize(r"\item", item.solution) if solutions else []
     return "\n".join([*lines, r"\end{enumerate}", r"\end{document}", ""])
 

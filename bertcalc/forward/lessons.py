@@ -221,13 +221,13 @@ _LESSONS: dict[str, Lesson] = {
     "attention.output.add": Lesson(N_("+ residual"), _RESIDUAL),
     "attention.output.LayerNorm": Lesson("LayerNorm", _NORM),
     "intermediate.dense": Lesson(
-        "dense → I", N_("Each token by itself goes from {hidden_size} to {intermediate_size} numbers.")
+        N_("dense → I"), N_("Each token by itself goes from {hidden_size} to {intermediate_size} numbers.")
     ),
     "intermediate.intermediate_act_fn": Lesson(
         N_("activation"),
         N_("{hidden_act}, applied to each number: if it were linear, the two dense layers would be one."),
     ),
-    "output.dense": Lesson("dense → H", N_("And back from {intermediate_size} to {hidden_size} numbers.")),
+    "output.dense": Lesson(N_("dense → H"), N_("And back from {intermediate_size} to {hidden_size} numbers.")),
     "output.dropout": Lesson("dropout", _DROPOUT),
     "output.add": Lesson(N_("+ residual"), _RESIDUAL),
     "output.LayerNorm": Lesson("LayerNorm", _NORM),

@@ -25,8 +25,8 @@ def node_formula(choice: Choice, path: str, count: int, color: str = "") -> str:
         letters, numbers = node.latex(), node.latex(config)
     if color:
         letters = rf"\textcolor{{{color}}}{{{letters}}}"
-    layers, said = latex_number(config.num_hidden_layers), _("in each layer")
-    copies = rf" \quad \text{{{said}}}, \; L = {layers}" if "*" in path else ""
+    layers, said = latex_number(config.num_hidden_layers), _("in each layer, ")
+    copies = rf" \quad \text{{{said}}} \; L = {layers}" if "*" in path else ""
     return aligned([f"&{letters}{copies}", f"&= {numbers} = {latex_number(count)}"])
 
 

@@ -32,6 +32,11 @@ def translator() -> Callable[[str], str]:
     return lambda text: text and translate(text)  # gettext's answer to "" is the head of the catalogue
 
 
+def in_context(context: str, message: str) -> str:
+    """A message that other languages say differently where it is used, such as "Next": it says of what."""
+    return catalogue(st.session_state.get("lang", "en")).pgettext(context, message)
+
+
 def listed(items: Iterable[str]) -> str:
     """One after the other, with the language's own comma."""
     _ = translator()

@@ -117,14 +117,14 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
     },
     "training_dtype": {
         "fp32": "FP32",
-        "mixed-18": N_("Mixed, 18 B"),
-        "mixed-16": N_("Mixed, 16 B"),
+        "mixed-18": N_("FP16 · 18 B/param"),
+        "mixed-16": N_("FP16 · 16 B/param"),
     },
     "optimizer": {
         "sgd": "SGD",
         "momentum": N_("Momentum"),
-        "adamw": "AdamW",
-        "adamw-8bit": N_("8-bit AdamW"),
+        "adamw": "Adam(W)",
+        "adamw-8bit": N_("8-bit Adam"),
         "adafactor": "Adafactor",
     },
     "attention": {"eager": N_("Eager"), "fused": N_("Fused")},

@@ -110,7 +110,7 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         "exercises": Entry(
             N_("Exercises"),
             N_("Count for yourself"),
-            N_("A worksheet with a model for each question. Answers are checked, and worked solutions are shown."),
+            N_("A worksheet with a model for each question; a right answer shows the worked solution."),
             ":material/edit_note:",
         ),
     },

@@ -20,7 +20,7 @@ OTHERS = LANGUAGES[1:]
 
 def in_source() -> set[str]:
     """As ``make messages`` finds it."""
-    keywords: dict[str, None] = {"_": None, "N_": None}
+    keywords = {"_": None, "N_": None, "in_context": ((1, "c"), 2)}
     with (ROOT / "babel.cfg").open(encoding="utf-8") as file:
         methods, options = parse_mapping_cfg(file)
     found = [message for _line, message, *_rest in extract_from_file("python", ROOT / "app.py", keywords=keywords)]

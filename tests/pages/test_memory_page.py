@@ -154,7 +154,7 @@ def test_the_longest_sequence_for_bert_large_on_a_t4_takes_three_choices() -> No
     app.number_input(key="batch_size").set_value(32).run()
     longest = int(app.metric[0].value)
     assert app.metric[0].delta == "limited by memory"
-    assert f"Up to **{longest} tokens** per sequence in batches of 32. The limit is memory: 13,824 MiB" in str(
+    assert f"Up to **{longest} tokens** per sequence in batches of 32. The limit is memory: 14.5 GB (13.5 GiB)" in str(
         app.success[0].value
     )
     plan, subject = Plan("mixed-16"), Subject(PRESETS["bert-large-uncased"].config)

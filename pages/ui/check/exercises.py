@@ -18,7 +18,7 @@ from bertcalc.exercises.sheet import Item, Sheet
 from bertcalc.formula import CALL_LETTERS, latex_number
 from bertcalc.track import FIELDS
 from pages.ui.controls import Parameters, change, choose, choose_one, show_problem, whole_number
-from pages.ui.i18n import catalogue, in_a_row, translator
+from pages.ui.i18n import catalogue, in_a_row, in_context, translator
 from pages.ui.labels import label_of
 from pages.ui.sidebar import Choice
 from pages.ui.tables import escaped, show_table
@@ -57,7 +57,7 @@ class Chosen(NamedTuple):
 
 
 def choose_sheet() -> Chosen:
-    """Draw level, seed, solutions, and the downloads of what is chosen."""
+    """Draw level, seed and solutions."""
     _ = translator()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         level: Any = choose("level", LEVELS, st.segmented_control, required=True)
@@ -65,31 +65,30 @@ def choose_sheet() -> Chosen:
         st.button(_("New sheet"), icon=":material/casino:", on_click=_take_new_sheet)
         solutions = st.toggle(_("Solutions"), key="solutions", bind="query-params")
         problem = check_whole_number("seed", seed, 0, generate.LARGEST_SEED, _FIRST_SEED)
-        chosen = Chosen(level, problem.remedies[0]["seed"] if problem else seed, solutions)
-        _offer_downloads(chosen)
     if problem:
         show_problem(problem)
-    return chosen
+    return Chosen(level, problem.remedies[0]["seed"] if problem else seed, solutions)
 
 
 def _take_new_sheet() -> None:
     change({"seed": randrange(generate.LARGEST_SEED + 1), "exercise": NUMBERS[0]})
 
 
-def _offer_downloads(chosen: Chosen) -> None:
+def offer_downloads(chosen: Chosen) -> None:
     """The sheet in two formats; written only when somebody wants it."""
     name = f"bertcalc-{chosen.level}-{chosen.seed}{'-solutions' if chosen.solutions else ''}"
     latex = partial(documents.latex, chinese=st.session_state["lang"] == "zh")
     formats = (("Markdown", "md", "text/markdown", documents.markdown), ("LaTeX", "tex", "application/x-tex", latex))
-    for label, ending, mime, write in formats:
-        st.download_button(
-            label,
-            partial(_written, write, chosen, translator()),
-            f"{name}.{ending}",
-            mime,
-            icon=":material/download:",
-            on_click="ignore",
-        )
+    with st.container(horizontal=True):
+        for label, ending, mime, write in formats:
+            st.download_button(
+                label,
+                partial(_written, write, chosen, translator()),
+                f"{name}.{ending}",
+                mime,
+                icon=":material/download:",
+                on_click="ignore",
+            )
 
 
 def _written(write: Callable[..., str], chosen: Chosen, _: Translate) -> str:
@@ -110,11 +109,14 @@ def _on_paper(chosen: Chosen, language: str) -> str:
 def choose_exercise(chosen: Chosen) -> int:
     """Previous, the number of the exercise, Next: by button, by key, by the link; and the score of the sheet."""
     _ = translator()
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with st.container(horizontal=True, vertical_alignment="center", key="exercise-row"):
         back, list_, forth, score = st.empty(), st.container(width="content"), st.empty(), st.empty()
         with list_:
             at = NUMBERS.index(choose_one(_("Exercise"), "exercise", NUMBERS))
-        for place, label, key, by in ((back, _("Previous"), "Left", -1), (forth, _("Next"), "Right", 1)):
+        for place, label, key, by in (
+            (back, in_context("exercise", "Previous"), "Left", -1),
+            (forth, in_context("exercise", "Next"), "Right", 1),
+        ):
             end = not 0 <= at + by < len(NUMBERS)
             place.button(label, key=f"{key} exercise", shortcut=key, disabled=end, on_click=_move, args=(by,))
         score.markdown(_score(chosen))
@@ -256,8 +258,8 @@ def _right(exercise: Exercise) -> str:
 
 def _lines(_: Translate, lines: Iterable[Line]) -> tuple[str, ...]:
     """What is counted, and the equation."""
-    said, comma = _("{name}: {what}"), _(", ")
-    return tuple(said.format(name=comma.join(map(_, line.label)), what=f"${line.latex()}$") for line in lines)
+    said = _("{name}: {what}")
+    return tuple(said.format(name=" · ".join(map(_, line.label)), what=f"${line.latex()}$") for line in lines)
 
 
 def _bullets(lines: Iterable[str]) -> str:
@@ -284,7 +286,7 @@ def printable(chosen: Chosen, _: Translate) -> Sheet:
     return Sheet(
         _("Counting BERT: sheet {seed}, {level}").format(seed=chosen.seed, level=_(chosen.level)),
         note.format(link=f"`{chosen.link()}`", version=generate.VERSION),
-        _("Answer"),
+        _("Answer: "),
         tuple(_item(exercise, _) for exercise in chosen.exercises),
     )
 

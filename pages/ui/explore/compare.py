@@ -136,15 +136,16 @@ def _choose_items(items: Sequence[Item], pin: Item) -> None:
     names = dict(zip(written, names_of(items), strict=True))
     # A new control for each comparison: what is in a closed popover tells the server what it held when it was open.
     key = f"compared {write(items)}"
+    options = list(dict.fromkeys([*written, PRESENT, *PRESETS]))
     st.multiselect(
         _("Models (the first is the baseline)"),
-        list(dict.fromkeys([*written, PRESENT, *PRESETS])),
+        options,
         default=written,
         key=key,
         format_func=lambda item: names.get(item, item),
         max_selections=MOST,
         on_change=_take_chosen,
-        args=(key,),
+        args=(key, options),
     )
     _add_button(
         _("Pin the current model"),
@@ -155,8 +156,9 @@ def _choose_items(items: Sequence[Item], pin: Item) -> None:
     )
 
 
-def _take_chosen(key: str) -> None:
-    change({"models": " ".join(st.session_state[key])})
+def _take_chosen(key: str, options: Sequence[str]) -> None:
+    # An option that is gone comes as its text (see controls.offered): the present model's name changes in a drag.
+    change({"models": " ".join(item for item in st.session_state[key] if item in options)})
 
 
 def _paste(items: Sequence[Item]) -> None:

@@ -32,7 +32,8 @@ def show_differences(comparison: Comparison) -> None:
     first, other = models[0], explained(models)
     found = explain(comparison.case(first.subject), comparison.case(other.subject), quantity)
     phrases = [_phrase(part) for part in found.parts]
-    st.markdown(f"**{other.name} − {first.name}**: {title_of(quantity)}")
+    names = f"**{other.name} − {first.name}**"
+    st.markdown(_("{name}: {what}").format(name=names, what=title_of(quantity)))
     with st.container(horizontal=True, vertical_alignment="center"):
         value, share = signed(found.difference), relative(found)
         st.metric(

@@ -13,7 +13,7 @@ from bertcalc.text import shorten
 from bertcalc.tree.totals import component_of
 from pages.ui import stepping
 from pages.ui.controls import offered, sentence, set_values
-from pages.ui.i18n import translator
+from pages.ui.i18n import in_context, translator
 from pages.ui.lecture import files, notes
 from pages.ui.lecture.parts import PARTS, VOCABULARY, draw_place, place, values
 from pages.ui.sidebar import Choice, show_only
@@ -75,7 +75,7 @@ def choose_screen(lecture: Lecture, row: DeltaGenerator, fill: Fill) -> Screen:
             st.button(_("To the screen"), on_click=set_values, args=({"notes": False},))
             return screen
         st.markdown(f"**{fill(lecture.title)}**", width="content")
-        _move_button(_("Previous"), "back", at > 0, -1)
+        _move_button(in_context("screen", "Previous"), "back", at > 0, -1)
         st.selectbox(
             _("Screen"),
             order,
@@ -85,7 +85,7 @@ def choose_screen(lecture: Lecture, row: DeltaGenerator, fill: Fill) -> Screen:
             args=(order,),
             label_visibility="collapsed",
         )
-        _move_button(_("Next"), "forward", at + 1 < len(order), 1)
+        _move_button(in_context("screen", "Next"), "forward", at + 1 < len(order), 1)
         notes.offer(said)
         st.page_link("parameters.py", label=_("Leave"), icon=":material/close_fullscreen:")
     stepping.listen("screen", order, name)

@@ -17,7 +17,7 @@ from pages.ui.batch import Batch, choose_batch, show_seen
 from pages.ui.controls import Parameters, carry, choose, show_problem, whole_number
 from pages.ui.frozen import choose_freezing
 from pages.ui.i18n import translator
-from pages.ui.labels import label_of
+from pages.ui.labels import label_of, option_of
 from pages.ui.sidebar import Choice
 
 VIEWS = ("fit", "weights", "training", "activations", "inference")
@@ -40,10 +40,10 @@ PARAMETERS = Parameters(
 _DEFAULTS = {"device_memory": DEFAULT}
 _MORE = ("fused_dropout", "freeze_layers", "train", "freeze_embeddings")
 _WIDTHS = {
-    "training_dtype": 140,
+    "training_dtype": 163,
     "optimizer": 138,
-    "attention": 88,
-    "recompute": 100,
+    "attention": 94,
+    "recompute": 116,
     "dtype": 115,
     "task": 115,
     "device_memory": 160,
@@ -78,7 +78,7 @@ class Run(NamedTuple):
 def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
     """Draw what goes through and how it is trained; ``states``: whether the optimizer matters."""
     _ = translator()
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
         batch = choose_batch(choice.config)
         said: dict[str, Any] = {"precision": _select("training_dtype")}
         if states:
@@ -120,7 +120,7 @@ def choose_task() -> tuple[str, Device]:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         task = _select("task")
         chosen = _select("device_memory", help=_("Total memory as nvidia-smi reports it."))
-        device = Device(chosen, DEVICES[chosen]) if chosen in DEVICES else _typed_device()
+        device = Device(option_of("device_memory", chosen), DEVICES[chosen]) if chosen in DEVICES else _typed_device()
         carry("kept_free", KEPT_FREE)
         typed: float = st.number_input(
             label_of("kept_free"),

@@ -65,7 +65,7 @@ def _show_fit(
             **run.batch._asdict(),
             needed=size(total),
             share=percent(total, device.usable),
-            usable=_mebibytes(device.usable),
+            usable=size(device.usable),
         )
     if total <= device.usable:
         st.success(said, icon=":material/check:")
@@ -90,16 +90,22 @@ def _show_fit(
     st.latex(aligned([_solved("S", length, device), _solved("B", batch, device)]))
     st.caption(
         _(
-            "{device} has {memory}, of which {free} are kept free. Both lines solve the same count, which covers "
-            "tensors only: PyTorch's allocator and the working memory of kernels take more, which is not counted here."
-        ).format(device=device.name, memory=_mebibytes(device.num_bytes), free=_mebibytes(device.kept_free))
+            "{device} has {mebibytes:,} MiB = {memory}, of which {free} are kept free. Both lines solve the same "
+            "count, which covers tensors only: PyTorch's allocator and the working memory of kernels take more, "
+            "which is not counted here."
+        ).format(
+            device=device.name,
+            mebibytes=device.num_bytes // 2**20,
+            memory=size(device.num_bytes),
+            free=size(device.kept_free),
+        )
     )
 
 
 def _answer(run: Run, device: Device, length: Most) -> str:
     """How long a sequence can be, and whether memory or the model is the limit, in a sentence or two."""
     _ = translator()
-    batch, usable = f"{run.batch.batch_size:,}", _mebibytes(device.usable)
+    batch, usable = f"{run.batch.batch_size:,}", size(device.usable)
     if not length.number:
         return _("**Not even one token** per sequence in batches of {batch}: {usable} are not enough.").format(
             batch=batch, usable=usable
@@ -127,10 +133,6 @@ def _limit(most: Most) -> str:
 def _number(found: int | None) -> str:
     _ = translator()
     return _("any") if found is None else f"{found:,}" if found else _("none")
-
-
-def _mebibytes(count: int) -> str:
-    return f"{count / 2**20:,.0f} MiB"
 
 
 def _solved(letter: str, found: Most, device: Device) -> str:

@@ -20,7 +20,7 @@ from bertcalc.text import N_
 from bertcalc.track import NAMES, Track
 from pages.ui import model, stepping
 from pages.ui.controls import sentence
-from pages.ui.i18n import translator
+from pages.ui.i18n import listed, translator
 
 _HERE = Path(__file__).parent
 _PANEL = st.components.v2.component(
@@ -76,7 +76,8 @@ def say_drawn(page: str) -> None:
 def _menu() -> dict[str, str]:
     """What the buttons around the list of pages say."""
     _ = translator()
-    return {"menu": _("Menu"), "close": _("Close"), "more": _("More"), "skip": _("Skip to main content")}
+    lang = st.session_state["lang"]
+    return {"lang": lang, "menu": _("Menu"), "close": _("Close"), "more": _("More"), "skip": _("Skip to main content")}
 
 
 def _actions(steps: Track) -> list[dict[str, Any]]:
@@ -103,8 +104,9 @@ def _field(steps: Track, field: str, problem: Problem | None) -> dict[str, Any]:
         "name": field,
         "label": label,
         "letter": LETTERS[field],
+        "slider": listed((f"{label} {LETTERS[field]}", field)),
         "help": _("{name}: {what}").format(name=field, what=_(MEANINGS[field])),
-        "exact": _("{field}, exact value").format(field=f"{label}, {field}"),
+        "exact": _("{field}, exact value").format(field=listed((label, field))),
         "value": getattr(present.config, field),
         "stops": stops(steps.kept.config, field, steps.kept.locks, also=start),
         "typed": typed if typed is None or isinstance(typed, str) else f"{typed:,}",

@@ -29,5 +29,6 @@ document.addEventListener("click", (event) => {
 
 function sayIn(given) {
   words = given;
+  document.documentElement.lang = given.lang; // the page that was served has the language of its link
   sayWords();
 }

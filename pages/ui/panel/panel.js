@@ -311,7 +311,7 @@ class Field {
     this.letter.textContent = said.letter;
     this.tab.title = said.label;
     this.title.title = said.help; // not of the whole: it would cover the value
-    this.range.setAttribute("aria-label", `${said.label} ${said.letter}, ${said.name}`);
+    this.range.setAttribute("aria-label", said.slider);
     this.exact.setAttribute("aria-label", said.exact);
     this.catchUp();
   }
