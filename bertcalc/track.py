@@ -135,6 +135,7 @@ class Track:
         self.at = 0
         self.draft: Model | None = None
         self.attempt: dict[str, Any] = {}
+        self.unsaid: list[Model] = []  # steps that no link says yet
 
     @property
     def kept(self) -> Model:
@@ -157,6 +158,7 @@ class Track:
         if model != self.kept:
             self.steps = [*self.steps[: self.at + 1], model][-self.LONGEST :]
             self.at = self.last
+            self.unsaid.append(model)
 
     def change(self, values: Mapping[str, Any]) -> None:
         """Change some values in one step; what makes no model is kept as an attempt, until something mends it."""
@@ -192,7 +194,7 @@ class Track:
         self._go(min(self.at + 1, self.last))
 
     def _go(self, at: int) -> None:
-        self.draft, self.attempt, self.at = None, {}, at
+        self.draft, self.attempt, self.at, self.unsaid = None, {}, at, []
 
     def go_to(self, model: Model) -> None:
         """What the browser's Back and Forward lead to: a step beside the present one, if it is one."""

@@ -38,7 +38,9 @@ def write_link(page: str) -> None:
         # Going back adds no entry, so that what no control can show is taken out there, too.
         plain = not address.went_back() or {name: query[name] for name in NAMES if name in query} == kept.link()
         if wrong or said != kept or not plain:
-            address.write(NAMES, kept.link())
+            for step in track().unsaid or [kept]:
+                address.write(NAMES, step.link())
+        track().unsaid.clear()
     st.session_state["page of the link"] = page
 
 

@@ -69,7 +69,10 @@ def test_what_no_browser_sends_is_refused(message: object) -> None:
         chosen(message)
 
 
-@given(st.lists(SOME_JSON | st.fixed_dictionaries({"name": st.text(), "size": st.integers(), "start": st.text()})))
+NAMES = st.text(st.characters(exclude_characters="{}"))
+
+
+@given(st.lists(SOME_JSON | st.fixed_dictionaries({"name": NAMES, "size": st.integers(), "start": st.text()})))
 def test_messages_raise_nothing_else(message: list[object]) -> None:
     for sent in (message, *message):
         try:

@@ -210,6 +210,31 @@ def test_the_link_never_goes_back_while_moves_follow_each_other(visit: Open) -> 
     assert layers == sorted(layers)
 
 
+def _press_thrice(page: Page) -> None:
+    slider(page, "num_hidden_layers").focus()
+    page.keyboard.down("ArrowRight")
+    page.wait_for_timeout(130)  # it is held, so that where it is is on its way when it is let go
+    page.keyboard.up("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+
+
+def test_quick_presses_are_steps_of_their_own(visit: Open) -> None:
+    page = visit()
+    ready(page)
+    _press_thrice(page)
+    expect(total(page)).to_have_text(layers(15))
+    for count in (14, 13, 12):
+        page.get_by_role("button", name="Undo", exact=True).click()
+        expect(total(page)).to_have_text(layers(count))
+    _press_thrice(page)
+    expect_query(page, {"num_hidden_layers": "15"})
+    for back in ({"num_hidden_layers": "14"}, {"num_hidden_layers": "13"}, {}):
+        page.go_back()
+        expect_query(page, back)
+        expect(total(page)).to_have_text(layers(int(back.get("num_hidden_layers", 12))))
+
+
 def test_undo_redo_and_reset_by_button_and_by_key(visit: Open) -> None:
     page = visit()
     ready(page)

@@ -17,7 +17,7 @@ ITEM = Item(
     answer="**42 × 7**",
     solution=("together: $\\left(1 + 2\\right) = 3$",),
 )
-SHEET = Sheet("A sheet: 1", "See `/exercises?level=easy&seed=1`", "Answer", (ITEM, ITEM))
+SHEET = Sheet("A sheet: 1", "See `/exercises?level=easy&seed=1`", "Answer: ", (ITEM, ITEM))
 # Words, and everything that means something in LaTeX or that stands in our texts.
 words = st.text("abc ,.:;?!-()[]{}\\&%#_^~×·“”", max_size=30)
 texts = st.lists(words | words.map("`{}`".format) | st.just("$H^{2} \\cdot 3{,}072$") | st.just("**x_y**"), max_size=4)

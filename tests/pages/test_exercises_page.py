@@ -63,7 +63,7 @@ def test_every_exercise_is_shown_with_its_question_and_sizes(kind: Any) -> None:
 def test_a_right_answer_gets_the_worked_solution_and_counts() -> None:
     app = answer(open_app(PAGE, exercise="4"), "2,590")
     assert "Right" in said(app)
-    assert "embeddings, word: $H V = 10 \\cdot 10 = 100$" in words(app)
+    assert "embeddings · word: $H V = 10 \\cdot 10 = 100$" in words(app)
     assert "**1 of 10** right" in words(app)
     assert "✓ 4" in words(app)
 
@@ -116,7 +116,7 @@ def test_fields_are_chosen() -> None:
 
 def test_the_worked_count_is_shown_and_the_line_is_asked_for() -> None:
     app = open_app(PAGE, exercise="10")
-    assert "encoder, attention: $4 \\cdot 4^{2} \\cdot 2 = 128$" in words(app)
+    assert "encoder · attention: $4 \\cdot 4^{2} \\cdot 2 = 128$" in words(app)
     assert "160" not in words(app)
     assert "Right" in said(answer(app, "160"))
 

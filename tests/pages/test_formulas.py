@@ -18,7 +18,7 @@ def test_a_sum_is_broken_where_it_would_leave_the_screen() -> None:
 
 def test_one_layer_says_how_many_there_are() -> None:
     latex = node_formula(choice(BertConfig(), "BertForMaskedLM"), "encoder.layer.*", 7_087_872)
-    assert r"4 H^{2} + 2 H I + 9 H + I \quad \text{in each layer}, \; L = 12" in latex
+    assert r"4 H^{2} + 2 H I + 9 H + I \quad \text{in each layer, } \; L = 12" in latex
     assert "= 7{,}087{,}872" in latex
 
 

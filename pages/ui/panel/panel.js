@@ -1,5 +1,5 @@
-// The sliders of the model. What a hand does is shown at once and sent to the server one event at a time: the next
-// one goes when the page of the one before it is drawn, and of the places that a drag passed meanwhile only the last.
+// The sliders of the model. What a hand does is shown at once and sent to the server at once, if nothing is under way:
+// what comes then goes together when the page is drawn, of the places that a drag passed meanwhile only the last.
 // So a drag asks for no more than the server gives, and the last value always wins.
 
 const PATIENCE = 2000; // ms after which an answer should be there, where no run is under way
@@ -35,7 +35,7 @@ class Panel {
     parent.append(this.root);
     this.fields = new Map();
     this.queue = [];
-    this.awaited = null;
+    this.awaited = null; // the number of the last event that was sent, until the page is drawn that answers it
     this.open = []; // what was sent and not yet answered: sent again with the next, as Streamlit may drop an older one
     this.keys = (event) => this.shortcut(event);
     this.drawn = ({ detail }) => this.answered(detail.event);
@@ -52,9 +52,9 @@ class Panel {
     clearTimeout(this.timer);
   }
 
-  // What waits of the same slider is overtaken, so that nothing queues up; steps, repairs and locks all count.
+  // Where a slider that is held has passed is overtaken; where a hand let go is a step, as repairs and locks are.
   ask(event) {
-    this.queue = this.queue.filter((one) => one.do !== "move" || one.field !== event.field);
+    this.queue = this.queue.filter((one) => one.do !== "move" || one.final || one.field !== event.field);
     const last = this.queue.at(-1);
     // Steps the same way are one; back and forth are not, as both end where there is nothing further.
     if (event.do === "go" && last?.do === "go" && last.by * event.by > 0) last.by += event.by;
@@ -64,8 +64,9 @@ class Panel {
 
   next() {
     if (this.awaited !== null || !this.queue.length) return;
-    this.awaited = { ...this.queue.shift(), number: (sent += 1) };
-    this.open.push(this.awaited);
+    this.open.push(...this.queue.map((event) => ({ ...event, number: (sent += 1) })));
+    this.queue = [];
+    this.awaited = sent;
     this.send(this.open);
     this.wait(TRIES);
   }
@@ -86,7 +87,7 @@ class Panel {
     // Now, and when Streamlit has taken out what the page before it had bound, which it does after the page's end.
     for (const later of [0, 500]) setTimeout(() => this.mendLink(later > 0), later);
     if (number !== Infinity) this.open = this.open.filter((event) => event.number > number);
-    if (this.awaited === null || number < this.awaited.number) return;
+    if (this.awaited === null || number < this.awaited) return;
     clearTimeout(this.timer);
     this.awaited = null;
     this.next();
@@ -100,7 +101,8 @@ class Panel {
   }
 
   waits(name) {
-    return this.awaited?.field === name || this.queue.some((event) => event.field === name);
+    const under = this.awaited === null ? [] : this.open;
+    return [...under, ...this.queue].some((event) => event.field === name);
   }
 
   update(data) {
@@ -150,7 +152,7 @@ class Panel {
     const action = this.data?.actions.find((one) => one.keys.includes(key));
     if (!action) return;
     event.preventDefault();
-    if (!action.disabled || this.awaited) this.ask(action.event); // what is under way may be what is to be undone
+    if (!action.disabled || this.awaited !== null) this.ask(action.event); // what is under way may be what is to be undone
   }
 }
 
