@@ -109,6 +109,10 @@ def test_on_a_phone_the_menu_has_a_name_and_closes_after_a_choice(
     expect(choice).to_be_hidden()
     button.click()
     expect(page.get_by_role("button", name=close, exact=True)).to_be_visible()
+    page.reload()  # whoever comes again comes to the page
+    ready(page)
+    expect(choice).to_be_hidden()
+    button.click()
     choice.click()
     expect(page).to_have_url(re.compile("/compute"))
     expect(choice).to_be_hidden()

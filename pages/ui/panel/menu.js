@@ -27,6 +27,12 @@ document.addEventListener("click", (event) => {
   }
 });
 
+// Streamlit remembers that the list was open, and would begin the next visit with it, over the whole of a phone.
+addEventListener("pagehide", () => {
+  const names = Object.keys(localStorage).filter((name) => name.startsWith("stSidebarCollapsed"));
+  if (innerWidth < 768) names.forEach((name) => localStorage.removeItem(name));
+});
+
 function sayIn(given) {
   words = given;
   document.documentElement.lang = given.lang; // the page that was served has the language of its link
