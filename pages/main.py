@@ -7,7 +7,7 @@ import streamlit as st
 from pages.ui import link, model, panel, present, sidebar
 from pages.ui.headings import show_heading
 from pages.ui.i18n import choose_language, translator
-from pages.ui.navigation import navigation
+from pages.ui.navigation import PAGES, navigation
 from pages.ui.oracle import sorry
 from pages.ui.take import dialog, shown
 from pages.ui.theme import follow, print_dark_on_white
@@ -38,6 +38,6 @@ with TURN.take():
         link.show_rejected()
     with sorry():
         page.run()
-    follow()
+    follow(page.url_path, PAGES)
     panel.say_drawn(page.url_path)
     dialog.show_if_asked(sidebar.choice())

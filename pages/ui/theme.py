@@ -5,6 +5,8 @@ lightened until text in them has a contrast of at least 4.5 : 1 on the page; a t
 the only sign: bars and terms carry names.
 """
 
+from collections.abc import Collection
+
 import streamlit as st
 
 from bertcalc.tree.totals import Component
@@ -27,11 +29,12 @@ def colors() -> dict[Component, str]:
     return COLORS[appearance()]
 
 
-# Streamlit draws itself in a theme that somebody chooses in its menu, but does not ask for the page in its colours.
+# Streamlit draws itself in a theme that somebody chooses in its menu, but does not ask for the page in its colours, and
+# remembers it for the address of this page alone (stActiveTheme-/layers-v2 in the browser's storage, 1.67).
 _WATCH = st.components.v2.component(
     "bertcalc_theme",
     js="""
-export default ({ setStateValue }) => {
+export default ({ data, setStateValue }) => {
   const app = document.querySelector("[data-testid=stApp]");
   const paper = () => getComputedStyle(app).backgroundColor;
   let before = paper();
@@ -39,7 +42,14 @@ export default ({ setStateValue }) => {
     if (paper() === before) return;
     before = paper();
     setStateValue("paper", before);
+    setTimeout(keep);
   });
+  const keep = () => {
+    const { pathname } = location;
+    const root = pathname.slice(0, pathname.length - data.page.length);
+    const chosen = localStorage.getItem(`stActiveTheme-${pathname}-v2`);
+    if (chosen) data.pages.forEach((page) => localStorage.setItem(`stActiveTheme-${root}${page}-v2`, chosen));
+  };
   watch.observe(app, { attributeFilter: ["class"] });
   return () => watch.disconnect();
 };
@@ -47,9 +57,9 @@ export default ({ setStateValue }) => {
 )
 
 
-def follow() -> None:
-    """Have the page drawn anew when the reader chooses another theme."""
-    _WATCH(key="theme", on_paper_change=lambda: None)
+def follow(page: str, pages: Collection[str]) -> None:
+    """Have this page drawn anew when the reader chooses another theme, and all pages opened in it."""
+    _WATCH(key="theme", data={"page": page, "pages": list(pages)}, on_paper_change=lambda: None)
 
 
 def print_dark_on_white() -> None:

@@ -28,7 +28,10 @@ def test_a_reader_chooses_dark_and_the_page_is_drawn_in_its_colors(server: str, 
     expect(page.get_by_test_id("stApp")).to_have_css("background-color", rgb(BACKGROUND["dark"]))
     expect(terms(page, "dark")).not_to_have_count(0)
     expect(terms(page, "light")).to_have_count(0)
-    page.reload()
+    for address in ("", "layers", "lecture"):  # also where nobody chose anything
+        page.goto(f"{server}/{address}")
+        expect(page.get_by_test_id("stApp")).to_have_css("background-color", rgb(BACKGROUND["dark"]))
+    page.goto(server)
     expect(terms(page, "dark")).not_to_have_count(0)
     context.close()
     expect(terms(visit(), "light")).not_to_have_count(0)  # nobody else's page is dark
