@@ -53,7 +53,7 @@ def test_notes_are_in_a_window_of_their_own_that_follows(visit: Open) -> None:
     notes.close()
     with page.expect_popup() as opened:
         page.get_by_role("button", name="Notes").click()
-    expect(opened.value.get_by_text("Double hidden_size")).to_be_visible()
+    expect(opened.value.get_by_text("Double the hidden size")).to_be_visible()
 
 
 def test_the_slider_of_a_screen_moves_its_numbers_and_stays_in_the_link(visit: Open) -> None:
