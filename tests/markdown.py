@@ -23,7 +23,9 @@ def read(markdown: str) -> Read:
 
     Streamlit ends such a label at the first bracket, wherever that is.
     """
-    code, words, made, seen = [], [], set(), ""
+    code: list[str] = []
+    words: list[str] = []
+    made, seen = set(), ""
     for block in _PARSER.parse(markdown):
         made.add(block.tag if block.type != "inline" else "")
         before = ""

@@ -161,7 +161,7 @@ _LATEX = {sign: rf"\{sign}" for sign in "&%$#_{}"} | {
     "\N{NO-BREAK SPACE}": "~",
 }
 # A typewriter font has ligatures as well, and babel has commands that begin with a quotation mark.
-_LATEX_CODE = _LATEX | {"`": r"\textasciigrave{}", "'": r"\textquotesingle{}", '"': r"{\char34}", "-": "-{}"}
+_LATEX_CODE = _LATEX | {"`": r"\textasciigrave{}", "'": r"\textquotesingle{}", '"': r"{\char34}", "-": "-{}", "–": "–"}
 
 
 def _latex_cell(cell: Cell) -> str:

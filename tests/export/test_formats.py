@@ -22,7 +22,6 @@ ROWS: tuple[tuple[Cell, ...], ...] = (
 )
 TABLE = Table("A & B", ("name", "count", "shown", "change", "formula", "share"), ROWS)
 NASTY = [
-    *PAYLOADS,
     "[x]",
     "a;=1+1",
     "＝1",
@@ -63,7 +62,7 @@ def test_no_cell_of_csv_is_a_formula_of_a_spreadsheet(cells: list[str | int]) ->
         if re.fullmatch(r"[+-]?[0-9]{1,3}(,[0-9]{3})*", f"{cell}"):
             assert int(text) == int(f"{cell}".replace(",", ""))
         elif re.fullmatch(r"[+-][0-9.,]+( [A-Za-z%]+)?", f"{cell}"):  # a figure with its unit computes nothing
-            assert text == cell
+            assert text == f"{cell}"
         else:
             assert text.replace("'", "") == f"{cell}".replace("'", "")
             # Where a comma is in numbers, semicolons are between cells.
@@ -87,7 +86,7 @@ def untex(text: str) -> str:
     """What LaTeX prints for a text in a typewriter font; no sign but these has a meaning there, or it fails."""
     prints = (
         {rf"\{sign}": sign for sign in "&%$#_{}"}
-        | {f"${sign}$": sign for sign in "<>|*-"}
+        | {f"${sign}$": sign for sign in "<>|*"}
         | {
             r"\textbackslash{}": "\\",
             r"\textasciitilde{}": "~",
@@ -96,6 +95,7 @@ def untex(text: str) -> str:
             r"\textquotesingle{}": "'",
             r"{\char34}": '"',
             "-{}": "-",
+            "$-$": "−",
             "{[}": "[",
             "{]}": "]",
             **{
@@ -115,7 +115,7 @@ def untex(text: str) -> str:
 
 
 NAMES = (
-    st.sampled_from(NASTY)
+    st.sampled_from([*NASTY, *PAYLOADS])
     | st.text(min_size=1)
     | st.text(st.sampled_from("`$[]()|\\<>&{}#%~^_ \n;=-'\"wa1é"), min_size=1)
 )
@@ -123,6 +123,11 @@ NAMES = (
 
 @given(NAMES)
 def test_a_name_is_a_name_in_every_format(name: str) -> None:
+    check_name(name)
+
+
+def check_name(name: str) -> None:
+    """A name in each format is read back, and is one cell."""
     table = by_column("t", {"one": [Code(name), ("a ", Code(name), Math("H"))], "two": ["end", "end"]})
     shown = visible(name)
     assert [row[1] for row in csv.reader(StringIO(csv_text(table), newline=""))] == ["two", "end", "end"]
@@ -136,9 +141,7 @@ def test_a_name_is_a_name_in_every_format(name: str) -> None:
 
     [[one, end], [two, _end]] = columns(latex_text(table))
     assert end == "end"
-    assert untex(one.removeprefix(r"\texttt{").removesuffix("}")).replace("✗", "×") == shown.replace("✗", "×").replace(
-        "–", "--"
-    )
+    assert untex(one.removeprefix(r"\texttt{").removesuffix("}")) == shown.replace("✗", "×")
     assert two == f"a {one}$H$"
 
     read = Cells(html_text(table))
