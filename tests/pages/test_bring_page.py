@@ -255,7 +255,7 @@ def test_somebodys_tensors_are_no_markdown() -> None:
     assert "has all of BertModel, and other tensors" in app.info[0].value
     assert "`![x](y).safetensors`" in app.info[0].value
     example = groups(app)["in no class of this size"][3]
-    assert read(example).code == ["x`![x](http://example.com/x.png)embed ..."]
+    assert read(example).code == ["x`![x](http://example.com/x.png)embe ..."]
     assert "BF16" in captions(app)
 
 

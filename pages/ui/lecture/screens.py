@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from bertcalc.lecture import Lecture, LectureError, Screen, Show, read
-from bertcalc.text import code, shorten
+from bertcalc.text import code, literal, shorten
 from bertcalc.tree.totals import component_of
 from pages.ui import stepping
 from pages.ui.controls import offered, sentence, set_values
@@ -101,7 +101,7 @@ def _nearest(name: str, order: Sequence[str]) -> str:
         else _("This lecture has no screen “{name}”. Showing the first one.")
     )
     nearest = (near or order)[0]
-    st.warning(message.format(name=code(shorten(name)), nearest=nearest), icon=":material/help:")
+    st.warning(message.format(name=literal(shorten(name)), nearest=nearest), icon=":material/help:")
     return nearest
 
 
