@@ -77,7 +77,7 @@ def read(text: str) -> Reading:
         shown = {"fields": ", ".join(f"{field} = {values[field]:,}" for field in missing)}
         remarks.append(Problem(missing[0], None, message, shown))
     if unused := [key for key in given if key not in (*_FIELDS, *_OTHERS)]:
-        keys = ", ".join(map(_name, unused[:_NAMED])) + (" ..." if unused[_NAMED:] else "")
+        keys = ", ".join(map(shorten, unused[:_NAMED])) + (" ..." if unused[_NAMED:] else "")
         remarks.append(
             Problem(unused[0], None, N_("Ignored, because they do not affect any count: {keys}."), {"keys": keys})
         )
@@ -150,7 +150,7 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise JsonError(Problem(key, value, N_("{key} appears twice: it must appear once."), {"key": _name(key)}))
+            raise JsonError(Problem(key, value, N_("{key} appears twice: it must appear once."), {"key": shorten(key)}))
         found[key] = value
     return found
 
@@ -168,8 +168,3 @@ def _shown(value: object) -> str:
         return shorten(repr(value))
     except (ValueError, RecursionError):
         return N_("too long to show")
-
-
-def _name(key: str) -> str:
-    """A key as it can be shown: not too long, and without halves of characters, which JSON can say."""
-    return shorten(key.encode("utf-8", "backslashreplace").decode())

@@ -24,7 +24,7 @@ from itertools import chain, repeat
 from math import prod
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 from bertcalc.arithmetic import CalculationError, evaluate
@@ -40,13 +40,20 @@ from bertcalc.config_json import read as read_config
 from bertcalc.exercises import answers
 from bertcalc.exercises.generate import sheet
 from bertcalc.explore import models
+from bertcalc.export.table import Code, Math
 from bertcalc.memory.footprint import Subject
 from bertcalc.presets import PRESETS
+from bertcalc.text import code, literal, visible
 from bertcalc.typed import TypedError, Unit, typed
 from pages.ui import link
 from pages.ui.bring import hub
 from pages.ui.check.terms import EXAMPLES
+from pages.ui.take.cells import plain
+from tests.export.test_formats import check_name
+from tests.markdown import read
 from tests.mutation import Mutator
+from tests.pages.places import PLACES, check, opened
+from tests.payloads import PAYLOADS
 
 _CONFIG = BertConfig()
 _SUBJECT = Subject(_CONFIG)
@@ -226,6 +233,36 @@ def read_page(text: str) -> bool:
     return not app.text
 
 
+def read_text(text: str) -> bool:
+    """Somebody else's text in Markdown and in every format: nothing is made of it, and it is read back."""
+    for write in (code, literal):
+        found = read(f"a $x$ {write(text)}, {code(text)}")
+        assert not found.made
+        assert found.code[-1:] in ([visible(text)], [f'"{visible(text)}"'])
+    math, name = Math("x"), Code(found.code[-1])
+    assert plain(f"a $x$ {code(text)}, {code(text)}") == ("a ", math, " ", name, ", ", name)
+    check_name(text)
+    return literal(text) == text
+
+
+def read_place(text: str) -> bool:
+    """Somebody else's text where it comes in: what the page makes of it, and what can be taken away."""
+    place, _, said = text.partition("?")
+    if place not in PLACES:
+        place = list(PLACES)[len(text) % len(PLACES)]
+    if place not in _OPEN:
+        _OPEN[place] = opened(place)
+    try:
+        _OPEN[place] = PLACES[place](_OPEN[place], said)
+        return check(_OPEN[place]) > 0
+    except Exception:
+        del _OPEN[place]
+        raise
+
+
+_OPEN: dict[str, Any] = {}  # pages, which stay open, as a reader's do
+
+
 def _addresses() -> list[str]:
     return sorted(path.stem for path in PAGES.glob("*.py") if path.stem != "main")
 
@@ -342,6 +379,8 @@ _LINKS = (
 )
 _TERMS = [example.terms for example in EXAMPLES.values()]
 
+_MARKDOWN = (":red[", "](//evil)", "www.evil.", "https://evil.", "@evil.", "```", "\\|", "\n\n", "$$", "<b>", "&#62;")
+
 KINDS: dict[str, Kind] = {
     "amount": Kind(read_amount, 0.02, _AMOUNTS, ("k", "MiB", "B", "亿", "e", "bytes", "FLOPs", " ", ",", "_")),
     "calculation": Kind(read_calculation, 0.05, _FORMULAS, ("(", ")", "^", "**", "H", "x", "/0", "-", "9999999999")),
@@ -383,6 +422,8 @@ KINDS: dict[str, Kind] = {
         ("~", "-", " ", *models.FIELDS, *list(PRESETS)[:5], "none", "true", "1e400", "999999999999999"),
         lambda: iter(("~" * 8_000, "a " * 4_000, "present~x-" * 800, "present " * 1_000, "p" * 1_000_000)),
     ),
+    "text": Kind(read_text, 0.5, PAYLOADS, _MARKDOWN),
+    "place": Kind(read_place, 10, [f"{place}?{text}" for place in PLACES for text in PAYLOADS], _MARKDOWN),
     "link": Kind(read_link, 1, [text.partition("?")[2] for text in _LINKS], _names_of_link(), _large_links),
     "page": Kind(
         read_page,

@@ -15,11 +15,11 @@ from functools import cache
 from math import prod
 from typing import Literal, NamedTuple, get_args
 
-from bertcalc.bring.safetensors import Entry, shown
+from bertcalc.bring.safetensors import Entry
 from bertcalc.config import BertConfig, Problem, problems
 from bertcalc.memory.footprint import Subject
 from bertcalc.presets import PRESETS
-from bertcalc.text import N_
+from bertcalc.text import N_, shorten
 from bertcalc.tree.bert import ARCHITECTURES
 from bertcalc.tree.nn import Module, Shape
 
@@ -217,7 +217,7 @@ def subject_of_shapes(tensors: Sequence[Entry]) -> tuple[Subject, tuple[str, ...
             message = N_(
                 "This is not a BERT checkpoint: it has no two-dimensional tensor {name}. Its first tensor is {first}."
             )
-            first = shown(tensors[0].name) if tensors else "-"
+            first = shorten(tensors[0].name) if tensors else "-"
             raise CheckpointError(Problem("", None, message, {"name": name, "first": first}))
         return shape[axis]
 

@@ -18,11 +18,10 @@ from bertcalc.bring.safetensors import (
     SafetensorsError,
     header_length,
     read,
-    shown,
 )
 from bertcalc.bring.shards import names_of, together
 from bertcalc.config import Problem
-from bertcalc.text import N_
+from bertcalc.text import N_, shorten
 
 MOST_FILES = 50
 SUFFIX, INDEX_SUFFIX = ".safetensors", ".index.json"
@@ -49,7 +48,7 @@ class Chosen(NamedTuple):
     def bytes(self) -> bytes:
         """Those bytes. Raises ChosenError."""
         if self.start is None:
-            raise _error(N_("{name} could not be read by the browser."), name=self.name)
+            raise _error(N_("{name} could not be read by the browser."), name=shorten(self.name))
         return self.start
 
 
@@ -82,7 +81,7 @@ def _chosen(said: object) -> Chosen:
     match said:
         case {"name": str(name), "size": int(size), "start": str() | None as start}:
             if 0 < len(name) <= _LONGEST_NAME and type(size) is int and 0 <= size <= _LARGEST_FILE:
-                return Chosen(shown(name), size, None if start is None else _decoded(start))
+                return Chosen(name, size, None if start is None else _decoded(start))
     raise _error(N_("What the browser sent is no list of files."))
 
 
@@ -107,7 +106,7 @@ def weights_of(files: Sequence[Chosen]) -> Weights:
             "{name} is no .safetensors file. Other files of weights are not opened: pickles can run any program when "
             "they are read."
         )
-        raise _error(message, name=files[0].name)
+        raise _error(message, name=shorten(files[0].name))
     if sum(len(file.start or b"") for file in weights) > LARGEST_HEADER + LENGTH_BYTES * MOST_FILES:
         raise _too_much()
     headers = [_header(file) for file in weights]
@@ -121,7 +120,7 @@ def weights_of(files: Sequence[Chosen]) -> Weights:
         for file, header, data in zip(weights, headers, there, strict=True)
         if data < header.data_bytes
     )
-    names = [file.name for file in weights]
+    names = [shorten(file.name) for file in weights]
     return Weights(" … ".join([names[0], *names[-1:]] if names[1:] else names), tensors, cut_off)
 
 
@@ -132,7 +131,7 @@ def _check_index(index: Chosen, there: set[str]) -> None:
         raise ChosenError(error.problem) from None
     if missing := [name for name in names if name not in there]:
         message = N_("The index names {file}, which was not chosen: choose all files together.")
-        raise _error(message, file=shown(missing[0]))
+        raise _error(message, file=shorten(missing[0]))
 
 
 def _header(file: Chosen) -> Header:

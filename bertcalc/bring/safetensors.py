@@ -134,7 +134,7 @@ def read(header: bytes, data_bytes: int, *, cut_off: bool = False) -> Header:
     for one in placed:
         if one.begin != end:
             wrong = N_("The data of {name} begin at byte {begin}, those of the tensor before end at byte {end}.")
-            raise SafetensorsError(wrong, name=shown(one.entry.name), begin=f"{one.begin:,}", end=f"{end:,}")
+            raise SafetensorsError(wrong, name=shorten(one.entry.name), begin=f"{one.begin:,}", end=f"{end:,}")
         end = one.end
     if end < data_bytes or (end > data_bytes and not cut_off):
         wrong = N_("The tensors end at byte {end} of the data, which has {data}.")
@@ -142,35 +142,30 @@ def read(header: bytes, data_bytes: int, *, cut_off: bool = False) -> Header:
     return Header(tuple(one.entry for one in placed), metadata, len(header), end)
 
 
-def shown(name: str) -> str:
-    """A name from a file as it can be shown: not too long, and without halves of characters, which JSON can say."""
-    return shorten(name.encode("utf-8", "backslashreplace").decode())
-
-
 def _tensor(name: str, said: Any) -> _Placed:
     if not isinstance(said, dict) or not said.keys() >= _FIELDS:
-        raise SafetensorsError(N_("The tensor {name} must have dtype, shape and data_offsets."), name=shown(name))
+        raise SafetensorsError(N_("The tensor {name} must have dtype, shape and data_offsets."), name=shorten(name))
     dtype, shape, offsets = said["dtype"], said["shape"], said["data_offsets"]
     if not isinstance(dtype, str) or dtype not in DTYPES:
         wrong = N_("The dtype {dtype} of {name} is not one of the format, such as F32 or I64.")
         raise SafetensorsError(
-            wrong, dtype=shown(dtype if isinstance(dtype, str) else type(dtype).__name__), name=shown(name)
+            wrong, dtype=shorten(dtype if isinstance(dtype, str) else type(dtype).__name__), name=shorten(name)
         )
     if not _are_sizes(shape) or len(shape) > MOST_AXES:
         wrong = N_("The shape of {name} must be a list of at most {most} whole numbers.")
-        raise SafetensorsError(wrong, name=shown(name), most=MOST_AXES)
+        raise SafetensorsError(wrong, name=shorten(name), most=MOST_AXES)
     if not _are_sizes(offsets) or len(offsets) != 2 or offsets[0] > offsets[1]:
         raise SafetensorsError(
             N_("The data_offsets of {name} must be two whole numbers, the second not below the first."),
-            name=shown(name),
+            name=shorten(name),
         )
     begin, end = offsets
     if prod(shape) * DTYPES[dtype] != 8 * (end - begin):
         raise SafetensorsError(
             N_("{name} has {bytes} bytes of data, which its shape {shape} of {dtype} does not fill exactly."),
-            name=shown(name),
+            name=shorten(name),
             bytes=f"{end - begin:,}",
-            shape=shown(str(shape)),
+            shape=shorten(str(shape)),
             dtype=dtype,
         )
     return _Placed(begin, end, Entry(name, dtype, tuple(shape)))
@@ -209,7 +204,7 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     for key, value in pairs:
         if key in found:
             raise SafetensorsError(
-                N_("{name} appears twice in the header of this file: it must appear once."), name=shown(key)
+                N_("{name} appears twice in the header of this file: it must appear once."), name=shorten(key)
             )
         found[key] = value
     return found

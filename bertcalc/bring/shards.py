@@ -3,8 +3,8 @@
 import json
 from collections.abc import Iterable
 
-from bertcalc.bring.safetensors import Entry, SafetensorsError, shown
-from bertcalc.text import N_
+from bertcalc.bring.safetensors import Entry, SafetensorsError
+from bertcalc.text import N_, shorten
 
 INDEX = "model.safetensors.index.json"
 
@@ -26,5 +26,5 @@ def together(parts: Iterable[tuple[Entry, ...]]) -> tuple[Entry, ...]:
     for part in parts:
         for entry in part:
             if found.setdefault(entry.name, entry) is not entry:
-                raise SafetensorsError(N_("{tensor} is in two of the files."), tensor=shown(entry.name))
+                raise SafetensorsError(N_("{tensor} is in two of the files."), tensor=shorten(entry.name))
     return tuple(found.values())

@@ -1,15 +1,16 @@
 """A table as CSV, Markdown, LaTeX and HTML.
 
-Texts can be somebody else's (names from an uploaded file): nothing of them is read as a part of the format.
+Nothing of a text is read as a part of the format. Somebody else's (a name from an uploaded file) comes as Code.
 """
 
 import csv
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from html import escape
 from io import StringIO
 
-from bertcalc.export.table import Cell, Math, Table
+from bertcalc.export.table import Cell, Code, Math, Table
+from bertcalc.text import code, visible
 
 _GROUPED = re.compile(r"[+-]?[0-9]{1,3}(,[0-9]{3})*")
 _ON_ONE_PAGE = 40  # rows that LaTeX puts on a page of A4
@@ -62,19 +63,24 @@ def html_text(table: Table) -> str:
 
 def markdown_cell(cell: Cell) -> str:
     """A cell as Markdown on one line."""
-    return _written(cell, _markdown, lambda math: f"${math.latex}$")
+    return _written(cell, _markdown, lambda math: f"${math.latex}$", _markdown_code)
 
 
 def html_cell(cell: Cell) -> str:
     """A cell as HTML."""
-    return _written(cell, lambda text: escape(text).replace("\n", "<br>").replace(" × ", "&nbsp;×&nbsp;"), _mathml)
+    return _written(cell, _html, _mathml, lambda text: f"<code>{escape(text)}</code>")
 
 
-def _written(cell: Cell, text: Callable[[str], str], math: Callable[[Math], str]) -> str:
+def _written(
+    cell: Cell, text: Callable[[str], str], math: Callable[[Math], str], name: Callable[[str], str] = str
+) -> str:
+    """A cell by how its parts are written: texts, formulas, and names of which all can be seen."""
     if isinstance(cell, Math):
         return math(cell)
+    if isinstance(cell, Code):
+        return name(visible(cell.text))
     if isinstance(cell, tuple):
-        return "".join(_written(part, text, math) for part in cell)
+        return "".join(_written(part, text, math, name) for part in cell)
     return text(cell if isinstance(cell, str) else _number(cell))
 
 
@@ -94,17 +100,34 @@ def _value(cell: Cell) -> int | float | str:
     if isinstance(cell, int | float):
         return cell
     text = _written(cell, str, lambda math: math.latex)
-    return text.replace(",", "").removeprefix("+") if _GROUPED.fullmatch(text) else _guarded(text)
+    is_number = _GROUPED.fullmatch(text) and not isinstance(cell, Code)
+    return text.replace(",", "").removeprefix("+") if is_number else _guarded(text)
+
+
+# Full-width signs begin a formula in a Japanese spreadsheet, and a semicolon a cell where a comma is in numbers.
+_FORMULA = re.compile(r"(^|[;\t\r\n])(?=\s*[=+@＝＋＠－-])")
 
 
 def _guarded(text: str) -> str:
     """A text that a spreadsheet would take for a formula of its own is quoted, as its users do it."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) and not _SIGNED.fullmatch(text) else text
+    return text if _SIGNED.fullmatch(text) else _FORMULA.sub(r"\1'", text)
 
 
 def _markdown(text: str) -> str:
-    safe = re.sub(r"([\\`*\[\]<>|$~#])|(?<!\w)(_)|(_)(?!\w)", r"\\\g<0>", text)
+    safe = re.sub(r"([\\`*\[\]<>|$~#]|&(?=#?\w+;))|(?<!\w)(_)|(_)(?!\w)", r"\\\g<0>", text)
     return re.sub(r"\s*\n", "<br>", safe)
+
+
+def _markdown_code(text: str) -> str:
+    """A name in a table: a bar ends a cell, in code as well, unless there is a backslash before it, and not two.
+
+    See https://github.github.com/gfm/#tables-extension-.
+    """
+    return code(text).replace(r"\|", r"\x7c").replace("|", r"\|")
+
+
+def _html(text: str) -> str:
+    return escape(text).replace("\n", "<br>").replace(" × ", "&nbsp;×&nbsp;")
 
 
 def _mathml(math: Math) -> str:
@@ -132,9 +155,22 @@ _LATEX = {sign: rf"\{sign}" for sign in "&%$#_{}"} | {
     "✓": r"$\surd$",
     "✗": r"$\times$",
     "∞": r"$\infty$",
+    "[": "{[}",  # at the beginning of a row it would be read with the end of the row before
+    "]": "{]}",
     "\n": " ",
+    "\N{NO-BREAK SPACE}": "~",
 }
+# A typewriter font has ligatures as well, and babel has commands that begin with a quotation mark.
+_LATEX_CODE = _LATEX | {"`": r"\textasciigrave{}", "'": r"\textquotesingle{}", '"': r"{\char34}", "-": "-{}", "–": "–"}
 
 
 def _latex_cell(cell: Cell) -> str:
-    return _written(cell, lambda text: "".join(_LATEX.get(sign, sign) for sign in text), lambda math: f"${math.latex}$")
+    return _written(cell, _latex, lambda math: f"${math.latex}$", _latex_code)
+
+
+def _latex_code(text: str) -> str:
+    return rf"\texttt{{{_latex(text, _LATEX_CODE)}}}"
+
+
+def _latex(text: str, signs: Mapping[str, str] = _LATEX) -> str:
+    return "".join(signs.get(sign) or "".join(signs.get(one, one) for one in visible(sign)) for sign in text)

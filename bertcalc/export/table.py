@@ -11,8 +11,15 @@ class Math(NamedTuple):
     mathml: str = ""
 
 
-# A text is plain: what has a meaning in a format is escaped when it is written. A tuple is texts and formulas in a row.
-Cell = int | float | str | Math | tuple[str | Math, ...]
+class Code(NamedTuple):
+    """A name as a program has it; whatever is somebody else's text is one: nothing of it is read in any format."""
+
+    text: str
+
+
+# A text is plain: what has a meaning in a format is escaped when it is written. A tuple is parts in a row.
+Part = str | Math | Code
+Cell = int | float | Part | tuple[Part, ...]
 
 
 class Table(NamedTuple):

@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
 from bertcalc.config import Problem
-from bertcalc.text import N_
+from bertcalc.text import N_, literal
 from bertcalc.track import NAMES
 from pages.ui import model
 from pages.ui.i18n import translator
@@ -135,8 +135,8 @@ def repair() -> None:
     set_values(st.session_state.pop("repair", {}))
 
 
-def sentence(problem: Problem, write: Callable[[str], str] = str) -> str:
-    """What is wrong, in the language of the session; ``write`` is how its values are written."""
+def sentence(problem: Problem, write: Callable[[str], str] = literal) -> str:
+    """What is wrong, in the language of the session, as Markdown; with ``str`` where none is read."""
     _ = translator()
     named = {name: label_of(value) if name in _CONTROLS else _(value) for name, value in problem.values.items()}
     if re.fullmatch(r"-[0-9.,]+", value := named.get("value", "")):

@@ -134,11 +134,11 @@ def show_rejected() -> None:
     with st.container(border=True, key="rejected"):
         # st.text, because a link is somebody else's text: none of it is Markdown.
         for name, text, message, values in rejected:
-            st.text(_(message).format(name=name, text=shorten(text), **values))
+            st.text(_(message).format(name=shorten(name), text=shorten(text), **values))
         for problem in stood_in:
             shown = assignments(problem.remedies[0])
             message = _("The link asks for a model that is not possible: {problem} Showing {shown} instead.")
-            st.text(message.format(problem=sentence(problem), shown=shown))
+            st.text(message.format(problem=sentence(problem, str), shown=shown))
         with st.container(horizontal=True):
             for remedy in (remedy for problem in stood_in for remedy in problem.remedies[1:]):
                 label = assignments(remedy)

@@ -13,7 +13,6 @@ from bertcalc.fields import MEANINGS, Effect
 from bertcalc.formula import count_formulas, shape_letters, tensor_formulas
 from bertcalc.forward.outputs import Entry
 from bertcalc.presets import PublishedCount
-from bertcalc.text import shorten
 from bertcalc.tree.difference import Change
 from bertcalc.tree.inventory import inventory, named
 from bertcalc.tree.nn import Shape
@@ -339,14 +338,3 @@ def _value(value: object) -> str:
 
 def _signed(difference: int) -> str:
     return signed_count(difference, "–")
-
-
-def escaped(text: str) -> str:
-    """Somebody's text where Markdown is read: none of it is. Every sign of ASCII can be escaped there."""
-    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", text)
-
-
-def literal(text: str) -> str:
-    """Somebody's text in a table, where Markdown would be read."""
-    shown = shorten(text)
-    return f"`{shown}`" if shown and "`" not in shown else escaped(shown)

@@ -1,5 +1,6 @@
 """What a browser says of files that somebody chose: what it sends is somebody's message."""
 
+import json
 from base64 import b64encode
 from typing import Any
 
@@ -116,3 +117,10 @@ def test_what_else_is_in_the_folder_is_left_out() -> None:
     folder = [said("config.json", b"{}"), said(), index, {**said("README.md"), "start": None}]
     assert weights_of(chosen(folder)).name == "model.safetensors"
     assert chosen(folder)[3] == Chosen("README.md", len(DATA), None)
+
+
+def test_a_long_name_keeps_its_ending() -> None:
+    """It was cut before it was looked at: a name of more than 40 characters was no .safetensors file."""
+    long = "bert-base-uncased-finetuned-on-everything-00001-of-00002.safetensors"
+    index = said("model.safetensors.index.json", json.dumps({"weight_map": {"a": long}}).encode())
+    assert weights_of(chosen([said(long), index])).name == f"{long[:36]} ..."

@@ -9,9 +9,12 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from bertcalc.export.formats import csv_text, html_text, latex_text, markdown_text
-from bertcalc.export.table import Cell, Math, Table, by_column
+from bertcalc.export.table import Cell, Code, Math, Table, by_column
+from bertcalc.text import visible
+from tests.payloads import PAYLOADS
 
 ROWS: tuple[tuple[Cell, ...], ...] = (
     ("embeddings.LayerNorm.weight", 1536, "1,536", "+1,536", Math("2 H"), 0.5),
@@ -19,6 +22,10 @@ ROWS: tuple[tuple[Cell, ...], ...] = (
 )
 TABLE = Table("A & B", ("name", "count", "shown", "change", "formula", "share"), ROWS)
 NASTY = [
+    "[x]",
+    "a;=1+1",
+    "＝1",
+    "\\write18{x} ^^5cinput{y}",
     "=HYPERLINK(1)",
     "+1+cmd",
     "-2+3",
@@ -54,11 +61,14 @@ def test_no_cell_of_csv_is_a_formula_of_a_spreadsheet(cells: list[str | int]) ->
     for cell, [text] in zip(cells, rows, strict=True):
         if re.fullmatch(r"[+-]?[0-9]{1,3}(,[0-9]{3})*", f"{cell}"):
             assert int(text) == int(f"{cell}".replace(",", ""))
-            continue
-        assert text in (f"{cell}", f"'{cell}")
-        assert not text.startswith(("=", "@", "\t", "\r"))
-        if text.startswith(("+", "-")):  # a figure with its unit computes nothing
-            assert re.fullmatch(r"[+-][0-9.,]+( [A-Za-z%]+)?", text)
+        elif re.fullmatch(r"[+-][0-9.,]+( [A-Za-z%]+)?", f"{cell}"):  # a figure with its unit computes nothing
+            assert text == f"{cell}"
+        else:
+            assert text.replace("'", "") == f"{cell}".replace("'", "")
+            # Where a comma is in numbers, semicolons are between cells.
+            assert not any(
+                part.strip()[:1] in {*"=+-@＝＋－＠"} for part in re.split(r"[;\t\r\n]", text) if part.strip()
+            )
 
 
 @pytest.mark.parametrize("cell", ["+0.41 %", "-3.2 GFLOPs", "-12"])
@@ -70,6 +80,76 @@ def test_markdown() -> None:
     lines = markdown_text(TABLE).splitlines()
     assert lines[1] == "| --- | ---: | ---: | ---: | --- | ---: |"
     assert lines[3] == r"| encoder.layer.\*.a_b\|c | 12 | 12 | -12 | twice $H^{2}$ | 1e-12 |"
+
+
+def untex(text: str) -> str:
+    """What LaTeX prints for a text in a typewriter font; no sign but these has a meaning there, or it fails."""
+    prints = (
+        {rf"\{sign}": sign for sign in "&%$#_{}"}
+        | {f"${sign}$": sign for sign in "<>|*"}
+        | {
+            r"\textbackslash{}": "\\",
+            r"\textasciitilde{}": "~",
+            r"\textasciicircum{}": "^",
+            r"\textasciigrave{}": "`",
+            r"\textquotesingle{}": "'",
+            r"{\char34}": '"',
+            "-{}": "-",
+            "$-$": "−",
+            "{[}": "[",
+            "{]}": "]",
+            **{
+                rf"$\{name}$": sign
+                for name, sign in zip(("times", "cdot", "to", "pm", "neq", "approx"), "×·→±≠≈", strict=True)
+            },
+            **{rf"$\{name}$": sign for name, sign in zip(("le", "ge", "surd", "infty"), "≤≥✓∞", strict=True)},
+        }
+    )
+    one = re.compile("|".join(map(re.escape, prints)) + r"|[^\\&%$#_{}~^\[\]`'\"-]")
+    found, at = "", 0
+    while at < len(text):
+        match = one.match(text, at)
+        assert match, text[at:]
+        found, at = found + prints.get(match[0], match[0]), match.end()
+    return found
+
+
+NAMES = (
+    st.sampled_from([*NASTY, *PAYLOADS])
+    | st.text(min_size=1)
+    | st.text(st.sampled_from("`$[]()|\\<>&{}#%~^_ \n;=-'\"wa1é"), min_size=1)
+)
+
+
+@given(NAMES)
+def test_a_name_is_a_name_in_every_format(name: str) -> None:
+    check_name(name)
+
+
+def check_name(name: str) -> None:
+    """A name in each format is read back, and is one cell."""
+    table = by_column("t", {"one": [Code(name), ("a ", Code(name), Math("H"))], "two": ["end", "end"]})
+    shown = visible(name)
+    assert [row[1] for row in csv.reader(StringIO(csv_text(table), newline=""))] == ["two", "end", "end"]
+
+    cells = [token.children or [] for token in TABLES.parse(markdown_text(table)) if token.type == "inline"]
+    assert len(cells) == 6
+    code = [[token.content for token in cell if token.type == "code_inline"] for cell in cells]
+    said = (shown if shown.strip() else f'"{shown}"').replace(r"\|", r"\x7c")
+    assert code == [[], [], [said], [], [said], []]
+    assert {token.type for cell in cells for token in cell} == {"text", "code_inline"}
+
+    [[one, end], [two, _end]] = columns(latex_text(table))
+    assert end == "end"
+    assert untex(one.removeprefix(r"\texttt{").removesuffix("}")) == shown.replace("✗", "×")
+    assert two == f"a {one}$H$"
+
+    read = Cells(html_text(table))
+    assert read.tags <= {"table", "thead", "tbody", "tr", "th", "td", "code"}
+    assert read.texts[2] == shown
+
+
+TABLES = MarkdownIt("commonmark").enable("table")
 
 
 @pytest.mark.parametrize("cell", NASTY)

@@ -172,7 +172,7 @@ def test_buttons_and_the_list_go_from_screen_to_screen() -> None:
 
 def test_a_screen_that_is_not_there_is_named_and_the_nearest_or_the_first_is_shown() -> None:
     app = open_app(PAGE, screen="pooller[x](y)")
-    assert app.warning[0].value == r"This lecture has no screen “pooller\[x\]\(y\)”. Showing “pooler”."
+    assert app.warning[0].value == "This lecture has no screen “`pooller[x](y)`”. Showing “pooler”."
     assert "## The pooler" in words(app)
     button(app, "Next").click().run()
     assert not app.warning
@@ -239,7 +239,7 @@ def test_what_is_wrong_with_a_file_is_said_on_the_page(folder: Path) -> None:
     own(folder, 'title="M"\n[[screen]]\nname="a"\ntitle="t"\ntext="x"\nshow=[{part="tota"}]')
     app = open_app(PAGE, lecture="mine")
     assert [str(one.value) for one in app.error] == [
-        r"`mine.toml`: \[\[screen\]\] a\, show: part tota is not possible: did you mean total?"
+        "`mine.toml`: `[[screen]] a, show`: part tota is not possible: did you mean total?"
     ]
     assert not app.metric
     app.selectbox(key="lecture").set_value(files.DEFAULT).run()

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from bertcalc import BertConfig, build
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.export.formats import csv_text
-from bertcalc.export.table import Math
+from bertcalc.export.table import Code, Math
 from bertcalc.memory.footprint import Subject
 from pages.ui import proof
 from pages.ui.batch import Batch
@@ -139,7 +139,7 @@ def test_a_task_with_a_cross_attention_that_nothing_is_given_to_has_its_walk() -
     ("text", "cell"),
     [
         ("**109,482,240**", "109,482,240"),
-        ("`encoder.layer.*`  \n`pooler`", "encoder.layer.*\npooler"),
+        ("`encoder.layer.*`  \n`pooler`", (Code("encoder.layer.*"), "\n", Code("pooler"))),
         ("**vocab_size** $V$: *rows*", ("vocab_size ", Math("V"), ": rows")),
         ("$4 N$", Math("4 N")),
         (r"a\_b \* c", "a_b * c"),

@@ -15,13 +15,13 @@ from bertcalc.bring.uploads import text_of
 from bertcalc.config import Problem
 from bertcalc.config_json import LARGEST, JsonError, Reading, read
 from bertcalc.memory.footprint import Subject
+from bertcalc.text import code, shorten
 from pages.ui.bring import hub
 from pages.ui.bring.chooser import Wanted, choose_files, take_files
 from pages.ui.bring.comparison import Brought, show_brought, show_model
 from pages.ui.controls import Parameters, at_most, carry, sentence, set_values
 from pages.ui.i18n import translator
 from pages.ui.sidebar import Choice
-from pages.ui.tables import escaped, literal
 from pages.ui.turn import TURN
 
 VIEWS = ("config", "hub", "file")
@@ -172,11 +172,11 @@ def _show_problems(found: Sequence[Problem], *, older: bool, file: str = "") -> 
     """A sentence for each, after the name of the file that it is about; and whether the model below is an older one."""
     _ = translator()
     for problem in found:
-        st.error(f"{literal(file)}: {sentence(problem, escaped)}" if file else sentence(problem, escaped))
+        st.error(f"{code(shorten(file))}: {sentence(problem)}" if file else sentence(problem))
     if older:
         st.caption(_("Still showing the last one that could be read."))
 
 
 def _show_remarks(reading: Reading) -> None:
     for remark in reading.remarks:
-        st.caption(sentence(remark, escaped))
+        st.caption(sentence(remark))

@@ -7,17 +7,16 @@ import streamlit as st
 
 from bertcalc.bring.checkpoint import Comparison, Group, Matched, classes_of
 from bertcalc.bring.chosen import CutOff
-from bertcalc.bring.safetensors import shown
 from bertcalc.config import BertConfig
 from bertcalc.explore.models import Item, item_of, values_of
 from bertcalc.memory.footprint import Subject
 from bertcalc.presets import PRESETS
-from bertcalc.text import N_
+from bertcalc.text import N_, code, shorten
 from bertcalc.track import DECIMALS, FIELDS
 from pages.ui.i18n import listed, translator
 from pages.ui.model import take_preset
 from pages.ui.numbers import metric_width, signed_count
-from pages.ui.tables import literal, show_table
+from pages.ui.tables import show_table
 
 _WORDS: dict[Group, str] = {
     "same": N_("same name and shape"),
@@ -76,7 +75,7 @@ def show_brought(brought: Brought) -> None:
                 "{name} is incomplete: its header announces {expected:,} bytes of data, and {there:,} are there. The "
                 "header is complete, and nothing else is read."
             )
-            values = {**file._asdict(), "name": literal(file.name)}
+            values = {**file._asdict(), "name": code(shorten(file.name))}
             st.warning(said.format(**values), icon=":material/content_cut:")
         _show_verdict(brought)
     with offer:
@@ -95,7 +94,7 @@ def show_brought(brought: Brought) -> None:
                 ),
                 *(
                     _("{field} cannot be read from any shape: {value} is assumed, which changes no count.").format(
-                        field=literal(field), value=getattr(found.subject.config, field)
+                        field=code(field), value=getattr(found.subject.config, field)
                     )
                     for field in brought.guessed
                 ),
@@ -107,7 +106,7 @@ def show_brought(brought: Brought) -> None:
 def _show_verdict(brought: Brought) -> None:
     _ = translator()
     found = brought.comparison
-    names = {"name": literal(brought.name), "architecture": _described(found.subject)}
+    names = {"name": code(brought.name), "architecture": _described(found.subject)}
     if found.agrees:
         said = (
             _(
@@ -139,32 +138,34 @@ def _show_groups(found: Comparison) -> None:
     bold = "**{}**".format
     groups = found.groups
     differences = [found.differences.get(group, 0) for group in groups]
-    show_table(
-        {
-            _("What it is"): [
-                bold(_("{architecture} has").format(architecture=found.subject.architecture)),
-                *(_(_WORDS[group]) for group in groups),
-                bold(_("the file has")),
-            ],
-            _("Tensors"): ["", *(f"{len(some):,}" for some in groups.values()), bold(f"{found.tensors:,}")],
-            _("Elements"): [
-                "",
-                *(f"{sum(one.in_checkpoint() for one in some):,}" for some in groups.values()),
-                bold(f"{found.numbers:,}"),
-            ],
-            _("Difference"): [
-                bold(f"{found.ours:,}"),
-                *map(signed_count, differences),
-                bold(f"{found.numbers:,}"),
-            ],
-            _("For example"): [
-                "",
-                *(f":small[{_examples(group, some, found.subject.config)}]" for group, some in groups.items()),
-                "",
-            ],
-        },
-        _("The tensors of the file in groups"),
-    )
+    # Small by style.css: a name would end :small[...] with its first bracket, in code as well.
+    with st.container(key="groups"):
+        show_table(
+            {
+                _("What it is"): [
+                    bold(_("{architecture} has").format(architecture=found.subject.architecture)),
+                    *(_(_WORDS[group]) for group in groups),
+                    bold(_("the file has")),
+                ],
+                _("Tensors"): ["", *(f"{len(some):,}" for some in groups.values()), bold(f"{found.tensors:,}")],
+                _("Elements"): [
+                    "",
+                    *(f"{sum(one.in_checkpoint() for one in some):,}" for some in groups.values()),
+                    bold(f"{found.numbers:,}"),
+                ],
+                _("Difference"): [
+                    bold(f"{found.ours:,}"),
+                    *map(signed_count, differences),
+                    bold(f"{found.numbers:,}"),
+                ],
+                _("For example"): [
+                    "",
+                    *(_examples(group, some, found.subject.config) for group, some in groups.items()),
+                    "",
+                ],
+            },
+            _("The tensors of the file in groups"),
+        )
 
 
 def _examples(group: Group, some: Sequence[Matched], config: BertConfig) -> str:
@@ -172,15 +173,15 @@ def _examples(group: Group, some: Sequence[Matched], config: BertConfig) -> str:
     _ = translator()
     if group == "head":
         modules = dict.fromkeys(one.name.rpartition(".")[0] for one in some)
-        return f"{', '.join(map(literal, modules))}: {', '.join(classes_of(some, config))}"
+        return f"{', '.join(map(code, modules))}: {', '.join(classes_of(some, config))}"
     if group == "shape":
         one = some[0]
         assert one.entry is not None
         assert one.shape is not None
         return _("{name}: {theirs} instead of {ours}").format(
-            name=f"`{_full_name(one)}`", theirs=list(one.entry.shape), ours=list(one.shape)
+            name=code(_full_name(one)), theirs=list(one.entry.shape), ours=list(one.shape)
         )
-    return literal(shown(_full_name(some[0]))) if group == "other" else f"`{_full_name(some[0])}`"
+    return code(shorten(_full_name(some[0])) if group == "other" else _full_name(some[0]))
 
 
 def _full_name(one: Matched) -> str:

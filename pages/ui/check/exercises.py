@@ -16,12 +16,13 @@ from bertcalc.exercises.formula import Line, worked, worked_wrong
 from bertcalc.exercises.questions import TITLES, Exercise, Said
 from bertcalc.exercises.sheet import Item, Sheet
 from bertcalc.formula import CALL_LETTERS, latex_number
+from bertcalc.text import literal
 from bertcalc.track import FIELDS
 from pages.ui.controls import Parameters, change, choose, choose_one, show_problem, whole_number
 from pages.ui.i18n import catalogue, in_a_row, in_context, translator
 from pages.ui.labels import label_of
 from pages.ui.sidebar import Choice
-from pages.ui.tables import escaped, show_table
+from pages.ui.tables import show_table
 
 NUMBERS = tuple(f"{number}" for number in range(1, len(generate.KINDS) + 1))
 PARAMETERS = Parameters(
@@ -235,7 +236,7 @@ def _fill(_: Translate, said: Said, *, plain: bool = False) -> str:
     """A sentence in a language; ``plain`` says that what fills it is somebody's text, none of which is Markdown."""
     values = {name: _(value) if value else value for name, value in said.values.items()}
     if plain:
-        values = {name: escaped(value) for name, value in values.items()}
+        values = {name: literal(value) for name, value in values.items()}
     return _(said.message).format(**values)
 
 

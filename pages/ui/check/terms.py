@@ -7,15 +7,15 @@ import streamlit as st
 from bertcalc.check import terms
 from bertcalc.check.known import Known
 from bertcalc.check.terms import Gap, Report, Verdict
-from bertcalc.text import N_
-from pages.ui.check.words import causes, describe
+from bertcalc.text import N_, code, shorten
+from pages.ui.check.words import causes, describe, part_name
 from pages.ui.controls import carry, sentence, set_values, show_problem
 from pages.ui.i18n import listed, translator
 from pages.ui.model import take_preset
 from pages.ui.numbers import signed_count
 from pages.ui.present import presenting
 from pages.ui.sidebar import Choice
-from pages.ui.tables import escaped, literal, show_table
+from pages.ui.tables import show_table
 
 # The count that most people write down first; and counts that somebody published.
 TERMS = """\
@@ -105,7 +105,7 @@ def show_report(choice: Choice, text: str) -> None:
     known = _known(choice, report)
     show_table(
         {
-            _("Term"): [literal(verdict.line.name) for verdict in report.verdicts],
+            _("Term"): [_name(verdict) for verdict in report.verdicts],
             _("Value"): [_value(verdict) for verdict in report.verdicts],
             _("Verdict"): [_verdict(verdict) for verdict in report.verdicts],
             _("What is wrong, and by how much"): [_slips(verdict, known) for verdict in report.verdicts],
@@ -124,7 +124,7 @@ def show_in_short(choice: Choice, text: str) -> None:
     with lines:
         show_table(
             {
-                _("Term"): [literal(verdict.line.text) for verdict in report.verdicts],
+                _("Term"): [code(shorten(verdict.line.text)) for verdict in report.verdicts],
                 _("Verdict"): [_verdict(verdict) for verdict in report.verdicts],
             },
             _("Each term with its verdict"),
@@ -161,6 +161,11 @@ def _take_example(name: str) -> None:
     take_preset(example.preset, architecture="BertModel", **example.changes)
 
 
+def _name(verdict: Verdict) -> str:
+    """What somebody calls a line, which may be nothing."""
+    return verdict.line.name and code(shorten(verdict.line.name))
+
+
 def _value(verdict: Verdict) -> str:
     value = verdict.line.value
     if value is None:
@@ -183,7 +188,7 @@ def _verdict(verdict: Verdict) -> str:
 def _slips(verdict: Verdict, known: Known) -> str:
     """Each slip of a line with its formula and what it adds; or why nothing can be said."""
     _ = translator()
-    said = [escaped(sentence(verdict.line.problem))] if verdict.line.problem else []
+    said = [sentence(verdict.line.problem)] if verdict.line.problem else []
     if verdict.counted and verdict.explanation is not None:
         names = {tensor.name for tensor in verdict.counted.tensors}
         said += [
@@ -200,7 +205,7 @@ def _slips(verdict: Verdict, known: Known) -> str:
 def _part(verdict: Verdict) -> str:
     _ = translator()
     assert verdict.counted
-    part = _(verdict.counted.part)
+    part = part_name(verdict.counted)
     if verdict.counted.layers == "all":
         return part
     one = verdict.counted.layers == "one"
@@ -215,11 +220,11 @@ def _show_corrections(report: Report, known: Known) -> None:
     rows: list[tuple[str, int]] = []
     for verdict in report.verdicts:
         if verdict.counted and verdict.line.value is not None and (lack := verdict.counted.right - verdict.line.value):
-            rows.append((_("missing from {term}").format(term=literal(verdict.line.name)), int(lack)))
+            rows.append((_("missing from {term}").format(term=_name(verdict)), int(lack)))
         elif not verdict.counted and verdict.line.value and not verdict.modules:
             rows.append(
                 (
-                    _("{term} is not part of this model").format(term=literal(verdict.line.name)),
+                    _("{term} is not part of this model").format(term=_name(verdict)),
                     -int(verdict.line.value),
                 )
             )
@@ -253,7 +258,7 @@ def _gap(gap: Gap) -> str:
     names = listed(name.removeprefix(f"{gap.component}.").removeprefix("layer.*.") for name in gap.names[:3])
     more = " ..." if len(gap.names) > 3 else ""
     said = _("not counted") if gap.parameters > 0 else _("counted twice")
-    tensors = _("({names})").format(names=f"{escaped(names)}{more}")
+    tensors = _("({names})").format(names=names + more)
     return _named(said, f"{_(gap.component)} :small[{tensors}]")
 
 

@@ -12,7 +12,7 @@ from bertcalc.check.known import READINGS, HandCount, Known, Reading, published_
 from bertcalc.check.tools import tool_counts
 from bertcalc.config import Problem, letters
 from bertcalc.formula import latex_fraction
-from bertcalc.text import N_, shorten
+from bertcalc.text import N_, literal, shorten
 from bertcalc.typed import Typed, TypedError, amount
 from pages.ui.check.words import causes, describe, own_count
 from pages.ui.controls import carry, sentence, set_values
@@ -21,7 +21,7 @@ from pages.ui.model import take_preset
 from pages.ui.numbers import signed_count
 from pages.ui.present import presenting
 from pages.ui.sidebar import Choice
-from pages.ui.tables import escaped, show_table
+from pages.ui.tables import show_table
 
 # The number that everybody has heard of.
 NUMBER = "110M"
@@ -37,7 +37,7 @@ def show_total(choice: Choice) -> None:
     try:
         number = amount(text, names=letters(choice.config))
     except (TypedError, CalculationError) as error:
-        st.error(sentence(Problem("number", text, error.message, error.values), escaped))
+        st.error(sentence(Problem("number", text, error.message, error.values)))
         return
     known = Known(choice.config, choice.architecture, choice.add_pooling_layer, 0, choice.model().num_parameters())
     found = diagnose(known, number)
@@ -256,7 +256,7 @@ def _show_nothing(choice: Choice, number: Typed, text: str) -> None:
     st.warning(
         (_(_UNEXPLAINED) if exactly else _(_UNKNOWN)).format(
             most=MOST_SLIPS,
-            number=escaped(shorten(text)),
+            number=literal(shorten(text)),
             architecture=choice.architecture,
             count=choice.model().num_parameters(),
         ),

@@ -7,6 +7,7 @@ from bertcalc.check.formula import cause_formulas
 from bertcalc.check.known import Known
 from bertcalc.check.parts import PARTS, Counted
 from bertcalc.check.slips import PADDED_TO, PLACES, SLIPS, Sizes
+from bertcalc.text import code
 from pages.ui.i18n import translator
 
 
@@ -23,10 +24,16 @@ def describe(known: Known) -> str:
     return " · ".join(said)
 
 
+def part_name(count: Counted) -> str:
+    """What is counted, in words; a tensor or module as its name, or as much of it as somebody has typed."""
+    _ = translator()
+    return _(count.part) if count.part in PARTS else code(count.part)
+
+
 def own_count(count: Counted, layers: int) -> str:
     """A part, module or tensor of a model in words, and in how many of its layers."""
     _ = translator()
-    part = _(count.part) if count.part in PARTS else f"`{count.part}`"
+    part = part_name(count)
     repeated = all(tensor.name.startswith("encoder.layer.") for tensor in count.tensors)
     if count.part == "layers":
         said = {"all": _("all {layers:,} layers"), "one": _("one layer"), "others": _("all layers but one")}

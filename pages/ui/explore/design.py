@@ -1,6 +1,5 @@
 """The controls and the answer of the Design page."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
@@ -141,16 +140,10 @@ def _amount(name: str, text: str) -> int:
         amount = typed(text, kind.unit).value
     except TypedError as error:
         before: str = st.session_state.get(last, kind.default)
-        values = {**error.values, "text": _plain(error.values["text"])}
-        show_problem(Problem(_field(name), text, error.message, values, ({_field(name): before},)))
+        show_problem(Problem(_field(name), text, error.message, error.values, ({_field(name): before},)))
         return floor(typed(before, kind.unit).value)
     st.session_state[last] = text
     return floor(amount)
-
-
-def _plain(text: str) -> str:
-    """Somebody's text, none of which is Markdown; and never the empty one, which a catalogue answers in its own way."""
-    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", text) or " "
 
 
 def choose_constraints() -> Constraints:

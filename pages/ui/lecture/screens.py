@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from bertcalc.lecture import Lecture, LectureError, Screen, Show, read
-from bertcalc.text import shorten
+from bertcalc.text import code, literal, shorten
 from bertcalc.tree.totals import component_of
 from pages.ui import stepping
 from pages.ui.controls import offered, sentence, set_values
@@ -17,7 +17,6 @@ from pages.ui.i18n import in_context, translator
 from pages.ui.lecture import files, notes
 from pages.ui.lecture.parts import PARTS, VOCABULARY, draw_place, place, values
 from pages.ui.sidebar import Choice, show_only
-from pages.ui.tables import escaped
 from pages.ui.theme import colors
 
 Fill = Callable[[str], str]
@@ -39,7 +38,7 @@ def choose_lecture(row: DeltaGenerator) -> Lecture | None:
     try:
         return _read(file, file.stat().st_mtime_ns)
     except LectureError as error:
-        st.error(f"`{file.name}`: {sentence(error.problem, escaped)}")
+        st.error(f"{code(file.name)}: {sentence(error.problem)}")
     return None
 
 
@@ -102,7 +101,7 @@ def _nearest(name: str, order: Sequence[str]) -> str:
         else _("This lecture has no screen “{name}”. Showing the first one.")
     )
     nearest = (near or order)[0]
-    st.warning(message.format(name=escaped(shorten(name)), nearest=nearest), icon=":material/help:")
+    st.warning(message.format(name=literal(shorten(name)), nearest=nearest), icon=":material/help:")
     return nearest
 
 

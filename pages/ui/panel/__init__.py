@@ -112,7 +112,7 @@ def _field(steps: Track, field: str, problem: Problem | None) -> dict[str, Any]:
         "typed": typed if typed is None or isinstance(typed, str) else f"{typed:,}",
         "lock": _lock(steps, field),
         "note": _("The number of heads does not change the count.") if _heads_change_nothing(steps, field) else None,
-        "problem": problem and {"text": sentence(problem), "repairs": [*map(_repair, problem.remedies)]},
+        "problem": problem and {"text": sentence(problem, str), "repairs": [*map(_repair, problem.remedies)]},
     }
 
 

@@ -2,13 +2,13 @@
 
 import re
 
-from bertcalc.export.table import Cell, Math, Table
+from bertcalc.export.table import Cell, Code, Math, Part, Table
 from pages.ui.numbers import MINUS
 from pages.ui.take.shown import Shown
 
 # What the pages write: code, formulas, escaped signs, colours and sizes, icons, emphasis, breaks of lines.
 _MARKS = re.compile(
-    r"`(?P<code>[^`]*)`"
+    r"(?<!`)(?P<fence>`++)(?P<code>.+?)(?<!`)(?P=fence)(?!`)"
     r"|\$(?P<math>[^$]+)\$"
     r"|\\(?P<sign>[!-/:-@\[-`{-~])"
     r"|:material/\w+:"
@@ -43,28 +43,35 @@ def _cell(value: object, marked: bool) -> Cell:
 
 
 def plain(markdown: str) -> Cell:
-    """What a reader sees of a text in Markdown: the text itself, and formulas."""
-    parts: list[str | Math] = [""]
+    """What a reader sees of a text in Markdown: the text itself, formulas, and code."""
+    parts: list[Part] = [""]
     at = 0
     for mark in _MARKS.finditer(markdown):
         before = markdown[at : mark.start()]
         at = mark.end()
         kind = mark.lastgroup
-        if kind == "math":
-            parts += [_said(parts.pop()) + _said(before), Math(mark["math"]), ""]
+        if kind in ("math", "code"):
+            made = Math(mark["math"]) if kind == "math" else Code(_inside(mark["code"]))
+            parts += [_said(parts.pop()) + _said(before), made, ""]
         else:
-            written = "\n" if kind == "line" else mark[kind] if kind in ("code", "sign", "inner") else ""
+            written = "\n" if kind == "line" else mark[kind] if kind in ("sign", "inner") else ""
             parts.append(_said(parts.pop()) + _said(before) + _said(written))
     parts.append(_said(parts.pop()) + _said(markdown[at:]))
     found = tuple(part for part in parts if part)
     return found[0] if len(found) == 1 else found or ""
 
 
-def _said(part: str | Math) -> str:
+def _inside(code: str) -> str:
+    """What is in a code span, without the spaces that belong to its fence."""
+    return code[1:-1] if code.startswith(" ") and code.endswith(" ") and code.strip() else code
+
+
+def _said(part: Part) -> str:
     assert isinstance(part, str)
     return part.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def _text(cell: Cell) -> str:
-    parts = cell if isinstance(cell, tuple) else (cell,)
-    return "".join(part.latex if isinstance(part, Math) else str(part) for part in parts)
+    if isinstance(cell, Math | Code):
+        return cell[0]
+    return "".join(map(_text, cell)) if isinstance(cell, tuple) else f"{cell}"

@@ -1,0 +1,199 @@
+"""Every place where somebody else's text comes in, and everything that the page then says."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import chain
+from typing import Any
+
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import Message
+from streamlit.testing.v1 import AppTest
+
+from bertcalc import BertConfig, build
+from bertcalc.export.table import Cell, Code
+from pages.ui.take.cells import table_of
+from tests.bring.test_safetensors import file_of, tensor
+from tests.markdown import read
+from tests.pages.apptest import open_app
+from tests.pages.test_bring_page import ask, choose, paste
+
+SMALL = BertConfig(vocab_size=5, hidden_size=4, num_hidden_layers=1, num_attention_heads=1, intermediate_size=4)
+
+
+def header(*others: tuple[str, dict[str, Any]]) -> bytes:
+    """A file's header with a small model's tensors and others, in any order, because none has any data."""
+    named = [(name, tensor(0, 0, shape=[0, *shape])) for name, shape in build(SMALL).named_parameters()]
+    return file_of(dict([*named, *others]))
+
+
+def checkpoint(*others: str) -> bytes:
+    """The beginning of a file with a small model's tensors, and others."""
+    at, said = 0, {}
+    for name, shape in chain(build(SMALL).named_parameters(), ((name, (1,)) for name in others)):
+        size = 4
+        for side in shape:
+            size *= side
+        said[name] = tensor(at, at := at + size, shape=list(shape))
+    return file_of(said)
+
+
+def config(of: Callable[[str], object], app: AppTest, text: str) -> AppTest:
+    """A pasted config.json."""
+    said = of(text)
+    return paste(said if isinstance(said, str) else json.dumps(said), app)
+
+
+def files(of: Callable[[str], list[tuple[str, bytes]]], app: AppTest, text: str) -> AppTest:
+    """Files of weights that are chosen, by the headers that a browser sends."""
+    return choose(app, "weights_files", *of(text))
+
+
+def typed(key: str, app: AppTest, text: str) -> AppTest:
+    """A field."""
+    for area in (*app.text_input, *app.text_area):
+        if area.key == key:
+            area.set_value(text).run()
+    return app
+
+
+def hub(app: AppTest, text: str) -> AppTest:
+    """A name on the Hub, asked for."""
+    return ask(typed("repo_id", app, text))
+
+
+def answer(app: AppTest, text: str) -> AppTest:
+    """An answer to an exercise."""
+    app.text_input[0].set_value(text)
+    next(one for one in app.button if one.label == "Check answer").click()
+    return app.run()
+
+
+def link(names: tuple[str, ...], app: AppTest, text: str) -> AppTest:
+    """What a link says where it cannot be."""
+    return open_app("", **dict.fromkeys(names, text))
+
+
+_PAGES: dict[str, tuple[str, dict[str, str]]] = {
+    "config": ("bring.py", {}),
+    "file": ("bring.py", {"bring": "file"}),
+    "hub": ("bring.py", {"bring": "hub"}),
+    "number": ("explain.py", {}),
+    "terms": ("explain.py", {"explain": "terms"}),
+    "short": ("explain.py", {"explain": "terms", "present": "1"}),
+    "exercise": ("exercises.py", {"exercise": "1"}),
+    "shape": ("exercises.py", {"exercise": "2"}),
+    "design": ("design.py", {}),
+    "compare": ("compare.py", {}),
+    "lecture": ("lecture.py", {}),
+    "link": ("", {}),
+}
+_NAMES = ("hidden_size", "preset", "bring", "architecture", "tensors", "target_parameters", "layer_norm_eps", "lecture")
+# By the page where it comes in, and what it is there.
+PLACES: dict[str, Callable[[AppTest, str], AppTest]] = {
+    "config model_type": partial(config, lambda text: {"model_type": text}),
+    "config fields": partial(config, lambda text: {"hidden_act": text, "hidden_size": text, "pad_token_id": [text]}),
+    "config key": partial(config, lambda text: {text: 1, f"{text} ": 2}),
+    "config key twice": partial(config, lambda text: f"{{{json.dumps(text)}: 1, {json.dumps(text)}: 1}}"),
+    "config class": partial(config, lambda text: {"architectures": [text], "model_type": "bert"}),
+    "config other class": partial(config, lambda text: {"architectures": [text]}),
+    "config label": partial(config, lambda text: {"id2label": {text: "a"}}),
+    "file name": partial(files, lambda text: [(text, b"")]),
+    "file broken": partial(files, lambda text: [(f"{text}.safetensors", b"PK")]),
+    "file tensor": partial(files, lambda text: [(f"{text}.safetensors", checkpoint(text, f"{text}]$\\evil$"))]),
+    "file tensors": partial(
+        files, lambda text: [(f"{text}{n}.safetensors", checkpoint(text) if n else file_of({})) for n in range(2)]
+    ),
+    "file no BERT": partial(files, lambda text: [("a.safetensors", file_of({text: tensor(0, 0, shape=[0])}))]),
+    "file dtype": partial(files, lambda text: [("a.safetensors", file_of({"a": tensor(0, 4) | {"dtype": text}}))]),
+    "file field": partial(files, lambda text: [("a.safetensors", file_of({text: {}}))]),
+    "file size": partial(files, lambda text: [("a.safetensors", file_of({text: tensor(0, 3, shape=[9])}))]),
+    "file twice": partial(
+        files, lambda text: [("a.safetensors", checkpoint(text)), ("b.safetensors", file_of({text: tensor(0, 4)}))]
+    ),
+    "file index": partial(
+        files,
+        lambda text: [
+            ("a.safetensors", checkpoint()),
+            ("a.safetensors.index.json", json.dumps({"weight_map": {"a": text}}).encode()),
+        ],
+    ),
+    "hub name": hub,
+    "number": partial(typed, "number"),
+    "number calculation": lambda app, text: typed("number", app, f"1+{text}"[:60]),
+    "terms name": lambda app, text: typed("terms", app, "".join(f"{line} = 7\n" for line in text.split("\n"))),
+    "terms value": lambda app, text: typed("terms", app, f"a = {text}\npooler = 2*{text}"),
+    "short": partial(typed, "terms"),
+    "exercise": answer,
+    "shape": answer,
+    "design": partial(typed, "target_parameters"),
+    "compare models": partial(typed, "models"),
+    "compare field": lambda app, text: typed("models", app, f"present~{text}-1 present~hidden_act-{text}"),
+    "compare config": lambda app, text: typed("config_json", app, json.dumps({"hidden_act": text, text: 1})),
+    "lecture screen": partial(typed, "screen"),
+    "link": partial(link, _NAMES),
+}
+
+
+def opened(place: str) -> AppTest:
+    """The page of a place."""
+    page, said = _PAGES[place.partition(" ")[0]]
+    return open_app(page, **said)
+
+
+# What is no Markdown: the fields that people type into, texts, what a component gets as data, and keys.
+_TEXT = {"TextInput.value", "TextInput.default", "TextArea.value", "TextArea.default", "BidiComponent.json"}
+_KEYS = (".id", ".form_id")
+
+
+def strings(message: Message, path: str) -> Iterator[tuple[str, str]]:
+    """All texts in what is sent to a browser, by where they are."""
+    for field, value in message.ListFields():
+        values = value if field.is_repeated else [value]
+        for one in values if field.type in (FieldDescriptor.TYPE_MESSAGE, FieldDescriptor.TYPE_STRING) else []:
+            if isinstance(one, Message):
+                yield from strings(one, f"{path}.{field.name}")
+            elif isinstance(one, str):
+                yield f"{path}.{field.name}", one
+
+
+def said(app: AppTest) -> Iterator[tuple[str, str]]:
+    """Whatever a page says, by where."""
+    for node in app._tree:
+        message = getattr(node, "proto", None)
+        if isinstance(message, Message):
+            yield from strings(message, type(message).__name__)
+    for table in app.table:
+        for text in (*table.value.columns, *table.value.to_numpy().ravel()):
+            yield "a cell", f"{text}"
+
+
+def check(app: AppTest) -> int:
+    """How often the page says ``evil``, which has to be as text alone: on it, and in what can be taken from it."""
+    assert not app.exception, app.exception[0].stack_trace
+    count = 0
+    for where, text in said(app):
+        if where in _TEXT or where.endswith(_KEYS) or "evil" not in text:
+            continue
+        count += 1
+        assert all(sign.isprintable() or sign in "\n\N{NO-BREAK SPACE}" for sign in text), (where, text)
+        if where != "Text.body":
+            found = read(text)
+            assert all(map(harmless, found.words)), (where, text)
+            assert found.made <= {"strong_open", "strong_close"}, (where, text)
+    for one in app.session_state["shown"]:
+        table = table_of(one)
+        cells = [part for cell in chain(table.columns, *table.rows) for part in parts(cell)]
+        assert all(harmless(f"{part}") for part in cells if not isinstance(part, Code)), cells
+    return count
+
+
+def harmless(text: str) -> bool:
+    """Whether a text says ``evil`` at most as a word by itself."""
+    return "evil" not in re.sub(r"""(?<![^\s"“(])evil(?=[.,:]?([\s"”)]|$))""", "", text)
+
+
+def parts(cell: Cell) -> tuple[object, ...]:
+    """What a cell is made of."""
+    return cell if type(cell) is tuple else (cell,)

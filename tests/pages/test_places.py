@@ -1,0 +1,33 @@
+"""Somebody else's text is text, wherever it comes in: nothing on the page or in an export is made of it."""
+
+from pathlib import Path
+
+import pytest
+
+from pages.ui.lecture import files
+from tests.pages.apptest import open_app
+from tests.pages.places import PLACES, check, opened
+from tests.payloads import PAYLOADS
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_text_is_text(place: str) -> None:
+    app = opened(place)
+    found = 0
+    for payload in PAYLOADS:
+        app = PLACES[place](app, payload)
+        found += check(app) > 0
+    assert found > 20  # it is said at all
+
+
+def test_a_lecturers_mistakes_are_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "FOLDER", tmp_path)
+    for payload in PAYLOADS:
+        text = "".join(rf"\U{ord(sign):08x}" for sign in payload)
+        for said in (
+            f'"{text}" = 1',
+            f'title = "a"\n[[screen]]\nname = "{text}"',
+            f'title = "{{{text}}}"\nscreen = []',
+        ):
+            (tmp_path / "[evil](x).toml").write_text(said, encoding="utf-8")
+            assert check(open_app("lecture.py"))
