@@ -74,6 +74,7 @@ def _answer(connection: socket.socket) -> HTTPResponse:
     answer.begin()
     if answer.status != 101:
         answer.read()
+    answer.close()  # the connection stays
     return answer
 
 
