@@ -7,6 +7,7 @@ these classes are replaced.
 import asyncio
 import sys
 from http import HTTPStatus
+from weakref import ref
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -36,18 +37,19 @@ def guard() -> None:
 
 def _connection_made(connection: H11Protocol, transport: asyncio.Transport) -> None:
     _made(connection, transport)
-    connection.loop.call_later(PATIENCE, _look, connection, None)
+    connection.loop.call_later(PATIENCE, _look, ref(connection), None)
 
 
-def _look(connection: H11Protocol, before: object) -> None:
+def _look(kept: ref[H11Protocol], before: object) -> None:
     """End a connection that waits for the request after the same one as before, or for the rest of the same one."""
-    if connection.transport.is_closing() or connection not in connection.connections:  # it is a WebSocket's now
-        return
+    connection = kept()
+    if not connection or connection.transport.is_closing() or connection not in connection.connections:
+        return  # it has gone, or is a WebSocket's now
     waits = connection.conn.their_state in (h11.IDLE, h11.SEND_BODY)
     if waits and connection.cycle is before:
         connection.transport.abort()
     else:
-        connection.loop.call_later(PATIENCE, _look, connection, connection.cycle if waits else connection)
+        connection.loop.call_later(PATIENCE, _look, kept, connection.cycle if waits else kept)
 
 
 def _refuse_unread(connection: H11Protocol, message: str) -> None:
