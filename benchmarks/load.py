@@ -426,8 +426,8 @@ def main() -> None:
         here = Path(folder)
         if given.cold:
             for name in names:
-                with running_server(here / "cold") as app:
-                    print(asyncio.run(cold(Server(app), name, max(given.sessions))))
+                with running_server(here / "cold") as starting:
+                    print(asyncio.run(cold(Server(starting), name, max(given.sessions))))
             return
         app = [stack.enter_context(running_server(here / f"app{one}")) for one in range(given.processes)]
         floor = stack.enter_context(running_server(here / "floor", FLOOR))
