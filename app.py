@@ -14,6 +14,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 
 from pages.ui.assets import Assets
+from pages.ui.connections import guard
 from pages.ui.gate import Gate
 from pages.ui.i18n import translator
 from pages.ui.preview import Preview
@@ -41,6 +42,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     yield
 
 
+guard()
 app = st.App(
     "pages/main.py",
     on_script_error=say_sorry,

@@ -361,6 +361,28 @@ def report(counts: Sequence[int], floor: Loads, rows: dict[str, Loads], memory: 
     )
 
 
+async def come(server: Server, page: str, count: int) -> str:
+    """Seconds after which half of those who come at once have the page, 95 % of them, and all."""
+    waited: list[float] = []
+    began = time.perf_counter()
+
+    async def one(number: int, stack: AsyncExitStack) -> None:
+        socket = await stack.enter_async_context(connection(server, number))
+        await Session(number, page, socket, own=True).open()
+        waited.append(time.perf_counter() - began)
+
+    async with AsyncExitStack() as stack:
+        await asyncio.gather(*(one(number, stack) for number in range(count)))
+    return " / ".join(f"{waited[-1 - count * late // 100]:.1f}" for late in (50, 5, 0))
+
+
+async def cold(app: Server, page: str, count: int) -> str:
+    """The same people on a server that has just begun to answer, and when it has had time."""
+    first = await come(app, page, count)
+    await app.ready()
+    return _cells(page or "parameters", [first, await come(app, page, count)])
+
+
 async def measure(app: Server, floor: Server, names: Sequence[str], seconds: Mapping[int, float], drag: float) -> str:
     """Load every page in turn, Verify last; then all at once, after which everybody leaves."""
     await app.ready()
@@ -393,6 +415,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=SECONDS, help=f"for each number; {LONGER} x for the most")
     parser.add_argument("--drag", type=float, default=0.0, help="seconds of a drag, which each move is then")
     parser.add_argument("--processes", type=int, default=1, help="servers of the app, among which sessions are spread")
+    parser.add_argument("--cold", action="store_true", help="only how long those wait who come while a server starts")
     parser.add_argument("--quick", action="store_true", help="1 and 10 sessions on two pages, 2 seconds each")
     given = parser.parse_args()
     if given.quick:
@@ -401,6 +424,11 @@ def main() -> None:
     seconds = dict.fromkeys(given.sessions, given.seconds) | {max(given.sessions): LONGER * given.seconds}
     with TemporaryDirectory() as folder, ExitStack() as stack:
         here = Path(folder)
+        if given.cold:
+            for name in names:
+                with running_server(here / "cold") as starting:
+                    print(asyncio.run(cold(Server(starting), name, max(given.sessions))))
+            return
         app = [stack.enter_context(running_server(here / f"app{one}")) for one in range(given.processes)]
         floor = stack.enter_context(running_server(here / "floor", FLOOR))
         print(asyncio.run(measure(Server(*app), Server(floor), names, seconds, given.drag)))

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocketClose
 from streamlit import config
 
 # Messages of one page: the sliders send ten a second, and a browser that was away sends what it has kept at once.
@@ -37,11 +38,11 @@ class Gate:
             await self._app(scope, receive, send)
 
 
-def _refusal(scope: Scope) -> Response | None:
+def _refusal(scope: Scope) -> ASGIApp | None:
     if scope["type"] == "websocket":
         headers = Headers(scope=scope)
         if not allowed(headers.get("origin"), headers.get("host")):
-            return Response("Another site may not connect.", 403)
+            return WebSocketClose()  # which is a 403
     elif scope["type"] == "http":
         if scope["path"].endswith("/_stcore/metrics"):  # how many sessions there are is nobody's business
             return Response("Not Found", 404)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import streamlit
 from starlette.datastructures import MutableHeaders
-from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
@@ -48,15 +47,11 @@ class SecurityHeaders:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request; of a WebSocket the first answer alone has headers."""
+        """Answer a request; of a WebSocket the first answer alone has headers, those of a refusal come later."""
         first = True
 
         async def send_with_headers(message: Message) -> None:
             nonlocal first
-            if first and message["type"] == "websocket.close":
-                # The server's own way to refuse one has no headers.
-                await Response(status_code=403)(scope, receive, send_with_headers)
-                return
             if first:
                 message = {"headers": [], **message}
                 MutableHeaders(scope=message).update(HEADERS)
