@@ -87,7 +87,7 @@ def serve(folder: Path, address: Connection) -> None:
 
 
 async def measure(server: Server) -> None:
-    """Print what the one who moves waits, in ms, and what the server takes, alone and with its processes, in MB."""
+    """Print what the one who moves waits (median / p95 / longest), and the memory of the server itself."""
     await server.ready()
     async with AsyncExitStack() as stack:
         mover = Session(0, "", await stack.enter_async_context(connection(server)), own=True)
@@ -105,19 +105,16 @@ async def measure(server: Server) -> None:
 
 
 async def _moves(server: Server, mover: Session, until: "asyncio.Future[Any]", what: str) -> None:
-    waited, alone, together = [], server.memory(alone=True), server.memory()
+    waited, memory = [], server.memory(alone=True)
     while not until.done():
         began = time.perf_counter()
         await mover.move()
         waited.append(1000 * (time.perf_counter() - began))
-        alone, together = max(alone, server.memory(alone=True)), max(together, server.memory())
+        memory = max(memory, server.memory(alone=True))
         await asyncio.sleep(PAUSE)
     waited.sort()
-    print(
-        f"{what}: {median(waited):,.0f} / {waited[len(waited) * 95 // 100]:,.0f} / {waited[-1]:,.0f} ms; "
-        f"{alone:,.0f} MB, with its processes {together:,.0f} MB",
-        flush=True,
-    )
+    p95 = waited[len(waited) * 95 // 100]
+    print(f"{what}: {median(waited):,.0f} / {p95:,.0f} / {waited[-1]:,.0f} ms; {memory:,.0f} MB", flush=True)
 
 
 def main() -> None:
@@ -127,8 +124,7 @@ def main() -> None:
         hub = multiprocessing.Process(target=serve, args=(Path(folder) / "hub", theirs))
         hub.start()
         try:
-            where = {"HF_ENDPOINT": ours.recv(), "HF_HUB_OFFLINE": "0"}
-            with running_server(Path(folder) / "log", **where) as running:
+            with running_server(Path(folder) / "log", HF_ENDPOINT=ours.recv(), HF_HUB_OFFLINE="0") as running:
                 asyncio.run(measure(Server(running)))
         finally:
             ours.send(None)

@@ -1,7 +1,6 @@
 """What is asked of the Hub, how little of it, and what is said when there is nothing to show."""
 
 import json
-import pickle
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc.bring.checkpoint import compare
-from bertcalc.config import Problem
 from bertcalc.memory.footprint import Subject
 from pages.ui.bring import hub as client
 from tests.bring.checkpoints import entries
@@ -148,12 +146,6 @@ def test_the_headers_of_all_shards_together_are_not_too_long(hub: Server) -> Non
     with pytest.raises(client.HubError, match="headers of these files have more than 4,000,000 bytes together"):
         model.tensors()
     assert 0 < len([path for path, _range, _authorization in hub.asked if "-of-" in path]) < 5
-
-
-def test_an_error_says_the_same_after_a_journey(hub: Server) -> None:
-    error = client.HubError(*(Problem("a", "1", "{b} is wrong.", {"b": b}) for b in "xy"))
-    arrived = pickle.loads(pickle.dumps(error))
-    assert (arrived.problems, str(arrived)) == (error.problems, "x is wrong. y is wrong.")
 
 
 WRONG_NAMES = [

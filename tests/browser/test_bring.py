@@ -30,8 +30,8 @@ def hub(models: Path) -> Iterator[Server]:
 @pytest.fixture(scope="module")
 def asking(hub: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The app with another Hub."""
-    where = {"HF_ENDPOINT": hub.url, "HF_HUB_OFFLINE": "0"}
-    with running_server(tmp_path_factory.mktemp("asking") / "log", **where) as (url, _process):
+    log = tmp_path_factory.mktemp("asking") / "log"
+    with running_server(log, HF_ENDPOINT=hub.url, HF_HUB_OFFLINE="0") as (url, _process):
         yield url
 
 

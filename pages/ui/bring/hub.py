@@ -38,11 +38,8 @@ class HubError(ValueError):
     """Why there is nothing to show: every problem in a sentence."""
 
     def __init__(self, *problems: Problem) -> None:
-        super().__init__(*problems)  # all that pickle keeps
+        super().__init__(" ".join(map(str, problems)))
         self.problems = problems
-
-    def __str__(self) -> str:
-        return " ".join(map(str, self.problems))
 
 
 class Found(NamedTuple):
