@@ -116,6 +116,12 @@ class Worker:
         with self._turn:
             self._end()
 
+    def kill(self) -> None:
+        """End the process at once, whatever it does: a server that ends waits for nobody."""
+        if process := self._process:
+            process.kill()
+            process.wait()
+
     def _start(self) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "pages.ui.worker", f"{self._nice}"]
         process = self._process = subprocess.Popen(command, cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -164,7 +170,7 @@ def _short_of_memory(error: Exception) -> bool:
 
 
 WORKER = Worker()
-atexit.register(WORKER.stop)
+atexit.register(WORKER.kill)
 
 if __name__ == "__main__":
     with suppress(AttributeError):  # Windows has none

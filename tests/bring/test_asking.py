@@ -4,6 +4,8 @@ import json
 import os
 import pickle
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +17,7 @@ import pytest
 from pages.ui.bring import asking
 from pages.ui.bring import hub as client
 from tests.bring.hub_server import Server, slow_body, slow_headers
+from tests.pages.apptest import ROOT
 
 
 class OtherError(Exception):
@@ -121,6 +124,20 @@ def test_a_process_that_is_stopped_is_said(hub: Server) -> None:
         ends.callback(thread.join)
         assert said("some/headers") == "The process that reads from the Hub was stopped: try again."
     assert asking.ask("some/published")[1].complete
+
+
+def test_a_server_that_ends_waits_for_nobody(hub: Server) -> None:
+    program = (
+        "import sys, threading; from pages.ui.bring import asking;"
+        "threading.Thread(target=asking.PLACES[0].run, args=(asking.hub.find, 'some/headers'), daemon=True).start();"
+        "asking.PLACES[0].wanted = lambda: None; sys.stdin.read()"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, stdin=subprocess.PIPE) as server:
+        while not hub.asked:
+            time.sleep(0.02)
+        assert server.stdin
+        server.stdin.close()
+        assert server.wait(10) == 0
 
 
 def test_little_comes_back_of_many_tensors(models: Path) -> None:

@@ -26,7 +26,7 @@ PLACES = [Worker(SECONDS, nice=10) for _place in range(2)]
 _FREE: LifoQueue[Worker] = LifoQueue()  # the last first: it is warm
 for _worker in PLACES:
     _worker.wanted = wanted
-    atexit.register(_worker.stop)
+    atexit.register(_worker.kill)
     _FREE.put(_worker)
 
 
