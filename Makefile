@@ -29,6 +29,7 @@ benchmark: $(VENV)/dev $(VENV)/browser
 	$(VENV)/bin/python -m benchmarks.explore
 	$(VENV)/bin/python -m benchmarks.design
 	$(VENV)/bin/python -m benchmarks.browser
+	$(VENV)/bin/python -m benchmarks.hub
 	$(VENV)/bin/python -m benchmarks.load
 
 # Known faults of what is installed with the dashboard: it asks PyPI's database, so that it is no part of CI.

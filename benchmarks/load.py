@@ -51,11 +51,12 @@ def pages() -> list[str]:
 class Session:
     """One reader: an open WebSocket, a configuration and a language of its own.
 
-    ``own`` says whether the app is ours: the floor has one slider, and neither language nor link.
+    ``own`` says whether the app is ours: the floor has one slider, and neither language nor link. ``more`` is what else
+    the link says.
     """
 
-    def __init__(self, number: int, page: str, socket: ClientConnection, *, own: bool) -> None:
-        self.page, self.own = page, own
+    def __init__(self, number: int, page: str, socket: ClientConnection, *, own: bool, more: str = "") -> None:
+        self.page, self.own, self._more = page, own, more
         self.language = LANGUAGES[number % len(LANGUAGES)]
         self.config = BertConfig(vocab_size=20_000 + number, num_hidden_layers=1 + number % 24)
         self.random = Random(number)
@@ -123,7 +124,7 @@ class Session:
         if self.own:
             state.query_string = (
                 f"vocab_size={self.config.vocab_size}&num_hidden_layers={self.config.num_hidden_layers}"
-                f"&lang={self.language}"
+                f"&lang={self.language}{self._more}"
             )
         state.page_script_hash = self._page_hash
         state.page_name = "" if self._page_hash else self.page
@@ -205,9 +206,9 @@ class Server:
         """Seconds of CPU so far."""
         return sum(sum(process.cpu_times()[:2]) for process in self._processes())
 
-    def memory(self) -> float:
-        """Resident memory in MB."""
-        return sum(process.memory_info().rss for process in self._processes()) / 1e6
+    def memory(self, *, alone: bool = False) -> float:
+        """Resident memory in MB; ``alone`` without the processes that the servers started."""
+        return sum(process.memory_info().rss for process in (self._servers if alone else self._processes())) / 1e6
 
     async def ready(self) -> None:
         """Wait until it has nothing to do."""

@@ -30,6 +30,7 @@ BUFFERS = {"embeddings.position_ids", "embeddings.token_type_ids"}
 # TensorFlow's names for the two tensors of a LayerNorm.
 _RENAMED = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}
 _WORDS = "embeddings.word_embeddings.weight"
+_SHOWN = 20  # tensors of a group that stand for all of them; no heads have more
 _HEAD_SIZE = 64  # hidden units of a head in every BERT that Google published
 
 
@@ -57,18 +58,33 @@ class Matched(NamedTuple):
         return 0 if self.shape is None else prod(self.shape)
 
 
+class Members(NamedTuple):
+    """The tensors of a group: how many, their elements, and the first of them."""
+
+    tensors: int
+    in_checkpoint: int
+    in_model: int
+    first: tuple[Matched, ...]
+
+    @classmethod
+    def of(cls, some: Sequence[Matched]) -> "Members":
+        """Those of them that are kept; a header can have 60,000."""
+        elements = (sum(one.in_checkpoint() for one in some), sum(one.in_model() for one in some))
+        return cls(len(some), *elements, tuple(some[:_SHOWN]))
+
+
 class Comparison(NamedTuple):
     """A checkpoint beside a model: every tensor of either is in one group."""
 
     subject: Subject
-    groups: dict[Group, list[Matched]]
+    groups: dict[Group, Members]
     dtypes: dict[str, int]  # elements of each kind of number, the most first
     ours: int
 
     @property
     def tensors(self) -> int:
         """Tensors in the checkpoint."""
-        return sum(len(some) for group, some in self.groups.items() if group != "missing")
+        return sum(some.tensors for group, some in self.groups.items() if group != "missing")
 
     @property
     def numbers(self) -> int:
@@ -78,7 +94,7 @@ class Comparison(NamedTuple):
     @property
     def buffers(self) -> int:
         """Those of them that are no parameters."""
-        return sum(one.in_checkpoint() for one in self.groups.get("buffer", []))
+        return self.groups["buffer"].in_checkpoint if "buffer" in self.groups else 0
 
     @property
     def parameters(self) -> int:
@@ -88,7 +104,7 @@ class Comparison(NamedTuple):
     @property
     def differences(self) -> dict[Group, int]:
         """From our count to all elements of the checkpoint: what each group adds, as far as it does."""
-        sums = {group: sum(one.in_checkpoint() - one.in_model() for one in some) for group, some in self.groups.items()}
+        sums = {group: some.in_checkpoint - some.in_model for group, some in self.groups.items()}
         return {group: difference for group, difference in sums.items() if difference}
 
     @property
@@ -123,7 +139,7 @@ def compare(tensors: Iterable[Entry], subject: Subject) -> Comparison:
         seen.add(name)
         dtypes[entry.dtype] = dtypes.get(entry.dtype, 0) + entry.numbers()
     groups["missing"] = [Matched(name, None, shape) for name, shape in wanted.items() if name not in seen]
-    found = {group: some for group, some in groups.items() if some}
+    found = {group: Members.of(some) for group, some in groups.items() if some}
     most_first = dict(sorted(dtypes.items(), key=lambda item: -item[1]))
     return Comparison(subject, found, most_first, model.num_parameters())
 

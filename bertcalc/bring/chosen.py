@@ -19,7 +19,7 @@ from bertcalc.bring.safetensors import (
     header_length,
     read,
 )
-from bertcalc.bring.shards import names_of, together
+from bertcalc.bring.shards import names_of, together, too_much
 from bertcalc.config import Problem
 from bertcalc.text import N_, shorten
 
@@ -108,7 +108,7 @@ def weights_of(files: Sequence[Chosen]) -> Weights:
         )
         raise _error(message, name=shorten(files[0].name))
     if sum(len(file.start or b"") for file in weights) > LARGEST_HEADER + LENGTH_BYTES * MOST_FILES:
-        raise _too_much()
+        raise ChosenError(too_much().problem)
     headers = [_header(file) for file in weights]
     try:
         tensors = together(header.tensors for header in headers)
@@ -139,15 +139,10 @@ def _header(file: Chosen) -> Header:
     try:
         end = LENGTH_BYTES + header_length(start, file.size)
         if end > len(start):
-            raise _too_much()
+            raise ChosenError(too_much().problem)
         return read(start[LENGTH_BYTES:end], file.size - end, cut_off=True)
     except SafetensorsError as error:
         raise ChosenError(error.problem, file.name) from None
-
-
-def _too_much() -> ChosenError:
-    message = N_("The headers of these files have more than {most} bytes together.")
-    return _error(message, most=f"{LARGEST_HEADER:,}")
 
 
 def _error(message: str, **values: str) -> ChosenError:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable
 
-from bertcalc.bring.safetensors import Entry, SafetensorsError
+from bertcalc.bring.safetensors import LARGEST_HEADER, Entry, SafetensorsError
 from bertcalc.text import N_, shorten
 
 INDEX = "model.safetensors.index.json"
@@ -18,6 +18,12 @@ def names_of(index: bytes) -> list[str]:
     if not names or not all(isinstance(name, str) for name in names):
         raise SafetensorsError(N_("{file} is not an index of safetensors files."), file=INDEX)
     return names
+
+
+def too_much() -> SafetensorsError:
+    """What is said where the headers of several files are longer together than one may be."""
+    message = N_("The headers of these files have more than {most} bytes together.")
+    return SafetensorsError(message, most=f"{LARGEST_HEADER:,}")
 
 
 def together(parts: Iterable[tuple[Entry, ...]]) -> tuple[Entry, ...]:

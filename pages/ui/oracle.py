@@ -8,18 +8,23 @@ import streamlit as st
 
 from bertcalc.forward.outputs import Call, problems
 from bertcalc.memory.footprint import Subject
-from pages.ui import proof, worker
+from pages.ui import proof
 from pages.ui.controls import show_problem
 from pages.ui.forward_proof import countable
 from pages.ui.i18n import translator
 from pages.ui.turn import TURN
 from pages.ui.worker import WORKER, SlowError, StoppedError
 
-# Streamlit takes a newer move of the same reader wherever a script looks into its state.
-WORKER.wanted = lambda: "track" in st.session_state
-
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+def wanted() -> object:
+    """Streamlit takes a newer move of the same reader wherever a script looks into its state."""
+    return "track" in st.session_state
+
+
+WORKER.wanted = wanted
 
 
 @contextmanager
@@ -30,7 +35,7 @@ def sorry() -> Iterator[None]:
         yield
     except SlowError:
         st.error(
-            _("PyTorch gave no answer within {seconds:.0f} s. Try again in a moment.").format(seconds=worker.LIMIT)
+            _("PyTorch gave no answer within {seconds:.0f} s. Try again in a moment.").format(seconds=WORKER.limit)
         )
     except StoppedError:
         st.error(_("The process that asks PyTorch was stopped, perhaps for want of memory. Try again."))

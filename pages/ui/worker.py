@@ -1,7 +1,7 @@
-"""One other process for what needs PyTorch: it takes a second to import, 300 MB, and the interpreter for itself.
+"""Other processes for what takes the interpreter for itself, or more memory or time than the server has for one reader.
 
-Sessions wait for each other there, not in the server, where all others would wait, too; and the memory comes back when
-nobody has asked for a while.
+PyTorch takes a second to import and 300 MB. Sessions wait for each other there, not in the server, where all others
+would wait, too; and the memory comes back when nobody has asked for a while.
 """
 
 import atexit
@@ -42,10 +42,13 @@ class StoppedError(Exception):
 class Worker:
     """A process that runs functions of importable modules, one at a time; one that ends or hangs is replaced.
 
-    ``wanted`` is called again and again while somebody waits, and raises if they want something else by now.
+    ``wanted`` is called again and again while somebody waits, and raises if they want something else by now; ``limit``
+    is how many seconds they wait at most, and ``nice`` by how much the process stands back behind the server.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, limit: float = LIMIT, nice: int = 0) -> None:
+        self.limit = limit
+        self._nice = nice
         self.wanted: Callable[[], object] = lambda: None
         self._turn = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
@@ -55,7 +58,7 @@ class Worker:
 
     def run(self, function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
         """What the function returns, or raises; SlowError or StoppedError where there is no answer."""
-        until = time.monotonic() + LIMIT
+        until = time.monotonic() + self.limit
         with TURN.pause(), self._my_turn(until):
             if self._timer:
                 self._timer.cancel()
@@ -113,8 +116,14 @@ class Worker:
         with self._turn:
             self._end()
 
+    def kill(self) -> None:
+        """End the process at once, whatever it does: a server that ends waits for nobody."""
+        if process := self._process:
+            process.kill()
+            process.wait()
+
     def _start(self) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "pages.ui.worker"]
+        command = [sys.executable, "-m", "pages.ui.worker", f"{self._nice}"]
         process = self._process = subprocess.Popen(command, cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._answers = SimpleQueue()
         threading.Thread(target=_read, args=(process.stdout, self._answers), daemon=True).start()
@@ -161,9 +170,11 @@ def _short_of_memory(error: Exception) -> bool:
 
 
 WORKER = Worker()
-atexit.register(WORKER.stop)
+atexit.register(WORKER.kill)
 
 if __name__ == "__main__":
+    with suppress(AttributeError):  # Windows has none
+        os.nice(int(sys.argv[1]))
     # Where memory runs out, Linux ends this process before the server.
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000")

@@ -1,11 +1,13 @@
 """A server that speaks the Hub's protocol, and this process asking it instead of the Hub."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import huggingface_hub
 import pytest
 
+from pages.ui.bring.asking import PLACES
 from tests.bring.checkpoints import as_google_published, change_config, save
 from tests.bring.hub_server import Server, serving
 
@@ -30,11 +32,16 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def hub(models: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """The server, which huggingface_hub takes for the Hub."""
-    with serving(models) as server:
+    """The server, which huggingface_hub takes for the Hub, here and in the processes that ask."""
+    with serving(models) as server, ExitStack() as ends:
         constants = huggingface_hub.constants
         monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
         monkeypatch.setattr(constants, "ENDPOINT", server.url)
         template = "/{repo_id}/resolve/{revision}/{filename}"
         monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", server.url + template)
+        monkeypatch.setenv("HF_ENDPOINT", server.url)
+        monkeypatch.setenv("HF_HUB_OFFLINE", "0")
+        for place in PLACES:
+            place.stop()
+            ends.callback(place.stop)
         yield server

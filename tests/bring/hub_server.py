@@ -1,13 +1,15 @@
 """A server on this machine that speaks as much of the Hub's protocol as files need.
 
-Files lie in folders named owner/name; what else a name may mean is said by ``Server.answers``.
+Files lie in folders named owner/name; what else a name may mean is said by ``Server.answers`` and ``Server.written``.
 """
 
 import re
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BufferedIOBase
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -29,9 +31,33 @@ class Server:
         self.folder = folder
         self.url = ""
         self.answers: dict[str, Answer] = {}
+        self.written: dict[str, Callable[[BufferedIOBase], object]] = {}  # by functions that write what they like
         self.asked: list[tuple[str, str, str | None]] = []  # path, range, authorization
         self.sent = 0
         self.ranges = True
+
+
+def slow_headers(answer: BufferedIOBase) -> None:
+    """A byte every half second, for ever."""
+    answer.write(b"HTTP/1.1 200 OK\r\nx: ")
+    while True:
+        answer.write(b"x")
+        time.sleep(0.5)
+
+
+def slow_body(answer: BufferedIOBase) -> None:
+    """A byte every half second, of 100,000."""
+    answer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n")
+    while True:
+        answer.write(b" ")
+        time.sleep(0.5)
+
+
+def endless_body(answer: BufferedIOBase) -> None:
+    """As many bytes as somebody takes."""
+    answer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+    while True:
+        answer.write(bytes(100_000))
 
 
 @contextmanager
@@ -47,6 +73,10 @@ def serving(folder: Path) -> Iterator[Server]:
                 self._answer(Answer(404, {"X-Error-Code": "RepoNotFound"}))
             elif match[1] in server.answers:
                 self._answer(server.answers[match[1]])
+            elif match[1] in server.written:
+                self.close_connection = True
+                with suppress(OSError):  # nobody reads any more
+                    server.written[match[1]](self.wfile)
             elif not (folder / match[1]).is_dir():
                 self._answer(Answer(401, {"X-Error-Code": "RepoNotFound"}))
             elif not (folder / match[1] / match[2]).is_file():

@@ -61,10 +61,10 @@ def test_a_file_of_the_first_releases(tmp_path: Path) -> None:
     """Its LayerNorms have TensorFlow's names, it has a buffer, and heads that the class in config.json has not."""
     tensors = entries(as_google_published(save(tmp_path)))
     found = compare(tensors, Subject(SMALL, "BertForMaskedLM"))
-    counts = {group: len(some) for group, some in found.groups.items()}
+    counts = {group: some.tensors for group, some in found.groups.items()}
     # Five LayerNorms in the body, one in the head; a weight and a bias each; the pooler, and next sentence.
     assert counts == {"same": len(tensors) - 12 - 4 - 1, "renamed": 12, "head": 4, "buffer": 1}
-    assert {one.name for one in found.groups["head"]} == {
+    assert {one.name for one in found.groups["head"].first} == {
         "pooler.dense.weight",
         "pooler.dense.bias",
         "cls.seq_relationship.weight",
@@ -74,7 +74,7 @@ def test_a_file_of_the_first_releases(tmp_path: Path) -> None:
     assert found.dtypes == {"F32": found.parameters, "I64": 40}
     assert found.complete
     assert not found.agrees
-    assert classes_of(found.groups["head"], SMALL) == ["BertForPreTraining", "BertForNextSentencePrediction"]
+    assert classes_of(found.groups["head"].first, SMALL) == ["BertForPreTraining", "BertForNextSentencePrediction"]
     assert compare(tensors, Subject(SMALL, "BertForPreTraining")).agrees
     assert subject_of_shapes(tensors)[0].architecture == "BertForPreTraining"
 
@@ -98,7 +98,7 @@ def test_without_a_pooler() -> None:
     subject = subject_of_shapes(tensors)[0]
     assert subject == Subject(BertConfig(), "BertModel", (("add_pooling_layer", False),))
     assert compare(tensors, subject).agrees
-    assert [one.name for one in compare(tensors, Subject(BertConfig())).groups["missing"]] == [
+    assert [one.name for one in compare(tensors, Subject(BertConfig())).groups["missing"].first] == [
         "pooler.dense.weight",
         "pooler.dense.bias",
     ]
@@ -109,7 +109,7 @@ def test_an_untied_decoder_is_told_from_a_copy(tmp_path: Path) -> None:
     tensors = entries(save(tmp_path, "BertForMaskedLM", untied))
     assert compare(tensors, Subject(untied, "BertForMaskedLM")).agrees
     tied = compare(tensors, Subject(SMALL, "BertForMaskedLM"))
-    assert {one.name for one in tied.groups["tied"]} == {
+    assert {one.name for one in tied.groups["tied"].first} == {
         "cls.predictions.decoder.weight",
         "cls.predictions.decoder.bias",
     }
@@ -128,9 +128,9 @@ def test_relative_positions_tell_the_heads_and_cross_attention_the_decoder() -> 
 def test_another_size_and_other_tensors() -> None:
     tensors = like(replace(SMALL, vocab_size=60, num_hidden_layers=3), "BertForTokenClassification")
     found = compare([*tensors, Entry("adapter.up", "F16", (4, 4))], Subject(SMALL, "BertForTokenClassification"))
-    assert [one.name for one in found.groups["shape"]] == ["embeddings.word_embeddings.weight"]
+    assert [one.name for one in found.groups["shape"].first] == ["embeddings.word_embeddings.weight"]
     assert found.differences["shape"] == 10 * 128
-    layer = {one.name for one in found.groups["other"]} - {"adapter.up"}
+    layer = {one.name for one in found.groups["other"].first} - {"adapter.up"}
     assert len(layer) == 16
     assert all(name.startswith("encoder.layer.2.") for name in layer)
     assert not found.complete
@@ -139,7 +139,7 @@ def test_another_size_and_other_tensors() -> None:
 def test_the_same_tensor_twice_counts_once_as_the_models() -> None:
     tensors = [*like(SMALL), Entry("bert.pooler.dense.bias", "F32", (128,))]
     found = compare(tensors, Subject(SMALL))
-    assert len(found.groups["other"]) == 1
+    assert found.groups["other"].tensors == 1
     assert found.differences == {"other": 128}
 
 
@@ -165,13 +165,29 @@ def test_every_tensor_is_in_one_group_and_the_sums_are_exact(tensors: list[Entry
         ]
     found = compare(tensors, subject)
     assert found.groups.keys() <= set(GROUPS)
-    matched = [one.entry for group, some in found.groups.items() if group != "missing" for one in some]
-    assert sorted(map(repr, matched)) == sorted(map(repr, tensors))
+    matched = [one.entry for group, some in found.groups.items() if group != "missing" for one in some.first]
+    assert len(set(matched)) == len(matched)
+    assert set(matched) <= set(tensors)
+    assert found.tensors == len(tensors)
     assert found.numbers == sum(prod(entry.shape) for entry in tensors)
     assert found.ours + sum(found.differences.values()) == found.numbers
     assert found.parameters + found.buffers == found.numbers
     both: tuple[Group, ...] = ("same", "renamed", "shape", "missing")
-    assert sum(one.in_model() for group in both for one in found.groups.get(group, [])) == found.ours
+    assert sum(found.groups[group].in_model for group in both if group in found.groups) == found.ours
+
+
+def test_of_many_tensors_a_few_are_kept_and_all_are_counted() -> None:
+    others = [Entry(f"x.{number}", "F32", (number,)) for number in range(1_000)]
+    found = compare([*like(SMALL), *others], Subject(SMALL))
+    assert found.groups["other"].tensors == 1_000
+    assert found.differences == {"other": sum(range(1_000))}
+    assert [one.entry for one in found.groups["other"].first] == others[:20]
+
+
+def test_no_heads_have_more_tensors_than_are_kept() -> None:
+    everything = {entry.name.removeprefix("bert."): entry for name in ARCHITECTURES for entry in like(SMALL, name)}
+    heads = compare(everything.values(), Subject(SMALL)).groups["head"]
+    assert heads.tensors == len(heads.first)
 
 
 @given(st.lists(ENTRIES, max_size=12))

@@ -14,7 +14,7 @@ from bertcalc.bring.checkpoint import compare
 from bertcalc.memory.footprint import Subject
 from pages.ui.bring import hub as client
 from tests.bring.checkpoints import entries
-from tests.bring.hub_server import Answer, Server
+from tests.bring.hub_server import Answer, Server, endless_body
 
 
 def sentence(repo_id: str) -> str:
@@ -135,9 +135,17 @@ def test_offline_is_said(hub: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "The Hub (127.0.0.1:1) cannot be reached" in sentence("some/published")
 
 
-def test_a_slow_hub_is_given_up(hub: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "SECONDS", -1)
-    assert "takes longer than -1 seconds" in sentence("some/published")
+def test_of_a_body_without_an_end_little_is_read(hub: Server) -> None:
+    hub.written["some/endless"] = endless_body
+    assert sentence("some/endless").startswith("This file has 1,000,001 bytes or more")
+
+
+def test_the_headers_of_all_shards_together_are_not_too_long(hub: Server) -> None:
+    model = client._Model("some/sharded")
+    model.left = 1_000
+    with pytest.raises(client.HubError, match="headers of these files have more than 4,000,000 bytes together"):
+        model.tensors()
+    assert 0 < len([path for path, _range, _authorization in hub.asked if "-of-" in path]) < 5
 
 
 WRONG_NAMES = [

@@ -9,8 +9,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from bertcalc import BertConfig, build
+from pages.ui.bring.asking import PLACES
 from tests.bring.conftest import models
-from tests.bring.hub_server import Server, serving
+from tests.bring.hub_server import Server, serving, slow_headers
 from tests.browser.conftest import Open
 from tests.browser.launch import running_server
 from tests.browser.look import bottom, expect_query, open_page, overflow, query, ready, settled, total
@@ -29,11 +30,9 @@ def hub(models: Path) -> Iterator[Server]:
 @pytest.fixture(scope="module")
 def asking(hub: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The app with another Hub."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HF_ENDPOINT", hub.url)
-        patch.delenv("HF_HUB_OFFLINE")
-        with running_server(tmp_path_factory.mktemp("asking") / "log") as (url, _process):
-            yield url
+    log = tmp_path_factory.mktemp("asking") / "log"
+    with running_server(log, HF_ENDPOINT=hub.url, HF_HUB_OFFLINE="0") as (url, _process):
+        yield url
 
 
 def shown(page: Page) -> None:
@@ -177,6 +176,22 @@ def test_a_model_of_the_hub_is_read_on_request(page: Page, asking: str, hub: Ser
     button.click()
     expect(page.get_by_text("some/nothing is not on the Hub, or it is not public.")).to_be_visible()
     expect(page.get_by_text("is BertForSequenceClassification: every tensor is there")).to_be_visible()
+
+
+def test_who_closes_the_page_makes_room_for_others(page: Page, asking: str, hub: Server) -> None:
+    hub.written["some/headers"] = slow_headers
+    slow = [page.context.new_page() for _place in PLACES]
+    for other in slow:
+        asked = len(hub.asked)
+        other.goto(f"{asking}/bring?bring=hub&repo_id=some/headers")
+        other.get_by_role("button", name="Read it from the Hub").click(timeout=30_000)
+        while len(hub.asked) == asked:
+            other.wait_for_timeout(50)
+    for other in slow:
+        other.close()
+    page.goto(f"{asking}/{HUB}")
+    page.get_by_role("button", name="Read it from the Hub").click(timeout=30_000)
+    expect(page.get_by_text("has all of BertForMaskedLM, and other tensors as well")).to_be_visible(timeout=10_000)
 
 
 def test_offline_is_said(visit: Open) -> None:

@@ -88,7 +88,7 @@ def test_write_up_004_term_by_term() -> None:
     assert "= −36,864" in rows[1][3]
     assert "= −25,952,256" in rows[1][3]
     assert "= −46,080" in rows[2][3]
-    assert ["the sum of your terms", "75,641,856"] in rows
+    assert ["the sum of the terms", "75,641,856"] in rows
     assert any(row[1] == "+590,592" for row in rows)
     assert rows[-1][1] == "**102,267,648**"
 

@@ -61,13 +61,13 @@ def test_one_that_was_killed_while_nobody_asked_is_not_missed(worker: Worker) ->
     assert worker.run(int, "7") == 7
 
 
-def test_one_that_hangs_is_replaced(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_hangs_is_replaced(worker: Worker) -> None:
     there = worker.run(os.getpid)
     os.kill(there, signal.SIGSTOP)
-    monkeypatch.setattr("pages.ui.worker.LIMIT", 0.3)
+    worker.limit = 0.3
     with pytest.raises(SlowError):
         worker.run(int, "7")
-    monkeypatch.undo()
+    worker.limit = 60
     assert worker.run(os.getpid) != there
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from bertcalc.bring.checkpoint import CheckpointError, best_class, compare, subject_of_shapes
+from bertcalc.bring.checkpoint import CheckpointError, compare, subject_of_shapes
 from bertcalc.bring.chosen import INDEX_SUFFIX, SUFFIX, ChosenError, chosen, weights_of
 from bertcalc.bring.safetensors import LARGEST_HEADER
 from bertcalc.bring.uploads import text_of
@@ -16,13 +16,12 @@ from bertcalc.config import Problem
 from bertcalc.config_json import LARGEST, JsonError, Reading, read
 from bertcalc.memory.footprint import Subject
 from bertcalc.text import code, shorten
-from pages.ui.bring import hub
+from pages.ui.bring import asking, hub
 from pages.ui.bring.chooser import Wanted, choose_files, take_files
 from pages.ui.bring.comparison import Brought, show_brought, show_model
 from pages.ui.controls import Parameters, at_most, carry, sentence, set_values
 from pages.ui.i18n import translator
 from pages.ui.sidebar import Choice
-from pages.ui.turn import TURN
 
 VIEWS = ("config", "hub", "file")
 REPO_ID = "google-bert/bert-base-uncased"
@@ -109,12 +108,9 @@ def show_hub() -> None:
     if asked:
         _forget("hub")
         try:
-            with st.spinner(_("Asking the Hub ...")), TURN.pause():
-                answer = hub.find(repo_id.strip())
-            config, named = answer.reading.config, answer.reading.architecture
-            subject = Subject(config, named) if named else best_class(answer.tensors, config)
-            brought = Brought(answer.repo_id, compare(answer.tensors, subject))
-            st.session_state["hub read last"] = brought, answer.reading
+            with st.spinner(_("Asking the Hub ...")):
+                reading, comparison = asking.ask(repo_id.strip())
+            st.session_state["hub read last"] = Brought(repo_id.strip(), comparison), reading
         except hub.HubError as error:
             st.session_state["problems of hub"] = error.problems
     last: tuple[Brought, Reading] | None = st.session_state.get("hub read last")

@@ -1,11 +1,10 @@
 """A model that was brought in: what it is, what its checkpoint has in it, and the way into the sidebar."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import streamlit as st
 
-from bertcalc.bring.checkpoint import Comparison, Group, Matched, classes_of
+from bertcalc.bring.checkpoint import Comparison, Group, Matched, Members, classes_of
 from bertcalc.bring.chosen import CutOff
 from bertcalc.config import BertConfig
 from bertcalc.explore.models import Item, item_of, values_of
@@ -122,7 +121,7 @@ def _show_verdict(brought: Brought) -> None:
         st.info(said.format(**names), icon=":material/add_circle:")
     else:
         said = _("{name} does not fit {architecture}: {missing:,} tensors are missing, {other:,} have another shape.")
-        missing, other = (len(found.groups.get(group, [])) for group in ("missing", "shape"))
+        missing, other = (found.groups[group].tensors if group in found.groups else 0 for group in ("missing", "shape"))
         st.warning(said.format(missing=missing, other=other, **names), icon=":material/warning:")
 
 
@@ -147,10 +146,10 @@ def _show_groups(found: Comparison) -> None:
                     *(_(_WORDS[group]) for group in groups),
                     bold(_("the file has")),
                 ],
-                _("Tensors"): ["", *(f"{len(some):,}" for some in groups.values()), bold(f"{found.tensors:,}")],
+                _("Tensors"): ["", *(f"{some.tensors:,}" for some in groups.values()), bold(f"{found.tensors:,}")],
                 _("Elements"): [
                     "",
-                    *(f"{sum(one.in_checkpoint() for one in some):,}" for some in groups.values()),
+                    *(f"{some.in_checkpoint:,}" for some in groups.values()),
                     bold(f"{found.numbers:,}"),
                 ],
                 _("Difference"): [
@@ -168,9 +167,10 @@ def _show_groups(found: Comparison) -> None:
         )
 
 
-def _examples(group: Group, some: Sequence[Matched], config: BertConfig) -> str:
+def _examples(group: Group, members: Members, config: BertConfig) -> str:
     """A name; of heads all, with the classes that have them."""
     _ = translator()
+    some = members.first
     if group == "head":
         modules = dict.fromkeys(one.name.rpartition(".")[0] for one in some)
         return f"{', '.join(map(code, modules))}: {', '.join(classes_of(some, config))}"

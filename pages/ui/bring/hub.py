@@ -1,28 +1,29 @@
 """What the Hugging Face Hub says about a model: its config.json, and the headers of its files, never their weights.
 
 huggingface_hub says where the Hub is (``HF_ENDPOINT``) and whether anything may be asked (``HF_HUB_OFFLINE``), and has
-the connection. It is imported inside the functions: no other page needs it, and it asks nothing unless a button is
-pressed. What the owner of the server may see is not shown to its visitors: all requests are anonymous.
+the connection. It is imported inside the functions: nothing is asked unless a button is pressed, and then by another
+process, which asking.py ends when it takes too long: nothing here looks at a clock. What the owner of the server may
+see is not shown to its visitors: all requests are anonymous.
 """
 
 import importlib.util
 import re
 from collections.abc import Mapping
-from time import monotonic
 from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
+from bertcalc.bring.checkpoint import Comparison, best_class, compare
 from bertcalc.bring.chosen import MOST_FILES
 from bertcalc.bring.safetensors import LARGEST_HEADER, LENGTH_BYTES, Entry, SafetensorsError, header_length, read
-from bertcalc.bring.shards import INDEX, names_of, together
+from bertcalc.bring.shards import INDEX, names_of, together, too_much
 from bertcalc.bring.uploads import text_of
 from bertcalc.config import Problem
 from bertcalc.config_json import LARGEST, JsonError, Reading
 from bertcalc.config_json import read as read_config
+from bertcalc.memory.footprint import Subject
 from bertcalc.text import N_, shorten
 
 LONGEST = 96  # characters of a name, as on the Hub
-SECONDS = 30  # for all requests together
 _TIMEOUT = 10  # seconds until a server that says nothing is given up
 _REDIRECTS = 5
 _FIRST = 100_000  # bytes that hold nearly every header, with its length
@@ -44,7 +45,6 @@ class HubError(ValueError):
 class Found(NamedTuple):
     """A model of the Hub: what its config.json says, and the tensors of its files."""
 
-    repo_id: str
     reading: Reading
     tensors: tuple[Entry, ...]
 
@@ -72,6 +72,14 @@ def check_name(repo_id: str) -> Problem | None:
     return Problem("repo_id", repo_id, message, {"name": shorten(repo_id) or '""', "most": f"{LONGEST}"})
 
 
+def compared(repo_id: str) -> tuple[Reading, Comparison]:
+    """What config.json says of a public model, and its tensors beside ours. Raises HubError."""
+    found = find(repo_id)
+    config, named = found.reading.config, found.reading.architecture
+    subject = Subject(config, named) if named else best_class(found.tensors, config)
+    return found.reading, compare(found.tensors, subject)
+
+
 def find(repo_id: str) -> Found:
     """Read config.json and the headers of the safetensors files of a public model. Raises HubError."""
     if problem := check_name(repo_id):
@@ -79,20 +87,20 @@ def find(repo_id: str) -> Found:
     model = _Model(repo_id)
     config = model.get("config.json", LARGEST + 1)
     if config is None:
-        raise _error(N_("{name} has no config.json."), name=repo_id)
+        raise failure(N_("{name} has no config.json."), name=repo_id)
     try:
         reading = read_config(text_of(config.data))
     except JsonError as error:
         raise HubError(*error.problems) from None
-    return Found(repo_id, reading, model.tensors())
+    return Found(reading, model.tensors())
 
 
 class _Model:
-    """Requests for the files of one model, in one span of time."""
+    """Requests for the files of one model, whose headers together may be as long as one."""
 
     def __init__(self, repo_id: str) -> None:
         self.repo_id = repo_id
-        self.until = monotonic() + SECONDS
+        self.left = LARGEST_HEADER
 
     def tensors(self) -> tuple[Entry, ...]:
         """The tensors of its file, or of all files that its index names."""
@@ -100,7 +108,7 @@ class _Model:
             return tensors
         index = self.get(INDEX, LARGEST_HEADER)
         if index is None:
-            raise _error(
+            raise failure(
                 N_(
                     "{name} has no safetensors file. Other files of weights are not opened: pickles can run any "
                     "program when they are read."
@@ -111,7 +119,7 @@ class _Model:
         for shard in _shards(index):
             part = self._header(shard)
             if part is None:
-                raise _error(N_("The index names {file}, which is missing."), file=shard)
+                raise failure(N_("The index names {file}, which is missing."), file=shard)
             parts.append(part)
         try:
             return together(parts)
@@ -123,7 +131,11 @@ class _Model:
         if start is None:
             return None
         try:
-            end = LENGTH_BYTES + header_length(start.data, start.size)
+            length = header_length(start.data, start.size)
+            self.left -= length
+            if self.left < 0:
+                raise too_much()
+            end = LENGTH_BYTES + length
             if end > len(start.data):
                 start = self.get(filename, end) or start
             return read(start.data[LENGTH_BYTES:end], start.size - end).tensors
@@ -140,7 +152,6 @@ class _Model:
         headers = {"user-agent": "bertcalc", "range": f"bytes=0-{most - 1}", "accept-encoding": "identity"}
         try:
             for _redirect in range(_REDIRECTS):
-                self._check_time()
                 with get_session().stream(
                     "GET", url, headers=headers, timeout=_TIMEOUT, follow_redirects=False
                 ) as response:
@@ -153,12 +164,8 @@ class _Model:
             raise
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError):
             host = urlsplit(constants.ENDPOINT).netloc
-            raise _error(N_("The Hub ({host}) cannot be reached from this server."), host=host) from None
-        raise _error(N_("The Hub redirects {file} elsewhere: redirects are not followed here."), file=filename)
-
-    def _check_time(self) -> None:
-        if monotonic() > self.until:
-            raise _error(N_("The Hub takes longer than {seconds} seconds: try again later."), seconds=f"{SECONDS}")
+            raise failure(N_("The Hub ({host}) cannot be reached from this server."), host=host) from None
+        raise failure(N_("The Hub redirects {file} elsewhere: redirects are not followed here."), file=filename)
 
     def _body(self, response: Any, most: int) -> _Body | None:
         status, why = response.status_code, response.headers.get("x-error-code", "")
@@ -168,18 +175,17 @@ class _Model:
             message = N_(
                 "{name} is gated: only people whom its owner has approved can read it, and nobody is signed in here."
             )
-            raise _error(message, name=self.repo_id)
+            raise failure(message, name=self.repo_id)
         if status in (401, 404):
-            raise _error(N_("{name} is not on the Hub, or it is not public."), name=self.repo_id)
+            raise failure(N_("{name} is not on the Hub, or it is not public."), name=self.repo_id)
         if status not in (200, 206):
-            raise _error(N_("The Hub answers with the status {status}: try again later."), status=f"{status}")
+            raise failure(N_("The Hub answers with the status {status}: try again later."), status=f"{status}")
         size = _size(status, response.headers)
         data = bytearray()
         for chunk in response.iter_raw():
             data += chunk
             if len(data) >= most:
                 break
-            self._check_time()
         return _Body(bytes(data[:most]), len(data) if size is None else size)
 
 
@@ -190,7 +196,7 @@ def _size(status: int, headers: Mapping[str, str]) -> int | None:
         return int(length) if re.fullmatch("[0-9]{1,18}", length) else None
     whole = re.fullmatch(r"bytes 0-[0-9]{1,18}/([0-9]{1,18})", headers.get("content-range", ""))
     if whole is None:
-        raise _error(N_("The Hub does not say how long the file is."))
+        raise failure(N_("The Hub does not say how long the file is."))
     return int(whole[1])
 
 
@@ -210,12 +216,13 @@ def _shards(index: _Body) -> list[str]:
     except SafetensorsError as error:
         raise HubError(error.problem) from None
     if not all(map(_SHARD.fullmatch, names)):
-        raise _error(N_("{file} is not an index of safetensors files."), file=INDEX)
+        raise failure(N_("{file} is not an index of safetensors files."), file=INDEX)
     if len(names) > MOST_FILES:
         message = N_("The model has {count} files: at most {most} are read here.")
-        raise _error(message, count=f"{len(names):,}", most=f"{MOST_FILES}")
+        raise failure(message, count=f"{len(names):,}", most=f"{MOST_FILES}")
     return names
 
 
-def _error(message: str, **values: str) -> HubError:
+def failure(message: str, **values: str) -> HubError:
+    """One sentence, with the values in it."""
     return HubError(Problem("repo_id", None, message, values))

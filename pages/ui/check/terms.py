@@ -181,7 +181,8 @@ def _verdict(verdict: Verdict) -> str:
     if verdict.counted and verdict.is_right:
         return f":material/check_circle: {_part(verdict)}"
     if verdict.counted:
-        return ":material/cancel: " + _named(_part(verdict), f"{verdict.counted.right:,}")
+        should = _("should be {count}").format(count=f"{verdict.counted.right:,}")
+        return f":material/cancel: {_named(_part(verdict), should)}"
     return ":material/help:"
 
 
@@ -237,8 +238,8 @@ def _show_corrections(report: Report, known: Known) -> None:
         return
     show_table(
         {
-            _("From your sum to the right one"): [
-                _("the sum of your terms"),
+            _("From this sum to the right one"): [
+                _("the sum of the terms"),
                 *(said for said, _amount in rows),
                 f"**{describe(known)}**",
             ],
@@ -248,7 +249,7 @@ def _show_corrections(report: Report, known: Known) -> None:
                 f"**{report.right:,}**",
             ],
         },
-        _("From your sum to the right one"),
+        _("From this sum to the right one"),
     )
 
 

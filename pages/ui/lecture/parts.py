@@ -31,7 +31,7 @@ from pages.ui.explore.compare_differences import show_parts as show_differences
 from pages.ui.explore.compare_words import names_of, relative
 from pages.ui.formulas import node_formula
 from pages.ui.i18n import translator
-from pages.ui.numbers import metric_width, percent, scaled, text_width
+from pages.ui.numbers import metric_width, percent, text_width
 from pages.ui.proof import installed
 from pages.ui.sidebar import Choice
 from pages.ui.tables import show_checks, show_table
@@ -134,7 +134,6 @@ def _rounding(choice: Choice, number: str) -> None:
         {
             _("Which count it is"): [describe(known) for known in counts],
             _("Parameters"): [f"**{known.total:,}**" for known in counts],
-            _("Rounded"): [scaled(known.total, "") for known in counts],
             _("Rounds to {number}").format(number=number): [
                 yes if exactly.means(known.total) else no for known in counts
             ],

@@ -1,0 +1,135 @@
+"""Models of the Hub that are made to hold others up, read by four at once: ``python -m benchmarks.hub``.
+
+Meanwhile somebody else moves the slider of Parameters. The Hub is a server on this machine.
+"""
+
+import asyncio
+import json
+import multiprocessing
+import time
+from contextlib import AsyncExitStack, suppress
+from multiprocessing.connection import Connection
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from streamlit.proto.Element_pb2 import Element
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+
+from benchmarks.load import Server, Session, connection
+from tests.bring.hub_server import endless_body, serving, slow_body, slow_headers
+from tests.browser.launch import running_server
+
+READERS = 4
+QUIET = 10.0  # seconds of moves before anybody reads
+PAUSE = 0.1  # seconds between two moves
+# What four read, each the whole of it.
+MODELS = {
+    "shards": "20 shards of 55,000 tensors",
+    "largest": "one file of 4 MB, 60,000 tensors",
+    "headers": "headers that come slowly, for ever",
+    "body": "a body that comes slowly",
+    "endless": "a body without an end",
+}
+
+
+class Asking(Session):
+    """A reader of the page that asks the Hub."""
+
+    button = ""
+
+    def __init__(self, number: int, *rest: object, name: str) -> None:
+        self.said: list[str] = []
+        super().__init__(2 * number, "bring", *rest, own=True, more=f"&bring=hub&repo_id=some/{name}")  # type: ignore[arg-type]
+
+    async def ask(self) -> tuple[float, str]:
+        """Press the button: seconds, and what was said."""
+        self.said.clear()
+        self._widgets[self.button] = WidgetState(id=self.button, trigger_value=True)
+        began = time.perf_counter()
+        with suppress(TimeoutError):
+            await self._run()
+        del self._widgets[self.button]
+        return time.perf_counter() - began, " ".join(self.said)
+
+    def _notice(self, element: Element) -> None:
+        super()._notice(element)
+        match element.WhichOneof("type"):
+            case "button" if element.button.icon == ":material/download:":
+                self.button = element.button.id
+            case "alert":
+                self.said.append(element.alert.body.replace("\\", ""))
+
+
+def shard(number: int, tensors: int) -> bytes:
+    """A file of tensors that have no elements."""
+    empty = {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}
+    header = json.dumps({f"{number}.{one}": empty for one in range(tensors)}, separators=(",", ":")).encode()
+    return len(header).to_bytes(8, "little") + header
+
+
+def serve(folder: Path, address: Connection) -> None:
+    """The Hub, in a process of its own."""
+    for name in MODELS:
+        (folder / "some" / name).mkdir(parents=True)
+        (folder / "some" / name / "config.json").write_text('{"architectures": ["BertModel"]}')
+    names = [f"{number}.safetensors" for number in range(20)]
+    for number, name in enumerate(names):
+        (folder / "some" / "shards" / name).write_bytes(shard(number, 55_000))
+    index = json.dumps({"weight_map": {name: name for name in names}})
+    (folder / "some" / "shards" / "model.safetensors.index.json").write_text(index)
+    (folder / "some" / "largest" / "model.safetensors").write_bytes(shard(1, 60_000))
+    with serving(folder) as hub:
+        hub.written = {"some/headers": slow_headers, "some/body": slow_body, "some/endless": endless_body}
+        address.send(hub.url)
+        address.recv()
+
+
+async def measure(server: Server) -> None:
+    """Print what the one who moves waits (median / p95 / longest), and the memory of the server itself."""
+    await server.ready()
+    async with AsyncExitStack() as stack:
+        mover = Session(0, "", await stack.enter_async_context(connection(server)), own=True)
+        await mover.open()
+        await _moves(server, mover, asyncio.create_task(asyncio.sleep(QUIET)), "nobody reads")
+        for name, what in MODELS.items():
+            sockets = [await stack.enter_async_context(connection(server)) for _reader in range(READERS)]
+            readers = [Asking(number, socket, name=name) for number, socket in enumerate(sockets)]
+            await asyncio.gather(*(reader.open() for reader in readers))
+            asked = asyncio.gather(*(reader.ask() for reader in readers))
+            await _moves(server, mover, asked, what)
+            for seconds, said in sorted(await asked):
+                print(f"    {seconds:5.1f} s  {said[:120]}", flush=True)
+            await asyncio.gather(*(socket.close() for socket in sockets))
+
+
+async def _moves(server: Server, mover: Session, until: "asyncio.Future[Any]", what: str) -> None:
+    waited, memory = [], server.memory(alone=True)
+    while not until.done():
+        began = time.perf_counter()
+        await mover.move()
+        waited.append(1000 * (time.perf_counter() - began))
+        memory = max(memory, server.memory(alone=True))
+        await asyncio.sleep(PAUSE)
+    waited.sort()
+    p95 = waited[len(waited) * 95 // 100]
+    print(f"{what}: {median(waited):,.0f} / {p95:,.0f} / {waited[-1]:,.0f} ms; {memory:,.0f} MB", flush=True)
+
+
+def main() -> None:
+    """Start the Hub and a server that asks it."""
+    ours, theirs = multiprocessing.Pipe()
+    with TemporaryDirectory() as folder:
+        hub = multiprocessing.Process(target=serve, args=(Path(folder) / "hub", theirs))
+        hub.start()
+        try:
+            with running_server(Path(folder) / "log", HF_ENDPOINT=ours.recv(), HF_HUB_OFFLINE="0") as running:
+                asyncio.run(measure(Server(running)))
+        finally:
+            ours.send(None)
+            hub.join()
+
+
+if __name__ == "__main__":
+    main()

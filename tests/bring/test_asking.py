@@ -1,0 +1,152 @@
+"""The Hub is asked outside of the server: in number, in time and in memory within limits."""
+
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from pages.ui.bring import asking
+from pages.ui.bring import hub as client
+from tests.bring.hub_server import Server, slow_body, slow_headers
+from tests.pages.apptest import ROOT
+
+
+class OtherError(Exception):
+    """Somebody wants something else."""
+
+
+@pytest.fixture(autouse=True)
+def patient(hub: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody wants anything else, and two models are slow."""
+    hub.written = {"some/headers": slow_headers, "some/body": slow_body}
+    want(monkeypatch, lambda: None)
+
+
+def want(monkeypatch: pytest.MonkeyPatch, wanted: Callable[[], object]) -> None:
+    monkeypatch.setattr(asking, "wanted", wanted)
+    for place in asking.PLACES:
+        monkeypatch.setattr(place, "wanted", wanted)
+
+
+def limit(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    for place in asking.PLACES:
+        monkeypatch.setattr(place, "limit", seconds)
+
+
+def said(name: str) -> str:
+    with pytest.raises(client.HubError) as caught:
+        asking.ask(name)
+    return str(caught.value)
+
+
+@pytest.fixture
+def both_taken(hub: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Two wait for the slow headers, until their time is over."""
+    limit(monkeypatch, 4)
+    threads = [threading.Thread(target=said, args=["some/headers"]) for _place in asking.PLACES]
+    for thread in threads:
+        thread.start()
+    while len(hub.asked) < len(threads):
+        time.sleep(0.02)
+    yield
+    for thread in threads:
+        thread.join()
+
+
+def test_what_is_found_is_read_elsewhere(hub: Server) -> None:
+    reading, comparison = asking.ask("some/published")
+    assert reading.architecture == comparison.subject.architecture == "BertForMaskedLM"
+    assert comparison.complete
+    assert said("some/nothing") == "some/nothing is not on the Hub, or it is not public."
+
+
+@pytest.mark.parametrize("name", ["some/headers", "some/body"])
+def test_who_sends_slowly_is_given_up_in_time(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    limit(monkeypatch, 2)
+    began = time.monotonic()
+    assert said(name) == "The Hub takes longer than 2 seconds: try again later."
+    assert time.monotonic() - began < 4
+
+
+def test_a_third_reader_is_told_that_others_read_and_reads_when_they_have_done(
+    both_taken: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asking, "PATIENCE", 0.2)
+    assert said("some/published") == "Others are reading from the Hub right now: try again in a moment."
+    monkeypatch.setattr(asking, "PATIENCE", 20)
+    assert asking.ask("some/published")[1].complete
+
+
+def test_who_leaves_makes_room_at_once(hub: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    def leave() -> None:
+        if len(hub.asked) > left:
+            raise OtherError
+
+    for _leaving in range(3):
+        left = len(hub.asked)
+        want(monkeypatch, leave)
+        with pytest.raises(OtherError):
+            asking.ask("some/headers")
+    want(monkeypatch, lambda: None)
+    began = time.monotonic()
+    assert asking.ask("some/published")[1].complete
+    assert time.monotonic() - began < 10
+
+
+def test_who_leaves_the_line_takes_no_place(both_taken: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def leave() -> None:
+        raise OtherError
+
+    monkeypatch.setattr(asking, "wanted", leave)
+    with pytest.raises(OtherError):
+        asking.ask("some/published")
+
+
+def test_a_process_that_is_stopped_is_said(hub: Server) -> None:
+    def stop() -> None:
+        while not hub.asked:
+            time.sleep(0.02)
+        (process,) = (place._process for place in asking.PLACES if place._process)
+        os.kill(process.pid, signal.SIGKILL)
+
+    with ExitStack() as ends:
+        thread = threading.Thread(target=stop)
+        thread.start()
+        ends.callback(thread.join)
+        assert said("some/headers") == "The process that reads from the Hub was stopped: try again."
+    assert asking.ask("some/published")[1].complete
+
+
+def test_a_server_that_ends_waits_for_nobody(hub: Server) -> None:
+    program = (
+        "import sys, threading; from pages.ui.bring import asking;"
+        "threading.Thread(target=asking.PLACES[0].run, args=(asking.hub.find, 'some/headers'), daemon=True).start();"
+        "asking.PLACES[0].wanted = lambda: None; sys.stdin.read()"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, stdin=subprocess.PIPE) as server:
+        while not hub.asked:
+            time.sleep(0.02)
+        assert server.stdin
+        server.stdin.close()
+        assert server.wait(10) == 0
+
+
+def test_little_comes_back_of_many_tensors(models: Path) -> None:
+    folder = models / "some" / "many"
+    folder.mkdir()
+    (folder / "config.json").write_text("{}")
+    empty = {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}
+    header = json.dumps({f"{one}": empty for one in range(50_000)}).encode()
+    (folder / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header)
+    found = asking.ask("some/many")
+    assert found[1].groups["other"].tensors == 50_000
+    assert len(pickle.dumps(found)) < 20_000
