@@ -178,7 +178,7 @@ def test_locks_are_worked_everywhere_and_are_in_the_link(visit: Open, place: str
     expect(slider(page, "hidden_size")).to_be_visible()
     settled(page)
     own = query(page)
-    page.get_by_role("button", name="A follows H: 64 a head").click()
+    page.get_by_role("button", name="A follows H: 64 per head").click()
     page.get_by_role("button", name="I stays: now 4 H").click()
     expect(page.get_by_role("button", name="A stays: H is a multiple of 12")).to_be_visible()
     expect(page.get_by_role("button", name="I follows H: 4 H")).to_be_visible()
@@ -208,6 +208,18 @@ def test_the_link_never_goes_back_while_moves_follow_each_other(visit: Open) -> 
     expect_query(page, {"num_hidden_layers": "30"})
     layers = [int(dict(parse_qsl(urlsplit(link).query))["num_hidden_layers"]) for link in page.evaluate("links")]
     assert layers == sorted(layers)
+
+
+@pytest.mark.parametrize("leave", ["Tab", "Enter"])
+def test_a_field_in_which_the_same_is_typed_again_follows_the_model(visit: Open, leave: str) -> None:
+    page = visit()
+    ready(page)
+    number(page, "hidden_size").fill("")
+    number(page, "hidden_size").press_sequentially("768")
+    number(page, "hidden_size").press(leave)
+    slider(page, "hidden_size").press("ArrowRight")
+    expect_query(page, {"hidden_size": "832", "num_attention_heads": "13"})
+    expect(number(page, "hidden_size")).to_have_value("832")
 
 
 def _press_thrice(page: Page) -> None:

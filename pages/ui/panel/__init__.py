@@ -132,7 +132,7 @@ def _lock(steps: Track, field: str) -> dict[str, Any] | None:
     config, locks = steps.present.config, steps.present.locks
     if field == "hidden_size":
         name, closed = "heads", locks.heads
-        label = _("A follows H: {size:,} a head") if closed else _("A stays: H is a multiple of {heads:,}")
+        label = _("A follows H: {size:,} per head") if closed else _("A stays: H is a multiple of {heads:,}")
         keep, follow = (
             _("Keep the number of heads when the hidden size changes"),
             _("Let the heads follow the hidden size"),

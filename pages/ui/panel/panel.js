@@ -220,7 +220,7 @@ class Field {
       }
     });
     exact.addEventListener("input", () => (this.typing = true));
-    exact.addEventListener("change", () => this.type());
+    exact.addEventListener("blur", () => this.type()); // "change" does not come where the same is typed again
     exact.addEventListener("focus", () => exact.select());
   }
 
@@ -276,9 +276,10 @@ class Field {
   }
 
   type() {
+    if (!this.typing) return;
     this.typing = false;
     const text = this.exact.value;
-    if (text === this.shown) return;
+    if (text === this.shown) return this.catchUp();
     this.shown = text;
     this.panel.ask({ do: "type", field: this.name, text });
   }
