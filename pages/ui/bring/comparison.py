@@ -109,11 +109,11 @@ def _show_verdict(brought: Brought) -> None:
     if found.agrees:
         said = (
             _(
-                "{name} is {architecture}: every tensor is there with its shape; anything else is only "
-                "copies or buffers."
+                "By its header, {name} is {architecture}: every tensor is there with its shape; anything else is "
+                "only copies or buffers."
             )
             if found.groups.keys() & {"tied", "buffer"}
-            else _("{name} is {architecture}: every tensor is there with its shape, and no others.")
+            else _("By its header, {name} is {architecture}: every tensor is there with its shape, and no others.")
         )
         st.success(said.format(**names), icon=":material/check_circle:")
     elif found.complete:
