@@ -49,15 +49,27 @@ def said(name: str) -> str:
 
 
 @pytest.fixture
-def both_taken(hub: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Two wait for the slow headers, until their time is over."""
-    limit(monkeypatch, 4)
-    threads = [threading.Thread(target=said, args=["some/headers"]) for _place in asking.PLACES]
+def both_taken(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
+    """Two read slow headers, until they are told to leave."""
+    told = threading.Event()
+
+    def leave() -> None:
+        if told.is_set() and threading.current_thread() in threads:
+            raise OtherError
+
+    def read() -> None:
+        with pytest.raises(OtherError):
+            asking.ask("some/headers")
+
+    for place in asking.PLACES:
+        monkeypatch.setattr(place, "wanted", leave)
+    threads = [threading.Thread(target=read) for _place in asking.PLACES]
     for thread in threads:
         thread.start()
-    while len(hub.asked) < len(threads):
+    while not asking._FREE.empty():
         time.sleep(0.02)
-    yield
+    yield told.set
+    told.set()
     for thread in threads:
         thread.join()
 
@@ -78,10 +90,11 @@ def test_who_sends_slowly_is_given_up_in_time(name: str, monkeypatch: pytest.Mon
 
 
 def test_a_third_reader_is_told_that_others_read_and_reads_when_they_have_done(
-    both_taken: None, monkeypatch: pytest.MonkeyPatch
+    both_taken: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(asking, "PATIENCE", 0.2)
     assert said("some/published") == "Others are reading from the Hub right now: try again in a moment."
+    both_taken()
     monkeypatch.setattr(asking, "PATIENCE", 20)
     assert asking.ask("some/published")[1].complete
 
@@ -102,7 +115,7 @@ def test_who_leaves_makes_room_at_once(hub: Server, monkeypatch: pytest.MonkeyPa
     assert time.monotonic() - began < 10
 
 
-def test_who_leaves_the_line_takes_no_place(both_taken: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_leaves_the_line_takes_no_place(both_taken: object, monkeypatch: pytest.MonkeyPatch) -> None:
     def leave() -> None:
         raise OtherError
 

@@ -3,7 +3,7 @@
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Open
-from tests.browser.look import expect_query, open_page, query
+from tests.browser.look import expect_query, open_page, query, settled
 
 
 def test_a_typed_number_is_in_the_link_and_explained(visit: Open) -> None:
@@ -25,6 +25,7 @@ def test_the_example_of_a_write_up_fits_the_screen_and_survives_other_pages(visi
     page.get_by_role("button", name="a config.json in formulas").press("Enter")
     expect(page.get_by_text("the attention is counted for one layer")).to_be_in_viewport()
     expect(page.get_by_text("the biases of the feed-forward are left out")).to_be_in_viewport()
+    settled(page)
     before = query(page)
     assert before["preset"] == "bert-base-chinese"
     page.get_by_role("link", name="Parameters").click()

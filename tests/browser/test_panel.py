@@ -296,6 +296,7 @@ def test_back_takes_one_step_and_never_passes_what_nobody_chose(fresh: Open) -> 
     expect_query(page, {})
     page.go_forward()
     expect(number(page, "hidden_size")).to_have_value("832")
+    settled(page)
     page.get_by_role("button", name="Redo", exact=True).click()  # Back is a step that can be taken forward again
     expect(number(page, "vocab_size")).to_have_value("21,128")
 

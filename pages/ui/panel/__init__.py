@@ -70,7 +70,8 @@ def say_drawn(page: str) -> None:
     """Tell the panel, at the end of a run, which of its events the page has answered; and after another page's own
     controls have written their link, to look at it again.
     """
-    _DRAWN(key="drawn", data={"event": st.session_state.get("last event", 0), "page": page})
+    event, link = st.session_state.get("last event", 0), model.track().kept.link()
+    _DRAWN(key="drawn", data={"event": event, "page": page, "link": link})
 
 
 def _menu() -> dict[str, str]:

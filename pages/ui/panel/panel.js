@@ -38,7 +38,7 @@ class Panel {
     this.awaited = null; // the number of the last event that was sent, until the page is drawn that answers it
     this.open = []; // what was sent and not yet answered: sent again with the next, as Streamlit may drop an older one
     this.keys = (event) => this.shortcut(event);
-    this.drawn = ({ detail }) => this.answered(detail.event);
+    this.drawn = ({ detail }) => this.answered(detail.event, detail.link);
     this.asked = ({ detail }) => this.ask(detail);
     document.addEventListener("keydown", this.keys);
     window.addEventListener("bertcalc-drawn", this.drawn);
@@ -83,7 +83,8 @@ class Panel {
   }
 
   // The page is drawn that answers an event: the server says its number at the page's end.
-  answered(number) {
+  answered(number, link = this.link) {
+    this.link = link; // what the panel itself was told may be older: its own part of the page can be drawn later
     // Now, and when Streamlit has taken out what the page before it had bound, which it does after the page's end.
     for (const later of [0, 500]) setTimeout(() => this.mendLink(later > 0), later);
     if (number !== Infinity) this.open = this.open.filter((event) => event.number > number);
@@ -97,7 +98,7 @@ class Panel {
   // Not while the next event or Back is under way: their link may be there before what the panel shows of them.
   mendLink(idle) {
     const running = document.querySelector(".stApp")?.dataset.testScriptState !== "notRunning";
-    if (this.awaited === null && !(idle && running)) writeLink(this.data.names, this.data.link);
+    if (this.awaited === null && !(idle && running)) writeLink(this.data.names, this.link ?? this.data.link);
   }
 
   waits(name) {
