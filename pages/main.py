@@ -34,7 +34,7 @@ with TURN.take():
     with st.sidebar.container(key="model", horizontal=True, vertical_alignment="bottom", gap="xxsmall"):
         sidebar.choose(page.url_path)
     show_heading(page.url_path, sidebar.choice())
-    with st.container():  # always there, so that a message does not make the browser build the page anew
+    with st.empty():  # always there, so that a message does not build the page anew; an empty place goes at once
         link.show_rejected()
     with sorry():
         page.run()

@@ -11,15 +11,17 @@ from weakref import ref
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.http11 import Response
 from websockets.server import ServerProtocol
 
 from pages.ui.security import HEADERS
 
-# Seconds that a request may take to arrive; twice as long where others were answered before it.
+# Seconds that a request may take to arrive; twice as long for its body, or where others were answered before it.
 PATIENCE = 10.0
 _FILES = 10_000  # open at once, of which each browser that comes takes six
 _made, _reject = H11Protocol.connection_made, ServerProtocol.reject
+_handed_over = WebSocketsSansIOProtocol.connection_made
 
 
 def guard() -> None:
@@ -27,6 +29,7 @@ def guard() -> None:
     H11Protocol.connection_made = _connection_made  # type: ignore[assignment, method-assign]
     H11Protocol.send_400_response = _refuse_unread  # type: ignore[assignment, method-assign]
     ServerProtocol.reject = _reject_with_headers  # type: ignore[assignment, method-assign]
+    WebSocketsSansIOProtocol.connection_made = _handed_over_in_time  # type: ignore[assignment, method-assign]
     if sys.platform != "win32":
         import resource  # Windows has none
 
@@ -50,6 +53,18 @@ def _look(kept: ref[H11Protocol], before: object) -> None:
         connection.transport.abort()
     else:
         connection.loop.call_later(PATIENCE, _look, kept, connection.cycle if waits else kept)
+
+
+def _handed_over_in_time(socket: WebSocketsSansIOProtocol, transport: asyncio.Transport) -> None:
+    _handed_over(socket, transport)
+    socket.loop.call_later(PATIENCE, _look_at_handshake, ref(socket))
+
+
+def _look_at_handshake(kept: ref[WebSocketsSansIOProtocol]) -> None:
+    """End a WebSocket whose handshake was not understood: uvicorn 0.54 answers nothing where it has a body, say."""
+    socket = kept()
+    if socket and not socket.handshake_initiated and not socket.transport.is_closing():
+        socket.transport.abort()
 
 
 def _refuse_unread(connection: H11Protocol, message: str) -> None:

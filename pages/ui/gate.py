@@ -44,7 +44,7 @@ def _refusal(scope: Scope) -> ASGIApp | None:
         if not allowed(headers.get("origin"), headers.get("host")):
             return WebSocketClose()  # which is a 403
     elif scope["type"] == "http":
-        if scope["path"].endswith("/_stcore/metrics"):  # how many sessions there are is nobody's business
+        if "/_stcore/metrics" in scope["path"]:  # how many sessions there are is nobody's business
             return Response("Not Found", 404)
         if "/_stcore/upload_file/" in scope["path"]:
             return Response("Nothing is uploaded here.", 403)

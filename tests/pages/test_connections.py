@@ -39,6 +39,7 @@ def test_a_request_that_never_ends_is_dropped_and_what_goes_on_stays(server: tup
         b"",
         b"GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ",
         HANDSHAKE,
+        HANDSHAKE + b"Content-Length: 5\r\n\r\nhello",  # whole, and never answered by uvicorn
         b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n",
         HEALTH + HEALTH[:-2],  # the second one on a connection
     ]

@@ -77,7 +77,12 @@ def test_a_refusal_of_streamlits_own_has_the_headers(address: str) -> None:
 
 @pytest.mark.parametrize(
     ("method", "path", "status"),
-    [("GET", "/_stcore/metrics", 404), ("PUT", "/_stcore/upload_file/a/b", 403), ("GET", "/_stcore/health", 200)],
+    [
+        ("GET", "/_stcore/metrics", 404),
+        ("GET", "/_stcore/metrics%0a", 404),
+        ("PUT", "/_stcore/upload_file/a/b", 403),
+        ("GET", "/_stcore/health", 200),
+    ],
 )
 def test_what_no_page_asks_for_is_refused(address: str, method: str, path: str, status: int) -> None:
     assert ask(address, path, method).status == status
