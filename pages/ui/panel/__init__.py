@@ -26,7 +26,7 @@ _HERE = Path(__file__).parent
 _PANEL = st.components.v2.component(
     "bertcalc_panel",
     css=(_HERE / "panel.css").read_text(encoding="utf-8"),
-    js="".join((_HERE / name).read_text(encoding="utf-8") for name in ("panel.js", "menu.js")),
+    js="".join((_HERE / name).read_text(encoding="utf-8") for name in ("../dom.js", "panel.js", "menu.js")),
     isolate_styles=False,  # in a shadow root, letters typed into it would be taken for shortcuts of the page
 )
 _DRAWN = st.components.v2.component(

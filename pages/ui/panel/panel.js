@@ -17,14 +17,6 @@ export default function ({ data, parentElement, setTriggerValue }) {
   return () => panel.close();
 }
 
-function element(kind, { text, children = [], ...attributes } = {}) {
-  const made = document.createElement(kind);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  if (text !== undefined) made.textContent = text;
-  made.append(...children);
-  return made;
-}
-
 class Panel {
   constructor(parent) {
     this.root = element("div", { class: "panel" });
@@ -84,7 +76,7 @@ class Panel {
 
   // The page is drawn that answers an event: the server says its number at the page's end.
   answered(number, link = this.link) {
-    this.link = link; // what the panel itself was told may be older: its own part of the page can be drawn later
+    this.link = link;
     // Now, and when Streamlit has taken out what the page before it had bound, which it does after the page's end.
     for (const later of [0, 500]) setTimeout(() => this.mendLink(later > 0), later);
     if (number !== Infinity) this.open = this.open.filter((event) => event.number > number);
@@ -98,7 +90,7 @@ class Panel {
   // Not while the next event or Back is under way: their link may be there before what the panel shows of them.
   mendLink(idle) {
     const running = document.querySelector(".stApp")?.dataset.testScriptState !== "notRunning";
-    if (this.awaited === null && !(idle && running)) writeLink(this.data.names, this.link ?? this.data.link);
+    if (this.awaited === null && !(idle && running)) writeLink(this.data.names, this.link);
   }
 
   waits(name) {
@@ -109,6 +101,7 @@ class Panel {
   update(data) {
     this.data = data;
     sayIn(data.menu);
+    this.link = data.link; // as is said at the page's end, too, which may be heard before
     writeLink(data.names, data.link);
     this.actions.replaceChildren(...data.actions.map((action) => this.button(action)));
     for (const [name, field] of this.fields) {

@@ -14,7 +14,7 @@ _HERE = Path(__file__).parent
 _CHOOSER = st.components.v2.component(
     "bertcalc_chooser",
     css=(_HERE / "chooser.css").read_text(encoding="utf-8"),
-    js=(_HERE / "chooser.js").read_text(encoding="utf-8"),
+    js="".join((_HERE / name).read_text(encoding="utf-8") for name in ("../../dom.js", "chooser.js")),
 )
 
 

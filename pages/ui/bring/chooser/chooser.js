@@ -13,19 +13,12 @@ export default function ({ data, parentElement, setTriggerValue }) {
   return () => chooser.close();
 }
 
-function element(kind, attributes = {}, ...children) {
-  const made = document.createElement(kind);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
-}
-
 class Chooser {
   constructor(parent) {
     this.input = element("input", { type: "file", hidden: "" });
     this.button = element("button", { type: "button" });
     this.hint = element("span", { "aria-live": "polite" });
-    this.root = element("div", { class: "chooser" }, this.button, this.hint, this.input);
+    this.root = element("div", { class: "chooser", children: [this.button, this.hint, this.input] });
     parent.append(this.root);
     this.button.onclick = () => this.input.click();
     this.input.onchange = () => {
