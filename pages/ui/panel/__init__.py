@@ -31,7 +31,8 @@ _PANEL = st.components.v2.component(
 )
 _DRAWN = st.components.v2.component(
     "bertcalc_drawn",
-    js="export default ({ data }) => dispatchEvent(new CustomEvent('bertcalc-drawn', { detail: data }));",
+    # In braces: Streamlit calls what a component returns when it goes, and dispatchEvent returns true.
+    js="export default ({ data }) => { dispatchEvent(new CustomEvent('bertcalc-drawn', { detail: data })); };",
 )
 WORDS: dict[str, str] = {
     "vocab_size": N_("Vocabulary"),
