@@ -1,5 +1,6 @@
-"""The configuration: Hugging Face's BertConfig, frozen and checked.
+"""Configurations: the fields that families have, under Hugging Face's names, frozen and checked.
 
+>>> from bertcalc import BertConfig
 >>> BertConfig(hidden_size=770)
 Traceback (most recent call last):
     ...
@@ -9,7 +10,7 @@ bertcalc.config.ConfigError: hidden_size 770 is not a multiple of num_attention_
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.text import N_, shorten
@@ -72,41 +73,53 @@ class ConfigError(ValueError):
 
 
 @dataclass(frozen=True)
-class BertConfig:
-    """Hugging Face's ``BertConfig``: the same field names, the same defaults (bert-base-uncased).
+class Config:
+    """The fields of a family's configuration; the family gives them its defaults, and checks of its own.
 
-    ``num_labels`` and ``position_embedding_type`` are not among the fields that transformers 5 declares: the
-    first is a property of every configuration there, the second exists in transformers 4 only.
-
-    Raises ConfigError if no BERT can be built from the values.
+    Raises ConfigError if no model can be built from the values.
     """
 
-    vocab_size: int = 30522
-    hidden_size: int = 768
-    num_hidden_layers: int = 12
-    num_attention_heads: int = 12
-    intermediate_size: int = 3072
-    hidden_act: str = "gelu"
-    hidden_dropout_prob: float = 0.1
-    attention_probs_dropout_prob: float = 0.1
-    max_position_embeddings: int = 512
-    type_vocab_size: int = 2
-    initializer_range: float = 0.02
-    layer_norm_eps: float = 1e-12
-    pad_token_id: int | None = 0
-    position_embedding_type: PositionEmbeddingType = "absolute"
-    use_cache: bool = True
-    classifier_dropout: float | None = None
-    is_decoder: bool = False
-    add_cross_attention: bool = False
-    bos_token_id: int | None = None
-    eos_token_id: int | None = None
-    tie_word_embeddings: bool = True
-    num_labels: int = 2
+    vocab_size: int
+    hidden_size: int
+    num_hidden_layers: int
+    num_attention_heads: int
+    intermediate_size: int
+    hidden_act: str
+    hidden_dropout_prob: float
+    attention_probs_dropout_prob: float
+    max_position_embeddings: int
+    type_vocab_size: int
+    initializer_range: float
+    layer_norm_eps: float
+    pad_token_id: int | None
+    position_embedding_type: PositionEmbeddingType
+    use_cache: bool
+    classifier_dropout: float | None
+    is_decoder: bool
+    add_cross_attention: bool
+    bos_token_id: int | None
+    eos_token_id: int | None
+    tie_word_embeddings: bool
+    num_labels: int
 
     def __post_init__(self) -> None:
-        for problem in problems(vars(self)):
+        for problem in problems(type(self), vars(self)):
             raise ConfigError(problem)
+
+    @classmethod
+    def default(cls) -> Self:
+        """The family's own defaults: here, every field needs a value."""
+        return cls()  # type: ignore[call-arg]
+
+    @classmethod
+    def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
+        """What is wrong between fields that are right by themselves."""
+        return _relations(values)
+
+    @property
+    def longest(self) -> int:
+        """The longest sequence."""
+        return self.max_position_embeddings
 
     @property
     def attention_head_size(self) -> int:
@@ -119,23 +132,26 @@ class BertConfig:
         return 5 if self.position_embedding_type == "absolute" else 4
 
 
-def letters(config: BertConfig) -> dict[str, int]:
+Kind = TypeVar("Kind", bound=Config)
+
+
+def letters(config: Config) -> dict[str, int]:
     """The letters of a configuration's sizes, as people type them: H for 768."""
     return {letter: getattr(config, field) for field, letter in LETTERS.items()}
 
 
-def unchecked(config: BertConfig, **changes: Any) -> BertConfig:
+def unchecked(config: Kind, **changes: Any) -> Kind:
     """``config`` with some fields replaced by values that are no numbers: symbols, or columns of numbers."""
-    twin: BertConfig = object.__new__(BertConfig)
+    twin = object.__new__(type(config))
     twin.__dict__.update(vars(config), **changes)
     return twin
 
 
-def columns(config: BertConfig, **arrays: Any) -> BertConfig:
+def columns(config: Kind, **arrays: Any) -> Kind:
     """``config`` with some dimensions replaced by NumPy integer arrays: many configurations at once.
 
     The arrays broadcast against each other; ``build(columns(...)).num_parameters()`` is an int64 array of
-    that shape. Every row is checked as BertConfig checks a single one.
+    that shape. Every row is checked as a single configuration is.
 
     Raises ConfigError for the first row that is not valid, TypeError for a field that is not a dimension.
     """
@@ -145,7 +161,7 @@ def columns(config: BertConfig, **arrays: Any) -> BertConfig:
         low, high = DIMENSIONS[field]
         wrong = array[(array < low) | (array > high)] if array.dtype.kind in "iu" else array.ravel()
         for value in wrong[:1].tolist():
-            raise ConfigError(_not_between(field, value, low, high, like=getattr(BertConfig, field)))
+            raise ConfigError(_not_between(field, value, low, high, like=getattr(type(config), field)))
     # int64 whatever the caller has: a product of two int32 would wrap around silently.
     wide = {field: array.astype("int64") for field, array in arrays.items()}
     # Zeros in the common shape of all. The vocabulary gets it, so that every total has it, whatever the columns are.
@@ -161,12 +177,14 @@ def columns(config: BertConfig, **arrays: Any) -> BertConfig:
     return many
 
 
-def problems(values: Mapping[str, Any]) -> Iterator[Problem]:
-    """Everything that is wrong with the values of a configuration, field by field, then across fields."""
-    single = [problem for field in fields(BertConfig) if (problem := check_field(field.name, values[field.name]))]
-    yield from single
-    if single:
-        return  # relations between fields mean nothing while a field itself is wrong
+def problems(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]:
+    """Everything that is wrong with the values of a kind of configuration, field by field, then across fields."""
+    single = [problem for field in fields(kind) if (problem := check_field(kind, field.name, values[field.name]))]
+    # Relations between fields mean nothing while a field itself is wrong.
+    yield from single or kind.relations(values)
+
+
+def _relations(values: Mapping[str, Any]) -> Iterator[Problem]:
     hidden_size, heads = values["hidden_size"], values["num_attention_heads"]
     if hidden_size % heads:
         yield _not_divisible(hidden_size, heads)
@@ -195,11 +213,11 @@ def problems(values: Mapping[str, Any]) -> Iterator[Problem]:
         )
 
 
-def check_field(field: str, value: Any) -> Problem | None:
+def check_field(kind: type[Config], field: str, value: Any) -> Problem | None:
     """What is wrong with one field taken by itself, or None."""
+    default = getattr(kind, field)
     if field in DIMENSIONS:
-        return check_whole_number(field, value, *DIMENSIONS[field], like=getattr(BertConfig, field))
-    default = getattr(BertConfig, field)
+        return check_whole_number(field, value, *DIMENSIONS[field], like=default)
     wanted, right = _OTHER_FIELDS[field]
     if right(value):
         return None

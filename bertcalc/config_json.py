@@ -13,12 +13,12 @@ import re
 from dataclasses import fields
 from typing import Any, NamedTuple, NoReturn
 
-from bertcalc.config import BertConfig, Problem, problems
+from bertcalc.config import Config, Problem, problems
+from bertcalc.families import ARCHITECTURES
 from bertcalc.text import N_, shorten
-from bertcalc.tree.bert import ARCHITECTURES
 
 LARGEST = 1_000_000  # characters; a real one has less than 2,000, with a thousand labels 60,000
-_FIELDS = tuple(field.name for field in fields(BertConfig))
+_FIELDS = tuple(field.name for field in fields(Config))
 # What is read but is no field of the configuration. label2id says nothing that id2label does not.
 _OTHERS = ("model_type", "architectures", "id2label", "label2id")
 # What every real one says.
@@ -37,7 +37,7 @@ class JsonError(ValueError):
 class Reading(NamedTuple):
     """The model that a config.json describes, and what of it was not used."""
 
-    config: BertConfig
+    config: Config
     architecture: str | None
     remarks: list[Problem]
 
@@ -60,9 +60,9 @@ def read(text: str) -> Reading:
     if "model_type" not in given and classes and not any(name.startswith("Bert") for name in classes):
         message = N_("architectures {value}: a different kind of model; only bert is counted here.")
         raise JsonError(_problem("architectures", names, message))
-    values = {field: given.get(field, getattr(BertConfig, field)) for field in _FIELDS}
+    values = {field: given.get(field, getattr(Config, field)) for field in _FIELDS}
     labels = given.get("id2label")
-    named = len(labels) if isinstance(labels, dict) else BertConfig.num_labels
+    named = len(labels) if isinstance(labels, dict) else Config.num_labels
     if given.get("num_labels") is None:  # where both are there, transformers takes num_labels
         values["num_labels"] = named
     found = list(problems(values))
@@ -85,7 +85,7 @@ def read(text: str) -> Reading:
         message = N_("num_labels {count} takes precedence, although id2label has {named}, as in transformers.")
         shown = {"count": f"{values['num_labels']:,}", "named": f"{named:,}"}
         remarks.append(Problem("num_labels", values["num_labels"], message, shown))
-    return Reading(BertConfig(**values), architecture, remarks)
+    return Reading(Config(**values), architecture, remarks)
 
 
 def _is_labels(labels: Any) -> bool:

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple, cast
 
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.compute.flops import total
-from bertcalc.config import DIMENSIONS, POSITION_EMBEDDING_TYPES, BertConfig, ConfigError
+from bertcalc.config import DIMENSIONS, POSITION_EMBEDDING_TYPES, Config, ConfigError
+from bertcalc.families import build
 from bertcalc.forward.outputs import reads_encoder
 from bertcalc.forward.steps import forward
 from bertcalc.memory.saved import cache_bytes, saved_by, total_bytes
 from bertcalc.text import N_
-from bertcalc.tree.bert import build
 
 MEANINGS: dict[str, str] = {
     "vocab_size": N_("Word pieces that the model knows: rows of the word embedding table."),
@@ -72,7 +72,7 @@ class Effect(NamedTuple):
 
 
 def effect(
-    field: str, config: BertConfig, architecture: str, batch_size: int, sequence_length: int, **options: bool
+    field: str, config: Config, architecture: str, batch_size: int, sequence_length: int, **options: bool
 ) -> Effect:
     """The effect of the least change of a field that makes a valid model; of several, the first that shows.
 
@@ -97,11 +97,11 @@ def effect(
 # Every field is compared with the same model, and neighbours come again when a slider goes up and down.
 @lru_cache(maxsize=4096)
 def _cost(
-    config: BertConfig, architecture: str, batch_size: int, sequence_length: int, options: tuple[tuple[str, bool], ...]
+    config: Config, architecture: str, batch_size: int, sequence_length: int, options: tuple[tuple[str, bool], ...]
 ) -> tuple[tuple[int, int, int], frozenset[str]]:
     """Parameters, FLOPs and bytes, and the fields that were read to find them."""
     watched = _Watched(config)
-    config = cast(BertConfig, watched)
+    config = cast(Config, watched)
     model = build(config, architecture, **dict(options))
     length = min(sequence_length, config.max_position_embeddings)
     seen = length if reads_encoder(config, architecture) else None
@@ -116,19 +116,19 @@ def _cost(
 class _Watched:
     """A configuration that notes which of its fields are read."""
 
-    def __init__(self, config: BertConfig) -> None:
+    def __init__(self, config: Config) -> None:
         self._config = config
         self.read: set[str] = set()
 
     def __getattr__(self, name: str) -> Any:
-        match getattr(BertConfig, name, None):
+        match getattr(Config, name, None):
             case property(fget=derived) if derived:
                 return derived(self)  # which reads fields in its turn
         self.read.add(name)
         return getattr(self._config, name)
 
 
-def _neighbours(field: str, config: BertConfig) -> Iterator[tuple[BertConfig, BertConfig]]:
+def _neighbours(field: str, config: Config) -> Iterator[tuple[Config, Config]]:
     """Pairs of a configuration and the same with the field changed; the first is ours if that can be."""
     for value in _candidates(field, config):
         if value == getattr(config, field):
@@ -145,7 +145,7 @@ def _neighbours(field: str, config: BertConfig) -> Iterator[tuple[BertConfig, Be
                 return  # one more (or one less) of something shows all there is to see
 
 
-def _candidates(field: str, config: BertConfig) -> Iterable[Any]:
+def _candidates(field: str, config: Config) -> Iterable[Any]:
     value = getattr(config, field)
     match value:
         case bool():

@@ -13,7 +13,7 @@ same multiple of H.
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from bertcalc.config import DIMENSIONS, BertConfig, ConfigError, Problem, check_field
+from bertcalc.config import DIMENSIONS, Config, ConfigError, Problem, check_field
 from bertcalc.text import N_
 
 
@@ -38,7 +38,7 @@ _MOST = 256  # stops of a slider: more cannot be told apart with a mouse
 _MULTIPLES = 8  # of H, where intermediate_size is one
 
 
-def stops(config: BertConfig, field: str, locks: Locks = LOCKS, also: int | None = None) -> list[int]:
+def stops(config: Config, field: str, locks: Locks = LOCKS, also: int | None = None) -> list[int]:
     """The values that a slider offers, ascending; the present one is among them, and ``also`` if it is possible.
 
     Each of them can be given to ``moved``.
@@ -66,7 +66,7 @@ def _multiples(unit: int, high: int) -> list[int]:
     return [*range(step, high + 1, step)]
 
 
-def _possible(config: BertConfig, field: str, value: int, locks: Locks) -> bool:
+def _possible(config: Config, field: str, value: int, locks: Locks) -> bool:
     try:
         moved(config, field, value, locks)
     except ConfigError:
@@ -74,7 +74,7 @@ def _possible(config: BertConfig, field: str, value: int, locks: Locks) -> bool:
     return True
 
 
-def moved(config: BertConfig, field: str, value: int, locks: Locks = LOCKS) -> BertConfig:
+def moved(config: Config, field: str, value: int, locks: Locks = LOCKS) -> Config:
     """The model with one size changed, and what follows it.
 
     A hidden_size that does not fit the head size is taken all the same where the present number of heads divides it.
@@ -97,7 +97,7 @@ def moved(config: BertConfig, field: str, value: int, locks: Locks = LOCKS) -> B
     return replace(config, **changes)
 
 
-def _following(config: BertConfig, hidden_size: int, locks: Locks) -> dict[str, int]:
+def _following(config: Config, hidden_size: int, locks: Locks) -> dict[str, int]:
     """The intermediate size of another hidden size: the same multiple of it, rounded where that is no whole number."""
     if not locks.intermediate:
         return {}
@@ -106,7 +106,7 @@ def _following(config: BertConfig, hidden_size: int, locks: Locks) -> dict[str, 
     return {"intermediate_size": min(max(multiple, 1), DIMENSIONS["intermediate_size"][1])}
 
 
-def _no_multiple(config: BertConfig, value: int, locks: Locks) -> Problem:
+def _no_multiple(config: Config, value: int, locks: Locks) -> Problem:
     """What is wrong with a hidden size that what stays does not divide: the head size, or the number of heads."""
     remedies = _ways_out(config, "hidden_size", value, locks)
     if locks.heads:
@@ -117,7 +117,7 @@ def _no_multiple(config: BertConfig, value: int, locks: Locks) -> Problem:
     return Problem("hidden_size", value, message, {name: f"{number:,}" for name, number in words.items()}, remedies)
 
 
-def _no_divisor(config: BertConfig, value: int, locks: Locks) -> Problem:
+def _no_divisor(config: Config, value: int, locks: Locks) -> Problem:
     """What is wrong with a number of heads that cannot share out the hidden units."""
     remedies = _ways_out(config, "num_attention_heads", value, locks)
     message = N_("hidden_size {hidden} cannot be split into {value} equal heads: num_attention_heads {near} works.")
@@ -127,7 +127,7 @@ def _no_divisor(config: BertConfig, value: int, locks: Locks) -> Problem:
     )
 
 
-def _ways_out(config: BertConfig, field: str, value: int, locks: Locks) -> tuple[dict[str, int], ...]:
+def _ways_out(config: Config, field: str, value: int, locks: Locks) -> tuple[dict[str, int], ...]:
     """Changes that make a model and come near to a possible value of the field; the nearest first."""
     hidden, heads = config.hidden_size, config.num_attention_heads
     if field == "hidden_size":
@@ -145,7 +145,7 @@ def _ways_out(config: BertConfig, field: str, value: int, locks: Locks) -> tuple
     return ({field: value},)
 
 
-def _unit(config: BertConfig, locks: Locks) -> int:
+def _unit(config: Config, locks: Locks) -> int:
     return config.attention_head_size if locks.heads else config.num_attention_heads
 
 

@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from bertcalc.config import BertConfig
+from bertcalc.config import Config
+from bertcalc.families import build
 from bertcalc.text import N_
-from bertcalc.tree.bert import build
 from bertcalc.tree.nn import Module
 
 
@@ -18,7 +18,7 @@ class Source(NamedTuple):
 class Preset(NamedTuple):
     """A published configuration; every field that is not named has its default."""
 
-    config: BertConfig
+    config: Config
     source: Source
 
 
@@ -33,7 +33,7 @@ def _minilm(name: str) -> Source:
 
 
 def _preset(vocab: int, hidden: int, layers: int, heads: int, intermediate: int, source: Source) -> Preset:
-    config = BertConfig(
+    config = Config(
         vocab_size=vocab,
         hidden_size=hidden,
         num_hidden_layers=layers,

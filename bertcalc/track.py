@@ -16,10 +16,10 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from bertcalc.activations import ACTIVATIONS
-from bertcalc.config import POSITION_EMBEDDING_TYPES, BertConfig, ConfigError, Problem, problems
+from bertcalc.config import POSITION_EMBEDDING_TYPES, Config, ConfigError, Problem, problems
+from bertcalc.families import ARCHITECTURES
 from bertcalc.moves import LOCKS, SLIDERS, Locks, moved
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
-from bertcalc.tree.bert import ARCHITECTURES
 
 # The fields of the configuration that can be changed beside those with a slider, by what their values are.
 NUMBERS = ("max_position_embeddings", "type_vocab_size", "num_labels")
@@ -39,7 +39,7 @@ class Model(NamedTuple):
     """A configuration as somebody came to it: where they started, the class, and what follows what."""
 
     preset: str = DEFAULT_PRESET
-    config: BertConfig = PRESETS[DEFAULT_PRESET].config
+    config: Config = PRESETS[DEFAULT_PRESET].config
     architecture: str = "BertModel"
     add_pooling_layer: bool = True
     locks: Locks = LOCKS
@@ -96,7 +96,7 @@ def read(link: Mapping[str, str]) -> tuple[Model, list[Problem]]:
             values |= found[-1].remedies[0]
 
 
-def _as_moved(start: BertConfig, values: Mapping[str, Any], problem: Problem) -> Problem:
+def _as_moved(start: Config, values: Mapping[str, Any], problem: Problem) -> Problem:
     """What is wrong where a link says one of hidden size and heads alone: it is taken as if it had been typed."""
     said = [field for field in ("hidden_size", "num_attention_heads") if field in values]
     if problem.field != "hidden_size" or len(said) != 1:

@@ -16,11 +16,11 @@ from math import prod
 from typing import Literal, NamedTuple, get_args
 
 from bertcalc.bring.safetensors import Entry
-from bertcalc.config import BertConfig, Problem, problems
+from bertcalc.config import Config, Problem, problems
+from bertcalc.families import ARCHITECTURES
 from bertcalc.memory.footprint import Subject
 from bertcalc.presets import PRESETS
 from bertcalc.text import N_, shorten
-from bertcalc.tree.bert import ARCHITECTURES
 from bertcalc.tree.nn import Module, Shape
 
 Group = Literal["same", "renamed", "shape", "missing", "head", "tied", "buffer", "other"]
@@ -165,7 +165,7 @@ def _bare(name: str) -> str:
     return name.removeprefix("bert.")
 
 
-def classes_of(some: Iterable[Matched], config: BertConfig) -> list[str]:
+def classes_of(some: Iterable[Matched], config: Config) -> list[str]:
     """The classes that have all of some tensors of heads, or else every one that has any."""
     classes = [_elsewhere(config).get(one.name, ()) for one in some]
     everywhere = [name for name in ARCHITECTURES if all(name in one for one in classes)]
@@ -173,13 +173,13 @@ def classes_of(some: Iterable[Matched], config: BertConfig) -> list[str]:
 
 
 @cache
-def _heads(architecture: str, config: BertConfig) -> frozenset[str]:
+def _heads(architecture: str, config: Config) -> frozenset[str]:
     """Names of the tensors that a class has beside embeddings and encoder."""
     names = (_bare(tensor.name) for tensor in Subject(config, architecture).model().tensors())
     return frozenset(name for name in names if not name.startswith(("embeddings.", "encoder.")))
 
 
-def _elsewhere(config: BertConfig) -> dict[str, tuple[str, ...]]:
+def _elsewhere(config: Config) -> dict[str, tuple[str, ...]]:
     """The tensors of heads, with the classes that have them."""
     kind = _kind(config)
     found: dict[str, tuple[str, ...]] = {}
@@ -189,9 +189,9 @@ def _elsewhere(config: BertConfig) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _kind(config: BertConfig) -> BertConfig:
+def _kind(config: Config) -> Config:
     """What of a configuration the names of its heads' tensors depend on."""
-    return BertConfig(tie_word_embeddings=config.tie_word_embeddings, hidden_act=config.hidden_act)
+    return Config(tie_word_embeddings=config.tie_word_embeddings, hidden_act=config.hidden_act)
 
 
 def _tied(model: Module) -> dict[str, Shape]:
@@ -204,7 +204,7 @@ def _tied(model: Module) -> dict[str, Shape]:
     }
 
 
-def best_class(tensors: Iterable[Entry], config: BertConfig) -> Subject:
+def best_class(tensors: Iterable[Entry], config: Config) -> Subject:
     """The class whose heads are most like those of a checkpoint; the first of those that are as good."""
     names = {plain_name(entry.name) for entry in tensors}
     kind = _kind(config)
@@ -240,7 +240,7 @@ def subject_of_shapes(tensors: Sequence[Entry]) -> tuple[Subject, tuple[str, ...
     layer = "encoder.layer.0"
     hidden_size = side(_WORDS, 1)
     values = {
-        **vars(BertConfig()),
+        **vars(Config()),
         "vocab_size": side(_WORDS, 0),
         "hidden_size": hidden_size,
         "num_hidden_layers": _layers(shapes),
@@ -262,7 +262,7 @@ def subject_of_shapes(tensors: Sequence[Entry]) -> tuple[Subject, tuple[str, ...
             values["num_labels"] = side(head, 0)
     if wrong := next(problems(values), None):
         raise CheckpointError(wrong)
-    return best_class(tensors, BertConfig(**values)), unknown
+    return best_class(tensors, Config(**values)), unknown
 
 
 def _layers(names: Iterable[str]) -> int:

@@ -16,13 +16,13 @@ from bertcalc.check.explain import causes
 from bertcalc.check.parts import Counted, Layers, of_layers
 from bertcalc.check.slips import PADDED_TO, Sizes, counted, total
 from bertcalc.check.tools import TOOLS, Dimensions, corrections
-from bertcalc.config import BertConfig
+from bertcalc.config import Config
 from bertcalc.formula import ALL_SYMBOLS, Formula, exact, symbolic_model, write
 from bertcalc.tree.nn import Module
 
 
 def cause_formulas(
-    config: BertConfig,
+    config: Config,
     architecture: str,
     slips: tuple[str, ...],
     options: Mapping[str, bool],
@@ -52,7 +52,7 @@ SYMBOLIC_SIZES = Sizes(
 )
 
 
-def count_formula(config: BertConfig, architecture: str, options: Mapping[str, bool], count: Counted) -> Formula:
+def count_formula(config: Config, architecture: str, options: Mapping[str, bool], count: Counted) -> Formula:
     """How many parameters a part, module or tensor of a model has."""
     names = frozenset(tensor.name for tensor in count.tensors)
     return _count_formula(symbolic_model(config, architecture, **options), names, count.layers)
@@ -71,7 +71,7 @@ class ToolFormulas(NamedTuple):
     corrections: Mapping[str, Formula]  # by the names of their reasons; with the terms they are the model's formula
 
 
-def tool_formulas(tool: str, config: BertConfig, architecture: str, options: Mapping[str, bool]) -> ToolFormulas:
+def tool_formulas(tool: str, config: Config, architecture: str, options: Mapping[str, bool]) -> ToolFormulas:
     """The formula of a tool by its name, and its corrections for a model.
 
     The letter of a padded vocabulary is written with ``padded_vocab_size`` among the sizes.

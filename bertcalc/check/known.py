@@ -12,10 +12,10 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
-from bertcalc.config import BertConfig
+from bertcalc.config import Config
+from bertcalc.families import ARCHITECTURES, build
 from bertcalc.presets import PRESETS
 from bertcalc.text import N_
-from bertcalc.tree.bert import ARCHITECTURES, build
 from bertcalc.tree.nn import Module
 from bertcalc.typed import Typed
 
@@ -33,7 +33,7 @@ READINGS: dict[str, tuple[str, Fraction]] = {
 class Known(NamedTuple):
     """A count that is right for a model of the configuration, by a convention."""
 
-    config: BertConfig
+    config: Config
     architecture: str
     add_pooling_layer: bool
     buffers: int  # elements of position_ids, which files of older releases hold beside the parameters
@@ -96,7 +96,7 @@ class Reading(NamedTuple):
         return self.low <= count <= self.high
 
 
-def known_counts(config: BertConfig) -> Iterator[Known]:
+def known_counts(config: Config) -> Iterator[Known]:
     """Every architecture, BertModel without its pooler, the decoder tied and untied, and each with its buffers."""
     for architecture in ARCHITECTURES:
         for tied in (config.tie_word_embeddings, not config.tie_word_embeddings):
@@ -108,7 +108,7 @@ def known_counts(config: BertConfig) -> Iterator[Known]:
                         yield found._replace(buffers=config.max_position_embeddings)
 
 
-def matching(config: BertConfig, number: Typed) -> list[Known]:
+def matching(config: Config, number: Typed) -> list[Known]:
     """The known counts that somebody may have typed."""
     return [known for known in known_counts(config) if number.means(known.total)]
 
@@ -139,7 +139,7 @@ def readings(number: Typed) -> list[Reading]:
     return found
 
 
-def _known(config: BertConfig, architecture: str, pooler: bool) -> Known:
+def _known(config: Config, architecture: str, pooler: bool) -> Known:
     known = Known(config, architecture, pooler, 0, 0)
     return known._replace(parameters=known.model().num_parameters())
 

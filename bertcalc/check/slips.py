@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from bertcalc.config import BertConfig
+from bertcalc.config import Config
 from bertcalc.text import N_
 from bertcalc.tree.nn import Module, Tensor
 from bertcalc.tree.totals import bare
@@ -36,7 +36,7 @@ class Sizes(NamedTuple):
     padded_sizes: tuple[int, ...]  # the vocabulary as a multiple of each of PADDED_TO
 
     @classmethod
-    def of(cls, config: BertConfig) -> "Sizes":
+    def of(cls, config: Config) -> "Sizes":
         """The sizes of a configuration."""
         vocab = config.vocab_size
         padded = tuple(-(-vocab // multiple) * multiple for multiple in PADDED_TO)

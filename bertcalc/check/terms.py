@@ -15,7 +15,7 @@ from bertcalc.arithmetic import CalculationError, evaluate
 from bertcalc.check.explain import MOST_SLIPS, Explanation, explain_tensors
 from bertcalc.check.parts import PARTS, Counted, parts_of
 from bertcalc.check.slips import Sizes, counted, total
-from bertcalc.config import BertConfig, Problem, letters
+from bertcalc.config import Config, Problem, letters
 from bertcalc.text import N_
 from bertcalc.tree.inventory import inventory, named
 from bertcalc.tree.nn import Module, Tensor
@@ -90,7 +90,7 @@ class Report(NamedTuple):
     right: int
 
 
-def read(text: str, config: BertConfig) -> list[Line]:
+def read(text: str, config: Config) -> list[Line]:
     """The lines of a hand count, such as ``attention = 12 * 4 * H * H``; letters are the configuration's.
 
     A line may give its result after a second equals sign. What is too much is left out: see ``problem``.
@@ -109,7 +109,7 @@ def problem(text: str) -> Problem | None:
     return Problem("terms", None, message, {"lines": f"{MOST_LINES}", "characters": f"{LONGEST:,}"})
 
 
-def check(model: Module, config: BertConfig, lines: Sequence[Line]) -> Report:
+def check(model: Module, config: Config, lines: Sequence[Line]) -> Report:
     """What each line counts, and what is wrong with it; and what no line counts."""
     tensors, sizes = counted(model), Sizes.of(config)
     open_copies = {tensor.name: tensor.copies for tensor in tensors}

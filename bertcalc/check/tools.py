@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from bertcalc.check.explain import causes
 from bertcalc.check.slips import SLIPS, Change, Sizes, Slip, counted
-from bertcalc.config import BertConfig
+from bertcalc.config import Config
 from bertcalc.text import N_
 from bertcalc.tree.nn import Module, Tensor
 
@@ -44,7 +44,7 @@ class Tool(NamedTuple):
     notes: tuple[str, ...] = ()  # what it was asked, and what is surprising in it
     output_matrix: bool = False  # always counts a decoder of its own
 
-    def count(self, config: BertConfig) -> int:
+    def count(self, config: Config) -> int:
         """What the tool gives for a configuration."""
         sizes = {**vars(config), "padded_vocab_size": padded_vocab_size(config)}
         exact = Dimensions(*(Fraction(sizes[field]) for field in Dimensions._fields))
@@ -58,7 +58,7 @@ class Correction(NamedTuple):
     amount: int
 
 
-def tool_counts(config: BertConfig) -> list[tuple[str, int]]:
+def tool_counts(config: Config) -> list[tuple[str, int]]:
     """What each tool gives for a configuration; none of them knows Hugging Face's classes."""
     return [(tool.name, tool.count(config)) for tool in TOOLS.values()]
 
@@ -73,7 +73,7 @@ def corrections(tool: Tool, model: Module, sizes: Sizes) -> tuple[Correction, ..
     return tuple(Correction(cause.slip, -cause.amount) for cause in made if cause.amount != 0)
 
 
-def padded_vocab_size(config: BertConfig) -> int:
+def padded_vocab_size(config: Config) -> int:
     """The rows that Megatron-LM gives the word embeddings."""
     return Sizes.of(config).padded[MEGATRON_PADDING]
 

@@ -5,10 +5,10 @@ from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
 from bertcalc.compute.flops import Convention, as_stated, total
+from bertcalc.families import build
 from bertcalc.forward.steps import forward
 from bertcalc.presets import PRESETS
 from bertcalc.text import N_
-from bertcalc.tree.bert import build
 
 Precision = Literal["16bit", "tf32", "fp32"]
 PRECISIONS: tuple[Precision, ...] = ("16bit", "tf32", "fp32")

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from bertcalc.check.slips import SLIPS, Sizes
-from bertcalc.config import DIMENSIONS, BertConfig
+from bertcalc.config import DIMENSIONS, Config
 from bertcalc.forward.steps import BATCH
 from bertcalc.memory.footprint import Subject
 from bertcalc.memory.optimizers import Optimizer, Part, Precision, elementwise, parts
@@ -80,7 +80,7 @@ class Exercise(NamedTuple):
     memory: Memory | None = None
 
     @property
-    def config(self) -> BertConfig:
+    def config(self) -> Config:
         """The model's configuration."""
         return self.subject.config
 

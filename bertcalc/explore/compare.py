@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 from bertcalc.config import ConfigError
 from bertcalc.explore.models import FIELDS, subject_of, values_of
 from bertcalc.explore.quantities import Case, Quantity
+from bertcalc.families import ARCHITECTURES
 from bertcalc.memory.footprint import Subject
 from bertcalc.text import N_
-from bertcalc.tree.bert import ARCHITECTURES
 from bertcalc.tree.nn import Shape
 from bertcalc.tree.totals import bare
 

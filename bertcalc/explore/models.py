@@ -16,11 +16,11 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
-from bertcalc.config import BertConfig, ConfigError, Problem, check_field
+from bertcalc.config import Config, ConfigError, Problem, check_field
+from bertcalc.families import ARCHITECTURES
 from bertcalc.memory.footprint import Subject
 from bertcalc.presets import PRESETS
 from bertcalc.text import N_, shorten
-from bertcalc.tree.bert import ARCHITECTURES
 
 PRESENT = "present"
 MOST = 12  # models in a comparison
@@ -147,11 +147,11 @@ def subject_of(values: Mapping[str, Any]) -> Subject:
     config = dict(values)
     architecture, pooler = config.pop("architecture"), config.pop("add_pooling_layer")
     if architecture == "BertModel":
-        return Subject(BertConfig(**config), architecture, (("add_pooling_layer", pooler),))
+        return Subject(Config(**config), architecture, (("add_pooling_layer", pooler),))
     if pooler != ARCHITECTURES[architecture].pooler:
         message = N_("{architecture} has no option add_pooling_layer: only BertModel has.")
         raise ConfigError(Problem("add_pooling_layer", pooler, message, {"architecture": architecture}))
-    return Subject(BertConfig(**config), architecture)
+    return Subject(Config(**config), architecture)
 
 
 def _read_item(text: str) -> Item | Problem:
@@ -166,7 +166,7 @@ def _read_item(text: str) -> Item | Problem:
             return _unknown(field, field, N_("there is no field {name}: did you mean {nearest}?"), FIELDS)
         if not dash or field in changes:
             message = N_("write each field once, with a value: {field}-{value}.")
-            like = values_of(Subject(BertConfig()))[field]
+            like = values_of(Subject(Config()))[field]
             return Problem(field, said, message, {"field": field, "value": _written(like)})
         value = _value(said)
         if problem := _check(field, value):

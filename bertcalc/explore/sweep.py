@@ -15,7 +15,7 @@ from itertools import product
 from math import ceil, isqrt, lcm, sqrt
 from typing import Any, NamedTuple, TypeVar
 
-from bertcalc.config import DIMENSIONS, BertConfig
+from bertcalc.config import DIMENSIONS, Config
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.forward.steps import BATCH, LARGEST
 from bertcalc.presets import PRESETS
@@ -45,7 +45,7 @@ class Sweep(NamedTuple):
     ties: Ties = Ties()
 
     @property
-    def config(self) -> BertConfig:
+    def config(self) -> Config:
         """The present model's."""
         return self.case.subject.config
 

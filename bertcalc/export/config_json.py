@@ -7,10 +7,10 @@
 
 import json
 
-from bertcalc.config import BertConfig
+from bertcalc.config import Config
 
 
-def write(config: BertConfig, architecture: str) -> str:
+def write(config: Config, architecture: str) -> str:
     """The text of a config.json that describes the model.
 
     transformers 5 knows absolute positions only, and has no field for them. Whether a BertModel has a pooler is no

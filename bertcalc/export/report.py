@@ -8,7 +8,7 @@ from dataclasses import fields
 from html import escape
 from typing import NamedTuple
 
-from bertcalc.config import DIMENSIONS, BertConfig
+from bertcalc.config import DIMENSIONS, Config
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.export.formats import html_cell, html_text, markdown_cell, markdown_text
 from bertcalc.export.snippet import snippet
@@ -163,11 +163,11 @@ def _html(block: Block) -> str:
             return f"<p>{html_cell(block)}</p>"
 
 
-def _said(config: BertConfig, options: Sequence[tuple[str, bool]]) -> str:
+def _said(config: Config, options: Sequence[tuple[str, bool]]) -> str:
     """The sizes, and what is not as Hugging Face has it by default."""
     values = [
         (field.name, value)
-        for field in fields(BertConfig)
+        for field in fields(Config)
         if (value := getattr(config, field.name)) != field.default or field.name in DIMENSIONS
     ]
     values += [(name, value) for name, value in options if not value]

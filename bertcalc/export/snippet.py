@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import fields
 
-from bertcalc.config import DIMENSIONS, BertConfig
-from bertcalc.tree.bert import build
+from bertcalc.config import DIMENSIONS, Config
+from bertcalc.families import build
 
 _PROGRAM = '''\
 """{architecture} with {total:,} parameters in {tensors:,} tensors, rebuilt and counted.
@@ -13,9 +13,9 @@ pip install torch "{requirement}"
 """
 
 import torch
-from transformers import BertConfig, {architecture}
+from transformers import Config, {architecture}
 
-config = BertConfig(
+config = Config(
 {arguments}
 )
 with torch.device("{device}"):  # {remark}
@@ -29,7 +29,7 @@ assert len(tensors) == {tensors:_}
 '''
 
 
-def snippet(config: BertConfig, architecture: str, options: Mapping[str, bool]) -> str:
+def snippet(config: Config, architecture: str, options: Mapping[str, bool]) -> str:
     """The source of the program; it fails where the real model has another number of parameters or tensors.
 
     ``options`` are those of ``build``. Sizes are always in it, other fields only where they are not the default.
@@ -50,9 +50,9 @@ def snippet(config: BertConfig, architecture: str, options: Mapping[str, bool]) 
     )
 
 
-def _arguments(config: BertConfig) -> dict[str, object]:
+def _arguments(config: Config) -> dict[str, object]:
     return {
         field.name: value
-        for field in fields(BertConfig)
+        for field in fields(Config)
         if (value := getattr(config, field.name)) != field.default or field.name in DIMENSIONS
     }

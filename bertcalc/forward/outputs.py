@@ -9,10 +9,10 @@ from dataclasses import replace
 from math import prod
 from typing import Literal, NamedTuple
 
-from bertcalc.config import BertConfig, Problem, check_whole_number
+from bertcalc.config import Config, Problem, check_whole_number
+from bertcalc.families import build
 from bertcalc.forward.steps import BATCH, LARGEST, Step, forward
 from bertcalc.text import N_
-from bertcalc.tree.bert import build
 from bertcalc.tree.nn import Shape
 
 DType = Literal["int64", "float32", "bool", "int"]
@@ -146,7 +146,7 @@ MEANINGS: dict[str, str] = {
 }
 
 
-def run(config: BertConfig, architecture: str, call: Call, **options: bool) -> list[Step]:
+def run(config: Config, architecture: str, call: Call, **options: bool) -> list[Step]:
     """The steps of the call; encoder_hidden_states count only where the class takes them and the layers see them."""
     return forward(
         build(config, architecture, **options),
@@ -157,17 +157,17 @@ def run(config: BertConfig, architecture: str, call: Call, **options: bool) -> l
     )
 
 
-def attends(config: BertConfig, architecture: str, call: Call) -> bool:
+def attends(config: Config, architecture: str, call: Call) -> bool:
     """Whether the cross attention runs."""
     return call.encoder_sequence_length is not None and reads_encoder(config, architecture)
 
 
-def reads_encoder(config: BertConfig, architecture: str) -> bool:
+def reads_encoder(config: Config, architecture: str) -> bool:
     """Whether the layers have a cross attention and the class takes what it looks at."""
     return config.add_cross_attention and SIGNATURES[architecture].encoder
 
 
-def caches(config: BertConfig, architecture: str, call: Call) -> bool:
+def caches(config: Config, architecture: str, call: Call) -> bool:
     """Whether the body of the model fills past_key_values, returned or not."""
     signature = SIGNATURES[architecture]
     wanted = config.use_cache if call.use_cache is None or not signature.cache else call.use_cache
@@ -175,12 +175,12 @@ def caches(config: BertConfig, architecture: str, call: Call) -> bool:
     return config.is_decoder and wanted and not (signature.cache and call.labels and signature.targets)
 
 
-def taking_all(config: BertConfig) -> BertConfig:
+def taking_all(config: Config) -> Config:
     """The configuration in which every input is used: ``inputs`` reads its shapes from the steps of that one."""
     return replace(config, is_decoder=True, add_cross_attention=True)
 
 
-def inputs(config: BertConfig, architecture: str, call: Call, steps: Sequence[Step]) -> list[Entry]:
+def inputs(config: Config, architecture: str, call: Call, steps: Sequence[Step]) -> list[Entry]:
     """Every parameter of the class's forward method, in its order; ``steps`` are those of ``taking_all(config)``."""
     signature, four = SIGNATURES[architecture], config.transformers_version == 4
     found = {step.name: step for step in steps}
@@ -229,7 +229,7 @@ def inputs(config: BertConfig, architecture: str, call: Call, steps: Sequence[St
     return entries
 
 
-def outputs(config: BertConfig, architecture: str, call: Call, steps: Sequence[Step]) -> list[Entry]:
+def outputs(config: Config, architecture: str, call: Call, steps: Sequence[Step]) -> list[Entry]:
     """What the forward method returns, in its order; ``steps`` are those of ``run``, or the same with symbols."""
     signature, four = SIGNATURES[architecture], config.transformers_version == 4
     found = {step.name: step for step in steps}
@@ -286,7 +286,7 @@ def _attentions(name: str, found: dict[str, Step], kind: str) -> Entry:
     return Entry(name, "float32", (Tensors(step.copies, step.gives.shape),) if step else (), "tuple")
 
 
-def problems(config: BertConfig, architecture: str, call: Call) -> Iterator[Problem]:
+def problems(config: Config, architecture: str, call: Call) -> Iterator[Problem]:
     """Why the forward method would not run; the batch has checks of its own, in ``batch_problems``."""
     signature = SIGNATURES[architecture]
     sizes = {"encoder_sequence_length": signature.encoder, "num_choices": architecture == "BertForMultipleChoice"}
@@ -329,7 +329,7 @@ def problems(config: BertConfig, architecture: str, call: Call) -> Iterator[Prob
     yield from _label_problems(config, architecture, call)
 
 
-def _label_problems(config: BertConfig, architecture: str, call: Call) -> Iterator[Problem]:
+def _label_problems(config: Config, architecture: str, call: Call) -> Iterator[Problem]:
     if not call.labels or not _classifies(config, architecture):
         return
     high = _answers(config, architecture, call) - 1
@@ -347,7 +347,7 @@ def _label_problems(config: BertConfig, architecture: str, call: Call) -> Iterat
         )
 
 
-def remarks(config: BertConfig, architecture: str, call: Call) -> Iterator[Problem]:
+def remarks(config: Config, architecture: str, call: Call) -> Iterator[Problem]:
     """What is possible, but does not do what one may expect."""
     signature = SIGNATURES[architecture]
     if signature.cache and call.use_cache and not config.is_decoder:
@@ -378,7 +378,7 @@ def remarks(config: BertConfig, architecture: str, call: Call) -> Iterator[Probl
         yield from _label_remarks(config, architecture, call)
 
 
-def _label_remarks(config: BertConfig, architecture: str, call: Call) -> Iterator[Problem]:
+def _label_remarks(config: Config, architecture: str, call: Call) -> Iterator[Problem]:
     last = call.sequence_length - 1
     if architecture == "BertForQuestionAnswering":
         if not 0 <= call.label <= last:
@@ -396,7 +396,7 @@ def _label_remarks(config: BertConfig, architecture: str, call: Call) -> Iterato
         yield _remark("label", N_("Each token predicts the next: with a single token, the loss is nan."))
 
 
-def versions(config: BertConfig, architecture: str, call: Call, **options: bool) -> Iterator[Problem]:
+def versions(config: Config, architecture: str, call: Call, **options: bool) -> Iterator[Problem]:
     """Where transformers 4 and 5 differ in what they return for this call."""
     if config.transformers_version == 4:
         yield _remark("position_embedding_type", N_("This is transformers 4, because 5 has no relative positions."))
@@ -424,7 +424,7 @@ def versions(config: BertConfig, architecture: str, call: Call, **options: bool)
         yield _remark("return_dict", N_("In a tuple, transformers 4 has None in place of the missing pooler_output."))
 
 
-def possible(config: BertConfig, architecture: str, call: Call) -> Call:
+def possible(config: Config, architecture: str, call: Call) -> Call:
     """The nearest call that runs; what is wrong with the configuration stays wrong."""
     for problem in problems(config, architecture, call):
         for remedy in problem.remedies:
@@ -437,13 +437,13 @@ def _remark(field: str, message: str, **values: str) -> Problem:
     return Problem(field, None, message, values)
 
 
-def _classifies(config: BertConfig, architecture: str) -> bool:
+def _classifies(config: Config, architecture: str) -> bool:
     """Whether labels are numbers of classes: not with one class (regression), nor where they are positions."""
     if architecture == "BertForSequenceClassification":
         return config.num_labels > 1
     return "labels" in SIGNATURES[architecture].targets
 
 
-def _answers(config: BertConfig, architecture: str, call: Call) -> int:
+def _answers(config: Config, architecture: str, call: Call) -> int:
     """The number of classes that a label chooses from: the last side of the logits."""
     return outputs(config, architecture, Call(*call[:4]), run(config, architecture, call))[0].tensors[0].shape[-1]

@@ -4,8 +4,9 @@ from collections.abc import Callable, Collection, Sequence
 from math import inf, isqrt, prod
 from typing import NamedTuple
 
-from bertcalc.config import BertConfig, unchecked
-from bertcalc.forward.outputs import SIGNATURES, Call, caches, outputs, reads_encoder, run
+from bertcalc.config import Config, unchecked
+from bertcalc.families import build
+from bertcalc.forward.outputs import Call, caches, outputs, reads_encoder, run
 from bertcalc.forward.steps import Step, Value, forward
 from bertcalc.memory import optimizers
 from bertcalc.memory.optimizers import PRECISIONS, Optimizer, Part, Precision, sizes
@@ -25,7 +26,6 @@ from bertcalc.memory.saved import (
     total_bytes,
 )
 from bertcalc.text import N_
-from bertcalc.tree.bert import build
 from bertcalc.tree.freezing import Freezing
 from bertcalc.tree.nn import Module
 
@@ -50,7 +50,7 @@ class Plan(NamedTuple):
 class Subject(NamedTuple):
     """A model, as ``build`` takes it."""
 
-    config: BertConfig
+    config: Config
     architecture: str = "BertModel"
     options: tuple[tuple[str, bool], ...] = ()
 
@@ -230,11 +230,10 @@ def moments(subject: Subject, attention: Attention, batch_size: int, sequence_le
     steps = forward(subject.model(), batch_size, sequence_length, encoder_sequence_length=seen)
     if attention == "fused":
         steps = fuse_attention(steps)
-    returned = {name for _output, name in SIGNATURES[subject.architecture].outputs}
-    return _alive(steps, returned, _caches(subject))
+    return _alive(steps, _caches(subject))
 
 
-def _alive(steps: Sequence[Step], returned: Collection[str], cached: bool) -> list[Moment]:
+def _alive(steps: Sequence[Step], cached: bool) -> list[Moment]:
     """The moments of some steps; ``cached`` leaves out what a decoder puts into its cache."""
     storages: dict[str, Value] = {}
     born: dict[str, int] = {}
@@ -256,7 +255,7 @@ def _alive(steps: Sequence[Step], returned: Collection[str], cached: bool) -> li
         if cached and is_cached(step):
             elsewhere.add(storage(step.gives).name)
     given = [value for step in steps for value in step.takes if value.name == "encoder_hidden_states"][:1]
-    stay = {storage(step.gives).name for step in steps if step.name in returned or step.operation == "input"}
+    stay = {storage(step.gives).name for step in steps if step.output or step.operation == "input"}
     values = {value.name: value for value in storages.values() if value.name not in elsewhere}
     return [
         Moment(

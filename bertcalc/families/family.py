@@ -1,0 +1,111 @@
+"""What a family is: a configuration, a program for the body, classes with a program for their heads, and words."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from bertcalc.forward.trace import Sizes, Step, Trace, Value
+from bertcalc.tree.nn import Module
+
+Task = Literal[
+    "base",
+    "pretraining",
+    "masked-lm",
+    "causal-lm",
+    "next-sentence",
+    "sequence-classification",
+    "token-classification",
+    "question-answering",
+    "multiple-choice",
+]
+
+
+LANGUAGE_MODEL = "language model"  # the block of a head that scores every word piece
+
+
+class Hidden(NamedTuple):
+    """What a body gives to a head: a vector for each token, and one for each sequence if there is a pooler."""
+
+    states: Value
+    pooled: Value | None
+
+
+class Class(NamedTuple):
+    """A class of transformers.
+
+    ``head`` runs what it adds to the body, and says what it returns. ``inputs`` are the parameters of its forward method
+    in their order; ``pooler`` says whether the body has its own.
+    """
+
+    name: str
+    task: Task
+    head: Callable[[Trace, Any, Hidden], None]
+    inputs: tuple[str, ...]
+    pooler: bool = False
+
+
+@dataclass(frozen=True)
+class Family:
+    """Models of one architecture. ``prefix`` is the name that a class with a head gives the body (bert)."""
+
+    name: str  # Hugging Face's model_type
+    prefix: str
+    config: type[Any]
+    body: Callable[[Trace, Any, bool], Hidden]
+    classes: tuple[Class, ...]
+    presets: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def base(self) -> Class:
+        """The class that is the body alone."""
+        return self.classes[0]
+
+
+_ONE = Sizes()
+
+
+class Model(Module):
+    """The root of a tree, which knows the program that it comes from, so that it can run it."""
+
+    __slots__ = ("cls", "config", "family", "pooler")
+
+    def __init__(self, family: Family, cls: Class, config: Any, pooler: bool) -> None:
+        super().__init__(cls.name)
+        self.family = family
+        self.cls = cls
+        self.config = config
+        self.pooler = pooler
+
+    @property
+    def prefix(self) -> str:
+        """What the names of the body's tensors begin with: "bert.", or "" where the model is the body."""
+        return "" if self.cls.task == "base" else f"{self.family.prefix}."
+
+    def bare(self, name: str) -> str:
+        """The name of a module or tensor without the prefix of the body."""
+        return name.removeprefix(self.prefix)
+
+    def body(self) -> Module:
+        """The body: the model itself, or what a class with a head has under its prefix."""
+        return self.children.get(self.family.prefix, self) if self.cls.task != "base" else self
+
+    def declare(self) -> "Model":
+        """The modules."""
+        self._run(self, _ONE, None)
+        return self
+
+    def run(self, sizes: Sizes) -> list[Step]:
+        """The steps of a forward pass."""
+        steps: list[Step] = []
+        self._run(Model(self.family, self.cls, self.config, self.pooler), sizes, steps)
+        return steps
+
+    def _run(self, root: Module, sizes: Sizes, steps: list[Step] | None) -> None:
+        family, cls, config = self.family, self.cls, self.config
+        t = Trace(root, self.prefix, sizes, steps, choices=cls.task == "multiple-choice")
+        if cls.task == "base":
+            cls.head(t, config, family.body(t, config, self.pooler))
+            return
+        with t.module(family.prefix, family.base.name):
+            hidden = family.body(t, config, self.pooler)
+        cls.head(t, config, hidden)
