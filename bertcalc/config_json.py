@@ -14,7 +14,8 @@ from dataclasses import fields
 from typing import Any, NamedTuple, NoReturn
 
 from bertcalc.config import Config, Problem, problems
-from bertcalc.families import ARCHITECTURES
+from bertcalc.families import ARCHITECTURES, FAMILIES
+from bertcalc.families.family import Family
 from bertcalc.text import N_, shorten
 
 LARGEST = 1_000_000  # characters; a real one has less than 2,000, with a thousand labels 60,000
@@ -48,30 +49,28 @@ def read(text: str) -> Reading:
     Raises JsonError.
     """
     given = _parse(text)
-    kind = given.get("model_type", "bert")
-    if kind != "bert":
-        raise JsonError(
-            _problem(
-                "model_type", kind, N_("model_type {value} is a different kind of model: only bert is counted here.")
-            )
-        )
     names = given.get("architectures")
     classes = _listed(names)
-    if "model_type" not in given and classes and not any(name.startswith("Bert") for name in classes):
-        message = N_("architectures {value}: a different kind of model; only bert is counted here.")
-        raise JsonError(_problem("architectures", names, message))
-    values = {field: given.get(field, getattr(Config, field)) for field in _FIELDS}
+    if "model_type" in given:
+        family = _family(given["model_type"])
+    else:
+        family = next((ARCHITECTURES[name] for name in classes if name in ARCHITECTURES), next(iter(FAMILIES.values())))
+        if classes and not any(name.startswith(family.base.name.removesuffix("Model")) for name in classes):
+            message = N_("architectures {value}: a different kind of model; only {known} are counted here.")
+            raise JsonError(_problem("architectures", names, message, known=_known()))
+    kind = family.config
+    values = {field: given.get(field, getattr(kind, field)) for field in _FIELDS}
     labels = given.get("id2label")
-    named = len(labels) if isinstance(labels, dict) else Config.num_labels
+    named = len(labels) if isinstance(labels, dict) else kind.default().num_labels
     if given.get("num_labels") is None:  # where both are there, transformers takes num_labels
         values["num_labels"] = named
-    found = list(problems(values))
+    found = list(problems(kind, values))
     if labels is not None and not _is_labels(labels):
         message = N_("id2label {value} is not possible: it must have a name for each number.")
         found.append(_problem("id2label", labels, message))
     if found:
         raise JsonError(*found)
-    architecture, remarks = _architecture(names)
+    architecture, remarks = _architecture(names, family)
     if missing := [field for field in _SIZES if field not in given]:
         message = N_("Missing, so set to Hugging Face's defaults: {fields}.")
         shown = {"fields": ", ".join(f"{field} = {values[field]:,}" for field in missing)}
@@ -85,17 +84,28 @@ def read(text: str) -> Reading:
         message = N_("num_labels {count} takes precedence, although id2label has {named}, as in transformers.")
         shown = {"count": f"{values['num_labels']:,}", "named": f"{named:,}"}
         remarks.append(Problem("num_labels", values["num_labels"], message, shown))
-    return Reading(Config(**values), architecture, remarks)
+    return Reading(kind(**values), architecture, remarks)
 
 
 def _is_labels(labels: Any) -> bool:
     return isinstance(labels, dict) and all(re.fullmatch(r"-?[0-9]{1,9}", key) for key in labels)
 
 
-def _architecture(names: Any) -> tuple[str | None, list[Problem]]:
+def _family(model_type: Any) -> Family:
+    if isinstance(model_type, str) and model_type in FAMILIES:
+        return FAMILIES[model_type]
+    message = N_("model_type {value} is a different kind of model: only {known} are counted here.")
+    raise JsonError(_problem("model_type", model_type, message, known=_known()))
+
+
+def _known() -> str:
+    return ", ".join(FAMILIES)
+
+
+def _architecture(names: Any, family: Family) -> tuple[str | None, list[Problem]]:
     if not names:
         return None, []
-    known = [name for name in _listed(names) if name in ARCHITECTURES]
+    known = [name for name in _listed(names) if ARCHITECTURES.get(name) is family]
     if known:
         return known[0], []
     return None, [_problem("architectures", names, N_("architectures {value}: not one of the classes counted here."))]
@@ -159,8 +169,8 @@ def _no_number(text: str) -> NoReturn:
     raise JsonError(Problem("", text, N_("{value} is not a number in JSON."), {"value": text}))
 
 
-def _problem(field: str, value: object, message: str) -> Problem:
-    return Problem(field, value, message, {"value": _shown(value)})
+def _problem(field: str, value: object, message: str, **more: str) -> Problem:
+    return Problem(field, value, message, {"value": _shown(value), **more})
 
 
 def _shown(value: object) -> str:

@@ -6,7 +6,7 @@ The effect of a field is measured: the model is built with the field changed a l
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.compute.flops import total
@@ -100,8 +100,7 @@ def _cost(
     config: Config, architecture: str, batch_size: int, sequence_length: int, options: tuple[tuple[str, bool], ...]
 ) -> tuple[tuple[int, int, int], frozenset[str]]:
     """Parameters, FLOPs and bytes, and the fields that were read to find them."""
-    watched = _Watched(config)
-    config = cast(Config, watched)
+    config, read = _watched(config)
     model = build(config, architecture, **dict(options))
     length = min(sequence_length, config.max_position_embeddings)
     seen = length if reads_encoder(config, architecture) else None
@@ -110,22 +109,22 @@ def _cost(
     memory = 4 * parameters + total_bytes(saved_by(steps))
     if config.is_decoder and config.use_cache:
         memory += cache_bytes(steps)
-    return (parameters, total(steps), memory), frozenset(watched.read)
+    return (parameters, total(steps), memory), frozenset(read)
 
 
-class _Watched:
-    """A configuration that notes which of its fields are read."""
+def _watched(config: Config) -> tuple[Config, set[str]]:
+    """A configuration that notes which of its fields are read, and these."""
+    read: set[str] = set()
 
-    def __init__(self, config: Config) -> None:
-        self._config = config
-        self.read: set[str] = set()
+    class Watched(type(config)):  # type: ignore[misc]  # the family's own class, so that it is of the family
+        def __getattribute__(self, name: str) -> Any:
+            read.add(name)
+            return super().__getattribute__(name)
 
-    def __getattr__(self, name: str) -> Any:
-        match getattr(Config, name, None):
-            case property(fget=derived) if derived:
-                return derived(self)  # which reads fields in its turn
-        self.read.add(name)
-        return getattr(self._config, name)
+    twin: Config = object.__new__(Watched)
+    twin.__dict__.update(vars(config))
+    read.clear()
+    return twin, read
 
 
 def _neighbours(field: str, config: Config) -> Iterator[tuple[Config, Config]]:

@@ -7,7 +7,7 @@
 import re
 from collections.abc import Mapping
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ import sympy
 
 from bertcalc.config import LETTERS, Config, unchecked
 from bertcalc.families import build
+from bertcalc.families.family import Model
 from bertcalc.forward.steps import Step, forward
 from bertcalc.tree.inventory import inventory, named
 from bertcalc.tree.nn import Component, Module, ModuleList, Shape, Tensor
@@ -177,7 +178,7 @@ def symbolic_steps(
     return _symbolic_steps(*_structure(config, architecture, options), cross)
 
 
-def symbolic_model(config: Config, architecture: str, **options: bool) -> Module:
+def symbolic_model(config: Config, architecture: str, **options: bool) -> Model:
     """The tree with symbols for its dimensions."""
     return _tree(*_structure(config, architecture, options))
 
@@ -194,19 +195,14 @@ _Structure = tuple[Config, str, tuple[tuple[str, bool], ...]]
 _SHAPING = ("hidden_act", "position_embedding_type", "is_decoder", "add_cross_attention", "tie_word_embeddings")
 
 
-@cache
-def _symbolic(kind: type[Config]) -> Config:
-    return unchecked(kind.default(), **SYMBOLS)
-
-
 def _structure(config: Config, architecture: str, options: Mapping[str, bool]) -> _Structure:
     shaping = {field: getattr(config, field) for field in _SHAPING}
-    return unchecked(_symbolic(type(config)), **shaping), architecture, tuple(sorted(options.items()))
+    return unchecked(type(config).default(), **SYMBOLS, **shaping), architecture, tuple(sorted(options.items()))
 
 
 # Architectures x positions x ties x cross attention x activations, and no more: hidden_act is checked before.
 @lru_cache(maxsize=1024)
-def _tree(config: Config, architecture: str, options: tuple[tuple[str, bool], ...]) -> Module:
+def _tree(config: Config, architecture: str, options: tuple[tuple[str, bool], ...]) -> Model:
     return build(config, architecture, **dict(options))
 
 

@@ -80,7 +80,7 @@ def moved(config: Config, field: str, value: int, locks: Locks = LOCKS) -> Confi
     A hidden_size that does not fit the head size is taken all the same where the present number of heads divides it.
     Raises ConfigError where no model comes of it; its remedies are changes of fields that do make one.
     """
-    if problem := check_field(field, value):
+    if problem := check_field(type(config), field, value):
         is_number = isinstance(value, int) and not isinstance(value, bool)
         nearest = problem.remedies[0][field] if is_number else getattr(config, field)
         raise ConfigError(problem._replace(remedies=_ways_out(config, field, nearest, locks)))

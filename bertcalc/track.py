@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.config import POSITION_EMBEDDING_TYPES, Config, ConfigError, Problem, problems
-from bertcalc.families import ARCHITECTURES
+from bertcalc.families import ARCHITECTURES, counterpart, family_of
 from bertcalc.moves import LOCKS, SLIDERS, Locks, moved
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
 
@@ -40,7 +40,7 @@ class Model(NamedTuple):
 
     preset: str = DEFAULT_PRESET
     config: Config = PRESETS[DEFAULT_PRESET].config
-    architecture: str = "BertModel"
+    architecture: str = family_of(PRESETS[DEFAULT_PRESET].config).base.name
     add_pooling_layer: bool = True
     locks: Locks = LOCKS
 
@@ -58,15 +58,20 @@ class Model(NamedTuple):
 
     def changed(self, values: Mapping[str, Any]) -> "Model":
         """The model with some of these changed. Raises ConfigError where no model comes of it."""
+        family = ARCHITECTURES.get(values.get("architecture", ""), family_of(self.config))
+        if family is not family_of(self.config):  # its models start from a preset of their own
+            return self.reset(next(iter(family.presets))).changed(values)
         config = {field: value for field, value in values.items() if field in FIELDS}
         locks = {lock: values[name] for name, lock in _LOCKS.items() if name in values}
         rest = {name: value for name, value in values.items() if name in Model._fields}
         return self._replace(config=replace(self.config, **config), locks=self.locks._replace(**locks), **rest)
 
     def reset(self, preset: str | None = None) -> "Model":
-        """A preset, the present one unless another is named, in the present class."""
+        """A preset, the present one unless another is named, in the present class, or its like in another family."""
         name = preset or self.preset
-        return self._replace(preset=name, config=PRESETS[name].config, add_pooling_layer=True)
+        config = PRESETS[name].config
+        like = counterpart(self.architecture, family_of(config))
+        return self._replace(preset=name, config=config, architecture=like, add_pooling_layer=True)
 
     def link(self) -> dict[str, str]:
         """What a link has to say: the preset, and what differs from it."""
@@ -82,10 +87,14 @@ def read(link: Mapping[str, str]) -> tuple[Model, list[Problem]]:
 
     What cannot be read at all counts as not said.
     """
-    preset = link.get("preset", DEFAULT_PRESET)
-    model = Model().reset(preset if preset in PRESETS else None)
+    said = link.get("architecture", "")
+    start = next(iter(ARCHITECTURES[said].presets)) if said in ARCHITECTURES else DEFAULT_PRESET
+    preset = link.get("preset", start)
+    model = Model().reset(preset if preset in PRESETS else start)
     values = {name: value for name, value in _read(link, model.values()) if name != "preset"}
-    if values.get("architecture") not in ARCHITECTURES:
+    if said in ARCHITECTURES and ARCHITECTURES[said] is not family_of(model.config):
+        values["architecture"] = counterpart(said, family_of(model.config))
+    elif said not in ARCHITECTURES:
         values.pop("architecture", None)
     found: list[Problem] = []
     while True:
@@ -214,4 +223,4 @@ class Track:
                 except ConfigError as error:
                     found.append(error.problem)
         rest = {name: value for name, value in self.attempt.items() if name in FIELDS and name not in SLIDERS}
-        return [*found, *problems({**vars(self.kept.config), **rest})]
+        return [*found, *problems(type(self.kept.config), {**vars(self.kept.config), **rest})]

@@ -27,6 +27,7 @@ from random import Random
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
+from bertcalc import BertConfig
 from bertcalc.arithmetic import CalculationError, evaluate
 from bertcalc.bring.checkpoint import CheckpointError, compare, subject_of_shapes
 from bertcalc.bring.safetensors import SafetensorsError, read_file
@@ -34,7 +35,7 @@ from bertcalc.bring.uploads import text_of
 from bertcalc.check import terms
 from bertcalc.check.diagnosis import diagnose
 from bertcalc.check.known import Known
-from bertcalc.config import DIMENSIONS, LETTERS, BertConfig, ConfigError, Problem
+from bertcalc.config import DIMENSIONS, LETTERS, ConfigError, Problem
 from bertcalc.config_json import JsonError
 from bertcalc.config_json import read as read_config
 from bertcalc.exercises import answers

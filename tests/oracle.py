@@ -50,7 +50,7 @@ def real_config(config: BertConfig) -> Any:
     fields = asdict(config)
     if fields.pop("position_embedding_type") != "absolute":
         raise ValueError("transformers 5 has absolute positions only")
-    return transformers.BertConfig(**fields)
+    return getattr(transformers, type(config).__name__)(**fields)
 
 
 def facts(model: Any) -> Facts:
@@ -140,3 +140,14 @@ def ask_transformers4(questions: list[dict[str, Any]]) -> list[Any]:
     assert answer.returncode == 0, answer.stderr
     found: list[Any] = json.loads(answer.stdout)
     return found
+
+
+def bare(name: str) -> str:
+    """A real name without the prefix that classes with a head give BERT's body."""
+    return name.removeprefix("bert.")
+
+
+def component_of(name: str) -> str:
+    """The component that a tensor or module of BERT is in, by its real name."""
+    top = bare(name).split(".")[0]
+    return top if top in ("embeddings", "encoder", "pooler") else "head"

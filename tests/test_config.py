@@ -151,7 +151,7 @@ def test_following_the_remedies_always_ends_in_a_valid_configuration(
             return
         problem = error.problem
         values |= data.draw(st.sampled_from(problem.remedies))
-        assert check_field(problem.field, values[problem.field]) is None
+        assert check_field(BertConfig, problem.field, values[problem.field]) is None
     assert error_of(values) is None
 
 
@@ -165,12 +165,12 @@ def test_each_remedy_of_a_relation_between_fields_mends_it(
         "pad_token_id": pad,
         "add_cross_attention": cross,
     }
-    found = list(problems(values))
+    found = list(problems(BertConfig, values))
     assume(found)
     for problem in found:
         assert len(problem.remedies) >= 1
         for remedy in problem.remedies:
-            rest = list(problems(values | remedy))
+            rest = list(problems(BertConfig, values | remedy))
             assert problem.field not in {other.field for other in rest}
             assert len(rest) == len(found) - 1
 
@@ -226,7 +226,7 @@ def test_no_remedy_leaves_the_limits_of_hidden_size(hidden_size: int, heads: int
 @example("hidden_size", -math.inf)
 @example("num_labels", 0.5)
 def test_the_remedy_for_a_number_is_the_nearest_whole_number_within_the_limits(field: str, value: float) -> None:
-    problem = check_field(field, value)
+    problem = check_field(BertConfig, field, value)
     assume(problem is not None)
     assert problem is not None
     (remedy,) = problem.remedies
@@ -239,7 +239,7 @@ def test_the_remedy_for_a_number_is_the_nearest_whole_number_within_the_limits(f
 
 @given(dimensions, st.text() | st.booleans() | st.none() | st.just(math.nan))
 def test_what_is_nowhere_near_a_number_is_answered_with_the_default(field: str, value: object) -> None:
-    problem = check_field(field, value)
+    problem = check_field(BertConfig, field, value)
     assert problem is not None
     assert problem.remedies == ({field: DEFAULTS[field]},)
 

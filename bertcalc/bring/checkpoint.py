@@ -1,5 +1,6 @@
 """The tensors of a checkpoint beside those of a model, by name and by shape.
 
+>>> from bertcalc import BertConfig
 >>> from bertcalc.memory.footprint import Subject
 >>> tensors = [Entry(name, "F32", shape) for name, shape in Subject(BertConfig()).model().named_parameters()]
 >>> subject, guessed = subject_of_shapes(tensors)
@@ -10,18 +11,20 @@ True
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from math import prod
 from typing import Literal, NamedTuple, get_args
 
 from bertcalc.bring.safetensors import Entry
-from bertcalc.config import Config, Problem, problems
-from bertcalc.families import ARCHITECTURES
+from bertcalc.config import Config, Problem, problems, unchecked
+from bertcalc.families import FAMILIES, build, family_of
+from bertcalc.families.family import Family, Model
 from bertcalc.memory.footprint import Subject
 from bertcalc.presets import PRESETS
 from bertcalc.text import N_, shorten
-from bertcalc.tree.nn import Module, Shape
+from bertcalc.tree.nn import Shape
 
 Group = Literal["same", "renamed", "shape", "missing", "head", "tied", "buffer", "other"]
 GROUPS: tuple[Group, ...] = get_args(Group)
@@ -29,13 +32,12 @@ GROUPS: tuple[Group, ...] = get_args(Group)
 BUFFERS = {"embeddings.position_ids", "embeddings.token_type_ids"}
 # TensorFlow's names for the two tensors of a LayerNorm.
 _RENAMED = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}
-_WORDS = "embeddings.word_embeddings.weight"
 _SHOWN = 20  # tensors of a group that stand for all of them; no heads have more
-_HEAD_SIZE = 64  # hidden units of a head in every BERT that Google published
+_HEAD_SIZE = 64  # hidden units of a head in every model that Google published
 
 
 class CheckpointError(ValueError):
-    """Tensors that are no BERT's."""
+    """Tensors that are of no model that is known."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(str(problem))
@@ -45,7 +47,7 @@ class CheckpointError(ValueError):
 class Matched(NamedTuple):
     """A tensor of the checkpoint, of the model, or of both, with the name that it has in the model."""
 
-    name: str  # without bert.
+    name: str  # without the prefix of the body
     entry: Entry | None
     shape: Shape | None  # in the model, if it has one of that name
 
@@ -121,18 +123,19 @@ class Comparison(NamedTuple):
 def compare(tensors: Iterable[Entry], subject: Subject) -> Comparison:
     """Every tensor of a checkpoint and of a model in its group."""
     model = subject.model()
-    wanted = {_bare(name): shape for name, shape in model.named_parameters()}
+    family = model.family
+    wanted = {model.bare(name): shape for name, shape in model.named_parameters()}
     tied, heads = _tied(model), _elsewhere(subject.config)
     groups: dict[Group, list[Matched]] = {group: [] for group in GROUPS}
     dtypes: dict[str, int] = {}
     seen: set[str] = set()
     for entry in tensors:
-        name = plain_name(entry.name)
+        name = plain_name(entry.name, family)
         shape = wanted.get(name)
         if name in seen:  # bert.pooler and pooler at once
             groups["other"].append(Matched(name, entry, None))
         elif shape is not None:
-            same: Group = "same" if name == _bare(entry.name) else "renamed"
+            same: Group = "same" if name == _bare(entry.name, family) else "renamed"
             groups[same if shape == entry.shape else "shape"].append(Matched(name, entry, shape))
         else:
             groups[_group(name, entry, tied, heads)].append(Matched(name, entry, None))
@@ -152,53 +155,55 @@ def _group(name: str, entry: Entry, tied: dict[str, Shape], heads: dict[str, tup
     return "head" if name in heads else "other"
 
 
-def plain_name(name: str) -> str:
-    """The name that a tensor has in BertModel today: without bert., and with today's names in a LayerNorm."""
-    bare = _bare(name)
+def plain_name(name: str, family: Family) -> str:
+    """The name that a tensor has in the body today: without its prefix, and with today's names in a LayerNorm."""
+    bare = _bare(name, family)
     for older, newer in _RENAMED.items():
         if bare.endswith(older):
             return bare.removesuffix(older) + newer
     return bare
 
 
-def _bare(name: str) -> str:
-    return name.removeprefix("bert.")
+def _bare(name: str, family: Family) -> str:
+    return name.removeprefix(f"{family.prefix}.")
 
 
 def classes_of(some: Iterable[Matched], config: Config) -> list[str]:
     """The classes that have all of some tensors of heads, or else every one that has any."""
+    names = [cls.name for cls in family_of(config).classes]
     classes = [_elsewhere(config).get(one.name, ()) for one in some]
-    everywhere = [name for name in ARCHITECTURES if all(name in one for one in classes)]
-    return everywhere or [name for name in ARCHITECTURES if any(name in one for one in classes)]
+    everywhere = [name for name in names if all(name in one for one in classes)]
+    return everywhere or [name for name in names if any(name in one for one in classes)]
 
 
 @cache
 def _heads(architecture: str, config: Config) -> frozenset[str]:
     """Names of the tensors that a class has beside embeddings and encoder."""
-    names = (_bare(tensor.name) for tensor in Subject(config, architecture).model().tensors())
-    return frozenset(name for name in names if not name.startswith(("embeddings.", "encoder.")))
+    model = build(config, architecture)
+    beside = (tensor for tensor in model.tensors() if tensor.place.component not in ("embeddings", "encoder"))
+    return frozenset(model.bare(tensor.name) for tensor in beside)
 
 
 def _elsewhere(config: Config) -> dict[str, tuple[str, ...]]:
     """The tensors of heads, with the classes that have them."""
     kind = _kind(config)
     found: dict[str, tuple[str, ...]] = {}
-    for architecture in ARCHITECTURES:
-        for name in _heads(architecture, kind):
-            found[name] = (*found.get(name, ()), architecture)
+    for cls in family_of(config).classes:
+        for name in _heads(cls.name, kind):
+            found[name] = (*found.get(name, ()), cls.name)
     return found
 
 
 def _kind(config: Config) -> Config:
     """What of a configuration the names of its heads' tensors depend on."""
-    return Config(tie_word_embeddings=config.tie_word_embeddings, hidden_act=config.hidden_act)
+    return replace(type(config).default(), tie_word_embeddings=config.tie_word_embeddings, hidden_act=config.hidden_act)
 
 
-def _tied(model: Module) -> dict[str, Shape]:
+def _tied(model: Model) -> dict[str, Shape]:
     """The tensors that a model uses twice: the second name, and the shape."""
     shapes = dict(model.named_parameters())
     return {
-        _bare(f"{path}.{name}"): shapes[target]
+        model.bare(f"{path}.{name}"): shapes[target]
         for path, module, _copies in model.modules()
         for name, target in module.tied.items()
     }
@@ -206,8 +211,8 @@ def _tied(model: Module) -> dict[str, Shape]:
 
 def best_class(tensors: Iterable[Entry], config: Config) -> Subject:
     """The class whose heads are most like those of a checkpoint; the first of those that are as good."""
-    names = {plain_name(entry.name) for entry in tensors}
-    kind = _kind(config)
+    family, kind = family_of(config), _kind(config)
+    names = {plain_name(entry.name, family) for entry in tensors}
     there = names & _elsewhere(kind).keys()
 
     def distance(subject: Subject) -> int:
@@ -216,8 +221,19 @@ def best_class(tensors: Iterable[Entry], config: Config) -> Subject:
             wanted = frozenset()
         return len(wanted - there) * 2 + len(there - wanted)  # what is missing would have to be trained
 
-    without_pooler = Subject(config, "BertModel", (("add_pooling_layer", False),))
-    return min([*(Subject(config, architecture) for architecture in ARCHITECTURES), without_pooler], key=distance)
+    without_pooler = Subject(config, family.base.name, (("add_pooling_layer", False),))
+    return min([*(Subject(config, cls.name) for cls in family.classes), without_pooler], key=distance)
+
+
+def _family(names: Iterable[str]) -> Family:
+    """The family that has most of these names, with the prefix of its body or in its heads; the first of several."""
+    names = tuple(names)
+
+    def known(family: Family) -> int:
+        heads = _elsewhere(family.config.default())
+        return sum(name.startswith(f"{family.prefix}.") or name in heads for name in names)
+
+    return max(FAMILIES.values(), key=known)
 
 
 def subject_of_shapes(tensors: Sequence[Entry]) -> tuple[Subject, tuple[str, ...]]:
@@ -225,49 +241,62 @@ def subject_of_shapes(tensors: Sequence[Entry]) -> tuple[Subject, tuple[str, ...
 
     Raises CheckpointError if they make none.
     """
-    shapes = {plain_name(entry.name): entry.shape for entry in tensors}
+    family = _family(entry.name for entry in tensors)
+    kind = family.config
+    shapes = {plain_name(entry.name, family): entry.shape for entry in tensors}
+    # Relative positions and cross attention, so that every tensor that tells something has its name.
+    full = unchecked(kind.default(), position_embedding_type="relative_key", is_decoder=True, add_cross_attention=True)
+    names = {tensor.place: tensor.name.replace("*", "0") for tensor in build(full).tensors() if len(tensor.shape) == 2}
+    roles = {place.role: name for place, name in names.items() if place.block != "cross-attention"}
 
     def side(name: str, axis: int) -> int:
         shape = shapes.get(name)
         if shape is None or len(shape) != 2:
             message = N_(
-                "This is not a BERT checkpoint: it has no two-dimensional tensor {name}. Its first tensor is {first}."
+                "This is not a {family} checkpoint: it has no two-dimensional tensor {name}. Its first tensor is {first}."
             )
             first = shorten(tensors[0].name) if tensors else "-"
-            raise CheckpointError(Problem("", None, message, {"name": name, "first": first}))
+            shown = {"family": family.base.name.removesuffix("Model"), "name": name, "first": first}
+            raise CheckpointError(Problem("", None, message, shown))
         return shape[axis]
 
-    layer = "encoder.layer.0"
-    hidden_size = side(_WORDS, 1)
+    hidden_size = side(roles["word"], 1)
     values = {
-        **vars(Config()),
-        "vocab_size": side(_WORDS, 0),
+        **vars(kind.default()),
+        "vocab_size": side(roles["word"], 0),
         "hidden_size": hidden_size,
-        "num_hidden_layers": _layers(shapes),
-        "intermediate_size": side(f"{layer}.intermediate.dense.weight", 0),
-        "max_position_embeddings": side("embeddings.position_embeddings.weight", 0),
-        "type_vocab_size": side("embeddings.token_type_embeddings.weight", 0),
+        "num_hidden_layers": _layers(shapes, roles["up"].partition(".0.")[0]),
+        "intermediate_size": side(roles["up"], 0),
+        "max_position_embeddings": side(roles["position"], 0),
+        "type_vocab_size": side(roles["token type"], 0),
     }
     unknown = ("num_attention_heads",)
     values["num_attention_heads"] = _likely_heads(hidden_size, values["num_hidden_layers"])
-    distances = f"{layer}.attention.self.distance_embedding.weight"
-    if distances in shapes:
+    if "distance" in roles and roles["distance"] in shapes:
         values["position_embedding_type"] = "relative_key"
-        values["num_attention_heads"] = hidden_size // max(1, side(distances, 1))
+        values["num_attention_heads"] = hidden_size // max(1, side(roles["distance"], 1))
         unknown = ("position_embedding_type",)
-    if any(name.startswith(f"{layer}.crossattention.") for name in shapes):
+    if any(names[place] in shapes for place in names if place.block == "cross-attention"):
         values["is_decoder"] = values["add_cross_attention"] = True
-    for head in ("classifier.weight", "qa_outputs.weight"):
-        if head in shapes:
-            values["num_labels"] = side(head, 0)
-    if wrong := next(problems(values), None):
+    for name in _label_tensors(family):
+        if name in shapes:
+            values["num_labels"] = side(name, 0)
+    if wrong := next(problems(kind, values), None):
         raise CheckpointError(wrong)
-    return best_class(tensors, Config(**values)), unknown
+    return best_class(tensors, kind(**values)), unknown
 
 
-def _layers(names: Iterable[str]) -> int:
+def _label_tensors(family: Family) -> Iterator[str]:
+    """The matrices that have a row for each label."""
+    for cls in family.classes:
+        for tensor in build(family.config.default(), cls.name).tensors():
+            if tensor.place.role in ("classifier", "answer span") and len(tensor.shape) == 2:
+                yield tensor.name
+
+
+def _layers(names: Iterable[str], stack: str) -> int:
     # Nine digits: a number of thousands of them would be refused by Python itself.
-    found = (re.match(r"encoder\.layer\.([0-9]{1,9})\.", name) for name in names)
+    found = (re.match(rf"{re.escape(stack)}\.([0-9]{{1,9}})\.", name) for name in names)
     return max((int(match[1]) + 1 for match in found if match), default=0)
 
 

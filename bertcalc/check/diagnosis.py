@@ -91,7 +91,7 @@ def _hand_count(meanings: Sequence[Reading]) -> tuple[HandCount, Slipped] | None
         if hand.parameters == meanings[0].exact:
             config = PRESETS[hand.preset].config
             model = build(config)
-            known = Known(config, "BertModel", True, 0, model.num_parameters())
+            known = Known(config, model.kind, True, 0, model.num_parameters())
             explanation = causes(counted(model), Sizes.of(config), hand.slips)
             return hand, Slipped(meanings[0], known, explanation)
     return None

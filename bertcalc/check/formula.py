@@ -17,8 +17,8 @@ from bertcalc.check.parts import Counted, Layers, of_layers
 from bertcalc.check.slips import PADDED_TO, Sizes, counted, total
 from bertcalc.check.tools import TOOLS, Dimensions, corrections
 from bertcalc.config import Config
+from bertcalc.families.family import Model
 from bertcalc.formula import ALL_SYMBOLS, Formula, exact, symbolic_model, write
-from bertcalc.tree.nn import Module
 
 
 def cause_formulas(
@@ -37,7 +37,7 @@ def cause_formulas(
 
 
 @lru_cache(maxsize=4096)
-def _cause_formulas(model: Module, slips: tuple[str, ...], names: frozenset[str] | None) -> tuple[Formula, ...]:
+def _cause_formulas(model: Model, slips: tuple[str, ...], names: frozenset[str] | None) -> tuple[Formula, ...]:
     tensors = [tensor for tensor in counted(model) if names is None or tensor.name in names]
     return tuple(write(sympy.factor(exact(cause.amount))) for cause in causes(tensors, SYMBOLIC_SIZES, slips))
 
@@ -59,7 +59,7 @@ def count_formula(config: Config, architecture: str, options: Mapping[str, bool]
 
 
 @lru_cache(maxsize=1024)
-def _count_formula(model: Module, names: frozenset[str], layers: Layers) -> Formula:
+def _count_formula(model: Model, names: frozenset[str], layers: Layers) -> Formula:
     tensors = [tensor for tensor in counted(model) if tensor.name in names]
     return write(sympy.factor(exact(total(tensors if layers == "all" else of_layers(tensors, layers)))))
 
@@ -80,7 +80,7 @@ def tool_formulas(tool: str, config: Config, architecture: str, options: Mapping
 
 
 @lru_cache(maxsize=1024)
-def _tool_formulas(tool: str, model: Module) -> ToolFormulas:
+def _tool_formulas(tool: str, model: Model) -> ToolFormulas:
     letters = Dimensions(*(ALL_SYMBOLS[field] for field in Dimensions._fields))
     found = corrections(TOOLS[tool], model, SYMBOLIC_SIZES)
     return ToolFormulas(

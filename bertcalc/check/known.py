@@ -13,10 +13,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from bertcalc.config import Config
-from bertcalc.families import ARCHITECTURES, build
+from bertcalc.families import build, family_of
+from bertcalc.families.family import Model
 from bertcalc.presets import PRESETS
 from bertcalc.text import N_
-from bertcalc.tree.nn import Module
 from bertcalc.typed import Typed
 
 # What a number may be instead of a number of parameters, and what it has to be multiplied by to become one.
@@ -52,9 +52,9 @@ class Known(NamedTuple):
     @property
     def has_decoder(self) -> bool:
         """Whether it can be tied or not."""
-        return any("predictions" in tensor.name for tensor in self.model().tensors())
+        return any(tensor.place.role == "decoder bias" for tensor in self.model().tensors())
 
-    def model(self) -> Module:
+    def model(self) -> Model:
         """Its tree."""
         return build(self.config, self.architecture, **self.options)
 
@@ -97,12 +97,12 @@ class Reading(NamedTuple):
 
 
 def known_counts(config: Config) -> Iterator[Known]:
-    """Every architecture, BertModel without its pooler, the decoder tied and untied, and each with its buffers."""
-    for architecture in ARCHITECTURES:
+    """Every class of the family, that of the body without its pooler, the decoder tied and untied, and each with its buffers."""
+    for cls in family_of(config).classes:
         for tied in (config.tie_word_embeddings, not config.tie_word_embeddings):
             for pooler in (True, False):
-                if pooler or architecture == "BertModel":
-                    found = _known(replace(config, tie_word_embeddings=tied), architecture, pooler)
+                if pooler or cls.task == "base":
+                    found = _known(replace(config, tie_word_embeddings=tied), cls.name, pooler)
                     if tied == config.tie_word_embeddings or found.has_decoder:
                         yield found
                         yield found._replace(buffers=config.max_position_embeddings)

@@ -16,10 +16,11 @@ from bertcalc.check.explain import MOST_SLIPS, Explanation, explain_tensors
 from bertcalc.check.parts import PARTS, Counted, parts_of
 from bertcalc.check.slips import Sizes, counted, total
 from bertcalc.config import Config, Problem, letters
+from bertcalc.families.family import Model
 from bertcalc.text import N_
 from bertcalc.tree.inventory import inventory, named
-from bertcalc.tree.nn import Module, Tensor
-from bertcalc.tree.totals import COMPONENTS, Component, component_of
+from bertcalc.tree.nn import Component, Tensor
+from bertcalc.tree.totals import COMPONENTS
 
 MOST_LINES = 40
 LONGEST = 4000
@@ -109,7 +110,7 @@ def problem(text: str) -> Problem | None:
     return Problem("terms", None, message, {"lines": f"{MOST_LINES}", "characters": f"{LONGEST:,}"})
 
 
-def check(model: Module, config: Config, lines: Sequence[Line]) -> Report:
+def check(model: Model, config: Config, lines: Sequence[Line]) -> Report:
     """What each line counts, and what is wrong with it; and what no line counts."""
     tensors, sizes = counted(model), Sizes.of(config)
     open_copies = {tensor.name: tensor.copies for tensor in tensors}
@@ -153,9 +154,7 @@ def _number(value: Fraction) -> str:
     return f"{int(value):,}" if value.denominator == 1 else f"{float(value):,g}"
 
 
-def _verdict(
-    line: Line, model: Module, tensors: Sequence[Tensor], sizes: Sizes, open_copies: dict[str, int]
-) -> Verdict:
+def _verdict(line: Line, model: Model, tensors: Sequence[Tensor], sizes: Sizes, open_copies: dict[str, int]) -> Verdict:
     if line.value is None or line.value.denominator != 1:
         return Verdict(line, None, None)
     value = int(line.value)
@@ -196,7 +195,7 @@ def _is_called(part: str, name: str) -> bool:
     return bool(name) and bool(re.search(PARTS[part][1], name, re.IGNORECASE))
 
 
-def _is_number_of_modules(name: str, model: Module, value: int) -> bool:
+def _is_number_of_modules(name: str, model: Model, value: int) -> bool:
     parts = [part for part in (*inventory(model), named(model, "dense")) if part.name.lower() in name.lower()]
     return any(part.modules == value for part in parts)
 
@@ -208,7 +207,7 @@ def _gaps(tensors: Sequence[Tensor]) -> Iterator[Gap]:
             here = [
                 tensor
                 for tensor in tensors
-                if tensor.copies and component_of(tensor.name) == component
+                if tensor.copies and tensor.place.component == component
                 if (tensor.copies > 0) == missing
             ]
             if here:

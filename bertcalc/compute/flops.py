@@ -5,9 +5,9 @@ from fractions import Fraction
 from math import prod
 from typing import Any, Literal, NamedTuple
 
+from bertcalc.families.family import LANGUAGE_MODEL, Model
 from bertcalc.forward.steps import Operation, Step, Value, forward
 from bertcalc.text import N_
-from bertcalc.families.family import LANGUAGE_MODEL, Model
 
 Phase = Literal["forward", "training"]
 

@@ -13,7 +13,7 @@ from bertcalc.memory.optimizers import Optimizer, Part, Precision, elementwise, 
 from bertcalc.presets import PRESETS
 from bertcalc.text import N_
 from bertcalc.tree.nn import Shape, Tensor
-from bertcalc.tree.totals import bare, rows
+from bertcalc.tree.totals import rows
 from bertcalc.typed import Unit
 
 Kind = Literal["tensor", "shape", "layer", "model", "architecture", "step", "flops", "memory", "field", "error"]
@@ -125,7 +125,8 @@ def by_place(tensors: Iterable[Tensor], subject: Subject) -> dict[tuple[str, str
 
 @lru_cache(maxsize=256)
 def _places(subject: Subject) -> Mapping[str, tuple[str, str]]:
-    return {bare(row.tensor.name): (row.component, row.part) for row in rows(subject.model())}
+    model = subject.model()
+    return {model.bare(row.tensor.name): (row.component, row.part) for row in rows(model)}
 
 
 def asked(exercise: Exercise, tensors: Iterable[Tensor]) -> Iterator[Tensor]:

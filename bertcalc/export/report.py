@@ -13,6 +13,7 @@ from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.export.formats import html_cell, html_text, markdown_cell, markdown_text
 from bertcalc.export.snippet import snippet
 from bertcalc.export.table import Cell, Math, Table
+from bertcalc.families import class_of
 from bertcalc.forward.outputs import Call, run
 from bertcalc.forward.walk import keras_rows, walk
 
@@ -86,7 +87,7 @@ def report(
     )
     if case.subject.seen(case.sequence_length):
         sizes += f", encoder_sequence_length E = {case.sequence_length:,}"
-    if architecture == "BertForMultipleChoice":
+    if class_of(architecture).task == "multiple-choice":
         sizes += ", num_choices 1"
     blocks: tuple[Block, ...] = (
         _("{name}: {parameters} parameters in {tensors} tensors.").format(
@@ -167,7 +168,7 @@ def _said(config: Config, options: Sequence[tuple[str, bool]]) -> str:
     """The sizes, and what is not as Hugging Face has it by default."""
     values = [
         (field.name, value)
-        for field in fields(Config)
+        for field in fields(config)
         if (value := getattr(config, field.name)) != field.default or field.name in DIMENSIONS
     ]
     values += [(name, value) for name, value in options if not value]
@@ -194,7 +195,7 @@ def _walk(case: Case, _: Translate) -> Table:
     rows: list[tuple[Cell, ...]] = [
         (
             row.keras,
-            _names([stop.key for stop in row.stops]),
+            _names([stop.inside for stop in row.stops]),
             " × ".join(f"{side:,}" for side in row.shape),
             row.parameters,
             row.stops[-1].so_far,

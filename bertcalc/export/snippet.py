@@ -13,9 +13,9 @@ pip install torch "{requirement}"
 """
 
 import torch
-from transformers import Config, {architecture}
+from transformers import {config}, {architecture}
 
-config = Config(
+config = {config}(
 {arguments}
 )
 with torch.device("{device}"):  # {remark}
@@ -40,6 +40,7 @@ def snippet(config: Config, architecture: str, options: Mapping[str, bool]) -> s
     on_cpu = old and config.hidden_act == "xielu"
     return _PROGRAM.format(
         architecture=architecture,
+        config=type(config).__name__,
         total=model.num_parameters(),
         tensors=sum(1 for _ in model.named_parameters()),
         requirement="transformers<5" if old else "transformers>=5",
@@ -53,6 +54,6 @@ def snippet(config: Config, architecture: str, options: Mapping[str, bool]) -> s
 def _arguments(config: Config) -> dict[str, object]:
     return {
         field.name: value
-        for field in fields(Config)
+        for field in fields(config)
         if (value := getattr(config, field.name)) != field.default or field.name in DIMENSIONS
     }

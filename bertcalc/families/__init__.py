@@ -1,29 +1,50 @@
-"""Every family that is known, and ``build``: a new family is one file here, and a line below."""
+"""Every family that is known, and ``build``: a new family is one file here, and a name in ``_FAMILIES``."""
 
+from bertcalc.config import Config
 from bertcalc.families import bert
-from bertcalc.families.family import Class, Family, Model
+from bertcalc.families.family import Class, Family, Model, Preset
+from bertcalc.forward.trace import Sizes
 
 FAMILIES: dict[str, Family] = {}
-_OF_CONFIG: dict[type, Family] = {}
-ARCHITECTURES: dict[str, tuple[Family, Class]] = {}
+ARCHITECTURES: dict[str, Family] = {}  # by the name of each class
+PRESETS: dict[str, Preset] = {}  # of all families
+_OF_CONFIG: dict[type[Config], Family] = {}
+_CLASSES: dict[str, Class] = {}
+_OUTPUTS: dict[str, tuple[str, ...]] = {}
 
 
 def register(family: Family) -> None:
     """Make a family known, with its classes."""
     FAMILIES[family.name] = _OF_CONFIG[family.config] = family
-    ARCHITECTURES.update({cls.name: (family, cls) for cls in family.classes})
+    PRESETS.update(family.presets)
+    for cls in family.classes:
+        ARCHITECTURES[cls.name] = family
+        _CLASSES[cls.name] = cls
+        steps = build(family.config.default(), cls.name).run(Sizes())
+        _OUTPUTS[cls.name] = tuple(step.output for step in steps if step.output)
 
 
-for one in (bert.FAMILY,):
-    register(one)
-
-
-def family_of(config: object) -> Family:
+def family_of(config: Config) -> Family:
     """The family that a configuration is of."""
-    return _OF_CONFIG[type(config)]
+    return _OF_CONFIG.get(type(config)) or next(_OF_CONFIG[kind] for kind in type(config).__mro__ if kind in _OF_CONFIG)
 
 
-def build(config: object, architecture: str = "", *, add_pooling_layer: bool = True) -> Model:
+def class_of(architecture: str) -> Class:
+    """The class of a name. Raises KeyError if there is none."""
+    return _CLASSES[architecture]
+
+
+def counterpart(architecture: str, family: Family) -> str:
+    """The class of a family for the task of another class, or that of the body if there is none."""
+    return family.for_task(_CLASSES[architecture].task)
+
+
+def output_names(architecture: str) -> tuple[str, ...]:
+    """What a class returns, in its order, without what it returns only when it is asked."""
+    return _OUTPUTS[architecture]
+
+
+def build(config: Config, architecture: str | None = None, *, add_pooling_layer: bool = True) -> Model:
     """The module tree of a Hugging Face class, for instance ``build(BertConfig(), "BertForMaskedLM")``.
 
     Without a class, that of the body (BertModel). ``add_pooling_layer`` is an option of that one alone; every other
@@ -31,13 +52,16 @@ def build(config: object, architecture: str = "", *, add_pooling_layer: bool = T
     no class of the configuration's family raises ValueError.
     """
     family = family_of(config)
-    name = architecture or family.base.name
-    known, cls = ARCHITECTURES.get(name, (None, family.base))
-    if known is not family:
+    if architecture is not None and ARCHITECTURES.get(architecture) is not family:
         names = ", ".join(cls.name for cls in family.classes)
         raise ValueError(f"architecture {architecture!r} is unknown: it must be one of {names}")
+    cls = _CLASSES[architecture] if architecture is not None else family.base
     if cls.task == "base":
         return Model(family, cls, config, add_pooling_layer).declare()
     if not add_pooling_layer:
-        raise TypeError(f"{name} has no option add_pooling_layer: only {family.base.name} has")
+        raise TypeError(f"{cls.name} has no option add_pooling_layer: only {family.base.name} has")
     return Model(family, cls, config, cls.pooler).declare()
+
+
+for one in (bert.FAMILY,):
+    register(one)

@@ -7,8 +7,9 @@ printed tree, the walk, FLOPs, memory.
 from dataclasses import dataclass
 
 from bertcalc.config import Config, PositionEmbeddingType
-from bertcalc.families.family import LANGUAGE_MODEL, Class, Family, Hidden
+from bertcalc.families.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, Source
 from bertcalc.forward.trace import Trace, Value
+from bertcalc.text import N_
 
 
 @dataclass(frozen=True)
@@ -219,6 +220,49 @@ def question_answering(t: Trace, c: BertConfig, hidden: Hidden) -> None:
         t.output(name, t.step(name, "copy", logits, shape=logits.shape[:-1]))
 
 
+_BERT = "https://github.com/google-research/bert/blob/master/"
+_GOOGLE = Source(N_("The README of Google's BERT"), f"{_BERT}README.md")
+_MULTILINGUAL = Source(N_("The list of multilingual models of Google's BERT"), f"{_BERT}multilingual.md")
+_MINIATURES = Source(N_("Turc et al. 2019, smaller BERT models"), "https://arxiv.org/abs/1908.08962")
+
+
+def _minilm(name: str) -> Source:
+    return Source(N_("Its model card on the Hugging Face Hub"), f"https://huggingface.co/sentence-transformers/{name}")
+
+
+def _preset(vocab: int, hidden: int, layers: int, heads: int, intermediate: int, source: Source) -> Preset:
+    config = BertConfig(
+        vocab_size=vocab,
+        hidden_size=hidden,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        intermediate_size=intermediate,
+    )
+    return Preset(config, source)
+
+
+_PRESETS: dict[str, Preset] = {
+    "bert-base-uncased": _preset(30522, 768, 12, 12, 3072, _GOOGLE),
+    "bert-large-uncased": _preset(30522, 1024, 24, 16, 4096, _GOOGLE),
+    "bert-base-cased": _preset(28996, 768, 12, 12, 3072, _GOOGLE),
+    "bert-large-cased": _preset(28996, 1024, 24, 16, 4096, _GOOGLE),
+    "bert-base-multilingual-cased": _preset(119547, 768, 12, 12, 3072, _MULTILINGUAL),
+    "bert-base-chinese": _preset(21128, 768, 12, 12, 3072, _MULTILINGUAL),
+    # No published checkpoint: bert-large with the Chinese vocabulary, the example of a Chinese blog post.
+    "bert-large-chinese": _preset(
+        21128, 1024, 24, 16, 4096, Source(N_("bert-large with the vocabulary of bert-base-chinese"), _MULTILINGUAL.url)
+    ),
+    "all-MiniLM-L6-v2": _preset(30522, 384, 6, 12, 1536, _minilm("all-MiniLM-L6-v2")),
+    "all-MiniLM-L12-v2": _preset(30522, 384, 12, 12, 1536, _minilm("all-MiniLM-L12-v2")),
+    **{
+        f"bert_uncased_L-{layers}_H-{hidden}_A-{hidden // 64}": _preset(
+            30522, hidden, layers, hidden // 64, 4 * hidden, _MINIATURES
+        )
+        for layers in (2, 4, 6, 8, 10, 12)
+        for hidden in (128, 256, 512, 768)
+    },
+}
+
 TOKENS = ("input_ids", "attention_mask", "token_type_ids", "position_ids", "inputs_embeds")
 ENCODER = ("encoder_hidden_states", "encoder_attention_mask")
 CACHE = ("past_key_values", "use_cache")
@@ -247,4 +291,5 @@ FAMILY = Family(
         Class("BertForQuestionAnswering", "question-answering", question_answering, (*TOKENS, *ANSWERS)),
         Class("BertForMultipleChoice", "multiple-choice", multiple_choice, (*TOKENS, "labels"), pooler=True),
     ),
+    _PRESETS,
 )

@@ -1,9 +1,10 @@
 """What a family is: a configuration, a program for the body, classes with a program for their heads, and words."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from bertcalc.config import Config
 from bertcalc.forward.trace import Sizes, Step, Trace, Value
 from bertcalc.tree.nn import Module
 
@@ -21,6 +22,9 @@ Task = Literal[
 
 
 LANGUAGE_MODEL = "language model"  # the block of a head that scores every word piece
+
+
+TARGETS = ("labels", "next_sentence_label", "start_positions", "end_positions")
 
 
 class Hidden(NamedTuple):
@@ -43,6 +47,40 @@ class Class(NamedTuple):
     inputs: tuple[str, ...]
     pooler: bool = False
 
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The right answers that it can be given."""
+        return tuple(name for name in self.inputs if name in TARGETS)
+
+    @property
+    def per_token(self) -> bool:
+        """Whether labels are for each token, not for each sequence."""
+        return self.task in ("pretraining", "masked-lm", "causal-lm", "token-classification")
+
+    @property
+    def sees_encoder(self) -> bool:
+        """Whether it takes encoder_hidden_states."""
+        return "encoder_hidden_states" in self.inputs
+
+    @property
+    def caches(self) -> bool:
+        """Whether it takes and returns past_key_values."""
+        return "past_key_values" in self.inputs
+
+
+class Source(NamedTuple):
+    """Where a configuration was published: in words, and its address."""
+
+    said: str
+    url: str
+
+
+class Preset(NamedTuple):
+    """A published configuration; every field that is not named has its default."""
+
+    config: Config
+    source: Source
+
 
 @dataclass(frozen=True)
 class Family:
@@ -50,15 +88,19 @@ class Family:
 
     name: str  # Hugging Face's model_type
     prefix: str
-    config: type[Any]
+    config: type[Config]
     body: Callable[[Trace, Any, bool], Hidden]
     classes: tuple[Class, ...]
-    presets: Mapping[str, Any] = field(default_factory=dict)
+    presets: Mapping[str, Preset]
 
     @property
     def base(self) -> Class:
         """The class that is the body alone."""
         return self.classes[0]
+
+    def for_task(self, task: Task) -> str:
+        """The name of the class for a task, or that of the body if there is none."""
+        return next((cls.name for cls in self.classes if cls.task == task), self.base.name)
 
 
 _ONE = Sizes()

@@ -83,9 +83,7 @@ _LESSONS: dict[str, Lesson] = {
             "{vocab_size} word pieces."
         ),
     ),
-    "embeddings.token type": Lesson(
-        N_("token type"), N_("Each segment number picks one of {type_vocab_size} rows.")
-    ),
+    "embeddings.token type": Lesson(N_("token type"), N_("Each segment number picks one of {type_vocab_size} rows.")),
     "embeddings.add_token_type": Lesson(
         N_("+ type"),
         N_("Word and segment are added, number by number: the shape stays the same, and sums learn nothing."),
@@ -177,9 +175,7 @@ _LESSONS: dict[str, Lesson] = {
     "attention.key_distances": Lesson(
         "key × d", N_("relative_key_query: every key is multiplied with the row of each distance, too.")
     ),
-    "attention.add_distances": Lesson(
-        N_("+ distance"), N_("The products with the distances are added to the scores.")
-    ),
+    "attention.add_distances": Lesson(N_("+ distance"), N_("The products with the distances are added to the scores.")),
     "attention.scale": Lesson(
         N_("÷ √size"),
         N_(

@@ -4,13 +4,15 @@ Every shape is read from the steps of ``forward``: run with integers they give n
 Where only transformers 4 can build the configuration, its forward methods are meant, otherwise those of 5.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Literal, NamedTuple
 
 from bertcalc.config import Config, Problem, check_whole_number
-from bertcalc.families import build
+from bertcalc.families import build, class_of, output_names
+from bertcalc.families.family import Class
+from bertcalc.forward import transformers4
 from bertcalc.forward.steps import BATCH, LARGEST, Step, forward
 from bertcalc.text import N_
 from bertcalc.tree.nn import Shape
@@ -75,43 +77,6 @@ class Entry(NamedTuple):
         return BYTES[self.dtype] * self.num_elements()
 
 
-class Signature(NamedTuple):
-    """What a class's forward method has of its own.
-
-    ``outputs`` are names and the steps that give them. Each of ``targets`` is a right answer, one for each token
-    if ``per_token`` has it, otherwise for each sequence. ``encoder``: it takes encoder_hidden_states; ``cache``: it
-    takes and returns past_key_values.
-    """
-
-    outputs: tuple[tuple[str, str], ...]
-    targets: tuple[str, ...] = ("labels",)
-    per_token: bool = False
-    encoder: bool = False
-    cache: bool = False
-
-
-_LAST = "encoder.layer.*.output.LayerNorm"
-_LOGITS = "cls.predictions.decoder"
-SIGNATURES: dict[str, Signature] = {
-    "BertModel": Signature(
-        (("last_hidden_state", _LAST), ("pooler_output", "pooler.activation")), (), encoder=True, cache=True
-    ),
-    "BertForPreTraining": Signature(
-        (("prediction_logits", _LOGITS), ("seq_relationship_logits", "cls.seq_relationship")),
-        ("labels", "next_sentence_label"),
-        per_token=True,
-    ),
-    "BertForMaskedLM": Signature((("logits", _LOGITS),), per_token=True, encoder=True),
-    "BertLMHeadModel": Signature((("logits", _LOGITS),), per_token=True, encoder=True, cache=True),
-    "BertForNextSentencePrediction": Signature((("logits", "cls.seq_relationship"),)),
-    "BertForSequenceClassification": Signature((("logits", "classifier"),)),
-    "BertForTokenClassification": Signature((("logits", "classifier"),), per_token=True),
-    "BertForQuestionAnswering": Signature(
-        (("start_logits", "start_logits"), ("end_logits", "end_logits")), ("start_positions", "end_positions")
-    ),
-    "BertForMultipleChoice": Signature((("logits", "reshape"),)),
-}
-
 MEANINGS: dict[str, str] = {
     "input_ids": N_("The tokens, as numbers of the vocabulary."),
     "attention_mask": N_("1 for a token to attend to, 0 for padding; all ones by default."),
@@ -164,15 +129,15 @@ def attends(config: Config, architecture: str, call: Call) -> bool:
 
 def reads_encoder(config: Config, architecture: str) -> bool:
     """Whether the layers have a cross attention and the class takes what it looks at."""
-    return config.add_cross_attention and SIGNATURES[architecture].encoder
+    return config.add_cross_attention and class_of(architecture).sees_encoder
 
 
 def caches(config: Config, architecture: str, call: Call) -> bool:
     """Whether the body of the model fills past_key_values, returned or not."""
-    signature = SIGNATURES[architecture]
-    wanted = config.use_cache if call.use_cache is None or not signature.cache else call.use_cache
-    # BertLMHeadModel switches the cache off itself when it is given labels.
-    return config.is_decoder and wanted and not (signature.cache and call.labels and signature.targets)
+    cls = class_of(architecture)
+    wanted = config.use_cache if call.use_cache is None or not cls.caches else call.use_cache
+    # A causal language model switches the cache off itself when it is given labels.
+    return config.is_decoder and wanted and not (cls.caches and call.labels and cls.targets)
 
 
 def taking_all(config: Config) -> Config:
@@ -182,78 +147,80 @@ def taking_all(config: Config) -> Config:
 
 def inputs(config: Config, architecture: str, call: Call, steps: Sequence[Step]) -> list[Entry]:
     """Every parameter of the class's forward method, in its order; ``steps`` are those of ``taking_all(config)``."""
-    signature, four = SIGNATURES[architecture], config.transformers_version == 4
-    found = {step.name: step for step in steps}
-    ids = found["input_ids"].gives.shape
-    width = found["embeddings.word_embeddings"].gives.shape[-1]
-    heads = found["encoder.layer.*.attention.self.key_heads"]
-    memory = next((value.shape for step in steps for value in step.takes if value.name == "encoder_hidden_states"), ())
-
-    def tensor(name: str, shape: Shape, dtype: DType = "int64", given: bool = False) -> Entry:
-        return Entry(name, dtype, (Tensors(1, shape),) if shape else (), given=given)
-
-    def flag(name: str, given: bool = False, dtype: DType = "bool") -> Entry:
-        return Entry(name, dtype, (), given=given)
-
-    entries = [
-        tensor("input_ids", ids, given=True),
-        tensor("attention_mask", ids),
-        tensor("token_type_ids", found["token_type_ids"].gives.shape),
-        tensor("position_ids", ids),
-    ]
-    if four:
-        entries.append(tensor("head_mask", (heads.copies, heads.gives.shape[1]), "float32"))
-    entries.append(tensor("inputs_embeds", (*ids, width), "float32"))
-    if signature.encoder:
-        entries += [
-            tensor("encoder_hidden_states", memory, "float32", call.encoder_sequence_length is not None),
-            tensor("encoder_attention_mask", memory[:-1]),
-        ]
-    regression = architecture == "BertForSequenceClassification" and config.num_labels == 1
-    for name in signature.targets:
-        shape = ids if name == "labels" and signature.per_token else ids[:1]
-        entries.append(tensor(name, shape, "float32" if regression else "int64", call.labels))
-    if signature.cache:
-        entries.append(_cache(found, attends(config, architecture, call), four)._replace(given=False))
-        entries.append(flag("use_cache", call.use_cache is not None))
-    if four:
-        entries += [
-            flag("output_attentions", call.output_attentions),
-            flag("output_hidden_states", call.output_hidden_states),
-            flag("return_dict", not call.return_dict),
-        ]
-        if signature.cache:
-            entries.append(tensor("cache_position", ids[-1:]))
-    elif architecture == "BertLMHeadModel":
-        entries.append(flag("logits_to_keep", dtype="int"))
+    cls, found = class_of(architecture), _by_key(steps)
+    ids = found["embeddings.input_ids"].gives.shape
+    given = {"input_ids", *(cls.targets if call.labels else ())}
+    if call.encoder_sequence_length is not None:
+        given.add("encoder_hidden_states")
+    flags = {
+        "use_cache": call.use_cache is not None,
+        "output_attentions": call.output_attentions,
+        "output_hidden_states": call.output_hidden_states,
+        "return_dict": not call.return_dict,
+    }
+    shapes = _input_shapes(cls, ids, found)
+    names = transformers4.inputs(cls.inputs) if config.transformers_version == 4 else cls.inputs
+    regression = cls.task == "sequence-classification" and config.num_labels == 1
+    entries = []
+    for name in names:
+        if name in flags:
+            entries.append(Entry(name, "bool", (), given=flags[name]))
+        elif name == "logits_to_keep":
+            entries.append(Entry(name, "int", (), given=False))
+        elif name == "past_key_values":
+            cache = _cache(steps, attends(config, architecture, call), config.transformers_version == 4)
+            entries.append(cache._replace(given=False))
+        else:
+            shape = shapes.get(name, ids)
+            decimal = name in _DECIMAL or (regression and name in cls.targets)
+            tensors = (Tensors(1, shape),) if shape else ()
+            entries.append(Entry(name, "float32" if decimal else "int64", tensors, given=name in given))
     return entries
+
+
+_DECIMAL = ("head_mask", "inputs_embeds", "encoder_hidden_states")
+
+
+def _input_shapes(cls: Class, ids: Shape, found: Mapping[str, Step]) -> dict[str, Shape]:
+    """The shapes of the inputs that are not as input_ids are."""
+    heads = found["attention.key_heads"]
+    seen = [value.shape for step in found.values() for value in step.takes if value.name == "encoder_hidden_states"]
+    memory: Shape = seen[0] if seen else ()
+    return {
+        "head_mask": (heads.runs, heads.gives.shape[1]),
+        "inputs_embeds": (*ids, found["embeddings.word"].gives.shape[-1]),
+        "encoder_hidden_states": memory,
+        "encoder_attention_mask": memory[:-1],
+        "cache_position": ids[-1:],
+        **{name: ids if cls.per_token and name == "labels" else ids[:1] for name in cls.targets},
+    }
 
 
 def outputs(config: Config, architecture: str, call: Call, steps: Sequence[Step]) -> list[Entry]:
     """What the forward method returns, in its order; ``steps`` are those of ``run``, or the same with symbols."""
-    signature, four = SIGNATURES[architecture], config.transformers_version == 4
-    found = {step.name: step for step in steps}
+    cls, four = class_of(architecture), config.transformers_version == 4
+    given = {step.output: step for step in steps if step.output}
     crossed = attends(config, architecture, call)
     # In a tuple, transformers 4 passes on all that the body returns, and says None for a missing pooler.
-    body = signature.cache or (four and not call.return_dict)
-    entries = [Entry("loss", "float32", (Tensors(1, ()),))] if call.labels and signature.targets else []
-    for name, step in signature.outputs:
-        if step in found:
-            entries.append(Entry(name, "float32", (Tensors(1, found[step].gives.shape),)))
+    body = cls.caches or (four and not call.return_dict)
+    entries = [Entry("loss", "float32", (Tensors(1, ()),))] if call.labels and cls.targets else []
+    for name in output_names(architecture):
+        if name in given:
+            entries.append(Entry(name, "float32", (Tensors(1, given[name].gives.shape),)))
         elif four and not call.return_dict:
             entries.append(Entry(name, "float32", ()))
-    extras = [_cache(found, crossed, four)] if body and caches(config, architecture, call) else []
+    extras = [_cache(steps, crossed, four)] if body and caches(config, architecture, call) else []
     if call.output_hidden_states:
-        layer = found[_LAST]
+        layer = [step for step in steps if "*" in step.name][-1]
         # The embeddings' own output has the shape of every layer's.
-        states = Entry("hidden_states", "float32", (Tensors(layer.copies + 1, layer.gives.shape),), "tuple")
-        first = four and call.return_dict and architecture == "BertModel"
+        states = Entry("hidden_states", "float32", (Tensors(layer.runs + 1, layer.gives.shape),), "tuple")
+        first = four and call.return_dict and cls.task == "base"
         extras = [states, *extras] if first else [*extras, states]
     entries += extras
     if call.output_attentions:
-        entries.append(_attentions("attentions", found, "attention"))
+        entries.append(_attentions("attentions", steps, "attention"))
         if body and (crossed or not four):
-            entries.append(_attentions("cross_attentions", found, "crossattention"))
+            entries.append(_attentions("cross_attentions", steps, "cross-attention"))
     return entries if call.return_dict else [entry._replace(position=at) for at, entry in enumerate(entries)]
 
 
@@ -274,36 +241,41 @@ def _distinct(entries: Iterable[Entry]) -> list[Entry]:
     return list(by_name.values())
 
 
-def _cache(found: dict[str, Step], cross: bool, four: bool) -> Entry:
-    kinds = ("attention", "crossattention") if cross else ("attention",)
-    halves = [[found[f"encoder.layer.*.{kind}.self.{half}_heads"] for half in ("key", "value")] for kind in kinds]
-    tensors = tuple(Tensors(key.copies + value.copies, key.gives.shape) for key, value in halves)
+def _by_key(steps: Sequence[Step]) -> dict[str, Step]:
+    return {step.key: step for step in steps}
+
+
+def _cache(steps: Sequence[Step], cross: bool, four: bool) -> Entry:
+    found = _by_key(steps)
+    kinds = ("attention", "cross-attention") if cross else ("attention",)
+    halves = [[found[f"{kind}.{half}_heads"] for half in ("key", "value")] for kind in kinds]
+    tensors = tuple(Tensors(key.runs + value.runs, key.gives.shape) for key, value in halves)
     return Entry("past_key_values", "float32", tensors, "EncoderDecoderCache" if cross or four else "DynamicCache")
 
 
-def _attentions(name: str, found: dict[str, Step], kind: str) -> Entry:
-    step = found.get(f"encoder.layer.*.{kind}.self.dropout")
-    return Entry(name, "float32", (Tensors(step.copies, step.gives.shape),) if step else (), "tuple")
+def _attentions(name: str, steps: Sequence[Step], kind: str) -> Entry:
+    step = _by_key(steps).get(f"{kind}.weights_dropout")
+    return Entry(name, "float32", (Tensors(step.runs, step.gives.shape),) if step else (), "tuple")
 
 
 def problems(config: Config, architecture: str, call: Call) -> Iterator[Problem]:
     """Why the forward method would not run; the batch has checks of its own, in ``batch_problems``."""
-    signature = SIGNATURES[architecture]
-    sizes = {"encoder_sequence_length": signature.encoder, "num_choices": architecture == "BertForMultipleChoice"}
+    cls = class_of(architecture)
+    sizes = {"encoder_sequence_length": cls.sees_encoder, "num_choices": cls.task == "multiple-choice"}
     for field, taken in sizes.items():
         value = getattr(call, field)
         if taken and value is not None and (problem := check_whole_number(field, value, 1, LARGEST, like=2)):
             yield problem
             return
-    if architecture == "BertForQuestionAnswering" and config.num_labels != 2:
+    if cls.task == "question-answering" and config.num_labels != 2:
         yield Problem(
             "num_labels",
             config.num_labels,
-            N_("BertForQuestionAnswering needs num_labels 2 for a forward pass: the start and the end of an answer."),
-            {},
+            N_("{architecture} needs num_labels 2 for a forward pass: the start and the end of an answer."),
+            {"architecture": architecture},
             ({"num_labels": 2},),
         )
-    given = signature.encoder and call.encoder_sequence_length is not None
+    given = cls.sees_encoder and call.encoder_sequence_length is not None
     if given and config.is_decoder and not config.add_cross_attention:
         yield Problem(
             "encoder_sequence_length",
@@ -349,12 +321,12 @@ def _label_problems(config: Config, architecture: str, call: Call) -> Iterator[P
 
 def remarks(config: Config, architecture: str, call: Call) -> Iterator[Problem]:
     """What is possible, but does not do what one may expect."""
-    signature = SIGNATURES[architecture]
-    if signature.cache and call.use_cache and not config.is_decoder:
+    cls = class_of(architecture)
+    if cls.caches and call.use_cache and not config.is_decoder:
         yield _remark("use_cache", N_("use_cache has no effect without is_decoder."))
-    elif signature.cache and signature.targets and call.use_cache and call.labels:
+    elif cls.caches and cls.targets and call.use_cache and call.labels:
         yield _remark("use_cache", N_("use_cache has no effect with labels: the class switches it off."))
-    if signature.encoder and call.encoder_sequence_length is not None and not config.is_decoder:
+    if cls.sees_encoder and call.encoder_sequence_length is not None and not config.is_decoder:
         yield _remark(
             "encoder_sequence_length",
             N_("encoder_hidden_states have no effect without is_decoder and add_cross_attention."),
@@ -363,7 +335,7 @@ def remarks(config: Config, architecture: str, call: Call) -> Iterator[Problem]:
         yield _remark(
             "add_cross_attention",
             N_("Without encoder_hidden_states the cross attention is left out.")
-            if signature.encoder
+            if cls.sees_encoder
             else N_("This class does not take encoder_hidden_states: its cross attention is left out."),
         )
     if call.output_attentions and config.transformers_version == 5:
@@ -374,13 +346,14 @@ def remarks(config: Config, architecture: str, call: Call) -> Iterator[Problem]:
                 "transformers 5 returns empty tuples of attentions."
             ),
         )
-    if call.labels and signature.targets:
+    if call.labels and cls.targets:
         yield from _label_remarks(config, architecture, call)
 
 
 def _label_remarks(config: Config, architecture: str, call: Call) -> Iterator[Problem]:
     last = call.sequence_length - 1
-    if architecture == "BertForQuestionAnswering":
+    task = class_of(architecture).task
+    if task == "question-answering":
         if not 0 <= call.label <= last:
             yield _remark(
                 "label",
@@ -392,7 +365,7 @@ def _label_remarks(config: Config, architecture: str, call: Call) -> Iterator[Pr
         yield _remark("label", N_("With num_labels 1 this is regression: a label can be any number."))
     elif call.label == IGNORED:
         yield _remark("label", N_("Labels of -100 are ignored; if all of them are, the loss is nan."))
-    if architecture == "BertLMHeadModel" and not last:
+    if task == "causal-lm" and not last:
         yield _remark("label", N_("Each token predicts the next: with a single token, the loss is nan."))
 
 
@@ -401,21 +374,21 @@ def versions(config: Config, architecture: str, call: Call, **options: bool) -> 
     if config.transformers_version == 4:
         yield _remark("position_embedding_type", N_("This is transformers 4, because 5 has no relative positions."))
         return
-    signature, crossed = SIGNATURES[architecture], attends(config, architecture, call)
+    cls, crossed = class_of(architecture), attends(config, architecture, call)
     cached = caches(config, architecture, call)
     if call.output_attentions and config.add_cross_attention and not crossed:
         yield _remark(
             "cross_attentions", N_("transformers 4 fails here: it expects cross attentions, and there are none.")
         )
         return
-    if signature.cache and cached and not crossed:
+    if cls.caches and cached and not crossed:
         yield _remark(
             "past_key_values",
             N_("transformers 4 returns an EncoderDecoderCache, its half for the cross attention empty."),
         )
-    if signature.cache and call.output_attentions and not crossed:
+    if cls.caches and call.output_attentions and not crossed:
         yield _remark("cross_attentions", N_("transformers 4 leaves empty cross_attentions out."))
-    if not signature.cache and not call.return_dict and (cached or (crossed and call.output_attentions)):
+    if not cls.caches and not call.return_dict and (cached or (crossed and call.output_attentions)):
         yield _remark(
             "return_dict",
             N_("In a tuple, transformers 4 returns past_key_values and cross_attentions too, where the body has them."),
@@ -439,9 +412,8 @@ def _remark(field: str, message: str, **values: str) -> Problem:
 
 def _classifies(config: Config, architecture: str) -> bool:
     """Whether labels are numbers of classes: not with one class (regression), nor where they are positions."""
-    if architecture == "BertForSequenceClassification":
-        return config.num_labels > 1
-    return "labels" in SIGNATURES[architecture].targets
+    cls = class_of(architecture)
+    return config.num_labels > 1 if cls.task == "sequence-classification" else "labels" in cls.targets
 
 
 def _answers(config: Config, architecture: str, call: Call) -> int:

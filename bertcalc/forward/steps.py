@@ -17,6 +17,7 @@ __all__ = ["BATCH", "LARGEST", "Operation", "Step", "Value", "batch_problems", "
 BATCH = {"batch_size": 1, "sequence_length": 128}
 LARGEST = 1_000_000
 
+
 def batch_problems(config: Config, values: Mapping[str, object]) -> Iterator[Problem]:
     """What is wrong with a batch_size and a sequence_length, for a model of that configuration."""
     for field, default in BATCH.items():

@@ -1,11 +1,12 @@
 """What fills the memory of a device in training and in inference, and how much of a batch fits into it."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from math import inf, isqrt, prod
 from typing import NamedTuple
 
 from bertcalc.config import Config, unchecked
-from bertcalc.families import build
+from bertcalc.families import ARCHITECTURES, build
+from bertcalc.families.family import Model
 from bertcalc.forward.outputs import Call, caches, outputs, reads_encoder, run
 from bertcalc.forward.steps import Step, Value, forward
 from bertcalc.memory import optimizers
@@ -27,7 +28,6 @@ from bertcalc.memory.saved import (
 )
 from bertcalc.text import N_
 from bertcalc.tree.freezing import Freezing
-from bertcalc.tree.nn import Module
 
 # Bits of one number where weights alone are kept; the scales that int8 and 4-bit formats add are left out.
 WEIGHT_BITS = {"float32": 32, "bfloat16, float16": 16, "int8": 8, "4-bit": 4}
@@ -51,10 +51,10 @@ class Subject(NamedTuple):
     """A model, as ``build`` takes it."""
 
     config: Config
-    architecture: str = "BertModel"
+    architecture: str = next(iter(ARCHITECTURES))
     options: tuple[tuple[str, bool], ...] = ()
 
-    def model(self) -> Module:
+    def model(self) -> Model:
         """Its tree."""
         return build(self.config, self.architecture, **dict(self.options))
 

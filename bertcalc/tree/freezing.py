@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from bertcalc.config import Config, Problem, check_whole_number
-from bertcalc.tree.nn import Component, Module, Tensor
+from bertcalc.tree.nn import Component, Module, Tensor, layer_number
 
 Train = Literal["all", "head", "bias+LayerNorm"]
 TRAIN: tuple[Train, ...] = ("all", "head", "bias+LayerNorm")
@@ -48,6 +48,11 @@ class Freezing:
             or (self.train == "head" and component != "head")
             or (self.train == "bias+LayerNorm" and not (tensor.name.endswith("bias") or role == "norm"))
         )
+
+    def names(self, model: Module) -> frozenset[str]:
+        """The names of the tensors that are not trained, as the real model has them."""
+        tensors = model.tensors(folded=False)
+        return frozenset(tensor.name for tensor in tensors if self.is_frozen(tensor, layer_number(tensor.name)))
 
     def split(self, model: Module) -> Split:
         """Trainable and frozen parameters of a model."""

@@ -258,7 +258,9 @@ class Norm(Module):
 
     def extra_repr(self) -> str:
         shown = f"({self.size},), eps={self.eps}"
-        return f"{shown}, elementwise_affine=True, bias={'bias' in self.parameters}" if self.kind == "LayerNorm" else shown
+        return (
+            f"{shown}, elementwise_affine=True, bias={'bias' in self.parameters}" if self.kind == "LayerNorm" else shown
+        )
 
 
 class Dropout(Module):
@@ -320,6 +322,12 @@ def split_layer(name: str) -> tuple[str, str]:
     """
     found = _LAYER.fullmatch(name)
     return (found[1], found[2]) if found else ("", name)
+
+
+def layer_number(name: str) -> int:
+    """The number of the layer that a name is in; 0 outside of layers."""
+    number = split_layer(name)[0].rpartition(".")[2]
+    return int(number) if number.isdecimal() else 0
 
 
 def _join(path: str, name: str) -> str:

@@ -8,9 +8,10 @@ from fractions import Fraction
 from math import prod
 from typing import Literal, NamedTuple, TypeVar
 
-from bertcalc.text import N_
 from bertcalc.families.family import Model
-from bertcalc.tree.nn import Component, Module, Tensor
+from bertcalc.text import N_
+from bertcalc.tree.nn import Component as Component
+from bertcalc.tree.nn import Module, Tensor
 
 Role = Literal["weights", "biases"]
 Key = TypeVar("Key")
@@ -54,7 +55,7 @@ class Bar(NamedTuple):
     parameters: int
 
 
-def rows(model: Model) -> Iterator[Row]:
+def rows(model: Module) -> Iterator[Row]:
     """Every tensor of the folded tree with the component, the part and the role that it has."""
     for tensor in model.tensors():
         component, block, role = tensor.place

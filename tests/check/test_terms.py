@@ -158,7 +158,7 @@ def test_a_slip_in_a_term_is_found(case: Case, slip: str, name: str) -> None:
 def test_every_part_is_found_under_its_own_name(case: Case) -> None:
     for part in PARTS:
         [verdict] = check(case.ours(), case.config, read(f"{part} = 0", case.config)).verdicts
-        there = any(re.search(PARTS[part][0], tensor.name) for tensor in counted(case.ours()))
+        there = any(map(PARTS[part][0], counted(case.ours())))
         assert verdict.counted or not there
 
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from bertcalc import ARCHITECTURES, BertConfig, build
 from bertcalc.config import LETTERS
+from bertcalc.families import class_of
 from bertcalc.formula import CALL_LETTERS, shape_letters, symbolic_steps
 from bertcalc.forward.outputs import (
     IGNORED,
     MEANINGS,
-    SIGNATURES,
     Call,
     Entry,
     inputs,
@@ -201,7 +201,7 @@ def test_the_bytes_are_those_of_the_tensors_that_there_are(config: BertConfig) -
     )
 
 
-@pytest.mark.parametrize("architecture", [name for name in ARCHITECTURES if SIGNATURES[name].targets])
+@pytest.mark.parametrize("architecture", [name for name in ARCHITECTURES if class_of(name).targets])
 @pytest.mark.parametrize("label", [-101, IGNORED, -1, 0, 1, 2, 3, 6, 7, 10, 11, 16])
 def test_a_label_is_possible_where_the_real_loss_takes_it(architecture: str, label: int) -> None:
     config = replace(SMALL, num_labels=2 if architecture == "BertForQuestionAnswering" else 3)

@@ -9,8 +9,7 @@ from hypothesis import given
 from bertcalc import BertConfig, Module, build
 from bertcalc.config import POSITION_EMBEDDING_TYPES
 from bertcalc.tree.difference import Change, differences
-from bertcalc.tree.totals import bare
-from tests.oracle import Case
+from tests.oracle import Case, bare
 from tests.strategies import architectures, cases
 
 

@@ -8,6 +8,7 @@ from bertcalc.forward.outputs import Call, inputs, run, taking_all
 from bertcalc.memory.footprint import Plan, Subject, kept
 from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.saved import total_bytes
+from bertcalc.tree.nn import Attention
 from pages.ui.forward_proof import given_tensors
 from pages.ui.proof import empty_model
 
@@ -35,11 +36,14 @@ def prove(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -
     masks: list[torch.Tensor] = []
     with torch.device("meta"):
         real = empty_model(config, architecture, options).train().to(dtype)
+        ours = subject.model()
+        frozen = plan.freezing.names(ours)
         for name, parameter in real.named_parameters():
-            parameter.requires_grad_(not plan.freezing.is_frozen(name))
+            parameter.requires_grad_(name not in frozen)
         _recompute(real, plan)
+        attentions = {module.kind for _path, module, _copies in ours.modules() if isinstance(module, Attention)}
         for module in real.modules():
-            if type(module).__name__ in ("BertSelfAttention", "BertCrossAttention"):
+            if type(module).__name__ in attentions:
                 module.register_forward_pre_hook(partial(_note_masks, masks), with_kwargs=True)
         entries = inputs(config, architecture, call, run(taking_all(config), architecture, call, **options))
         theirs = _kept_bytes(real, given_tensors(entries, dtype), masks)
