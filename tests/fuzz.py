@@ -28,12 +28,12 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 from bertcalc.arithmetic import CalculationError, evaluate
-from bertcalc.bring.checkpoint import CheckpointError, compare, subject_of_shapes
-from bertcalc.bring.safetensors import SafetensorsError, read_file
-from bertcalc.bring.uploads import text_of
 from bertcalc.check import terms
 from bertcalc.check.diagnosis import diagnose
 from bertcalc.check.known import Known
+from bertcalc.checkpoints.checkpoint import CheckpointError, compare, subject_of_shapes
+from bertcalc.checkpoints.safetensors import SafetensorsError, read_file
+from bertcalc.checkpoints.uploads import text_of
 from bertcalc.config import DIMENSIONS, LETTERS, BertConfig, ConfigError, Problem
 from bertcalc.config_json import JsonError
 from bertcalc.config_json import read as read_config
@@ -41,12 +41,12 @@ from bertcalc.exercises import answers
 from bertcalc.exercises.generate import sheet
 from bertcalc.explore import models
 from bertcalc.export.table import Code, Math
+from bertcalc.hub import reader
 from bertcalc.memory.footprint import Subject
 from bertcalc.presets import PRESETS
 from bertcalc.text import code, literal, visible
 from bertcalc.typed import TypedError, Unit, typed
 from pages.ui import link
-from pages.ui.bring import hub
 from pages.ui.check.terms import EXAMPLES
 from pages.ui.take.cells import plain
 from tests.export.test_formats import check_name
@@ -182,7 +182,7 @@ def read_repository(text: str) -> bool:
     from huggingface_hub import hf_hub_url
 
     name = text.strip()
-    if problem := hub.check_name(name):
+    if problem := reader.check_name(name):
         show(problem)
         return False
     url = urlsplit(hf_hub_url(name, "config.json"))

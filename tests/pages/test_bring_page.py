@@ -14,9 +14,9 @@ from streamlit.testing.v1 import AppTest
 from bertcalc import BertConfig, build
 from bertcalc.config_json import LARGEST
 from pages.ui.bring import bring, chooser
-from tests.bring.checkpoints import SMALL, change_config
-from tests.bring.conftest import hub, models
-from tests.bring.hub_server import Answer, Server
+from tests.checkpoints.checkpoints import SMALL, change_config
+from tests.hub.conftest import hub, models
+from tests.hub.hub_server import Answer, Server
 from tests.markdown import read
 from tests.oracle import Case
 from tests.pages.apptest import open_app, texts

@@ -8,19 +8,21 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from bertcalc.bring.checkpoint import CheckpointError, compare, subject_of_shapes
-from bertcalc.bring.chosen import INDEX_SUFFIX, SUFFIX, ChosenError, chosen, weights_of
-from bertcalc.bring.safetensors import LARGEST_HEADER
-from bertcalc.bring.uploads import text_of
+from bertcalc.checkpoints.checkpoint import CheckpointError, Comparison, compare, subject_of_shapes
+from bertcalc.checkpoints.chosen import INDEX_SUFFIX, SUFFIX, ChosenError, chosen, weights_of
+from bertcalc.checkpoints.safetensors import LARGEST_HEADER
+from bertcalc.checkpoints.uploads import text_of
 from bertcalc.config import Problem
 from bertcalc.config_json import LARGEST, JsonError, Reading, read
+from bertcalc.hub import asking, reader
 from bertcalc.memory.footprint import Subject
+from bertcalc.server.run_queue import RUN_QUEUE
 from bertcalc.text import code, shorten
-from pages.ui.bring import asking, hub
 from pages.ui.bring.chooser import Wanted, choose_files, take_files
 from pages.ui.bring.comparison import Brought, show_brought, show_model
 from pages.ui.controls import Parameters, at_most, carry, sentence, set_values
 from pages.ui.i18n import translator
+from pages.ui.oracle import wanted
 from pages.ui.sidebar import Choice
 
 VIEWS = ("config", "hub", "file")
@@ -28,7 +30,7 @@ REPO_ID = "google-bert/bert-base-uncased"
 _CONFIG = Wanted(accept=".json", several=False, whole="", largest=LARGEST)
 _WEIGHTS = Wanted(accept=f"{SUFFIX},.json", several=True, whole=INDEX_SUFFIX, largest=LARGEST_HEADER)
 
-PARAMETERS = Parameters(choices={"bring": VIEWS}, texts={"repo_id": at_most(hub.LONGEST)})
+PARAMETERS = Parameters(choices={"bring": VIEWS}, texts={"repo_id": at_most(reader.LONGEST)})
 
 
 def show_config(choice: Choice) -> None:
@@ -89,7 +91,7 @@ def show_hub() -> None:
             " safetensors files are read."
         )
     )
-    if not hub.installed():
+    if not reader.installed():
         st.info(_("This needs huggingface_hub, which is not installed here: pip install -r requirements.txt."))
         return
     carry("repo_id", REPO_ID)
@@ -99,7 +101,7 @@ def show_hub() -> None:
             REPO_ID,
             key="repo_id",
             bind="query-params",
-            max_chars=hub.LONGEST,
+            max_chars=reader.LONGEST,
             width=420,
             on_change=_forget,
             args=("hub",),
@@ -109,9 +111,9 @@ def show_hub() -> None:
         _forget("hub")
         try:
             with st.spinner(_("Asking the Hub ...")):
-                reading, comparison = asking.ask(repo_id.strip())
+                reading, comparison = ask_hub(repo_id.strip())
             st.session_state["hub read last"] = Brought(repo_id.strip(), comparison), reading
-        except hub.HubError as error:
+        except reader.HubError as error:
             st.session_state["problems of hub"] = error.problems
     last: tuple[Brought, Reading] | None = st.session_state.get("hub read last")
     found = st.session_state.get("problems of hub", ())
@@ -120,6 +122,12 @@ def show_hub() -> None:
         brought, reading = last
         show_brought(brought)
         _show_remarks(reading)
+
+
+def ask_hub(repo_id: str) -> tuple[Reading, Comparison]:
+    """What the Hub says about a model; other runs go on meanwhile. Raises HubError."""
+    with RUN_QUEUE.pause():
+        return asking.ask(repo_id, wanted)
 
 
 def show_file() -> None:

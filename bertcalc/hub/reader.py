@@ -1,0 +1,228 @@
+"""What the Hugging Face Hub says about a model: its config.json, and the headers of its files, never their weights.
+
+huggingface_hub says where the Hub is (``HF_ENDPOINT``) and whether anything may be asked (``HF_HUB_OFFLINE``), and has
+the connection. It is imported inside the functions: nothing is asked unless a button is pressed, and then by another
+process, which asking.py ends when it takes too long: nothing here looks at a clock. What the owner of the server may
+see is not shown to its visitors: all requests are anonymous.
+"""
+
+import importlib.util
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+from urllib.parse import urljoin, urlsplit
+
+from bertcalc.checkpoints.checkpoint import Comparison, best_class, compare
+from bertcalc.checkpoints.chosen import MOST_FILES
+from bertcalc.checkpoints.safetensors import LARGEST_HEADER, LENGTH_BYTES, Entry, SafetensorsError, header_length, read
+from bertcalc.checkpoints.shards import INDEX, names_of, together, too_much
+from bertcalc.checkpoints.uploads import text_of
+from bertcalc.config import Problem
+from bertcalc.config_json import LARGEST, JsonError, Reading
+from bertcalc.config_json import read as read_config
+from bertcalc.memory.footprint import Subject
+from bertcalc.text import N_, shorten
+
+LONGEST = 96  # characters of a name, as on the Hub
+_TIMEOUT = 10  # seconds until a server that says nothing is given up
+_REDIRECTS = 5
+_FIRST = 100_000  # bytes that hold nearly every header, with its length
+_PART = r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9_])?"
+_NAME = re.compile(rf"({_PART}/)?{_PART}")
+_NOT_IN_NAMES = re.compile(r"--|\.\.|\.git$")
+_SHARD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}\.safetensors")
+_FILE = "model.safetensors"
+
+
+class HubError(ValueError):
+    """Why there is nothing to show: every problem in a sentence."""
+
+    def __init__(self, *problems: Problem) -> None:
+        super().__init__(" ".join(map(str, problems)))
+        self.problems = problems
+
+
+class Found(NamedTuple):
+    """A model of the Hub: what its config.json says, and the tensors of its files."""
+
+    reading: Reading
+    tensors: tuple[Entry, ...]
+
+
+class _Body(NamedTuple):
+    """Bytes of a file, and how many it has in all."""
+
+    data: bytes
+    size: int
+
+
+def installed() -> bool:
+    """Whether the Hub can be asked at all."""
+    return importlib.util.find_spec("huggingface_hub") is not None
+
+
+def check_name(repo_id: str) -> Problem | None:
+    """What is wrong with the name of a model, before anything is asked."""
+    if len(repo_id) <= LONGEST and _NAME.fullmatch(repo_id) and not _NOT_IN_NAMES.search(repo_id):
+        return None
+    message = N_(
+        "{name} is not a name on the Hub: it must look like google-bert/bert-base-uncased, with only "
+        "letters, digits and . _ - and at most {most} characters."
+    )
+    return Problem("repo_id", repo_id, message, {"name": shorten(repo_id) or '""', "most": f"{LONGEST}"})
+
+
+def compared(repo_id: str) -> tuple[Reading, Comparison]:
+    """What config.json says of a public model, and its tensors beside ours. Raises HubError."""
+    found = find(repo_id)
+    config, named = found.reading.config, found.reading.architecture
+    subject = Subject(config, named) if named else best_class(found.tensors, config)
+    return found.reading, compare(found.tensors, subject)
+
+
+def find(repo_id: str) -> Found:
+    """Read config.json and the headers of the safetensors files of a public model. Raises HubError."""
+    if problem := check_name(repo_id):
+        raise HubError(problem)
+    model = _Model(repo_id)
+    config = model.get("config.json", LARGEST + 1)
+    if config is None:
+        raise failure(N_("{name} has no config.json."), name=repo_id)
+    try:
+        reading = read_config(text_of(config.data))
+    except JsonError as error:
+        raise HubError(*error.problems) from None
+    return Found(reading, model.tensors())
+
+
+class _Model:
+    """Requests for the files of one model, whose headers together may be as long as one."""
+
+    def __init__(self, repo_id: str) -> None:
+        self.repo_id = repo_id
+        self.left = LARGEST_HEADER
+
+    def tensors(self) -> tuple[Entry, ...]:
+        """The tensors of its file, or of all files that its index names."""
+        if (tensors := self._header(_FILE)) is not None:
+            return tensors
+        index = self.get(INDEX, LARGEST_HEADER)
+        if index is None:
+            raise failure(
+                N_(
+                    "{name} has no safetensors file. Other files of weights are not opened: pickles can run any "
+                    "program when they are read."
+                ),
+                name=self.repo_id,
+            )
+        parts = []
+        for shard in _shards(index):
+            part = self._header(shard)
+            if part is None:
+                raise failure(N_("The index names {file}, which is missing."), file=shard)
+            parts.append(part)
+        try:
+            return together(parts)
+        except SafetensorsError as error:
+            raise HubError(error.problem) from None
+
+    def _header(self, filename: str) -> tuple[Entry, ...] | None:
+        start = self.get(filename, _FIRST)
+        if start is None:
+            return None
+        try:
+            length = header_length(start.data, start.size)
+            self.left -= length
+            if self.left < 0:
+                raise too_much()
+            end = LENGTH_BYTES + length
+            if end > len(start.data):
+                start = self.get(filename, end) or start
+            return read(start.data[LENGTH_BYTES:end], start.size - end).tensors
+        except SafetensorsError as error:
+            raise HubError(error.problem) from None
+
+    def get(self, filename: str, most: int) -> _Body | None:
+        """The first bytes of a file; None if the model has no such file. Raises HubError."""
+        import httpx2
+        from huggingface_hub import constants, get_session, hf_hub_url
+
+        url = hf_hub_url(self.repo_id, filename)
+        # Uncompressed, so that a small answer cannot become a large one here.
+        headers = {"user-agent": "bertcalc", "range": f"bytes=0-{most - 1}", "accept-encoding": "identity"}
+        try:
+            for _redirect in range(_REDIRECTS):
+                with get_session().stream(
+                    "GET", url, headers=headers, timeout=_TIMEOUT, follow_redirects=False
+                ) as response:
+                    if not response.has_redirect_location:
+                        return self._body(response, most)
+                    url = urljoin(url, response.headers["location"])
+                if not _is_the_hubs(url, constants.ENDPOINT):
+                    break
+        except HubError:
+            raise
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError):
+            host = urlsplit(constants.ENDPOINT).netloc
+            raise failure(N_("The Hub ({host}) cannot be reached from this server."), host=host) from None
+        raise failure(N_("The Hub redirects {file} elsewhere: redirects are not followed here."), file=filename)
+
+    def _body(self, response: Any, most: int) -> _Body | None:
+        status, why = response.status_code, response.headers.get("x-error-code", "")
+        if why == "EntryNotFound":
+            return None
+        if why == "GatedRepo" or status == 403:
+            message = N_(
+                "{name} is gated: only people whom its owner has approved can read it, and nobody is signed in here."
+            )
+            raise failure(message, name=self.repo_id)
+        if status in (401, 404):
+            raise failure(N_("{name} is not on the Hub, or it is not public."), name=self.repo_id)
+        if status not in (200, 206):
+            raise failure(N_("The Hub answers with the status {status}: try again later."), status=f"{status}")
+        size = _size(status, response.headers)
+        data = bytearray()
+        for chunk in response.iter_raw():
+            data += chunk
+            if len(data) >= most:
+                break
+        return _Body(bytes(data[:most]), len(data) if size is None else size)
+
+
+def _size(status: int, headers: Mapping[str, str]) -> int | None:
+    """Bytes of the whole file; None if that is not said, and all of it comes."""
+    if status == 200:
+        length = headers.get("content-length", "")
+        return int(length) if re.fullmatch("[0-9]{1,18}", length) else None
+    whole = re.fullmatch(r"bytes 0-[0-9]{1,18}/([0-9]{1,18})", headers.get("content-range", ""))
+    if whole is None:
+        raise failure(N_("The Hub does not say how long the file is."))
+    return int(whole[1])
+
+
+def _is_the_hubs(url: str, endpoint: str) -> bool:
+    """Whether an address is of the endpoint itself, or of the places where the Hub keeps large files."""
+    there, here = urlsplit(url), urlsplit(endpoint)
+    if (there.scheme, there.netloc) == (here.scheme, here.netloc):
+        return True
+    host = there.hostname or ""
+    return there.scheme == "https" and there.port in (None, 443) and host.endswith((".hf.co", ".huggingface.co"))
+
+
+def _shards(index: _Body) -> list[str]:
+    """The files that an index names, each once."""
+    try:
+        names = names_of(index.data)
+    except SafetensorsError as error:
+        raise HubError(error.problem) from None
+    if not all(map(_SHARD.fullmatch, names)):
+        raise failure(N_("{file} is not an index of safetensors files."), file=INDEX)
+    if len(names) > MOST_FILES:
+        message = N_("The model has {count} files: at most {most} are read here.")
+        raise failure(message, count=f"{len(names):,}", most=f"{MOST_FILES}")
+    return names
+
+
+def failure(message: str, **values: str) -> HubError:
+    """One sentence, with the values in it."""
+    return HubError(Problem("repo_id", None, message, values))
