@@ -16,9 +16,10 @@ from math import prod
 from typing import Literal, NamedTuple, get_args
 
 from bertcalc.checkpoints.safetensors import Entry
-from bertcalc.config import BertConfig, Problem, problems
+from bertcalc.config import BertConfig, problems
 from bertcalc.memory.footprint import Subject
 from bertcalc.presets import PRESETS
+from bertcalc.problem import InputError, Problem
 from bertcalc.text import N_, shorten
 from bertcalc.tree.bert import ARCHITECTURES
 from bertcalc.tree.nn import Module, Shape
@@ -32,14 +33,6 @@ _RENAMED = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.
 _WORDS = "embeddings.word_embeddings.weight"
 _SHOWN = 20  # tensors of a group that stand for all of them; no heads have more
 _HEAD_SIZE = 64  # hidden units of a head in every BERT that Google published
-
-
-class CheckpointError(ValueError):
-    """Tensors that are no BERT's."""
-
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(str(problem))
-        self.problem = problem
 
 
 class Matched(NamedTuple):
@@ -223,7 +216,7 @@ def best_class(tensors: Iterable[Entry], config: BertConfig) -> Subject:
 def subject_of_shapes(tensors: Sequence[Entry]) -> tuple[Subject, tuple[str, ...]]:
     """The model that the shapes of a checkpoint make, and the fields of it that no shape tells.
 
-    Raises CheckpointError if they make none.
+    Raises InputError if they make none.
     """
     shapes = {plain_name(entry.name): entry.shape for entry in tensors}
 
@@ -234,7 +227,7 @@ def subject_of_shapes(tensors: Sequence[Entry]) -> tuple[Subject, tuple[str, ...
                 "This is not a BERT checkpoint: it has no two-dimensional tensor {name}. Its first tensor is {first}."
             )
             first = shorten(tensors[0].name) if tensors else "-"
-            raise CheckpointError(Problem("", None, message, {"name": name, "first": first}))
+            raise InputError(Problem("", None, message, {"name": name, "first": first}))
         return shape[axis]
 
     layer = "encoder.layer.0"
@@ -261,7 +254,7 @@ def subject_of_shapes(tensors: Sequence[Entry]) -> tuple[Subject, tuple[str, ...
         if head in shapes:
             values["num_labels"] = side(head, 0)
     if wrong := next(problems(values), None):
-        raise CheckpointError(wrong)
+        raise InputError(wrong)
     return best_class(tensors, BertConfig(**values)), unknown
 
 

@@ -15,27 +15,17 @@ from bertcalc.checkpoints.safetensors import (
     LENGTH_BYTES,
     Entry,
     Header,
-    SafetensorsError,
     header_length,
     read,
 )
 from bertcalc.checkpoints.shards import names_of, together, too_much
-from bertcalc.config import Problem
+from bertcalc.problem import InputError, wrong
 from bertcalc.text import N_, shorten
 
 MOST_FILES = 50
 SUFFIX, INDEX_SUFFIX = ".safetensors", ".index.json"
 _LONGEST_NAME = 255
 _LARGEST_FILE = 2**53 - 1  # the largest whole number of a browser
-
-
-class ChosenError(ValueError):
-    """What cannot be read of files that were chosen, and which file it is about, if that matters."""
-
-    def __init__(self, problem: Problem, file: str = "") -> None:
-        super().__init__(str(problem))
-        self.problem = problem
-        self.file = file
 
 
 class Chosen(NamedTuple):
@@ -46,9 +36,9 @@ class Chosen(NamedTuple):
     start: bytes | None
 
     def bytes(self) -> bytes:
-        """Those bytes. Raises ChosenError."""
+        """Those bytes. Raises InputError."""
         if self.start is None:
-            raise _error(N_("{name} could not be read by the browser."), name=shorten(self.name))
+            raise wrong(N_("{name} could not be read by the browser."), name=shorten(self.name))
         return self.start
 
 
@@ -69,11 +59,11 @@ class Weights(NamedTuple):
 
 
 def chosen(message: object) -> list[Chosen]:
-    """The files in a message of the browser. Raises ChosenError."""
+    """The files in a message of the browser. Raises InputError."""
     if not isinstance(message, list) or not message:
-        raise _error(N_("What the browser sent is no list of files."))
+        raise wrong(N_("What the browser sent is no list of files."))
     if len(message) > MOST_FILES:
-        raise _error(N_("These are more than {most} files."), most=f"{MOST_FILES}")
+        raise wrong(N_("These are more than {most} files."), most=f"{MOST_FILES}")
     return [_chosen(one) for one in message]
 
 
@@ -82,7 +72,7 @@ def _chosen(said: object) -> Chosen:
         case {"name": str(name), "size": int(size), "start": str() | None as start}:
             if 0 < len(name) <= _LONGEST_NAME and type(size) is int and 0 <= size <= _LARGEST_FILE:
                 return Chosen(name, size, None if start is None else _decoded(start))
-    raise _error(N_("What the browser sent is no list of files."))
+    raise wrong(N_("What the browser sent is no list of files."))
 
 
 def _decoded(text: str) -> bytes:
@@ -90,11 +80,11 @@ def _decoded(text: str) -> bytes:
     try:
         return b64decode(text, validate=True)
     except ValueError:
-        raise _error(N_("What the browser sent is no list of files.")) from None
+        raise wrong(N_("What the browser sent is no list of files.")) from None
 
 
 def weights_of(files: Sequence[Chosen]) -> Weights:
-    """The tensors of all safetensors files among these, by their headers. Raises ChosenError.
+    """The tensors of all safetensors files among these, by their headers. Raises InputError.
 
     What else was chosen with them is left out, but for an index: that says which files there have to be.
     """
@@ -106,14 +96,11 @@ def weights_of(files: Sequence[Chosen]) -> Weights:
             "{name} is no .safetensors file. Other files of weights are not opened: pickles can run any program when "
             "they are read."
         )
-        raise _error(message, name=shorten(files[0].name))
+        raise wrong(message, name=shorten(files[0].name))
     if sum(len(file.start or b"") for file in weights) > LARGEST_HEADER + LENGTH_BYTES * MOST_FILES:
-        raise ChosenError(too_much().problem)
+        raise too_much()
     headers = [_header(file) for file in weights]
-    try:
-        tensors = together(header.tensors for header in headers)
-    except SafetensorsError as error:
-        raise ChosenError(error.problem) from None
+    tensors = together(header.tensors for header in headers)
     there = [file.size - LENGTH_BYTES - header.num_bytes for file, header in zip(weights, headers, strict=True)]
     cut_off = tuple(
         CutOff(file.name, header.data_bytes, data)
@@ -125,13 +112,10 @@ def weights_of(files: Sequence[Chosen]) -> Weights:
 
 
 def _check_index(index: Chosen, there: set[str]) -> None:
-    try:
-        names = names_of(index.bytes())
-    except SafetensorsError as error:
-        raise ChosenError(error.problem) from None
+    names = names_of(index.bytes())
     if missing := [name for name in names if name not in there]:
         message = N_("The index names {file}, which was not chosen: choose all files together.")
-        raise _error(message, file=shorten(missing[0]))
+        raise wrong(message, file=shorten(missing[0]))
 
 
 def _header(file: Chosen) -> Header:
@@ -139,11 +123,7 @@ def _header(file: Chosen) -> Header:
     try:
         end = LENGTH_BYTES + header_length(start, file.size)
         if end > len(start):
-            raise ChosenError(too_much().problem)
+            raise too_much()
         return read(start[LENGTH_BYTES:end], file.size - end, cut_off=True)
-    except SafetensorsError as error:
-        raise ChosenError(error.problem, file.name) from None
-
-
-def _error(message: str, **values: str) -> ChosenError:
-    return ChosenError(Problem("", None, message, values))
+    except InputError as error:
+        raise InputError(error.problem._replace(field=file.name)) from None

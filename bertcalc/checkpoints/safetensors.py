@@ -9,14 +9,14 @@ bytes, the lowest first; the header is a JSON object; the rest is the tensors' d
 >>> read(header, 20)
 Traceback (most recent call last):
     ...
-bertcalc.checkpoints.safetensors.SafetensorsError: The tensors end at byte 24 of the data, which has 20.
+bertcalc.problem.InputError: The tensors end at byte 24 of the data, which has 20.
 """
 
-import json
 from math import prod
-from typing import Any, BinaryIO, NamedTuple, NoReturn
+from typing import Any, BinaryIO, NamedTuple
 
-from bertcalc.config import Problem
+from bertcalc.problem import wrong
+from bertcalc.strict_json import read_json
 from bertcalc.text import N_, shorten
 from bertcalc.tree.nn import Shape
 
@@ -53,14 +53,6 @@ DTYPES: dict[str, int] = {
 _FIELDS = {"dtype", "shape", "data_offsets"}
 
 
-class SafetensorsError(ValueError):
-    """What is no header of a safetensors file: the first thing that is wrong with it."""
-
-    def __init__(self, message: str, **values: object) -> None:
-        self.problem = Problem("", None, message, {name: str(value) for name, value in values.items()})
-        super().__init__(str(self.problem))
-
-
 class Entry(NamedTuple):
     """A tensor of a file."""
 
@@ -89,21 +81,21 @@ class _Placed(NamedTuple):
 
 
 def read_file(file: BinaryIO, size: int) -> Header:
-    """The header at the beginning of a file of so many bytes; nothing after it is read. Raises SafetensorsError."""
+    """The header at the beginning of a file of so many bytes; nothing after it is read. Raises InputError."""
     length = header_length(file.read(LENGTH_BYTES), size)
     return read(file.read(length), size - LENGTH_BYTES - length)
 
 
 def header_length(start: bytes, size: int) -> int:
-    """Bytes of the header in a file of ``size`` bytes, by the first eight of them. Raises SafetensorsError."""
+    """Bytes of the header in a file of ``size`` bytes, by the first eight of them. Raises InputError."""
     if len(start) < LENGTH_BYTES or size < LENGTH_BYTES:
-        raise SafetensorsError(
+        raise wrong(
             N_("This is not a safetensors file: it has {size} bytes, and the length of its header alone takes 8."),
             size=f"{size:,}",
         )
     length = int.from_bytes(start[:LENGTH_BYTES], "little")
     if length > size - LENGTH_BYTES:
-        raise SafetensorsError(
+        raise wrong(
             N_(
                 "This is not a safetensors file, or it is cut off: its first 8 bytes announce a header of {length} "
                 "bytes, and {rest} come after them."
@@ -112,7 +104,7 @@ def header_length(start: bytes, size: int) -> int:
             rest=f"{size - LENGTH_BYTES:,}",
         )
     if length > LARGEST_HEADER:
-        raise SafetensorsError(
+        raise wrong(
             N_("The header of this file has {length} bytes: at most {most} are read here."),
             length=f"{length:,}",
             most=f"{LARGEST_HEADER:,}",
@@ -121,47 +113,49 @@ def header_length(start: bytes, size: int) -> int:
 
 
 def read(header: bytes, data_bytes: int, *, cut_off: bool = False) -> Header:
-    """What a header says, if it fits so many bytes of data. Raises SafetensorsError.
+    """What a header says, if it fits so many bytes of data. Raises InputError.
 
     With ``cut_off`` there may be less data than the header says.
     """
-    given = _parse(header)
+    if not header.startswith(b"{"):
+        raise wrong(N_("This is not a safetensors file: its header does not begin with {brace}."), brace="{")
+    given = read_json(header, LARGEST_HEADER)
     metadata = given.pop("__metadata__", {})
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
-        raise SafetensorsError(N_("__metadata__ in the header must be an object whose values are strings."))
+        raise wrong(N_("__metadata__ in the header must be an object whose values are strings."))
     placed = sorted(_tensor(name, said) for name, said in given.items())
     end = 0
     for one in placed:
         if one.begin != end:
-            wrong = N_("The data of {name} begin at byte {begin}, those of the tensor before end at byte {end}.")
-            raise SafetensorsError(wrong, name=shorten(one.entry.name), begin=f"{one.begin:,}", end=f"{end:,}")
+            message = N_("The data of {name} begin at byte {begin}, those of the tensor before end at byte {end}.")
+            raise wrong(message, name=shorten(one.entry.name), begin=f"{one.begin:,}", end=f"{end:,}")
         end = one.end
     if end < data_bytes or (end > data_bytes and not cut_off):
-        wrong = N_("The tensors end at byte {end} of the data, which has {data}.")
-        raise SafetensorsError(wrong, end=f"{end:,}", data=f"{data_bytes:,}")
+        message = N_("The tensors end at byte {end} of the data, which has {data}.")
+        raise wrong(message, end=f"{end:,}", data=f"{data_bytes:,}")
     return Header(tuple(one.entry for one in placed), metadata, len(header), end)
 
 
 def _tensor(name: str, said: Any) -> _Placed:
     if not isinstance(said, dict) or not said.keys() >= _FIELDS:
-        raise SafetensorsError(N_("The tensor {name} must have dtype, shape and data_offsets."), name=shorten(name))
+        raise wrong(N_("The tensor {name} must have dtype, shape and data_offsets."), name=shorten(name))
     dtype, shape, offsets = said["dtype"], said["shape"], said["data_offsets"]
     if not isinstance(dtype, str) or dtype not in DTYPES:
-        wrong = N_("The dtype {dtype} of {name} is not one of the format, such as F32 or I64.")
-        raise SafetensorsError(
-            wrong, dtype=shorten(dtype if isinstance(dtype, str) else type(dtype).__name__), name=shorten(name)
+        message = N_("The dtype {dtype} of {name} is not one of the format, such as F32 or I64.")
+        raise wrong(
+            message, dtype=shorten(dtype if isinstance(dtype, str) else type(dtype).__name__), name=shorten(name)
         )
     if not _are_sizes(shape) or len(shape) > MOST_AXES:
-        wrong = N_("The shape of {name} must be a list of at most {most} whole numbers.")
-        raise SafetensorsError(wrong, name=shorten(name), most=MOST_AXES)
+        message = N_("The shape of {name} must be a list of at most {most} whole numbers.")
+        raise wrong(message, name=shorten(name), most=f"{MOST_AXES}")
     if not _are_sizes(offsets) or len(offsets) != 2 or offsets[0] > offsets[1]:
-        raise SafetensorsError(
+        raise wrong(
             N_("The data_offsets of {name} must be two whole numbers, the second not below the first."),
             name=shorten(name),
         )
     begin, end = offsets
     if prod(shape) * DTYPES[dtype] != 8 * (end - begin):
-        raise SafetensorsError(
+        raise wrong(
             N_("{name} has {bytes} bytes of data, which its shape {shape} of {dtype} does not fill exactly."),
             name=shorten(name),
             bytes=f"{end - begin:,}",
@@ -174,41 +168,3 @@ def _tensor(name: str, said: Any) -> _Placed:
 def _are_sizes(given: Any) -> bool:
     # type(), because JSON's true is an int to isinstance.
     return isinstance(given, list) and all(type(one) is int and 0 <= one <= _LARGEST for one in given)
-
-
-def _parse(header: bytes) -> dict[str, Any]:
-    """The object in a header, of which every key is there once."""
-    if not header.startswith(b"{"):
-        raise SafetensorsError(N_("This is not a safetensors file: its header does not begin with {brace}."), brace="{")
-    try:
-        given: dict[str, Any] = json.loads(
-            header.decode("utf-8"), object_pairs_hook=_each_once, parse_constant=_no_number
-        )
-    except SafetensorsError:
-        raise
-    except UnicodeDecodeError:
-        raise SafetensorsError(N_("The header of this file is not UTF-8.")) from None
-    except json.JSONDecodeError as error:
-        raise SafetensorsError(
-            N_("The header of this file is not JSON: character {at}: {why}."), at=f"{error.pos + 1:,}", why=error.msg
-        ) from None
-    except RecursionError:
-        raise SafetensorsError(N_("The header of this file is nested too deeply.")) from None
-    except ValueError:  # Python reads no whole number of thousands of digits
-        raise SafetensorsError(N_("A number in the header of this file has too many digits.")) from None
-    return given
-
-
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise SafetensorsError(
-                N_("{name} appears twice in the header of this file: it must appear once."), name=shorten(key)
-            )
-        found[key] = value
-    return found
-
-
-def _no_number(text: str) -> NoReturn:
-    raise SafetensorsError(N_("{value} in the header of this file is not a number in JSON."), value=text)

@@ -1,4 +1,4 @@
-"""Reading from the Hub in two processes beside the server, so that a large or slow answer holds nobody else up.
+"""Described from the Hub in two processes beside the server, so that a large or slow answer holds nobody else up.
 
 A third reader waits for a free process. A process is ended when its reader leaves or asks for something else, or when
 the time is over.
@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from queue import Empty, LifoQueue
 
 from bertcalc.checkpoints.checkpoint import Comparison
-from bertcalc.config_json import Reading
+from bertcalc.config_json import Described
 from bertcalc.hub import reader
+from bertcalc.problem import InputError, wrong
 from bertcalc.text import N_
 from bertcalc.worker import LOOK, SlowError, StoppedError, Worker
 
@@ -26,23 +27,23 @@ for _worker in PLACES:
     _FREE.put(_worker)
 
 
-def ask(repo_id: str, wanted: Callable[[], object]) -> tuple[Reading, Comparison]:
+def ask(repo_id: str, wanted: Callable[[], object]) -> tuple[Described, Comparison]:
     """The config.json of a public model, and its tensors beside ours.
 
     ``wanted`` is called again and again meanwhile, and raises if the reader wants something else by now. Raises
-    HubError.
+    InputError.
     """
     with _free(wanted) as worker:
         worker.wanted = wanted
         try:
             return worker.run(reader.compared, repo_id)
-        except reader.HubError:
+        except InputError:
             raise
         except SlowError:
             message = N_("The Hub takes longer than {seconds} seconds: try again later.")
-            raise reader.failure(message, seconds=f"{worker.limit:.0f}") from None
+            raise wrong(message, seconds=f"{worker.limit:.0f}") from None
         except StoppedError:
-            raise reader.failure(N_("The process that reads from the Hub was stopped: try again.")) from None
+            raise wrong(N_("The process that reads from the Hub was stopped: try again.")) from None
         except BaseException:
             worker.stop()
             raise
@@ -59,7 +60,7 @@ def _free(wanted: Callable[[], object]) -> Iterator[Worker]:
         except Empty:
             if time.monotonic() > until:
                 message = N_("Others are reading from the Hub right now: try again in a moment.")
-                raise reader.failure(message) from None
+                raise wrong(message) from None
             wanted()
     try:
         yield worker

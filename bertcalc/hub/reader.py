@@ -14,13 +14,12 @@ from urllib.parse import urljoin, urlsplit
 
 from bertcalc.checkpoints.checkpoint import Comparison, best_class, compare
 from bertcalc.checkpoints.chosen import MOST_FILES
-from bertcalc.checkpoints.safetensors import LARGEST_HEADER, LENGTH_BYTES, Entry, SafetensorsError, header_length, read
+from bertcalc.checkpoints.safetensors import LARGEST_HEADER, LENGTH_BYTES, Entry, header_length, read
 from bertcalc.checkpoints.shards import INDEX, names_of, together, too_much
-from bertcalc.checkpoints.uploads import text_of
-from bertcalc.config import Problem
-from bertcalc.config_json import LARGEST, JsonError, Reading
+from bertcalc.config_json import LARGEST, Described, text_of
 from bertcalc.config_json import read as read_config
 from bertcalc.memory.footprint import Subject
+from bertcalc.problem import InputError, Problem, wrong
 from bertcalc.text import N_, shorten
 
 LONGEST = 96  # characters of a name, as on the Hub
@@ -34,18 +33,10 @@ _SHARD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}\.safetensors")
 _FILE = "model.safetensors"
 
 
-class HubError(ValueError):
-    """Why there is nothing to show: every problem in a sentence."""
-
-    def __init__(self, *problems: Problem) -> None:
-        super().__init__(" ".join(map(str, problems)))
-        self.problems = problems
-
-
 class Found(NamedTuple):
     """A model of the Hub: what its config.json says, and the tensors of its files."""
 
-    reading: Reading
+    reading: Described
     tensors: tuple[Entry, ...]
 
 
@@ -72,8 +63,8 @@ def check_name(repo_id: str) -> Problem | None:
     return Problem("repo_id", repo_id, message, {"name": shorten(repo_id) or '""', "most": f"{LONGEST}"})
 
 
-def compared(repo_id: str) -> tuple[Reading, Comparison]:
-    """What config.json says of a public model, and its tensors beside ours. Raises HubError."""
+def compared(repo_id: str) -> tuple[Described, Comparison]:
+    """What config.json says of a public model, and its tensors beside ours. Raises InputError."""
     found = find(repo_id)
     config, named = found.reading.config, found.reading.architecture
     subject = Subject(config, named) if named else best_class(found.tensors, config)
@@ -81,18 +72,14 @@ def compared(repo_id: str) -> tuple[Reading, Comparison]:
 
 
 def find(repo_id: str) -> Found:
-    """Read config.json and the headers of the safetensors files of a public model. Raises HubError."""
+    """Read config.json and the headers of the safetensors files of a public model. Raises InputError."""
     if problem := check_name(repo_id):
-        raise HubError(problem)
+        raise InputError(problem)
     model = _Model(repo_id)
     config = model.get("config.json", LARGEST + 1)
     if config is None:
-        raise failure(N_("{name} has no config.json."), name=repo_id)
-    try:
-        reading = read_config(text_of(config.data))
-    except JsonError as error:
-        raise HubError(*error.problems) from None
-    return Found(reading, model.tensors())
+        raise wrong(N_("{name} has no config.json."), name=repo_id)
+    return Found(read_config(text_of(config.data)), model.tensors())
 
 
 class _Model:
@@ -108,7 +95,7 @@ class _Model:
             return tensors
         index = self.get(INDEX, LARGEST_HEADER)
         if index is None:
-            raise failure(
+            raise wrong(
                 N_(
                     "{name} has no safetensors file. Other files of weights are not opened: pickles can run any "
                     "program when they are read."
@@ -119,31 +106,25 @@ class _Model:
         for shard in _shards(index):
             part = self._header(shard)
             if part is None:
-                raise failure(N_("The index names {file}, which is missing."), file=shard)
+                raise wrong(N_("The index names {file}, which is missing."), file=shard)
             parts.append(part)
-        try:
-            return together(parts)
-        except SafetensorsError as error:
-            raise HubError(error.problem) from None
+        return together(parts)
 
     def _header(self, filename: str) -> tuple[Entry, ...] | None:
         start = self.get(filename, _FIRST)
         if start is None:
             return None
-        try:
-            length = header_length(start.data, start.size)
-            self.left -= length
-            if self.left < 0:
-                raise too_much()
-            end = LENGTH_BYTES + length
-            if end > len(start.data):
-                start = self.get(filename, end) or start
-            return read(start.data[LENGTH_BYTES:end], start.size - end).tensors
-        except SafetensorsError as error:
-            raise HubError(error.problem) from None
+        length = header_length(start.data, start.size)
+        self.left -= length
+        if self.left < 0:
+            raise too_much()
+        end = LENGTH_BYTES + length
+        if end > len(start.data):
+            start = self.get(filename, end) or start
+        return read(start.data[LENGTH_BYTES:end], start.size - end).tensors
 
     def get(self, filename: str, most: int) -> _Body | None:
-        """The first bytes of a file; None if the model has no such file. Raises HubError."""
+        """The first bytes of a file; None if the model has no such file. Raises InputError."""
         import httpx2
         from huggingface_hub import constants, get_session, hf_hub_url
 
@@ -160,12 +141,12 @@ class _Model:
                     url = urljoin(url, response.headers["location"])
                 if not _is_the_hubs(url, constants.ENDPOINT):
                     break
-        except HubError:
+        except InputError:
             raise
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError):
             host = urlsplit(constants.ENDPOINT).netloc
-            raise failure(N_("The Hub ({host}) cannot be reached from this server."), host=host) from None
-        raise failure(N_("The Hub redirects {file} elsewhere: redirects are not followed here."), file=filename)
+            raise wrong(N_("The Hub ({host}) cannot be reached from this server."), host=host) from None
+        raise wrong(N_("The Hub redirects {file} elsewhere: redirects are not followed here."), file=filename)
 
     def _body(self, response: Any, most: int) -> _Body | None:
         status, why = response.status_code, response.headers.get("x-error-code", "")
@@ -175,11 +156,11 @@ class _Model:
             message = N_(
                 "{name} is gated: only people whom its owner has approved can read it, and nobody is signed in here."
             )
-            raise failure(message, name=self.repo_id)
+            raise wrong(message, name=self.repo_id)
         if status in (401, 404):
-            raise failure(N_("{name} is not on the Hub, or it is not public."), name=self.repo_id)
+            raise wrong(N_("{name} is not on the Hub, or it is not public."), name=self.repo_id)
         if status not in (200, 206):
-            raise failure(N_("The Hub answers with the status {status}: try again later."), status=f"{status}")
+            raise wrong(N_("The Hub answers with the status {status}: try again later."), status=f"{status}")
         size = _size(status, response.headers)
         data = bytearray()
         for chunk in response.iter_raw():
@@ -196,7 +177,7 @@ def _size(status: int, headers: Mapping[str, str]) -> int | None:
         return int(length) if re.fullmatch("[0-9]{1,18}", length) else None
     whole = re.fullmatch(r"bytes 0-[0-9]{1,18}/([0-9]{1,18})", headers.get("content-range", ""))
     if whole is None:
-        raise failure(N_("The Hub does not say how long the file is."))
+        raise wrong(N_("The Hub does not say how long the file is."))
     return int(whole[1])
 
 
@@ -211,18 +192,10 @@ def _is_the_hubs(url: str, endpoint: str) -> bool:
 
 def _shards(index: _Body) -> list[str]:
     """The files that an index names, each once."""
-    try:
-        names = names_of(index.data)
-    except SafetensorsError as error:
-        raise HubError(error.problem) from None
+    names = names_of(index.data)
     if not all(map(_SHARD.fullmatch, names)):
-        raise failure(N_("{file} is not an index of safetensors files."), file=INDEX)
+        raise wrong(N_("{file} is not an index of safetensors files."), file=INDEX)
     if len(names) > MOST_FILES:
         message = N_("The model has {count} files: at most {most} are read here.")
-        raise failure(message, count=f"{len(names):,}", most=f"{MOST_FILES}")
+        raise wrong(message, count=f"{len(names):,}", most=f"{MOST_FILES}")
     return names
-
-
-def failure(message: str, **values: str) -> HubError:
-    """One sentence, with the values in it."""
-    return HubError(Problem("repo_id", None, message, values))

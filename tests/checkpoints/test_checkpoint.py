@@ -13,7 +13,6 @@ from safetensors.torch import load_file
 from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.checkpoints.checkpoint import (
     GROUPS,
-    CheckpointError,
     Group,
     classes_of,
     compare,
@@ -22,6 +21,7 @@ from bertcalc.checkpoints.checkpoint import (
 from bertcalc.checkpoints.safetensors import Entry
 from bertcalc.memory.footprint import Subject
 from bertcalc.presets import PRESETS, PUBLISHED
+from bertcalc.problem import InputError
 from tests.checkpoints.checkpoints import SMALL, as_google_published, entries, save
 from tests.oracle import Case
 from tests.strategies import cases
@@ -192,22 +192,20 @@ def test_no_heads_have_more_tensors_than_are_kept() -> None:
 
 @given(st.lists(ENTRIES, max_size=12))
 def test_tensors_that_are_no_bert_raise_nothing_else(tensors: list[Entry]) -> None:
-    with suppress(CheckpointError):
+    with suppress(InputError):
         subject_of_shapes(tensors)
 
 
 def test_what_is_no_bert_is_said() -> None:
     with pytest.raises(
-        CheckpointError, match=r"it has no two-dimensional tensor embeddings\.word_embeddings\.weight\. .* is -\."
+        InputError, match=r"it has no two-dimensional tensor embeddings\.word_embeddings\.weight\. .* is -\."
     ):
         subject_of_shapes([])
     gpt = [Entry("transformer.wte.weight", "F32", (50257, 768))]
-    with pytest.raises(CheckpointError, match=r"Its first tensor is transformer\.wte\.weight\."):
+    with pytest.raises(InputError, match=r"Its first tensor is transformer\.wte\.weight\."):
         subject_of_shapes(gpt)
-    with pytest.raises(
-        CheckpointError, match=r"no two-dimensional tensor encoder\.layer\.0\.intermediate\.dense\.weight"
-    ):
+    with pytest.raises(InputError, match=r"no two-dimensional tensor encoder\.layer\.0\.intermediate\.dense\.weight"):
         subject_of_shapes([entry for entry in like(SMALL) if ".layer." not in entry.name])
     far = Entry("encoder.layer.999999998.output.dense.weight", "F32", (1, 1))
-    with pytest.raises(CheckpointError, match="num_hidden_layers 999,999,999 is not possible"):
+    with pytest.raises(InputError, match="num_hidden_layers 999,999,999 is not possible"):
         subject_of_shapes([*like(SMALL), far])

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import save
 
-from bertcalc.checkpoints.chosen import MOST_FILES, Chosen, ChosenError, CutOff, chosen, weights_of
+from bertcalc.checkpoints.chosen import MOST_FILES, Chosen, CutOff, chosen, weights_of
 from bertcalc.checkpoints.safetensors import LARGEST_HEADER
+from bertcalc.problem import InputError
 from tests.checkpoints.test_safetensors import SOME_JSON, file_of, tensor
 
 DATA = save({"a": torch.zeros(1000)})
@@ -23,7 +24,7 @@ def said(name: str = "model.safetensors", data: bytes = DATA[:END], size: int = 
 
 
 def sentence(*message: object) -> str:
-    with pytest.raises(ChosenError) as caught:
+    with pytest.raises(InputError) as caught:
         weights_of(chosen(list(message)))
     return str(caught.value)
 
@@ -66,7 +67,7 @@ FORGED: list[object] = [
 
 @pytest.mark.parametrize("message", FORGED)
 def test_what_no_browser_sends_is_refused(message: object) -> None:
-    with pytest.raises(ChosenError, match="What the browser sent is no list of files"):
+    with pytest.raises(InputError, match="What the browser sent is no list of files"):
         chosen(message)
 
 
@@ -78,7 +79,7 @@ def test_messages_raise_nothing_else(message: list[object]) -> None:
     for sent in (message, *message):
         try:
             weights_of(chosen(sent))
-        except ChosenError as error:
+        except InputError as error:
             assert "{" not in str(error.problem).replace("begin with {", "")  # noqa: PT017
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from bertcalc.hub import asking
-from bertcalc.hub import reader as client
+from bertcalc.problem import InputError
 from tests.hub.hub_server import Server, slow_body, slow_headers
 from tests.pages.apptest import ROOT
 
@@ -40,7 +40,7 @@ def limit(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
 
 
 def said(name: str) -> str:
-    with pytest.raises(client.HubError) as caught:
+    with pytest.raises(InputError) as caught:
         asking.ask(name, stay)
     return str(caught.value)
 

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from bertcalc.checkpoints.checkpoint import compare
 from bertcalc.hub import reader as client
 from bertcalc.memory.footprint import Subject
+from bertcalc.problem import InputError
 from tests.checkpoints.checkpoints import entries
 from tests.hub.hub_server import Answer, Server, endless_body
 
 
 def sentence(repo_id: str) -> str:
-    with pytest.raises(client.HubError) as caught:
+    with pytest.raises(InputError) as caught:
         client.find(repo_id)
     assert "{" not in str(caught.value)
     return str(caught.value)
@@ -143,7 +144,7 @@ def test_of_a_body_without_an_end_little_is_read(hub: Server) -> None:
 def test_the_headers_of_all_shards_together_are_not_too_long(hub: Server) -> None:
     model = client._Model("some/sharded")
     model.left = 1_000
-    with pytest.raises(client.HubError, match="headers of these files have more than 4,000,000 bytes together"):
+    with pytest.raises(InputError, match="headers of these files have more than 4,000,000 bytes together"):
         model.tensors()
     assert 0 < len([path for path, _range, _authorization in hub.asked if "-of-" in path]) < 5
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
+from bertcalc import config_json
 from bertcalc.explore.quantities import Case
-from bertcalc.export import config_json
 from bertcalc.export.formats import csv_text, latex_text, markdown_text
 from bertcalc.export.formula import component_table, flops_formula
 from bertcalc.export.report import Evidence, Formulas, Report, html, markdown, report

@@ -11,8 +11,7 @@ from hypothesis import given
 
 from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.config import POSITION_EMBEDDING_TYPES
-from bertcalc.config_json import read
-from bertcalc.export.config_json import write
+from bertcalc.config_json import read, write
 from tests.oracle import Case
 from tests.strategies import cases
 
