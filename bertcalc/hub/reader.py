@@ -1,14 +1,19 @@
-"""What the Hugging Face Hub says about a model: its config.json, and the headers of its files, never their weights.
+"""A model on the Hugging Face Hub: its config.json, and the headers of its safetensors files, never the weights.
 
-huggingface_hub says where the Hub is (``HF_ENDPOINT``) and whether anything may be asked (``HF_HUB_OFFLINE``), and has
-the connection. It is imported inside the functions: nothing is asked unless a button is pressed, and then by another
-process, which asking.py ends when it takes too long: nothing here looks at a clock. What the owner of the server may
-see is not shown to its visitors: all requests are anonymous.
+huggingface_hub says where the Hub is (``HF_ENDPOINT``) and whether anything may be asked (``HF_HUB_OFFLINE``), has the
+connection and knows which names are possible. It is imported inside the functions, which run in another process:
+asking.py ends that when it takes too long, so that nothing here looks at a clock. All requests are anonymous: what the
+owner of the server may see is not for its visitors.
+
+The requests are our own, because huggingface_hub 2.4 (``parse_safetensors_file_metadata``) downloads whatever a server
+sends, takes headers of 25 MB, follows redirects to any host, and accepts files that are cut off and keys that are there
+twice: tests/hub/test_hub.py, test_what_huggingface_hub_lacks.
 """
 
 import importlib.util
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
@@ -26,22 +31,19 @@ LONGEST = 96  # characters of a name, as on the Hub
 _TIMEOUT = 10  # seconds until a server that says nothing is given up
 _REDIRECTS = 5
 _FIRST = 100_000  # bytes that hold nearly every header, with its length
-_PART = r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9_])?"
-_NAME = re.compile(rf"({_PART}/)?{_PART}")
-_NOT_IN_NAMES = re.compile(r"--|\.\.|\.git$")
 _SHARD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}\.safetensors")
 _FILE = "model.safetensors"
 
 
 class Found(NamedTuple):
-    """A model of the Hub: what its config.json says, and the tensors of its files."""
+    """A model of the Hub: its config.json, and the tensors of its files."""
 
     reading: Described
     tensors: tuple[Entry, ...]
 
 
 class _Body(NamedTuple):
-    """Bytes of a file, and how many it has in all."""
+    """The first bytes of a file, and the size of all of it."""
 
     data: bytes
     size: int
@@ -54,8 +56,12 @@ def installed() -> bool:
 
 def check_name(repo_id: str) -> Problem | None:
     """What is wrong with the name of a model, before anything is asked."""
-    if len(repo_id) <= LONGEST and _NAME.fullmatch(repo_id) and not _NOT_IN_NAMES.search(repo_id):
-        return None
+    from huggingface_hub.utils import HFValidationError, validate_repo_id
+
+    with suppress(HFValidationError):
+        validate_repo_id(repo_id)  # which lets letters of all scripts and a line's end pass
+        if repo_id.isascii() and repo_id.isprintable() and len(repo_id) <= LONGEST:
+            return None
     message = N_(
         "{name} is not a name on the Hub: it must look like google-bert/bert-base-uncased, with only "
         "letters, digits and . _ - and at most {most} characters."
@@ -64,7 +70,7 @@ def check_name(repo_id: str) -> Problem | None:
 
 
 def compared(repo_id: str) -> tuple[Described, Comparison]:
-    """What config.json says of a public model, and its tensors beside ours. Raises InputError."""
+    """The config.json of a public model, and its tensors beside ours. Raises InputError."""
     found = find(repo_id)
     config, named = found.reading.config, found.reading.architecture
     subject = Subject(config, named) if named else best_class(found.tensors, config)
@@ -83,7 +89,7 @@ def find(repo_id: str) -> Found:
 
 
 class _Model:
-    """Requests for the files of one model, whose headers together may be as long as one."""
+    """Requests for the files of one model; all headers together have at most LARGEST_HEADER bytes."""
 
     def __init__(self, repo_id: str) -> None:
         self.repo_id = repo_id
@@ -171,7 +177,7 @@ class _Model:
 
 
 def _size(status: int, headers: Mapping[str, str]) -> int | None:
-    """Bytes of the whole file; None if that is not said, and all of it comes."""
+    """Bytes of the whole file; None if a server that sends all of it does not say."""
     if status == 200:
         length = headers.get("content-length", "")
         return int(length) if re.fullmatch("[0-9]{1,18}", length) else None
@@ -182,7 +188,7 @@ def _size(status: int, headers: Mapping[str, str]) -> int | None:
 
 
 def _is_the_hubs(url: str, endpoint: str) -> bool:
-    """Whether an address is of the endpoint itself, or of the places where the Hub keeps large files."""
+    """Whether an address is of the endpoint itself, or of a host where the Hub keeps large files."""
     there, here = urlsplit(url), urlsplit(endpoint)
     if (there.scheme, there.netloc) == (here.scheme, here.netloc):
         return True

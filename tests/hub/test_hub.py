@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc.checkpoints.checkpoint import compare
+from bertcalc.checkpoints.safetensors import LARGEST_HEADER
 from bertcalc.hub import reader as client
 from bertcalc.memory.footprint import Subject
 from bertcalc.problem import InputError
@@ -109,6 +110,27 @@ def test_a_redirect_in_a_circle_ends(hub: Server) -> None:
 )
 def test_large_files_lie_in_the_hubs_own_places(url: str, right: bool) -> None:
     assert client._is_the_hubs(url, "https://huggingface.co") == right
+
+
+def test_what_huggingface_hub_lacks(hub: Server, models: Path) -> None:
+    """Why the requests are our own; once this fails, the library may be enough."""
+    folder = models / "some" / "loose"
+    folder.mkdir(exist_ok=True)
+    one = '{"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}'
+    header = f'{{"a": {one}, "a": {one}}}'.encode()
+    large = 10**7  # bytes of data, of which the header announces 8
+    (folder / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(large))
+    hub.ranges = False
+    with pytest.raises(InputError, match="a appears twice"):
+        client._Model("some/loose").tensors()
+    assert hub.sent < large
+    library = huggingface_hub.HfApi(hub.url, token=False)
+    assert library.parse_safetensors_file_metadata("some/loose", "model.safetensors").tensors.keys() == {"a"}
+    assert hub.sent > large
+    with pytest.raises(InputError, match="the data, which has"):
+        client._Model("some/cut").tensors()
+    assert library.parse_safetensors_file_metadata("some/cut", "model.safetensors").tensors
+    assert huggingface_hub.constants.SAFETENSORS_MAX_HEADER_LENGTH > LARGEST_HEADER
 
 
 def test_what_is_not_there_is_said(hub: Server) -> None:
