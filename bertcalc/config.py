@@ -10,9 +10,11 @@ bertcalc.config.ConfigError: hidden_size 770 is not a multiple of num_attention_
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal, NamedTuple, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 from bertcalc.activations import ACTIVATIONS
+from bertcalc.problem import InputError
+from bertcalc.problem import Problem as Problem
 from bertcalc.text import N_, shorten
 
 PositionEmbeddingType = Literal["absolute", "relative_key", "relative_key_query"]
@@ -46,30 +48,8 @@ LETTERS: dict[str, str] = {
 }
 
 
-class Problem(NamedTuple):
-    """One thing that is wrong with a configuration.
-
-    ``message`` is an English sentence with placeholders in braces, ``values`` fills them, so that a user
-    interface can translate the one and keep the other. Each of ``remedies`` is a change of fields that leads
-    to the nearest valid value, the nearest first.
-    """
-
-    field: str
-    value: object
-    message: str
-    values: dict[str, str]
-    remedies: tuple[dict[str, Any], ...] = ()
-
-    def __str__(self) -> str:
-        return self.message.format(**self.values)
-
-
-class ConfigError(ValueError):
-    """The only exception for an invalid configuration: names the field, the value and a nearest valid value."""
-
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(str(problem))
-        self.problem = problem
+class ConfigError(InputError):
+    """The exception for an invalid configuration: names the field, the value and a nearest valid value."""
 
 
 @dataclass(frozen=True)

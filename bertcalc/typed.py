@@ -18,7 +18,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
-from bertcalc.arithmetic import CalculationError, evaluate
+from bertcalc.arithmetic import evaluate
+from bertcalc.problem import InputError, wrong
 from bertcalc.text import N_, shorten
 
 Unit = Literal["parameters", "FLOPs", "bytes"]
@@ -41,18 +42,6 @@ class Typed(NamedTuple):
     def means(self, count: int) -> bool:
         """Whether somebody who counted this may have typed the text."""
         return self.low <= count <= self.high
-
-
-class TypedError(ValueError):
-    """The only exception for a text that is no amount: ``message`` is English with placeholders, ``values`` fills it.
-
-    What is in ``values`` is the text itself, or English that can be translated.
-    """
-
-    def __init__(self, message: str, **values: str) -> None:
-        super().__init__(message.format(**values))
-        self.message = message
-        self.values = values
 
 
 # Thousands are 10**3 and billions 10**9, as in papers; everything is compared in lower case.
@@ -89,13 +78,13 @@ _TOO_LARGE = N_('"{text}" is too large: the limit is 1e30.')
 def typed(text: str, unit: Unit | None = None) -> Typed:
     """Read an amount; ``unit`` is what it has to be of, and what is meant if it has none.
 
-    B is a billion, unless bytes are wanted or it follows a prefix. Raises TypedError.
+    B is a billion, unless bytes are wanted or it follows a prefix. Raises InputError.
     """
     # Full-width characters are the ASCII ones, and every space is a space.
     plain = unicodedata.normalize("NFKC", text).strip().lower() if len(text) <= LONGEST else ""
     match = _NUMBER.fullmatch(plain)
     if match is None:
-        raise TypedError(
+        raise wrong(
             N_('"{text}" is not an amount that can be read: write it like {examples}.'),
             text=shorten(text),
             examples=_EXAMPLES[unit],
@@ -105,7 +94,7 @@ def typed(text: str, unit: Unit | None = None) -> Typed:
     place = Fraction(10) ** (power - len(decimals)) * scale  # what one in the last digit is worth
     value = int(match["whole"].translate(_MARKS) + decimals) * place
     if value > LARGEST:
-        raise TypedError(_TOO_LARGE, text=shorten(text))
+        raise wrong(_TOO_LARGE, text=shorten(text))
     rounded = 0 if not (scaled or decimals or match["power"]) else place / 2
     return Typed(value, max(value - rounded, Fraction(0)), value + rounded, found or unit)
 
@@ -117,24 +106,24 @@ _WITH_UNIT = re.compile(r"(.*[0-9)²³])\s*([^\W\d_]+)\s*")
 def amount(text: str, unit: Unit | None = None, names: Mapping[str, int] | None = None) -> Typed:
     """Read an amount, or a calculation, which may have a unit behind it: 85M, 2^20, 4H^2 + 9H, 4 * 25 kB.
 
-    ``names`` are the letters that may stand for numbers. Raises TypedError or CalculationError.
+    ``names`` are the letters that may stand for numbers. Raises InputError.
     """
     try:
         return typed(text, unit)
-    except TypedError as error:
+    except InputError as error:
         not_typed = error
     try:
         value = evaluate(text, names)
-    except CalculationError as error:
+    except InputError as error:
         plain = unicodedata.normalize("NFKC", text).replace("×", "*")  # a full-width sign is a sign, too
         match = _WITH_UNIT.fullmatch(plain)
         if match is None or not _SIGNS.search(plain):
             raise (error if _SIGNS.search(plain) else not_typed) from error
         value = evaluate(match[1], names) * typed(f"1 {match[2]}", unit).value
     if value < 0:
-        raise TypedError(N_('"{text}" is less than nothing, and a count never is.'), text=shorten(text))
+        raise wrong(N_('"{text}" is less than nothing, and a count never is.'), text=shorten(text))
     if value > LARGEST:
-        raise TypedError(_TOO_LARGE, text=shorten(text))
+        raise wrong(_TOO_LARGE, text=shorten(text))
     return Typed(value, value, value, unit)
 
 
@@ -143,14 +132,14 @@ def _scale(rest: str, wanted: Unit | None, text: str) -> tuple[int, Unit | None,
     for factor, unit in _readings(rest, wanted):
         if unit is None or wanted in (None, unit):
             return factor, unit, factor != 1
-        raise TypedError(
+        raise wrong(
             N_('"{text}" is in {found}, but {wanted} are needed here: write it like {examples}.'),
             text=shorten(text),
             found=unit,
             wanted=wanted,
             examples=_EXAMPLES[wanted],
         )
-    raise TypedError(
+    raise wrong(
         N_('"{text}" has an unknown unit: write it like {examples}.'),
         text=shorten(text),
         examples=_EXAMPLES[wanted],

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from bertcalc.server.run_queue import RUN_QUEUE
 from pages.ui import link, model, panel, present, sidebar
 from pages.ui.headings import show_heading
 from pages.ui.i18n import choose_language, translator
@@ -11,14 +12,13 @@ from pages.ui.navigation import PAGES, navigation
 from pages.ui.oracle import sorry
 from pages.ui.take import dialog, shown
 from pages.ui.theme import follow, print_dark_on_white
-from pages.ui.turn import TURN
 
 st.set_page_config(page_icon="🧮", layout="wide")
 st.html(Path(__file__).parent / "ui" / "style.css")
 print_dark_on_white()
 
 
-with TURN.take():
+with RUN_QUEUE.enter(st.session_state):
     link.check(before_rerun=navigation)
     model.begin()
     shown.begin()

@@ -28,26 +28,26 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 from bertcalc import BertConfig
-from bertcalc.arithmetic import CalculationError, evaluate
-from bertcalc.bring.checkpoint import CheckpointError, compare, subject_of_shapes
-from bertcalc.bring.safetensors import SafetensorsError, read_file
-from bertcalc.bring.uploads import text_of
+from bertcalc.arithmetic import evaluate
 from bertcalc.check import terms
 from bertcalc.check.diagnosis import diagnose
 from bertcalc.check.known import Known
+from bertcalc.checkpoints.checkpoint import compare, subject_of_shapes
+from bertcalc.checkpoints.safetensors import read_file
 from bertcalc.config import DIMENSIONS, LETTERS, ConfigError, Problem
-from bertcalc.config_json import JsonError
 from bertcalc.config_json import read as read_config
+from bertcalc.config_json import text_of
 from bertcalc.exercises import answers
 from bertcalc.exercises.generate import sheet
 from bertcalc.explore import models
 from bertcalc.export.table import Code, Math
+from bertcalc.hub import reader
 from bertcalc.memory.footprint import Subject
 from bertcalc.presets import PRESETS
+from bertcalc.problem import InputError
 from bertcalc.text import code, literal, visible
-from bertcalc.typed import TypedError, Unit, typed
+from bertcalc.typed import Unit, typed
 from pages.ui import link
-from pages.ui.bring import hub
 from pages.ui.check.terms import EXAMPLES
 from pages.ui.take.cells import plain
 from tests.export.test_formats import check_name
@@ -91,8 +91,8 @@ def read_amount(text: str) -> bool:
     for unit in _UNITS:
         try:
             found = typed(text, unit)
-        except TypedError as error:
-            show(Problem("", text, error.message, error.values))
+        except InputError as error:
+            show(error.problem)
         else:
             assert 0 <= found.low <= found.value <= found.high
             taken = True
@@ -103,7 +103,7 @@ def read_count(text: str) -> bool:
     """A number of parameters, and why it is different."""
     try:
         number = typed(text)
-    except TypedError:
+    except InputError:
         return False
     diagnose(_KNOWN, number)
     return True
@@ -116,8 +116,8 @@ def read_calculation(text: str) -> bool:
         try:
             evaluate(text, names)
             taken = True
-        except CalculationError as error:
-            show(Problem("", text, error.message, error.values))
+        except InputError as error:
+            show(error.problem)
     return taken
 
 
@@ -145,7 +145,7 @@ def read_json(text: str) -> bool:
     """A config.json."""
     try:
         reading = read_config(text_of(text.encode("utf-8", "surrogatepass")))
-    except JsonError as error:
+    except InputError as error:
         for problem in error.problems:
             show(problem)
         return False
@@ -162,7 +162,7 @@ def read_safetensors(text: str) -> bool:
     try:
         tensors = read_file(BytesIO(file), len(file) + (0 if raw else _data_bytes(text))).tensors
         subject, _guessed = subject_of_shapes(tensors)
-    except (SafetensorsError, CheckpointError) as error:
+    except InputError as error:
         show(error.problem)
         return False
     compare(tensors, subject)
@@ -183,7 +183,7 @@ def read_repository(text: str) -> bool:
     from huggingface_hub import hf_hub_url
 
     name = text.strip()
-    if problem := hub.check_name(name):
+    if problem := reader.check_name(name):
         show(problem)
         return False
     url = urlsplit(hf_hub_url(name, "config.json"))

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import ARCHITECTURES, BertConfig
-from bertcalc.config_json import LARGEST, PARSER_SAYS, JsonError, read
+from bertcalc.config_json import LARGEST, read, text_of
+from bertcalc.problem import InputError
 from tests.oracle import Case, real_config
 from tests.strategies import cases
 
@@ -38,7 +39,7 @@ CHINESE = """{
 
 
 def sentences(text: str) -> list[str]:
-    with pytest.raises(JsonError) as caught:
+    with pytest.raises(InputError) as caught:
         read(text)
     return [str(problem) for problem in caught.value.problems]
 
@@ -180,29 +181,25 @@ def test_a_mark_at_the_start_and_halves_of_characters_do_no_harm() -> None:
 def test_any_text_is_read_or_explained(text: str) -> None:
     try:
         reading = read(text)
-    except JsonError:
+    except InputError:
         assert all(sentence.encode("utf-8") for sentence in sentences(text))
     else:
         assert reading.architecture is None or reading.architecture in ARCHITECTURES
 
 
+def test_a_file_of_utf_8_is_read() -> None:
+    assert text_of('{"名": 1}'.encode()) == '{"名": 1}'
+    assert read(text_of(CHINESE.encode("utf-8-sig"))) == read(CHINESE)
+
+
 @pytest.mark.parametrize(
-    "text",
+    ("data", "said"),
     [
-        '{"a": "\x01"}',
-        r'{"a": "\q"}',
-        r'{"a": "\u12"}',
-        '{"a": 1',
-        '{"a" 1}',
-        "{a: 1}",
-        '{"a": "',
-        '{"a": [1,]}',
-        '{"a": 1,}',
-        '{"a": }',
-        "{} {}",
+        (CHINESE.encode("utf-16"), "not UTF-8: byte 1 is 0xff"),
+        ('{"名": 1}'.encode("gbk"), "not UTF-8: byte 3 is 0xc3"),
+        (bytes(LARGEST + 1), "has 1,000,001 bytes or more: a config.json has at most 1,000,000"),
     ],
 )
-def test_what_the_parser_says_is_in_the_catalogues(text: str) -> None:
-    with pytest.raises(JsonError) as raised:
-        read(text)
-    assert raised.value.problems[0].values["why"] in PARSER_SAYS
+def test_what_is_wrong_with_a_file_is_said(data: bytes, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        text_of(data)

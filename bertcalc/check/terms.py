@@ -11,12 +11,13 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from bertcalc.arithmetic import CalculationError, evaluate
+from bertcalc.arithmetic import evaluate
 from bertcalc.check.explain import MOST_SLIPS, Explanation, explain_tensors
 from bertcalc.check.parts import PARTS, Counted, parts_of
 from bertcalc.check.slips import Sizes, counted, total
 from bertcalc.config import Config, Problem, letters
 from bertcalc.families.family import Model
+from bertcalc.problem import InputError
 from bertcalc.text import N_
 from bertcalc.tree.inventory import inventory, named
 from bertcalc.tree.nn import Component, Tensor
@@ -133,8 +134,8 @@ def _read(text: str, names: dict[str, int]) -> Line:
         name, sides = "", [name, *sides]
     try:
         values = [evaluate(side, names) for side in sides]
-    except CalculationError as error:
-        return Line(name, text, None, Problem("terms", text, error.message, error.values))
+    except InputError as error:
+        return Line(name, text, None, error.problem)
     if len(set(values)) == 1:
         return Line(name, text, values[0])
     message = N_("The calculation gives {value}, not {written}.")
@@ -145,7 +146,7 @@ def _read(text: str, names: dict[str, int]) -> Line:
 def _is_calculation(text: str, names: dict[str, int]) -> bool:
     try:
         evaluate(text, names)
-    except CalculationError:
+    except InputError:
         return False
     return True
 

@@ -98,6 +98,11 @@ class Family:
         """The class that is the body alone."""
         return self.classes[0]
 
+    @property
+    def kind(self) -> str:
+        """What the names of its classes begin with: Bert."""
+        return self.base.name.removesuffix("Model")
+
     def for_task(self, task: Task) -> str:
         """The name of the class for a task, or that of the body if there is none."""
         return next((cls.name for cls in self.classes if cls.task == task), self.base.name)

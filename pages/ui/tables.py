@@ -13,17 +13,18 @@ from bertcalc.fields import MEANINGS, Effect
 from bertcalc.formula import count_formulas, shape_letters, tensor_formulas
 from bertcalc.forward.outputs import Entry
 from bertcalc.presets import PublishedCount
+from bertcalc.proof.output_proof import ComparedOutput, Returned
+from bertcalc.proof.real_model import Run
+from bertcalc.proof.tensor_proof import Check, Difference
 from bertcalc.tree.difference import Change
 from bertcalc.tree.inventory import inventory, named
 from bertcalc.tree.nn import Shape
 from bertcalc.tree.totals import Component, shares
 from pages.ui.columns import Columns, sent
 from pages.ui.formulas import count_formula
-from pages.ui.forward_proof import Comparison, Returned
 from pages.ui.i18n import in_a_row, translator
 from pages.ui.numbers import percent, signed_count, size, unbroken
 from pages.ui.present import presenting
-from pages.ui.proof import Check, Difference, Run
 from pages.ui.sidebar import Choice
 from pages.ui.take.shown import Shown, draw_frame, note
 
@@ -264,7 +265,7 @@ def _shapes(entry: Entry, written: Callable[[Shape], str]) -> str:
     return " + ".join(groups) or "()"
 
 
-def show_comparisons(comparisons: Sequence[Comparison]) -> None:
+def show_comparisons(comparisons: Sequence[ComparedOutput]) -> None:
     """Each output of a forward pass as we and as the real model have it, and the verdict."""
     _ = translator()
     show_table(

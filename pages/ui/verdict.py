@@ -3,15 +3,15 @@
 import streamlit as st
 
 from bertcalc import build
+from bertcalc.proof.output_proof import prove as prove_forward
+from bertcalc.proof.real_model import available_bytes, buildable, needed_bytes, not_checked, run_forward
+from bertcalc.proof.tensor_proof import Proof, prove
 from pages.ui.call import last_call, written
-from pages.ui.forward_proof import prove as prove_forward
 from pages.ui.i18n import listed, translator
 from pages.ui.numbers import size
-from pages.ui.oracle import ask, runs, sorry
-from pages.ui.proof import Proof, available_bytes, buildable, needed_bytes, not_checked, prove, run_forward
+from pages.ui.oracle import ask, run, runs, sorry
 from pages.ui.sidebar import Choice
 from pages.ui.tables import show_comparisons, show_differences, show_run
-from pages.ui.worker import WORKER
 
 TOTALS = 6  # checks of the whole; after them come those of each kind of module
 
@@ -84,7 +84,7 @@ def show_weights(choice: Choice) -> None:
         )
     elif st.button(_("Build it and run it"), icon=":material/play_arrow:"):
         with sorry(), st.spinner(_("Building and running ...")):
-            show_run(WORKER.run(run_forward, config, choice.architecture, choice.options))
+            show_run(run(run_forward, config, choice.architecture, choice.options))
 
 
 def show_returned(choice: Choice) -> None:

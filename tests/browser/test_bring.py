@@ -9,12 +9,12 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from bertcalc import BertConfig, build
-from pages.ui.bring.asking import PLACES
-from tests.bring.conftest import models
-from tests.bring.hub_server import Server, serving, slow_headers
+from bertcalc.hub.asking import PLACES
 from tests.browser.conftest import Open
 from tests.browser.launch import running_server
 from tests.browser.look import bottom, expect_query, open_page, overflow, query, ready, settled, total
+from tests.hub.conftest import models
+from tests.hub.hub_server import Server, serving, slow_headers
 from tests.test_config_json import CHINESE
 
 __all__ = ["models"]  # a fixture

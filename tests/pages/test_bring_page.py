@@ -14,9 +14,9 @@ from streamlit.testing.v1 import AppTest
 from bertcalc import BertConfig, build
 from bertcalc.config_json import LARGEST
 from pages.ui.bring import bring, chooser
-from tests.bring.checkpoints import SMALL, change_config
-from tests.bring.conftest import hub, models
-from tests.bring.hub_server import Answer, Server
+from tests.checkpoints.checkpoints import SMALL, change_config
+from tests.hub.conftest import hub, models
+from tests.hub.hub_server import Answer, Server
 from tests.markdown import read
 from tests.oracle import Case
 from tests.pages.apptest import open_app, texts
@@ -144,9 +144,9 @@ WRONG = [
     ('{"model_type": "gpt2"}', "model_type 'gpt2' is a different kind of model: only bert is counted here."),
     ('{"hidden_size": NaN}', "NaN is not a number in JSON."),
     ('{"a": 1, "a": 2}', "a appears twice: it must appear once."),
-    ("[" * 100_000, "This is nested too deeply for a config.json."),
+    ("[" * 100_000, "This is nested too deeply."),
     ('{"a": ' + "9" * 5000 + "}", "A number in this text has too many digits."),
-    ('{"a": "' + "x" * LARGEST + '"}', "This text has 1,000,009 characters: a config.json has at most 1,000,000 here."),
+    ('{"a": "' + "x" * LARGEST + '"}', "This text has 1,000,009 characters: at most 1,000,000 are read here."),
 ]
 
 
@@ -180,7 +180,7 @@ def test_a_chosen_config_goes_into_the_field() -> None:
     assert app.text_area(key="config_text").value == CHINESE
     assert "Parameters of BertForTokenClassification" in metrics(app)
     choose(app, "config_file", ("config.json", CHINESE.encode("utf-16")))
-    assert errors(app) == ["This file is not UTF-8: byte 1 is 0xff."]
+    assert errors(app) == ["This is not UTF-8: byte 1 is 0xff."]
     assert "Parameters of BertForTokenClassification" in metrics(app)
     choose(app, "config_file", ("config.json", b""), size=438_000_000)
     assert errors(app) == ["This file has 438,000,000 bytes or more: a config.json has at most 1,000,000 here."]

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from bertcalc import ARCHITECTURES, BertConfig
+from bertcalc.explore.chart_labels import Box, place
 from bertcalc.explore.compare import PAIRS
 from bertcalc.explore.models import LONGEST, MOST
 from bertcalc.explore.quantities import QUANTITIES
 from bertcalc.presets import PRESETS
 from pages.ui.explore.compare import VIEWS
 from pages.ui.explore.compare_charts import _AREA, Point, bars_frame, parts_frame, points_frame
-from pages.ui.explore.compare_labels import Box, place
 from tests.oracle import Case
 from tests.pages.apptest import move, open_app, texts
 

@@ -6,10 +6,10 @@ from streamlit.testing.v1 import AppTest
 from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.compute.conventions import RULES
 from bertcalc.forward.outputs import Call
+from bertcalc.proof.flop_proof import compare, prove
 from pages.ui.compute.charts import part_colors
 from pages.ui.compute.controls import VIEWS
 from pages.ui.compute.plan import duration
-from pages.ui.compute.proof import compare, prove
 from pages.ui.numbers import scaled
 from pages.ui.theme import BACKGROUND, COLORS
 from tests.compute.test_flops import real_flops

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from bertcalc.bring.checkpoint import Comparison, Group, Matched, Members, classes_of
-from bertcalc.bring.chosen import CutOff
+from bertcalc.checkpoints.checkpoint import Comparison, Group, Matched, Members, classes_of
+from bertcalc.checkpoints.chosen import CutOff
 from bertcalc.config import BertConfig
 from bertcalc.explore.models import Item, item_of, values_of
 from bertcalc.memory.footprint import Subject

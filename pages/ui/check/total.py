@@ -4,16 +4,17 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from bertcalc.arithmetic import LONGEST, CalculationError
+from bertcalc.arithmetic import LONGEST
 from bertcalc.check.diagnosis import MOST_SLIPS, Diagnosis, Match, Own, Slipped, diagnose
 from bertcalc.check.explain import MOST_FOUND
 from bertcalc.check.formula import count_formula
 from bertcalc.check.known import READINGS, HandCount, Known, Reading, published_counts, readings
 from bertcalc.check.tools import tool_counts
-from bertcalc.config import Problem, letters
+from bertcalc.config import letters
 from bertcalc.formula import latex_fraction
+from bertcalc.problem import InputError
 from bertcalc.text import N_, literal, shorten
-from bertcalc.typed import Typed, TypedError, amount
+from bertcalc.typed import Typed, amount
 from pages.ui.check.words import causes, describe, own_count
 from pages.ui.controls import carry, sentence, set_values
 from pages.ui.i18n import listed, translator
@@ -36,8 +37,8 @@ def show_total(choice: Choice) -> None:
     text = _choose_number()
     try:
         number = amount(text, names=letters(choice.config))
-    except (TypedError, CalculationError) as error:
-        st.error(sentence(Problem("number", text, error.message, error.values)))
+    except InputError as error:
+        st.error(sentence(error.problem))
         return
     known = Known(choice.config, choice.architecture, choice.add_pooling_layer, 0, choice.model().num_parameters())
     found = diagnose(known, number)

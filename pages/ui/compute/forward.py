@@ -9,10 +9,10 @@ from bertcalc.compute.formula import name_formulas, part_formulas, plain_formula
 from bertcalc.formula import latex_number
 from bertcalc.forward.outputs import possible, run
 from bertcalc.forward.walk import key_of
+from bertcalc.proof.flop_proof import FlopProof, prove
 from pages.ui.bars import Bars, draw_bars, preset_of
 from pages.ui.compute.charts import part_colors
 from pages.ui.compute.controls import Count
-from pages.ui.compute.proof import FlopProof, prove
 from pages.ui.formulas import aligned, colored_sum
 from pages.ui.i18n import translator
 from pages.ui.numbers import metric_width, percent, scaled

@@ -7,13 +7,13 @@ import streamlit as st
 
 from bertcalc import ConfigError
 from bertcalc.config import Problem, unchecked
-from bertcalc.config_json import JsonError
 from bertcalc.config_json import read as read_json
 from bertcalc.explore.compare import PAIRS
 from bertcalc.explore.models import LONGEST, MOST, PRESENT, Item, Wrong, item_of, read, write
 from bertcalc.explore.quantities import QUANTITIES, Case, Quantity
 from bertcalc.memory.footprint import Subject
 from bertcalc.presets import PRESETS
+from bertcalc.problem import InputError
 from bertcalc.text import N_
 from pages.ui.batch import Batch, choose_batch
 from pages.ui.controls import Parameters, change, choose_view
@@ -169,7 +169,7 @@ def _paste(items: Sequence[Item]) -> None:
         return
     try:
         config, architecture, remarks = read_json(text)
-    except JsonError as error:
+    except InputError as error:
         with st.container(border=True):
             _quote(error.problems)
         return

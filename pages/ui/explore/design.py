@@ -13,8 +13,9 @@ from bertcalc.explore.design import HEAD_SIZES, MULTIPLES, RATIOS, Budget, Const
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.memory.footprint import Plan
 from bertcalc.memory.optimizers import PRECISIONS
+from bertcalc.problem import InputError
 from bertcalc.text import N_
-from bertcalc.typed import LONGEST, TypedError, Unit, typed
+from bertcalc.typed import LONGEST, Unit, typed
 from pages.ui.batch import choose_batch
 from pages.ui.controls import Parameters, carry, change, choose, show_problem, whole_number
 from pages.ui.explore.design_chart import designs_frame, near_budget
@@ -75,7 +76,7 @@ def _check(kind: Kind) -> Callable[[str], tuple[str, dict[str, str]] | None]:
     def check(text: str) -> tuple[str, dict[str, str]] | None:
         try:
             typed(text, kind.unit)
-        except TypedError:
+        except InputError:
             message = N_("{name}={text} in the link is not possible: it must be an amount, such as {example}.")
             return message, {"example": kind.default}
         return None
@@ -138,9 +139,9 @@ def _amount(name: str, text: str) -> int:
     kind, last = KINDS[name], f"last {_field(name)}"
     try:
         amount = typed(text, kind.unit).value
-    except TypedError as error:
+    except InputError as error:
         before: str = st.session_state.get(last, kind.default)
-        show_problem(Problem(_field(name), text, error.message, error.values, ({_field(name): before},)))
+        show_problem(error.problem._replace(remedies=({_field(name): before},)))
         return floor(typed(before, kind.unit).value)
     st.session_state[last] = text
     return floor(amount)

@@ -18,6 +18,7 @@ from bertcalc.forward.walk import walk
 from bertcalc.lecture import Show, Vocabulary
 from bertcalc.moves import SLIDERS
 from bertcalc.presets import PRESETS
+from bertcalc.proof.real_model import installed
 from bertcalc.tree.totals import bare, component_of, submodule
 from bertcalc.typed import typed
 from pages.ui.bars import draw_bars, draw_proportions, parameter_bars
@@ -32,7 +33,6 @@ from pages.ui.explore.compare_words import names_of, relative
 from pages.ui.formulas import node_formula
 from pages.ui.i18n import translator
 from pages.ui.numbers import metric_width, percent, text_width
-from pages.ui.proof import installed
 from pages.ui.sidebar import Choice
 from pages.ui.tables import show_checks, show_table
 from pages.ui.theme import colors

@@ -8,7 +8,8 @@ from pathlib import Path
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from bertcalc.lecture import Lecture, LectureError, Screen, Show, read
+from bertcalc.lecture import Lecture, Screen, Show, read
+from bertcalc.problem import InputError
 from bertcalc.text import code, literal, shorten
 from bertcalc.tree.totals import component_of
 from pages.ui import stepping
@@ -37,7 +38,7 @@ def choose_lecture(row: DeltaGenerator) -> Lecture | None:
     file = files.FOLDER / f"{name}.toml"
     try:
         return _read(file, file.stat().st_mtime_ns)
-    except LectureError as error:
+    except InputError as error:
         st.error(f"{code(file.name)}: {sentence(error.problem)}")
     return None
 

@@ -11,11 +11,11 @@ from bertcalc.memory.footprint import Plan
 from bertcalc.memory.formula import kept_formulas, korthikanti_formulas
 from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.saved import Dtype, Saved, by_module, total_bytes
+from bertcalc.proof import memory_proof
 from bertcalc.tree.totals import Component, component_of
 from pages.ui.bars import Bars, draw_bars
 from pages.ui.formulas import aligned, colored_sum
 from pages.ui.i18n import translator
-from pages.ui.memory import proof as memory_proof
 from pages.ui.memory.charts import show_metrics
 from pages.ui.memory.controls import Run
 from pages.ui.numbers import signed_count, size

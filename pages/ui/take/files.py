@@ -5,19 +5,19 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
+from bertcalc import config_json
 from bertcalc.explore.quantities import Case
-from bertcalc.export import config_json
 from bertcalc.export.formats import csv_text, latex_text, markdown_text
 from bertcalc.export.formula import component_table, flops_formula
 from bertcalc.export.report import Evidence, Formulas, Report, html, markdown, report
 from bertcalc.export.snippet import snippet
 from bertcalc.export.table import Table
 from bertcalc.presets import PRESETS
-from pages.ui import proof
+from bertcalc.proof import real_model, tensor_proof
+from bertcalc.worker import SlowError, StoppedError
 from pages.ui.batch import Batch
 from pages.ui.oracle import answer
 from pages.ui.sidebar import Choice
-from pages.ui.worker import SlowError, StoppedError
 
 Translate = Callable[[str], str]
 
@@ -93,11 +93,11 @@ def _report(choice: Choice, batch: Batch, place: Place, _: Translate) -> Report:
 
 def _evidence(choice: Choice, _: Translate) -> Evidence:
     """What the real model says, which is built for it."""
-    if not proof.installed():
+    if not real_model.installed():
         return Evidence(_("Not compared with the real model, as torch and transformers are not installed here."))
-    config = proof.buildable(choice.config)
+    config = real_model.buildable(choice.config)
     try:
-        result = answer(proof.prove, config, choice.architecture, choice.options)
+        result = answer(tensor_proof.prove, config, choice.architecture, choice.options)
     except (SlowError, StoppedError, MemoryError):
         return Evidence(_("Not compared with the real model, as PyTorch gave no answer."))
     words = (
@@ -116,7 +116,7 @@ def _evidence(choice: Choice, _: Translate) -> Evidence:
             "The comparison used the same model with absolute positions, because transformers 5 "
             "builds no others; the {added} parameters of {kind} were not compared."
         ).format(
-            added=f"{proof.not_checked(choice.config, choice.architecture, choice.options):,}",
+            added=f"{real_model.not_checked(choice.config, choice.architecture, choice.options):,}",
             kind=choice.config.position_embedding_type,
         )
     # One line for each kind of module would fill a page of its own.

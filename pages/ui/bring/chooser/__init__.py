@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from bertcalc.bring.chosen import MOST_FILES
-from bertcalc.bring.safetensors import LARGEST_HEADER
+from bertcalc.checkpoints.chosen import MOST_FILES
+from bertcalc.checkpoints.safetensors import LARGEST_HEADER
 from pages.ui.i18n import translator
 
 _HERE = Path(__file__).parent
