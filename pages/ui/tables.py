@@ -13,11 +13,13 @@ from bertcalc.fields import MEANINGS, Effect
 from bertcalc.formula import count_formulas, shape_letters, tensor_formulas
 from bertcalc.forward.outputs import Entry
 from bertcalc.presets import PublishedCount
+from bertcalc.text import N_
 from bertcalc.tree.difference import Change
 from bertcalc.tree.inventory import inventory, named
 from bertcalc.tree.nn import Shape
 from bertcalc.tree.totals import Component, shares
 from pages.ui.columns import Columns, sent
+from pages.ui.controls import Fold, Switch
 from pages.ui.formulas import count_formula
 from pages.ui.forward_proof import Comparison, Returned
 from pages.ui.i18n import in_a_row, translator
@@ -26,6 +28,9 @@ from pages.ui.present import presenting
 from pages.ui.proof import Check, Difference, Run
 from pages.ui.sidebar import Choice
 from pages.ui.take.shown import Shown, draw_frame, note
+
+TENSORS = Fold("tensors", N_("Tensors: name, shape, formula, count, share"))
+UNFOLD = Switch("unfold", N_("Unfold the layers"))
 
 
 def show_tensors(choice: Choice, model: Module, *, unfolded: bool) -> None:

@@ -15,20 +15,18 @@ from bertcalc.bring.uploads import text_of
 from bertcalc.config import Problem
 from bertcalc.config_json import LARGEST, JsonError, Reading, read
 from bertcalc.memory.footprint import Subject
-from bertcalc.text import code, shorten
+from bertcalc.text import N_, code, shorten
 from pages.ui.bring import asking, hub
 from pages.ui.bring.chooser import Wanted, choose_files, take_files
 from pages.ui.bring.comparison import Brought, show_brought, show_model
-from pages.ui.controls import Parameters, at_most, carry, sentence, set_values
+from pages.ui.controls import Text, sentence, set_values, view
 from pages.ui.i18n import translator
 from pages.ui.sidebar import Choice
 
-VIEWS = ("config", "hub", "file")
-REPO_ID = "google-bert/bert-base-uncased"
+VIEW = view("bring", {"config": "config.json", "hub": "Hugging Face Hub", "file": N_("Weights file")})
+REPO_ID = Text("repo_id", N_("Name on the Hub"), "google-bert/bert-base-uncased", hub.LONGEST, width=420)
 _CONFIG = Wanted(accept=".json", several=False, whole="", largest=LARGEST)
 _WEIGHTS = Wanted(accept=f"{SUFFIX},.json", several=True, whole=INDEX_SUFFIX, largest=LARGEST_HEADER)
-
-PARAMETERS = Parameters(choices={"bring": VIEWS}, texts={"repo_id": at_most(hub.LONGEST)})
 
 
 def show_config(choice: Choice) -> None:
@@ -92,18 +90,8 @@ def show_hub() -> None:
     if not hub.installed():
         st.info(_("This needs huggingface_hub, which is not installed here: pip install -r requirements.txt."))
         return
-    carry("repo_id", REPO_ID)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        repo_id = st.text_input(
-            _("Name on the Hub"),
-            REPO_ID,
-            key="repo_id",
-            bind="query-params",
-            max_chars=hub.LONGEST,
-            width=420,
-            on_change=_forget,
-            args=("hub",),
-        )
+        repo_id = REPO_ID.show(on_change=_forget, args=("hub",))
         asked = st.button(_("Read it from the Hub"), icon=":material/download:")
     if asked:
         _forget("hub")
