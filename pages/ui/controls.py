@@ -214,9 +214,10 @@ class Select(Control[Option]):
         """Anything that is no option."""
         if text in self.options:
             return None
-        nearest = get_close_matches(text[:_LONGEST], self.options, n=1, cutoff=0.0)
+        options: tuple[str, ...] = self.options
+        nearest = (*get_close_matches(text[:_LONGEST], options, n=1, cutoff=0.0), options[0])[0]
         message = N_("{name}={text} in the link is not possible: it must be one of the options, such as {nearest}.")
-        return message, {"nearest": nearest[0] if nearest else self.options[0]}
+        return message, {"nearest": nearest}
 
     def word(self, option: Option) -> str:
         """What an option is called, in the language of the session."""
