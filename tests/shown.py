@@ -1,0 +1,153 @@
+"""What the links of links.txt show, to be kept before a change and compared after it.
+
+    python -m tests.shown record FILE
+    python -m tests.shown compare FILE [BEGINNING]
+
+compare looks at the links that begin so: all, or /memory for a page.
+FILE is compressed JSON: for each link a list of lines, in the page's order, with all that a reader can read, hear or
+choose. Left out is how it is drawn: ids, widths, styles, and the controls that nobody sees.
+"""
+
+import gzip
+import json
+import re
+import sys
+from collections.abc import Iterator
+from difflib import unified_diff
+from itertools import islice
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import pyarrow as pa
+from google.protobuf.json_format import MessageToDict
+from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Widget
+
+from tests.pages.apptest import ROOT
+
+LINKS = Path(__file__).parent / "links.txt"
+_MOST, _WIDEST = 40, 400  # lines of a difference that are printed, and characters of each
+_FAILED = "failed:"
+_UNSEEN = re.compile(r"unseen-|lecture-state$|present$")  # keys: what holds the link's values
+_SILENT = {"bertcalc_theme", "bertcalc_drawn", "bertcalc_stepping"}  # components that draw nothing
+# Fields of Streamlit's messages: what tells them apart, how they look, and what ``value`` and ``data`` say better.
+_LOOK = """
+    id formId queryParamKey pageScriptHash url elementType type tag wrap hideAnchor setValue rawValue rawValues default
+    defaultExpanded defaultOpen acceptNewOptions useContainerWidth useContainerHeight theme selectionMode clickMode
+    style mixed componentName jsContent jsSourcePath htmlContent cssContent cssSourcePath isolateStyles deferredFileId
+    labelVisibility hasMin hasMax dataType rowHeight editingMode disabledRows required ignoreRerun flexContainer weight
+    enterToSubmit isFormSubmitter allowEmpty borderMode hideIndex color arrowData data datasets spec json columns
+    columnOrder elementId isPlainText commandDescription
+"""
+_COUNTED = re.compile(r"\b(view|param|layer|concat)_[0-9]+\b")  # names that Altair counts up in a process
+# What is measured on this machine.
+_MEASURED = re.compile(r"[0-9,]+(?= (ms|毫秒)\b)|(?<=; )[^;]+(?= is free here)|(?<=本机可用 )[^。]+")
+
+
+def links() -> list[str]:
+    """The links, each as it stands behind the host."""
+    return [line for line in LINKS.read_text(encoding="utf-8").splitlines() if line and not line.startswith("# ")]
+
+
+def shown(link: str) -> list[str]:
+    """What a link shows that is the first request of a session, and what it then is itself; or why it fails."""
+    try:
+        app = opened(link)
+    except (RuntimeError, ValueError) as error:  # it takes too long, there is no such page
+        return [f"{_FAILED} {error}"]
+    if app.exception:
+        return [f"{_FAILED} {line}" for line in app.exception[0].stack_trace]
+    said = [line for _place, node in sorted(app._tree.children.items()) for line in _lines(node)]
+    return [f"link: {urlencode(sorted(app.query_params.items()), doseq=True)}", *said]
+
+
+def opened(link: str) -> AppTest:
+    """The app at a link, which names a page's file."""
+    parts = urlsplit(link)
+    app = AppTest.from_file(str(ROOT / "pages" / "main.py"), default_timeout=120)
+    app.query_params.update(parse_qsl(parts.query, keep_blank_values=True))
+    if parts.path != "/":
+        app.switch_page(f"{parts.path[1:]}.py")
+    return app.run()
+
+
+def _lines(node: Any) -> Iterator[str]:
+    """What an element says, or all that are in it: a line for each field, or several for long ones."""
+    if _UNSEEN.match(node.key or ""):
+        return
+    for name, said in _said(node):
+        yield from _MEASURED.sub("…", f"{node.type}.{name}: {said}").splitlines()
+    for _place, child in sorted(getattr(node, "children", {}).items()):
+        yield from _lines(child)
+
+
+def _said(node: Any) -> Iterator[tuple[str, object]]:
+    message = getattr(node, "proto", None)
+    if message is None or node.type == "empty" or getattr(message, "component_name", "") in _SILENT:
+        return
+    if node.type == "html" and not re.sub(r"<(style|script)\b.*?</\1>", "", message.body, flags=re.DOTALL).strip():
+        return
+    fields = MessageToDict(message)
+    block = fields.get(node.type if node.type != "unknown" else "", {})
+    for name, said in (fields | (block if isinstance(block, dict) else {})).items():
+        if name not in _LOOK.split() and not name.endswith("Config") and said is not block:
+            yield name, said.replace("><", ">\n<") if isinstance(said, str) else _json(said)
+    match node.type:
+        case "bidi_component":
+            yield "data", _json(json.loads(message.json))
+        case "vega_lite_chart" | "arrow_vega_lite_chart":
+            yield "spec", _json(json.loads(_COUNTED.sub(r"\1", message.spec)))
+            for sent in (message.data, *(named.data for named in message.datasets)):
+                yield "data", _csv(pa.ipc.open_stream(sent.data).read_all().to_pandas()) if sent.data else ""
+        case "dataframe" | "table":
+            yield "columns", _json(json.loads(getattr(message, "columns", "") or "{}"))
+            yield "data", _csv(node.value)
+        case _ if isinstance(node, Widget) and node.type not in ("button", "download_button"):
+            yield "value", _value(node)
+
+
+def _value(widget: Any) -> str:
+    """What somebody chose, in the words of the page."""
+    write = getattr(widget, "format_func", str)
+    value = widget.value
+    return ", ".join(map(str, map(write, value))) if isinstance(value, list) else str(write(value))
+
+
+def _json(said: object) -> str:
+    return json.dumps(said, ensure_ascii=False, sort_keys=True, indent=1)
+
+
+def _csv(frame: Any) -> str:
+    written: str = frame.to_csv(index=False, float_format="%.12g")
+    return written
+
+
+def difference(before: list[str], now: list[str]) -> str:
+    """The lines that differ, each with the one before it and after it, as far as anybody reads on."""
+    found = unified_diff(before, now, n=1, lineterm="")
+    return "\n".join(line[:_WIDEST] for line in islice(found, 2, 2 + _MOST))
+
+
+def main(do: str, file: Path, beginning: str = "/") -> int:
+    """Record all links, or compare those that begin so; 1 if a link fails, or shows something else."""
+    if do == "record":
+        now = {link: shown(link) for link in links()}
+        failed = [link for link in now if now[link][0].startswith(_FAILED)]
+        file.write_bytes(gzip.compress(json.dumps(now, ensure_ascii=False).encode(), mtime=0))
+        print(*failed, f"{len(now):,} links, {len(failed):,} fail", sep="\n")
+        return bool(failed)
+    kept: dict[str, list[str]] = json.loads(gzip.decompress(file.read_bytes()))
+    compared = [link for link in kept if link.startswith(beginning)]
+    differ: dict[str, list[str]] = {}  # the links by what differs in them: many differ in the same
+    for link in compared:
+        if (now_shown := shown(link)) != kept[link]:
+            differ.setdefault(difference(kept[link], now_shown), []).append(link)
+    for found, those in differ.items():
+        print(*those[:3], *([f"and {len(those) - 3:,} more"] if len(those) > 3 else []), found, "", sep="\n")
+    print(f"{sum(map(len, differ.values())):,} of {len(compared):,} links differ")
+    return bool(differ)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], Path(sys.argv[2]), *sys.argv[3:]))
