@@ -66,7 +66,7 @@ def choose_stop(stops: Sequence[Stop]) -> int:
     """Previous, the stop's name, Next: by button, by key, by the link. Returns the number of the stop."""
     _ = translator()
     names = [stop.name for stop in stops]
-    wanted = STEP.value(STEP.options)
+    wanted = st.session_state.get(STEP.name, names[0])
     if wanted not in names:  # another model has no such step: the one whose name is most like it
         st.session_state["step"] = get_close_matches(wanted, names, n=1, cutoff=0)[0]
     with st.container(horizontal=True, vertical_alignment="bottom"):
