@@ -4,7 +4,6 @@ import streamlit as st
 
 from pages.ui.compute import controls, forward, lengths, plan, rules
 from pages.ui.compute.charts import part_colors
-from pages.ui.controls import choose_view
 from pages.ui.i18n import translator
 from pages.ui.present import presenting, row
 from pages.ui.sidebar import choice as current_choice
@@ -15,7 +14,7 @@ choice = current_choice()
 look = appearance()
 
 with row():
-    view = choose_view("compute", controls.VIEWS)
+    view = controls.VIEW.show()
     count = controls.choose_count(choice)
 controls.show_convention(count)
 
@@ -24,8 +23,7 @@ if view == "forward":
     st.latex(forward.forward_formula(count, part_colors(look)))
     forward.show_parts(count, "compute")
     forward.show_verdict(count)
-    names = st.expander(_("Each module: formula, cost, share"), key="modules", bind="query-params")
-    if names.open:
+    if names := forward.MODULES.unfolded():
         with names:
             forward.show_names(count)
 elif view == "length":

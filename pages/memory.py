@@ -1,13 +1,12 @@
 """Memory: how much of a batch a device is enough for; weights, training, activations and inference."""
 
-from pages.ui.controls import choose_view
 from pages.ui.memory import activations, controls, fit, inference, training, weights
 from pages.ui.present import row
 from pages.ui.sidebar import choice as current_choice
 
 choice = current_choice()
 with row():
-    view = choose_view("memory", controls.VIEWS)
+    view = controls.VIEW.show()
     if view == "fit":
         task, device = controls.choose_task()
 

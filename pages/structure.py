@@ -6,27 +6,25 @@ from bertcalc.tree.difference import differences
 from bertcalc.tree.totals import totals_by_component
 from pages.ui import tables
 from pages.ui.charts import frozen_bars, frozen_frame
-from pages.ui.controls import choose, choose_view
 from pages.ui.frozen import choose_freezing
 from pages.ui.i18n import translator
-from pages.ui.link import CHOICES
 from pages.ui.numbers import metric_width, percent
 from pages.ui.present import presenting
 from pages.ui.sidebar import choice as current_choice
 from pages.ui.take.shown import draw_chart
 from pages.ui.theme import appearance
-from pages.ui.tree import signs_of, tree_html
+from pages.ui.tree import BESIDE, COUNTS, VIEW, signs_of, tree_html
 
 _ = translator()
 choice = current_choice()
 model = choice.model()
 
 with st.container(horizontal=True, vertical_alignment="center"):
-    view = choose_view("view", CHOICES["view"])
+    view = VIEW.show()
     if view == "tree":
-        counts = st.toggle(_("Counts"), key="counts", bind="query-params")
+        counts = COUNTS.show()
         st.caption(_("Compared with"), width="content")
-        beside = choose("beside", CHOICES["beside"], label=_("Compared with"), label_visibility="collapsed", width=300)
+        beside = BESIDE.show()
 
 if view == "tree":
     text = st.expander(_("The text of print(model), to copy"), key="text", on_change="rerun")

@@ -49,6 +49,8 @@ from bertcalc.text import code, literal, visible
 from bertcalc.typed import Unit, typed
 from pages.ui import link
 from pages.ui.check.terms import EXAMPLES
+from pages.ui.controls import CONTROLS, Decimal, Fold, Number, Select, Switch, Text
+from pages.ui.explore.compare import VIEW
 from pages.ui.take.cells import plain
 from tests.export.test_formats import check_name
 from tests.markdown import read
@@ -270,12 +272,18 @@ def _addresses() -> list[str]:
 
 def _names_of_link() -> list[str]:
     """All that a link can say, with values that are possible for some of it."""
-    said = [f"&{name}={option}" for name, options in link.CHOICES.items() for option in options]
-    numbers = ("0", "1", "7", "512", "65536", "999999999999999", "-5")
-    said += [f"&{name}={number}" for name in sorted(link.WHOLE_NUMBERS) for number in numbers]
-    said += [f"&{name}={value}" for name in sorted(link.BOOLEANS) for value in ("true", "false")]
-    said += [f"&{name}={value}" for name in sorted(link.DECIMALS) for value in ("0.5", "1e-300", "-1", "nan")]
-    return [*said, *(f"&{name}=" for name in sorted(link.TEXTS))]
+    values = {
+        Number: ("0", "1", "7", "512", "65536", "999999999999999", "-5"),
+        Switch: ("true", "false"),
+        Fold: ("true", "false"),
+        Decimal: ("0.5", "1e-300", "-1", "nan"),
+        Text: ("",),
+    }
+    return [
+        f"&{name}={value}"
+        for name, control in sorted(CONTROLS.items())
+        for value in (control.options if isinstance(control, Select) else values[type(control)])
+    ]
 
 
 def _header(config: BertConfig) -> str:
@@ -341,7 +349,7 @@ def _large_pages() -> Iterator[str]:
     for name in _addresses():
         yield f"{name}?{limits}&batch_size=65536&sequence_length=1000000&is_decoder=true&add_cross_attention=true"
     changes = "~".join(f"{field}-{most}" for field, (_least, most) in DIMENSIONS.items())
-    for view in link.CHOICES["compare"]:
+    for view in VIEW.options:
         yield f"compare?compare={view}&models={'+'.join(f'{name}~{changes}' for name in list(PRESETS)[:12])}"
 
 

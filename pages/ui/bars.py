@@ -10,13 +10,15 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
+from bertcalc import ARCHITECTURES, BertConfig, build
 from bertcalc.formula import piece_formulas
 from bertcalc.presets import PRESETS
 from bertcalc.text import N_
-from bertcalc.tree.totals import Component, breakdown
+from bertcalc.tree.totals import Component, breakdown, openable
 from pages.ui import charts
 from pages.ui.charts import NARROW, Spec, figures_axis, short, spec_of, tooltip
 from pages.ui.columns import Columns
+from pages.ui.controls import Select, set_values
 from pages.ui.i18n import translator
 from pages.ui.numbers import ems, percent, signed, size
 from pages.ui.present import presenting
@@ -52,6 +54,19 @@ PART_NAMES: dict[tuple[Component, str], str] = {
     ("head", "answer span"): N_("Answer span (head)"),
 }
 _UNITS = {"parameters": N_("Parameters"), "FLOPs": "FLOPs", "MACs": "MACs", "bytes": N_("Bytes")}
+
+
+WHOLE = "model"  # what the link says for the whole model: its path in the tree is empty
+# Everything that the chart can open in any architecture; it shows the whole model where this one has no such part.
+_FULL = BertConfig(is_decoder=True, add_cross_attention=True, tie_word_embeddings=False)
+OPEN = Select(
+    "open",
+    N_("Open"),
+    dict.fromkeys(path or WHOLE for name in ARCHITECTURES for path in openable(build(_FULL, name))),
+    {WHOLE: N_("the whole model")},
+    label_visibility="collapsed",
+    width=240,
+)
 
 
 class Bars(NamedTuple):
@@ -130,6 +145,13 @@ def show_legend(preset: str) -> None:
         st.markdown(f":small[{said}]")
     else:
         st.caption(said)
+
+
+def open_clicked(key: str) -> None:
+    """Open what was clicked in the chart ``key``; a single tensor has nothing to open."""
+    for bar in st.session_state[key]["selection"]["bar"]:
+        if bar["path"]:
+            set_values({OPEN.name: bar["path"]})
 
 
 def draw_proportions(bars: Bars) -> None:

@@ -9,11 +9,19 @@ from bertcalc.config import BertConfig
 from bertcalc.formula import CALL_LETTERS
 from bertcalc.forward.steps import BATCH, batch_problems
 from bertcalc.memory.footprint import Subject
-from pages.ui.controls import show_problem, whole_number
+from bertcalc.text import N_
+from pages.ui.controls import Number, show_problem
 from pages.ui.i18n import translator
-from pages.ui.labels import label_of
 
-_WIDTHS = {"batch_size": 94, "sequence_length": 128}  # as their labels need
+# The widths are what their labels need.
+BATCH_SIZE = Number("batch_size", N_("Batch size"), BATCH["batch_size"], letter=CALL_LETTERS["batch_size"], width=94)
+SEQUENCE_LENGTH = Number(
+    "sequence_length",
+    N_("Sequence length"),
+    BATCH["sequence_length"],
+    letter=CALL_LETTERS["sequence_length"],
+    width=128,
+)
 
 
 class Batch(NamedTuple):
@@ -28,10 +36,7 @@ def choose_batch(config: BertConfig, *, sidebar: bool = True) -> Batch:
 
     ``sidebar`` says that the configuration is the sidebar's: then a change of it is a way out, too.
     """
-    values: dict[str, Any] = {
-        field: whole_number(f"{label_of(field)} ${CALL_LETTERS[field]}$", field, default, width=_WIDTHS[field])
-        for field, default in BATCH.items()
-    }
+    values: dict[str, Any] = {control.name: control.show() for control in (BATCH_SIZE, SEQUENCE_LENGTH)}
     if problem := next(batch_problems(config, values), None):
         remedies = [remedy for remedy in problem.remedies if sidebar or remedy.keys() <= BATCH.keys()]
         show_problem(problem._replace(remedies=tuple(remedies)))

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-import streamlit as st
 from streamlit.dataframe_util import convert_anything_to_arrow_bytes
 
 from bertcalc.tree.freezing import Split
@@ -17,7 +16,6 @@ from pages.ui.numbers import scaled
 from pages.ui.theme import COLORS, INK
 
 Spec = dict[str, Any]
-WHOLE = "model"  # what the link says for the whole model: its path in the tree is empty
 NARROW = "containerSize()[0] < 560"  # pixels: a phone, where what is said of a bar has a line of its own above it
 _FONT = 15
 _SUFFIXES = {"parameters": "", "FLOPs": "FLOPs", "MACs": "MACs", "bytes": "B"}
@@ -33,13 +31,6 @@ def frozen_frame(splits: Mapping[Component, Split], names: Sequence[str], label:
         "label": [label.format(**split._asdict()) for split in splits.values()],
         "room": [1.7 * max(split.total for split in splits.values())] * len(splits),
     }
-
-
-def open_clicked(key: str) -> None:
-    """Open what was clicked in the chart ``key``; a single tensor has nothing to open."""
-    for bar in st.session_state[key]["selection"]["bar"]:
-        if bar["path"]:
-            st.session_state["open"] = bar["path"]
 
 
 @lru_cache

@@ -32,7 +32,8 @@ def write_link(page: str) -> None:
     what we add would be an entry of its own. The browser puts it in there (see the panel), we with the next run.
     """
     kept = track().kept
-    if st.session_state.get("page of the link", page) == page:
+    st.session_state["opened"] = st.session_state.get("page of the link", page) != page
+    if not is_opened():
         query = st.query_params.to_dict()
         said, wrong = read(query)
         # Going back adds no entry, so that what no control can show is taken out there, too.
@@ -42,6 +43,12 @@ def write_link(page: str) -> None:
                 address.write(NAMES, step.link())
         track().unsaid.clear()
     st.session_state["page of the link"] = page
+
+
+def is_opened() -> bool:
+    """Whether this run opens another page than the one before."""
+    opened: bool = st.session_state["opened"]
+    return opened
 
 
 def stood_in() -> list[Problem]:

@@ -6,10 +6,10 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.ui.controls import Parameters, set_values
+from pages.ui.controls import Number, set_values
 from pages.ui.i18n import translator
 
-PARAMETERS = Parameters(whole_numbers=("present",))
+PRESENT = Number("present", "present", 0, min_value=0, max_value=1, label_visibility="collapsed")
 KEY = "p"
 SCREENS = ("lecture",)  # the paths of pages that are made for the projector
 
@@ -21,7 +21,7 @@ def choose(page: str) -> None:
     survives page switches, Back and reload; what people see is a button with a key.
     """
     _ = translator()
-    present = st.number_input("present", 0, 1, 0, key="present", bind="query-params", label_visibility="collapsed")
+    present = PRESENT.show()
     st.session_state["presenting"] = bool(present) or page in SCREENS
     if page not in SCREENS:
         st.button(

@@ -1,6 +1,6 @@
 """The controls that all pages share, and the one typed value that comes out of them."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ from bertcalc.moves import SLIDERS
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.track import DECIMALS, NUMBERS, OPTIONS, SWITCHES, Model
 from pages.ui import model, panel
-from pages.ui.controls import offered, repair, show_problem
+from pages.ui.controls import Decimal, Number, Select, Switch, show_problem
 from pages.ui.i18n import translator
 from pages.ui.present import SCREENS
 
@@ -21,6 +21,24 @@ _CHANGED = "changed"
 _STEPS = {"hidden_dropout_prob": 0.05, "attention_probs_dropout_prob": 0.05, "layer_norm_eps": 1e-12}
 # The folded controls, and what they say in a preset.
 _FOLDED = ("add_pooling_layer", *NUMBERS, *SWITCHES, *OPTIONS, *DECIMALS)
+
+
+def _declare() -> None:
+    """Have the link know all that it can say of the model."""
+    options: dict[str, Iterable[str]] = {"preset": PRESETS, "architecture": ARCHITECTURES, **OPTIONS}
+    for name, default in Model().values().items():
+        match default:
+            case bool():
+                Switch(name, name, default)
+            case int():
+                Number(name, name, default)
+            case float():
+                Decimal(name, name, default)
+            case _:
+                Select(name, name, options[name], default=default)
+
+
+_declare()
 
 
 class Choice(NamedTuple):
@@ -68,7 +86,6 @@ def choose(page: str) -> None:
     one field changed.
     """
     _ = translator()
-    repair()
     steps = model.track()
     present = steps.present
     values = present.values() | steps.attempt
@@ -133,7 +150,8 @@ def _say(field: str) -> None:
 
 
 def _take_preset() -> None:
-    if preset := offered("preset", PRESETS):
+    preset = st.session_state["preset"]
+    if preset in PRESETS:  # the browser may be faster than the page, and still have the option of the changed model
         model.take_preset(preset)
 
 

@@ -16,17 +16,22 @@ from bertcalc.presets import PublishedCount
 from bertcalc.proof.output_proof import ComparedOutput, Returned
 from bertcalc.proof.real_model import Run
 from bertcalc.proof.tensor_proof import Check, Difference
+from bertcalc.text import N_
 from bertcalc.tree.difference import Change
 from bertcalc.tree.inventory import inventory, named
 from bertcalc.tree.nn import Shape
 from bertcalc.tree.totals import Component, shares
 from pages.ui.columns import Columns, sent
+from pages.ui.controls import Fold, Switch
 from pages.ui.formulas import count_formula
 from pages.ui.i18n import in_a_row, translator
 from pages.ui.numbers import percent, signed_count, size, unbroken
 from pages.ui.present import presenting
 from pages.ui.sidebar import Choice
 from pages.ui.take.shown import Shown, draw_frame, note
+
+TENSORS = Fold("tensors", N_("Tensors: name, shape, formula, count, share"))
+UNFOLD = Switch("unfold", N_("Unfold the layers"))
 
 
 def show_tensors(choice: Choice, model: Module, *, unfolded: bool) -> None:

@@ -5,13 +5,27 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from types import MappingProxyType
 
-from bertcalc import Module
+from bertcalc import ARCHITECTURES, Module
+from bertcalc.text import N_
 from bertcalc.tree.difference import Change
 from bertcalc.tree.nn import Line
 from bertcalc.tree.totals import bare, component_of
+from pages.ui.controls import Select, Switch, view
 from pages.ui.i18n import listed, translator
 from pages.ui.theme import BACKGROUND, appearance, colors
 
+VIEW = view(
+    "view", {"tree": N_("Tree"), "parts": N_("Module types"), "notebook": N_("Tensors"), "freezing": N_("Freezing")}
+)
+COUNTS = Switch("counts", N_("Counts"))
+BESIDE = Select(
+    "beside",
+    N_("Compared with"),
+    ("none", *ARCHITECTURES),
+    {"none": N_("Nothing")},
+    label_visibility="collapsed",
+    width=300,
+)
 Signs = Mapping[str, str]  # by path without "bert.": what stands before a module; + also before all inside it
 
 

@@ -6,13 +6,16 @@ from bertcalc import build
 from bertcalc.proof.output_proof import prove as prove_forward
 from bertcalc.proof.real_model import available_bytes, buildable, needed_bytes, not_checked, run_forward
 from bertcalc.proof.tensor_proof import Proof, prove
+from bertcalc.text import N_
 from pages.ui.call import last_call, written
+from pages.ui.controls import Fold
 from pages.ui.i18n import listed, translator
 from pages.ui.numbers import size
 from pages.ui.oracle import ask, run, runs, sorry
 from pages.ui.sidebar import Choice
 from pages.ui.tables import show_comparisons, show_differences, show_run
 
+RETURNED = Fold("returned", N_("What the forward method returns"))
 TOTALS = 6  # checks of the whole; after them come those of each kind of module
 
 
@@ -89,9 +92,7 @@ def show_weights(choice: Choice) -> None:
 
 def show_returned(choice: Choice) -> None:
     """What the real forward method returns, run without weights: most of what this page costs, so on request."""
-    _ = translator()
-    details = st.expander(_("What the forward method returns"), key="returned", bind="query-params")
-    if details.open:
+    if details := RETURNED.unfolded():
         with details:
             _compare_returned(choice)
 

@@ -193,7 +193,7 @@ def test_a_chosen_config_goes_into_the_field() -> None:
 def test_the_text_is_still_there_after_another_view() -> None:
     app = paste(CHINESE)
     for view in ("file", "config"):
-        app.segmented_control(key="bring shown").set_value(view).run()
+        app.segmented_control(key="bring").set_value(view).run()
     assert app.text_area(key="config_text").value == CHINESE
     assert "Parameters of BertForTokenClassification" in metrics(app)
 
@@ -234,7 +234,7 @@ def test_what_was_read_is_there_after_another_view(models: Path) -> None:
     app = bring_files((models / "some" / "published" / "model.safetensors").read_bytes())
     before = metrics(app)
     for view in ("config", "file"):
-        app.segmented_control(key="bring shown").set_value(view).run()
+        app.segmented_control(key="bring").set_value(view).run()
     assert metrics(app) == before
     assert "Still showing the last" not in captions(app)
 

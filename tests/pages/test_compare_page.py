@@ -16,7 +16,7 @@ from bertcalc.explore.compare import PAIRS
 from bertcalc.explore.models import LONGEST, MOST
 from bertcalc.explore.quantities import QUANTITIES
 from bertcalc.presets import PRESETS
-from pages.ui.explore.compare import VIEWS
+from pages.ui.explore.compare import VIEW
 from pages.ui.explore.compare_charts import _AREA, Point, bars_frame, parts_frame, points_frame
 from tests.oracle import Case
 from tests.pages.apptest import move, open_app, texts
@@ -165,7 +165,7 @@ def test_a_pair_is_one_press_away_and_says_what_it_teaches(pair: str) -> None:
     assert not app.error
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", VIEW.options)
 @pytest.mark.parametrize("pair", PAIRS)
 def test_every_view_of_every_pair_comes_up(view: str, pair: str) -> None:
     app = open_app("compare.py", compare=view, models=PAIRS[pair].models, compare_by="training_memory")

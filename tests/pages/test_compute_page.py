@@ -8,7 +8,7 @@ from bertcalc.compute.conventions import RULES
 from bertcalc.forward.outputs import Call
 from bertcalc.proof.flop_proof import compare, prove
 from pages.ui.compute.charts import part_colors
-from pages.ui.compute.controls import VIEWS
+from pages.ui.compute.controls import VIEW
 from pages.ui.compute.plan import duration
 from pages.ui.numbers import scaled
 from pages.ui.theme import BACKGROUND, COLORS
@@ -164,7 +164,7 @@ def test_a_wrong_value_in_a_link_is_named(name: str, text: str) -> None:
     assert message.startswith(f"{name}={text}")
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", VIEW.options)
 @pytest.mark.parametrize("architecture", ["BertForQuestionAnswering", "BertForMultipleChoice", "BertLMHeadModel"])
 def test_every_view_of_every_kind_of_model_comes_up(view: str, architecture: str) -> None:
     link = {"architecture": architecture, "is_decoder": "true", "add_cross_attention": "true", "num_labels": "5"}

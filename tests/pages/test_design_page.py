@@ -9,8 +9,7 @@ from streamlit.testing.v1 import AppTest
 from bertcalc import BertConfig, forward_flops
 from bertcalc.memory import footprint
 from bertcalc.memory.footprint import Plan, Subject
-from pages.ui.explore.design import CHOICES, KINDS, PARAMETERS
-from pages.ui.link import CHOICES as ALL_CHOICES
+from pages.ui.explore.design import KINDS
 from tests.markdown import read
 from tests.oracle import Case
 from tests.pages.apptest import open_app, present, texts
@@ -187,11 +186,6 @@ def test_a_wrong_value_in_a_link_is_named(name: str, text: str) -> None:
     [message] = texts(app)
     assert message.startswith(f"{name}={text}")
     assert len(rows(app)) == 8
-
-
-def test_the_link_knows_every_control_by_a_name_of_its_own() -> None:
-    assert {name: ALL_CHOICES[name] for name in CHOICES} == CHOICES
-    assert set(PARAMETERS.texts) == {f"target_{kind}" for kind in KINDS}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -16,20 +16,18 @@ from bertcalc.hub import asking, reader
 from bertcalc.memory.footprint import Subject
 from bertcalc.problem import InputError, Problem
 from bertcalc.server.run_queue import RUN_QUEUE
-from bertcalc.text import code, shorten
+from bertcalc.text import N_, code, shorten
 from pages.ui.bring.chooser import Wanted, choose_files, take_files
 from pages.ui.bring.comparison import Brought, show_brought, show_model
-from pages.ui.controls import Parameters, at_most, carry, sentence, set_values
+from pages.ui.controls import Text, sentence, set_values, view
 from pages.ui.i18n import translator
 from pages.ui.oracle import wanted
 from pages.ui.sidebar import Choice
 
-VIEWS = ("config", "hub", "file")
-REPO_ID = "google-bert/bert-base-uncased"
+VIEW = view("bring", {"config": "config.json", "hub": "Hugging Face Hub", "file": N_("Weights file")})
+REPO_ID = Text("repo_id", N_("Name on the Hub"), "google-bert/bert-base-uncased", reader.LONGEST, width=420)
 _CONFIG = Wanted(accept=".json", several=False, whole="", largest=LARGEST)
 _WEIGHTS = Wanted(accept=f"{SUFFIX},.json", several=True, whole=INDEX_SUFFIX, largest=LARGEST_HEADER)
-
-PARAMETERS = Parameters(choices={"bring": VIEWS}, texts={"repo_id": at_most(reader.LONGEST)})
 
 
 def show_config(choice: Choice) -> None:
@@ -91,18 +89,8 @@ def show_hub() -> None:
     if not reader.installed():
         st.info(_("This needs huggingface_hub, which is not installed here: pip install -r requirements.txt."))
         return
-    carry("repo_id", REPO_ID)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        repo_id = st.text_input(
-            _("Name on the Hub"),
-            REPO_ID,
-            key="repo_id",
-            bind="query-params",
-            max_chars=reader.LONGEST,
-            width=420,
-            on_change=_forget,
-            args=("hub",),
-        )
+        repo_id = REPO_ID.show(on_change=_forget, args=("hub",))
         asked = st.button(_("Read it from the Hub"), icon=":material/download:")
     if asked:
         _forget("hub")

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
 from random import randrange
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import streamlit as st
 
-from bertcalc.config import LETTERS, check_whole_number
+from bertcalc.config import LETTERS
 from bertcalc.exercises import generate
 from bertcalc.exercises import sheet as documents
 from bertcalc.exercises.answers import Verdict, check
@@ -16,19 +16,18 @@ from bertcalc.exercises.formula import Line, worked, worked_wrong
 from bertcalc.exercises.questions import TITLES, Exercise, Said
 from bertcalc.exercises.sheet import Item, Sheet
 from bertcalc.formula import CALL_LETTERS, latex_number
-from bertcalc.text import literal
+from bertcalc.text import N_, literal
 from bertcalc.track import FIELDS
-from pages.ui.controls import Parameters, change, choose, choose_one, show_problem, whole_number
+from pages.ui.controls import Number, Select, Switch, change, show_problem
 from pages.ui.i18n import catalogue, in_a_row, in_context, translator
-from pages.ui.labels import label_of
 from pages.ui.sidebar import Choice
 from pages.ui.tables import show_table
 
 NUMBERS = tuple(f"{number}" for number in range(1, len(generate.KINDS) + 1))
-PARAMETERS = Parameters(
-    whole_numbers=("seed",), booleans=("solutions",), choices={"level": LEVELS, "exercise": NUMBERS}
-)
-_FIRST_SEED = 1
+LEVEL = Select("level", N_("Level"), LEVELS, {"easy": N_("Easy"), "medium": N_("Medium"), "hard": N_("Hard")}, row=True)
+SEED = Number("seed", N_("Sheet number"), 1, width=120)
+SOLUTIONS = Switch("solutions", N_("Solutions"))
+EXERCISE = Select("exercise", N_("Exercise"), NUMBERS, row=True, label_visibility="collapsed")
 _LETTERS = {**LETTERS, **CALL_LETTERS}
 # What can be typed, for each kind of answer; none is likely to be right.
 _EXAMPLES = {
@@ -61,12 +60,10 @@ def choose_sheet() -> Chosen:
     """Draw level, seed and solutions."""
     _ = translator()
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        level: Any = choose("level", LEVELS, st.segmented_control, required=True)
-        seed = whole_number(label_of("seed"), "seed", _FIRST_SEED, width=120)
+        level, seed = LEVEL.show(), SEED.show()
         st.button(_("New sheet"), icon=":material/casino:", on_click=_take_new_sheet)
-        solutions = st.toggle(_("Solutions"), key="solutions", bind="query-params")
-        problem = check_whole_number("seed", seed, 0, generate.LARGEST_SEED, _FIRST_SEED)
-    if problem:
+        solutions = SOLUTIONS.show()
+    if problem := SEED.problem(seed, 0, generate.LARGEST_SEED):
         show_problem(problem)
     return Chosen(level, problem.remedies[0]["seed"] if problem else seed, solutions)
 
@@ -113,7 +110,7 @@ def choose_exercise(chosen: Chosen) -> int:
     with st.container(horizontal=True, vertical_alignment="center", key="exercise-row"):
         back, list_, forth, score = st.empty(), st.container(width="content"), st.empty(), st.empty()
         with list_:
-            at = NUMBERS.index(choose_one(_("Exercise"), "exercise", NUMBERS))
+            at = NUMBERS.index(EXERCISE.show())
         for place, label, key, by in (
             (back, in_context("exercise", "Previous"), "Left", -1),
             (forth, in_context("exercise", "Next"), "Right", 1),

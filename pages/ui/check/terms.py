@@ -9,7 +9,7 @@ from bertcalc.check.known import Known
 from bertcalc.check.terms import Gap, Report, Verdict
 from bertcalc.text import N_, code, shorten
 from pages.ui.check.words import causes, describe, part_name
-from pages.ui.controls import carry, sentence, set_values, show_problem
+from pages.ui.controls import Reason, Text, sentence, set_values, show_problem
 from pages.ui.i18n import listed, translator
 from pages.ui.model import take_preset
 from pages.ui.numbers import signed_count
@@ -81,10 +81,19 @@ Linear = 6*12 + 1 = 73""",
 }
 
 
-def check_terms(text: str) -> tuple[str, dict[str, str]] | None:
-    """What is wrong with a count in the link."""
+def _check(text: str) -> Reason | None:
     found = terms.problem(text)
     return None if found is None else (found.message, found.values)
+
+
+COUNT = Text(
+    "terms",
+    N_("Your count, a line for each term: name = calculation. V, H, L, A, I, P, T are the sidebar's numbers."),
+    TERMS,
+    terms.LONGEST,
+    check=_check,
+    draw=st.text_area,
+)
 
 
 def show_terms(choice: Choice) -> None:
@@ -140,19 +149,10 @@ def _known(choice: Choice, report: Report) -> Known:
 
 def _choose_terms() -> str:
     _ = translator()
-    carry("terms", TERMS)
     with st.container(horizontal=True, vertical_alignment="center"):
         for name in EXAMPLES:
             st.button(_(name), key=f"example {name}", on_click=_take_example, args=(name,))
-    text: str = st.text_area(
-        _("Your count, a line for each term: name = calculation. V, H, L, A, I, P, T are the sidebar's numbers."),
-        TERMS,
-        height=110 if presenting() else 130,
-        key="terms",
-        bind="query-params",
-        max_chars=terms.LONGEST,
-    )
-    return text
+    return COUNT.show(height=110 if presenting() else 130)
 
 
 def _take_example(name: str) -> None:

@@ -10,7 +10,8 @@ from bertcalc.check.formula import tool_formulas
 from bertcalc.check.slips import Sizes
 from bertcalc.check.tools import REASONS, TOOLS, Correction, Tool, corrections, padded_vocab_size, tool_counts
 from bertcalc.formula import latex_number
-from pages.ui.controls import Parameters, choose_one
+from bertcalc.text import N_
+from pages.ui.controls import Select
 from pages.ui.formulas import aligned, colored_sum
 from pages.ui.i18n import translator
 from pages.ui.numbers import signed_count, signed_percent, unbroken
@@ -19,8 +20,7 @@ from pages.ui.sidebar import Choice
 from pages.ui.tables import show_table
 from pages.ui.theme import INK
 
-CHOICES: dict[str, tuple[str, ...]] = {"tool": tuple(TOOLS)}
-PARAMETERS = Parameters(choices=CHOICES)
+TOOL = Select("tool", N_("Tool"), TOOLS, row=True, label_visibility="collapsed")
 
 
 def show_counts(choice: Choice) -> None:
@@ -48,8 +48,7 @@ def show_counts(choice: Choice) -> None:
 
 def choose_tool() -> Tool:
     """The tool that is shown in full."""
-    _ = translator()
-    return TOOLS[choose_one(_("Tool"), "tool", CHOICES["tool"])]
+    return TOOLS[TOOL.show()]
 
 
 def show_tool(tool: Tool, choice: Choice, look: str) -> None:

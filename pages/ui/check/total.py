@@ -16,7 +16,7 @@ from bertcalc.problem import InputError
 from bertcalc.text import N_, literal, shorten
 from bertcalc.typed import Typed, amount
 from pages.ui.check.words import causes, describe, own_count
-from pages.ui.controls import carry, sentence, set_values
+from pages.ui.controls import Fold, Text, sentence, set_values, view
 from pages.ui.i18n import listed, translator
 from pages.ui.model import take_preset
 from pages.ui.numbers import signed_count
@@ -29,6 +29,9 @@ NUMBER = "110M"
 # Totals to try: of the present model, and the last is that of the first example of terms.
 NUMBERS = ("110M", "1.1e8", "437.9 MB", "75,641,856")
 _MOST_ROWS = 12
+VIEW = view("explain", {"total": N_("One number"), "terms": N_("Term by term")})
+YOURS = Text("number", N_("Your number"), NUMBER, LONGEST, placeholder="12*7087872", width=320)
+OTHERS = Fold("others", N_("Another explanation is equally short"))
 
 
 def show_total(choice: Choice) -> None:
@@ -60,17 +63,8 @@ def show_total(choice: Choice) -> None:
 def _choose_number() -> str:
     """The number as it is typed."""
     _ = translator()
-    carry("number", NUMBER)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        text: str = st.text_input(
-            _("Your number"),
-            NUMBER,
-            key="number",
-            bind="query-params",
-            max_chars=LONGEST,
-            placeholder="12*7087872",
-            width=320,
-        )
+        text = YOURS.show()
         for number in NUMBERS:
             st.button(number, key=f"example {number}", on_click=set_values, args=({"number": number},))
     return text
@@ -170,9 +164,8 @@ def _show_slipped(found: Diagnosis, number: Typed) -> None:
             label = _("At least {count} other explanations are equally short")
         label = label.format(count=len(others))
         if len(others) == 1:
-            label = _("Another explanation is equally short")
-        folder = st.expander(label, key="others", bind="query-params", on_change="rerun")
-        if folder.open:
+            label = OTHERS.title
+        if folder := OTHERS.unfolded(label=label):
             with folder:
                 for other in others:
                     _show_sum(other, number)

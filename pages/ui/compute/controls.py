@@ -4,8 +4,6 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from bertcalc.compute.conventions import RULES
-from bertcalc.compute.devices import DEVICES, PRECISIONS
 from bertcalc.compute.flops import Convention, as_stated, has_masked_head, masked_positions
 from bertcalc.compute.formula import Letters, letters
 from bertcalc.formula import CALL_LETTERS, Formula
@@ -13,33 +11,29 @@ from bertcalc.forward.outputs import Call, attends, possible, problems, reads_en
 from bertcalc.forward.steps import Step
 from bertcalc.text import N_
 from pages.ui.batch import choose_batch
-from pages.ui.controls import Number, Parameters, choose, show_problem, whole_number
+from pages.ui.call import ENCODER_SEQUENCE_LENGTH, NUM_CHOICES
+from pages.ui.controls import Select, show_problem, view
 from pages.ui.i18n import translator
-from pages.ui.labels import label_of, option_of
 from pages.ui.sidebar import Choice
 
-VIEWS = ("forward", "length", "conventions", "time")
-CHOICES: dict[str, tuple[str, ...]] = {
-    "compute": VIEWS,
-    "unit": ("FLOPs", "MACs"),
-    "operations": ("matmul", "all"),
-    "logits": ("all", "masked"),
-    "training": ("3x", "4x"),
-    "rule": tuple(RULES),
-    "budget": ("steps", "tokens"),
-    "device": tuple(DEVICES),
-    "format": PRECISIONS,
-}
-# Default and most of each whole number; the least is 1.
-LIMITS: dict[str, tuple[int, int]] = {
-    "steps": (10**6, 10**12),
-    "tokens": (10**10, 10**15 - 1),
-    "devices": (8, 10**6),
-    "utilisation": (40, 100),
-}
-PARAMETERS = Parameters(
-    whole_numbers=tuple(LIMITS), booleans=("modules", "pytorch"), decimals=("price",), choices=CHOICES
+VIEW = view(
+    "compute",
+    {
+        "forward": N_("Forward pass"),
+        "length": N_("Sequence length"),
+        "conventions": N_("Conventions"),
+        "time": N_("Training time"),
+    },
 )
+# By the fields of Convention.
+CONVENTION: dict[str, Select[str]] = {
+    "unit": Select("unit", N_("Unit"), ("FLOPs", "MACs"), row=True),
+    "operations": Select[str](
+        "operations", N_("Operations"), words={"matmul": N_("Matrix products"), "all": N_("All")}, row=True
+    ),
+    "logits": Select[str]("logits", N_("Logits"), words={"all": N_("All"), "masked": N_("Masked")}, row=True),
+    "training": Select[str]("training", N_("Training step"), words={"3x": "3 ×", "4x": "4 ×"}, row=True),
+}
 # What each choice of a convention means.
 MEANINGS: dict[tuple[str, str], str] = {
     ("unit", "FLOPs"): N_("2 FLOPs for each multiply-add"),
@@ -88,7 +82,9 @@ def choose_count(choice: Choice) -> Count:
         call = _choose_call(choice)
         steps = run(choice.config, choice.architecture, call, **choice.options)
         said: dict[str, Any] = {
-            field: _segmented(field) for field in Convention._fields if field != "logits" or has_masked_head(steps)
+            field: control.show(help=_meanings(control))
+            for field, control in CONVENTION.items()
+            if field != "logits" or has_masked_head(steps)
         }
     convention = Convention(**said)
     return Count(choice, call, convention, as_stated(steps, convention, call.sequence_length))
@@ -98,24 +94,18 @@ def _choose_call(choice: Choice) -> Call:
     config, architecture = choice.config, choice.architecture
     said = Call(*choose_batch(config))
     if reads_encoder(config, architecture):
-        said = said._replace(encoder_sequence_length=_size("encoder_sequence_length", None, 205))
+        said = said._replace(encoder_sequence_length=ENCODER_SEQUENCE_LENGTH.show())
     if architecture == "BertForMultipleChoice":
-        said = said._replace(num_choices=_size("num_choices", said.num_choices, 130))
+        said = said._replace(num_choices=NUM_CHOICES.show())
     for problem in problems(config, architecture, said):
         if problem.field in CALL_LETTERS:
             show_problem(problem)
     return possible(config, architecture, said)
 
 
-def _size(field: str, default: Number, width: int) -> Number:
-    return whole_number(f"{label_of(field)} ${CALL_LETTERS[field]}$", field, default, width=width)
-
-
-def _segmented(field: str) -> str:
+def _meanings(control: Select[str]) -> str:
     _ = translator()
-    options = CHOICES[field]
-    meanings = "  \n".join(f"**{option_of(field, option)}**: {_(MEANINGS[field, option])}" for option in options)
-    return choose(field, options, st.segmented_control, required=True, help=meanings)
+    return "  \n".join(f"**{control.word(option)}**: {_(MEANINGS[control.name, option])}" for option in control.options)
 
 
 def show_convention(count: Count) -> None:

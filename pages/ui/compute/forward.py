@@ -10,15 +10,20 @@ from bertcalc.formula import latex_number
 from bertcalc.forward.outputs import possible, run
 from bertcalc.forward.walk import key_of
 from bertcalc.proof.flop_proof import FlopProof, prove
+from bertcalc.text import N_
 from pages.ui.bars import Bars, draw_bars, preset_of
 from pages.ui.compute.charts import part_colors
 from pages.ui.compute.controls import Count
+from pages.ui.controls import Fold, Switch
 from pages.ui.formulas import aligned, colored_sum
 from pages.ui.i18n import translator
 from pages.ui.numbers import metric_width, percent, scaled
 from pages.ui.oracle import ask, runs
 from pages.ui.tables import show_table
 from pages.ui.theme import appearance
+
+MODULES = Fold("modules", N_("Each module: formula, cost, share"))
+PYTORCH = Switch("pytorch", N_("Let PyTorch count too"))
 
 
 def show_figures(count: Count) -> None:
@@ -106,7 +111,7 @@ def show_names(count: Count) -> None:
 def show_verdict(count: Count) -> None:
     """A switch that lets PyTorch count the real model too, and the verdict: at once after every change."""
     _ = translator()
-    if not st.toggle(_("Let PyTorch count too"), key="pytorch", bind="query-params"):
+    if not PYTORCH.show():
         return
     choice = count.choice
     if runs(choice.subject, count.call):

@@ -9,10 +9,10 @@ from bertcalc.compute.flops import PARTS, Part, as_stated, by_part
 from bertcalc.compute.formula import crossover, value
 from bertcalc.formula import Formula, latex_number
 from bertcalc.forward.outputs import run
+from pages.ui.batch import SEQUENCE_LENGTH
 from pages.ui.compute.charts import length_areas, length_frame
 from pages.ui.compute.controls import Count
 from pages.ui.i18n import translator
-from pages.ui.labels import label_of
 from pages.ui.present import lower
 from pages.ui.take.shown import draw_chart
 
@@ -71,7 +71,7 @@ def show_lengths(count: Count, look: str) -> None:
     draw_chart(
         length_frame(lengths, costs, names, shown),
         lower(length_areas(look, _("Share")), 270),
-        numbers={"length": label_of("sequence_length"), "name": _("Part"), "share": _("Share")},
+        numbers={"length": SEQUENCE_LENGTH.title, "name": _("Part"), "share": _("Share")},
         alt=_("Share of each part over the sequence length"),
     )
 

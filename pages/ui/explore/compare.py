@@ -16,28 +16,27 @@ from bertcalc.presets import PRESETS
 from bertcalc.problem import InputError
 from bertcalc.text import N_
 from pages.ui.batch import Batch, choose_batch
-from pages.ui.controls import Parameters, change, choose_view
-from pages.ui.controls import choose as choose_option
+from pages.ui.controls import Select, Text, change, view
 from pages.ui.explore.compare_words import names_of, said
+from pages.ui.explore.quantity_words import QUANTITY_NAMES
 from pages.ui.i18n import translator
-from pages.ui.labels import option_of
 from pages.ui.sidebar import Choice
 
-VIEWS = ("differences", "table", "bars", "scatter")
 _BASE, _LARGE = "bert-base-uncased", "bert-large-uncased"
 
 
-def _check(text: str) -> tuple[str, dict[str, str]] | None:
-    if len(text) <= LONGEST:
-        return None
-    return N_("{name}={text} in the link is too long: at most {most} characters are possible."), {
-        "most": f"{LONGEST:,}"
-    }
-
-
-PARAMETERS = Parameters(
-    choices={"compare": VIEWS, "compare_by": tuple(QUANTITIES)}, texts={"models": _check, "explained": _check}
+VIEW = view(
+    "compare",
+    {
+        "differences": N_("Differences"),
+        "table": N_("Table"),
+        "bars": N_("Bars"),
+        "scatter": N_("Scatter plot"),
+    },
 )
+MODELS = Text("models", N_("The comparison, as it is in the link"), "", LONGEST)
+EXPLAINED = Text("explained", N_("Explain"), "", LONGEST)  # a model of the comparison, as it is written there
+COMPARE_BY = Select("compare_by", N_("Compare by"), QUANTITIES, QUANTITY_NAMES, width=190)
 
 
 class Compared(NamedTuple):
@@ -87,7 +86,7 @@ def choose(choice: Choice) -> Comparison:
     text = st.session_state["models"]
     items, wrong = read(text) if text.strip() else (begin(choice), [])
     with st.container(horizontal=True, vertical_alignment="center"):
-        view = choose_view("compare", VIEWS)
+        shown = VIEW.show()
         with st.popover(_("Models"), icon=":material/list:"):
             _choose_items(items, item_of(present, choice.preset))
         with st.popover("config.json", icon=":material/data_object:"):
@@ -96,33 +95,26 @@ def choose(choice: Choice) -> Comparison:
     models, impossible = _build(items, present)
     _show_wrong([*wrong, *impossible], [model.item for model in models])
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        measure = choose_option(
-            "compare_by",
-            list(QUANTITIES),
-            width=190,
+        measure = COMPARE_BY.show(
             help="  \n".join(
-                f"**{option_of('compare_by', name)}**: {_(quantity.meaning)}" for name, quantity in QUANTITIES.items()
-            ),
+                f"**{COMPARE_BY.word(name)}**: {_(quantity.meaning)}" for name, quantity in QUANTITIES.items()
+            )
         )
         configs = [model.subject.config for model in models] or [present.config]
-        if view == "scatter":
+        if shown == "scatter":
             configs += [preset.config for preset in PRESETS.values()]
         shortest = min(config.max_position_embeddings for config in configs)
         batch = choose_batch(unchecked(choice.config, max_position_embeddings=shortest), sidebar=False)
-        if view == "differences" and len(models) > 1:
+        if shown == "differences" and len(models) > 1:
             _choose_explained(models)
-    return Comparison(view, models, batch, measure)
+    return Comparison(shown, models, batch, measure)
 
 
 def choose_text(choice: Choice) -> None:
     """The comparison as the link has it, to be read, copied and written."""
     _ = translator()
-    st.text_input(
-        _("The comparison, as it is in the link"),
+    MODELS.show(
         placeholder=write(begin(choice)),
-        key="models",
-        bind="query-params",
-        max_chars=LONGEST,
         help=_(
             "Models separated by spaces. A model is a preset, or {present}, with ~field-value for each change."
         ).format(present=PRESENT),
@@ -157,7 +149,7 @@ def _choose_items(items: Sequence[Item], pin: Item) -> None:
 
 
 def _take_chosen(key: str, options: Sequence[str]) -> None:
-    # An option that is gone comes as its text (see controls.offered): the present model's name changes in a drag.
+    # An option that is gone comes as its text (see controls.Select): the present model's name changes in a drag.
     change({"models": " ".join(item for item in st.session_state[key] if item in options)})
 
 
@@ -242,7 +234,7 @@ def _choose_explained(models: Sequence[Compared]) -> None:
     _ = translator()
     if len(models) > 2:
         others = [str(model.item) for model in models[1:]]
-        st.selectbox(_("Explain"), others, key="explained", bind="query-params", width=430)
+        st.selectbox(EXPLAINED.title, others, key=EXPLAINED.name, bind="query-params", width=430)
     other = explained(models)
     turned = [other.item, *(model.item for model in models if model is not other)]
     st.button(

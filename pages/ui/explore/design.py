@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import floor
 from typing import Any, NamedTuple
 
@@ -12,16 +12,15 @@ from bertcalc.config import BertConfig, Problem
 from bertcalc.explore.design import HEAD_SIZES, MULTIPLES, RATIOS, Budget, Constraints, Design, Result, search
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.memory.footprint import Plan
-from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.problem import InputError
 from bertcalc.text import N_
 from bertcalc.typed import LONGEST, Unit, typed
 from pages.ui.batch import choose_batch
-from pages.ui.controls import Parameters, carry, change, choose, show_problem, whole_number
+from pages.ui.controls import Fold, Number, Reason, Select, Switch, Text, change, show_problem
 from pages.ui.explore.design_chart import designs_frame, near_budget
 from pages.ui.explore.quantity_words import title_of
 from pages.ui.i18n import in_a_row, listed, translator
-from pages.ui.labels import label_of
+from pages.ui.memory.controls import TRAINING_DTYPE
 from pages.ui.numbers import scaled, signed_count, signed_percent, size, unbroken
 from pages.ui.present import presenting
 from pages.ui.sidebar import Choice
@@ -46,50 +45,44 @@ KINDS = {
     "FLOPs": Kind("forward", "5 GFLOPs"),
     "memory": Kind("training_memory", "16 GB"),
 }
-CHOICES: dict[str, tuple[str, ...]] = {
-    "budget_of": tuple(KINDS),
-    "head_size": tuple(map(str, HEAD_SIZES)),
-    "intermediate_ratio": tuple(RATIOS),
-    "multiple_of": tuple(map(str, MULTIPLES)),
-}
-_START = Constraints()
-_DEFAULTS = {"head_size": f"{_START.head_size}", "intermediate_ratio": "4", "multiple_of": f"{_START.multiple}"}
-_WIDTHS = {
-    "head_size": 105,
-    "intermediate_ratio": 150,
-    "multiple_of": 115,
-    "layers_from": 95,
-    "layers_to": 90,
-    "hidden_to": 115,
-}
 # How many are in the table, each with a button and a key; and in the chart.
 FEW, LISTED, DRAWN = 5, 8, 60
-_LIMITS = ("layers_from", "layers_to", "hidden_to")
 
 
-def _field(kind: str) -> str:
-    """The name of the field for an amount, in the link too: an amount of each kind keeps its own."""
-    return f"target_{kind}"
+def _check(kind: Kind, text: str) -> Reason | None:
+    try:
+        typed(text, kind.unit)
+    except InputError:
+        message = N_("{name}={text} in the link is not possible: it must be an amount, such as {example}.")
+        return message, {"example": kind.default}
+    return None
 
 
-def _check(kind: Kind) -> Callable[[str], tuple[str, dict[str, str]] | None]:
-    def check(text: str) -> tuple[str, dict[str, str]] | None:
-        try:
-            typed(text, kind.unit)
-        except InputError:
-            message = N_("{name}={text} in the link is not possible: it must be an amount, such as {example}.")
-            return message, {"example": kind.default}
-        return None
-
-    return check
-
-
-PARAMETERS = Parameters(
-    whole_numbers=_LIMITS,
-    booleans=("pad_vocab", "nearby"),
-    choices=CHOICES,
-    texts={_field(name): _check(kind) for name, kind in KINDS.items()},
+_START = Constraints()
+BUDGET_OF = Select(
+    "budget_of",
+    N_("Budget for"),
+    KINDS,
+    {"parameters": N_("Parameters"), "FLOPs": "FLOPs", "memory": N_("Memory")},
+    row=True,
 )
+# An amount of each kind keeps its own.
+TARGETS = {
+    name: Text(f"target_{name}", N_("Budget"), kind.default, LONGEST, check=partial(_check, kind), width=140)
+    for name, kind in KINDS.items()
+}
+HEAD_SIZE = Select("head_size", N_("Head size"), tuple(map(str, HEAD_SIZES)), default=f"{_START.head_size}", width=105)
+RATIO = Select("intermediate_ratio", N_("Feed-forward ratio"), RATIOS, {"any": N_("Any")}, default="4", width=150)
+MULTIPLE_OF = Select(
+    "multiple_of", N_("Multiple of"), tuple(map(str, MULTIPLES)), default=f"{_START.multiple}", width=115
+)
+LIMITS = (
+    Number("layers_from", N_("Min. layers"), _START.layers_from, width=95),
+    Number("layers_to", N_("Max. layers"), _START.layers_to, width=90),
+    Number("hidden_to", N_("Max. hidden size"), _START.hidden_to, width=115),
+)
+PAD_VOCAB = Switch("pad_vocab", N_("Pad vocabulary"), draw=st.checkbox)
+NEARBY = Fold("nearby", N_("Chart: width and depth of the nearest models"))
 
 
 class Question(NamedTuple):
@@ -114,34 +107,29 @@ def choose_question(choice: Choice) -> Question:
     """Draw the budget and what goes through."""
     _ = translator()
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        kinds = CHOICES["budget_of"]
-        name = choose("budget_of", kinds, st.segmented_control, required=True)
-        field = _field(name)
-        text = st.text_input(
-            label_of(field), KINDS[name].default, key=field, bind="query-params", max_chars=LONGEST, width=140
-        )
+        name = BUDGET_OF.show()
+        target = TARGETS[name]
+        text = target.show()
         batch = choose_batch(choice.config)
-        carry("training_dtype", "fp32")
-        precision: Any = choose(
-            "training_dtype",
-            list(PRECISIONS),
+        precision = TRAINING_DTYPE.show(
             help=_("Training memory: weights, gradients, AdamW's states, and the activations of eager attention."),
             width=145,
         )
     budget = Budget(KINDS[name].quantity, _amount(name, text))
     subject = choice.subject
     case = Case(subject, *batch, Plan(precision=precision))
-    return Question(case, budget, field)
+    return Question(case, budget, target.name)
 
 
 def _amount(name: str, text: str) -> int:
     """What the text says, in whole units; if it says nothing, the last that did."""
-    kind, last = KINDS[name], f"last {_field(name)}"
+    kind, field = KINDS[name], TARGETS[name].name
+    last = f"last {field}"
     try:
         amount = typed(text, kind.unit).value
     except InputError as error:
         before: str = st.session_state.get(last, kind.default)
-        show_problem(error.problem._replace(remedies=({_field(name): before},)))
+        show_problem(error.problem._replace(field=field, remedies=({field: before},)))
         return floor(typed(before, kind.unit).value)
     st.session_state[last] = text
     return floor(amount)
@@ -152,39 +140,25 @@ def choose_constraints() -> Constraints:
     _ = translator()
     any_ratio = listed(map(str, RATIOS["any"]))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
-        head_size = int(_selected("head_size", _("hidden_size / num_attention_heads, 64 in most published BERTs")))
-        ratio = _selected(
-            "intermediate_ratio",
-            _("intermediate_size / hidden_size, 4 in published BERTs; “Any” allows {ratios}.").format(ratios=any_ratio),
-        )
-        multiple = int(
-            _selected(
-                "multiple_of",
-                _(
-                    "hidden_size and intermediate_size are multiples of it, the latter rounded up. NVIDIA's guide to "
-                    "matrix multiplication: 16-bit products are most efficient with multiples of 64 on an A100, of 8 "
-                    "before it."
-                ),
+        head_size = HEAD_SIZE.show(help=_("hidden_size / num_attention_heads, 64 in most published BERTs"))
+        ratio = RATIO.show(
+            help=_("intermediate_size / hidden_size, 4 in published BERTs; “Any” allows {ratios}.").format(
+                ratios=any_ratio
             )
         )
-        limits: dict[str, Any] = {
-            field: whole_number(label_of(field), field, getattr(_START, field), width=_WIDTHS[field])
-            for field in _LIMITS
-        }
-        padded = st.checkbox(
-            label_of("pad_vocab"),
-            key="pad_vocab",
-            bind="query-params",
-            help=_("vocab_size is also rounded up to a multiple."),
+        multiple = MULTIPLE_OF.show(
+            help=_(
+                "hidden_size and intermediate_size are multiples of it, the latter rounded up. NVIDIA's guide to "
+                "matrix multiplication: 16-bit products are most efficient with multiples of 64 on an A100, of 8 "
+                "before it."
+            )
         )
-    said = Constraints(head_size, RATIOS[ratio], multiple, pad_vocabulary=padded, **limits)
+        limits: dict[str, Any] = {control.name: control.show() for control in LIMITS}
+        padded = PAD_VOCAB.show(help=_("vocab_size is also rounded up to a multiple."))
+    said = Constraints(int(head_size), RATIOS[ratio], int(multiple), pad_vocabulary=padded, **limits)
     for problem in said.problems():
         show_problem(problem)
     return said.nearest()
-
-
-def _selected(field: str, meaning: str) -> str:
-    return choose(field, CHOICES[field], default=_DEFAULTS[field], help=meaning, width=_WIDTHS[field])
 
 
 # What is searched for does not matter to the search, and most sliders set just that: their readers share an answer.

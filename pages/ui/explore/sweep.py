@@ -13,15 +13,13 @@ from bertcalc.formula import CALL_LETTERS, latex_number
 from bertcalc.forward.steps import BATCH
 from bertcalc.moves import SLIDERS
 from bertcalc.text import N_
-from pages.ui.batch import choose_batch
-from pages.ui.controls import Parameters, choose_view, set_values, show_problem, whole_number
-from pages.ui.controls import choose as choose_option
+from pages.ui.batch import BATCH_SIZE, SEQUENCE_LENGTH, choose_batch
+from pages.ui.controls import Number, Select, Switch, set_values, show_problem, view
+from pages.ui.explore.quantity_words import QUANTITY_NAMES
 from pages.ui.i18n import translator
-from pages.ui.labels import label_of
 from pages.ui.numbers import size
 from pages.ui.sidebar import Choice
 
-VIEWS = ("one", "map")
 X, Y = "hidden_size", "num_hidden_layers"  # what is swept if nobody says otherwise
 # From where to where, if nobody says otherwise: the models that people build.
 RANGES: dict[str, tuple[int, int]] = {
@@ -32,12 +30,22 @@ RANGES: dict[str, tuple[int, int]] = {
     "batch_size": (1, 256),
     "sequence_length": (8, 512),
 }
-ENDS = ("x_from", "x_to", "y_from", "y_to")
-PARAMETERS = Parameters(
-    whole_numbers=ENDS,
-    booleans=("log", "tie_heads", "tie_intermediate", "growths"),
-    choices={"sweep": VIEWS, "x": tuple(SWEPT), "y": tuple(SWEPT), "measure": tuple(QUANTITIES)},
-)
+VIEW = view("sweep", {"one": N_("One size"), "map": N_("Map of two")})
+MEASURE = Select("measure", N_("Quantity"), QUANTITIES, QUANTITY_NAMES, label_visibility="collapsed", width=172)
+_SIZES = {control.name: control.label for control in (BATCH_SIZE, SEQUENCE_LENGTH)}
+AXES = {
+    "x": Select("x", N_("x axis"), SWEPT, _SIZES, default=X, width=178),
+    "y": Select("y", N_("y axis"), SWEPT, _SIZES, default=Y, width=178),
+}
+ENDS = {
+    "x": (Number("x_from", N_("x from"), None, width=86), Number("x_to", N_("x to"), None, width=86)),
+    "y": (Number("y_from", N_("y from"), None, width=86), Number("y_to", N_("y to"), None, width=86)),
+}
+LOG = Switch("log", N_("log axes"))
+TIES = {
+    "num_attention_heads": Switch("tie_heads", "tie_heads", True, draw=st.checkbox),
+    "intermediate_size": Switch("tie_intermediate", "tie_intermediate", True, draw=st.checkbox),
+}
 LETTER_OF = {**LETTERS, **CALL_LETTERS}
 array = partial(np.array, dtype=np.int64)
 
@@ -69,18 +77,18 @@ def choose(choice: Choice) -> Swept:
     _ = translator()
     what, where = (st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall") for _row in range(2))
     with what:
-        view = choose_view("sweep", VIEWS)
-        measure = choose_option("measure", list(QUANTITIES), label_visibility="collapsed", width=172)
+        shown = VIEW.show()
+        measure = MEASURE.show()
         # Parameters do not depend on what goes through: the least, which every model takes.
-        # Unless it is swept: the axes are drawn after this, so that a first run finds them in the link alone.
-        axes_now = {st.session_state.get(axis, st.query_params.get(axis)) for axis in "xy"}
+        # Unless it is swept; the axes are drawn after this.
+        axes_now = {control.value() for control in AXES.values()}
         idle = QUANTITIES[measure].unit == "parameters" and not axes_now & set(BATCH)
         sizes = (1, 1) if idle else choose_batch(choice.config)
         case = Case(choice.subject, *sizes)
     found: list[Problem] = []
     with where:
-        axes = {axis: _draw_axis(axis, case) for axis in (("x", "y") if view == "map" else ("x",))}
-        logs = st.toggle(_("log axes"), key="log", bind="query-params")
+        axes = {axis: _draw_axis(axis, case) for axis in (("x", "y") if shown == "map" else ("x",))}
+        logs = LOG.show()
     dimensions = [field for field, _ends in axes.values()]
     if len(set(dimensions)) < len(dimensions):
         found.append(_same(dimensions[0]))
@@ -114,14 +122,8 @@ def _choose_ties(sweep: Sweep) -> Ties:
         "intermediate_size": _("intermediate_size keeps its ratio to hidden_size, as in all published models."),
     }
     said = {
-        field: st.checkbox(
-            f"${LETTER_OF[field]} = {followed(sweep, field)}$",
-            value=True,
-            key=key,
-            bind="query-params",
-            help=helps[field],
-        )
-        for field, key in (("num_attention_heads", "tie_heads"), ("intermediate_size", "tie_intermediate"))
+        field: control.show(label=f"${LETTER_OF[field]} = {followed(sweep, field)}$", help=helps[field])
+        for field, control in TIES.items()
         if field in sweep.following
     }
     return Ties(said.get("num_attention_heads", True), said.get("intermediate_size", True))
@@ -137,20 +139,11 @@ def followed(sweep: Sweep, field: str) -> str:
 
 def _draw_axis(axis: str, case: Case) -> tuple[str, tuple[int, int]]:
     """A dimension, and from where to where it is swept; an empty end is the default."""
-    fields = list(SWEPT)
-    names = [f"{axis}_from", f"{axis}_to"]
-    field = choose_option(
-        axis,
-        fields,
-        default={"x": X, "y": Y}[axis],
-        on_change=lambda: set_values(dict.fromkeys(names)),  # the ends of another dimension would mean nothing
-        width=178,
-    )
+    names = [control.name for control in ENDS[axis]]
+    # The ends of another dimension would mean nothing.
+    field = AXES[axis].show(on_change=set_values, args=(dict.fromkeys(names),))
     usual = _usual(field, Sweep(case, (field,)).present(field))
-    said = [
-        whole_number(label_of(name), name, None, width=86, placeholder=f"{end}")
-        for name, end in zip(names, usual, strict=True)
-    ]
+    said = [control.show(placeholder=f"{end}") for control, end in zip(ENDS[axis], usual, strict=True)]
     low, high = (end if one is None else one for one, end in zip(said, usual, strict=True))
     return field, (low, high)
 

@@ -6,17 +6,18 @@ from bertcalc.explore.formula import Growth, growth, local_exponent
 from bertcalc.explore.quantities import QUANTITIES
 from bertcalc.text import N_
 from pages.ui.charts import short
+from pages.ui.controls import Fold, label_of
 from pages.ui.explore.sweep import LETTER_OF, Swept, array
 from pages.ui.explore.sweep_charts import Curve, Mark, curves, curves_frame
 from pages.ui.formulas import aligned, colored_sum
 from pages.ui.i18n import translator
-from pages.ui.labels import label_of
 from pages.ui.numbers import size, unbroken
 from pages.ui.present import lower, presenting
 from pages.ui.tables import show_table
 from pages.ui.take.shown import draw_chart
 from pages.ui.theme import COLORS, INK
 
+GROWTHS = Fold("growths", N_("Each quantity: formula and growth"))
 _FUNCTIONS = {"parameters": "N", "FLOPs": "F", "bytes": "M"}
 _ORDERS = {
     1: N_("Linear in {field}, {notation}"),
@@ -62,8 +63,7 @@ def show_growth(swept: Swept, appearance: str) -> None:
         )
     if presenting():
         return
-    all_of_them = st.expander(_("Each quantity: formula and growth"), key="growths", bind="query-params")
-    if all_of_them.open:
+    if all_of_them := GROWTHS.unfolded():
         with all_of_them:
             _show_all(swept)
 

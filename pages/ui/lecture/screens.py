@@ -13,7 +13,7 @@ from bertcalc.problem import InputError
 from bertcalc.text import code, literal, shorten
 from bertcalc.tree.totals import component_of
 from pages.ui import stepping
-from pages.ui.controls import offered, sentence, set_values
+from pages.ui.controls import sentence, set_values
 from pages.ui.i18n import in_context, translator
 from pages.ui.lecture import files, notes
 from pages.ui.lecture.parts import PARTS, VOCABULARY, draw_place, place, values
@@ -60,8 +60,8 @@ def choose_screen(lecture: Lecture, row: DeltaGenerator, fill: Fill) -> Screen:
     order = [screen.name for screen in lecture.screens]
     with st.container(key="lecture-state"):
         # What the link says is in controls that nobody sees: those that people see are in their language.
-        name = st.text_input("screen", key="screen", bind="query-params", max_chars=files.LONGEST) or order[0]
-        speaking = not st.checkbox("notes", key="notes", bind="query-params")
+        name = files.SCREEN.show() or order[0]
+        speaking = not files.NOTES.show()
     if name not in order:
         name = _nearest(name, order)
     at = order.index(name)
@@ -112,7 +112,8 @@ def _move_button(label: str, arrow: str, possible: bool, by: int) -> None:
 
 
 def _jump(order: Sequence[str]) -> None:
-    if screen := offered("jump", order):  # titles hold numbers of the model
+    screen = st.session_state["jump"]
+    if screen in order:  # titles hold numbers of the model: the browser may have one that is gone
         set_values({"screen": screen})
 
 

@@ -12,8 +12,10 @@ from bertcalc.memory.formula import kept_formulas, korthikanti_formulas
 from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.saved import Dtype, Saved, by_module, total_bytes
 from bertcalc.proof import memory_proof
+from bertcalc.text import N_
 from bertcalc.tree.totals import Component, component_of
 from pages.ui.bars import Bars, draw_bars
+from pages.ui.controls import Fold, Switch
 from pages.ui.formulas import aligned, colored_sum
 from pages.ui.i18n import translator
 from pages.ui.memory.charts import show_metrics
@@ -24,6 +26,10 @@ from pages.ui.tables import shape_text, show_table
 from pages.ui.take.shown import draw_frame
 from pages.ui.theme import colors
 
+HOOKS = Switch("hooks", N_("Check with PyTorch"))
+KEPT = Fold("kept", N_("Tensors: name, shape, type, bytes, formula"))
+KORTHIKANTI = Fold("korthikanti", N_("Compared with the formula of Korthikanti et al."))
+
 
 def show_activations(run: Run, plan: Plan) -> None:
     """What autograd keeps: the total, its formula, the modules it is kept for; the tensors, and a published formula."""
@@ -33,21 +39,17 @@ def show_activations(run: Run, plan: Plan) -> None:
     total = total_bytes(saved)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         show_metrics({_("Kept for the backward pass"): (size(total), _("{total:,} bytes").format(total=total))})
-        check = st.toggle(_("Check with PyTorch"), key="hooks", bind="query-params")
+        check = HOOKS.show()
     verdict = st.container()  # filled last: the first comparison takes seconds
     st.latex(_kept_latex(run, formulas.components, total))
     modules = by_module(saved)
     if modules:
         bars = _module_bars(run, plan, modules, formulas.modules)
         draw_bars(run.choice, bars, "activations", alt=_("Bytes kept for each module"))
-    tensors = st.expander(_("Tensors: name, shape, type, bytes, formula"), key="kept", bind="query-params")
-    if tensors.open:
+    if tensors := KEPT.unfolded():
         with tensors:
             _show_saved(saved, formulas.saved, PRECISIONS[plan.precision].dtype)
-    published = st.expander(
-        _("Compared with the formula of Korthikanti et al."), key="korthikanti", bind="query-params"
-    )
-    if published.open:
+    if published := KORTHIKANTI.unfolded():
         with published:
             _show_korthikanti(run, plan)
     if check:

@@ -5,52 +5,70 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from bertcalc.config import check_whole_number
 from bertcalc.formula import Formula
 from bertcalc.forward.steps import batch_problems
 from bertcalc.memory.devices import DEFAULT, DEVICES, KEPT_FREE, Device, kept_free
 from bertcalc.memory.footprint import Plan, Subject
 from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS
 from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES, RECOMPUTE, Attention, Dtype
+from bertcalc.text import N_
 from pages.ui.bars import preset_of
 from pages.ui.batch import Batch, choose_batch, show_seen
-from pages.ui.controls import Parameters, carry, choose, show_problem, whole_number
-from pages.ui.frozen import choose_freezing
+from pages.ui.controls import Control, Decimal, Number, Select, Switch, show_problem, view
+from pages.ui.frozen import FREEZE_EMBEDDINGS, FREEZE_LAYERS, TRAINED, choose_freezing
 from pages.ui.i18n import translator
-from pages.ui.labels import label_of, option_of
 from pages.ui.sidebar import Choice
 
-VIEWS = ("fit", "weights", "training", "activations", "inference")
-CHOICES: dict[str, tuple[str, ...]] = {
-    "memory": VIEWS,
-    "training_dtype": tuple(PRECISIONS),
-    "optimizer": tuple(OPTIMIZERS),
-    "attention": ATTENTIONS,
-    "recompute": RECOMPUTE,
-    "dtype": tuple(ITEM_BYTES),
-    "task": ("training", "inference"),
-    "device_memory": (*DEVICES, "GiB"),
-}
-PARAMETERS = Parameters(
-    whole_numbers=("device_gib",),
-    booleans=("fused_dropout", "hooks", "kept", "korthikanti"),
-    decimals=("kept_free",),
-    choices=CHOICES,
+VIEW = view(
+    "memory",
+    {
+        "fit": N_("What fits"),
+        "weights": N_("Weights"),
+        "training": N_("Training"),
+        "activations": N_("Activations"),
+        "inference": N_("Inference"),
+    },
 )
-_DEFAULTS = {"device_memory": DEFAULT}
-_MORE = ("fused_dropout", "freeze_layers", "train", "freeze_embeddings")
-_WIDTHS = {
-    "training_dtype": 163,
-    "optimizer": 138,
-    "attention": 94,
-    "recompute": 116,
-    "dtype": 115,
-    "task": 115,
-    "device_memory": 160,
-    "device_gib": 105,
-    "kept_free": 120,
-}
-
+TRAINING_DTYPE = Select(
+    "training_dtype",
+    N_("Training precision"),
+    PRECISIONS,
+    {"fp32": "FP32", "mixed-18": N_("FP16 · 18 B/param"), "mixed-16": N_("FP16 · 16 B/param")},
+)
+OPTIMIZER = Select(
+    "optimizer",
+    N_("Optimizer"),
+    OPTIMIZERS,
+    {
+        "sgd": "SGD",
+        "momentum": N_("Momentum"),
+        "adamw": "Adam(W)",
+        "adamw-8bit": N_("8-bit Adam"),
+        "adafactor": "Adafactor",
+    },
+    width=138,
+)
+ATTENTION = Select("attention", N_("Attention"), ATTENTIONS, {"eager": N_("Eager"), "fused": N_("Fused")}, width=94)
+RECOMPUTATION = Select(
+    "recompute",
+    N_("Recompute"),
+    RECOMPUTE,
+    {"none": N_("None"), "selective": N_("Selective"), "full": N_("Full")},
+    width=116,
+)
+FUSED_DROPOUT = Switch("fused_dropout", N_("One-byte dropout masks"), draw=st.checkbox)
+DTYPE = Select("dtype", N_("Data type"), ITEM_BYTES, width=115)
+TASK = Select[str]("task", N_("Task"), words={"training": N_("Training"), "inference": N_("Inference")}, width=115)
+DEVICE_MEMORY = Select[str](
+    "device_memory",
+    N_("Device"),
+    words={name: name.replace("-", " ").replace("GB", " GB") for name in DEVICES} | {"GiB": N_("Other")},
+    default=DEFAULT,
+    width=160,
+)
+DEVICE_GIB = Number("device_gib", N_("Memory in GiB"), 16, width=105)
+KEEP_FREE = Decimal("kept_free", N_("Kept free, GiB"), KEPT_FREE, step=0.5, width=120)
+_MORE: tuple[Control[Any], ...] = (FUSED_DROPOUT, FREEZE_LAYERS, TRAINED, FREEZE_EMBEDDINGS)
 _LARGEST_GIB = 1_000_000
 
 
@@ -80,13 +98,13 @@ def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
     _ = translator()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
         batch = choose_batch(choice.config)
-        said: dict[str, Any] = {"precision": _select("training_dtype")}
+        said: dict[str, Any] = {"precision": TRAINING_DTYPE.show(width=163)}
         if states:
-            said["optimizer"] = _select("optimizer")
-        said |= {field: _select(field) for field in ("attention", "recompute")}
-        changed = sum(field in st.query_params for field in _MORE)
+            said["optimizer"] = OPTIMIZER.show()
+        said |= {"attention": ATTENTION.show(), "recompute": RECOMPUTATION.show()}
+        changed = sum(control.name in st.query_params for control in _MORE)
         with st.popover(f"{_('More')} ({changed})" if changed else _("More")):
-            said["fused_dropout"] = _checkbox("fused_dropout")
+            said["fused_dropout"] = FUSED_DROPOUT.show()
             freezing = choose_freezing(choice.config)
     if problem := replace(freezing, layers=st.session_state["freeze_layers"]).problem(choice.config):
         show_problem(problem._replace(remedies=()))  # again, where it is seen: the way out is beside the control
@@ -100,8 +118,7 @@ def choose_inference(choice: Choice) -> tuple[Run, Dtype, Attention]:
     """Draw what goes through and how."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         batch = choose_batch(choice.config)
-        dtype: Any = _select("dtype")
-        attention: Any = _select("attention")
+        dtype, attention = DTYPE.show(), ATTENTION.show()
     _show_remarks(choice)
     return Run(choice, batch), dtype, attention
 
@@ -118,18 +135,10 @@ def choose_task() -> tuple[str, Device]:
     """What is asked about, and on which device; with an impossible size or share of it, the nearest."""
     _ = translator()
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        task = _select("task")
-        chosen = _select("device_memory", help=_("Total memory as nvidia-smi reports it."))
-        device = Device(option_of("device_memory", chosen), DEVICES[chosen]) if chosen in DEVICES else _typed_device()
-        carry("kept_free", KEPT_FREE)
-        typed: float = st.number_input(
-            label_of("kept_free"),
-            value=KEPT_FREE,
-            step=0.5,
-            format="%.2f",
-            key="kept_free",
-            bind="query-params",
-            width=_WIDTHS["kept_free"],
+        task = TASK.show()
+        chosen = DEVICE_MEMORY.show(help=_("Total memory as nvidia-smi reports it."))
+        device = Device(DEVICE_MEMORY.word(chosen), DEVICES[chosen]) if chosen in DEVICES else _typed_device()
+        typed = KEEP_FREE.show(
             help=_(
                 "For everything but tensors: driver, CUDA context, gaps between tensors, working memory of kernels."
             ),
@@ -142,20 +151,5 @@ def choose_task() -> tuple[str, Device]:
 
 
 def _typed_device() -> Device:
-    typed = whole_number(label_of("device_gib"), "device_gib", 16, width=_WIDTHS["device_gib"])
-    if problem := check_whole_number("device_gib", typed, 1, _LARGEST_GIB, 16):
-        show_problem(problem)
-        typed = problem.remedies[0]["device_gib"]
+    typed = DEVICE_GIB.show_within(1, _LARGEST_GIB)
     return Device(f"{typed:,} GiB", typed * 2**30)
-
-
-def _select(field: str, **look: Any) -> Any:
-    options = CHOICES[field]
-    default = _DEFAULTS.get(field, options[0])
-    carry(field, default)
-    return choose(field, options, default=default, width=_WIDTHS[field], **look)
-
-
-def _checkbox(field: str) -> bool:
-    carry(field, False)
-    return st.checkbox(label_of(field), key=field, bind="query-params")

@@ -1,41 +1,55 @@
 """The walk as the Layers page shows it: which stop, what is said there, its shapes, its formula, the heads."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from itertools import islice
 from math import prod
 
 import streamlit as st
 
-from bertcalc import BertConfig, Module
-from bertcalc.config import check_whole_number
+from bertcalc import ARCHITECTURES, BertConfig, Module, build
 from bertcalc.formula import Formula, shape_letters, symbolic_model, symbolic_steps
 from bertcalc.forward.lessons import lesson, questions
 from bertcalc.forward.outputs import Call, attends, run
+from bertcalc.forward.steps import BATCH, forward
 from bertcalc.forward.walk import KerasRow, Stop, factors, in_layer, per_head, walk
+from bertcalc.text import N_
 from bertcalc.tree.nn import Attention, Shape
 from bertcalc.tree.totals import bare, submodule
 from pages.ui import stepping
 from pages.ui.batch import Batch
-from pages.ui.controls import show_problem, whole_number
+from pages.ui.controls import Fold, Number, Select
 from pages.ui.formulas import stop_formula
 from pages.ui.i18n import translator
-from pages.ui.labels import label_of
 from pages.ui.numbers import unbroken
 from pages.ui.present import presenting
 from pages.ui.sidebar import Choice
 from pages.ui.tables import shape_text, show_table
 
 _SELF = "encoder.layer.*.attention.self"
+LAYER = Number("layer", N_("Layer"), 0, width=66)
+HEADS = Fold("heads", N_("Query, key and value head by head"))
+ROWS = Fold("rows", N_("The whole forward pass, one Keras-style row for each layer"))
+# Every stop of any walk; a walk without it begins at its first.
+_FULL = BertConfig(is_decoder=True, add_cross_attention=True, tie_word_embeddings=False)
+_RELATIVE = replace(_FULL, position_embedding_type="relative_key_query")
+STEP = Select(
+    "step",
+    N_("Step"),
+    dict.fromkeys(
+        stop.name
+        for name in ARCHITECTURES
+        for config in (_FULL, _RELATIVE)
+        for stop in walk(forward(build(config, name), **BATCH, encoder_sequence_length=1), layer=1)
+    ),
+    label_visibility="collapsed",
+)
 
 
 def choose_layer(config: BertConfig) -> int:
     """The layer that is walked in full; the nearest while the control says one that does not exist."""
-    layer = whole_number(label_of("layer"), "layer", 0, width=66)
-    if problem := check_whole_number("layer", layer, 0, config.num_hidden_layers - 1, 0):
-        show_problem(problem)
-        layer = problem.remedies[0]["layer"]
-    return layer
+    return LAYER.show_within(0, config.num_hidden_layers - 1)
 
 
 def stops_of(choice: Choice, batch: Batch, layer: int) -> list[Stop]:
@@ -52,12 +66,13 @@ def choose_stop(stops: Sequence[Stop]) -> int:
     """Previous, the stop's name, Next: by button, by key, by the link. Returns the number of the stop."""
     _ = translator()
     names = [stop.name for stop in stops]
-    wanted = st.session_state.get("step", names[0])
+    wanted = st.session_state.get(STEP.name, names[0])
     if wanted not in names:  # another model has no such step: the one whose name is most like it
         st.session_state["step"] = get_close_matches(wanted, names, n=1, cutoff=0)[0]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         back, list_, forth = st.empty(), st.container(), st.empty()
-        name = list_.selectbox(_("Step"), names, key="step", bind="query-params", label_visibility="collapsed")
+        with list_:
+            name = STEP.show(names)
         at = names.index(name)
         for place, label, arrow, by in ((back, _("Previous"), "back", -1), (forth, _("Next"), "forward", 1)):
             end = not 0 <= at + by < len(names)
