@@ -33,7 +33,7 @@ if view == "tree":
     if beside == "none":
         st.html(tree_html(model, counts=counts, folded=presenting()))
     else:
-        other = choice._replace(architecture=beside).model()
+        other = choice.as_class(beside).model()
         found = differences(model, other)
         tables.show_module_differences(found, choice.architecture, beside)
         for column, tree, signs in zip(st.columns(2), (model, other), signs_of(found), strict=True):

@@ -18,7 +18,7 @@ from math import prod
 from typing import Literal, NamedTuple, get_args
 
 from bertcalc.checkpoints.safetensors import Entry
-from bertcalc.config import Config, problems, unchecked
+from bertcalc.config import Config, problems
 from bertcalc.families import FAMILIES, build, family_of
 from bertcalc.families.family import Family, Model
 from bertcalc.memory.footprint import Subject
@@ -238,7 +238,7 @@ def subject_of_shapes(tensors: Sequence[Entry]) -> tuple[Subject, tuple[str, ...
     kind = family.config
     shapes = {plain_name(entry.name, family): entry.shape for entry in tensors}
     # Relative positions and cross attention, so that every tensor that tells something has its name.
-    full = unchecked(kind.default(), position_embedding_type="relative_key", is_decoder=True, add_cross_attention=True)
+    full = family.fullest(position_embedding_type="relative_key")
     names = {tensor.place: tensor.name.replace("*", "0") for tensor in build(full).tensors() if len(tensor.shape) == 2}
     roles = {place.role: name for place, name in names.items() if place.block != "cross-attention"}
 

@@ -1,12 +1,13 @@
 """What a family is: a configuration, a program for the body, classes with a program for their heads, and words."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
-from bertcalc.config import Config
+from bertcalc.config import Config, ConfigError
 from bertcalc.forward.trace import Sizes, Step, Trace, Value
-from bertcalc.tree.nn import Module
+from bertcalc.tree.nn import Attention, Module
 
 Task = Literal[
     "base",
@@ -103,6 +104,14 @@ class Family:
         """What the names of its classes begin with: Bert."""
         return self.base.name.removesuffix("Model")
 
+    def fullest(self, **more: Any) -> Config:
+        """A configuration in which a model has everything that it can have, as far as the family can."""
+        found = self.config.default()
+        for change in ({"is_decoder": True, "add_cross_attention": True}, {"tie_word_embeddings": False}, more):
+            with suppress(ConfigError):
+                found = replace(found, **change)
+        return found
+
     def for_task(self, task: Task) -> str:
         """The name of the class for a task, or that of the body if there is none."""
         return next((cls.name for cls in self.classes if cls.task == task), self.base.name)
@@ -135,6 +144,13 @@ class Model(Module):
     def body(self) -> Module:
         """The body: the model itself, or what a class with a head has under its prefix."""
         return self.children.get(self.family.prefix, self) if self.cls.task != "base" else self
+
+    def heads(self) -> Module:
+        """The module of the first attention, in which query, key and value are. Raises KeyError if there is none."""
+        for _path, module, _copies in self.modules():
+            if isinstance(module, Attention):
+                return module
+        raise KeyError("attention")
 
     def declare(self) -> "Model":
         """The modules."""

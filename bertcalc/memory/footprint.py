@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from math import inf, isqrt, prod
 from typing import NamedTuple
 
-from bertcalc.config import Config, unchecked
+from bertcalc.config import Config, ConfigError, unchecked
 from bertcalc.families import ARCHITECTURES, build
 from bertcalc.families.family import Model
 from bertcalc.forward.outputs import Call, caches, outputs, reads_encoder, run
@@ -57,6 +57,16 @@ class Subject(NamedTuple):
     def model(self) -> Model:
         """Its tree."""
         return build(self.config, self.architecture, **dict(self.options))
+
+    def as_class(self, architecture: str) -> "Subject":
+        """The same sizes in another class; in a class of another family as near to them as that can be."""
+        kind, values = ARCHITECTURES[architecture].config, vars(self.config)
+        while type(self.config) is not kind:
+            try:
+                return Subject(kind(**values), architecture)
+            except ConfigError as error:
+                values = values | error.problem.remedies[0]
+        return Subject(self.config, architecture)
 
     def seen(self, sequence_length: int) -> int | None:
         """The length of what an encoder gives a decoder to see: with cross attention as long as its own sequence."""

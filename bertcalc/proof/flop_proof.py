@@ -3,12 +3,12 @@
 import re
 from typing import Any, NamedTuple
 
-from bertcalc import BertConfig
+from bertcalc import Config
 from bertcalc.compute.flops import Convention, by_name, total
+from bertcalc.families import family_of
 from bertcalc.forward.outputs import Call, inputs, run, taking_all
 from bertcalc.proof.output_proof import given_tensors
 from bertcalc.proof.real_model import empty_model
-from bertcalc.tree.totals import bare
 
 
 class Count(NamedTuple):
@@ -32,7 +32,7 @@ class FlopProof(NamedTuple):
         return [count for count in (self.forward, self.training, *self.modules) if count.ours != count.theirs]
 
 
-def prove(config: BertConfig, architecture: str, options: dict[str, bool], call: Call, *, recompute: bool) -> FlopProof:
+def prove(config: Config, architecture: str, options: dict[str, bool], call: Call, *, recompute: bool) -> FlopProof:
     """Let PyTorch count a real forward and backward pass on the meta device, eager attention, and compare.
 
     The configuration has to be one that transformers 5 can build, and the call one that runs.
@@ -56,26 +56,30 @@ def prove(config: BertConfig, architecture: str, options: dict[str, bool], call:
             both = counter.get_total_flops()
     steps = run(config, architecture, call, **options)
     training = total(steps, Convention(training="4x" if recompute else "3x"), "training")
-    modules = compare({row.name: row.copies * row.cost for row in by_name(steps)}, counts, real)
+    modules = compare(
+        {row.name: row.copies * row.cost for row in by_name(steps)}, counts, real, family_of(config).prefix
+    )
     return FlopProof(Count("forward", total(steps), forward), Count("training", training, both), modules)
 
 
-def compare(ours: dict[str, int], counts: dict[str, int], real: Any) -> list[Count]:
-    """Each module, all copies of a layer's together; a step of ours that is no module is in the module around it."""
+def compare(ours: dict[str, int], counts: dict[str, int], real: Any, prefix: str) -> list[Count]:
+    """Each module, all copies of a layer's together; a step of ours that is no module is in the module around it.
+
+    ``prefix`` is the name that a class with a head gives the body, under which PyTorch counts; ours has none.
+    """
+
+    def folded(name: str) -> str:
+        return re.sub(r"\.[0-9]+(?=\.|$)", ".*", name).removeprefix(f"{prefix}.")
+
     theirs: dict[str, int] = {}
     for name, flops in counts.items():
         if name != "Global":
-            folded = _folded(name.partition(".")[2])
-            theirs[folded] = theirs.get(folded, 0) + flops
-    # A task architecture's body has a name, under which PyTorch counts; ours has none.
-    theirs.pop("bert", None)
-    names = {_folded(name) for name, _module in real.named_modules()}
+            place = folded(name.partition(".")[2])
+            theirs[place] = theirs.get(place, 0) + flops
+    theirs.pop(prefix, None)
+    names = {folded(name) for name, _module in real.named_modules()}
     return [
         Count(name or type(real).__name__, ours.get(name), theirs.get(name))
         for name in dict.fromkeys([*ours, *theirs])
         if name in names
     ]
-
-
-def _folded(name: str) -> str:
-    return bare(re.sub(r"\.[0-9]+(?=\.|$)", ".*", name))

@@ -47,8 +47,8 @@ def prove(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -
                 module.register_forward_pre_hook(partial(_note_masks, masks), with_kwargs=True)
         entries = inputs(config, architecture, call, run(taking_all(config), architecture, call, **options))
         theirs = _kept_bytes(real, given_tensors(entries, dtype), masks)
-    ours = kept(subject, plan._replace(attention="eager", fused_dropout=False), batch_size, sequence_length)
-    return MemoryProof(total_bytes(ours), theirs)
+    saved = kept(subject, plan._replace(attention="eager", fused_dropout=False), batch_size, sequence_length)
+    return MemoryProof(total_bytes(saved), theirs)
 
 
 class _Handle:

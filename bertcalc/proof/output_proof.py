@@ -4,7 +4,7 @@ from itertools import zip_longest
 from math import prod
 from typing import Any, NamedTuple
 
-from bertcalc import BertConfig
+from bertcalc import Config
 from bertcalc.forward.outputs import Call, Entry, inputs, outputs, run, taking_all
 from bertcalc.proof.real_model import empty_model
 from bertcalc.tree.nn import Shape
@@ -32,7 +32,7 @@ class ComparedOutput(NamedTuple):
         return self.ours == self.theirs
 
 
-def prove(config: BertConfig, architecture: str, options: dict[str, bool], call: Call) -> list[ComparedOutput]:
+def prove(config: Config, architecture: str, options: dict[str, bool], call: Call) -> list[ComparedOutput]:
     """Run the real forward method with the arguments of a call, and compare each output with ours.
 
     The configuration has to be one that transformers 5 can build, and the call one that runs.
@@ -48,7 +48,7 @@ def prove(config: BertConfig, architecture: str, options: dict[str, bool], call:
     return compare(ours, returned)
 
 
-def countable(config: BertConfig, architecture: str, options: dict[str, bool], call: Call) -> bool:
+def countable(config: Config, architecture: str, options: dict[str, bool], call: Call) -> bool:
     """Whether PyTorch can count the bytes of every tensor on the way: it does so in 63 bits."""
     return all(4 * prod(step.gives.shape) < 2**63 for step in run(config, architecture, call, **options))
 

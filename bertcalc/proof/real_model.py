@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import psutil
 
-from bertcalc import BertConfig, Module, build
+from bertcalc import Config, Module, build
+from bertcalc.families import class_of
 from bertcalc.tree.nn import Shape
 
 FORWARD_TOKENS = 8
@@ -30,27 +31,27 @@ def installed() -> bool:
     return all(importlib.util.find_spec(name) for name in ("torch", "transformers"))
 
 
-def buildable(config: BertConfig) -> BertConfig:
+def buildable(config: Config) -> Config:
     """The configuration as transformers 5 can build it: relative position embeddings exist in 4 only."""
     return replace(config, position_embedding_type="absolute")
 
 
-def not_checked(config: BertConfig, architecture: str, options: dict[str, bool]) -> int:
+def not_checked(config: Config, architecture: str, options: dict[str, bool]) -> int:
     """Parameters of the relative position embeddings, which ``buildable`` leaves out."""
     tensors = build(config, architecture, **options).tensors()
-    return sum(tensor.num_parameters() for tensor in tensors if "distance_embedding" in tensor.name)
+    return sum(tensor.num_parameters() for tensor in tensors if tensor.place.role == "distance")
 
 
-def real_model(config: BertConfig, architecture: str, options: dict[str, bool]) -> Any:
+def real_model(config: Config, architecture: str, options: dict[str, bool]) -> Any:
     """The model that transformers builds, on PyTorch's current default device."""
     import transformers
 
     transformers.logging.set_verbosity_error()  # its advice about decoders is for people who train
     fields = {name: value for name, value in vars(config).items() if name != "position_embedding_type"}
-    return getattr(transformers, architecture)(transformers.BertConfig(**fields), **options)
+    return getattr(transformers, architecture)(getattr(transformers, type(config).__name__)(**fields), **options)
 
 
-def empty_model(config: BertConfig, architecture: str, options: dict[str, bool]) -> Any:
+def empty_model(config: Config, architecture: str, options: dict[str, bool]) -> Any:
     """The model that transformers builds on the meta device: shapes without weights.
 
     PyTorch runs the initialisation of weights that are not there, too. transformers 5.23 can skip it, which saves a
@@ -81,7 +82,7 @@ def available_bytes() -> int:
     return free if limit == "max" else min(free, max(0, int(limit) - int(used)))
 
 
-def run_forward(config: BertConfig, architecture: str, options: dict[str, bool]) -> Run:
+def run_forward(config: Config, architecture: str, options: dict[str, bool]) -> Run:
     """Build the model with random weights, pass a few tokens through it, and free it again.
 
     Raises MemoryError if the model does not fit any more.
@@ -93,7 +94,9 @@ def run_forward(config: BertConfig, architecture: str, options: dict[str, bool])
     began = perf_counter()
     real = real_model(config, architecture, options).eval()
     tokens = min(FORWARD_TOKENS, config.max_position_embeddings)
-    ids = torch.zeros((1, 1, tokens) if architecture == "BertForMultipleChoice" else (1, tokens), dtype=torch.long)
+    ids = torch.zeros(
+        (1, 1, tokens) if class_of(architecture).task == "multiple-choice" else (1, tokens), dtype=torch.long
+    )
     with torch.inference_mode():
         outputs = real(input_ids=ids)
     shapes = [(name, tuple(value.shape)) for name, value in outputs.items() if isinstance(value, torch.Tensor)]

@@ -5,7 +5,7 @@ from itertools import zip_longest
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from bertcalc import BertConfig, Module, build
+from bertcalc import Config, Module, build
 from bertcalc.proof.real_model import empty_model
 from bertcalc.text import N_
 from bertcalc.tree.inventory import named
@@ -47,7 +47,7 @@ class Proof(NamedTuple):
         return next(check.theirs for check in self.checks if check.name == name)
 
 
-def prove(config: BertConfig, architecture: str, options: dict[str, bool]) -> Proof:
+def prove(config: Config, architecture: str, options: dict[str, bool]) -> Proof:
     """Build the real class on the meta device and compare it with our tree."""
     import torch
     import transformers

@@ -2,14 +2,16 @@
 
 from functools import cache
 
-from bertcalc import build
 from bertcalc.explore.compare import Explanation, Part, explain
 from bertcalc.explore.quantities import QUANTITIES, Case
+from bertcalc.families import class_of, counterpart, family_of
 from bertcalc.memory.footprint import Subject
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
 from pages.ui.explore.compare_words import signed
 from pages.ui.i18n import in_a_row, listed, translator
 from pages.ui.sidebar import Choice
+
+_FAMILY = family_of(PRESETS[DEFAULT_PRESET].config)
 
 
 def sentence(choice: Choice) -> str:
@@ -25,7 +27,7 @@ def published() -> str:
         "{preset} has {count:,}; the paper's 110M is this number to two significant digits, or {pretraining:,}, the "
         "count with the pre-training heads."
     )
-    count, pretraining = (_count(DEFAULT_PRESET, name) for name in ("BertModel", "BertForPreTraining"))
+    count, pretraining = (_count(DEFAULT_PRESET, name) for name in (_FAMILY.base.name, _FAMILY.for_task("pretraining")))
     return message.format(preset=DEFAULT_PRESET, count=count, pretraining=pretraining)
 
 
@@ -35,7 +37,7 @@ def yours(choice: Choice) -> str:
     It is compared with its preset in the same architecture, as under the total. A preset in which nothing is changed
     is compared with the one of the question.
     """
-    base, start = (Subject(PRESETS[name].config, choice.architecture) for name in (DEFAULT_PRESET, choice.preset))
+    base, start = (_subject(name, choice.architecture) for name in (DEFAULT_PRESET, choice.preset))
     changed = _explained(start, choice.subject)
     why = Explanation(0, 0, []) if changed.parts else _explained(base, start)
     return in_a_row([_start(choice, why), _changed(changed)])
@@ -47,10 +49,10 @@ def _start(choice: Choice, why: Explanation) -> str:
     preset, architecture = choice.preset, choice.architecture
     count = _count(preset, architecture)
     if preset == DEFAULT_PRESET:
-        message = "" if architecture == "BertModel" else _("As {architecture} it has {count:,}.")
+        message = "" if class_of(architecture).task == "base" else _("As {architecture} it has {count:,}.")
         return message.format(architecture=architecture, count=count)
     name = preset
-    if architecture != "BertModel":
+    if class_of(architecture).task != "base":
         name = _("{preset} as {architecture}").format(preset=preset, architecture=architecture)
     if why.parts:
         return _("{name} has {count:,}: {changes}.").format(name=name, count=count, changes=_words(why))
@@ -109,4 +111,10 @@ def _explained(here: Subject, there: Subject) -> Explanation:
 
 @cache
 def _count(preset: str, architecture: str) -> int:
-    return build(PRESETS[preset].config, architecture).num_parameters()
+    return _subject(preset, architecture).model().num_parameters()
+
+
+def _subject(preset: str, architecture: str) -> Subject:
+    """A preset in a class, or in the class of its own family for the same task."""
+    config = PRESETS[preset].config
+    return Subject(config, counterpart(architecture, family_of(config)))

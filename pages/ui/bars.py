@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from bertcalc import ARCHITECTURES, BertConfig, build
+from bertcalc import ARCHITECTURES, build
 from bertcalc.formula import piece_formulas
 from bertcalc.presets import PRESETS
 from bertcalc.text import N_
@@ -58,11 +58,12 @@ _UNITS = {"parameters": N_("Parameters"), "FLOPs": "FLOPs", "MACs": "MACs", "byt
 
 WHOLE = "model"  # what the link says for the whole model: its path in the tree is empty
 # Everything that the chart can open in any architecture; it shows the whole model where this one has no such part.
-_FULL = BertConfig(is_decoder=True, add_cross_attention=True, tie_word_embeddings=False)
 OPEN = Select(
     "open",
     N_("Open"),
-    dict.fromkeys(path or WHOLE for name in ARCHITECTURES for path in openable(build(_FULL, name))),
+    dict.fromkeys(
+        path or WHOLE for name, family in ARCHITECTURES.items() for path in openable(build(family.fullest(), name))
+    ),
     {WHOLE: N_("the whole model")},
     label_visibility="collapsed",
     width=240,

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from bertcalc.config import BertConfig
+from bertcalc.config import Config
 from bertcalc.formula import CALL_LETTERS
 from bertcalc.forward.steps import BATCH, batch_problems
 from bertcalc.memory.footprint import Subject
@@ -31,7 +31,7 @@ class Batch(NamedTuple):
     sequence_length: int
 
 
-def choose_batch(config: BertConfig, *, sidebar: bool = True) -> Batch:
+def choose_batch(config: Config, *, sidebar: bool = True) -> Batch:
     """Draw both controls where we are; what they say, or the last that was possible, or the nearest.
 
     ``sidebar`` says that the configuration is the sidebar's: then a change of it is a way out, too.
@@ -45,7 +45,7 @@ def choose_batch(config: BertConfig, *, sidebar: bool = True) -> Batch:
     return Batch(**values)
 
 
-def present_batch(config: BertConfig, otherwise: Mapping[str, int] = BATCH) -> Batch:
+def present_batch(config: Config, otherwise: Mapping[str, int] = BATCH) -> Batch:
     """What was last possible, or else ``otherwise``; or the nearest to it that this model can take."""
     values: dict[str, Any] = st.session_state["batch"]._asdict() if "batch" in st.session_state else dict(otherwise)
     while problem := next(batch_problems(config, values), None):

@@ -4,9 +4,10 @@ from typing import Any
 
 import streamlit as st
 
-from bertcalc.config import BertConfig
+from bertcalc.config import Config
+from bertcalc.families import class_of
 from bertcalc.formula import CALL_LETTERS
-from bertcalc.forward.outputs import SIGNATURES, Call, possible, problems, remarks
+from bertcalc.forward.outputs import Call, possible, problems, remarks
 from bertcalc.forward.steps import BATCH, batch_problems
 from bertcalc.text import N_
 from pages.ui import model
@@ -38,16 +39,16 @@ def choose_call(choice: Choice) -> Call:
     """Draw the controls of the call, as far as the class has them; what they say, or the nearest that runs."""
     _ = translator()
     config, architecture = choice.config, choice.architecture
-    signature = SIGNATURES[architecture]
+    cls = class_of(architecture)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         said: dict[str, Any] = choose_batch(config)._asdict()
-        if signature.encoder:
+        if cls.sees_encoder:
             said["encoder_sequence_length"] = ENCODER_SEQUENCE_LENGTH.show()
-        if signature.cache:
+        if cls.caches:
             said["use_cache"] = _USE_CACHE[USE_CACHE.show()]
-        if architecture == "BertForMultipleChoice":
+        if cls.task == "multiple-choice":
             said["num_choices"] = NUM_CHOICES.show()
-        said |= {flag.name: flag.show() for flag in FLAGS if signature.targets or flag.name != "labels"}
+        said |= {flag.name: flag.show() for flag in FLAGS if cls.targets or flag.name != "labels"}
         if said.get("labels"):
             said["label"] = LABEL.show()
         for field in ("is_decoder", "add_cross_attention"):
@@ -63,7 +64,7 @@ def choose_call(choice: Choice) -> Call:
     return call
 
 
-def last_call(config: BertConfig, architecture: str) -> Call:
+def last_call(config: Config, architecture: str) -> Call:
     """The call that was chosen last, or the nearest that this model can run."""
     call: Call = st.session_state.get("call", _DEFAULT)
     for problem in batch_problems(config, call._asdict()):

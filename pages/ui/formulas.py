@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from bertcalc import BertConfig
+from bertcalc import Config
 from bertcalc.formula import Bracket, Formula, component_terms, filled, formula, latex_number
 from bertcalc.forward.walk import Stop
 from pages.ui.i18n import translator
@@ -51,7 +51,7 @@ def _text_latex(text: str) -> str:
     return text
 
 
-def count_formula(formula: Formula, config: BertConfig, count: int) -> str:
+def count_formula(formula: Formula, config: Config, count: int) -> str:
     """LaTeX for a number of modules: with letters, with numbers, and what comes out, as far as these differ."""
     return " = ".join(dict.fromkeys([formula.latex(), formula.latex(config), latex_number(count)]))
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from bertcalc import BertConfig
+from bertcalc import Config
 from bertcalc.text import N_
 from bertcalc.tree.freezing import TRAIN, Freezing
 from pages.ui.controls import Number, Select, Switch, show_problem
@@ -21,7 +21,7 @@ TRAINED = Select(
 FREEZE_EMBEDDINGS = Switch("freeze_embeddings", N_("Freeze the embeddings"))
 
 
-def choose_freezing(config: BertConfig) -> Freezing:
+def choose_freezing(config: Config) -> Freezing:
     """Draw the controls, and return what they say, or the nearest that is possible in the model."""
     _ = translator()
     with st.container(horizontal=True, vertical_alignment="bottom"):

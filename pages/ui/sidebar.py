@@ -6,8 +6,10 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from bertcalc import ARCHITECTURES, BertConfig, Module, build
+from bertcalc import ARCHITECTURES, Config, build
 from bertcalc.config import LETTERS
+from bertcalc.families import class_of
+from bertcalc.families.family import Model as Tree
 from bertcalc.memory.footprint import Subject
 from bertcalc.moves import SLIDERS
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
@@ -44,7 +46,7 @@ _declare()
 class Choice(NamedTuple):
     """The model that every page shows."""
 
-    config: BertConfig
+    config: Config
     architecture: str
     add_pooling_layer: bool
     preset: str
@@ -52,14 +54,18 @@ class Choice(NamedTuple):
     @property
     def options(self) -> dict[str, bool]:
         """The options of the architecture, as ``build`` and the formulas take them."""
-        return {"add_pooling_layer": self.add_pooling_layer} if self.architecture == "BertModel" else {}
+        return {"add_pooling_layer": self.add_pooling_layer} if class_of(self.architecture).task == "base" else {}
 
     @property
     def subject(self) -> Subject:
         """The chosen model, as the quantities take it."""
         return Subject(self.config, self.architecture, tuple(self.options.items()))
 
-    def model(self) -> Module:
+    def as_class(self, architecture: str) -> "Choice":
+        """The same sizes in another class."""
+        return self._replace(config=self.subject.as_class(architecture).config, architecture=architecture)
+
+    def model(self) -> Tree:
         """Its tree."""
         return self.subject.model()
 

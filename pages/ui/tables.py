@@ -7,7 +7,7 @@ from functools import cache
 
 import streamlit as st
 
-from bertcalc import BertConfig, Module
+from bertcalc import Config, Module
 from bertcalc.config import LETTERS, allowed
 from bertcalc.fields import MEANINGS, Effect
 from bertcalc.formula import count_formulas, shape_letters, tensor_formulas
@@ -314,7 +314,7 @@ def shape_text(shape: Shape) -> str:
     return " × ".join(f"{side:,}" for side in shape)
 
 
-def show_fields(config: BertConfig, effects: Mapping[str, Effect]) -> None:
+def show_fields(config: Config, effects: Mapping[str, Effect]) -> None:
     """Every field with its meaning, its values, and what a change of it does."""
     _ = translator()
     names = {field: f"**{field}** ${LETTERS[field]}$" if field in LETTERS else f"**{field}**" for field in effects}
@@ -327,7 +327,7 @@ def show_fields(config: BertConfig, effects: Mapping[str, Effect]) -> None:
                 in_a_row([_("{name}: {what}").format(name=name, what=_(MEANINGS[field])), f"*{limits[field]}*"])
                 for field, name in names.items()
             ],
-            _("Default"): [_value(getattr(BertConfig, field)) for field in effects],
+            _("Default"): [_value(getattr(Config, field)) for field in effects],
             _("Now"): [_value(getattr(config, field)) for field in effects],
             _("Changed"): [f"{_value(one.before)} → {_value(one.after)}" for one in effects.values()],
             _("Parameters"): [_signed(one.parameters) for one in effects.values()],

@@ -1,15 +1,15 @@
 """The text of ``print(model)`` as HTML that folds: one line a module, in the colour of its component."""
 
-import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from types import MappingProxyType
 
-from bertcalc import ARCHITECTURES, Module
+from bertcalc import ARCHITECTURES
+from bertcalc.families.family import Model
 from bertcalc.text import N_
 from bertcalc.tree.difference import Change
-from bertcalc.tree.nn import Line
-from bertcalc.tree.totals import bare, component_of
+from bertcalc.tree.nn import Line, split_layer
+from bertcalc.tree.totals import component_at
 from pages.ui.controls import Select, Switch, view
 from pages.ui.i18n import listed, translator
 from pages.ui.theme import BACKGROUND, appearance, colors
@@ -26,7 +26,9 @@ BESIDE = Select(
     label_visibility="collapsed",
     width=300,
 )
-Signs = Mapping[str, str]  # by path without "bert.": what stands before a module; + also before all inside it
+Signs = Mapping[
+    str, str
+]  # by path without the prefix of the body: what stands before a module; + also before all inside it
 
 
 def signs_of(found: Sequence[Change]) -> tuple[Signs, Signs]:
@@ -36,18 +38,16 @@ def signs_of(found: Sequence[Change]) -> tuple[Signs, Signs]:
     return here, there
 
 
-def tree_html(model: Module, signs: Signs = MappingProxyType({}), *, counts: bool, folded: bool = False) -> str:
+def tree_html(model: Model, signs: Signs = MappingProxyType({}), *, counts: bool, folded: bool = False) -> str:
     """All lines, unfolded, or ``folded`` below the parts of a layer; with ``counts`` each ends with its parameters.
 
     The browser folds <details> without help from the server, with the mouse and with the keyboard.
     """
     html = [f'<div class="tree" style="--paper: {BACKGROUND[appearance()]}">']
     for line in model.lines():
-        content = _line(line, signs, counts=counts)
+        content = _line(model, line, signs, counts=counts)
         if line.opens:
-            start = (
-                "<details>" if folded and re.match(r"encoder\.layer\.[^.]+\.", bare(line.path)) else "<details open>"
-            )
+            start = "<details>" if folded and split_layer(line.path)[0] else "<details open>"
             html.append(f"{start}<summary {content}</summary>")
         else:
             html.append(f"<div {content}</div>{'</details>' if line.closes else ''}")
@@ -63,11 +63,12 @@ def count_text(line: Line) -> str:
     return f"{text} {tied}" if line.module.tied else text
 
 
-def _line(line: Line, signs: Signs, *, counts: bool) -> str:
-    path = bare(line.path)
+def _line(model: Model, line: Line, signs: Signs, *, counts: bool) -> str:
+    path = model.bare(line.path)
     inside = any(sign == "+" and path.startswith(f"{start}.") for start, sign in signs.items())
     sign = "+" if inside else signs.get(path, "")
-    color = "" if path in ("", "bert") else f' style="color: {colors()[component_of(path)]}"'
+    whole = line.module in (model, model.body())
+    color = "" if whole else f' style="color: {colors()[component_at(model, path)]}"'
     before = f"<b>{sign}</b>" if sign else ""
     after = f"<span>{escape(count_text(line))}</span>" if counts and not line.closes else ""
     kind = "line" + (" marked" if sign else "") + (" end" if line.closes else "")

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from bertcalc import build
+from bertcalc.families import class_of
 from bertcalc.proof.output_proof import prove as prove_forward
 from bertcalc.proof.real_model import available_bytes, buildable, needed_bytes, not_checked, run_forward
 from bertcalc.proof.tensor_proof import Proof, prove
@@ -81,9 +82,11 @@ def show_weights(choice: Choice) -> None:
     )
     if needed > available:
         st.error(_("That does not fit. Choose a smaller model, or run the app on a larger machine."))
-    elif choice.architecture == "BertForQuestionAnswering" and config.num_labels != 2:
+    elif class_of(choice.architecture).task == "question-answering" and config.num_labels != 2:
         st.error(
-            _("BertForQuestionAnswering needs num_labels 2 for a forward pass: the start and the end of an answer.")
+            _("{architecture} needs num_labels 2 for a forward pass: the start and the end of an answer.").format(
+                architecture=choice.architecture
+            )
         )
     elif st.button(_("Build it and run it"), icon=":material/play_arrow:"):
         with sorry(), st.spinner(_("Building and running ...")):

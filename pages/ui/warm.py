@@ -10,15 +10,16 @@ def warm_up() -> None:
     SymPy, Altair and pandas are half a million objects that stay: looking through them took 250 ms every few seconds
     when many readers were there. What somebody who comes in these seconds has in memory is left alone with it.
     """
-    from bertcalc import BertConfig
+    from bertcalc.families import family_of
     from bertcalc.formula import component_terms
-    from bertcalc.presets import DEFAULT_PRESET
+    from bertcalc.presets import DEFAULT_PRESET, PRESETS
     from pages.ui.bars import proportional_bar, ranked_bars, words
     from pages.ui.columns import sent
     from pages.ui.sidebar import Choice
     from pages.ui.theme import COLORS
 
-    choice = Choice(BertConfig(), "BertModel", True, DEFAULT_PRESET)
+    config = PRESETS[DEFAULT_PRESET].config
+    choice = Choice(config, family_of(config).base.name, True, DEFAULT_PRESET)
     model = choice.model()
     component_terms(choice.config, choice.architecture, **choice.options)
     for appearance in COLORS:

@@ -1,6 +1,5 @@
 """Hand counts term by term: the five write-ups, and counts that Hypothesis makes from real models."""
 
-import re
 from fractions import Fraction
 
 import pytest

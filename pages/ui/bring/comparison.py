@@ -6,7 +6,7 @@ import streamlit as st
 
 from bertcalc.checkpoints.checkpoint import Comparison, Group, Matched, Members, classes_of
 from bertcalc.checkpoints.chosen import CutOff
-from bertcalc.config import BertConfig
+from bertcalc.config import Config
 from bertcalc.explore.models import Item, item_of, values_of
 from bertcalc.memory.footprint import Subject
 from bertcalc.presets import PRESETS
@@ -27,7 +27,7 @@ _WORDS: dict[Group, str] = {
     "buffer": N_("buffer: nothing learned"),
     "other": N_("in no class of this size"),
 }
-_NO_CONTROL = [field for field in vars(BertConfig()) if field not in FIELDS]
+_NO_CONTROL = [field for field in Config.__annotations__ if field not in FIELDS]
 
 
 class Brought(NamedTuple):
@@ -167,7 +167,7 @@ def _show_groups(found: Comparison) -> None:
         )
 
 
-def _examples(group: Group, members: Members, config: BertConfig) -> str:
+def _examples(group: Group, members: Members, config: Config) -> str:
     """A name; of heads all, with the classes that have them."""
     _ = translator()
     some = members.first
@@ -197,7 +197,7 @@ def _metric(label: str, count: int) -> None:
 def _offer(subject: Subject, item: Item) -> None:
     """The button that makes it the model of every page."""
     _ = translator()
-    left = [field for field in _NO_CONTROL if getattr(subject.config, field) != getattr(BertConfig, field)]
+    left = [field for field in _NO_CONTROL if getattr(subject.config, field) != getattr(type(subject.config), field)]
     with st.container(width="content", gap="xxsmall"):
         st.button(
             _("Use this model"),

@@ -7,6 +7,8 @@ import streamlit as st
 from bertcalc.check import terms
 from bertcalc.check.known import Known
 from bertcalc.check.terms import Gap, Report, Verdict
+from bertcalc.families import family_of
+from bertcalc.presets import PRESETS
 from bertcalc.text import N_, code, shorten
 from pages.ui.check.words import causes, describe, part_name
 from pages.ui.controls import Reason, Text, sentence, set_values, show_problem
@@ -158,7 +160,7 @@ def _choose_terms() -> str:
 def _take_example(name: str) -> None:
     example = EXAMPLES[name]
     set_values({"terms": example.terms})
-    take_preset(example.preset, architecture="BertModel", **example.changes)
+    take_preset(example.preset, architecture=family_of(PRESETS[example.preset].config).base.name, **example.changes)
 
 
 def _name(verdict: Verdict) -> str:

@@ -6,6 +6,7 @@ import streamlit as st
 
 from bertcalc.compute.flops import Convention, as_stated, has_masked_head, masked_positions
 from bertcalc.compute.formula import Letters, letters
+from bertcalc.families import class_of
 from bertcalc.formula import CALL_LETTERS, Formula
 from bertcalc.forward.outputs import Call, attends, possible, problems, reads_encoder, run
 from bertcalc.forward.steps import Step
@@ -95,7 +96,7 @@ def _choose_call(choice: Choice) -> Call:
     said = Call(*choose_batch(config))
     if reads_encoder(config, architecture):
         said = said._replace(encoder_sequence_length=ENCODER_SEQUENCE_LENGTH.show())
-    if architecture == "BertForMultipleChoice":
+    if class_of(architecture).task == "multiple-choice":
         said = said._replace(num_choices=NUM_CHOICES.show())
     for problem in problems(config, architecture, said):
         if problem.field in CALL_LETTERS:

@@ -8,9 +8,9 @@ from bertcalc.compute.flops import Part, as_stated, by_name, by_part, tokens, to
 from bertcalc.compute.formula import name_formulas, part_formulas, plain_formulas
 from bertcalc.formula import latex_number
 from bertcalc.forward.outputs import possible, run
-from bertcalc.forward.walk import key_of
 from bertcalc.proof.flop_proof import FlopProof, prove
 from bertcalc.text import N_
+from bertcalc.tree.nn import split_layer
 from pages.ui.bars import Bars, draw_bars, preset_of
 from pages.ui.compute.charts import part_colors
 from pages.ui.compute.controls import Count
@@ -93,12 +93,14 @@ def show_names(count: Count) -> None:
     rows = by_name(count.steps, count.convention)
     formulas = name_formulas(count.letters, count.convention)
     whole, unit = rows[0].cost, count.convention.unit
+    layers = {row.name.partition(".*")[0] for row in rows if "*" in row.name}
+    holding = {"", *(row.name for row in rows if any(f"{stack}.".startswith(f"{row.name}.") for stack in layers))}
     show_table(
         {
-            _("Module"): [f"`{key_of(row.name) or count.choice.architecture}`" for row in rows],
+            _("Module"): [f"`{split_layer(row.name)[1] or count.choice.architecture}`" for row in rows],
             # What holds all layers is in the formula of the page, and too wide for a column.
             _("Formula of one"): [
-                f"${formulas[row.name].latex()}$" if row.name not in ("", "encoder") else "" for row in rows
+                f"${formulas[row.name].latex()}$" if row.name not in holding else "" for row in rows
             ],
             _("One, {unit}").format(unit=unit): [f"{row.cost:,}" for row in rows],
             _("Copies"): [f"{row.copies:,}\N{NO-BREAK SPACE}×" for row in rows],

@@ -11,6 +11,7 @@ from bertcalc.config_json import read as read_json
 from bertcalc.explore.compare import PAIRS
 from bertcalc.explore.models import LONGEST, MOST, PRESENT, Item, Wrong, item_of, read, write
 from bertcalc.explore.quantities import QUANTITIES, Case, Quantity
+from bertcalc.families import family_of
 from bertcalc.memory.footprint import Subject
 from bertcalc.presets import PRESETS
 from bertcalc.problem import InputError
@@ -166,7 +167,7 @@ def _paste(items: Sequence[Item]) -> None:
             _quote(error.problems)
         return
     _quote(remarks)
-    subject = Subject(config, architecture or "BertModel")
+    subject = Subject(config, architecture or family_of(config).base.name)
     count = subject.model().num_parameters()
     st.text(_("{architecture}: {count:,} parameters").format(architecture=subject.architecture, count=count))
     _add_button(_("Add to the comparison"), items, item_of(subject))

@@ -9,8 +9,10 @@ import streamlit as st
 from bertcalc.explore.compare import differing, explain, shapes
 from bertcalc.explore.models import values_of
 from bertcalc.explore.quantities import QUANTITIES, Case, components
+from bertcalc.families import family_of
 from bertcalc.memory.footprint import Subject
 from bertcalc.presets import PRESETS
+from bertcalc.tree.nn import split_layer
 from bertcalc.tree.totals import COMPONENTS
 from pages.ui.batch import Batch
 from pages.ui.explore.compare import Compared, Comparison
@@ -46,7 +48,10 @@ def _field_rows(models: Sequence[Compared]) -> list[tuple[str, list[str]]]:
     fields = differing([model.subject for model in models])
     if "architecture" in fields and "add_pooling_layer" in fields:
         fields.remove("add_pooling_layer")  # the class says it
-    if all(model.subject.architecture in (*model.name.split(", "), "BertModel") for model in models):
+    if all(
+        model.subject.architecture in (*model.name.split(", "), family_of(model.subject.config).base.name)
+        for model in models
+    ):
         fields = [field for field in fields if field != "architecture"]  # the name says it
     values = [values_of(model.subject) for model in models]
     return [(f"`{field}`", [written(one[field]) for one in values]) for field in fields]
@@ -56,9 +61,9 @@ def _shape_rows(models: Sequence[Compared]) -> list[tuple[str, list[str]]]:
     """A few shapes, as far as they differ."""
     found = [shapes(model.subject) for model in models]
     return [
-        (f"`{name.removeprefix('encoder.layer.*.')}`", [shape_text(one[name]) for one in found])
+        (f"`{split_layer(name)[1]}`", [shape_text(one.get(name, ())) for one in found])
         for name in found[0]
-        if len({one[name] for one in found}) > 1
+        if len({one.get(name) for one in found}) > 1
     ]
 
 
@@ -142,7 +147,7 @@ def show_scatter(comparison: Comparison) -> None:
         numbers={"name": _("Model"), **dict(zip(("parameters", "flops"), titles, strict=True))},
         alt=_("Parameters and FLOPs of every preset"),
     )
-    st.caption(_("Every preset as BertModel; diamonds are the models of the comparison. Both axes are logarithmic."))
+    st.caption(_("Every preset without a head; diamonds are the models of the comparison. Both axes are logarithmic."))
 
 
 @lru_cache(maxsize=64)

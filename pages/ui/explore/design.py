@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from bertcalc.config import BertConfig, Problem
+from bertcalc.config import Config, Problem
 from bertcalc.explore.design import HEAD_SIZES, MULTIPLES, RATIOS, Budget, Constraints, Design, Result, search
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.memory.footprint import Plan
+from bertcalc.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.problem import InputError
 from bertcalc.text import N_
 from bertcalc.typed import LONGEST, Unit, typed
@@ -163,7 +164,7 @@ def choose_constraints() -> Constraints:
 
 # What is searched for does not matter to the search, and most sliders set just that: their readers share an answer.
 _SEARCHED = {
-    field: getattr(BertConfig(), field)
+    field: getattr(PRESETS[DEFAULT_PRESET].config, field)
     for field in ("hidden_size", "num_attention_heads", "num_hidden_layers", "intermediate_size")
 }
 
@@ -178,7 +179,7 @@ def _found(case: Case, budget: Budget, constraints: Constraints) -> Result:
     return search(case, budget, constraints, DRAWN)
 
 
-def show_result(question: Question, result: Result, config: BertConfig) -> None:
+def show_result(question: Question, result: Result, config: Config) -> None:
     """What was asked, and the nearest designs, each with its distance, its shape and a button that takes it."""
     _ = translator()
     budget = question.budget
@@ -240,7 +241,7 @@ _SHORT: Mapping[str, Callable[[int], str]] = {
 }
 
 
-def _columns(question: Question, designs: tuple[Design, ...], config: BertConfig) -> dict[str, list[str]]:
+def _columns(question: Question, designs: tuple[Design, ...], config: Config) -> dict[str, list[str]]:
     _ = translator()
     budget = question.budget
     names = {"parameters": _("Parameters"), "forward": _("Forward"), "training_memory": _("Training memory")}

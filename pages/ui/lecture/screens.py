@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from bertcalc.lecture import Lecture, Screen, Show, read
 from bertcalc.problem import InputError
 from bertcalc.text import code, literal, shorten
-from bertcalc.tree.totals import component_of
+from bertcalc.tree.totals import component_at
 from pages.ui import stepping
 from pages.ui.controls import sentence, set_values
 from pages.ui.i18n import in_context, translator
@@ -120,8 +120,8 @@ def _jump(order: Sequence[str]) -> None:
 def show_screen(screen: Screen, choice: Choice, fill: Fill) -> None:
     """What a screen says, its live parts, its place in the picture of the model if it is about modules; its sliders."""
     show_only(screen.sliders)
-    paths = list(filter(None, map(place, screen.show)))
-    color = colors()[component_of(paths[0])] if paths else "inherit"
+    paths = list(filter(None, (place(show, choice) for show in screen.show)))
+    color = colors()[component_at(choice.model(), paths[0])] if paths else "inherit"
     st.html(f"<style>.st-key-lecture-screen [data-testid='stMetricValue'] {{ color: {color}; }}</style>")
     with st.container(key="lecture-screen"):
         said, picture = st.columns([0.7, 0.3], gap="medium") if paths else (st.container(), None)

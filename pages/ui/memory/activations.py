@@ -13,7 +13,7 @@ from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.saved import Dtype, Saved, by_module, total_bytes
 from bertcalc.proof import memory_proof
 from bertcalc.text import N_
-from bertcalc.tree.totals import Component, component_of
+from bertcalc.tree.totals import Component, component_at
 from pages.ui.bars import Bars, draw_bars
 from pages.ui.controls import Fold, Switch
 from pages.ui.formulas import aligned, colored_sum
@@ -73,7 +73,7 @@ def _module_bars(run: Run, plan: Plan, modules: Mapping[str, int], formulas: Map
         modules,
         by_module(footprint.kept(start.subject, plan, *start.batch)) if start else {},
         list(modules),
-        [inks[component_of(path)] for path in modules],
+        [inks[component_at(run.choice.model(), path)] for path in modules],
         [formulas.get(path, "") for path in modules],
         unit="bytes",
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from bertcalc import BertConfig
+from bertcalc import Config
 from bertcalc.forward.lessons import lesson
 from bertcalc.forward.walk import Stop
 from bertcalc.tree.nn import split_layer
@@ -52,7 +52,7 @@ _BOX = 0.84  # the height of a box, in rows
 _MOST_HEADS = 64  # more slices than this would be a bar
 
 
-def show_picture(stops: Sequence[Stop], at: int, config: BertConfig, layer: int) -> None:
+def show_picture(stops: Sequence[Stop], at: int, config: Config, layer: int) -> None:
     """Draw the walk with stop number ``at`` marked; a click on a box goes there."""
     _ = translator()
     # A new picture after every click, so that no box is chosen in it and each can be clicked again.
@@ -61,7 +61,7 @@ def show_picture(stops: Sequence[Stop], at: int, config: BertConfig, layer: int)
     _draw(stops, {stops[at].name}, config, layer, alt, key=key, on_select=partial(_go_to_clicked, key))
 
 
-def show_place(stops: Sequence[Stop], paths: Collection[str], config: BertConfig) -> None:
+def show_place(stops: Sequence[Stop], paths: Collection[str], config: Config) -> None:
     """Draw the walk with those stops marked that learn something in the modules at these paths of the tree."""
     _ = translator()
     starts = tuple(f"{path}." for path in paths)
@@ -70,18 +70,14 @@ def show_place(stops: Sequence[Stop], paths: Collection[str], config: BertConfig
     _draw(stops, marked, config, 0, alt)
 
 
-def _draw(
-    stops: Sequence[Stop], marked: Collection[str], config: BertConfig, layer: int, alt: str, **options: Any
-) -> None:
+def _draw(stops: Sequence[Stop], marked: Collection[str], config: Config, layer: int, alt: str, **options: Any) -> None:
     _ = translator()
     frame, rows = picture_frame(stops, marked, config, layer)
     spec = picture(appearance(), rows, low=presenting())
     draw_chart(frame, spec, numbers={"step": "Hugging Face", "what": _("Step")}, alt=alt, **options)
 
 
-def picture_frame(
-    stops: Sequence[Stop], marked: Collection[str], config: BertConfig, layer: int
-) -> tuple[Columns, int]:
+def picture_frame(stops: Sequence[Stop], marked: Collection[str], config: Config, layer: int) -> tuple[Columns, int]:
     """What is drawn, one shape in each row of the table, and how many rows the picture has.
 
     ``marked`` are the names of the stops to look at; one alone has a sign.
@@ -181,7 +177,7 @@ def _row_of(stop: Stop) -> tuple[str, int | str]:
     return block, next((number for number, roles in enumerate(_ROWS.get(block, ())) if role in roles), stop.name)
 
 
-def _box(stop: Stop, config: BertConfig, x: float, x2: float, row: int, mark: str) -> dict[str, Any]:
+def _box(stop: Stop, config: Config, x: float, x2: float, row: int, mark: str) -> dict[str, Any]:
     _ = translator()
     label, heads = _(lesson(stop).label), 0
     if stop.layers:

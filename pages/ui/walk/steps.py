@@ -1,22 +1,21 @@
 """The walk as the Layers page shows it: which stop, what is said there, its shapes, its formula, the heads."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 from itertools import islice
 from math import prod
 
 import streamlit as st
 
-from bertcalc import ARCHITECTURES, BertConfig, Module, build
+from bertcalc import ARCHITECTURES, Config, Module, build
+from bertcalc.families.family import Model
 from bertcalc.formula import Formula, shape_letters, symbolic_model, symbolic_steps
 from bertcalc.forward.lessons import lesson, questions
 from bertcalc.forward.outputs import Call, attends, run
 from bertcalc.forward.steps import BATCH, forward
 from bertcalc.forward.walk import KerasRow, Stop, factors, in_layer, per_head, walk
 from bertcalc.text import N_
-from bertcalc.tree.nn import Attention, Shape
-from bertcalc.tree.totals import bare, submodule
+from bertcalc.tree.nn import Attention, Shape, split_layer
 from pages.ui import stepping
 from pages.ui.batch import Batch
 from pages.ui.controls import Fold, Number, Select
@@ -27,27 +26,25 @@ from pages.ui.present import presenting
 from pages.ui.sidebar import Choice
 from pages.ui.tables import shape_text, show_table
 
-_SELF = "encoder.layer.*.attention.self"
 LAYER = Number("layer", N_("Layer"), 0, width=66)
 HEADS = Fold("heads", N_("Query, key and value head by head"))
 ROWS = Fold("rows", N_("The whole forward pass, one Keras-style row for each layer"))
 # Every stop of any walk; a walk without it begins at its first.
-_FULL = BertConfig(is_decoder=True, add_cross_attention=True, tie_word_embeddings=False)
-_RELATIVE = replace(_FULL, position_embedding_type="relative_key_query")
+_FULLEST: tuple[dict[str, str], ...] = ({}, {"position_embedding_type": "relative_key_query"})
 STEP = Select(
     "step",
     N_("Step"),
     dict.fromkeys(
         stop.name
-        for name in ARCHITECTURES
-        for config in (_FULL, _RELATIVE)
-        for stop in walk(forward(build(config, name), **BATCH, encoder_sequence_length=1), layer=1)
+        for name, family in ARCHITECTURES.items()
+        for more in _FULLEST
+        for stop in walk(forward(build(family.fullest(**more), name), **BATCH, encoder_sequence_length=1), layer=1)
     ),
     label_visibility="collapsed",
 )
 
 
-def choose_layer(config: BertConfig) -> int:
+def choose_layer(config: Config) -> int:
     """The layer that is walked in full; the nearest while the control says one that does not exist."""
     return LAYER.show_within(0, config.num_hidden_layers - 1)
 
@@ -95,7 +92,7 @@ def show_stop(
     name = f"## {at + 1} / {len(stops)} · {_(said.label)}\n"
     st.markdown(name + ("" if presenting() else f":small[{keras}]\n\n") + _(said.text).format(**values))
     letters, formulas = _in_letters(choice, stop, batch)
-    _show_shapes(stop, letters, layer)
+    _show_shapes(stop, letters, layer, choice.model())
     if stop.parameters:
         st.latex(stop_formula(choice, stop, formulas))
     if layer_now := in_layer(stops, at):
@@ -128,7 +125,7 @@ def show_keras_rows(rows: Sequence[KerasRow]) -> None:
         {
             _("Row"): [f"{row.number}" for row in rows],
             _("Keras-style name"): [row.keras for row in rows],
-            "Hugging Face": [", ".join(stop.key for stop in row.stops) for row in rows],
+            "Hugging Face": [", ".join(stop.inside for stop in row.stops) for row in rows],
             _("Output shape"): [unbroken(shape_text(row.shape)) for row in rows],
             _("Learned here"): [f"{row.parameters:,}" for row in rows],
             _("So far"): [f"{count:,}" for count in so_far],
@@ -140,8 +137,8 @@ def show_keras_rows(rows: Sequence[KerasRow]) -> None:
 def show_heads(choice: Choice) -> None:
     """Query, key and value counted per head and as one matrix each: the same numbers."""
     _ = translator()
-    letters = submodule(symbolic_model(choice.config, choice.architecture, **choice.options), _SELF)
-    numbers = submodule(choice.model(), _SELF)
+    letters = symbolic_model(choice.config, choice.architecture, **choice.options).heads()
+    numbers = choice.model().heads()
     assert isinstance(letters, Attention)
     assert isinstance(numbers, Attention)
     show_table(
@@ -156,7 +153,7 @@ def show_heads(choice: Choice) -> None:
     )
 
 
-def _values(config: BertConfig, stop: Stop, batch: Batch) -> dict[str, str]:
+def _values(config: Config, stop: Stop, batch: Batch) -> dict[str, str]:
     """What the words of a stop can contain."""
     values: dict[str, object] = {
         **vars(config),
@@ -177,15 +174,16 @@ def _in_letters(choice: Choice, stop: Stop, batch: Batch) -> tuple[Stop, list[Fo
     return stop._replace(steps=tuple(symbolic.step for symbolic in mine)), [s.parameters for s in mine if s.parameters]
 
 
-def _show_shapes(stop: Stop, letters: Stop, layer: int) -> None:
+def _show_shapes(stop: Stop, letters: Stop, layer: int, model: Model) -> None:
     """What goes in, what comes out and what is learned; names in the opened layer without its number."""
     _ = translator()
-    prefix = "" if stop.layers else f"encoder.layer.{layer}."
+    where = split_layer(stop.name)[0].replace("*", f"{layer}")
+    prefix = f"{where}." if where else ""
     kinds = [_("input")] * len(stop.takes) + [_("output")] * len(stop.gives) + [_("parameters")] * len(stop.tensors)
     rows = [
         (
             kind,
-            bare(name).removeprefix(prefix),
+            model.bare(name).removeprefix(prefix),
             *map(unbroken, (shape_letters(symbols), shape_text(shape))),
         )
         for kind, (name, shape), (_name, symbols) in zip(kinds, _shapes(stop), _shapes(letters), strict=True)
