@@ -327,7 +327,7 @@ def show_fields(config: Config, effects: Mapping[str, Effect]) -> None:
                 in_a_row([_("{name}: {what}").format(name=name, what=_(MEANINGS[field])), f"*{limits[field]}*"])
                 for field, name in names.items()
             ],
-            _("Default"): [_value(getattr(Config, field)) for field in effects],
+            _("Default"): [_value(getattr(type(config), field)) for field in effects],
             _("Now"): [_value(getattr(config, field)) for field in effects],
             _("Changed"): [f"{_value(one.before)} → {_value(one.after)}" for one in effects.values()],
             _("Parameters"): [_signed(one.parameters) for one in effects.values()],

@@ -12,6 +12,7 @@ from bertcalc.config import LETTERS
 from bertcalc.explore.compare import explain
 from bertcalc.explore.models import Item, item_of
 from bertcalc.families import class_of
+from bertcalc.families.family import Model
 from bertcalc.formula import latex_number, shape_letters, symbolic_model
 from bertcalc.forward.outputs import Call, possible, run
 from bertcalc.forward.steps import Step
