@@ -9,6 +9,7 @@ from bertcalc.compute.flops import forward_flops, training_flops
 from bertcalc.config import Config, ConfigError, columns
 from bertcalc.families import ARCHITECTURES, build
 from bertcalc.families.bert import BertConfig
+from bertcalc.families.roberta import RobertaConfig
 from bertcalc.memory.saved import saved_activation_bytes
 from bertcalc.tree.nn import Module
 
@@ -18,6 +19,7 @@ __all__ = [
     "Config",
     "ConfigError",
     "Module",
+    "RobertaConfig",
     "build",
     "columns",
     "forward_flops",

@@ -1,7 +1,7 @@
 """Every family that is known, and ``build``: a new family is one file here, and a name in ``_FAMILIES``."""
 
 from bertcalc.config import Config
-from bertcalc.families import bert
+from bertcalc.families import bert, roberta
 from bertcalc.families.family import Class, Family, Model, Preset
 from bertcalc.forward.trace import Sizes
 
@@ -63,5 +63,5 @@ def build(config: Config, architecture: str | None = None, *, add_pooling_layer:
     return Model(family, cls, config, cls.pooler).declare()
 
 
-for one in (bert.FAMILY,):
+for one in (bert.FAMILY, roberta.FAMILY):
     register(one)

@@ -74,7 +74,7 @@ def _positions(t: Trace, c: BertConfig, places: Value) -> Value:
     return t.embedding("position_embeddings", places, c.max_position_embeddings, c.hidden_size, role="position")
 
 
-def encoder(t: Trace, c: BertConfig, x: Value, kind: str) -> Value:
+def encoder(t: Trace, c: Config, x: Value, kind: str) -> Value:
     """All layers; ``kind`` is what the names of the modules' classes begin with."""
     seen = t.encoder_hidden_states(c.hidden_size)
     with (
@@ -98,7 +98,7 @@ def encoder(t: Trace, c: BertConfig, x: Value, kind: str) -> Value:
     return x
 
 
-def _attention(t: Trace, c: BertConfig, x: Value, seen: Value, kind: str, *, cross: bool = False) -> Value:
+def _attention(t: Trace, c: Config, x: Value, seen: Value, kind: str, *, cross: bool = False) -> Value:
     """All heads at once: they share out the hidden units, so their number does not change the count."""
     if c.transformers_version == 4:
         kind_of_self = f"{kind}SdpaSelfAttention"  # the class that transformers 4 picks by default, for both attentions
@@ -138,18 +138,19 @@ _SELF = ("query", "key", "value", "dropout", "distance_embedding")
 _ADD_AND_NORM = ("dense", "LayerNorm", "dropout")
 
 
-def _add_and_norm(t: Trace, c: BertConfig, y: Value, x: Value, *, role: str) -> Value:
+def _add_and_norm(t: Trace, c: Config, y: Value, x: Value, *, role: str) -> Value:
     y = t.dropout("dropout", t.linear("dense", y, c.hidden_size, role=role), c.hidden_dropout_prob)
     return t.norm("LayerNorm", t.add("add", y, x), c.layer_norm_eps)
 
 
-def pooled(t: Trace, c: BertConfig, x: Value, kind: str) -> Value:
+def pooled(t: Trace, c: Config, x: Value, kind: str) -> Value:
     """The pooler: a dense layer and tanh over the first token."""
     with t.module("pooler", f"{kind}Pooler", component="pooler"):
         return t.activation("activation", t.linear("dense", t.first_token(x), c.hidden_size, role="dense"), "tanh")
 
 
-def _base(t: Trace, c: BertConfig, hidden: Hidden) -> None:
+def base(t: Trace, c: Config, hidden: Hidden) -> None:
+    """No head."""
     t.output("last_hidden_state", hidden.states)
     t.output("pooler_output", hidden.pooled)
 
@@ -191,29 +192,35 @@ def _relationship(t: Trace, c: BertConfig, hidden: Hidden) -> Value:
     return t.linear("seq_relationship", hidden.pooled, 2, role="next sentence")
 
 
-def sequence_classification(t: Trace, c: BertConfig, hidden: Hidden) -> None:
-    """A classifier over the pooled vector."""
-    t.output("logits", _classified(t, c, hidden.pooled, c.num_labels))
+def _sequence_classification(t: Trace, c: BertConfig, hidden: Hidden) -> None:
+    t.output("logits", _classified(t, hidden.pooled, c.num_labels, _classifier_dropout(c)))
 
 
-def token_classification(t: Trace, c: BertConfig, hidden: Hidden) -> None:
+def token_classification(t: Trace, c: Config, hidden: Hidden) -> None:
     """A classifier over each token's vector."""
-    t.output("logits", _classified(t, c, hidden.states, c.num_labels))
+    t.output("logits", _classified(t, hidden.states, c.num_labels, _classifier_dropout(c)))
 
 
-def multiple_choice(t: Trace, c: BertConfig, hidden: Hidden) -> None:
-    """One score for each choice, from its pooled vector."""
-    scores = _classified(t, c, hidden.pooled, 1)
+def _multiple_choice(t: Trace, c: BertConfig, hidden: Hidden) -> None:
+    scores_of_choices(t, hidden, _classifier_dropout(c))
+
+
+def scores_of_choices(t: Trace, hidden: Hidden, p: float) -> None:
+    """One score for each choice, from its pooled vector after dropout with probability ``p``."""
+    scores = _classified(t, hidden.pooled, 1, p)
     t.output("logits", t.step("reshape", "view", scores, shape=(t.sizes.batch_size, t.sizes.num_choices)))
 
 
-def _classified(t: Trace, c: BertConfig, x: Value | None, classes: int) -> Value:
+def _classified(t: Trace, x: Value | None, classes: int, p: float) -> Value:
     assert x is not None
-    p = c.hidden_dropout_prob if c.classifier_dropout is None else c.classifier_dropout
     return t.linear("classifier", t.dropout("dropout", x, p), classes, role="classifier")
 
 
-def question_answering(t: Trace, c: BertConfig, hidden: Hidden) -> None:
+def _classifier_dropout(c: Config) -> float:
+    return c.hidden_dropout_prob if c.classifier_dropout is None else c.classifier_dropout
+
+
+def question_answering(t: Trace, c: Config, hidden: Hidden) -> None:
     """Two scores for each token: an answer starts, or ends there."""
     logits = t.linear("qa_outputs", hidden.states, c.num_labels, role="answer span")
     for name in ("start_logits", "end_logits"):
@@ -273,7 +280,7 @@ FAMILY = Family(
     BertConfig,
     _body,
     (
-        Class("BertModel", "base", _base, (*TOKENS, *ENCODER, *CACHE), pooler=True),
+        Class("BertModel", "base", base, (*TOKENS, *ENCODER, *CACHE), pooler=True),
         Class(
             "BertForPreTraining", "pretraining", _pretraining, (*TOKENS, "labels", "next_sentence_label"), pooler=True
         ),
@@ -283,13 +290,13 @@ FAMILY = Family(
         Class(
             "BertForSequenceClassification",
             "sequence-classification",
-            sequence_classification,
+            _sequence_classification,
             (*TOKENS, "labels"),
             pooler=True,
         ),
         Class("BertForTokenClassification", "token-classification", token_classification, (*TOKENS, "labels")),
         Class("BertForQuestionAnswering", "question-answering", question_answering, (*TOKENS, *ANSWERS)),
-        Class("BertForMultipleChoice", "multiple-choice", multiple_choice, (*TOKENS, "labels"), pooler=True),
+        Class("BertForMultipleChoice", "multiple-choice", _multiple_choice, (*TOKENS, "labels"), pooler=True),
     ),
     _PRESETS,
 )
