@@ -7,7 +7,8 @@
 
 from bertcalc.compute.flops import forward_flops, training_flops
 from bertcalc.config import Config, ConfigError, columns
-from bertcalc.families import ARCHITECTURES, build
+from bertcalc.families import build
+from bertcalc.families.bert import FAMILY as _BERT
 from bertcalc.families.bert import BertConfig
 from bertcalc.families.roberta import RobertaConfig
 from bertcalc.memory.saved import saved_activation_bytes
@@ -26,3 +27,5 @@ __all__ = [
     "saved_activation_bytes",
     "training_flops",
 ]
+
+ARCHITECTURES = {cls.name: cls for cls in _BERT.classes}  # of BERT; bertcalc.families.CLASSES has those of all families

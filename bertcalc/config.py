@@ -13,39 +13,13 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, Self, TypeVar
 
 from bertcalc.activations import ACTIVATIONS
+from bertcalc.fields import DIMENSIONS as DIMENSIONS
+from bertcalc.fields import FIELDS, PositionEmbeddingType, is_int, is_number
+from bertcalc.fields import LETTERS as LETTERS
+from bertcalc.fields import POSITION_EMBEDDING_TYPES as POSITION_EMBEDDING_TYPES
 from bertcalc.problem import InputError
 from bertcalc.problem import Problem as Problem
 from bertcalc.text import N_, shorten
-
-PositionEmbeddingType = Literal["absolute", "relative_key", "relative_key_query"]
-POSITION_EMBEDDING_TYPES: tuple[PositionEmbeddingType, ...] = ("absolute", "relative_key", "relative_key_query")
-
-# The whole numbers that tensor shapes are made of, with the smallest and largest value that is accepted.
-# Each upper limit is far above any model ever built and low enough that every total stays below 2**63, so
-# that Python, NumPy and PyTorch all count it exactly. Hugging Face makes a dictionary entry for every label
-# when it builds a configuration: hence the lower limit there.
-DIMENSIONS: dict[str, tuple[int, int]] = {
-    "vocab_size": (1, 10_000_000),
-    "hidden_size": (1, 65_536),
-    "num_hidden_layers": (1, 1_000),
-    "num_attention_heads": (1, 65_536),
-    "intermediate_size": (1, 1_000_000),
-    "max_position_embeddings": (1, 1_000_000),
-    "type_vocab_size": (1, 1_000_000),
-    "num_labels": (1, 100_000),
-}
-
-# One letter per dimension, in every formula: the papers' V, H, L, A; I, P and T as in the tensor names.
-LETTERS: dict[str, str] = {
-    "vocab_size": "V",
-    "hidden_size": "H",
-    "num_hidden_layers": "L",
-    "num_attention_heads": "A",
-    "intermediate_size": "I",
-    "max_position_embeddings": "P",
-    "type_vocab_size": "T",
-    "num_labels": "C",
-}
 
 
 class ConfigError(InputError):
@@ -195,91 +169,33 @@ def _relations(values: Mapping[str, Any]) -> Iterator[Problem]:
 
 def check_field(kind: type[Config], field: str, value: Any) -> Problem | None:
     """What is wrong with one field taken by itself, or None."""
-    default = getattr(kind, field)
-    if field in DIMENSIONS:
-        return check_whole_number(field, value, *DIMENSIONS[field], like=default)
-    wanted, right = _OTHER_FIELDS[field]
-    if right(value):
+    default, known = getattr(kind, field), FIELDS[field]
+    if known.letter:
+        return check_whole_number(field, value, known.low, known.high, like=default)
+    if known.is_right(value):
         return None
     return Problem(
         field,
         value,
         N_("{field} {value} is not possible: it must be {wanted}, for example {default}."),
-        {"field": field, "value": _show(value), "wanted": wanted, "default": _show(default)},
+        {"field": field, "value": _show(value), "wanted": known.wanted, "default": _show(default)},
         ({field: default},),
     )
 
 
 def allowed(field: str) -> tuple[str, dict[str, str]]:
     """What a field may be: an English sentence with placeholders, and what fills them."""
-    if field in DIMENSIONS:
-        low, high = DIMENSIONS[field]
-        return N_("a whole number from {low} to {high}"), {"low": _show(low), "high": _show(high)}
-    return _OTHER_FIELDS[field][0], {}
+    known = FIELDS[field]
+    return known.wanted, {"low": _show(known.low), "high": _show(known.high)} if known.letter else {}
 
 
 def check_whole_number(field: str, value: Any, low: int, high: int, like: int) -> Problem | None:
     """What is wrong with a number that is no field of the configuration, or None; ``like`` is an example."""
-    return None if _is_int(value) and low <= value <= high else _not_between(field, value, low, high, like=like)
-
-
-def _is_int(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_number(value: Any) -> bool:
-    return _is_int(value) or (isinstance(value, float) and math.isfinite(value))
-
-
-def _is_probability(value: Any) -> bool:
-    return _is_number(value) and 0 <= value <= 1
-
-
-def _is_positive_float(value: Any) -> bool:
-    return isinstance(value, float) and 0 < value < math.inf  # transformers refuses an int here
-
-
-def _is_token_id(value: Any) -> bool:
-    return value is None or (_is_int(value) and 0 <= value < DIMENSIONS["vocab_size"][1])
-
-
-def _is_bool(value: object) -> bool:
-    return isinstance(value, bool)
-
-
-_PROBABILITY = (N_("a probability from 0 to 1"), _is_probability)
-_POSITIVE = (N_("a decimal number above 0"), _is_positive_float)
-_TOKEN_ID = (N_("a token number below 10,000,000, or None"), _is_token_id)
-_BOOL = (N_("True or False"), _is_bool)
-_OTHER_FIELDS: dict[str, tuple[str, Any]] = {
-    "hidden_act": (
-        N_("the name of an activation in transformers"),
-        lambda value: isinstance(value, str) and value in ACTIVATIONS,
-    ),
-    "hidden_dropout_prob": _PROBABILITY,
-    "attention_probs_dropout_prob": _PROBABILITY,
-    "classifier_dropout": (
-        N_("a probability from 0 to 1, or None"),
-        lambda value: value is None or _is_probability(value),
-    ),
-    "initializer_range": _POSITIVE,
-    "layer_norm_eps": _POSITIVE,
-    "pad_token_id": _TOKEN_ID,
-    "bos_token_id": _TOKEN_ID,
-    "eos_token_id": _TOKEN_ID,
-    "position_embedding_type": (
-        N_("absolute, relative_key or relative_key_query"),
-        lambda value: isinstance(value, str) and value in POSITION_EMBEDDING_TYPES,
-    ),
-    "use_cache": _BOOL,
-    "is_decoder": _BOOL,
-    "add_cross_attention": _BOOL,
-    "tie_word_embeddings": _BOOL,
-}
+    return None if is_int(value) and low <= value <= high else _not_between(field, value, low, high, like=like)
 
 
 def _not_between(field: str, value: Any, low: int, high: int, *, like: int) -> Problem:
-    if _is_number(value) or (isinstance(value, float) and math.isinf(value)):
+    if is_number(value) or (isinstance(value, float) and math.isinf(value)):
         nearest = round(min(max(value, low), high))
         message = N_(
             "{field} {value} is not possible: it must be a whole number from {low} to {high}, the nearest is {nearest}."
@@ -324,7 +240,7 @@ def _not_in_vocabulary(pad: int, vocab_size: int) -> Problem:
 def _show(value: object) -> str:
     """A value as a sentence shows it, and never so long that it fills the page."""
     try:
-        text = f"{value:,}" if _is_int(value) else repr(value)
+        text = f"{value:,}" if is_int(value) else repr(value)
     except (ValueError, RecursionError):  # thousands of digits, or of levels: Python refuses to write them out
         return N_("too long to show")
     return shorten(text)

@@ -16,8 +16,8 @@ from dataclasses import fields
 from typing import Any, NamedTuple
 
 from bertcalc.config import Config, problems
-from bertcalc.families import ARCHITECTURES, FAMILIES, family_of
-from bertcalc.families.family import Family
+from bertcalc.families import CLASSES, FAMILIES, family_of
+from bertcalc.family import Family
 from bertcalc.problem import InputError, Problem
 from bertcalc.strict_json import decode, read_json
 from bertcalc.text import N_, shorten
@@ -130,7 +130,7 @@ def _known() -> str:
 def _architecture(names: Any, family: Family) -> tuple[str | None, list[Problem]]:
     if not names:
         return None, []
-    known = [name for name in _listed(names) if ARCHITECTURES.get(name) is family]
+    known = [name for name in _listed(names) if CLASSES.get(name) is family]
     if known:
         return known[0], []
     return None, [_problem("architectures", names, N_("architectures {value}: not one of the classes counted here."))]

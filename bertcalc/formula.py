@@ -15,7 +15,7 @@ import sympy
 
 from bertcalc.config import LETTERS, Config, unchecked
 from bertcalc.families import build
-from bertcalc.families.family import Model
+from bertcalc.family import Model
 from bertcalc.forward.steps import Step, forward
 from bertcalc.tree.inventory import inventory, named
 from bertcalc.tree.nn import Component, Module, ModuleList, Shape, Tensor

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from bertcalc.families import PRESETS, build
-from bertcalc.families.family import Model, Preset, Source
+from bertcalc.family import Model, Preset, Source
 from bertcalc.text import N_
 
 __all__ = ["DEFAULT_PRESET", "PRESETS", "PUBLISHED", "Preset", "PublishedCount", "Source"]

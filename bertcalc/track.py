@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.config import POSITION_EMBEDDING_TYPES, Config, ConfigError, Problem, problems
-from bertcalc.families import ARCHITECTURES, counterpart, family_of
+from bertcalc.families import CLASSES, counterpart, family_of
 from bertcalc.moves import LOCKS, SLIDERS, Locks, moved
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
 
@@ -58,7 +58,7 @@ class Model(NamedTuple):
 
     def changed(self, values: Mapping[str, Any]) -> "Model":
         """The model with some of these changed. Raises ConfigError where no model comes of it."""
-        family = ARCHITECTURES.get(values.get("architecture", ""), family_of(self.config))
+        family = CLASSES.get(values.get("architecture", ""), family_of(self.config))
         if family is not family_of(self.config):  # its models start from a preset of their own
             return self.reset(next(iter(family.presets))).changed(values)
         config = {field: value for field, value in values.items() if field in FIELDS}
@@ -88,13 +88,13 @@ def read(link: Mapping[str, str]) -> tuple[Model, list[Problem]]:
     What cannot be read at all counts as not said.
     """
     said = link.get("architecture", "")
-    start = next(iter(ARCHITECTURES[said].presets)) if said in ARCHITECTURES else DEFAULT_PRESET
+    start = next(iter(CLASSES[said].presets)) if said in CLASSES else DEFAULT_PRESET
     preset = link.get("preset", start)
     model = Model().reset(preset if preset in PRESETS else start)
     values = {name: value for name, value in _read(link, model.values()) if name != "preset"}
-    if said in ARCHITECTURES and ARCHITECTURES[said] is not family_of(model.config):
+    if said in CLASSES and CLASSES[said] is not family_of(model.config):
         values["architecture"] = counterpart(said, family_of(model.config))
-    elif said not in ARCHITECTURES:
+    elif said not in CLASSES:
         values.pop("architecture", None)
     found: list[Problem] = []
     while True:

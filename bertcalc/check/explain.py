@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from bertcalc.check.slips import SLIPS, Sizes, Slip, counted, total
 from bertcalc.config import Config
-from bertcalc.families.family import Model
+from bertcalc.family import Model
 from bertcalc.tree.nn import Tensor
 
 # So many slips in one count are looked for, and so many explanations of the same length are given.

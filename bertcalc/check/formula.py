@@ -17,7 +17,7 @@ from bertcalc.check.parts import Counted, Layers, of_layers
 from bertcalc.check.slips import PADDED_TO, Sizes, counted, total
 from bertcalc.check.tools import TOOLS, Dimensions, corrections
 from bertcalc.config import Config
-from bertcalc.families.family import Model
+from bertcalc.family import Model
 from bertcalc.formula import ALL_SYMBOLS, Formula, exact, symbolic_model, write
 
 

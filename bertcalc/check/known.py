@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from bertcalc.config import Config
 from bertcalc.families import build, family_of
-from bertcalc.families.family import Model
+from bertcalc.family import Model
 from bertcalc.presets import PRESETS
 from bertcalc.text import N_
 from bertcalc.typed import Typed

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from bertcalc.check.slips import LAYERS, NORM, Concerned, block, both, component, is_bias, role, total
-from bertcalc.families.family import LANGUAGE_MODEL
+from bertcalc.family import LANGUAGE_MODEL
 from bertcalc.text import N_
 from bertcalc.tree.nn import Tensor
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bertcalc.config import Config
-from bertcalc.families.family import LANGUAGE_MODEL, Model
+from bertcalc.family import LANGUAGE_MODEL, Model
 from bertcalc.text import N_
 from bertcalc.tree.nn import Component, Place, Tensor
 

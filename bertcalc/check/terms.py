@@ -16,7 +16,7 @@ from bertcalc.check.explain import MOST_SLIPS, Explanation, explain_tensors
 from bertcalc.check.parts import PARTS, Counted, parts_of
 from bertcalc.check.slips import Sizes, counted, total
 from bertcalc.config import Config, Problem, letters
-from bertcalc.families.family import Model
+from bertcalc.family import Model
 from bertcalc.problem import InputError
 from bertcalc.text import N_
 from bertcalc.tree.inventory import inventory, named

@@ -29,7 +29,7 @@ from bertcalc.check.slips import (
     role,
 )
 from bertcalc.config import Config
-from bertcalc.families.family import Model
+from bertcalc.family import Model
 from bertcalc.text import N_
 from bertcalc.tree.nn import Tensor
 

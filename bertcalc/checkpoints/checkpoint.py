@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple, get_args
 from bertcalc.checkpoints.safetensors import Entry
 from bertcalc.config import Config, problems
 from bertcalc.families import FAMILIES, build, family_of
-from bertcalc.families.family import Family, Model
+from bertcalc.family import Family, Model
 from bertcalc.memory.footprint import Subject
 from bertcalc.presets import PRESETS
 from bertcalc.problem import InputError, Problem
@@ -30,9 +30,9 @@ from bertcalc.tree.nn import Shape
 Group = Literal["same", "renamed", "shape", "missing", "head", "tied", "buffer", "other"]
 GROUPS: tuple[Group, ...] = get_args(Group)
 # What PyTorch keeps in the files of older releases beside the parameters: nothing of it is learned.
-BUFFERS = {"embeddings.position_ids", "embeddings.token_type_ids"}
+BUFFERS = ("position_ids", "token_type_ids")
 # TensorFlow's names for the two tensors of a LayerNorm.
-_RENAMED = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}
+_RENAMED = {".gamma": ".weight", ".beta": ".bias"}
 _SHOWN = 20  # tensors of a group that stand for all of them; no heads have more
 _HEAD_SIZE = 64  # hidden units of a head in every model that Google published
 
@@ -141,7 +141,7 @@ def compare(tensors: Iterable[Entry], subject: Subject) -> Comparison:
 
 
 def _group(name: str, entry: Entry, tied: dict[str, Shape], heads: dict[str, tuple[str, ...]]) -> Group:
-    if name in BUFFERS:
+    if name.rpartition(".")[2] in BUFFERS:
         return "buffer"
     if tied.get(name) == entry.shape:
         return "tied"

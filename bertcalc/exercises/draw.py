@@ -6,7 +6,7 @@ from random import Random
 from typing import Any, Literal
 
 from bertcalc.config import Config
-from bertcalc.families.family import Family
+from bertcalc.family import Family
 from bertcalc.presets import PRESETS
 from bertcalc.text import N_
 

@@ -13,12 +13,12 @@ from random import Random
 
 from bertcalc.check.slips import SLIPS, counted, total
 from bertcalc.compute.flops import PYTORCH, Convention, by_name, part_of
+from bertcalc.effects import effect
 from bertcalc.exercises import draw
 from bertcalc.exercises.draw import Level
 from bertcalc.exercises.questions import Exercise, Kind, Memory, Mistake, Said, asked, by_place, shown
 from bertcalc.families import FAMILIES
-from bertcalc.families.family import Family, Task
-from bertcalc.fields import effect
+from bertcalc.family import Family, Task
 from bertcalc.forward.steps import Step, forward
 from bertcalc.forward.trace import Sizes
 from bertcalc.memory.footprint import Subject

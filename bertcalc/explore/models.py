@@ -17,7 +17,7 @@ from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from bertcalc.config import Config, ConfigError, Problem, check_field
-from bertcalc.families import ARCHITECTURES, class_of, family_of
+from bertcalc.families import CLASSES, class_of, family_of
 from bertcalc.memory.footprint import Subject
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.text import N_, shorten
@@ -152,7 +152,7 @@ def subject_of(values: Mapping[str, Any]) -> Subject:
     """The model that has these values. Raises ConfigError if it cannot be built."""
     config = dict(values)
     architecture, pooler = config.pop("architecture"), config.pop("add_pooling_layer")
-    family, cls = ARCHITECTURES[architecture], class_of(architecture)
+    family, cls = CLASSES[architecture], class_of(architecture)
     if cls.task == "base":
         return Subject(family.config(**config), architecture, (("add_pooling_layer", pooler),))
     if pooler != cls.pooler:
@@ -186,11 +186,9 @@ def _read_item(text: str) -> Item | Problem:
 
 def _check(kind: type[Config], field: str, value: Any) -> Problem | None:
     if field == "architecture":
-        if value in ARCHITECTURES:
+        if value in CLASSES:
             return None
-        return _unknown(
-            field, str(value), N_("there is no architecture {name}: did you mean {nearest}?"), ARCHITECTURES
-        )
+        return _unknown(field, str(value), N_("there is no architecture {name}: did you mean {nearest}?"), CLASSES)
     if field == "add_pooling_layer":
         # It is no field of the configuration, but may be what this one may be.
         problem = check_field(kind, "use_cache", value)

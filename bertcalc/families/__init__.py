@@ -2,25 +2,28 @@
 
 from bertcalc.config import Config
 from bertcalc.families import bert, roberta
-from bertcalc.families.family import Class, Family, Model, Preset
+from bertcalc.families.complete import missing
+from bertcalc.family import Class, Family, Model, Preset
 from bertcalc.forward.trace import Sizes
 
 FAMILIES: dict[str, Family] = {}
-ARCHITECTURES: dict[str, Family] = {}  # by the name of each class
+CLASSES: dict[str, Family] = {}  # by the name of each class
 PRESETS: dict[str, Preset] = {}  # of all families
 _OF_CONFIG: dict[type[Config], Family] = {}
-_CLASSES: dict[str, Class] = {}
+_DECLARED: dict[str, Class] = {}
 _OUTPUTS: dict[str, tuple[str, ...]] = {}
 
 
 def register(family: Family) -> None:
-    """Make a family known, with its classes."""
+    """Make a family known, with its classes. Raises ValueError where it is not complete: what is missing."""
+    if lacks := "\n".join(dict.fromkeys(missing(family))):
+        raise ValueError(lacks)
     FAMILIES[family.name] = _OF_CONFIG[family.config] = family
     PRESETS.update(family.presets)
     for cls in family.classes:
-        ARCHITECTURES[cls.name] = family
-        _CLASSES[cls.name] = cls
-        steps = build(family.config.default(), cls.name).run(Sizes())
+        CLASSES[cls.name] = family
+        _DECLARED[cls.name] = cls
+        steps = Model(family, cls, family.config.default(), cls.pooler).run(Sizes())
         _OUTPUTS[cls.name] = tuple(step.output for step in steps if step.output)
 
 
@@ -31,12 +34,12 @@ def family_of(config: Config) -> Family:
 
 def class_of(architecture: str) -> Class:
     """The class of a name. Raises KeyError if there is none."""
-    return _CLASSES[architecture]
+    return _DECLARED[architecture]
 
 
 def counterpart(architecture: str, family: Family) -> str:
     """The class of a family for the task of another class, or that of the body if there is none."""
-    return family.for_task(_CLASSES[architecture].task)
+    return family.for_task(_DECLARED[architecture].task)
 
 
 def output_names(architecture: str) -> tuple[str, ...]:
@@ -52,10 +55,10 @@ def build(config: Config, architecture: str | None = None, *, add_pooling_layer:
     no class of the configuration's family raises ValueError.
     """
     family = family_of(config)
-    if architecture is not None and ARCHITECTURES.get(architecture) is not family:
+    if architecture is not None and CLASSES.get(architecture) is not family:
         names = ", ".join(cls.name for cls in family.classes)
         raise ValueError(f"architecture {architecture!r} is unknown: it must be one of {names}")
-    cls = _CLASSES[architecture] if architecture is not None else family.base
+    cls = _DECLARED[architecture] if architecture is not None else family.base
     if cls.task == "base":
         return Model(family, cls, config, add_pooling_layer).declare()
     if not add_pooling_layer:

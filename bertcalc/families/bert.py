@@ -6,8 +6,9 @@ printed tree, the walk, FLOPs, memory.
 
 from dataclasses import dataclass
 
-from bertcalc.config import Config, PositionEmbeddingType
-from bertcalc.families.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, Source
+from bertcalc.config import Config
+from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, Source
+from bertcalc.fields import PositionEmbeddingType
 from bertcalc.forward.trace import Trace, Value
 from bertcalc.text import N_
 

@@ -33,7 +33,16 @@ def lesson(stop: Stop) -> Lesson:
     """What is said at a stop; cross attention has words of its own only where it differs from attention."""
     if stop.steps[0].operation == "unused" and stop.key == "embeddings.position":
         return _UNUSED_POSITIONS
-    return _LESSONS[stop.key if stop.key in _LESSONS else stop.key.replace("cross-attention", "attention")]
+    return _LESSONS[_key(stop)]
+
+
+def has_lesson(stop: Stop) -> bool:
+    """Whether anything is said at a stop."""
+    return _key(stop) in _LESSONS
+
+
+def _key(stop: Stop) -> str:
+    return stop.key if stop.key in _LESSONS else stop.key.replace("cross-attention", "attention")
 
 
 def questions(stop: Stop, config: Config) -> Iterator[Question]:
@@ -247,6 +256,11 @@ _LESSONS: dict[str, Lesson] = {
         N_("next sentence"), N_("Two scores: is the second sentence the next one, or any other?")
     ),
     "head.dropout": Lesson("dropout", N_("A dropout before the classifier. Nothing is learned.")),
+    "head.first_token": Lesson(
+        N_("first token"), N_("Only the first token is kept: one vector for the whole sequence, as in a pooler.")
+    ),
+    "head.dense": Lesson("dense", N_("A dense layer from {hidden_size} to {hidden_size}, before the classifier.")),
+    "head.activation": Lesson("tanh", N_("Each number is squashed to between −1 and 1.")),
     "head.classifier": Lesson(N_("classifier"), N_("A dense layer gives the scores.")),
     "head.answer span": Lesson(
         N_("answer span"), N_("For each token {num_labels} scores: does the answer start here, does it end here?")

@@ -7,7 +7,7 @@ give whole columns of them.
 from collections.abc import Iterator, Mapping
 
 from bertcalc.config import Config, Problem, check_whole_number
-from bertcalc.families.family import Model
+from bertcalc.family import Model
 from bertcalc.forward.trace import Operation, Sizes, Step, Value
 from bertcalc.text import N_
 

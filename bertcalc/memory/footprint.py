@@ -5,8 +5,8 @@ from math import inf, isqrt, prod
 from typing import NamedTuple
 
 from bertcalc.config import Config, ConfigError, unchecked
-from bertcalc.families import ARCHITECTURES, build
-from bertcalc.families.family import Model
+from bertcalc.families import CLASSES, build
+from bertcalc.family import Model
 from bertcalc.forward.outputs import Call, caches, outputs, reads_encoder, run
 from bertcalc.forward.steps import Step, Value, forward
 from bertcalc.memory import optimizers
@@ -51,7 +51,7 @@ class Subject(NamedTuple):
     """A model, as ``build`` takes it."""
 
     config: Config
-    architecture: str = next(iter(ARCHITECTURES))
+    architecture: str = next(iter(CLASSES))
     options: tuple[tuple[str, bool], ...] = ()
 
     def model(self) -> Model:
@@ -60,7 +60,7 @@ class Subject(NamedTuple):
 
     def as_class(self, architecture: str) -> "Subject":
         """The same sizes in another class; in a class of another family as near to them as that can be."""
-        kind, values = ARCHITECTURES[architecture].config, vars(self.config)
+        kind, values = CLASSES[architecture].config, vars(self.config)
         while type(self.config) is not kind:
             try:
                 return Subject(kind(**values), architecture)

@@ -5,8 +5,8 @@ from math import prod
 from typing import Literal, NamedTuple
 
 from bertcalc.activations import Kept
-from bertcalc.families.family import Model
-from bertcalc.forward.steps import Step, Value, forward
+from bertcalc.family import Model
+from bertcalc.forward.steps import Operation, Step, Value, forward
 from bertcalc.forward.walk import numbered
 from bertcalc.tree.freezing import Freezing
 from bertcalc.tree.nn import NOWHERE, Activation, Dropout, Place, Shape, Tensor, split_layer
@@ -18,6 +18,15 @@ ITEM_BYTES: dict[Dtype, int] = {"float32": 4, "bfloat16": 2, "float16": 2}
 ATTENTIONS: tuple[Attention, ...] = ("eager", "fused")
 RECOMPUTE: tuple[Recompute, ...] = ("none", "selective", "full")
 _NOTHING_FROZEN = Freezing()
+
+
+# The operations whose backward passes are known here; an architecture with another one is refused (families/complete.py).
+KNOWN_OPERATIONS: frozenset[Operation] = frozenset(
+    (
+        "input", "lookup", "unused", "linear", "matmul", "norm", "dropout", "activation", "add", "multiply", "scale",
+        "softmax", "view", "copy",
+    )
+)  # fmt: skip
 
 
 class Saved(NamedTuple):
@@ -238,6 +247,8 @@ def _kept_values(step: Step, trained: set[str], flows: Sequence[bool]) -> tuple[
             return tuple(value for value, needed in zip(takes, reversed(flows), strict=True) if needed)
         case "softmax":
             return (step.gives,)
+        case "multiply":  # each factor's gradient needs the other factor
+            return tuple(value for value, needed in zip(step.takes, reversed(flows), strict=True) if needed)
         case "activation":
             kept = _activation(step).kept
             return step.takes * kept.input + (step.gives,) * kept.output

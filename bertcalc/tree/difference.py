@@ -9,7 +9,7 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from bertcalc.families.family import Model
+from bertcalc.family import Model
 from bertcalc.tree.nn import Module
 from bertcalc.tree.totals import top_level
 

@@ -8,10 +8,10 @@ from fractions import Fraction
 from math import prod
 from typing import Literal, NamedTuple, TypeVar
 
-from bertcalc.families.family import Model
+from bertcalc.family import Model
 from bertcalc.text import N_
 from bertcalc.tree.nn import Component as Component
-from bertcalc.tree.nn import Module, Tensor
+from bertcalc.tree.nn import Module, Place, Tensor
 
 Role = Literal["weights", "biases"]
 Key = TypeVar("Key")
@@ -58,9 +58,13 @@ class Bar(NamedTuple):
 def rows(model: Module) -> Iterator[Row]:
     """Every tensor of the folded tree with the component, the part and the role that it has."""
     for tensor in model.tensors():
-        component, block, role = tensor.place
-        part = PARTS[block if component == "encoder" and role != "norm" else role]
-        yield Row(tensor, component, part, "biases" if tensor.name.endswith("bias") else "weights")
+        part = PARTS[part_of(tensor.place)]
+        yield Row(tensor, tensor.place.component, part, "biases" if tensor.name.endswith("bias") else "weights")
+
+
+def part_of(place: Place) -> str:
+    """What decides the part: in a layer the block, unless it is a LayerNorm; elsewhere the role."""
+    return place.block if place.component == "encoder" and place.role != "norm" else place.role
 
 
 def totals_by_component(model: Module) -> dict[Component, int]:

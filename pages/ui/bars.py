@@ -10,11 +10,13 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from bertcalc import ARCHITECTURES, build
+from bertcalc import build
+from bertcalc.families import CLASSES
 from bertcalc.formula import piece_formulas
 from bertcalc.presets import PRESETS
 from bertcalc.text import N_
-from bertcalc.tree.totals import Component, breakdown, openable
+from bertcalc.tree.names import PART_NAMES
+from bertcalc.tree.totals import breakdown, openable
 from pages.ui import charts
 from pages.ui.charts import NARROW, Spec, figures_axis, short, spec_of, tooltip
 from pages.ui.columns import Columns
@@ -34,25 +36,6 @@ _ROOM = 250  # pixels right of the axis, for the label of a bar that is as long 
 _GAP = 7
 _AXIS = 24  # pixels of the chart's height
 
-# What the parts of a whole model are called; ``PARTS`` names them inside their component.
-PART_NAMES: dict[tuple[Component, str], str] = {
-    ("embeddings", "word"): N_("Word embeddings"),
-    ("embeddings", "position"): N_("Position embeddings"),
-    ("embeddings", "token type"): N_("Token types"),
-    ("embeddings", "LayerNorm"): N_("LayerNorm (embeddings)"),
-    ("encoder", "LayerNorm"): N_("LayerNorms (layers)"),
-    ("encoder", "cross-attention"): N_("Cross-attention"),
-    ("encoder", "attention"): N_("Attention"),
-    ("encoder", "feed-forward"): N_("Feed-forward"),
-    ("pooler", "dense"): N_("Pooler"),
-    ("head", "transform"): N_("Transform (head)"),
-    ("head", "LayerNorm"): N_("LayerNorm (head)"),
-    ("head", "decoder"): N_("Decoder (head)"),
-    ("head", "decoder bias"): N_("Decoder bias (head)"),
-    ("head", "next sentence"): N_("Next sentence (head)"),
-    ("head", "classifier"): N_("Classifier (head)"),
-    ("head", "answer span"): N_("Answer span (head)"),
-}
 _UNITS = {"parameters": N_("Parameters"), "FLOPs": "FLOPs", "MACs": "MACs", "bytes": N_("Bytes")}
 
 
@@ -62,7 +45,7 @@ OPEN = Select(
     "open",
     N_("Open"),
     dict.fromkeys(
-        path or WHOLE for name, family in ARCHITECTURES.items() for path in openable(build(family.fullest(), name))
+        path or WHOLE for name, family in CLASSES.items() for path in openable(build(family.fullest(), name))
     ),
     {WHOLE: N_("the whole model")},
     label_visibility="collapsed",

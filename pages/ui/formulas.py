@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from bertcalc import Config
 from bertcalc.formula import Bracket, Formula, component_terms, filled, formula, latex_number
 from bertcalc.forward.walk import Stop
+from bertcalc.tree.nn import split_layer
 from pages.ui.i18n import translator
 from pages.ui.sidebar import Choice
 
@@ -60,7 +61,9 @@ def stop_formula(choice: Choice, stop: Stop, formulas: Sequence[Formula]) -> str
     """LaTeX for what a stop of the walk learns; ``formulas`` are those of its steps."""
     start, end = "", ""
     if stop.layers:
-        formulas = [formula(choice.config, choice.architecture, path="encoder.layer.*", **choice.options)]
+        formulas = [
+            formula(choice.config, choice.architecture, path=split_layer(stop.steps[0].name)[0], **choice.options)
+        ]
         start, end = rf"{stop.layers} \cdot (", ")"
     letters = " + ".join(term.latex() for term in formulas)
     numbers = " + ".join(term.latex(choice.config) for term in formulas)

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from bertcalc import ARCHITECTURES, Config, build
+from bertcalc import Config, build
 from bertcalc.config import LETTERS
-from bertcalc.families import class_of
-from bertcalc.families.family import Model as Tree
+from bertcalc.families import CLASSES, class_of
+from bertcalc.family import Model as Tree
 from bertcalc.memory.footprint import Subject
 from bertcalc.moves import SLIDERS
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
@@ -27,7 +27,7 @@ _FOLDED = ("add_pooling_layer", *NUMBERS, *SWITCHES, *OPTIONS, *DECIMALS)
 
 def _declare() -> None:
     """Have the link know all that it can say of the model."""
-    options: dict[str, Iterable[str]] = {"preset": PRESETS, "architecture": ARCHITECTURES, **OPTIONS}
+    options: dict[str, Iterable[str]] = {"preset": PRESETS, "architecture": CLASSES, **OPTIONS}
     for name, default in Model().values().items():
         match default:
             case bool():
@@ -109,7 +109,7 @@ def choose(page: str) -> None:
         help=_("Source: {source}").format(source=f"[{_(source.said)}]({source.url})"),
     )
     st.session_state["architecture"] = present.architecture
-    st.selectbox(_("Architecture"), list(ARCHITECTURES), key="architecture", on_change=_say, args=("architecture",))
+    st.selectbox(_("Architecture"), list(CLASSES), key="architecture", on_change=_say, args=("architecture",))
     st.session_state["place of the sliders"] = place = st.container(key="sliders")
     if page not in SCREENS:
         with place:

@@ -9,7 +9,8 @@ import streamlit as st
 
 from bertcalc import Config, Module
 from bertcalc.config import LETTERS, allowed
-from bertcalc.fields import MEANINGS, Effect
+from bertcalc.effects import Effect
+from bertcalc.fields import MEANINGS
 from bertcalc.formula import count_formulas, shape_letters, tensor_formulas
 from bertcalc.forward.outputs import Entry
 from bertcalc.presets import PublishedCount

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from types import MappingProxyType
 
-from bertcalc import ARCHITECTURES
-from bertcalc.families.family import Model
+from bertcalc.families import CLASSES
+from bertcalc.family import Model
 from bertcalc.text import N_
 from bertcalc.tree.difference import Change
 from bertcalc.tree.nn import Line, split_layer
@@ -21,7 +21,7 @@ COUNTS = Switch("counts", N_("Counts"))
 BESIDE = Select(
     "beside",
     N_("Compared with"),
-    ("none", *ARCHITECTURES),
+    ("none", *CLASSES),
     {"none": N_("Nothing")},
     label_visibility="collapsed",
     width=300,

@@ -99,9 +99,7 @@ def show_names(count: Count) -> None:
         {
             _("Module"): [f"`{split_layer(row.name)[1] or count.choice.architecture}`" for row in rows],
             # What holds all layers is in the formula of the page, and too wide for a column.
-            _("Formula of one"): [
-                f"${formulas[row.name].latex()}$" if row.name not in holding else "" for row in rows
-            ],
+            _("Formula of one"): [f"${formulas[row.name].latex()}$" if row.name not in holding else "" for row in rows],
             _("One, {unit}").format(unit=unit): [f"{row.cost:,}" for row in rows],
             _("Copies"): [f"{row.copies:,}\N{NO-BREAK SPACE}×" for row in rows],
             _("Share"): [percent(row.copies * row.cost, whole) for row in rows],

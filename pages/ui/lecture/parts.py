@@ -5,14 +5,14 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from bertcalc import ARCHITECTURES, build
+from bertcalc import build
 from bertcalc.check.known import known_counts, readings
 from bertcalc.compute.flops import PYTORCH
 from bertcalc.config import LETTERS
 from bertcalc.explore.compare import explain
 from bertcalc.explore.models import Item, item_of
-from bertcalc.families import class_of
-from bertcalc.families.family import Model
+from bertcalc.families import CLASSES, class_of
+from bertcalc.family import Model
 from bertcalc.formula import latex_number, shape_letters, symbolic_model
 from bertcalc.forward.outputs import Call, possible, run
 from bertcalc.forward.steps import Step
@@ -221,9 +221,7 @@ def _call(choice: Choice) -> Call:
 
 
 # Everything that a model of any family can have; a part says where the present one has no such thing.
-_MODELS = [
-    build(family.fullest(position_embedding_type="relative_key"), name) for name, family in ARCHITECTURES.items()
-]
+_MODELS = [build(family.fullest(position_embedding_type="relative_key"), name) for name, family in CLASSES.items()]
 PATHS = dict.fromkeys(
     model.bare(path)
     for model in _MODELS

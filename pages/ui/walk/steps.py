@@ -7,8 +7,9 @@ from math import prod
 
 import streamlit as st
 
-from bertcalc import ARCHITECTURES, Config, Module, build
-from bertcalc.families.family import Model
+from bertcalc import Config, Module, build
+from bertcalc.families import CLASSES
+from bertcalc.family import Model
 from bertcalc.formula import Formula, shape_letters, symbolic_model, symbolic_steps
 from bertcalc.forward.lessons import lesson, questions
 from bertcalc.forward.outputs import Call, attends, run
@@ -36,7 +37,7 @@ STEP = Select(
     N_("Step"),
     dict.fromkeys(
         stop.name
-        for name, family in ARCHITECTURES.items()
+        for name, family in CLASSES.items()
         for more in _FULLEST
         for stop in walk(forward(build(family.fullest(**more), name), **BATCH, encoder_sequence_length=1), layer=1)
     ),
