@@ -3,6 +3,7 @@
 import inspect
 import json
 import os
+import re
 import subprocess
 from dataclasses import asdict
 from pathlib import Path
@@ -12,16 +13,20 @@ import pytest
 import torch
 import transformers
 
-from bertcalc import BertConfig, Module, build
+from bertcalc import Config, build
+from bertcalc.family import Model
 from bertcalc.forward.outputs import Call, Entry
 
 transformers.logging.set_verbosity_error()  # BertLMHeadModel remarks on every configuration without is_decoder
 
 
+BASES = ("BertModel", "RobertaModel")  # the classes that are the body alone
+
+
 class Case(NamedTuple):
     """The arguments of ``build``, which are those of the real class."""
 
-    config: BertConfig
+    config: Config
     architecture: str = "BertModel"
     add_pooling_layer: bool = True
 
@@ -30,7 +35,7 @@ class Case(NamedTuple):
         """Keyword arguments beside the configuration: only BertModel has any."""
         return {} if self.add_pooling_layer else {"add_pooling_layer": False}
 
-    def ours(self) -> Module:
+    def ours(self) -> Model:
         return build(self.config, self.architecture, **self.options)
 
     def real(self) -> Any:
@@ -46,7 +51,7 @@ class Facts(NamedTuple):
     text: str
 
 
-def real_config(config: BertConfig) -> Any:
+def real_config(config: Config) -> Any:
     fields = asdict(config)
     if fields.pop("position_embedding_type") != "absolute":
         raise ValueError("transformers 5 has absolute positions only")
@@ -86,7 +91,7 @@ def arguments(case: Case, call: Call) -> dict[str, Any]:
     """The keyword arguments that a call stands for."""
     batch, length = call.batch_size, call.sequence_length
     accepted = inspect.signature(getattr(transformers, case.architecture).forward).parameters
-    ids = (batch, call.num_choices, length) if case.architecture == "BertForMultipleChoice" else (batch, length)
+    ids = (batch, call.num_choices, length) if case.architecture.endswith("MultipleChoice") else (batch, length)
     given: dict[str, Any] = {"input_ids": meta(ids)}
     flags = ("output_hidden_states", "output_attentions", "return_dict")
     given |= {flag: getattr(call, flag) for flag in flags}
@@ -96,10 +101,10 @@ def arguments(case: Case, call: Call) -> dict[str, Any]:
     if call.use_cache is not None and "use_cache" in accepted:
         given["use_cache"] = call.use_cache
     if call.labels:
-        per_token = ("PreTraining", "MaskedLM", "LMHeadModel", "TokenClassification")
+        per_token = ("PreTraining", "MaskedLM", "LMHeadModel", "CausalLM", "TokenClassification")
         for target in {"labels", "next_sentence_label", "start_positions", "end_positions"} & set(accepted):
             tokens = target == "labels" and case.architecture.endswith(per_token)
-            regression = case.architecture == "BertForSequenceClassification" and case.config.num_labels == 1
+            regression = case.architecture.endswith("SequenceClassification") and case.config.num_labels == 1
             given[target] = meta(ids if tokens else (batch,), torch.float32 if regression else torch.int64)
     return given
 
@@ -143,8 +148,8 @@ def ask_transformers4(questions: list[dict[str, Any]]) -> list[Any]:
 
 
 def bare(name: str) -> str:
-    """A real name without the prefix that classes with a head give BERT's body."""
-    return name.removeprefix("bert.")
+    """A real name without the prefix that classes with a head give their body."""
+    return re.sub("^(bert|roberta)\\.", "", name)
 
 
 def component_of(name: str) -> str:

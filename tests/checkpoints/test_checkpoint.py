@@ -185,7 +185,7 @@ def test_of_many_tensors_a_few_are_kept_and_all_are_counted() -> None:
 
 
 def test_no_heads_have_more_tensors_than_are_kept() -> None:
-    everything = {entry.name.removeprefix("bert."): entry for name in ARCHITECTURES for entry in like(SMALL, name)}
+    everything = {entry.bare(name): entry for name in ARCHITECTURES for entry in like(SMALL, name)}
     heads = compare(everything.values(), Subject(SMALL)).groups["head"]
     assert heads.tensors == len(heads.first)
 

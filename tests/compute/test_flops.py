@@ -25,7 +25,7 @@ from bertcalc.compute.flops import (
 from bertcalc.forward.outputs import Call, run
 from bertcalc.forward.steps import Step
 from bertcalc.presets import PRESETS
-from tests.oracle import Case, arguments
+from tests.oracle import Case, arguments, bare
 from tests.strategies import passes
 
 CONVENTIONS = st.builds(
@@ -85,7 +85,7 @@ def test_every_module_costs_what_pytorch_counts_in_it(drawn: tuple[Case, Call]) 
     unfolded = {
         name.replace("*", str(layer)): cost for name, cost in ours.items() for layer in (layers if "*" in name else [0])
     }
-    modules = {name.removeprefix("bert.") for name, _module in case.real().named_modules()}
+    modules = {bare(name) for name, _module in case.real().named_modules()}
     assert {name: cost for name, cost in unfolded.items() if name in modules} == real_flops(case, call)[0]
 
 

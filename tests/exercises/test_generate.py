@@ -24,7 +24,7 @@ from bertcalc.exercises.questions import Exercise, Kind, shown
 from bertcalc.formula import CALL_LETTERS
 from bertcalc.forward.outputs import Call
 from tests.compute.test_flops import real_flops
-from tests.oracle import Case, arguments
+from tests.oracle import Case, arguments, bare
 
 seeds = st.integers(0, LARGEST_SEED)
 levels = st.sampled_from(LEVELS)
@@ -128,7 +128,7 @@ def test_the_easy_level_can_be_done_by_hand(seed: int) -> None:
 @given(exercises("tensor", "shape", "layer", "model", "architecture", "error"))
 def test_counts_and_shapes_are_those_of_the_real_model(exercise: Exercise) -> None:
     real = case_of(exercise).real()
-    tensors = {name.removeprefix("bert."): tensor for name, tensor in real.named_parameters()}
+    tensors = {bare(name): tensor for name, tensor in real.named_parameters()}
     whole = sum(tensor.numel() for tensor in tensors.values())
     match exercise.kind:
         case "tensor":

@@ -17,6 +17,7 @@ from bertcalc.explore.quantities import Case
 from bertcalc.memory import footprint
 from bertcalc.memory.footprint import Plan, Subject
 from bertcalc.memory.optimizers import PRECISIONS
+from tests.oracle import BASES
 from tests.oracle import Case as Model
 from tests.strategies import cases as models
 
@@ -48,7 +49,7 @@ def constraints(draw: st.DrawFn) -> Constraints:
 @st.composite
 def cases(draw: st.DrawFn) -> Case:
     model = draw(models(POSITION_EMBEDDING_TYPES))
-    options = (("add_pooling_layer", model.add_pooling_layer),) if model.architecture == "BertModel" else ()
+    options = (("add_pooling_layer", model.add_pooling_layer),) if model.architecture in BASES else ()
     length = draw(st.integers(1, min(9, model.config.max_position_embeddings)))
     plan = Plan(precision=draw(st.sampled_from(list(PRECISIONS))))
     return Case(Subject(model.config, model.architecture, options), draw(st.integers(1, 3)), length, plan)

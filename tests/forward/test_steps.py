@@ -9,7 +9,7 @@ from hypothesis import given
 from bertcalc import BertConfig, build, columns
 from bertcalc.forward.outputs import Call
 from bertcalc.forward.steps import Step, batch_problems, forward
-from tests.oracle import Case, arguments
+from tests.oracle import Case, arguments, bare
 from tests.strategies import passes
 
 Called = tuple[str, tuple[int, ...], tuple[int, ...]]
@@ -36,7 +36,7 @@ def real_calls(case: Case, call: Call) -> list[Called]:
 
     for name, module in real.named_modules():
         if not list(module.children()):
-            module.register_forward_hook(listen(name.removeprefix("bert.")))
+            module.register_forward_hook(listen(bare(name)))
     real(**arguments(case, call))
     return found
 
