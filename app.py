@@ -37,7 +37,7 @@ def say_sorry(error: Exception) -> bool:
 
 @asynccontextmanager
 async def lifespan(_app: st.App) -> AsyncIterator[None]:
-    """Get ready beside the server, which answers meanwhile."""
+    """Make the first page ready in a thread, while the server answers."""
     threading.Thread(target=warm_up, daemon=True).start()
     yield
 

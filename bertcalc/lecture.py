@@ -1,4 +1,4 @@
-"""A guided lecture as a lecturer writes it: screens in a TOML file, of which everything is checked.
+"""Lectures: screens that a lecturer writes in a TOML file, checked completely.
 
 >>> words = Vocabulary(parts={"total": {}}, sliders=["vocab_size"], placeholders=["parameters"])
 >>> lecture = read(b'''
@@ -26,10 +26,8 @@ from bertcalc.text import N_, shorten
 
 
 class Vocabulary(NamedTuple):
-    """What a lecture can be made of.
-
-    A part has the values of each of its arguments; None stands for any text. Placeholders are what can stand in
-    braces in a text.
+    """The words of a lecture: its parts with the possible values of their arguments (None: any text), its sliders, and
+    the placeholders that its texts can have in braces.
     """
 
     parts: Mapping[str, Mapping[str, Collection[str] | None]]
@@ -38,7 +36,7 @@ class Vocabulary(NamedTuple):
 
 
 class Show(NamedTuple):
-    """A live part on a screen: its name, and what it is told."""
+    """A live part on a screen, with its arguments."""
 
     part: str
     arguments: Mapping[str, str]
@@ -46,7 +44,7 @@ class Show(NamedTuple):
 
 @dataclass(frozen=True)
 class Screen:
-    """A screen: its name in the link, what it says (with placeholders), its parts, its sliders, the speaker's notes."""
+    """A screen: its name in the link, its texts (with placeholders), parts, sliders, and the speaker's notes."""
 
     name: str
     title: str
@@ -121,35 +119,35 @@ def _show(where: str, content: dict[str, Any], vocabulary: Vocabulary) -> Show:
 
 
 class _TomlTable:
-    """A table of the file: where it is, and what its keys hold. What is wrong with it raises InputError."""
+    """A table of the file, and where it stands. Each method raises InputError for what is wrong."""
 
     def __init__(self, where: str, content: Mapping[str, Any]) -> None:
         self.where = where
         self._content = content
 
     def only(self, known: Collection[str]) -> None:
-        """That it has no other keys."""
+        """Check that it has no other keys."""
         for unknown in self._content.keys() - set(known):
             message = N_("{where}: there is no key {key}: did you mean {nearest}?")
             nearest = _nearest(unknown, known)
             raise wrong(message, where=self.where, key=shorten(unknown), nearest=nearest)
 
     def check(self, key: str, value: str, options: Collection[str]) -> None:
-        """That a text is one of the options."""
+        """Check that a text is one of the options."""
         if value not in options:
             message = N_("{where}: {key} {value} is not possible: did you mean {nearest}?")
             nearest = _nearest(value, options)
             raise wrong(message, where=self.where, key=key, value=shorten(value), nearest=nearest)
 
     def text(self, key: str, default: str | None = None) -> str:
-        """What a key holds, which has to be a text."""
+        """The text of a key."""
         value = self._value(key, default)
         if not isinstance(value, str):
             raise wrong(N_("{where}: {key} must be a string."), where=self.where, key=key)
         return value
 
     def template(self, key: str, placeholders: Collection[str], default: str | None = None) -> str:
-        """A text that can have placeholders in it."""
+        """The text of a key, with known placeholders only."""
         value = self.text(key, default)
         try:
             found = list(_placeholders(value))
@@ -166,7 +164,7 @@ class _TomlTable:
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """The texts of a list, which may be missing."""
+        """The texts of a list; none if the key is missing."""
         value = self._content.get(key, [])
         if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
             raise wrong(N_("{where}: {key} must be a list of strings."), where=self.where, key=key)
@@ -187,7 +185,7 @@ class _TomlTable:
 
 
 def _placeholders(text: str) -> Iterator[str]:
-    """What stands in braces, with all that is written there. Raises ValueError for a single brace."""
+    """The contents of all braces. Raises ValueError for a single brace."""
     for _text, name, form, conversion in Formatter().parse(text):
         if name is not None:
             yield name + (f"!{conversion}" if conversion else "") + (f":{form}" if form else "")

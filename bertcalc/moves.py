@@ -1,8 +1,7 @@
-"""Moving one size of a model: where a slider can stop, and what follows, so that every stop is a model.
+"""Moving one size of a model with a slider: its stops, each of which is a valid model, and the sizes that follow.
 
-The heads share out the hidden units, so hidden_size H and num_attention_heads A cannot move alone. Two locks say what
-follows H: with ``heads`` the head size H / A stays and A follows; with ``intermediate`` intermediate_size stays the
-same multiple of H.
+num_attention_heads A divides hidden_size H. Two locks say what follows H: with ``heads`` the head size H / A stays and
+A follows; with ``intermediate`` intermediate_size stays the same multiple of H.
 
 >>> moved(BertConfig(), "hidden_size", 1024).num_attention_heads
 16
@@ -18,7 +17,7 @@ from bertcalc.text import N_
 
 
 class Locks(NamedTuple):
-    """What follows hidden_size: the number of heads, and intermediate_size."""
+    """Whether num_attention_heads and intermediate_size follow hidden_size."""
 
     heads: bool = True
     intermediate: bool = False
@@ -39,9 +38,9 @@ _MULTIPLES = 8  # of H, where intermediate_size is one
 
 
 def stops(config: Config, field: str, locks: Locks = LOCKS, also: int | None = None) -> list[int]:
-    """The values that a slider offers, ascending; the present one is among them, and ``also`` if it is possible.
+    """The stops of a slider, ascending, with the present value, and ``also`` if it is possible.
 
-    Each of them can be given to ``moved``.
+    ``moved`` takes each of them.
     """
     low, high, step = SLIDERS[field]
     now: int = getattr(config, field)
@@ -77,8 +76,8 @@ def _possible(config: Config, field: str, value: int, locks: Locks) -> bool:
 def moved(config: Config, field: str, value: int, locks: Locks = LOCKS) -> Config:
     """The model with one size changed, and what follows it.
 
-    A hidden_size that does not fit the head size is taken all the same where the present number of heads divides it.
-    Raises ConfigError where no model comes of it; its remedies are changes of fields that do make one.
+    A hidden_size that the head size does not divide is possible if the present number of heads divides it. Raises
+    ConfigError with the nearest valid changes as remedies.
     """
     if problem := check_field(type(config), field, value):
         is_number = isinstance(value, int) and not isinstance(value, bool)
@@ -98,7 +97,7 @@ def moved(config: Config, field: str, value: int, locks: Locks = LOCKS) -> Confi
 
 
 def _following(config: Config, hidden_size: int, locks: Locks) -> dict[str, int]:
-    """The intermediate size of another hidden size: the same multiple of it, rounded where that is no whole number."""
+    """The intermediate size of another hidden size: the same multiple of it, rounded."""
     if not locks.intermediate:
         return {}
     now = config.hidden_size
@@ -107,7 +106,7 @@ def _following(config: Config, hidden_size: int, locks: Locks) -> dict[str, int]
 
 
 def _no_multiple(config: Config, value: int, locks: Locks) -> Problem:
-    """What is wrong with a hidden size that what stays does not divide: the head size, or the number of heads."""
+    """The problem of a hidden size that the head size, or the number of heads, does not divide."""
     remedies = _ways_out(config, "hidden_size", value, locks)
     if locks.heads:
         message = N_("hidden_size {value} cannot be split into heads of {unit}: {near} can.")
@@ -118,7 +117,7 @@ def _no_multiple(config: Config, value: int, locks: Locks) -> Problem:
 
 
 def _no_divisor(config: Config, value: int, locks: Locks) -> Problem:
-    """What is wrong with a number of heads that cannot share out the hidden units."""
+    """The problem of a number of heads that does not divide the hidden size."""
     remedies = _ways_out(config, "num_attention_heads", value, locks)
     message = N_("hidden_size {hidden} cannot be split into {value} equal heads: num_attention_heads {near} works.")
     words = {"value": value, "hidden": config.hidden_size, "near": remedies[0]["num_attention_heads"]}
@@ -128,7 +127,7 @@ def _no_divisor(config: Config, value: int, locks: Locks) -> Problem:
 
 
 def _ways_out(config: Config, field: str, value: int, locks: Locks) -> tuple[dict[str, int], ...]:
-    """Changes that make a model and come near to a possible value of the field; the nearest first."""
+    """Valid changes near to a possible value of the field, the nearest first."""
     hidden, heads = config.hidden_size, config.num_attention_heads
     if field == "hidden_size":
         unit = _unit(config, locks)
@@ -150,7 +149,7 @@ def _unit(config: Config, locks: Locks) -> int:
 
 
 def _nearest_multiples(unit: int, value: int) -> list[int]:
-    """Possible hidden sizes that are multiples: the one below a value and the one above, the nearer first."""
+    """The multiples below and above a value that are possible hidden sizes, the nearer first."""
     below = value - value % unit
     near = [size for size in {below, below + unit} if 0 < size <= DIMENSIONS["hidden_size"][1]]
     return sorted(near, key=lambda size: abs(size - value))

@@ -1,4 +1,4 @@
-"""A model under change: the steps that a person took, what was typed that makes no model, and how a link says it.
+"""The model of a session: the steps that its reader took (undo, redo), invalid values that were typed, and the link.
 
 >>> track = Track(Model())
 >>> track.change({"num_hidden_layers": 24})
@@ -21,7 +21,7 @@ from bertcalc.families import CLASSES, counterpart, family_of
 from bertcalc.moves import LOCKS, SLIDERS, Locks, moved
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
 
-# The fields of the configuration that can be changed beside those with a slider, by what their values are.
+# The fields without a slider that can be changed, by the type of their values.
 NUMBERS = ("max_position_embeddings", "type_vocab_size", "num_labels")
 SWITCHES = ("tie_word_embeddings", "is_decoder", "add_cross_attention")
 OPTIONS: dict[str, tuple[str, ...]] = {
@@ -31,12 +31,12 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 DECIMALS = ("hidden_dropout_prob", "attention_probs_dropout_prob", "layer_norm_eps")
 FIELDS = (*SLIDERS, *NUMBERS, *SWITCHES, *OPTIONS, *DECIMALS)
 _LOCKS = {f"lock_{name}": name for name in Locks._fields}
-# All that a link says of the model.
+# The parameters of a link that describe the model.
 NAMES = ("preset", "architecture", "add_pooling_layer", *_LOCKS, *FIELDS)
 
 
 class Model(NamedTuple):
-    """A configuration as somebody came to it: where they started, the class, and what follows what."""
+    """A configuration with the preset that it started from, its class, and the locks of its sliders."""
 
     preset: str = DEFAULT_PRESET
     config: Config = PRESETS[DEFAULT_PRESET].config
@@ -57,7 +57,7 @@ class Model(NamedTuple):
         }
 
     def changed(self, values: Mapping[str, Any]) -> "Model":
-        """The model with some of these changed. Raises ConfigError where no model comes of it."""
+        """The model with some of these changed. Raises ConfigError if they are not valid together."""
         family = CLASSES.get(values.get("architecture", ""), family_of(self.config))
         if family is not family_of(self.config):  # its models start from a preset of their own
             return self.reset(next(iter(family.presets))).changed(values)
@@ -67,14 +67,14 @@ class Model(NamedTuple):
         return self._replace(config=replace(self.config, **config), locks=self.locks._replace(**locks), **rest)
 
     def reset(self, preset: str | None = None) -> "Model":
-        """A preset, the present one unless another is named, in the present class, or its like in another family."""
+        """A preset (the present one if none is named) in the present class, or its like in another family."""
         name = preset or self.preset
         config = PRESETS[name].config
         like = counterpart(self.architecture, family_of(config))
         return self._replace(preset=name, config=config, architecture=like, add_pooling_layer=True)
 
     def link(self) -> dict[str, str]:
-        """What a link has to say: the preset, and what differs from it."""
+        """The parameters of its link: the preset, and what differs from it."""
         start = Model().reset(self.preset)
         given = {name: value for name, value in self.values().items() if value != start.values()[name]}
         if self.preset != DEFAULT_PRESET:
@@ -83,9 +83,9 @@ class Model(NamedTuple):
 
 
 def read(link: Mapping[str, str]) -> tuple[Model, list[Problem]]:
-    """The model that a link says, or the nearest to it, and what was not possible.
+    """The model of a link, or the nearest valid one, and the problems of the link.
 
-    What cannot be read at all counts as not said.
+    Values of the wrong type are left out.
     """
     said = link.get("architecture", "")
     start = next(iter(CLASSES[said].presets)) if said in CLASSES else DEFAULT_PRESET
@@ -106,7 +106,7 @@ def read(link: Mapping[str, str]) -> tuple[Model, list[Problem]]:
 
 
 def _as_moved(start: Config, values: Mapping[str, Any], problem: Problem) -> Problem:
-    """What is wrong where a link says one of hidden size and heads alone: it is taken as if it had been typed."""
+    """The problem of a link with either hidden_size or num_attention_heads: the same as of typing that value."""
     said = [field for field in ("hidden_size", "num_attention_heads") if field in values]
     if problem.field != "hidden_size" or len(said) != 1:
         return problem
@@ -132,9 +132,9 @@ def _read(link: Mapping[str, str], defaults: Mapping[str, Any]) -> Iterator[tupl
 
 
 class Track:
-    """The steps of one person, of which one is present; and on top of it what was typed that makes no model.
+    """The steps of one reader, one of which is the present one; on top of it values that were typed and are not valid.
 
-    ``draft`` is the model while a slider is still being moved: it becomes a step when the hand lets go.
+    ``draft`` is the model while a slider is being dragged; it becomes a step when the slider is let go.
     """
 
     LONGEST = 200  # steps that are kept
@@ -158,11 +158,11 @@ class Track:
 
     @property
     def last(self) -> int:
-        """The place of the step that came last."""
+        """The index of the last step."""
         return len(self.steps) - 1
 
     def take(self, model: Model) -> None:
-        """One step further, to another model; what was undone is gone."""
+        """Add a step after the present one; steps that were undone are dropped."""
         self.draft, self.attempt = None, {}
         if model != self.kept:
             self.steps = [*self.steps[: self.at + 1], model][-self.LONGEST :]
@@ -170,7 +170,7 @@ class Track:
             self.unsaid.append(model)
 
     def change(self, values: Mapping[str, Any]) -> None:
-        """Change some values in one step; what makes no model is kept as an attempt, until something mends it."""
+        """Change some values in one step; if they are not valid, keep them as an attempt until another change."""
         left = {name: value for name, value in self.attempt.items() if name not in values}
         for attempt in (left, {}):
             with suppress(ConfigError):
@@ -180,7 +180,7 @@ class Track:
         self.draft, self.attempt = None, {**left, **values}
 
     def move(self, field: str, value: Any, *, final: bool = True) -> None:
-        """Move one size, and what follows it; anything that is no possible size is kept as an attempt."""
+        """Move one size and what follows it; a size that is not possible is kept as an attempt."""
         left = {name: attempt for name, attempt in self.attempt.items() if name != field}
         try:
             config = moved(self.kept.config, field, value, self.kept.locks)
@@ -195,7 +195,7 @@ class Track:
             self.draft = model
 
     def undo(self) -> None:
-        """One step back, if there is one; of an attempt back to the last step."""
+        """One step back, if there is one; from an attempt, to the present step."""
         self._go(max(self.at - (not self.attempt), 0))
 
     def redo(self) -> None:
@@ -206,7 +206,7 @@ class Track:
         self.draft, self.attempt, self.at, self.unsaid = None, {}, at, []
 
     def go_to(self, model: Model) -> None:
-        """What the browser's Back and Forward lead to: a step beside the present one, if it is one."""
+        """Follow the browser's Back or Forward: to the step before or after, or else to a new step."""
         for at in (self.at - 1, self.at + 1):
             if 0 <= at < len(self.steps) and self.steps[at] == model:
                 self._go(at)
@@ -214,7 +214,7 @@ class Track:
         self.take(model)
 
     def problems(self) -> list[Problem]:
-        """What is wrong with the attempt."""
+        """The problems of the attempt."""
         found = []
         for field in SLIDERS:
             if field in self.attempt:

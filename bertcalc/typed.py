@@ -28,10 +28,9 @@ LONGEST = 60
 
 
 class Typed(NamedTuple):
-    """What a text says: the value, the bounds of what may have been rounded to it, and the unit, if it has one.
+    """The value of a text, the lowest and highest number that rounds to it, and its unit if it has one.
 
-    A whole number without prefix or exponent means itself; every other text means all that rounds to its last digit:
-    110M is everything from 109.5 to 110.5 million.
+    A whole number without prefix or exponent means itself alone; 110M means 109.5 to 110.5 million.
     """
 
     value: Fraction
@@ -40,7 +39,7 @@ class Typed(NamedTuple):
     unit: Unit | None
 
     def means(self, count: int) -> bool:
-        """Whether somebody who counted this may have typed the text."""
+        """Whether this count rounds to the text."""
         return self.low <= count <= self.high
 
 
@@ -76,7 +75,7 @@ _TOO_LARGE = N_('"{text}" is too large: the limit is 1e30.')
 
 
 def typed(text: str, unit: Unit | None = None) -> Typed:
-    """Read an amount; ``unit`` is what it has to be of, and what is meant if it has none.
+    """Read an amount of a unit; without ``unit``, of any. A text without a unit has this one.
 
     B is a billion, unless bytes are wanted or it follows a prefix. Raises InputError.
     """
@@ -128,7 +127,7 @@ def amount(text: str, unit: Unit | None = None, names: Mapping[str, int] | None 
 
 
 def _scale(rest: str, wanted: Unit | None, text: str) -> tuple[int, Unit | None, bool]:
-    """What stands behind the digits: a factor, a unit, and whether there is a factor at all."""
+    """Factor and unit of the letters behind the digits, and whether a factor is among them."""
     for factor, unit in _readings(rest, wanted):
         if unit is None or wanted in (None, unit):
             return factor, unit, factor != 1
@@ -147,7 +146,7 @@ def _scale(rest: str, wanted: Unit | None, text: str) -> tuple[int, Unit | None,
 
 
 def _readings(rest: str, wanted: Unit | None) -> list[tuple[int, Unit | None]]:
-    """All that the letters can mean, the likeliest first."""
+    """Each factor and unit that the letters can mean, the likeliest first."""
     if not rest:
         return [(1, None)]
     found: list[tuple[int, Unit | None]] = []

@@ -1,4 +1,4 @@
-"""Files that somebody chose, as the browser describes them: names, sizes and beginnings. None of it is trusted.
+"""Files that a visitor chose, as the browser describes them: names, sizes and first bytes. None of it is trusted.
 
 >>> header = b'{"a": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}'
 >>> start = len(header).to_bytes(8, "little") + header
@@ -29,21 +29,21 @@ _LARGEST_FILE = 2**53 - 1  # the largest whole number of a browser
 
 
 class Chosen(NamedTuple):
-    """A file: its bytes in all, and as many of the first as were asked for; None if it could not be read."""
+    """A file: its name, its size in bytes, and its first bytes; None if the browser could not read it."""
 
     name: str
     size: int
     start: bytes | None
 
     def bytes(self) -> bytes:
-        """Those bytes. Raises InputError."""
+        """The first bytes. Raises InputError."""
         if self.start is None:
             raise wrong(N_("{name} could not be read by the browser."), name=shorten(self.name))
         return self.start
 
 
 class CutOff(NamedTuple):
-    """A file whose header is there, and not all of its data: bytes of them."""
+    """A file with a header and less data than it announces, in bytes."""
 
     name: str
     expected: int
@@ -51,7 +51,7 @@ class CutOff(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """What the headers of some files say together."""
+    """The tensors of some files, and those files that are cut off."""
 
     name: str
     tensors: tuple[Entry, ...]
@@ -84,9 +84,9 @@ def _decoded(text: str) -> bytes:
 
 
 def weights_of(files: Sequence[Chosen]) -> Weights:
-    """The tensors of all safetensors files among these, by their headers. Raises InputError.
+    """The tensors of the safetensors files among these, by their headers. Raises InputError.
 
-    What else was chosen with them is left out, but for an index: that says which files there have to be.
+    An index says which files there have to be; all other files are left out. The field of a problem is the file's name.
     """
     weights = [file for file in files if file.name.endswith(SUFFIX)]
     for index in (file for file in files if file.name.endswith(INDEX_SUFFIX)):

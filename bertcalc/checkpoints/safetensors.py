@@ -1,4 +1,4 @@
-"""The header of a safetensors file: names, kinds and shapes of its tensors, read with care, and never the weights.
+"""The header of a safetensors file: names, data types and shapes of its tensors, without their data.
 
 The format: https://github.com/huggingface/safetensors#format. A file begins with the length of its header in eight
 bytes, the lowest first; the header is a JSON object; the rest is the tensors' data, one after the other, without holes.
@@ -61,12 +61,12 @@ class Entry(NamedTuple):
     shape: Shape
 
     def numbers(self) -> int:
-        """Its elements."""
+        """The number of its elements."""
         return prod(self.shape)
 
 
 class Header(NamedTuple):
-    """What the header of a file says."""
+    """The contents of a header."""
 
     tensors: tuple[Entry, ...]  # in the order of their data
     metadata: dict[str, str]
@@ -81,13 +81,13 @@ class _Placed(NamedTuple):
 
 
 def read_file(file: BinaryIO, size: int) -> Header:
-    """The header at the beginning of a file of so many bytes; nothing after it is read. Raises InputError."""
+    """The header of a file of ``size`` bytes; nothing behind it is read. Raises InputError."""
     length = header_length(file.read(LENGTH_BYTES), size)
     return read(file.read(length), size - LENGTH_BYTES - length)
 
 
 def header_length(start: bytes, size: int) -> int:
-    """Bytes of the header in a file of ``size`` bytes, by the first eight of them. Raises InputError."""
+    """Bytes of the header of a file of ``size`` bytes, by its first eight bytes. Raises InputError."""
     if len(start) < LENGTH_BYTES or size < LENGTH_BYTES:
         raise wrong(
             N_("This is not a safetensors file: it has {size} bytes, and the length of its header alone takes 8."),
@@ -113,9 +113,9 @@ def header_length(start: bytes, size: int) -> int:
 
 
 def read(header: bytes, data_bytes: int, *, cut_off: bool = False) -> Header:
-    """What a header says, if it fits so many bytes of data. Raises InputError.
+    """The header of a file with so many bytes of data, checked. Raises InputError.
 
-    With ``cut_off`` there may be less data than the header says.
+    With ``cut_off`` the file may have less data than the header announces.
     """
     if not header.startswith(b"{"):
         raise wrong(N_("This is not a safetensors file: its header does not begin with {brace}."), brace="{")

@@ -22,7 +22,7 @@ def names_of(index: bytes) -> list[str]:
 
 
 def too_much() -> InputError:
-    """What is said where the headers of several files are longer together than one may be."""
+    """The error for several files whose headers together are longer than one may be."""
     message = N_("The headers of these files have more than {most} bytes together.")
     return wrong(message, most=f"{LARGEST_HEADER:,}")
 

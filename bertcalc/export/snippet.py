@@ -1,4 +1,4 @@
-"""A program that rebuilds a model with transformers and checks what is counted here."""
+"""A Python program that rebuilds a model with transformers and checks our count."""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -30,13 +30,13 @@ assert len(tensors) == {tensors:_}
 
 
 def snippet(config: Config, architecture: str, options: Mapping[str, bool]) -> str:
-    """The source of the program; it fails where the real model has another number of parameters or tensors.
+    """The source of the program, which fails if the real model has another number of parameters or tensors.
 
-    ``options`` are those of ``build``. Sizes are always in it, other fields only where they are not the default.
+    ``options`` are those of ``build``. It has all sizes, and other fields if they are not the default.
     """
     model = build(config, architecture, **options)
     old = config.transformers_version == 4
-    # In transformers 4 xielu reads a number out of a tensor while it is built, which one without memory cannot give.
+    # In transformers 4 xielu reads a value of a tensor while it is built: a tensor without memory has none.
     on_cpu = old and config.hidden_act == "xielu"
     return _PROGRAM.format(
         architecture=architecture,

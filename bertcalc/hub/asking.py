@@ -1,4 +1,4 @@
-"""Described from the Hub in two processes beside the server, so that a large or slow answer holds nobody else up.
+"""Reading from the Hub in two processes beside the server, so that a large or slow answer holds nobody else up.
 
 A third reader waits for a free process. A process is ended when its reader leaves or asks for something else, or when
 the time is over.

@@ -28,9 +28,9 @@ from bertcalc.problem import InputError, Problem, wrong
 from bertcalc.text import N_, shorten
 
 LONGEST = 96  # characters of a name, as on the Hub
-_TIMEOUT = 10  # seconds until a server that says nothing is given up
+_TIMEOUT = 10  # seconds without an answer
 _REDIRECTS = 5
-_FIRST = 100_000  # bytes that hold nearly every header, with its length
+_FIRST = 100_000  # bytes: nearly every header is shorter
 _SHARD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}\.safetensors")
 _FILE = "model.safetensors"
 
@@ -55,7 +55,7 @@ def installed() -> bool:
 
 
 def check_name(repo_id: str) -> Problem | None:
-    """What is wrong with the name of a model, before anything is asked."""
+    """The problem of a model's name, found before anything is asked."""
     from huggingface_hub.utils import HFValidationError, validate_repo_id
 
     with suppress(HFValidationError):
@@ -96,7 +96,7 @@ class _Model:
         self.left = LARGEST_HEADER
 
     def tensors(self) -> tuple[Entry, ...]:
-        """The tensors of its file, or of all files that its index names."""
+        """The tensors of its only file, or of all files in its index."""
         if (tensors := self._header(_FILE)) is not None:
             return tensors
         index = self.get(INDEX, LARGEST_HEADER)
@@ -135,7 +135,7 @@ class _Model:
         from huggingface_hub import constants, get_session, hf_hub_url
 
         url = hf_hub_url(self.repo_id, filename)
-        # Uncompressed, so that a small answer cannot become a large one here.
+        # Uncompressed, so that a small answer cannot become a large one.
         headers = {"user-agent": "bertcalc", "range": f"bytes=0-{most - 1}", "accept-encoding": "identity"}
         try:
             for _redirect in range(_REDIRECTS):

@@ -1,5 +1,5 @@
-"""The judge: what the real model of transformers and PyTorch says, beside what is counted here.
+"""The proofs: the real model of transformers and PyTorch beside our counts.
 
-torch and transformers are imported inside the functions, which a worker's process calls (bertcalc.worker): they take a
-second and 275 MB, and every page that does not ask them works without them.
+torch and transformers take a second and 275 MB to import: so functions import them, and run in another process
+(bertcalc.worker). Pages that do not ask the real model work without them.
 """

@@ -1,4 +1,4 @@
-"""The proof of compute: our count against that of PyTorch's FlopCounterMode on the real model, module by module."""
+"""The proof of the FLOPs: our count against PyTorch's FlopCounterMode on the real model, module by module."""
 
 import re
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from bertcalc.proof.real_model import empty_model
 
 
 class Count(NamedTuple):
-    """FLOPs of a module, or of a whole pass, as we and as PyTorch count them; None where one of them has no count."""
+    """FLOPs of a module, or of a whole pass, in our count and in PyTorch's; None if it has none."""
 
     name: str
     ours: int | None
@@ -20,7 +20,7 @@ class Count(NamedTuple):
 
 
 class FlopProof(NamedTuple):
-    """The whole forward pass, forward and backward together, and each module of the forward pass."""
+    """The counts of the forward pass, of forward and backward together, and of each module of the forward pass."""
 
     forward: Count
     training: Count
@@ -28,14 +28,14 @@ class FlopProof(NamedTuple):
 
     @property
     def differences(self) -> list[Count]:
-        """What is not the same."""
+        """The counts that differ."""
         return [count for count in (self.forward, self.training, *self.modules) if count.ours != count.theirs]
 
 
 def prove(config: Config, architecture: str, options: dict[str, bool], call: Call, *, recompute: bool) -> FlopProof:
-    """Let PyTorch count a real forward and backward pass on the meta device, eager attention, and compare.
+    """Compare with PyTorch's count of a forward and backward pass on the meta device, with eager attention.
 
-    The configuration has to be one that transformers 5 can build, and the call one that runs.
+    The configuration has to be one that transformers 5 builds, and the call one that runs.
     """
     import torch
     from torch.utils.flop_counter import FlopCounterMode
@@ -63,7 +63,7 @@ def prove(config: Config, architecture: str, options: dict[str, bool], call: Cal
 
 
 def compare(ours: dict[str, int], counts: dict[str, int], real: Any, prefix: str) -> list[Count]:
-    """Each module, all copies of a layer's together; a step of ours that is no module is in the module around it.
+    """Each module, summed over the layers; a step of ours that is no module counts for the module that it is in.
 
     ``prefix`` is the name that a class with a head gives the body, under which PyTorch counts; ours has none.
     """

@@ -1,4 +1,4 @@
-"""The proof of memory: what we say that autograd keeps, against what PyTorch's own hooks see on the real model."""
+"""The proof of memory: our count of what autograd saves against PyTorch's saved_tensors_hooks on the real model."""
 
 from functools import partial
 from typing import Any, NamedTuple
@@ -16,17 +16,17 @@ _SELECTIVE = "bertcalc-selective"
 
 
 class MemoryProof(NamedTuple):
-    """Bytes that are kept, as we and as PyTorch count them."""
+    """Saved bytes in our count and in PyTorch's."""
 
     ours: int
     theirs: int
 
 
 def prove(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -> MemoryProof:
-    """Run the real model's forward pass on the meta device, and add up what autograd holds when it has ended.
+    """Compare with what autograd holds at the end of a forward pass on the meta device.
 
-    Eager attention, dropout masks as wide as activations: this device knows no other. The configuration has to be one
-    that transformers 5 can build, and the pass one that runs.
+    There attention is eager, and dropout masks are as wide as activations. The configuration has to be one that
+    transformers 5 builds, and the pass one that runs.
     """
     import torch
 
@@ -52,7 +52,7 @@ def prove(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -
 
 
 class _Handle:
-    """What autograd holds in the place of a tensor."""
+    """What autograd holds instead of a tensor."""
 
     def __init__(self, tensor: Any) -> None:
         self.tensor = tensor
@@ -62,7 +62,7 @@ def _kept_bytes(real: Any, given: dict[str, Any], masks: list[Any]) -> int:
     """Bytes of distinct storages, without parameters, buffers, attention masks and integer index tensors."""
     import torch
 
-    handles: WeakSet[_Handle] = WeakSet()  # a checkpoint saves tensors that it lets go of again
+    handles: WeakSet[_Handle] = WeakSet()  # weak, because a checkpoint frees some of its tensors again
 
     def hold(tensor: Any) -> _Handle:
         handle = _Handle(tensor)
@@ -80,7 +80,7 @@ def _kept_bytes(real: Any, given: dict[str, Any], masks: list[Any]) -> int:
 
 
 def _recompute(real: Any, plan: Plan) -> None:
-    """Make the real model recompute as planned: its own checkpoints around layers, ours around attention cores."""
+    """Have the real model recompute as planned: its own checkpoints around layers, ours around attention cores."""
     from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.masking_utils import eager_mask
 
@@ -89,7 +89,7 @@ def _recompute(real: Any, plan: Plan) -> None:
     real.set_attn_implementation(_SELECTIVE if plan.recompute == "selective" else "eager")
     if plan.recompute == "full":
         real.activation_checkpointing_enable()
-        real.disable_input_require_grads()  # transformers sends a gradient back to frozen embeddings, too
+        real.disable_input_require_grads()  # else transformers computes gradients of frozen embeddings, too
 
 
 def _checkpointed(module: Any, query: Any, key: Any, value: Any, attention_mask: Any, **options: Any) -> Any:
@@ -101,5 +101,5 @@ def _checkpointed(module: Any, query: Any, key: Any, value: Any, attention_mask:
 
 
 def _note_masks(masks: list[Any], _module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Masks are the only inputs of an attention with four sides; hidden states have three."""
+    """Keep the attention masks: the only inputs of an attention module with four dimensions."""
     masks += [value for value in (*args, *kwargs.values()) if hasattr(value, "dim") and value.dim() == 4]

@@ -1,4 +1,4 @@
-"""The proof of a forward pass: what we say that it returns, against what the real one returns on the meta device."""
+"""The proof of the outputs: what we say that forward returns against what it returns on the meta device."""
 
 from itertools import zip_longest
 from math import prod
@@ -13,7 +13,7 @@ Contents = list[tuple[Shape, str]]
 
 
 class Returned(NamedTuple):
-    """One output: its name (its position in a tuple), its type, and shape and dtype of each tensor in it."""
+    """One output: its name or position, its type, and shape and dtype of each tensor in it."""
 
     name: str
     kind: str
@@ -21,27 +21,27 @@ class Returned(NamedTuple):
 
 
 class ComparedOutput(NamedTuple):
-    """One output as we and as the real model have it; None where one of them has none there."""
+    """One output, ours and the real model's; None where one of them has no output at this place."""
 
     ours: Returned | None
     theirs: Returned | None
 
     @property
     def agrees(self) -> bool:
-        """Whether name, type, and every shape and dtype are the same."""
+        """Whether name, type, shapes and dtypes are the same."""
         return self.ours == self.theirs
 
 
 def prove(config: Config, architecture: str, options: dict[str, bool], call: Call) -> list[ComparedOutput]:
     """Run the real forward method with the arguments of a call, and compare each output with ours.
 
-    The configuration has to be one that transformers 5 can build, and the call one that runs.
+    The configuration has to be one that transformers 5 builds, and the call one that runs.
     """
     import torch
 
     with torch.device("meta"):
         real = empty_model(config, architecture, options)
-        real.set_attn_implementation("eager")  # no other one gives attentions
+        real.set_attn_implementation("eager")  # the only one that returns attentions
         entries = inputs(config, architecture, call, run(taking_all(config), architecture, call, **options))
         returned = real(**_arguments(call, entries))
     ours = outputs(config, architecture, call, run(config, architecture, call, **options))
@@ -49,12 +49,12 @@ def prove(config: Config, architecture: str, options: dict[str, bool], call: Cal
 
 
 def countable(config: Config, architecture: str, options: dict[str, bool], call: Call) -> bool:
-    """Whether PyTorch can count the bytes of every tensor on the way: it does so in 63 bits."""
+    """Whether the bytes of every tensor fit into 63 bits, in which PyTorch counts them."""
     return all(4 * prod(step.gives.shape) < 2**63 for step in run(config, architecture, call, **options))
 
 
 def given_tensors(entries: list[Entry], dtype: Any = None) -> dict[str, Any]:
-    """The inputs that a call gives, as tensors on the present device; ``dtype`` instead of float32."""
+    """The inputs of a call as tensors on PyTorch's default device; ``dtype`` instead of float32."""
     import torch
 
     return {
@@ -80,7 +80,7 @@ def _ours(entry: Entry) -> Returned:
 
 
 def _contents(value: Any) -> Contents:
-    """Shape and dtype of every tensor of an output: of a tuple, or of a cache, which keeps keys and values by layer."""
+    """Shape and dtype of every tensor of an output, which can be a tuple or a cache of keys and values."""
     if hasattr(value, "shape"):
         return [(tuple(value.shape), str(value.dtype).removeprefix("torch."))]
     if hasattr(value, "self_attention_cache"):

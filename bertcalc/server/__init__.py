@@ -1,1 +1,1 @@
-"""What stands between browsers and Streamlit: limits, refusals, security headers, and Streamlit's own files."""
+"""The server around Streamlit: the run queue, limits, refusals, security headers, and Streamlit's own files."""

@@ -1,7 +1,8 @@
-"""Connections on which no request arrives, which uvicorn 0.54 keeps for ever, and requests that it cannot read.
+"""Connections on which no request comes are closed, and refusals of unreadable requests have the security headers.
 
-It has no setting for either (Kludex/uvicorn#157), and has chosen its classes when it imports the app: so methods of
-these classes are replaced.
+uvicorn 0.54 keeps such connections for ever and has no setting for either (Kludex/uvicorn#157). It has chosen its
+classes when it imports the app: so four methods, of uvicorn 0.54 and websockets 17.4, are replaced. Each has a test at
+a real server that fails when it is not called any more (tests/server/test_connections.py).
 """
 
 import asyncio
@@ -17,15 +18,15 @@ from websockets.server import ServerProtocol
 
 from bertcalc.server.headers import HEADERS
 
-# Seconds that a request may take to arrive; twice as long for its body, or where others were answered before it.
+# Seconds that a request may take to arrive; twice as many for its body, and for the next request of a connection.
 PATIENCE = 10.0
-_FILES = 10_000  # open at once, of which each browser that comes takes six
+_FILES = 10_000  # open at once; each browser takes six
 _made, _reject = H11Protocol.connection_made, ServerProtocol.reject
 _handed_over = WebSocketsSansIOProtocol.connection_made
 
 
 def guard() -> None:
-    """From now on a request has PATIENCE, its refusal the HEADERS, and the server many connections."""
+    """Replace the methods, and let the server open more files."""
     H11Protocol.connection_made = _connection_made  # type: ignore[assignment, method-assign]
     H11Protocol.send_400_response = _refuse_unread  # type: ignore[assignment, method-assign]
     ServerProtocol.reject = _reject_with_headers  # type: ignore[assignment, method-assign]
@@ -44,10 +45,10 @@ def _connection_made(connection: H11Protocol, transport: asyncio.Transport) -> N
 
 
 def _look(kept: ref[H11Protocol], before: object) -> None:
-    """End a connection that waits for the request after the same one as before, or for the rest of the same one."""
+    """Close a connection that still waits for the same request, or for the rest of it, as PATIENCE seconds ago."""
     connection = kept()
     if not connection or connection.transport.is_closing() or connection not in connection.connections:
-        return  # it has gone, or is a WebSocket's now
+        return  # it is closed, or has become a WebSocket
     waits = connection.conn.their_state in (h11.IDLE, h11.SEND_BODY)
     if waits and connection.cycle is before:
         connection.transport.abort()
@@ -61,14 +62,14 @@ def _handed_over_in_time(socket: WebSocketsSansIOProtocol, transport: asyncio.Tr
 
 
 def _look_at_handshake(kept: ref[WebSocketsSansIOProtocol]) -> None:
-    """End a WebSocket whose handshake was not understood: uvicorn 0.54 answers nothing where it has a body, say."""
+    """Close a WebSocket without a handshake: uvicorn 0.54 does not answer one that has a body."""
     socket = kept()
     if socket and not socket.handshake_initiated and not socket.transport.is_closing():
         socket.transport.abort()
 
 
 def _refuse_unread(connection: H11Protocol, message: str) -> None:
-    """As H11Protocol does it, with HEADERS, and where an answer is under way already, without another."""
+    """H11Protocol.send_400_response with HEADERS; it sends nothing if an answer is under way."""
     if connection.cycle:
         connection.cycle.disconnected = True
     if connection.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):

@@ -1,4 +1,4 @@
-"""What is refused, or made to wait, before Streamlit sees it."""
+"""Requests and messages that are refused, or delayed, before Streamlit gets them."""
 
 import asyncio
 import re
@@ -11,25 +11,25 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 from streamlit import config
 
-# Messages of one page: the sliders send ten a second, and a browser that was away sends what it has kept at once.
+# Messages of one page: sliders send ten a second, and a browser that was offline sends all that it has kept.
 BURST = 100
 A_SECOND = 40.0
 _ALWAYS = ("localhost", "127.0.0.1", "0.0.0.0")
 
 
 class Gate:
-    """Middleware in front of everything else."""
+    """Middleware that refuses and delays."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or have the app answer it."""
+        """Refuse a request, or pass it on."""
         refusal = _refusal(scope)
         if refusal:
             await refusal(scope, receive, send)
         elif scope["type"] == "websocket":
-            # Whose page it is has been looked at: Streamlit asks another host about some of those that are allowed.
+            # The origin is checked: Streamlit would ask another host about some of those that are allowed.
             headers = [(name, value) for name, value in scope["headers"] if name != b"origin"]
             await self._app({**scope, "headers": headers}, _paced(receive), send)
         elif scope["type"] == "http":
@@ -44,7 +44,7 @@ def _refusal(scope: Scope) -> ASGIApp | None:
         if not allowed(headers.get("origin"), headers.get("host")):
             return WebSocketClose()  # which is a 403
     elif scope["type"] == "http":
-        if "/_stcore/metrics" in scope["path"]:  # how many sessions there are is nobody's business
+        if "/_stcore/metrics" in scope["path"]:  # Streamlit's numbers of sessions are not public
             return Response("Not Found", 404)
         if "/_stcore/upload_file/" in scope["path"]:
             return Response("Nothing is uploaded here.", 403)
@@ -52,10 +52,10 @@ def _refusal(scope: Scope) -> ASGIApp | None:
 
 
 def allowed(origin: str | None, host: str | None) -> bool:
-    """Whether a page from there may open a WebSocket here.
+    """Whether a page of this origin may open a WebSocket.
 
-    As Streamlit 1.67 decides it (``_is_origin_allowed``), without the address that the server has in the internet:
-    Streamlit asks another host for it at every handshake from elsewhere, and everybody waits until that has answered.
+    The same as ``_is_origin_allowed`` of Streamlit 1.67, but for the server's address in the internet: Streamlit would
+    ask another host for it at every handshake from elsewhere, and everybody would wait for the answer.
     """
     if origin is None or not config.get_option("server.enableCORS"):
         return True
@@ -69,7 +69,7 @@ def allowed(origin: str | None, host: str | None) -> bool:
 
 
 def _paced(receive: Receive) -> Receive:
-    """Messages as they come, but no more than so many a second: the rest waits in the sender's own connection."""
+    """Receive at most A_SECOND messages a second after the first BURST; the rest waits in the connection."""
     left, since = float(BURST), time.monotonic()
 
     async def paced() -> Message:
@@ -85,7 +85,7 @@ def _paced(receive: Receive) -> Receive:
 
 
 def _plain_encodings(scope: Scope) -> Scope:
-    """The request, asking for gzip or for nothing: nobody behind this reads "gzip;q=0", which means not gzip."""
+    """The request with accept-encoding gzip or none: Streamlit and assets.py take "gzip;q=0" for gzip."""
     headers = MutableHeaders(raw=[*scope["headers"]])
     asked = headers.get("accept-encoding", "")
     del headers["accept-encoding"]

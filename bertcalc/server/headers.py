@@ -1,4 +1,4 @@
-"""What every answer of the server tells the browser to refuse."""
+"""Security headers for every answer of the server."""
 
 import re
 from base64 import b64encode
@@ -11,17 +11,20 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
 def _hashes(html: str) -> str:
-    """The scripts that are written in a page, as a policy names them."""
+    """The hashes of the scripts inside of a page, as a policy names them: those of Streamlit 1.67's index.html.
+
+    If one is missing, browsers refuse that script, and tests/browser/test_security.py fails.
+    """
     scripts = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
     return " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts)
 
 
 _PAGE = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
-# As strict as Streamlit 1.67 works with on every page, found by trying. No 'unsafe-eval': it has Vega interpret the
-# expressions of charts.
+# The strictest policy with which Streamlit 1.67 works on every page, found by trying. No 'unsafe-eval': Streamlit has
+# Vega interpret the expressions of charts.
 _POLICY = {
     "default-src": "'none'",
-    "script-src": f"'self' {_hashes(_PAGE)} blob:",  # as which Streamlit's own code loads a component's script
+    "script-src": f"'self' {_hashes(_PAGE)} blob:",  # Streamlit loads a component's script as a blob
     "style-src": "'self' 'unsafe-inline'",  # Emotion, KaTeX and st.html write styles into the page
     "img-src": "'self' data:",
     "font-src": "'self' data:",  # one of KaTeX's is in its style sheet
@@ -35,19 +38,19 @@ _POLICY = {
 HEADERS = {
     "Content-Security-Policy": "; ".join(f"{name} {sources}" for name, sources in _POLICY.items()),
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",  # a link says what somebody looks at
+    "Referrer-Policy": "no-referrer",  # a link says what its reader looks at
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
 
 
 class SecurityHeaders:
-    """Middleware that adds HEADERS to every answer, whoever gives it."""
+    """Middleware that adds HEADERS to every answer."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request; of a WebSocket the first answer alone has headers, those of a refusal come later."""
+        """Add them to the first message, the only one with headers, of HTTP or of a WebSocket."""
         first = True
 
         async def send_with_headers(message: Message) -> None:

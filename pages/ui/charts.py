@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from streamlit.dataframe_util import convert_anything_to_arrow_bytes
+import pandas as pd
 
 from bertcalc.tree.freezing import Split
 from bertcalc.tree.totals import Component
@@ -115,10 +115,13 @@ def either(alt: Any, narrow: object, wide: object) -> Any:
 def spec_of(chart: Any) -> Spec:
     """A chart as what is stored: without data, and without space around it.
 
-    What Altair puts into a layer without data is written here as it is sent: Streamlit would write it in every run.
+    What Altair puts into a layer without data is a pyarrow.Table here: Streamlit would make one in every run.
     """
+    import pyarrow as pa  # Streamlit imports it for the first table
+
     spec = json_of(chart)
-    spec["datasets"] = {name: convert_anything_to_arrow_bytes(rows) for name, rows in spec.pop("datasets", {}).items()}
+    given = spec.pop("datasets", {}).items()
+    spec["datasets"] = {name: pa.Table.from_pandas(pd.DataFrame(rows)) for name, rows in given}
     return spec
 
 

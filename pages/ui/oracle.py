@@ -20,7 +20,10 @@ R = TypeVar("R")
 
 
 def wanted() -> object:
-    """End this run if its reader has moved on: Streamlit does so wherever a script reads the session's state."""
+    """End this run if its reader has moved on.
+
+    Streamlit 1.67 does so wherever a script reads the session's state (tests/pages/test_streamlit.py).
+    """
     return "track" in st.session_state
 
 

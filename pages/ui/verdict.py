@@ -1,4 +1,4 @@
-"""The verdict of the real Hugging Face model on the chosen one: its tensors, its weights, what it returns."""
+"""The verdict of the real Hugging Face model: its tensors, a run with random weights, and its outputs."""
 
 import streamlit as st
 
@@ -17,7 +17,7 @@ from pages.ui.sidebar import Choice
 from pages.ui.tables import show_comparisons, show_differences, show_run
 
 RETURNED = Fold("returned", N_("What the forward method returns"))
-TOTALS = 6  # checks of the whole; after them come those of each kind of module
+TOTALS = 6  # checks of the whole model; one for each kind of module follows
 
 
 def show_verdict(choice: Choice) -> Proof:
@@ -64,12 +64,12 @@ def show_verdict(choice: Choice) -> Proof:
 
 
 def verdict_of(choice: Choice) -> Proof:
-    """What the real model says: it is built and compared unless that is known already."""
+    """The proof of the model's tensors, kept once it is known."""
     return ask(choice.architecture, prove, buildable(choice.config), choice.architecture, choice.options)
 
 
 def show_weights(choice: Choice) -> None:
-    """The real model with random weights, on request, if it fits."""
+    """Build and run the real model with random weights, on request, if it fits into memory."""
     _ = translator()
     config = buildable(choice.config)
     st.header(_("With random weights"))
@@ -94,7 +94,7 @@ def show_weights(choice: Choice) -> None:
 
 
 def show_returned(choice: Choice) -> None:
-    """What the real forward method returns, run without weights: most of what this page costs, so on request."""
+    """Compare what the real forward method returns; on request, as it takes longer than the rest of the page."""
     if details := RETURNED.unfolded():
         with details:
             _compare_returned(choice)

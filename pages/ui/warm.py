@@ -1,14 +1,14 @@
-"""What a first page needs, made ready while nobody waits for it."""
+"""Imports and formulas of the first page, made ready while the server starts."""
 
 import gc
 from importlib import import_module
 
 
 def warm_up() -> None:
-    """Draw what the first page draws, for nobody, and have the garbage collector leave alone what that brought.
+    """Make what the first page draws, and keep it out of garbage collection.
 
-    SymPy, Altair and pandas are half a million objects that stay: looking through them took 250 ms every few seconds
-    when many readers were there. What somebody who comes in these seconds has in memory is left alone with it.
+    SymPy, Altair and pandas make half a million objects that stay. To look through them took 250 ms every few seconds
+    with many readers.
     """
     from bertcalc.families import family_of
     from bertcalc.formula import component_terms
@@ -26,6 +26,6 @@ def warm_up() -> None:
         proportional_bar(appearance, words("parameters", str))
         ranked_bars(appearance, 8, "parameters", words("parameters", str))
     sent({"parameters": [model.num_parameters()]})
-    import_module("pages.ui.link")  # it knows all that a link can say, and imports most other modules for that
+    import_module("pages.ui.link")  # it imports most other modules
     gc.collect()
     gc.freeze()

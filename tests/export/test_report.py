@@ -8,7 +8,7 @@ import pytest
 
 from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.explore.quantities import QUANTITIES, Case
-from bertcalc.export.formula import component_table, flops_formula
+from bertcalc.export.formula_tables import component_table, flops_formula
 from bertcalc.export.report import Evidence, Formulas, Report, html, markdown, report
 from bertcalc.export.table import Table
 from bertcalc.memory.footprint import Subject

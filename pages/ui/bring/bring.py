@@ -1,7 +1,7 @@
-"""The three ways in: a config.json, a name on the Hub, a file of weights; what is wrong is said where it was entered.
+"""The views of the page: a config.json, a name on the Hub, a file of weights; problems are shown where they arise.
 
-What was read last stays on the page for the session, until something else can be read. Files of weights stay with
-their owners: a browser sends their headers.
+The last model that could be read stays on the page for the session. Of a file of weights the browser sends the header
+alone.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ _WEIGHTS = Wanted(accept=f"{SUFFIX},.json", several=True, whole=INDEX_SUFFIX, la
 
 
 def show_config(choice: Choice) -> None:
-    """A config.json, pasted or chosen as a file, and the model that it describes."""
+    """The view of a config.json, pasted or chosen as a file."""
     _ = translator()
     st.markdown(_("Paste or upload the config.json of your model; you can then use it on every page."))
     text, file = st.columns([3, 2])
@@ -65,7 +65,7 @@ def show_config(choice: Choice) -> None:
 
 
 def _take_file_of_config() -> None:
-    """Put a chosen file into the field, where it can be read and changed; in a callback."""
+    """Put the text of a chosen file into the field; in a callback."""
     files = take_files("config_file")
     if files is None:
         return
@@ -78,7 +78,7 @@ def _take_file_of_config() -> None:
 
 
 def show_hub() -> None:
-    """A name on the Hub, asked for on request, and what its files have in them."""
+    """The view of a model on the Hub, which is asked when the button is pressed."""
     _ = translator()
     st.markdown(
         _(
@@ -110,13 +110,13 @@ def show_hub() -> None:
 
 
 def ask_hub(repo_id: str) -> tuple[Described, Comparison]:
-    """What the Hub says about a model; other runs go on meanwhile. Raises InputError."""
+    """Ask the Hub for a model; other runs go on meanwhile. Raises InputError."""
     with RUN_QUEUE.pause():
         return asking.ask(repo_id, wanted)
 
 
 def show_file() -> None:
-    """Files of weights, of which the headers are read, and what is in them."""
+    """The view of files of weights, by their headers."""
     _ = translator()
     st.markdown(
         _(
@@ -134,7 +134,7 @@ def show_file() -> None:
 
 
 def _take_files_of_weights() -> None:
-    """Compare what the headers of files say; in a callback."""
+    """Read and compare the headers of chosen files; in a callback."""
     files = take_files("weights_files")
     if files is None:
         return
@@ -154,12 +154,12 @@ def _take_files_of_weights() -> None:
 
 
 def _forget(view: str) -> None:
-    """What was wrong with what is changed now."""
+    """Drop the problems of a view whose input changes."""
     st.session_state.pop(f"problems of {view}", None)
 
 
 def _show_problems(found: Sequence[Problem], *, older: bool, of_files: bool = False) -> None:
-    """A sentence for each, after the file's name if there is one; and whether the model below is an older one."""
+    """Show each problem, with its file's name, and say if the model below is an older one."""
     _ = translator()
     for problem in found:
         file = f"{code(shorten(problem.field))}: " if of_files and problem.field else ""

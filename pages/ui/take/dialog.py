@@ -7,7 +7,7 @@ from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
-from bertcalc.export.formula import component_table, tensor_table
+from bertcalc.export.formula_tables import component_table, tensor_table
 from bertcalc.export.table import Table
 from pages.ui.batch import present_batch
 from pages.ui.columns import sent

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from bertcalc import config_json
 from bertcalc.explore.quantities import Case
 from bertcalc.export.formats import csv_text, latex_text, markdown_text
-from bertcalc.export.formula import component_table, flops_formula
+from bertcalc.export.formula_tables import component_table, flops_formula
 from bertcalc.export.report import Evidence, Formulas, Report, html, markdown, report
 from bertcalc.export.snippet import snippet
 from bertcalc.export.table import Table

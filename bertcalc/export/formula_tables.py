@@ -19,7 +19,7 @@ _IDENTIFIER = re.compile(r"<mi>([A-Z])</mi>")
 
 
 def component_table(subject: Subject, _: Translate) -> Table:
-    """The parameters of each component: its formula, the same with numbers, what comes out, its share."""
+    """The parameters of each component: the formula, with letters and with numbers, the count and its share."""
     totals = totals_by_component(subject.model())
     formulas = component_formulas(subject.config, subject.architecture, **dict(subject.options))
     whole = sum(totals.values())
@@ -62,7 +62,7 @@ def flops_formula(subject: Subject, batch_size: int, sequence_length: int) -> tu
 
 
 def both(formula: Formula, subject: Subject, **sizes: int) -> tuple[Math, Math]:
-    """A formula with letters, and with the numbers of a model and of what goes through it."""
+    """A formula with letters, and with the numbers of a model and of its inputs."""
     values = {**vars(subject.config), **sizes}
     written = mathml(formula.expression, printer="presentation")
     dotted = mathml(formula.expression, printer="presentation", mul_symbol="dot")
@@ -74,6 +74,6 @@ def both(formula: Formula, subject: Subject, **sizes: int) -> tuple[Math, Math]:
 
 
 def _percent(part: int, whole: int) -> float:
-    """A share to three digits: 21.8, 0.0014; what is not all is never 100."""
+    """A share in percent, to three digits: 21.8, 0.0014; 100 only for all."""
     share = float(f"{100 * part / whole:.3g}")
     return min(share, 99.9) if part < whole else share

@@ -9,7 +9,7 @@ from hypothesis import given
 
 from bertcalc import ARCHITECTURES, BertConfig, forward_flops
 from bertcalc.config import POSITION_EMBEDDING_TYPES
-from bertcalc.export.formula import component_table, flops_formula, tensor_table
+from bertcalc.export.formula_tables import component_table, flops_formula, tensor_table
 from bertcalc.export.table import Math
 from bertcalc.memory.footprint import Subject
 from tests.oracle import Case
