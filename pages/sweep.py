@@ -1,9 +1,9 @@
 """Sweep: what happens along one dimension, and where the models are on a map of two."""
 
-from pages.ui.explore.sweep import choose
-from pages.ui.explore.sweep_growth import show_growth
-from pages.ui.explore.sweep_map import show_map
 from pages.ui.sidebar import choice
+from pages.ui.sweep.growth_view import show_growth
+from pages.ui.sweep.map_view import show_map
+from pages.ui.sweep.swept import choose
 from pages.ui.theme import appearance
 
 swept = choose(choice())

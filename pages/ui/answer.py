@@ -7,7 +7,7 @@ from bertcalc.explore.compare import Explanation, Part, explain
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.memory.footprint import Subject
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
-from pages.ui.explore.compare_words import signed
+from pages.ui.compare.compare_words import signed
 from pages.ui.i18n import in_a_row, listed, translator
 from pages.ui.sidebar import Choice
 

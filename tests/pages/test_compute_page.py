@@ -6,8 +6,8 @@ from streamlit.testing.v1 import AppTest
 from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.compute.conventions import RULES
 from bertcalc.forward.outputs import Call
-from pages.ui.compute.charts import part_colors
-from pages.ui.compute.controls import VIEW
+from pages.ui.compute.count import VIEW
+from pages.ui.compute.length_chart import part_colors
 from pages.ui.compute.plan import duration
 from pages.ui.compute.proof import compare, prove
 from pages.ui.numbers import scaled

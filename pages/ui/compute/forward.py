@@ -11,13 +11,14 @@ from bertcalc.forward.outputs import possible, run
 from bertcalc.forward.walk import key_of
 from bertcalc.text import N_
 from pages.ui.bars import Bars, draw_bars, preset_of
-from pages.ui.compute.charts import part_colors
-from pages.ui.compute.controls import Count
+from pages.ui.compute.count import Count
+from pages.ui.compute.length_chart import part_colors
 from pages.ui.compute.proof import FlopProof, prove
 from pages.ui.controls import Fold, Switch
 from pages.ui.formulas import aligned, colored_sum
 from pages.ui.i18n import translator
-from pages.ui.numbers import metric_width, percent, scaled
+from pages.ui.metrics import show_metric
+from pages.ui.numbers import percent, scaled
 from pages.ui.oracle import ask, runs
 from pages.ui.tables import show_table
 from pages.ui.theme import appearance
@@ -38,15 +39,7 @@ def show_figures(count: Count) -> None:
     }
     with st.container(horizontal=True):
         for label, figure in figures.items():
-            value, short = f"{round(figure):,}", scaled(figure, unit)
-            st.metric(
-                label.format(unit=unit),
-                value,
-                short,
-                delta_color="off",
-                delta_arrow="off",
-                width=metric_width(230, value, short),
-            )
+            show_metric(label.format(unit=unit), f"{round(figure):,}", scaled(figure, unit), least=230)
 
 
 def forward_formula(count: Count, colors: dict[Part, str]) -> str:

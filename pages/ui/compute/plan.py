@@ -10,10 +10,11 @@ from bertcalc.compute.flops import Convention, tokens, total
 from bertcalc.compute.formula import scientific, time_formula
 from bertcalc.config import Problem
 from bertcalc.text import N_
-from pages.ui.compute.controls import Count
+from pages.ui.compute.count import Count
 from pages.ui.controls import Decimal, Number, Select, show_problem
 from pages.ui.i18n import translator
-from pages.ui.numbers import metric_width, percentage, scaled
+from pages.ui.metrics import show_metric
+from pages.ui.numbers import percentage, scaled
 from pages.ui.tables import show_table
 
 BUDGET = Select[str]("budget", N_("Budget in"), words={"steps": N_("Steps"), "tokens": N_("Tokens")}, width=95)
@@ -129,8 +130,7 @@ def show_plan(plan: Plan) -> None:
     }
     with st.container(horizontal=True):
         for label, (figure, exact) in figures.items():
-            width = metric_width(230, figure, exact)
-            st.metric(label, figure, exact, delta_color="off", delta_arrow="off", width=width)
+            show_metric(label, figure, exact, least=230)
     peak = plan.device.peak[plan.precision]
     formula, numbers = time_formula(plan.flops, peak, plan.utilisation, plan.devices)
     st.latex(rf"t = {formula} = {numbers} = {scientific(plan.duration)}\ \text{{s}}")

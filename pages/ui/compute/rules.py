@@ -7,7 +7,7 @@ from bertcalc.compute.flops import ELEMENT_COSTS, PYTORCH, tokens, total
 from bertcalc.compute.formula import letters, rule_formulas
 from bertcalc.forward.outputs import attends, run
 from bertcalc.text import N_
-from pages.ui.compute.controls import Count
+from pages.ui.compute.count import Count
 from pages.ui.controls import Select
 from pages.ui.formulas import aligned, colored_sum
 from pages.ui.i18n import listed, translator

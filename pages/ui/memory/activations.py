@@ -18,8 +18,8 @@ from pages.ui.controls import Fold, Switch
 from pages.ui.formulas import aligned, colored_sum
 from pages.ui.i18n import translator
 from pages.ui.memory import proof as memory_proof
-from pages.ui.memory.charts import show_metrics
-from pages.ui.memory.controls import Run
+from pages.ui.memory.run import Run
+from pages.ui.metrics import show_metrics
 from pages.ui.numbers import signed_count, size
 from pages.ui.oracle import ask, runs
 from pages.ui.tables import shape_text, show_table

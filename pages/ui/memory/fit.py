@@ -12,10 +12,11 @@ from bertcalc.memory.footprint import Growth, Plan, grow
 from bertcalc.memory.saved import Attention, Dtype
 from pages.ui.formulas import aligned
 from pages.ui.i18n import translator
-from pages.ui.memory.charts import Stack, show_bar, show_metrics
-from pages.ui.memory.controls import Run
 from pages.ui.memory.inference import inference_stack
+from pages.ui.memory.run import Run
+from pages.ui.memory.stack import Stack, show_bar
 from pages.ui.memory.training import training_stack
+from pages.ui.metrics import show_metrics
 from pages.ui.numbers import percent, size
 from pages.ui.present import presenting
 

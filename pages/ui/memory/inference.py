@@ -12,8 +12,9 @@ from bertcalc.memory.optimizers import Part
 from bertcalc.memory.saved import ITEM_BYTES, Attention, Dtype
 from pages.ui.formulas import aligned
 from pages.ui.i18n import translator
-from pages.ui.memory.charts import Stack, show_bar, show_metrics
-from pages.ui.memory.controls import Run
+from pages.ui.memory.run import Run
+from pages.ui.memory.stack import Stack, show_bar
+from pages.ui.metrics import show_metrics
 from pages.ui.numbers import size, unbroken
 from pages.ui.present import presenting
 from pages.ui.tables import shape_text, show_table

@@ -7,7 +7,7 @@ import streamlit as st
 from bertcalc.formula import latex_number
 from bertcalc.memory.footprint import WEIGHT_BITS, WRITE_UP, weight_bytes
 from pages.ui.i18n import translator
-from pages.ui.memory.charts import show_metrics
+from pages.ui.metrics import show_metrics
 from pages.ui.numbers import size
 from pages.ui.sidebar import Choice
 from pages.ui.tables import show_table

@@ -9,12 +9,12 @@ import streamlit as st
 from bertcalc.explore.sweep import Sweep, around, levels, line, published
 from pages.ui.charts import short
 from pages.ui.controls import change, label_of
-from pages.ui.explore.quantity_words import title_of
-from pages.ui.explore.sweep import LETTER_OF, Swept, array, followed
-from pages.ui.explore.sweep_charts import Mark, Point, equal_values, map_frame
 from pages.ui.i18n import in_a_row, listed, translator
 from pages.ui.model import take_preset
 from pages.ui.present import lower
+from pages.ui.quantity_words import title_of
+from pages.ui.sweep.sweep_charts import Mark, Point, equal_values, map_frame
+from pages.ui.sweep.swept import LETTER_OF, Swept, array, followed
 from pages.ui.take.shown import draw_chart
 
 _FINE = 316  # values of each dimension from which the lines are drawn: 100,000 models

@@ -13,12 +13,12 @@ from bertcalc.memory.footprint import Subject
 from bertcalc.presets import PRESETS
 from bertcalc.tree.totals import COMPONENTS
 from pages.ui.batch import Batch
-from pages.ui.explore.compare import Compared, Comparison
-from pages.ui.explore.compare_charts import Point, bars_frame, points_frame, scatter, side_by_side
-from pages.ui.explore.compare_words import relative, signed, written
-from pages.ui.explore.quantity_words import figure, title_of
+from pages.ui.compare.compare_charts import Point, bars_frame, points_frame, scatter, side_by_side
+from pages.ui.compare.compare_words import relative, signed, written
+from pages.ui.compare.comparison import Compared, Comparison
 from pages.ui.i18n import translator
 from pages.ui.numbers import scaled, unbroken
+from pages.ui.quantity_words import figure, title_of
 from pages.ui.tables import shape_text, show_table
 from pages.ui.take.shown import draw_chart
 from pages.ui.theme import appearance

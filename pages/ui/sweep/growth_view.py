@@ -7,12 +7,12 @@ from bertcalc.explore.quantities import QUANTITIES
 from bertcalc.text import N_
 from pages.ui.charts import short
 from pages.ui.controls import Fold, label_of
-from pages.ui.explore.sweep import LETTER_OF, Swept, array
-from pages.ui.explore.sweep_charts import Curve, Mark, curves, curves_frame
 from pages.ui.formulas import aligned, colored_sum
 from pages.ui.i18n import translator
 from pages.ui.numbers import size, unbroken
 from pages.ui.present import lower, presenting
+from pages.ui.sweep.sweep_charts import Curve, Mark, curves, curves_frame
+from pages.ui.sweep.swept import LETTER_OF, Swept, array
 from pages.ui.tables import show_table
 from pages.ui.take.shown import draw_chart
 from pages.ui.theme import COLORS, INK

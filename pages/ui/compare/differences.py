@@ -7,14 +7,15 @@ import streamlit as st
 
 from bertcalc.explore.compare import Explanation, Part, explain
 from bertcalc.formula import latex_number
-from pages.ui.explore.compare import Comparison, explained
-from pages.ui.explore.compare_charts import HEIGHT, LOW, difference_bars, parts_frame
-from pages.ui.explore.compare_words import relative, signed, written
-from pages.ui.explore.quantity_words import title_of
+from pages.ui.compare.compare_charts import HEIGHT, LOW, difference_bars, parts_frame
+from pages.ui.compare.compare_words import relative, signed, written
+from pages.ui.compare.comparison import Comparison, explained
 from pages.ui.formulas import aligned
 from pages.ui.i18n import listed, translator
-from pages.ui.numbers import metric_width, scaled, size, text_width
+from pages.ui.metrics import show_metric
+from pages.ui.numbers import scaled, size, text_width
 from pages.ui.present import presenting
+from pages.ui.quantity_words import title_of
 from pages.ui.tables import show_table
 from pages.ui.take.shown import draw_chart
 from pages.ui.theme import appearance
@@ -36,15 +37,7 @@ def show_differences(comparison: Comparison) -> None:
     st.markdown(_("{name}: {what}").format(name=names, what=title_of(quantity)))
     with st.container(horizontal=True, vertical_alignment="center"):
         value, share = signed(found.difference), relative(found)
-        st.metric(
-            _("Difference"),
-            value,
-            share,
-            delta_color="off",
-            delta_arrow="off",
-            label_visibility="collapsed",
-            width=metric_width(230, value, share),
-        )
+        show_metric(_("Difference"), value, share, least=230, label_visibility="collapsed")
         st.latex(_sum_latex(found, phrases), width="content")
     show_parts(comparison, found)
     st.caption(

@@ -15,9 +15,9 @@ from bertcalc.moves import SLIDERS
 from bertcalc.text import N_
 from pages.ui.batch import BATCH_SIZE, SEQUENCE_LENGTH, choose_batch
 from pages.ui.controls import Number, Select, Switch, set_values, show_problem, view
-from pages.ui.explore.quantity_words import QUANTITY_NAMES
 from pages.ui.i18n import translator
 from pages.ui.numbers import size
+from pages.ui.quantity_words import QUANTITY_NAMES
 from pages.ui.sidebar import Choice
 
 X, Y = "hidden_size", "num_hidden_layers"  # what is swept if nobody says otherwise

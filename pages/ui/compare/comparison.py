@@ -16,10 +16,10 @@ from bertcalc.memory.footprint import Subject
 from bertcalc.presets import PRESETS
 from bertcalc.text import N_
 from pages.ui.batch import Batch, choose_batch
+from pages.ui.compare.compare_words import names_of, said
 from pages.ui.controls import Select, Text, change, view
-from pages.ui.explore.compare_words import names_of, said
-from pages.ui.explore.quantity_words import QUANTITY_NAMES
 from pages.ui.i18n import translator
+from pages.ui.quantity_words import QUANTITY_NAMES
 from pages.ui.sidebar import Choice
 
 _BASE, _LARGE = "bert-base-uncased", "bert-large-uncased"

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from bertcalc.explore.quantities import QUANTITIES
 from pages.ui.charts import NARROW, Spec, either, spec_of, tooltip
 from pages.ui.columns import Columns, of_rows
-from pages.ui.explore.compare_labels import Box, place
+from pages.ui.compare.label_places import Box, place
 from pages.ui.theme import BACKGROUND, COLORS, INK
 
 _FONT = 15
