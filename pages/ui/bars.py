@@ -16,11 +16,11 @@ from bertcalc.presets import PRESETS
 from bertcalc.text import N_
 from bertcalc.tree.totals import Component, breakdown, openable
 from pages.ui import charts
-from pages.ui.charts import NARROW, Spec, figures_axis, short, spec_of, tooltip
+from pages.ui.charts import NARROW, Spec, figures_axis, spec_of, tooltip
 from pages.ui.columns import Columns
 from pages.ui.controls import Select, set_values
 from pages.ui.i18n import translator
-from pages.ui.numbers import ems, percent, signed, size
+from pages.ui.numbers import ems, figure, percent, short, signed
 from pages.ui.present import presenting
 from pages.ui.scale import kept
 from pages.ui.sidebar import Choice
@@ -174,7 +174,7 @@ def bars_frame(bars: Bars, limit: int) -> Columns:
     """The data of the bars, one row a part; ``limit`` is where the axis ends."""
     said, count = _said(bars), len(bars.figures)
     pairs = [(now, bars.before.get(key, 0) if bars.changed else now) for key, now in bars.figures.items()]
-    exact = [f"{_written(now, bars.unit)} · {share}" for (now, _was), share in zip(pairs, said["share"], strict=True)]
+    exact = [f"{figure(now, bars.unit)} · {share}" for (now, _was), share in zip(pairs, said["share"], strict=True)]
     compact = partial(short, unit=bars.unit)
     # All digits of FLOPs and bytes would be wider than their bars.
     exactly = "{:,}".format if bars.unit == "parameters" else compact
@@ -241,10 +241,6 @@ def _said(bars: Bars) -> dict[str, Sequence[Any]]:
         "share": [percent(figure, sum(figures)) for figure in figures],
         "formula": bars.formulas,
     }
-
-
-def _written(figure: int, unit: str) -> str:
-    return size(figure) if unit == "bytes" else f"{figure:,}"
 
 
 @lru_cache

@@ -12,13 +12,12 @@ from streamlit.dataframe_util import convert_anything_to_arrow_bytes
 from bertcalc.tree.freezing import Split
 from bertcalc.tree.totals import Component
 from pages.ui.columns import Columns
-from pages.ui.numbers import scaled
+from pages.ui.numbers import SUFFIXES
 from pages.ui.theme import COLORS, INK
 
 Spec = dict[str, Any]
 NARROW = "containerSize()[0] < 560"  # pixels: a phone, where what is said of a bar has a line of its own above it
 _FONT = 15
-_SUFFIXES = {"parameters": "", "FLOPs": "FLOPs", "MACs": "MACs", "bytes": "B"}
 
 
 def frozen_frame(splits: Mapping[Component, Split], names: Sequence[str], label: str) -> Columns:
@@ -85,15 +84,9 @@ def tooltip(alt: Any, *fields: str, **titled: str) -> list[Any]:
     return [alt.Tooltip(f"{field}:N", title=title) for field, title in titles.items()]
 
 
-def short(figure: int, unit: str) -> str:
-    """A number as a chart has room for it: 110M parameters, 22.35 GFLOPs, 438 MB."""
-    text = scaled(figure, _SUFFIXES[unit])
-    return text.replace(" ", "").replace("G", "B") if unit == "parameters" else text
-
-
 def short_expression(unit: str) -> str:
-    """The same for the labels of an axis."""
-    suffix = _SUFFIXES[unit]
+    """What numbers.short says, as Vega writes it at an axis."""
+    suffix = SUFFIXES[unit]
     written = f"regexp('([a-zA-Z]?)$'), ' $1{suffix}'" if suffix else "'G', 'B'"
     return f"datum.value ? replace(format(datum.value, '~s'), {written}) : '0'"
 

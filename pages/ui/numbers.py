@@ -9,6 +9,7 @@ from pages.ui.i18n import translator
 
 MINUS = "\N{MINUS SIGN}"
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
+SUFFIXES = {"parameters": "", "FLOPs": "FLOPs", "MACs": "MACs", "bytes": "B"}  # of short figures, by their unit
 
 
 def percent(part: int, whole: int) -> str:
@@ -76,6 +77,30 @@ def size(count: int) -> str:
     power = min(4, (len(str(count)) - 1) // 3)
     disk, memory = (("kB", "KiB"), ("MB", "MiB"), ("GB", "GiB"), ("TB", "TiB"))[power - 1]
     return f"{count / 10 ** (3 * power):,.1f} {disk} ({count / 2 ** (10 * power):,.1f} {memory})"
+
+
+def figure(count: int, unit: str) -> str:
+    """A count to the last digit, or bytes in both units."""
+    return size(count) if unit == "bytes" else f"{count:,}"
+
+
+def written(value: object) -> str:
+    """The value of a field: a whole number with separators, anything else as Python prints it."""
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else f"{value}"
+
+
+def duration(seconds: Fraction) -> str:
+    """A time in the unit that people would use: 4.0 d, 81.4 h, 76.2 min."""
+    for unit, length, most in (("s", 1, 120), ("min", 60, 120), ("h", 3600, 96)):
+        if seconds < most * length:
+            return f"{float(seconds / length):,.1f} {unit}"
+    return f"{float(seconds / 86400):,.1f} d"
+
+
+def short(count: int, unit: str) -> str:
+    """A number as a chart has room for it: 110M parameters, 22.35 GFLOPs, 438 MB."""
+    text = scaled(count, SUFFIXES[unit])
+    return text.replace(" ", "").replace("G", "B") if unit == "parameters" else text
 
 
 def scaled(figure: Fraction | float, unit: str) -> str:

@@ -3,7 +3,6 @@
 from bertcalc.explore.quantities import Quantity
 from bertcalc.text import N_
 from pages.ui.i18n import translator
-from pages.ui.numbers import size
 
 # What quantities are called where they are chosen.
 QUANTITY_NAMES: dict[str, str] = {
@@ -25,8 +24,3 @@ def title_of(quantity: Quantity) -> str:
     """What is counted, with the unit where the words do not say it."""
     _ = translator()
     return _(quantity.meaning) + (" (B)" if quantity.unit == "bytes" else "")
-
-
-def figure(quantity: Quantity, count: int) -> str:
-    """A figure to the last digit, with its unit."""
-    return size(count) if quantity.unit == "bytes" else f"{count:,}"

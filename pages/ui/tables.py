@@ -23,7 +23,7 @@ from pages.ui.controls import Fold, Switch
 from pages.ui.formulas import count_formula
 from pages.ui.forward_proof import Comparison, Returned
 from pages.ui.i18n import in_a_row, translator
-from pages.ui.numbers import percent, signed_count, size, unbroken
+from pages.ui.numbers import percent, signed_count, size, unbroken, written
 from pages.ui.present import presenting
 from pages.ui.proof import Check, Difference, Run
 from pages.ui.sidebar import Choice
@@ -261,11 +261,11 @@ def _size(entry: Entry) -> str:
     return unbroken(size(entry.num_bytes())).replace("\N{NO-BREAK SPACE}(", " (") if entry.tensors else ""
 
 
-def _shapes(entry: Entry, written: Callable[[Shape], str]) -> str:
+def _shapes(entry: Entry, text: Callable[[Shape], str]) -> str:
     """The shape of a tensor; of several how many there are of each."""
     if not entry.container:
-        return " ".join(unbroken(written(shape) or "()") for _copies, shape in entry.tensors)
-    groups = [f"{unbroken(written((copies,)))} × [{unbroken(written(shape))}]" for copies, shape in entry.tensors]
+        return " ".join(unbroken(text(shape) or "()") for _copies, shape in entry.tensors)
+    groups = [f"{unbroken(text((copies,)))} × [{unbroken(text(shape))}]" for copies, shape in entry.tensors]
     return " + ".join(groups) or "()"
 
 
@@ -326,19 +326,15 @@ def show_fields(config: BertConfig, effects: Mapping[str, Effect]) -> None:
                 in_a_row([_("{name}: {what}").format(name=name, what=_(MEANINGS[field])), f"*{limits[field]}*"])
                 for field, name in names.items()
             ],
-            _("Default"): [_value(getattr(BertConfig, field)) for field in effects],
-            _("Now"): [_value(getattr(config, field)) for field in effects],
-            _("Changed"): [f"{_value(one.before)} → {_value(one.after)}" for one in effects.values()],
+            _("Default"): [written(getattr(BertConfig, field)) for field in effects],
+            _("Now"): [written(getattr(config, field)) for field in effects],
+            _("Changed"): [f"{written(one.before)} → {written(one.after)}" for one in effects.values()],
             _("Parameters"): [_signed(one.parameters) for one in effects.values()],
             _("Compute, FLOPs"): [_signed(one.flops) for one in effects.values()],
             _("Memory, bytes"): [_signed(one.memory) for one in effects.values()],
         },
         _("Every field of the configuration, and what changes with it"),
     )
-
-
-def _value(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else f"{value}"
 
 
 def _signed(difference: int) -> str:

@@ -8,9 +8,8 @@ from bertcalc.compute.conventions import RULES
 from bertcalc.forward.outputs import Call
 from pages.ui.compute.count import VIEW
 from pages.ui.compute.length_chart import part_colors
-from pages.ui.compute.plan import duration
 from pages.ui.compute.proof import compare, prove
-from pages.ui.numbers import scaled
+from pages.ui.numbers import duration, scaled
 from pages.ui.theme import BACKGROUND, COLORS
 from tests.compute.test_flops import real_flops
 from tests.oracle import Case

@@ -53,11 +53,6 @@ def said(problem: Problem) -> str:
     return _(problem.message).format(**{name: value and _(value) for name, value in problem.values.items()})
 
 
-def written(given: object) -> str:
-    """A value of a field."""
-    return f"{given:,}" if isinstance(given, int) and not isinstance(given, bool) else f"{given}"
-
-
 def signed(difference: int) -> str:
     """A difference with its sign; none is 0."""
     return signed_count(difference, "0")

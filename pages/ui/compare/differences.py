@@ -8,12 +8,12 @@ import streamlit as st
 from bertcalc.explore.compare import Explanation, Part, explain
 from bertcalc.formula import latex_number
 from pages.ui.compare.compare_charts import HEIGHT, LOW, difference_bars, parts_frame
-from pages.ui.compare.compare_words import relative, signed, written
+from pages.ui.compare.compare_words import relative, signed
 from pages.ui.compare.comparison import Comparison, explained
 from pages.ui.formulas import aligned
 from pages.ui.i18n import listed, translator
 from pages.ui.metrics import show_metric
-from pages.ui.numbers import scaled, size, text_width
+from pages.ui.numbers import scaled, size, text_width, written
 from pages.ui.present import presenting
 from pages.ui.quantity_words import title_of
 from pages.ui.tables import show_table

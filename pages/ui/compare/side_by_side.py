@@ -14,11 +14,11 @@ from bertcalc.presets import PRESETS
 from bertcalc.tree.totals import COMPONENTS
 from pages.ui.batch import Batch
 from pages.ui.compare.compare_charts import Point, bars_frame, points_frame, scatter, side_by_side
-from pages.ui.compare.compare_words import relative, signed, written
+from pages.ui.compare.compare_words import relative, signed
 from pages.ui.compare.comparison import Compared, Comparison
 from pages.ui.i18n import translator
-from pages.ui.numbers import scaled, unbroken
-from pages.ui.quantity_words import figure, title_of
+from pages.ui.numbers import figure, scaled, unbroken, written
+from pages.ui.quantity_words import title_of
 from pages.ui.tables import shape_text, show_table
 from pages.ui.take.shown import draw_chart
 from pages.ui.theme import appearance
@@ -69,7 +69,7 @@ def _figure_rows(comparison: Comparison) -> list[tuple[str, list[str]]]:
 
     def row(name: str) -> tuple[str, list[str]]:
         quantity = QUANTITIES[name]
-        return _(quantity.meaning), [unbroken(figure(quantity, quantity.of(case))) for case in cases]
+        return _(quantity.meaning), [unbroken(figure(quantity.of(case), quantity.unit)) for case in cases]
 
     name, totals = row("parameters")
     differences = [explain(cases[0], case, comparison.quantity) for case in cases]
@@ -120,7 +120,7 @@ def _pieces(comparison: Comparison, case: Case) -> dict[str, int]:
 
 def _short(comparison: Comparison, count: int) -> str:
     quantity = comparison.quantity
-    return scaled(count, quantity.unit) if quantity.unit == "FLOPs" else figure(quantity, count)
+    return scaled(count, quantity.unit) if quantity.unit == "FLOPs" else figure(count, quantity.unit)
 
 
 def _times(other: int, first: int) -> str:

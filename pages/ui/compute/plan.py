@@ -14,7 +14,7 @@ from pages.ui.compute.count import Count
 from pages.ui.controls import Decimal, Number, Select, show_problem
 from pages.ui.i18n import translator
 from pages.ui.metrics import show_metric
-from pages.ui.numbers import percentage, scaled
+from pages.ui.numbers import duration, percentage, scaled
 from pages.ui.tables import show_table
 
 BUDGET = Select[str]("budget", N_("Budget in"), words={"steps": N_("Steps"), "tokens": N_("Tokens")}, width=95)
@@ -175,11 +175,3 @@ def show_runs(plan: Plan, convention: Convention) -> None:
         _("Source"),
     )
     show_table(dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True)), _("Published pre-training runs"))
-
-
-def duration(time: Fraction) -> str:
-    """Seconds as people say them: 4.0 d, 81.4 h, 76.2 min."""
-    for unit, size, most in (("s", 1, 120), ("min", 60, 120), ("h", 3600, 96)):
-        if time < most * size:
-            return f"{float(time / size):,.1f} {unit}"
-    return f"{float(time / 86400):,.1f} d"

@@ -1,21 +1,17 @@
 """Two dimensions on the Sweep page: a map with lines of equal value, on which every place is a model to be taken."""
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import NamedTuple
 
 import streamlit as st
 
 from bertcalc.explore.sweep import Sweep, around, levels, line, published
-from pages.ui.charts import short
-from pages.ui.controls import change, label_of
-from pages.ui.i18n import in_a_row, listed, translator
+from pages.ui.controls import change
+from pages.ui.i18n import listed, translator
 from pages.ui.model import take_preset
-from pages.ui.present import lower
-from pages.ui.quantity_words import title_of
-from pages.ui.sweep.sweep_charts import Mark, Point, equal_values, map_frame
+from pages.ui.sweep.sweep_charts import Point
 from pages.ui.sweep.swept import LETTER_OF, Swept, array, followed
-from pages.ui.take.shown import draw_chart
 
 _FINE = 316  # values of each dimension from which the lines are drawn: 100,000 models
 _CELLS = 48  # what a screen can show, and a finger can hit
@@ -26,7 +22,7 @@ _NAMES = {
     "bert_uncased_L-4_H-512_A-8": "Small",
     "bert_uncased_L-8_H-512_A-8": "Medium",
 }
-_CHART, _CLICKS = "sweep map", "clicks on the sweep map"
+CHART, CLICKS = "sweep map", "clicks on the sweep map"
 
 
 class Map(NamedTuple):
@@ -41,61 +37,15 @@ class Map(NamedTuple):
     lines: Sequence[tuple[int, Sequence[tuple[float, float]]]]
 
 
-def show_map(swept: Swept, appearance: str) -> None:
-    """Draw all of it."""
-    _ = translator()
-    sweep, unit = swept.sweep, swept.quantity.unit
-    found = _map(sweep, tuple(swept.ranges.values()), swept.measure)
-    x, y = sweep.dimensions
-    present = sweep.present(x), sweep.present(y)
-    figure = swept.quantity.of(sweep.case)
-    _show_present(swept, found, figure)
-    points = [
+def published_points(swept: Swept) -> list[Point]:
+    """The published models that are on the map, one point for those at the same place."""
+    return [
         Point(
             one.place, one.presets[0], _name(one.presets[0]), one.presets[0].startswith("all-"), ", ".join(one.presets)
         )
-        for one in published(sweep.dimensions)
-        if _inside(one.place, swept)
+        for one in published(swept.sweep.dimensions)
+        if swept.includes(one.place)
     ]
-    # A new chart after every click, so that nothing is chosen in it. A choice that is cleared as the pointer leaves
-    # causes one more run, which can cut the click's off before the browser has all values.
-    chart = f"{_CHART} {st.session_state.get(_CLICKS, 0)}"
-    draw_chart(
-        map_frame(
-            found.cells,
-            found.figures,
-            [(short(level, unit), places) for level, places in found.lines],
-            points,
-            [Mark(*present, short(figure, unit))] if _inside(present, swept) else [],
-            logs=swept.logs,
-        ),
-        lower(
-            equal_values(
-                appearance,
-                f"{label_of(x)} {LETTER_OF[x]}",
-                f"{label_of(y)} {LETTER_OF[y]}",
-                _(swept.quantity.meaning),
-                logs=swept.logs,
-            ),
-            280,
-        ),
-        numbers={"x": label_of(x), "y": label_of(y), "figure": title_of(swept.quantity)},
-        key=chart,
-        on_select=partial(_take_clicked, sweep, chart),
-        alt=_("Lines of equal {measure} over {x} and {y}, with the published models and the current one").format(
-            measure=_(swept.quantity.meaning), x=label_of(x), y=label_of(y)
-        ),
-    )
-    if not sweep.grows:
-        st.caption(_("No lines: with relative positions more heads have shorter distances, and the figures can fall."))
-    said = _("Click to use the model at that point{along}.").format(along=_along(sweep))
-    if published(sweep.dimensions):
-        said = in_a_row([said, _("Published models can differ in fields other than these two.")])
-    st.caption(said)
-
-
-def _inside(place: Sequence[int], swept: Swept) -> bool:
-    return all(low <= value <= high for value, (low, high) in zip(place, swept.ranges.values(), strict=True))
 
 
 def _name(preset: str) -> str:
@@ -106,7 +56,7 @@ def _name(preset: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def _map(sweep: Sweep, ranges: tuple[tuple[int, int], tuple[int, int]], measure: str) -> Map:
+def map_of(sweep: Sweep, ranges: tuple[tuple[int, int], tuple[int, int]], measure: str) -> Map:
     xs, ys = (sweep.values(field, *ends, _FINE) for field, ends in zip(sweep.dimensions, ranges, strict=True))
     table = sweep.table(measure, xs, ys, array)
     known = [figure for row in table for figure in row if figure is not None]
@@ -117,7 +67,7 @@ def _map(sweep: Sweep, ranges: tuple[tuple[int, int], tuple[int, int]], measure:
     return Map((xs, ys), (across, up), figures, [(level, places) for level, places in lines if len(places) > 1])
 
 
-def _show_present(swept: Swept, found: Map, figure: int) -> None:
+def show_present(swept: Swept, found: Map, figure: int) -> None:
     """The present model in words; and a step to its neighbours, for those who do not point."""
     _ = translator()
     sweep = swept.sweep
@@ -129,23 +79,24 @@ def _show_present(swept: Swept, found: Map, figure: int) -> None:
             for sign, value in zip(signs, around(possible, present[field]), strict=True):
                 st.button(
                     f"{sign} {LETTER_OF[field]} = {value:,}" if value else sign,
-                    key=f"{_CHART} {sign}",
+                    key=f"{CHART} {sign}",
                     disabled=value is None,
                     on_click=change,
                     args=(sweep.fields(**{field: value}) if value else {},),
                 )
 
 
-def _along(sweep: Sweep) -> str:
+def along(sweep: Sweep) -> str:
+    """The sizes that follow when a place of the map is taken, in words."""
     _ = translator()
     fields = listed(f"${LETTER_OF[field]} = {followed(sweep, field)}$" for field in sweep.following)
     return _(", with {fields}").format(fields=fields) if fields else ""
 
 
-def _take_clicked(sweep: Sweep, chart: str) -> None:
+def take_clicked(sweep: Sweep, chart: str) -> None:
     """Take the model that was clicked: a published one as it is, or the present one moved to a place."""
     for place in st.session_state[chart]["selection"]["place"]:
-        st.session_state[_CLICKS] = st.session_state.get(_CLICKS, 0) + 1
+        st.session_state[CLICKS] = st.session_state.get(CLICKS, 0) + 1
         if preset := place.get("preset"):
             take_preset(preset)
         else:

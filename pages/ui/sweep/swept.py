@@ -1,5 +1,6 @@
 """The controls, formulas, charts and tables of the Sweep page."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -64,12 +65,19 @@ class Swept(NamedTuple):
         """What is counted."""
         return QUANTITIES[self.measure]
 
+    def includes(self, place: Sequence[int]) -> bool:
+        """Whether a value of each dimension is within its range."""
+        return all(low <= value <= high for value, (low, high) in zip(place, self.ranges.values(), strict=True))
+
     def number(self, figure: int) -> str:
         """A figure, to the last digit unless it is bytes, with its unit."""
         _ = translator()
-        if self.quantity.unit == "parameters":
-            return _("{figure} parameters").format(figure=f"{figure:,}")
-        return size(figure) if self.quantity.unit == "bytes" else f"{figure:,} FLOPs"
+        match self.quantity.unit:
+            case "parameters":
+                return _("{figure} parameters").format(figure=f"{figure:,}")
+            case "FLOPs":
+                return f"{figure:,} FLOPs"
+        return size(figure)
 
 
 def choose(choice: Choice) -> Swept:

@@ -22,7 +22,7 @@ from pages.ui.batch import Batch
 from pages.ui.controls import Fold, Number, Select
 from pages.ui.formulas import stop_formula
 from pages.ui.i18n import translator
-from pages.ui.numbers import unbroken
+from pages.ui.numbers import unbroken, written
 from pages.ui.present import presenting
 from pages.ui.sidebar import Choice
 from pages.ui.tables import shape_text, show_table
@@ -165,7 +165,7 @@ def _values(config: BertConfig, stop: Stop, batch: Batch) -> dict[str, str]:
         "layers": stop.layers,
         "parameters": stop.parameters,
     }
-    return {name: f"{value:,}" if type(value) is int else f"{value}" for name, value in values.items()}
+    return {name: written(value) for name, value in values.items()}
 
 
 def _in_letters(choice: Choice, stop: Stop, batch: Batch) -> tuple[Stop, list[Formula]]:
