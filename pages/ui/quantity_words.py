@@ -1,4 +1,4 @@
-"""How quantities and their figures are said, on all pages that explore."""
+"""Names and titles of the quantities, for all pages that compare models."""
 
 from bertcalc.explore.quantities import Quantity
 from bertcalc.text import N_
@@ -21,6 +21,6 @@ QUANTITY_NAMES: dict[str, str] = {
 
 
 def title_of(quantity: Quantity) -> str:
-    """What is counted, with the unit where the words do not say it."""
+    """The meaning of a quantity, with its unit if the words lack it."""
     _ = translator()
     return _(quantity.meaning) + (" (B)" if quantity.unit == "bytes" else "")

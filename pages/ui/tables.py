@@ -76,7 +76,7 @@ _LAYER = re.compile(r"\.[0-9]+\.")
 
 
 def show_checks(checks: Sequence[Check]) -> None:
-    """What we say, what the real model says, and the verdict, one row a check."""
+    """One row for each check: our value, the real model's, and the verdict."""
     _ = translator()
     show_table(
         {
@@ -102,7 +102,7 @@ def show_differences(differences: Sequence[Difference]) -> None:
 
 
 def show_run(run: Run) -> None:
-    """What a forward pass gave."""
+    """The results of a forward pass."""
     _ = translator()
     st.success(
         _("It ran in {seconds:.1f} s: {parameters:,} parameters in {weights}.").format(
@@ -169,7 +169,7 @@ def show_inventory(choice: Choice, model: Module) -> None:
 
 
 def show_module_differences(changes: Sequence[Change], here: str, there: str) -> None:
-    """What the second of two architectures has that the first has not, and the other way round."""
+    """The modules that only one of two architectures has."""
     _ = translator()
     difference = sum(change.parameters for change in changes)
     st.markdown(
@@ -257,12 +257,12 @@ def show_entries(entries: Sequence[Entry], letters: Sequence[Entry], given: bool
 
 
 def _size(entry: Entry) -> str:
-    """Bytes in both units, to be broken between them."""
+    """Bytes in both units, with a line break allowed between them."""
     return unbroken(size(entry.num_bytes())).replace("\N{NO-BREAK SPACE}(", " (") if entry.tensors else ""
 
 
 def _shapes(entry: Entry, text: Callable[[Shape], str]) -> str:
-    """The shape of a tensor; of several how many there are of each."""
+    """The shape of a tensor; for several, each shape with its number."""
     if not entry.container:
         return " ".join(unbroken(text(shape) or "()") for _copies, shape in entry.tensors)
     groups = [f"{unbroken(text((copies,)))} × [{unbroken(text(shape))}]" for copies, shape in entry.tensors]

@@ -63,7 +63,7 @@ def show_verdict(choice: Choice) -> Proof:
 
 
 def verdict_of(choice: Choice) -> Proof:
-    """What the real model says: it is built and compared unless that is known already."""
+    """The comparison with the real model, from the cache if it was made before."""
     return ask(choice.architecture, prove, buildable(choice.config), choice.architecture, choice.options)
 
 

@@ -24,7 +24,7 @@ _TERMS = 66  # digits and letters of a sum that fit on one line beside sidebar a
 
 
 def show_differences(comparison: Comparison) -> None:
-    """How one model's figure comes from the first one's: as a sum, as bars, as a table; and all other differences."""
+    """The difference between two models as a sum, as bars and as a table; and all other differences."""
     _ = translator()
     models, quantity = comparison.models, comparison.quantity
     if len(models) < 2:
@@ -72,7 +72,7 @@ def show_parts(comparison: Comparison, found: Explanation) -> None:
 
 
 def _show_steps(comparison: Comparison, found: Explanation, phrases: Sequence[str]) -> None:
-    """The sum again, with what is to be changed in the sidebar to check each line of it."""
+    """The same sum as a table, with the fields to change in the sidebar to check each line."""
     _ = translator()
     first, other = comparison.models[0], explained(comparison.models)
     show_table(
@@ -125,7 +125,7 @@ def _assignments(part: Part) -> str:
 
 
 def _label(comparison: Comparison, difference: int) -> str:
-    """A part with all of its digits and in short."""
+    """A part of the difference, exact and abbreviated."""
     _ = translator()
     if not difference:
         return "0  ·  " + _("changes nothing")
@@ -137,7 +137,7 @@ def _label(comparison: Comparison, difference: int) -> str:
 
 
 def _sum_latex(found: Explanation, phrases: Sequence[str]) -> str:
-    """LaTeX for the difference of both figures, and for the sum that it is, with what each term is written under it."""
+    """LaTeX for the difference as a sum, with words under each term."""
     lines = [f"& {latex_number(found.after)} - {latex_number(found.before)}"]
     width: float = _TERMS
     for phrase, part in zip(phrases, found.parts, strict=True):

@@ -89,7 +89,7 @@ def _figure_rows(comparison: Comparison) -> list[tuple[str, list[str]]]:
 
 
 def show_bars(comparison: Comparison) -> None:
-    """A bar for each model; of parameters, cut into components."""
+    """A bar for each model; parameters are stacked by component."""
     _ = translator()
     quantity = comparison.quantity
     cases = {model.name: comparison.case(model.subject) for model in comparison.models}
@@ -128,7 +128,7 @@ def _times(other: int, first: int) -> str:
 
 
 def show_scatter(comparison: Comparison) -> None:
-    """Every preset, and the models of the comparison, by parameters and by FLOPs or what else is compared."""
+    """A scatter plot of every preset and the compared models: parameters against FLOPs or another quantity."""
     _ = translator()
     measure = comparison.measure if comparison.quantity.unit != "parameters" else "forward"
     quantity = QUANTITIES[measure]
@@ -158,5 +158,5 @@ def _place(case: Case, measure: str) -> tuple[int, int]:
 
 
 def _preset_name(name: str) -> str:
-    """A miniature by its layers and hidden units, which also say its heads; the others as they are called."""
+    """A short name for miniatures, such as L-2 H-128; other presets keep theirs."""
     return re.sub(r"bert_uncased_(L-\d+)_(H-\d+)_A-\d+", r"\1 \2", name)

@@ -59,7 +59,7 @@ class Plan(NamedTuple):
 
 
 def choose_plan(count: Count) -> Plan:
-    """Draw how much is trained and on what; where that is not possible the nearest that is."""
+    """Draw the controls of a training run; their values, or the nearest possible ones."""
     found: list[Problem] = []
     with st.container(horizontal=True, vertical_alignment="bottom"):
         budget = BUDGET.show()
@@ -118,7 +118,7 @@ def _hourly(found: list[Problem]) -> float:
 
 
 def show_plan(plan: Plan) -> None:
-    """What it takes: FLOPs, time, price; and the formula of the time with its numbers."""
+    """FLOPs, time and price of a training run, and the formula of the time."""
     _ = translator()
     figures = {
         _("Training, FLOPs"): (scaled(plan.flops, "FLOPs"), f"{round(plan.flops):,}"),

@@ -19,7 +19,7 @@ RULE = Select("rule", N_("Convention"), RULES, row=True, label_visibility="colla
 
 
 def show_rules(count: Count, look: str) -> None:
-    """What others' conventions give for the same model, batch and sequence; one of them in full."""
+    """The counts of other conventions for the same model, batch and sequence; one of them with its formula."""
     _ = translator()
     config, call = count.choice.config, count.call
     steps = run(config, count.choice.architecture, call, **count.choice.options)

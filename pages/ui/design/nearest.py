@@ -28,7 +28,7 @@ from pages.ui.take.shown import draw_chart
 
 
 class Kind(NamedTuple):
-    """A kind of budget: its quantity, and what the field for its amount begins with."""
+    """A kind of budget: its quantity, and the default of its field."""
 
     quantity: str
     default: str
@@ -85,7 +85,7 @@ NEARBY = Fold("nearby", N_("Chart: width and depth of the nearest models"))
 
 
 class Question(NamedTuple):
-    """What is asked for: a budget, for what goes through a model of the sidebar's architecture."""
+    """A budget, and the model and batch that it is for."""
 
     case: Case
     budget: Budget
@@ -121,7 +121,7 @@ def choose_question(choice: Choice) -> Question:
 
 
 def _amount(name: str, text: str) -> int:
-    """What the text says, in whole units; if it says nothing, the last that did."""
+    """The typed amount in whole units; the last valid one if this one is not."""
     kind, field = KINDS[name], TARGETS[name].name
     last = f"last {field}"
     try:
@@ -135,7 +135,7 @@ def _amount(name: str, text: str) -> int:
 
 
 def choose_constraints() -> Constraints:
-    """Draw which models come into question; limits that are not possible are explained, and the nearest taken."""
+    """Draw the limits of the search; impossible ones are explained, and the nearest are used."""
     _ = translator()
     any_ratio = listed(map(str, RATIOS["any"]))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
@@ -178,7 +178,7 @@ def _found(case: Case, budget: Budget, constraints: Constraints) -> Result:
 
 
 def show_result(question: Question, result: Result, config: BertConfig) -> None:
-    """What was asked, and the nearest designs, each with its distance, its shape and a button that takes it."""
+    """The nearest designs: distance to the budget, sizes, and a button that takes the model."""
     _ = translator()
     budget = question.budget
     if not result.possible(budget):
@@ -274,7 +274,7 @@ def _share(distance: int, amount: int) -> str:
 
 
 def show_space(question: Question, constraints: Constraints, result: Result) -> None:
-    """What the answer is out of, and what the shape is."""
+    """Say how many models were searched, and what the ratio H/L means."""
     _ = translator()
     config = question.case.subject.config
     st.caption(

@@ -32,7 +32,7 @@ KORTHIKANTI = Fold("korthikanti", N_("Compared with the formula of Korthikanti e
 
 
 def show_activations(run: Run, plan: Plan) -> None:
-    """What autograd keeps: the total, its formula, the modules it is kept for; the tensors, and a published formula."""
+    """The activations that autograd keeps: total, formula, bars by module, tensors, and a published formula."""
     _ = translator()
     saved = footprint.kept(run.subject, plan, *run.batch)
     formulas = kept_formulas(run.subject, plan, *run.batch)
@@ -115,7 +115,7 @@ def _product(saved: Saved) -> str:
 
 
 def _show_korthikanti(run: Run, plan: Plan) -> None:
-    """Their bytes for one layer, and what makes the difference to ours, one reason after the other."""
+    """The published formula for one layer, and each reason why our count differs."""
     _ = translator()
     terms = footprint.korthikanti(run.subject, plan, *run.batch)
     formulas = korthikanti_formulas(run.subject, plan, *run.batch)

@@ -1,4 +1,4 @@
-"""Inference, at its largest moment."""
+"""Memory for inference, at its peak."""
 
 from collections.abc import Mapping
 
@@ -31,7 +31,7 @@ def inference_stack(
 
 
 def _largest(run: Run, dtype: Dtype, attention: Attention) -> int:
-    """The number of the moment at which the most is alive."""
+    """The index of the moment with the most bytes."""
     moments = footprint.moments(run.subject, attention, *run.batch)
     return max(range(len(moments)), key=lambda number: moments[number].num_bytes(ITEM_BYTES[dtype]))
 

@@ -1,4 +1,4 @@
-"""The large numbers and the bar of the Memory page."""
+"""The stacked bar of the Memory page."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -28,7 +28,7 @@ _FREE = {"light": "#dfe3ea", "dark": "#363d4a"}  # what is kept free of a device
 
 
 class Stack(NamedTuple):
-    """Parts of a memory with their formulas, the preset's parts, and a device, of which some memory is kept free."""
+    """The parts of a memory with their formulas, the preset's parts, and the device if there is one."""
 
     parts: Mapping[Part, int]
     before: Mapping[Part, int]

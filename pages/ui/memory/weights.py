@@ -14,7 +14,7 @@ from pages.ui.tables import show_table
 
 
 def show_weights(choice: Choice) -> None:
-    """The weights alone by the type of their numbers; and the 72.1 MB of a write-up."""
+    """The memory of the weights by data type; and the 72.1 MB of a write-up."""
     _ = translator()
     count = choice.model().num_parameters()
     show_metrics({_("Parameters in {architecture}").format(architecture=choice.architecture): (f"{count:,}", "N")})

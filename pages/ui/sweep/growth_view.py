@@ -1,4 +1,4 @@
-"""One dimension on the Sweep page: how each quantity grows, as formula, in words and as a table."""
+"""One dimension on the Sweep page: growth as a formula, in words and as a table."""
 
 from bertcalc.explore.formula import Growth, growth, local_exponent
 from bertcalc.explore.quantities import QUANTITIES
@@ -39,7 +39,7 @@ def growth_formula(swept: Swept, found: Growth, appearance: str) -> str:
 
 
 def now_and_doubled(swept: Swept) -> dict[int, int]:
-    """The figure of the present model, and the one with twice as much where there is such a model."""
+    """The figure of the present model, and of the one with twice its size if there is one."""
     sweep = swept.sweep
     (field,) = sweep.dimensions
     now = sweep.present(field)

@@ -1,4 +1,4 @@
-"""Two dimensions on the Sweep page: a map with lines of equal value, on which every place is a model to be taken."""
+"""Two dimensions on the Sweep page: a map with lines of equal value; a click takes a model."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -26,7 +26,7 @@ CHART, CLICKS = "sweep map", "clicks on the sweep map"
 
 
 class Map(NamedTuple):
-    """What is drawn: the models that can be clicked, each with its figure, and the lines with their levels.
+    """The data of the map: models that can be clicked, with their figures, and lines with their levels.
 
     ``steps`` are the values of both dimensions, ``cells`` those that can be clicked.
     """
@@ -49,7 +49,7 @@ def published_points(swept: Swept) -> list[Point]:
 
 
 def _name(preset: str) -> str:
-    """What a published model is called where there is little room."""
+    """A short name for a published model."""
     if preset.startswith("bert_"):
         return _NAMES.get(preset, "")
     return preset.removeprefix("all-").removesuffix("-v2").removesuffix("-uncased")
@@ -68,7 +68,7 @@ def map_of(sweep: Sweep, ranges: tuple[tuple[int, int], tuple[int, int]], measur
 
 
 def show_present(swept: Swept, found: Map, figure: int) -> None:
-    """The present model in words; and a step to its neighbours, for those who do not point."""
+    """The present model in words, and buttons to its neighbours for keyboards."""
     _ = translator()
     sweep = swept.sweep
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -94,7 +94,7 @@ def along(sweep: Sweep) -> str:
 
 
 def take_clicked(sweep: Sweep, chart: str) -> None:
-    """Take the model that was clicked: a published one as it is, or the present one moved to a place."""
+    """Take the clicked model: a published one unchanged, or the present one with these two sizes."""
     for place in st.session_state[chart]["selection"]["place"]:
         st.session_state[CLICKS] = st.session_state.get(CLICKS, 0) + 1
         if preset := place.get("preset"):

@@ -1,4 +1,4 @@
-"""The controls, formulas, charts and tables of the Sweep page."""
+"""The controls of the Sweep page."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -52,7 +52,7 @@ array = partial(np.array, dtype=np.int64)
 
 
 class Swept(NamedTuple):
-    """What the controls say: a sweep, from where to where in each dimension, and what is counted."""
+    """The values of the controls: the sweep, the range of each dimension, and the quantity."""
 
     sweep: Sweep
     ranges: dict[str, tuple[int, int]]
@@ -81,7 +81,7 @@ class Swept(NamedTuple):
 
 
 def choose(choice: Choice) -> Swept:
-    """Draw the controls; what they say, or the nearest that is possible."""
+    """Draw the controls; their values, or the nearest possible ones."""
     _ = translator()
     what, where = (st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall") for _row in range(2))
     with what:
@@ -115,7 +115,7 @@ def choose(choice: Choice) -> Swept:
 
 
 def _shown(sweep: Sweep, measure: str) -> list[str]:
-    """The quantities on the chart: one on a map; along one dimension all of the same unit that the model has."""
+    """The quantities on the chart: one on a map; along one dimension all with the same unit."""
     if len(sweep.dimensions) > 1:
         return [measure]
     unit = QUANTITIES[measure].unit
@@ -123,7 +123,7 @@ def _shown(sweep: Sweep, measure: str) -> list[str]:
 
 
 def _choose_ties(sweep: Sweep) -> Ties:
-    """Draw what can go along with the hidden size: what would go along if everything did."""
+    """Draw a checkbox for each size that can follow hidden_size."""
     _ = translator()
     helps = {
         "num_attention_heads": _("The size of a head stays: as hidden_size grows, there are more heads."),
@@ -138,7 +138,7 @@ def _choose_ties(sweep: Sweep) -> Ties:
 
 
 def followed(sweep: Sweep, field: str) -> str:
-    """LaTeX of what a field is that goes along: H/64, 4H."""
+    """LaTeX for a size that follows H: H/64, 4H."""
     if field == "num_attention_heads":
         return f"H/{sweep.config.attention_head_size:,}".replace(",", "{,}")
     numerator, denominator = sweep.ratio.as_integer_ratio()
@@ -146,7 +146,7 @@ def followed(sweep: Sweep, field: str) -> str:
 
 
 def _draw_axis(axis: str, case: Case) -> tuple[str, tuple[int, int]]:
-    """A dimension, and from where to where it is swept; an empty end is the default."""
+    """Draw a dimension and its range; an empty end is the default."""
     names = [control.name for control in ENDS[axis]]
     # The ends of another dimension would mean nothing.
     field = AXES[axis].show(on_change=set_values, args=(dict.fromkeys(names),))
@@ -157,7 +157,7 @@ def _draw_axis(axis: str, case: Case) -> tuple[str, tuple[int, int]]:
 
 
 def _usual(field: str, present: int) -> tuple[int, int]:
-    """The models that people build, and the present one."""
+    """The usual range of a size, widened to include the present model."""
     low, high = RANGES[field]
     while high < present:
         high *= 2
@@ -171,7 +171,7 @@ def _same(field: str) -> Problem:
 
 
 def _range(sweep: Sweep, axis: str, field: str, ends: tuple[int, int], found: list[Problem]) -> tuple[int, int]:
-    """From where to where, or the nearest that is possible."""
+    """The range of a dimension, or the nearest possible one."""
     least, most = sweep.limits(field)
     if least == most:
         ties = ({"tie_heads": False, "tie_intermediate": False},) if sweep.following else ()
@@ -200,7 +200,7 @@ def _range(sweep: Sweep, axis: str, field: str, ends: tuple[int, int], found: li
 
 
 def _countable(swept: Swept, found: list[Problem]) -> Swept:
-    """As far as int64 can count; a sentence where that is not all."""
+    """The sweep as far as int64 can count, with a message if that is not all."""
     sweep = swept.sweep
     ranges = sweep.fitting(swept.shown, swept.ranges)
     if ranges == swept.ranges:

@@ -48,7 +48,7 @@ STEP = Select(
 
 
 def choose_layer(config: BertConfig) -> int:
-    """The layer that is walked in full; the nearest while the control says one that does not exist."""
+    """Choose the layer that is walked in full; the nearest if there is no such layer."""
     return LAYER.show_within(0, config.num_hidden_layers - 1)
 
 
@@ -58,7 +58,7 @@ def stops_of(choice: Choice, batch: Batch, layer: int) -> list[Stop]:
 
 
 def call_of(batch: Batch) -> Call:
-    """The call that is walked through: a cross attention reads an encoder's output of equal length."""
+    """The call of the walk: a cross attention reads an encoder output of equal length."""
     return Call(*batch, encoder_sequence_length=batch.sequence_length)
 
 
@@ -157,7 +157,7 @@ def show_heads(choice: Choice) -> None:
 
 
 def _values(config: BertConfig, stop: Stop, batch: Batch) -> dict[str, str]:
-    """What the words of a stop can contain."""
+    """The values that a lesson's text can contain."""
     values: dict[str, object] = {
         **vars(config),
         **batch._asdict(),
