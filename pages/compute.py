@@ -2,21 +2,20 @@
 
 import streamlit as st
 
-from pages.ui.compute import controls, forward, lengths, plan, rules
-from pages.ui.compute.charts import part_colors
-from pages.ui.i18n import translator
+from pages.ui.compute import forward, lengths, plan, rules
+from pages.ui.compute.count import VIEW, choose_count, show_convention
+from pages.ui.compute.length_chart import part_colors
 from pages.ui.present import presenting, row
 from pages.ui.sidebar import choice as current_choice
 from pages.ui.theme import appearance
 
-_ = translator()
 choice = current_choice()
 look = appearance()
 
 with row():
-    view = controls.VIEW.show()
-    count = controls.choose_count(choice)
-controls.show_convention(count)
+    view = VIEW.show()
+    count = choose_count(choice)
+show_convention(count)
 
 if view == "forward":
     forward.show_figures(count)

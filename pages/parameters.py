@@ -9,6 +9,7 @@ from pages.ui import answer, tables
 from pages.ui.bars import OPEN, WHOLE, draw_bars, open_clicked, parameter_bars
 from pages.ui.formulas import node_formula
 from pages.ui.i18n import translator
+from pages.ui.metrics import show_metric
 from pages.ui.numbers import metric_width, percent, signed_count
 from pages.ui.present import presenting
 from pages.ui.sidebar import choice as current_choice
@@ -37,9 +38,7 @@ with st.container(horizontal=True):
         width=metric_width(290, f"{total:,}", f"{signed_count(difference)} against {choice.preset}"),
     )
     for component, count in components.items():
-        share = percent(count, total)
-        width = metric_width(112, share, f"{count:,}")
-        st.metric(_(component), share, f"{count:,}", delta_color="off", delta_arrow="off", width=width)
+        show_metric(_(component), percent(count, total), f"{count:,}", least=112)
 
 show_total_formula(choice)
 

@@ -8,7 +8,8 @@ from pages.ui import tables
 from pages.ui.charts import frozen_bars, frozen_frame
 from pages.ui.frozen import choose_freezing
 from pages.ui.i18n import translator
-from pages.ui.numbers import metric_width, percent
+from pages.ui.metrics import show_metric
+from pages.ui.numbers import percent
 from pages.ui.present import presenting
 from pages.ui.sidebar import choice as current_choice
 from pages.ui.take.shown import draw_chart
@@ -50,9 +51,7 @@ else:
         st.info(_("{architecture} has no head: nothing is trained.").format(architecture=choice.architecture))
     with st.container(horizontal=True):
         for label, count in ((_("Trainable"), split.trainable), (_("Frozen"), split.frozen), (_("Total"), split.total)):
-            share = percent(count, split.total)
-            width = metric_width(200, f"{count:,}", share)
-            st.metric(label, f"{count:,}", share, delta_color="off", delta_arrow="off", width=width)
+            show_metric(label, f"{count:,}", percent(count, split.total), least=200)
     draw_chart(
         frozen_frame(
             components,

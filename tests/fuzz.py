@@ -49,8 +49,8 @@ from bertcalc.text import code, literal, visible
 from bertcalc.typed import Unit, typed
 from pages.ui import link
 from pages.ui.check.terms import EXAMPLES
+from pages.ui.compare.comparison import VIEW
 from pages.ui.controls import CONTROLS, Decimal, Fold, Number, Select, Switch, Text
-from pages.ui.explore.compare import VIEW
 from pages.ui.take.cells import plain
 from tests.export.test_formats import check_name
 from tests.markdown import read

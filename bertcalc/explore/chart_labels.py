@@ -34,7 +34,7 @@ class Box(NamedTuple):
 
 
 def place(points: Sequence[tuple[float, float]], widths: Sequence[float], height: float, area: Box) -> list[Box]:
-    """A box for the name of each point, as near to it as the names before it, and all points, leave room for.
+    """A box for the name of each point, as near to it as possible without covering other names or points.
 
     Where there is no room at all a name is put to the right of its point, over others.
     """

@@ -7,7 +7,7 @@ from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.families import class_of, counterpart, family_of
 from bertcalc.memory.footprint import Subject
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
-from pages.ui.explore.compare_words import signed
+from pages.ui.compare.compare_words import signed
 from pages.ui.i18n import in_a_row, listed, translator
 from pages.ui.sidebar import Choice
 
@@ -15,13 +15,13 @@ _FAMILY = family_of(PRESETS[DEFAULT_PRESET].config)
 
 
 def sentence(choice: Choice) -> str:
-    """The whole answer, as Markdown."""
+    """The answer as Markdown: the published counts, and the present model's."""
     own = yours(choice)
     return in_a_row([published(), own and f"**{own}**"])
 
 
 def published() -> str:
-    """Which counts the paper's 110M is."""
+    """The counts that the paper's 110M can be."""
     _ = translator()
     message = _(
         "{preset} has {count:,}; the paper's 110M is this number to two significant digits, or {pretraining:,}, the "
@@ -32,7 +32,7 @@ def published() -> str:
 
 
 def yours(choice: Choice) -> str:
-    """What the present model has instead, with exact numbers; nothing where it is the one of the question.
+    """How the present model differs, with exact numbers; empty for bert-base-uncased itself.
 
     It is compared with its preset in the same architecture, as under the total. A preset in which nothing is changed
     is compared with the one of the question.
@@ -44,7 +44,7 @@ def yours(choice: Choice) -> str:
 
 
 def _start(choice: Choice, why: Explanation) -> str:
-    """The preset and the architecture, where these are not those of the question."""
+    """The preset and the architecture, unless they are bert-base-uncased as BertModel."""
     _ = translator()
     preset, architecture = choice.preset, choice.architecture
     count = _count(preset, architecture)
@@ -60,7 +60,7 @@ def _start(choice: Choice, why: Explanation) -> str:
 
 
 def _changed(found: Explanation) -> str:
-    """What is changed in the preset."""
+    """The fields that differ from the preset."""
     _ = translator()
     if not found.parts:
         return ""
@@ -69,7 +69,7 @@ def _changed(found: Explanation) -> str:
 
 
 def _words(found: Explanation) -> str:
-    """The two changes that make most of a difference, and the whole of it."""
+    """The two changes that contribute most to a difference, and the difference itself."""
     _ = translator()
     counting = _counting(found)
     words = [_phrase(part) for part in _named(found)]
@@ -98,7 +98,7 @@ def _counting(found: Explanation) -> list[Part]:
 
 
 def _phrase(part: Part) -> str:
-    """What changes; heads that only follow another field are not named."""
+    """The changed fields in words; a number of heads that only follows another field is left out."""
     _ = translator()
     changes = [change for change in part.changes if change.field != "num_attention_heads"] or part.changes
     sentences = (change.sentence() for change in changes)

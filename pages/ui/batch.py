@@ -1,4 +1,4 @@
-"""How much goes through the model at once: shared by all pages that show shapes, and in the link."""
+"""Batch size and sequence length, shared by all pages that show shapes."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -25,14 +25,14 @@ SEQUENCE_LENGTH = Number(
 
 
 class Batch(NamedTuple):
-    """Sequences at once, and tokens in each."""
+    """The number of sequences, and of tokens in each."""
 
     batch_size: int
     sequence_length: int
 
 
 def choose_batch(config: Config, *, sidebar: bool = True) -> Batch:
-    """Draw both controls where we are; what they say, or the last that was possible, or the nearest.
+    """Draw both controls; their values, or the last possible ones if the model cannot take these.
 
     ``sidebar`` says that the configuration is the sidebar's: then a change of it is a way out, too.
     """
@@ -46,7 +46,7 @@ def choose_batch(config: Config, *, sidebar: bool = True) -> Batch:
 
 
 def present_batch(config: Config, otherwise: Mapping[str, int] = BATCH) -> Batch:
-    """What was last possible, or else ``otherwise``; or the nearest to it that this model can take."""
+    """The last possible batch, or else ``otherwise``; adjusted if this model cannot take it."""
     values: dict[str, Any] = st.session_state["batch"]._asdict() if "batch" in st.session_state else dict(otherwise)
     while problem := next(batch_problems(config, values), None):
         values |= problem.remedies[0]
@@ -54,7 +54,7 @@ def present_batch(config: Config, otherwise: Mapping[str, int] = BATCH) -> Batch
 
 
 def show_seen(subject: Subject) -> None:
-    """What a cross attention looks at where nobody chooses it."""
+    """Say which encoder output a cross attention sees, on pages without a control for it."""
     _ = translator()
     if subject.seen(1):
         st.caption(_("The cross attention attends to an encoder output as long as the sequence."))

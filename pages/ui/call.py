@@ -1,4 +1,4 @@
-"""The arguments of a forward pass: shared by the pages that show what it returns, and in the link."""
+"""The arguments of a forward pass, shared by the pages that show its outputs."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ USE_CACHE = Select("use_cache", "use_cache", _USE_CACHE, {"none": N_("As configu
 
 
 def choose_call(choice: Choice) -> Call:
-    """Draw the controls of the call, as far as the class has them; what they say, or the nearest that runs."""
+    """Draw the arguments that this class takes; their values, or the nearest with which it runs."""
     _ = translator()
     config, architecture = choice.config, choice.architecture
     cls = class_of(architecture)
@@ -65,7 +65,7 @@ def choose_call(choice: Choice) -> Call:
 
 
 def last_call(config: Config, architecture: str) -> Call:
-    """The call that was chosen last, or the nearest that this model can run."""
+    """The last chosen call, or the nearest that this model can run."""
     call: Call = st.session_state.get("call", _DEFAULT)
     for problem in batch_problems(config, call._asdict()):
         call = call._replace(**problem.remedies[0])
@@ -73,14 +73,14 @@ def last_call(config: Config, architecture: str) -> Call:
 
 
 def written(call: Call) -> str:
-    """The arguments that are no defaults, as a link says them."""
+    """The sizes and the arguments that differ from their defaults, as in a link."""
     changed = {field: value for field, value in call._asdict().items() if value != getattr(_DEFAULT, field)}
     sizes = {field: getattr(call, field) for field in BATCH}
     return ", ".join(assignment(field, value) for field, value in (sizes | changed).items())
 
 
 def _switch(field: str) -> None:
-    """A second control for a field of the sidebar, in step with it: no key can be drawn twice."""
+    """A second control for a field of the sidebar; it needs another key."""
     key = f"{field} of the call"
     st.session_state[key] = (model.track().kept.values() | model.track().attempt)[field]
     st.checkbox(field, key=key, on_change=_set_field, args=(field, key))

@@ -25,7 +25,7 @@ from bertcalc.text import N_, literal
 from bertcalc.track import NAMES
 from pages.ui import address, model
 from pages.ui.i18n import translator
-from pages.ui.numbers import MINUS
+from pages.ui.numbers import MINUS, written
 
 Value = TypeVar("Value")
 Whole = TypeVar("Whole", bound=int | None)
@@ -310,11 +310,9 @@ def assignments(values: Mapping[str, object]) -> str:
 
 def assignment(field: str, value: object) -> str:
     """A field with its value: vocab_size = 30,522, Batch size = 8."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f"{label_of(field)} = {value:,}"
     control = CONTROLS.get(field)
-    written = control.word(value) if isinstance(control, Select) and isinstance(value, str) else value
-    return f"{label_of(field)} = {written}"
+    said = control.word(value) if isinstance(control, Select) and isinstance(value, str) else written(value)
+    return f"{label_of(field)} = {said}"
 
 
 def change(values: Mapping[str, Any]) -> None:

@@ -12,7 +12,7 @@ from pages.ui.sidebar import Choice
 
 
 def node_formula(choice: Choice, path: str, count: int, color: str = "") -> str:
-    """LaTeX for what stands at a path of the tree: its formula, the same with numbers, its count, its copies.
+    """LaTeX for the module at a path of the tree: its formula with letters and with numbers, its count, its copies.
 
     The letters have the colour, if one is given.
     """
@@ -36,7 +36,7 @@ def _text(brackets: Sequence[Bracket]) -> str:
 
 
 def _component_latex(brackets: Sequence[Bracket]) -> str:
-    """A component's sum in letters, with gamma and beta under what is LayerNorm's alone."""
+    """A component's formula with letters; terms of a LayerNorm have gamma and beta under them."""
     return " + ".join(
         rf"\underbrace{{{_text_latex(bracket.text)}}}_{{\gamma, \, \beta}}"
         if all(term.norm for term in bracket.terms)
@@ -53,12 +53,12 @@ def _text_latex(text: str) -> str:
 
 
 def count_formula(formula: Formula, config: Config, count: int) -> str:
-    """LaTeX for a number of modules: with letters, with numbers, and what comes out, as far as these differ."""
+    """LaTeX for a number of modules: letters = numbers = result, without repeating equal ones."""
     return " = ".join(dict.fromkeys([formula.latex(), formula.latex(config), latex_number(count)]))
 
 
 def stop_formula(choice: Choice, stop: Stop, formulas: Sequence[Formula]) -> str:
-    """LaTeX for what a stop of the walk learns; ``formulas`` are those of its steps."""
+    """LaTeX for the parameters of a stop of the walk; ``formulas`` are those of its steps."""
     start, end = "", ""
     if stop.layers:
         formulas = [
@@ -84,7 +84,7 @@ _DIGIT, _LETTER = 5, 8
 
 
 def colored_sum(start: str, terms: list[tuple[str, str]]) -> list[str]:
-    """Terms with their colours, added up on as many lines as they need."""
+    """The LaTeX lines of a sum of coloured terms."""
     lines: list[str] = []
     width = _LINE
     for term, color in terms:

@@ -22,7 +22,7 @@ FREEZE_EMBEDDINGS = Switch("freeze_embeddings", N_("Freeze the embeddings"))
 
 
 def choose_freezing(config: Config) -> Freezing:
-    """Draw the controls, and return what they say, or the nearest that is possible in the model."""
+    """Draw the controls; their values, or the nearest that this model allows."""
     _ = translator()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         layers = FREEZE_LAYERS.show(help=_("Freeze the first n layers"))

@@ -1,4 +1,4 @@
-"""What a link says that cannot be: named in a message, while the rest of the link counts."""
+"""Checking the link that starts a session: invalid parameters are named and dropped, the rest counts."""
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
@@ -54,7 +54,7 @@ def rejections(given: Mapping[str, str]) -> list[tuple[str, str, str, dict[str, 
 
 
 def show_rejected() -> None:
-    """Name what was wrong, until somebody has read it."""
+    """Name what was wrong with the link, until somebody presses a button."""
     rejected, stood_in = st.session_state["rejected"], model.stood_in()
     if not (rejected or stood_in):
         return

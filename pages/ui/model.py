@@ -11,7 +11,7 @@ from pages.ui import address, scale
 
 
 def begin() -> None:
-    """Take up what the link says, where it is the link that says it: at first, and after Back and Forward."""
+    """Read the model from the link in the first run, and after Back and Forward."""
     if "track" not in st.session_state:
         model, found = read(st.query_params.to_dict())
         st.session_state["track"], st.session_state["stood in"] = Track(model), found
@@ -26,7 +26,7 @@ def track() -> Track:
 
 
 def write_link(page: str) -> None:
-    """Have the link say the model of the last step.
+    """Write the model of the last step into the link.
 
     Not in the run that opens another page: Streamlit leaves what it does not know out of the address of a page, and
     what we add would be an entry of its own. The browser puts it in there (see the panel), we with the next run.
@@ -46,13 +46,13 @@ def write_link(page: str) -> None:
 
 
 def is_opened() -> bool:
-    """Whether this run opens another page than the one before."""
+    """Whether this run opens another page."""
     opened: bool = st.session_state["opened"]
     return opened
 
 
 def stood_in() -> list[Problem]:
-    """What the link asked for that is no model, as long as nobody has read it."""
+    """The impossible values of the link that are still shown as a message."""
     found: list[Problem] = st.session_state["stood in"]
     return found
 

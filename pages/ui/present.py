@@ -1,4 +1,4 @@
-"""The presentation view: large type, no prose, and the sidebar's controls in one row below the page."""
+"""The view for the projector: large type, no prose, and the sidebar's controls below the page."""
 
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ SCREENS = ("lecture",)  # the paths of pages that are made for the projector
 
 
 def choose(page: str) -> None:
-    """Draw the switch, in the sidebar, and say for this run of a page, by its path, whether it is for the projector.
+    """Draw the switch, and note whether this run is for the projector.
 
     The link says present=1. What holds it is a number that nobody sees, because a control that is bound to the link
     survives page switches, Back and reload; what people see is a button with a key.

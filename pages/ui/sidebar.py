@@ -1,4 +1,4 @@
-"""The controls that all pages share, and the one typed value that comes out of them."""
+"""The sidebar: the controls that all pages share, and the model that they give."""
 
 from collections.abc import Collection, Iterable
 from functools import cache
@@ -53,7 +53,7 @@ class Choice(NamedTuple):
 
     @property
     def options(self) -> dict[str, bool]:
-        """The options of the architecture, as ``build`` and the formulas take them."""
+        """Options of the class, as ``build`` takes them."""
         return {"add_pooling_layer": self.add_pooling_layer} if class_of(self.architecture).task == "base" else {}
 
     @property
@@ -70,7 +70,7 @@ class Choice(NamedTuple):
         return self.subject.model()
 
     def from_preset(self) -> int:
-        """Parameters that the model has more than the preset it started from, in the same architecture."""
+        """The difference in parameters to the preset, in the same architecture."""
         return self.model().num_parameters() - _preset_parameters(self.preset, self.architecture)
 
 
@@ -86,7 +86,7 @@ def choice() -> Choice:
 
 
 def choose(page: str) -> None:
-    """Draw the controls, for a page by its path; a screen of a lecture says itself which sliders it has.
+    """Draw the controls of a page; a screen of a lecture draws its own sliders.
 
     A value that equals the preset's is not in the link: preset=bert-large-uncased&vocab_size=21128 is the preset with
     one field changed.

@@ -32,7 +32,7 @@ Signs = Mapping[
 
 
 def signs_of(found: Sequence[Change]) -> tuple[Signs, Signs]:
-    """The signs of two trees side by side: + for what only this one has, ≠ for what differs."""
+    """The signs in two trees side by side: + for modules of this one alone, ≠ for modules that differ."""
     here = {each.path: "≠" if each.there else "+" for each in found if each.here}
     there = {each.path: "≠" if each.here else "+" for each in found if each.there}
     return here, there
@@ -55,7 +55,7 @@ def tree_html(model: Model, signs: Signs = MappingProxyType({}), *, counts: bool
 
 
 def count_text(line: Line) -> str:
-    """The parameters of a line's module: of all copies and of one where there are several, tied ones named."""
+    """The parameters of a module: of all copies and of one; tied tensors are named."""
     _ = translator()
     one = line.module.num_parameters()
     text = f"{one:,}" if line.copies == 1 else f"{line.copies * one:,} = {line.copies:,} × {one:,}"

@@ -64,7 +64,7 @@ def show_verdict(choice: Choice) -> Proof:
 
 
 def verdict_of(choice: Choice) -> Proof:
-    """The proof of the model's tensors, kept once it is known."""
+    """The comparison with the real model, from the cache if it was made before."""
     return ask(choice.architecture, prove, buildable(choice.config), choice.architecture, choice.options)
 
 

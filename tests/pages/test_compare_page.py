@@ -16,8 +16,8 @@ from bertcalc.explore.compare import PAIRS
 from bertcalc.explore.models import LONGEST, MOST
 from bertcalc.explore.quantities import QUANTITIES
 from bertcalc.presets import PRESETS
-from pages.ui.explore.compare import VIEW
-from pages.ui.explore.compare_charts import _AREA, Point, bars_frame, parts_frame, points_frame
+from pages.ui.compare.compare_charts import _AREA, Point, bars_frame, parts_frame, points_frame
+from pages.ui.compare.comparison import VIEW
 from tests.oracle import Case
 from tests.pages.apptest import move, open_app, texts
 

@@ -7,10 +7,9 @@ from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.compute.conventions import RULES
 from bertcalc.forward.outputs import Call
 from bertcalc.proof.flop_proof import compare, prove
-from pages.ui.compute.charts import part_colors
-from pages.ui.compute.controls import VIEW
-from pages.ui.compute.plan import duration
-from pages.ui.numbers import scaled
+from pages.ui.compute.count import VIEW
+from pages.ui.compute.length_chart import part_colors
+from pages.ui.numbers import duration, scaled
 from pages.ui.theme import BACKGROUND, COLORS
 from tests.compute.test_flops import real_flops
 from tests.oracle import Case

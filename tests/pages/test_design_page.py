@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from bertcalc import BertConfig, forward_flops
 from bertcalc.memory import footprint
 from bertcalc.memory.footprint import Plan, Subject
-from pages.ui.explore.design import KINDS
+from pages.ui.design.nearest import KINDS
 from tests.markdown import read
 from tests.oracle import Case
 from tests.pages.apptest import open_app, present, texts

@@ -10,10 +10,10 @@ from bertcalc import BertConfig
 from bertcalc.explore.quantities import QUANTITIES
 from bertcalc.explore.sweep import SWEPT
 from bertcalc.moves import SLIDERS
-from pages.ui.charts import short
-from pages.ui.explore.sweep import RANGES, VIEW
-from pages.ui.explore.sweep_charts import Curve, Mark, Point, curves_frame, map_frame
-from pages.ui.explore.sweep_map import _name
+from pages.ui.numbers import short
+from pages.ui.sweep.map_view import _name
+from pages.ui.sweep.sweep_charts import Curve, Mark, Point, curves_frame, map_frame
+from pages.ui.sweep.swept import RANGES, VIEW
 from tests.oracle import Case
 from tests.pages.apptest import open_app, present, texts
 

@@ -1,4 +1,4 @@
-"""A number that somebody has: which count it is, or the slips that lead to it."""
+"""Somebody's number: the count that it is, or the mistakes that lead to it."""
 
 from collections.abc import Sequence
 
@@ -35,7 +35,7 @@ OTHERS = Fold("others", N_("Another explanation is equally short"))
 
 
 def show_total(choice: Choice) -> None:
-    """A number, and what it turns out to be."""
+    """Ask for a number, and say where it comes from."""
     _ = translator()
     text = _choose_number()
     try:
@@ -61,7 +61,7 @@ def show_total(choice: Choice) -> None:
 
 
 def _choose_number() -> str:
-    """The number as it is typed."""
+    """Draw the field for the number, and examples."""
     _ = translator()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = YOURS.show()
@@ -71,7 +71,7 @@ def _choose_number() -> str:
 
 
 def _show_matches(choice: Choice, matches: Sequence[Match]) -> None:
-    """The known counts that a number may mean, by what it means."""
+    """The known counts that a number may stand for, a table for each way to read the number."""
     _ = translator()
     groups: dict[Reading, list[Match]] = {}
     for match in matches:
@@ -97,7 +97,7 @@ def _show_matches(choice: Choice, matches: Sequence[Match]) -> None:
 
 
 def _meaning(reading: Reading) -> str:
-    """What a number is taken to be, in words."""
+    """One way to read a number, in words."""
     _ = translator()
     said = _(READINGS[reading.key][0])
     if reading.exact is not None:
@@ -109,7 +109,7 @@ def _meaning(reading: Reading) -> str:
 
 
 def _show_hand_count(choice: Choice, hand: HandCount, slipped: Slipped, number: Typed) -> None:
-    """Whose count a number is, and the slips in it; its model can be taken."""
+    """Whose published count a number is, its mistakes, and a button that takes its model."""
     _ = translator()
     said = _("This is {whose}. Exactly, {model} has {count:,} parameters.")
     st.info(
@@ -122,7 +122,7 @@ def _show_hand_count(choice: Choice, hand: HandCount, slipped: Slipped, number: 
 
 
 def _show_own(choice: Choice, found: Sequence[Own]) -> None:
-    """What of the present model has so many parameters, with its formula."""
+    """The parts of the present model with this count, with formulas."""
     _ = translator()
     reading = found[0].reading
     layers = choice.config.num_hidden_layers
@@ -148,7 +148,7 @@ def _show_own(choice: Choice, found: Sequence[Own]) -> None:
 
 
 def _show_slipped(found: Diagnosis, number: Typed) -> None:
-    """The shortest explanations: the first at once, those that are as short on request."""
+    """The shortest explanation; others of the same length are folded away."""
     _ = translator()
     first, *others = found.slipped
     count = len(first.explanation) + (first.reading.key != "parameters")
@@ -194,7 +194,7 @@ _OFFERED = 3
 
 
 def _published(number: Typed) -> list[str]:
-    """The presets with a known count that a number may mean, in the first of its readings that there are any in."""
+    """The presets whose known counts the number may stand for, in the first reading that has any."""
     for reading in readings(number):
         if found := [preset for total, (preset, _known) in published_counts().items() if reading.means(total)]:
             return list(dict.fromkeys(found))
@@ -244,7 +244,7 @@ _UNKNOWN = N_(
 
 
 def _show_nothing(choice: Choice, number: Typed, text: str) -> None:
-    """That nothing explains a number, and what it may mean."""
+    """Say that nothing explains a number, and how else it can be read."""
     _ = translator()
     exactly = number.low == number.high
     st.warning(

@@ -12,12 +12,13 @@ from bertcalc.proof.flop_proof import FlopProof, prove
 from bertcalc.text import N_
 from bertcalc.tree.nn import split_layer
 from pages.ui.bars import Bars, draw_bars, preset_of
-from pages.ui.compute.charts import part_colors
-from pages.ui.compute.controls import Count
+from pages.ui.compute.count import Count
+from pages.ui.compute.length_chart import part_colors
 from pages.ui.controls import Fold, Switch
 from pages.ui.formulas import aligned, colored_sum
 from pages.ui.i18n import translator
-from pages.ui.numbers import metric_width, percent, scaled
+from pages.ui.metrics import show_metric
+from pages.ui.numbers import percent, scaled
 from pages.ui.oracle import ask, runs
 from pages.ui.tables import show_table
 from pages.ui.theme import appearance
@@ -27,7 +28,7 @@ PYTORCH = Switch("pytorch", N_("Let PyTorch count too"))
 
 
 def show_figures(count: Count) -> None:
-    """The large numbers: forward, per token, training; in the unit of the convention."""
+    """The cost of a forward pass, of a token in it, and of a training step, as large numbers."""
     _ = translator()
     unit, steps = count.convention.unit, count.steps
     forward, training = total(steps, count.convention), total(steps, count.convention, "training")
@@ -38,15 +39,7 @@ def show_figures(count: Count) -> None:
     }
     with st.container(horizontal=True):
         for label, figure in figures.items():
-            value, short = f"{round(figure):,}", scaled(figure, unit)
-            st.metric(
-                label.format(unit=unit),
-                value,
-                short,
-                delta_color="off",
-                delta_arrow="off",
-                width=metric_width(230, value, short),
-            )
+            show_metric(label.format(unit=unit), f"{round(figure):,}", scaled(figure, unit), least=230)
 
 
 def forward_formula(count: Count, colors: dict[Part, str]) -> str:
@@ -79,7 +72,7 @@ def show_parts(count: Count, place: str) -> None:
 
 
 def _preset_costs(count: Count) -> dict[Part, int]:
-    """The same of the preset; nothing where so much cannot go through it."""
+    """The same for the preset; empty if it cannot take this batch."""
     start = preset_of(count.choice)
     if possible(start.config, start.architecture, count.call) != count.call:
         return {}
@@ -88,7 +81,7 @@ def _preset_costs(count: Count) -> dict[Part, int]:
 
 
 def show_names(count: Count) -> None:
-    """Every module, and every step that is none, with its formula, its cost, and the share that all copies have."""
+    """Every module, and every step outside of modules: formula, cost, and the share of all copies."""
     _ = translator()
     rows = by_name(count.steps, count.convention)
     formulas = name_formulas(count.letters, count.convention)
@@ -109,7 +102,7 @@ def show_names(count: Count) -> None:
 
 
 def show_verdict(count: Count) -> None:
-    """A switch that lets PyTorch count the real model too, and the verdict: at once after every change."""
+    """A switch for counting the real model with PyTorch, and the verdict after every change."""
     _ = translator()
     if not PYTORCH.show():
         return

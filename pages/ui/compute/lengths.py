@@ -10,8 +10,8 @@ from bertcalc.compute.formula import crossover, value
 from bertcalc.formula import Formula, latex_number
 from bertcalc.forward.outputs import run
 from pages.ui.batch import SEQUENCE_LENGTH
-from pages.ui.compute.charts import length_areas, length_frame
-from pages.ui.compute.controls import Count
+from pages.ui.compute.count import Count
+from pages.ui.compute.length_chart import length_areas, length_frame
 from pages.ui.i18n import translator
 from pages.ui.present import lower
 from pages.ui.take.shown import draw_chart

@@ -10,10 +10,11 @@ from bertcalc.compute.flops import Convention, tokens, total
 from bertcalc.compute.formula import scientific, time_formula
 from bertcalc.config import Problem
 from bertcalc.text import N_
-from pages.ui.compute.controls import Count
+from pages.ui.compute.count import Count
 from pages.ui.controls import Decimal, Number, Select, show_problem
 from pages.ui.i18n import translator
-from pages.ui.numbers import metric_width, percentage, scaled
+from pages.ui.metrics import show_metric
+from pages.ui.numbers import duration, percentage, scaled
 from pages.ui.tables import show_table
 
 BUDGET = Select[str]("budget", N_("Budget in"), words={"steps": N_("Steps"), "tokens": N_("Tokens")}, width=95)
@@ -58,7 +59,7 @@ class Plan(NamedTuple):
 
 
 def choose_plan(count: Count) -> Plan:
-    """Draw how much is trained and on what; where that is not possible the nearest that is."""
+    """Draw the controls of a training run; their values, or the nearest possible ones."""
     found: list[Problem] = []
     with st.container(horizontal=True, vertical_alignment="bottom"):
         budget = BUDGET.show()
@@ -117,7 +118,7 @@ def _hourly(found: list[Problem]) -> float:
 
 
 def show_plan(plan: Plan) -> None:
-    """What it takes: FLOPs, time, price; and the formula of the time with its numbers."""
+    """FLOPs, time and price of a training run, and the formula of the time."""
     _ = translator()
     figures = {
         _("Training, FLOPs"): (scaled(plan.flops, "FLOPs"), f"{round(plan.flops):,}"),
@@ -129,8 +130,7 @@ def show_plan(plan: Plan) -> None:
     }
     with st.container(horizontal=True):
         for label, (figure, exact) in figures.items():
-            width = metric_width(230, figure, exact)
-            st.metric(label, figure, exact, delta_color="off", delta_arrow="off", width=width)
+            show_metric(label, figure, exact, least=230)
     peak = plan.device.peak[plan.precision]
     formula, numbers = time_formula(plan.flops, peak, plan.utilisation, plan.devices)
     st.latex(rf"t = {formula} = {numbers} = {scientific(plan.duration)}\ \text{{s}}")
@@ -175,11 +175,3 @@ def show_runs(plan: Plan, convention: Convention) -> None:
         _("Source"),
     )
     show_table(dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True)), _("Published pre-training runs"))
-
-
-def duration(time: Fraction) -> str:
-    """Seconds as people say them: 4.0 d, 81.4 h, 76.2 min."""
-    for unit, size, most in (("s", 1, 120), ("min", 60, 120), ("h", 3600, 96)):
-        if time < most * size:
-            return f"{float(time / size):,.1f} {unit}"
-    return f"{float(time / 86400):,.1f} d"

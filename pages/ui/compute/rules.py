@@ -7,7 +7,7 @@ from bertcalc.compute.flops import ELEMENT_COSTS, PYTORCH, tokens, total
 from bertcalc.compute.formula import letters, rule_formulas
 from bertcalc.forward.outputs import attends, run
 from bertcalc.text import N_
-from pages.ui.compute.controls import Count
+from pages.ui.compute.count import Count
 from pages.ui.controls import Select
 from pages.ui.formulas import aligned, colored_sum
 from pages.ui.i18n import listed, translator
@@ -19,7 +19,7 @@ RULE = Select("rule", N_("Convention"), RULES, row=True, label_visibility="colla
 
 
 def show_rules(count: Count, look: str) -> None:
-    """What others' conventions give for the same model, batch and sequence; one of them in full."""
+    """The counts of other conventions for the same model, batch and sequence; one of them with its formula."""
     _ = translator()
     config, call = count.choice.config, count.call
     steps = run(config, count.choice.architecture, call, **count.choice.options)

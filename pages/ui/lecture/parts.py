@@ -28,11 +28,11 @@ from pages.ui.bars import draw_bars, draw_proportions, parameter_bars
 from pages.ui.batch import Batch
 from pages.ui.check.terms import show_in_short
 from pages.ui.check.words import describe
-from pages.ui.compute.controls import Count
+from pages.ui.compare.compare_words import names_of, relative
+from pages.ui.compare.comparison import Compared, Comparison
+from pages.ui.compare.differences import show_parts as show_differences
+from pages.ui.compute.count import Count
 from pages.ui.compute.forward import show_figures, show_parts
-from pages.ui.explore.compare import Compared, Comparison
-from pages.ui.explore.compare_differences import show_parts as show_differences
-from pages.ui.explore.compare_words import names_of, relative
 from pages.ui.formulas import node_formula
 from pages.ui.i18n import translator
 from pages.ui.numbers import metric_width, percent, text_width

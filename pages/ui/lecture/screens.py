@@ -49,7 +49,7 @@ def _read(file: Path, changed_ns: int) -> Lecture:
 
 
 def filler(choice: Choice) -> Fill:
-    """What puts a text of a lecture into the language of the session, if it is translated, with the present numbers."""
+    """A function that translates a text of a lecture and fills in the present model's numbers."""
     translate, numbers = translator(), values(choice)
     return lambda text: translate(text).format(**numbers)
 
@@ -93,7 +93,7 @@ def choose_screen(lecture: Lecture, row: DeltaGenerator, fill: Fill) -> Screen:
 
 
 def _nearest(name: str, order: Sequence[str]) -> str:
-    """The screen whose name is most like one that is not there, or else the first; and a sentence that says so."""
+    """The screen with the most similar name, or else the first; and a message that says so."""
     _ = translator()
     near = get_close_matches(name, order, n=1)
     message = (

@@ -18,8 +18,8 @@ from pages.ui.bars import Bars, draw_bars
 from pages.ui.controls import Fold, Switch
 from pages.ui.formulas import aligned, colored_sum
 from pages.ui.i18n import translator
-from pages.ui.memory.charts import show_metrics
-from pages.ui.memory.controls import Run
+from pages.ui.memory.run import Run
+from pages.ui.metrics import show_metrics
 from pages.ui.numbers import signed_count, size
 from pages.ui.oracle import ask, runs
 from pages.ui.tables import shape_text, show_table
@@ -32,7 +32,7 @@ KORTHIKANTI = Fold("korthikanti", N_("Compared with the formula of Korthikanti e
 
 
 def show_activations(run: Run, plan: Plan) -> None:
-    """What autograd keeps: the total, its formula, the modules it is kept for; the tensors, and a published formula."""
+    """The activations that autograd keeps: total, formula, bars by module, tensors, and a published formula."""
     _ = translator()
     saved = footprint.kept(run.subject, plan, *run.batch)
     formulas = kept_formulas(run.subject, plan, *run.batch)
@@ -115,7 +115,7 @@ def _product(saved: Saved) -> str:
 
 
 def _show_korthikanti(run: Run, plan: Plan) -> None:
-    """Their bytes for one layer, and what makes the difference to ours, one reason after the other."""
+    """The published formula for one layer, and each reason why our count differs."""
     _ = translator()
     terms = footprint.korthikanti(run.subject, plan, *run.batch)
     formulas = korthikanti_formulas(run.subject, plan, *run.batch)

@@ -1,4 +1,4 @@
-"""What can be taken away of the present model, as files: their names, and how each is made when it is asked for."""
+"""The files that can be exported. Each is made only when somebody asks for it."""
 
 import re
 from collections.abc import Callable
@@ -92,7 +92,7 @@ def _report(choice: Choice, batch: Batch, place: Place, _: Translate) -> Report:
 
 
 def _evidence(choice: Choice, _: Translate) -> Evidence:
-    """What the real model says, which is built for it."""
+    """The verdict of the real model, which is built for the report."""
     if not real_model.installed():
         return Evidence(_("Not compared with the real model, as torch and transformers are not installed here."))
     config = real_model.buildable(choice.config)
@@ -142,7 +142,7 @@ _LONGEST = 24
 
 
 def _slug(title: str) -> str:
-    """What a title says behind its kind, as a short part of a file's name: whole words, where they are not too long."""
+    """A title as part of a file's name, without its kind, cut after a whole word."""
     said = re.split("[:：]", title, maxsplit=1)[-1]
     words = re.sub(r"\W+", "-", said).strip("-").lower()
     return words if len(words) <= _LONGEST else words[: _LONGEST + 1].rpartition("-")[0] or words[:_LONGEST]

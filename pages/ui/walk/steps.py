@@ -22,7 +22,7 @@ from pages.ui.batch import Batch
 from pages.ui.controls import Fold, Number, Select
 from pages.ui.formulas import stop_formula
 from pages.ui.i18n import translator
-from pages.ui.numbers import unbroken
+from pages.ui.numbers import unbroken, written
 from pages.ui.present import presenting
 from pages.ui.sidebar import Choice
 from pages.ui.tables import shape_text, show_table
@@ -46,7 +46,7 @@ STEP = Select(
 
 
 def choose_layer(config: Config) -> int:
-    """The layer that is walked in full; the nearest while the control says one that does not exist."""
+    """Choose the layer that is walked in full; the nearest if there is no such layer."""
     return LAYER.show_within(0, config.num_hidden_layers - 1)
 
 
@@ -56,7 +56,7 @@ def stops_of(choice: Choice, batch: Batch, layer: int) -> list[Stop]:
 
 
 def call_of(batch: Batch) -> Call:
-    """The call that is walked through: a cross attention reads an encoder's output of equal length."""
+    """The call of the walk: a cross attention reads an encoder output of equal length."""
     return Call(*batch, encoder_sequence_length=batch.sequence_length)
 
 
@@ -155,7 +155,7 @@ def show_heads(choice: Choice) -> None:
 
 
 def _values(config: Config, stop: Stop, batch: Batch) -> dict[str, str]:
-    """What the words of a stop can contain."""
+    """The values that a lesson's text can contain."""
     values: dict[str, object] = {
         **vars(config),
         **batch._asdict(),
@@ -163,7 +163,7 @@ def _values(config: Config, stop: Stop, batch: Batch) -> dict[str, str]:
         "layers": stop.layers,
         "parameters": stop.parameters,
     }
-    return {name: f"{value:,}" if type(value) is int else f"{value}" for name, value in values.items()}
+    return {name: written(value) for name, value in values.items()}
 
 
 def _in_letters(choice: Choice, stop: Stop, batch: Batch) -> tuple[Stop, list[Formula]]:

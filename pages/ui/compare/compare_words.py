@@ -1,4 +1,4 @@
-"""How models, problems and differences of a comparison are said."""
+"""The words of a comparison: names of models, problems, differences."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from pages.ui.numbers import signed_count, signed_percent
 
 
 def names_of(items: Sequence[Item]) -> list[str]:
-    """What the models are called: each of them something else."""
+    """A distinct name for each model."""
     names: list[str] = []
     seen: Counter[str] = Counter()
     same_base = len(items) > 1 and len({item.base for item in items}) == 1
@@ -24,7 +24,7 @@ def names_of(items: Sequence[Item]) -> list[str]:
 
 
 def _name(item: Item, same_base: bool) -> str:
-    """Where a model starts from, unless all start there and its changes say enough; and the first few changes."""
+    """The base of a model and its first changes; without the base if all models share it and the changes suffice."""
     _ = translator()
     ordered = sorted(item.changes, key=lambda change: change[0] != "architecture")
     changes = listed(_change(field, value) for field, value in ordered[:_SAID])
@@ -53,16 +53,11 @@ def said(problem: Problem) -> str:
     return _(problem.message).format(**{name: value and _(value) for name, value in problem.values.items()})
 
 
-def written(given: object) -> str:
-    """A value of a field."""
-    return f"{given:,}" if isinstance(given, int) and not isinstance(given, bool) else f"{given}"
-
-
 def signed(difference: int) -> str:
     """A difference with its sign; none is 0."""
     return signed_count(difference, "0")
 
 
 def relative(found: Explanation) -> str:
-    """The difference in percent of the first, which may have none of it."""
+    """The difference in percent of the first figure; empty if that is 0."""
     return "" if found.share is None else signed_percent(found.share)

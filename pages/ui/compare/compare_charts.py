@@ -30,7 +30,7 @@ _KINDS = ("more", "fewer", "together")
 
 
 class Point(NamedTuple):
-    """A model in the chart of parameters against FLOPs."""
+    """A model in the scatter plot."""
 
     name: str
     parameters: int
@@ -41,7 +41,7 @@ class Point(NamedTuple):
 def parts_frame(
     parts: Sequence[tuple[str, int]], labels: Sequence[str], together: str, height: int = HEIGHT
 ) -> Columns:
-    """The data of the bars of a difference: one row a part, each starting where the last one ends; and their sum."""
+    """The data of a waterfall chart: each part starts where the one before ends; the last row is the sum."""
     line = _LINE if height == HEIGHT else 2 * _LINE  # low bars have room for one line each
     sums = [0, *accumulate(difference for _name, difference in parts)]
     starts, ends = [*sums[:-1], 0], [*sums[1:], sums[-1]]
@@ -63,7 +63,7 @@ def parts_frame(
 
 @lru_cache
 def difference_bars(appearance: str, count: int, height: int = HEIGHT) -> Spec:
-    """A bar for each of ``count`` parts of a difference, from where the one before ends; the last is their sum."""
+    """A waterfall chart with ``count`` bars, of which the last is the sum."""
     import altair as alt
 
     step = max(22, min(42, height // count))
@@ -90,7 +90,7 @@ def difference_bars(appearance: str, count: int, height: int = HEIGHT) -> Spec:
 
 
 def bars_frame(models: Mapping[str, Mapping[str, int]], totals: Sequence[str], names: Mapping[str, str]) -> Columns:
-    """The data of the bars side by side: a row for each piece of each model, and one for the number at its end.
+    """The data of the stacked bars: a row for each piece of each model, and one for the number at its end.
 
     ``names`` are those of components; a piece under another name has the colour of text.
     """
@@ -171,7 +171,7 @@ def side_by_side(appearance: str, count: int, components: tuple[tuple[str, str],
 
 
 def points_frame(points: Sequence[Point]) -> Columns:
-    """The data of the chart of points: models at the same place are one point; names where none covers another."""
+    """The data of the scatter plot: models at one place are one point; names do not overlap."""
     groups: dict[tuple[int, int], list[Point]] = {}
     for point in points:
         groups.setdefault((point.parameters, point.flops), []).append(point)
@@ -217,7 +217,7 @@ def points_frame(points: Sequence[Point]) -> Columns:
 
 
 def _ends(values: Sequence[int]) -> tuple[float, float]:
-    """The logarithms between which an axis goes: a little more than the values."""
+    """Both ends of a logarithmic axis, a little beyond the values."""
     low, high = log(min(values)), log(max(values))
     return low - 0.05 * (high - low) - 0.05, high + 0.05 * (high - low) + 0.05
 
@@ -263,7 +263,7 @@ def scatter(appearance: str, parameters: str, flops: str) -> Spec:
 
 
 def _names(alt: Any, appearance: str, font: int = _FONT, *, narrow: bool = True) -> Any:
-    """The names beside the bars; on a phone as well, unless they stand somewhere else there."""
+    """The axis with the names; without ``narrow`` phones do not have it."""
     axis = alt.Axis(
         labelColor=INK[appearance],
         labelFontSize=font,

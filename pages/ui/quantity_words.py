@@ -1,9 +1,8 @@
-"""How quantities and their figures are said, on all pages that explore."""
+"""Names and titles of the quantities, for all pages that compare models."""
 
 from bertcalc.explore.quantities import Quantity
 from bertcalc.text import N_
 from pages.ui.i18n import translator
-from pages.ui.numbers import size
 
 # What quantities are called where they are chosen.
 QUANTITY_NAMES: dict[str, str] = {
@@ -22,11 +21,6 @@ QUANTITY_NAMES: dict[str, str] = {
 
 
 def title_of(quantity: Quantity) -> str:
-    """What is counted, with the unit where the words do not say it."""
+    """The meaning of a quantity, with its unit if the words lack it."""
     _ = translator()
     return _(quantity.meaning) + (" (B)" if quantity.unit == "bytes" else "")
-
-
-def figure(quantity: Quantity, count: int) -> str:
-    """A figure to the last digit, with its unit."""
-    return size(count) if quantity.unit == "bytes" else f"{count:,}"

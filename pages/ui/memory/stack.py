@@ -1,4 +1,4 @@
-"""The large numbers and the bar of the Memory page."""
+"""The stacked bar of the Memory page."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -11,7 +11,7 @@ from bertcalc.memory.optimizers import PARTS, Part
 from pages.ui.charts import Spec, figures_axis, spec_of, tooltip
 from pages.ui.columns import Columns, of_rows
 from pages.ui.i18n import translator
-from pages.ui.numbers import ems, metric_width, percent, signed, size, text_width
+from pages.ui.numbers import ems, percent, signed, size
 from pages.ui.scale import kept
 from pages.ui.sidebar import Choice
 from pages.ui.take.shown import draw_chart
@@ -27,16 +27,8 @@ COLORS: dict[str, tuple[str, ...]] = {
 _FREE = {"light": "#dfe3ea", "dark": "#363d4a"}  # what is kept free of a device's memory
 
 
-def show_metrics(figures: Mapping[str, tuple[str, str]]) -> None:
-    """Large numbers with something small under each."""
-    with st.container(horizontal=True):
-        for label, (value, below) in figures.items():
-            width = metric_width(10 * text_width(label), "0" * text_width(value), "0" * text_width(below))
-            st.metric(label, value, below, delta_color="off", delta_arrow="off", width=width)
-
-
 class Stack(NamedTuple):
-    """Parts of a memory with their formulas, the preset's parts, and a device, of which some memory is kept free."""
+    """The parts of a memory with their formulas, the preset's parts, and the device if there is one."""
 
     parts: Mapping[Part, int]
     before: Mapping[Part, int]

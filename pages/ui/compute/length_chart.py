@@ -31,7 +31,7 @@ def length_frame(
     names: Mapping[Part, str],
     marks: Sequence[tuple[float, str]],
 ) -> Columns:
-    """The data of the areas, a row for each part at each length; and of the marks, a row each with its text."""
+    """The data of the chart: a row for each part at each length, for each label, and for each mark."""
     areas = []
     widest: dict[Part, tuple[float, float, int]] = {}  # share, middle and length where a name has the most room
     inner = lengths[len(lengths) // 7], lengths[-len(lengths) // 7]  # away from the ends, where a name has no room

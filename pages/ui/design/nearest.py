@@ -18,19 +18,19 @@ from bertcalc.text import N_
 from bertcalc.typed import LONGEST, Unit, typed
 from pages.ui.batch import choose_batch
 from pages.ui.controls import Fold, Number, Reason, Select, Switch, Text, change, show_problem
-from pages.ui.explore.design_chart import designs_frame, near_budget
-from pages.ui.explore.quantity_words import title_of
+from pages.ui.design.nearest_chart import designs_frame, near_budget
 from pages.ui.i18n import in_a_row, listed, translator
-from pages.ui.memory.controls import TRAINING_DTYPE
+from pages.ui.memory.run import TRAINING_DTYPE
 from pages.ui.numbers import scaled, signed_count, signed_percent, size, unbroken
 from pages.ui.present import presenting
+from pages.ui.quantity_words import title_of
 from pages.ui.sidebar import Choice
 from pages.ui.tables import show_table
 from pages.ui.take.shown import draw_chart
 
 
 class Kind(NamedTuple):
-    """A kind of budget: its quantity, and what the field for its amount begins with."""
+    """A kind of budget: its quantity, and the default of its field."""
 
     quantity: str
     default: str
@@ -87,7 +87,7 @@ NEARBY = Fold("nearby", N_("Chart: width and depth of the nearest models"))
 
 
 class Question(NamedTuple):
-    """What is asked for: a budget, for what goes through a model of the sidebar's architecture."""
+    """A budget, and the model and batch that it is for."""
 
     case: Case
     budget: Budget
@@ -123,7 +123,7 @@ def choose_question(choice: Choice) -> Question:
 
 
 def _amount(name: str, text: str) -> int:
-    """What the text says, in whole units; if it says nothing, the last that did."""
+    """The typed amount in whole units; the last valid one if this one is not."""
     kind, field = KINDS[name], TARGETS[name].name
     last = f"last {field}"
     try:
@@ -137,7 +137,7 @@ def _amount(name: str, text: str) -> int:
 
 
 def choose_constraints() -> Constraints:
-    """Draw which models come into question; limits that are not possible are explained, and the nearest taken."""
+    """Draw the limits of the search; impossible ones are explained, and the nearest are used."""
     _ = translator()
     any_ratio = listed(map(str, RATIOS["any"]))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
@@ -180,7 +180,7 @@ def _found(case: Case, budget: Budget, constraints: Constraints) -> Result:
 
 
 def show_result(question: Question, result: Result, config: Config) -> None:
-    """What was asked, and the nearest designs, each with its distance, its shape and a button that takes it."""
+    """The nearest designs: distance to the budget, sizes, and a button that takes the model."""
     _ = translator()
     budget = question.budget
     if not result.possible(budget):
@@ -276,7 +276,7 @@ def _share(distance: int, amount: int) -> str:
 
 
 def show_space(question: Question, constraints: Constraints, result: Result) -> None:
-    """What the answer is out of, and what the shape is."""
+    """Say how many models were searched, and what the ratio H/L means."""
     _ = translator()
     config = question.case.subject.config
     st.caption(

@@ -7,14 +7,15 @@ import streamlit as st
 
 from bertcalc.explore.compare import Explanation, Part, explain
 from bertcalc.formula import latex_number
-from pages.ui.explore.compare import Comparison, explained
-from pages.ui.explore.compare_charts import HEIGHT, LOW, difference_bars, parts_frame
-from pages.ui.explore.compare_words import relative, signed, written
-from pages.ui.explore.quantity_words import title_of
+from pages.ui.compare.compare_charts import HEIGHT, LOW, difference_bars, parts_frame
+from pages.ui.compare.compare_words import relative, signed
+from pages.ui.compare.comparison import Comparison, explained
 from pages.ui.formulas import aligned
 from pages.ui.i18n import listed, translator
-from pages.ui.numbers import metric_width, scaled, size, text_width
+from pages.ui.metrics import show_metric
+from pages.ui.numbers import scaled, size, text_width, written
 from pages.ui.present import presenting
+from pages.ui.quantity_words import title_of
 from pages.ui.tables import show_table
 from pages.ui.take.shown import draw_chart
 from pages.ui.theme import appearance
@@ -23,7 +24,7 @@ _TERMS = 66  # digits and letters of a sum that fit on one line beside sidebar a
 
 
 def show_differences(comparison: Comparison) -> None:
-    """How one model's figure comes from the first one's: as a sum, as bars, as a table; and all other differences."""
+    """The difference between two models as a sum, as bars and as a table; and all other differences."""
     _ = translator()
     models, quantity = comparison.models, comparison.quantity
     if len(models) < 2:
@@ -36,15 +37,7 @@ def show_differences(comparison: Comparison) -> None:
     st.markdown(_("{name}: {what}").format(name=names, what=title_of(quantity)))
     with st.container(horizontal=True, vertical_alignment="center"):
         value, share = signed(found.difference), relative(found)
-        st.metric(
-            _("Difference"),
-            value,
-            share,
-            delta_color="off",
-            delta_arrow="off",
-            label_visibility="collapsed",
-            width=metric_width(230, value, share),
-        )
+        show_metric(_("Difference"), value, share, least=230, label_visibility="collapsed")
         st.latex(_sum_latex(found, phrases), width="content")
     show_parts(comparison, found)
     st.caption(
@@ -79,7 +72,7 @@ def show_parts(comparison: Comparison, found: Explanation) -> None:
 
 
 def _show_steps(comparison: Comparison, found: Explanation, phrases: Sequence[str]) -> None:
-    """The sum again, with what is to be changed in the sidebar to check each line of it."""
+    """The same sum as a table, with the fields to change in the sidebar to check each line."""
     _ = translator()
     first, other = comparison.models[0], explained(comparison.models)
     show_table(
@@ -132,7 +125,7 @@ def _assignments(part: Part) -> str:
 
 
 def _label(comparison: Comparison, difference: int) -> str:
-    """A part with all of its digits and in short."""
+    """A part of the difference, exact and abbreviated."""
     _ = translator()
     if not difference:
         return "0  ·  " + _("changes nothing")
@@ -144,7 +137,7 @@ def _label(comparison: Comparison, difference: int) -> str:
 
 
 def _sum_latex(found: Explanation, phrases: Sequence[str]) -> str:
-    """LaTeX for the difference of both figures, and for the sum that it is, with what each term is written under it."""
+    """LaTeX for the difference as a sum, with words under each term."""
     lines = [f"& {latex_number(found.after)} - {latex_number(found.before)}"]
     width: float = _TERMS
     for phrase, part in zip(phrases, found.parts, strict=True):

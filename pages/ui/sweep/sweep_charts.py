@@ -37,7 +37,7 @@ _SIDES: tuple[tuple[Literal["left", "right"], int, str], ...] = (
 
 
 class Curve(NamedTuple):
-    """A quantity along a dimension: its name on the page, and a figure for each value."""
+    """A curve: its quantity, its name, and a figure for each value."""
 
     quantity: str
     name: str
@@ -53,7 +53,7 @@ class Mark(NamedTuple):
 
 
 class Point(NamedTuple):
-    """Published models at one place of the map: the one that a click takes, what it is called, and all of them."""
+    """Published models at one place of the map: the one that a click takes, its label, and all names."""
 
     place: tuple[int, int]
     preset: str
@@ -95,14 +95,14 @@ _LEFT = 0.2
 
 
 def _part(figure: float, low: float, high: float, *, logs: bool) -> float:
-    """Where between two ends a figure is drawn: 0 to 1."""
+    """The relative position of a figure between two ends: 0 to 1."""
     if high <= low:
         return 0.0
     return log(figure / low) / log(high / low) if logs else (figure - low) / (high - low)
 
 
 def _heights(curves: Sequence[Curve], *, logs: bool) -> list[float]:
-    """Where the names of the curves stand, 0 to 1: at their ends, but not on one another."""
+    """The heights of the curves' names, 0 to 1: near their ends, without overlaps."""
     figures = [figure for curve in curves for figure in curve.figures if figure or not logs]
     low, high = (min(figures, default=1) if logs else 0), max(figures, default=1)
     at = [_part(max(curve.figures[-1], low), low, high, logs=logs) for curve in curves]
@@ -121,7 +121,7 @@ def map_frame(
     *,
     logs: bool,
 ) -> Columns:
-    """The data of the map: a row for each cell, for each place of a line, for each point with its preset, for us.
+    """The data of the map: a row for each cell, each place of a line, each published point, and the present model.
 
     ``lines`` have their name and go from the top left to the bottom right; what is behind them is filled.
     """
@@ -178,7 +178,7 @@ def _line_labels(
 def _room_for_labels(
     points: Sequence[Point], width: tuple[int, int], height: tuple[int, int], *, logs: bool
 ) -> list[str]:
-    """The labels, but those that would stand on an earlier one."""
+    """The labels, emptied where they would cover an earlier one."""
     boxes: list[tuple[float, float, float]] = []
     labels = []
     for point in points:

@@ -1,4 +1,4 @@
-"""What is compared on the Compare page: models that the link names, what goes through them, and what is counted."""
+"""The controls of the Compare page: the models in the link, the batch, and the quantity."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -17,10 +17,10 @@ from bertcalc.presets import PRESETS
 from bertcalc.problem import InputError
 from bertcalc.text import N_
 from pages.ui.batch import Batch, choose_batch
+from pages.ui.compare.compare_words import names_of, said
 from pages.ui.controls import Select, Text, change, view
-from pages.ui.explore.compare_words import names_of, said
-from pages.ui.explore.quantity_words import QUANTITY_NAMES
 from pages.ui.i18n import translator
+from pages.ui.quantity_words import QUANTITY_NAMES
 from pages.ui.sidebar import Choice
 
 _BASE, _LARGE = "bert-base-uncased", "bert-large-uncased"
@@ -41,7 +41,7 @@ COMPARE_BY = Select("compare_by", N_("Compare by"), QUANTITIES, QUANTITY_NAMES, 
 
 
 class Compared(NamedTuple):
-    """A model of the comparison: as it is written, as it is called, and as the core takes it."""
+    """A model of the comparison: as it is in the link, its name, and its configuration."""
 
     item: Item
     name: str
@@ -49,7 +49,7 @@ class Compared(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """What the controls say: the view, the models (the first is what others are compared to), and what is counted."""
+    """The values of the controls; the first model is the baseline."""
 
     view: str
     models: list[Compared]
@@ -67,7 +67,7 @@ class Comparison(NamedTuple):
 
 
 def begin(choice: Choice) -> list[Item]:
-    """What is compared before anything is chosen: the present model with the preset that it comes from.
+    """The default comparison: the present model with its preset.
 
     A preset itself, of which nothing is changed, is compared with one of the other size.
     """
@@ -78,7 +78,7 @@ def begin(choice: Choice) -> list[Item]:
 
 
 def choose(choice: Choice) -> Comparison:
-    """Draw the controls; models that cannot be are named and left out.
+    """Draw the controls; impossible models are named and left out.
 
     The text of the comparison is drawn by ``choose_text``, before.
     """
@@ -112,7 +112,7 @@ def choose(choice: Choice) -> Comparison:
 
 
 def choose_text(choice: Choice) -> None:
-    """The comparison as the link has it, to be read, copied and written."""
+    """The field with the comparison as it is in the link."""
     _ = translator()
     MODELS.show(
         placeholder=write(begin(choice)),
@@ -123,7 +123,7 @@ def choose_text(choice: Choice) -> None:
 
 
 def _choose_items(items: Sequence[Item], pin: Item) -> None:
-    """The models by name, to be added and taken away."""
+    """The list of models, to add and remove some."""
     _ = translator()
     written = list(map(str, items))
     names = dict(zip(written, names_of(items), strict=True))
@@ -155,7 +155,7 @@ def _take_chosen(key: str, options: Sequence[str]) -> None:
 
 
 def _paste(items: Sequence[Item]) -> None:
-    """A place for somebody's config.json; what is wrong with it is said there."""
+    """A field for somebody's config.json, and its problems."""
     _ = translator()
     text = st.text_area(_("Paste a config.json of Hugging Face"), key="config_json", height=220)
     if not text.strip():
@@ -180,14 +180,14 @@ def _quote(problems: Iterable[Problem]) -> None:
 
 
 def _add_button(label: str, items: Sequence[Item], item: Item, **look: Any) -> None:
-    """Append a model to the comparison, if it is not there and there is room for it."""
+    """A button that appends a model, if it is new and there is room for it."""
     more = write([*items, item])
     full = item in items or len(items) >= MOST or len(more) > LONGEST
     st.button(label, on_click=change, args=({"models": more},), disabled=full, **look)
 
 
 def _show_pairs() -> None:
-    """Pairs that teach, each a button; and what the present one teaches."""
+    """A button for each instructive pair of models, and the lesson of the chosen one."""
     _ = translator()
     present = st.session_state["models"]
     with st.container(horizontal=True, gap="xsmall", key="pairs"):
@@ -231,7 +231,7 @@ def _show_wrong(wrong: Sequence[Wrong], right: Sequence[Item]) -> None:
 
 
 def _choose_explained(models: Sequence[Compared]) -> None:
-    """Which difference is explained, if there are several; and the first model changed for that."""
+    """Choose the difference that is explained, and make its model the baseline."""
     _ = translator()
     if len(models) > 2:
         others = [str(model.item) for model in models[1:]]

@@ -1,4 +1,4 @@
-"""What is counted on the Memory page: the model, what goes through it, how it is trained or run, and on what."""
+"""The controls of the Memory page: batch, training or inference settings, and the device."""
 
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -73,7 +73,7 @@ _LARGEST_GIB = 1_000_000
 
 
 class Run(NamedTuple):
-    """What the page is about: a model, and what goes through it."""
+    """A model and a batch."""
 
     choice: Choice
     batch: Batch
@@ -84,7 +84,7 @@ class Run(NamedTuple):
         return self.choice.subject
 
     def of_preset(self) -> "Run | None":
-        """The preset with the same going through it; None where so much cannot."""
+        """The preset with the same batch; None if it cannot take it."""
         start = preset_of(self.choice)
         return None if any(batch_problems(start.config, self.batch._asdict())) else Run(start, self.batch)
 
@@ -94,7 +94,7 @@ class Run(NamedTuple):
 
 
 def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
-    """Draw what goes through and how it is trained; ``states``: whether the optimizer matters."""
+    """Draw batch and training settings; ``states``: whether the optimizer matters."""
     _ = translator()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
         batch = choose_batch(choice.config)
@@ -115,7 +115,7 @@ def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
 
 
 def choose_inference(choice: Choice) -> tuple[Run, Dtype, Attention]:
-    """Draw what goes through and how."""
+    """Draw batch and inference settings."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         batch = choose_batch(choice.config)
         dtype, attention = DTYPE.show(), ATTENTION.show()
@@ -132,7 +132,7 @@ def _show_remarks(choice: Choice) -> None:
 
 
 def choose_task() -> tuple[str, Device]:
-    """What is asked about, and on which device; with an impossible size or share of it, the nearest."""
+    """Draw task and device; with an impossible size of its memory, the nearest."""
     _ = translator()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         task = TASK.show()

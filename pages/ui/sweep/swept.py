@@ -1,5 +1,6 @@
-"""The controls, formulas, charts and tables of the Sweep page."""
+"""The controls of the Sweep page."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -15,9 +16,9 @@ from bertcalc.moves import SLIDERS
 from bertcalc.text import N_
 from pages.ui.batch import BATCH_SIZE, SEQUENCE_LENGTH, choose_batch
 from pages.ui.controls import Number, Select, Switch, set_values, show_problem, view
-from pages.ui.explore.quantity_words import QUANTITY_NAMES
 from pages.ui.i18n import translator
 from pages.ui.numbers import size
+from pages.ui.quantity_words import QUANTITY_NAMES
 from pages.ui.sidebar import Choice
 
 X, Y = "hidden_size", "num_hidden_layers"  # what is swept if nobody says otherwise
@@ -51,7 +52,7 @@ array = partial(np.array, dtype=np.int64)
 
 
 class Swept(NamedTuple):
-    """What the controls say: a sweep, from where to where in each dimension, and what is counted."""
+    """The values of the controls: the sweep, the range of each dimension, and the quantity."""
 
     sweep: Sweep
     ranges: dict[str, tuple[int, int]]
@@ -64,16 +65,23 @@ class Swept(NamedTuple):
         """What is counted."""
         return QUANTITIES[self.measure]
 
+    def includes(self, place: Sequence[int]) -> bool:
+        """Whether a value of each dimension is within its range."""
+        return all(low <= value <= high for value, (low, high) in zip(place, self.ranges.values(), strict=True))
+
     def number(self, figure: int) -> str:
         """A figure, to the last digit unless it is bytes, with its unit."""
         _ = translator()
-        if self.quantity.unit == "parameters":
-            return _("{figure} parameters").format(figure=f"{figure:,}")
-        return size(figure) if self.quantity.unit == "bytes" else f"{figure:,} FLOPs"
+        match self.quantity.unit:
+            case "parameters":
+                return _("{figure} parameters").format(figure=f"{figure:,}")
+            case "FLOPs":
+                return f"{figure:,} FLOPs"
+        return size(figure)
 
 
 def choose(choice: Choice) -> Swept:
-    """Draw the controls; what they say, or the nearest that is possible."""
+    """Draw the controls; their values, or the nearest possible ones."""
     _ = translator()
     what, where = (st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall") for _row in range(2))
     with what:
@@ -107,7 +115,7 @@ def choose(choice: Choice) -> Swept:
 
 
 def _shown(sweep: Sweep, measure: str) -> list[str]:
-    """The quantities on the chart: one on a map; along one dimension all of the same unit that the model has."""
+    """The quantities on the chart: one on a map; along one dimension all with the same unit."""
     if len(sweep.dimensions) > 1:
         return [measure]
     unit = QUANTITIES[measure].unit
@@ -115,7 +123,7 @@ def _shown(sweep: Sweep, measure: str) -> list[str]:
 
 
 def _choose_ties(sweep: Sweep) -> Ties:
-    """Draw what can go along with the hidden size: what would go along if everything did."""
+    """Draw a checkbox for each size that can follow hidden_size."""
     _ = translator()
     helps = {
         "num_attention_heads": _("The size of a head stays: as hidden_size grows, there are more heads."),
@@ -130,7 +138,7 @@ def _choose_ties(sweep: Sweep) -> Ties:
 
 
 def followed(sweep: Sweep, field: str) -> str:
-    """LaTeX of what a field is that goes along: H/64, 4H."""
+    """LaTeX for a size that follows H: H/64, 4H."""
     if field == "num_attention_heads":
         return f"H/{sweep.config.attention_head_size:,}".replace(",", "{,}")
     numerator, denominator = sweep.ratio.as_integer_ratio()
@@ -138,7 +146,7 @@ def followed(sweep: Sweep, field: str) -> str:
 
 
 def _draw_axis(axis: str, case: Case) -> tuple[str, tuple[int, int]]:
-    """A dimension, and from where to where it is swept; an empty end is the default."""
+    """Draw a dimension and its range; an empty end is the default."""
     names = [control.name for control in ENDS[axis]]
     # The ends of another dimension would mean nothing.
     field = AXES[axis].show(on_change=set_values, args=(dict.fromkeys(names),))
@@ -149,7 +157,7 @@ def _draw_axis(axis: str, case: Case) -> tuple[str, tuple[int, int]]:
 
 
 def _usual(field: str, present: int) -> tuple[int, int]:
-    """The models that people build, and the present one."""
+    """The usual range of a size, widened to include the present model."""
     low, high = RANGES[field]
     while high < present:
         high *= 2
@@ -163,7 +171,7 @@ def _same(field: str) -> Problem:
 
 
 def _range(sweep: Sweep, axis: str, field: str, ends: tuple[int, int], found: list[Problem]) -> tuple[int, int]:
-    """From where to where, or the nearest that is possible."""
+    """The range of a dimension, or the nearest possible one."""
     least, most = sweep.limits(field)
     if least == most:
         ties = ({"tie_heads": False, "tie_intermediate": False},) if sweep.following else ()
@@ -192,7 +200,7 @@ def _range(sweep: Sweep, axis: str, field: str, ends: tuple[int, int], found: li
 
 
 def _countable(swept: Swept, found: list[Problem]) -> Swept:
-    """As far as int64 can count; a sentence where that is not all."""
+    """The sweep as far as int64 can count, with a message if that is not all."""
     sweep = swept.sweep
     ranges = sweep.fitting(swept.shown, swept.ranges)
     if ranges == swept.ranges:

@@ -1,4 +1,4 @@
-"""Exercises: which sheet, one exercise at a time with what is said to an answer, the score, and the sheet to print."""
+"""The Exercises page: the sheet, one exercise at a time with its answer, the score, and the sheet to print."""
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
@@ -40,7 +40,7 @@ Translate = Callable[[str], str]
 
 
 class Chosen(NamedTuple):
-    """A sheet by what the link says of it, and whether its solutions are shown."""
+    """A sheet, as in the link, and whether its solutions are shown."""
 
     level: Level
     seed: int
@@ -73,7 +73,7 @@ def _take_new_sheet() -> None:
 
 
 def offer_downloads(chosen: Chosen) -> None:
-    """The sheet in two formats; written only when somebody wants it."""
+    """Download buttons for the sheet; files are written on request."""
     name = f"bertcalc-{chosen.level}-{chosen.seed}{'-solutions' if chosen.solutions else ''}"
     latex = partial(documents.latex, chinese=st.session_state["lang"] == "zh")
     formats = (("Markdown", "md", "text/markdown", documents.markdown), ("LaTeX", "tex", "application/x-tex", latex))
@@ -133,7 +133,7 @@ def _score(chosen: Chosen) -> str:
 
 
 def _move(by: int) -> None:
-    """Go on from where the sheet is by now: keys can be pressed faster than pages are drawn."""
+    """Move from the present exercise, which may be another than the drawn one: keys are faster than pages."""
     at = NUMBERS.index(st.session_state["exercise"]) + by
     st.session_state["exercise"] = NUMBERS[min(max(at, 0), len(NUMBERS) - 1)]
 
@@ -142,7 +142,7 @@ _Answer = str | tuple[str, ...]
 
 
 def _given(chosen: Chosen, number: str) -> tuple[_Answer, Verdict | None]:
-    """What was answered in this session, and what is said to it."""
+    """The answer of this session to an exercise, and its verdict."""
     answers: dict[tuple[str, int, str], tuple[_Answer, Verdict]] = st.session_state.get("answers", {})
     return answers.get((chosen.level, chosen.seed, number), ("", None))
 
@@ -176,7 +176,7 @@ def show_exercise(chosen: Chosen, at: int, choice: Choice) -> None:
 
 
 def _differences(exercise: Exercise, choice: Choice) -> dict[str, object]:
-    """What the sidebar has to change to show the model of an exercise."""
+    """The fields that differ between the sidebar's model and the exercise's."""
     config, architecture, _options = exercise.subject
     wanted = {"architecture": architecture, "add_pooling_layer": True, **{one: getattr(config, one) for one in FIELDS}}
     now = {**vars(choice.config), **choice._asdict()}
@@ -184,7 +184,7 @@ def _differences(exercise: Exercise, choice: Choice) -> dict[str, object]:
 
 
 def _ask(chosen: Chosen, exercise: Exercise, number: str) -> None:
-    """The field for the answer, which is what was answered before."""
+    """The field for the answer, with the last one in it."""
     _ = translator()
     key = f"typed {chosen.level} {chosen.seed} {number}"
     if key not in st.session_state:
@@ -200,7 +200,7 @@ def _ask(chosen: Chosen, exercise: Exercise, number: str) -> None:
 
 
 def _answer(chosen: Chosen, number: str, key: str) -> None:
-    """Look at an answer; it is kept as long as the session, which is all that remembers it."""
+    """Check an answer; it is kept in this session alone."""
     answer: str | list[str] = st.session_state[key]
     exercise = chosen.exercises[NUMBERS.index(number)]
     answers = st.session_state.setdefault("answers", {})
@@ -230,7 +230,7 @@ def _show_verdict(verdict: Verdict) -> None:
 
 
 def _fill(_: Translate, said: Said, *, plain: bool = False) -> str:
-    """A sentence in a language; ``plain`` says that what fills it is somebody's text, none of which is Markdown."""
+    """A sentence in a language; with ``plain`` its values are somebody's text, and no Markdown."""
     values = {name: _(value) if value else value for name, value in said.values.items()}
     if plain:
         values = {name: literal(value) for name, value in values.items()}

@@ -1,4 +1,4 @@
-"""What is counted on the Compute page: the model, what goes through it, and by which convention."""
+"""The controls of the Compute page: batch, sequence and counting convention."""
 
 from typing import Any, NamedTuple
 
@@ -49,7 +49,7 @@ MEANINGS: dict[tuple[str, str], str] = {
 
 
 class Count(NamedTuple):
-    """What is counted on this page: a model, what goes through it, by which convention; and the steps of that."""
+    """A model, the call, the counting convention, and the steps that are counted."""
 
     choice: Choice
     call: Call
@@ -66,7 +66,7 @@ class Count(NamedTuple):
 
     @property
     def sizes(self) -> dict[str, int]:
-        """The numbers for the letters that are no fields of the configuration."""
+        """The values of the letters that are not fields of the configuration."""
         length = self.call.sequence_length
         return {field: getattr(self.call, field) for field in CALL_LETTERS} | {
             "masked_positions": masked_positions(length)
@@ -78,7 +78,7 @@ class Count(NamedTuple):
 
 
 def choose_count(choice: Choice) -> Count:
-    """Draw what goes through and how it is counted; the last or the nearest of it that is possible."""
+    """Draw the controls; their values, or the nearest possible ones."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         call = _choose_call(choice)
         steps = run(choice.config, choice.architecture, call, **choice.options)
@@ -110,7 +110,7 @@ def _meanings(control: Select[str]) -> str:
 
 
 def show_convention(count: Count) -> None:
-    """What the figures count, said in words."""
+    """Say in words what the figures count."""
     _ = translator()
     said = count.convention._asdict()
     if not has_masked_head(count.steps):

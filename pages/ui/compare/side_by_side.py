@@ -15,12 +15,12 @@ from bertcalc.presets import PRESETS
 from bertcalc.tree.nn import split_layer
 from bertcalc.tree.totals import COMPONENTS
 from pages.ui.batch import Batch
-from pages.ui.explore.compare import Compared, Comparison
-from pages.ui.explore.compare_charts import Point, bars_frame, points_frame, scatter, side_by_side
-from pages.ui.explore.compare_words import relative, signed, written
-from pages.ui.explore.quantity_words import figure, title_of
+from pages.ui.compare.compare_charts import Point, bars_frame, points_frame, scatter, side_by_side
+from pages.ui.compare.compare_words import relative, signed
+from pages.ui.compare.comparison import Compared, Comparison
 from pages.ui.i18n import translator
-from pages.ui.numbers import scaled, unbroken
+from pages.ui.numbers import figure, scaled, unbroken, written
+from pages.ui.quantity_words import title_of
 from pages.ui.tables import shape_text, show_table
 from pages.ui.take.shown import draw_chart
 from pages.ui.theme import appearance
@@ -74,7 +74,7 @@ def _figure_rows(comparison: Comparison) -> list[tuple[str, list[str]]]:
 
     def row(name: str) -> tuple[str, list[str]]:
         quantity = QUANTITIES[name]
-        return _(quantity.meaning), [unbroken(figure(quantity, quantity.of(case))) for case in cases]
+        return _(quantity.meaning), [unbroken(figure(quantity.of(case), quantity.unit)) for case in cases]
 
     name, totals = row("parameters")
     differences = [explain(cases[0], case, comparison.quantity) for case in cases]
@@ -94,7 +94,7 @@ def _figure_rows(comparison: Comparison) -> list[tuple[str, list[str]]]:
 
 
 def show_bars(comparison: Comparison) -> None:
-    """A bar for each model; of parameters, cut into components."""
+    """A bar for each model; parameters are stacked by component."""
     _ = translator()
     quantity = comparison.quantity
     cases = {model.name: comparison.case(model.subject) for model in comparison.models}
@@ -125,7 +125,7 @@ def _pieces(comparison: Comparison, case: Case) -> dict[str, int]:
 
 def _short(comparison: Comparison, count: int) -> str:
     quantity = comparison.quantity
-    return scaled(count, quantity.unit) if quantity.unit == "FLOPs" else figure(quantity, count)
+    return scaled(count, quantity.unit) if quantity.unit == "FLOPs" else figure(count, quantity.unit)
 
 
 def _times(other: int, first: int) -> str:
@@ -133,7 +133,7 @@ def _times(other: int, first: int) -> str:
 
 
 def show_scatter(comparison: Comparison) -> None:
-    """Every preset, and the models of the comparison, by parameters and by FLOPs or what else is compared."""
+    """A scatter plot of every preset and the compared models: parameters against FLOPs or another quantity."""
     _ = translator()
     measure = comparison.measure if comparison.quantity.unit != "parameters" else "forward"
     quantity = QUANTITIES[measure]
@@ -163,5 +163,5 @@ def _place(case: Case, measure: str) -> tuple[int, int]:
 
 
 def _preset_name(name: str) -> str:
-    """A miniature by its layers and hidden units, which also say its heads; the others as they are called."""
+    """A short name for miniatures, such as L-2 H-128; other presets keep theirs."""
     return re.sub(r"bert_uncased_(L-\d+)_(H-\d+)_A-\d+", r"\1 \2", name)
