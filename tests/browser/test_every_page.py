@@ -1,29 +1,19 @@
 """Every page as it is seen: read in each language, at each size, in light and dark, and shown on a projector.
 
-One visit checks all of it, and the next page is opened in the same session, as Back and Forward open it: to load
-Streamlit costs three times as much as to draw a page.
+One visit checks all of it.
 """
 
-import re
 from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple, Protocol
-from urllib.parse import parse_qs, urlsplit
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import ConsoleMessage, Page, expect
+from playwright.sync_api import ConsoleMessage, Error, Page, Request, expect
 
-from pages.ui.i18n import LANGUAGES, catalogue
-from pages.ui.navigation import PAGES as ENTRIES
+from pages.ui.i18n import LANGUAGES
+from tests.browser.conftest import Look
 from tests.browser.look import PAGES, crowded, settled
-
-Look = Literal["light", "dark"]
-
-
-class Tour(Protocol):
-    """Opens an address of the app on a lecture screen, in the session of the page before it."""
-
-    def __call__(self, address: str = "", look: Look = "light") -> Page: ...
 
 
 class Size(NamedTuple):
@@ -40,7 +30,6 @@ SCREEN, PHONE = SIZES[0], SIZES[-1]
 PROJECTORS = (Size(1920, 1080), SCREEN)
 
 # Views of pages that have other tables, bars and pictures: shown on a projector in Chinese, which is wider.
-# No two of one page follow each other: the title says when another page is there.
 VIEWS = (
     "structure?view=parts",
     "compute?compute=length",
@@ -141,69 +130,35 @@ def serious(page: Page, options: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-# Opens an address as Back and Forward do.
-_GO = """(address) => {
-    history.pushState(null, "", address);
-    window.dispatchEvent(new PopStateEvent("popstate", { state: null }));
-}"""
-
-
-@pytest.fixture(scope="module")
-def told() -> list[str]:
-    """What the console said that is an error, and the hosts that were asked besides the server."""
-    return []
-
-
-@pytest.fixture(scope="module")
-def tour(window: Page, server: str, told: list[str]) -> Iterator[Tour]:
-    """Open an address in the session of the page before it."""
+@pytest.fixture
+def told(window: Page, server: str) -> Iterator[list[str]]:
+    """What the console said that is an error, and who was asked besides the server."""
+    said: list[str] = []
 
     def note(message: ConsoleMessage) -> None:
         if message.type == "error":
-            told.append(message.text)
+            said.append(message.text)
 
-    def ask(address: str) -> None:
-        host = urlsplit(address.removeprefix("blob:")).netloc
-        if host != urlsplit(server).netloc:
-            told.append(f"asks {address}")
+    def ask(request: Request) -> None:
+        if urlsplit(request.url.removeprefix("blob:")).netloc != urlsplit(server).netloc:
+            said.append(f"asks {request.url}")
 
-    listeners: dict[Any, Any] = {
-        "console": note,
-        "pageerror": lambda error: told.append(str(error)),
-        "request": lambda request: ask(request.url),
-    }
-    for event, listener in listeners.items():
-        window.on(event, listener)
+    def fail(error: Error) -> None:
+        said.append(str(error))
 
-    looks: list[str] = []
-
-    def go(address: str = "", look: Look = "light") -> Page:
-        window.set_viewport_size({"width": SCREEN.width, "height": SCREEN.height})
-        if window.url.startswith(server) and looks == [look]:
-            window.evaluate(_GO, f"/{address}")
-        else:
-            looks[:] = [look]
-            window.emulate_media(color_scheme=look, media="screen")
-            window.goto(f"{server}/{address}")
-        link = urlsplit(address)
-        (language,) = parse_qs(link.query).get("lang", ["en"])
-        title = catalogue(language).gettext(ENTRIES[link.path].title)
-        expect(window).to_have_title(re.compile(f"^{re.escape(title)} · "))
-        settled(window)
-        expect(window.get_by_test_id("stSidebar").get_by_role("slider").last).to_be_visible()
-        return window
-
-    window.goto("about:blank")
-    yield go
-    for event, listener in listeners.items():
-        window.remove_listener(event, listener)
-    window.goto("about:blank")
+    window.on("console", note)
+    window.on("request", ask)
+    window.on("pageerror", fail)
+    yield said
+    window.remove_listener("console", note)
+    window.remove_listener("request", ask)
+    window.remove_listener("pageerror", fail)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("address", PAGES)
-def test_a_page_can_be_read_by_everybody(tour: Tour, told: list[str], address: str, language: str) -> None:
-    page = tour(f"{address}?lang={language}")
+def test_a_page_can_be_read_by_everybody(told: list[str], look: Look, address: str, language: str) -> None:
+    page = look(f"{address}?lang={language}")
     assert page.locator("html").get_attribute("lang") == language
     found: list[tuple[object, ...]] = []
     for size in SIZES:
@@ -221,14 +176,14 @@ OTHERS = ("structure?view=parts", "memory?memory=fit", "lecture", "?present=1")
 
 
 @pytest.mark.parametrize("address", OTHERS)
-def test_a_view_has_no_serious_fault(tour: Tour, told: list[str], address: str) -> None:
-    page = tour(address)
+def test_a_view_has_no_serious_fault(told: list[str], look: Look, address: str) -> None:
+    page = look(address)
     assert (serious(page, EVERYTHING), told) == ([], [])
 
 
 @pytest.mark.parametrize(("lang", "address"), [*(("en", page) for page in PAGES), *(("zh", view) for view in VIEWS)])
-def test_on_a_projector_nothing_needs_scrolling_and_nothing_is_small(tour: Tour, lang: str, address: str) -> None:
-    page = tour(f"{address}{'&' if '?' in address else '?'}present=1&lang={lang}")
+def test_on_a_projector_nothing_needs_scrolling_and_nothing_is_small(look: Look, lang: str, address: str) -> None:
+    page = look(f"{address}{'&' if '?' in address else '?'}present=1&lang={lang}")
     expect(page.get_by_test_id("stSidebar").get_by_role("slider").last).to_be_visible()
     for size in PROJECTORS:
         page.set_viewport_size({"width": size.width, "height": size.height})
@@ -237,6 +192,6 @@ def test_on_a_projector_nothing_needs_scrolling_and_nothing_is_small(tour: Tour,
 
 
 @pytest.mark.parametrize("address", [*PAGES, *OTHERS])
-def test_in_the_dark_all_text_has_contrast(tour: Tour, told: list[str], address: str) -> None:
-    page = tour(address, "dark")
+def test_in_the_dark_all_text_has_contrast(told: list[str], look: Look, address: str) -> None:
+    page = look(address, "dark")
     assert (serious(page, CONTRAST), told) == ([], [])
