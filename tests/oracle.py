@@ -1,11 +1,13 @@
 """The real models to compare with: transformers' classes on PyTorch's meta device (shapes, but no memory)."""
 
+import atexit
 import inspect
 import json
 import os
 import re
 import subprocess
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -133,17 +135,22 @@ def transformers4_python() -> Path:
     return python
 
 
+@cache
+def _transformers4() -> subprocess.Popen[str]:
+    """One process answers all questions of a run: it takes seconds to start."""
+    command = [transformers4_python(), Path(__file__).with_name("transformers4_oracle.py")]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    atexit.register(process.communicate)  # nothing more to ask, so that it ends
+    return process
+
+
 def ask_transformers4(questions: list[dict[str, Any]]) -> list[Any]:
-    """The answers of tests/transformers4_oracle.py."""
-    answer = subprocess.run(
-        [transformers4_python(), Path(__file__).with_name("transformers4_oracle.py")],
-        input=json.dumps(questions),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert answer.returncode == 0, answer.stderr
-    found: list[Any] = json.loads(answer.stdout)
+    """The answers of tests/transformers4_oracle.py; what stops it is on stderr."""
+    process = _transformers4()
+    assert process.stdin
+    assert process.stdout
+    print(json.dumps(questions), file=process.stdin, flush=True)
+    found: list[Any] = json.loads(process.stdout.readline())
     return found
 
 
