@@ -188,6 +188,10 @@ class Trace:
         layer = layers.add(group, Module(kind), start or 0, copies)
         return self._enter(f"{name}.{group}", layer, copies, copies if runs is None else runs)
 
+    def ordered(self, *order: str) -> "Trace":
+        """Children of the present module are registered in this order, whatever order they run in."""
+        return self._enter("", self._module, order=order)
+
     def _enter(
         self,
         name: str,
@@ -205,7 +209,8 @@ class Trace:
             self._place = place = _place(component or place[0], block)
         module.place = place
         if self.steps is not None:
-            self._path = f"{self._path}.{name}" if self._path else name
+            if name:
+                self._path = f"{self._path}.{name}" if self._path else name
             self._copies, self._runs = self._copies * copies, self._runs * runs
         return self
 
@@ -270,6 +275,12 @@ class Trace:
         learned = dict(facts.parameters) if facts.parameters else _NO_TENSORS
         module = Activation(facts.kind, facts.kept, facts.extra, learned)
         return self._call(name, module, "activation", (x,), x.shape, role)
+
+    def idle(self, name: str, kind: str) -> None:
+        """A module that neither learns nor changes anything, such as Identity: it is printed, and no step."""
+        children = self._module.children
+        children[name] = module = Module(kind)
+        module.place = self._place
 
     def parameter(self, name: str, shape: Shape, *, role: str) -> tuple[Tensor, ...]:
         """A tensor that the present module owns itself."""
@@ -360,14 +371,15 @@ class Trace:
         key: Value,
         value: Value,
         *,
-        dropout: float,
+        dropout: float | None,
+        dropout_name: str = "dropout",
         distances: Callable[[Value, Value, Value], Value] | None = None,
         rotary: bool = False,
         mask: str = "attention_mask",
     ) -> Value:
         """softmax(Q K^T / sqrt(d)) V in the heads of the present Attention module, and the heads side by side again.
 
-        ``distances`` adds what depends on the distance of two tokens to the scores, given scores, query and key.
+        ``dropout`` is that of the weights, None where there is no module for it. ``distances`` adds what depends on the distance of two tokens to the scores, given scores, query and key.
         """
         attention = self._module
         assert isinstance(attention, Attention)
@@ -378,7 +390,7 @@ class Trace:
         if self.steps is None:  # nothing but what is declared here
             if distances:
                 distances(query, query, key)
-            return self.dropout("dropout", query, dropout, role="weights_dropout")
+            return query if dropout is None else self.dropout(dropout_name, query, dropout, role="weights_dropout")
         self._core = True
         query = self.step("query_heads", "view", query, shape=(batch, heads, length, size))
         key = self.step("key_heads", "view", key, shape=(batch, heads, seen, size))
@@ -391,7 +403,8 @@ class Trace:
         scores = self.step("scale", "scale", scores, shape=square)
         scores = self.add("mask", scores, Value(mask, (batch, 1, length, seen)))
         weights = self.step("softmax", "softmax", scores, shape=square)
-        weights = self.dropout("dropout", weights, dropout, role="weights_dropout")
+        if dropout is not None:
+            weights = self.dropout(dropout_name, weights, dropout, role="weights_dropout")
         context = self.step("context", "matmul", weights, value, shape=(batch, heads, length, size))
         merged = self.step("merge_heads", "copy", context, shape=(batch, length, width))
         self._core = False
