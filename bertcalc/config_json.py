@@ -16,7 +16,7 @@ from dataclasses import fields
 from typing import Any, NamedTuple
 
 from bertcalc.config import BertConfig, problems
-from bertcalc.problem import InputError, Problem, wrong
+from bertcalc.problem import InputError, Problem
 from bertcalc.strict_json import decode, read_json
 from bertcalc.text import N_, shorten
 from bertcalc.tree.bert import ARCHITECTURES
@@ -58,7 +58,7 @@ def text_of(data: bytes, size: int = 0) -> str:
     size = max(size, len(data))
     if size > LARGEST:
         message = N_("This file has {length} bytes or more: a config.json has at most {most} here.")
-        raise wrong(message, length=f"{size:,}", most=f"{LARGEST:,}")
+        raise InputError(Problem("", None, message, {"length": f"{size:,}", "most": f"{LARGEST:,}"}))
     return decode(data)
 
 
@@ -69,7 +69,9 @@ def read(text: str) -> Described:
     """
     given = read_json(text, LARGEST)
     if not isinstance(given, dict):
-        raise wrong(N_("A config.json is a JSON object: {braces} with fields inside."), braces="{ }")
+        raise InputError(
+            Problem("", None, N_("A config.json is a JSON object: {braces} with fields inside."), {"braces": "{ }"})
+        )
     kind = given.get("model_type", "bert")
     if kind != "bert":
         message = N_("model_type {value} is a different kind of model: only bert is counted here.")

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from bertcalc import BertConfig
 from bertcalc.compute.flops import Convention, by_name, total
-from bertcalc.forward.outputs import Call, run
-from bertcalc.proof.output_proof import given_tensors, inputs_of
+from bertcalc.forward.outputs import Call, inputs, run, taking_all
+from bertcalc.proof.output_proof import given_tensors
 from bertcalc.proof.real_model import empty_model
 from bertcalc.tree.totals import bare
 
@@ -46,9 +46,9 @@ def prove(config: BertConfig, architecture: str, options: dict[str, bool], call:
         if recompute:
             real.train()
             real.activation_checkpointing_enable()
-        given = given_tensors(inputs_of(config, architecture, options, call))
+        entries = inputs(config, architecture, call, run(taking_all(config), architecture, call, **options))
         with FlopCounterMode(display=False) as counter:
-            returned = real(**given)
+            returned = real(**given_tensors(entries))
             forward = counter.get_total_flops()
             counts = {name: sum(found.values()) for name, found in counter.get_flop_counts().items()}
             outputs = [value for value in returned.values() if isinstance(value, torch.Tensor) and value.requires_grad]

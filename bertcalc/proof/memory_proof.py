@@ -4,11 +4,11 @@ from functools import partial
 from typing import Any, NamedTuple
 from weakref import WeakSet
 
-from bertcalc.forward.outputs import Call
+from bertcalc.forward.outputs import Call, inputs, run, taking_all
 from bertcalc.memory.footprint import Plan, Subject, kept
 from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.saved import total_bytes
-from bertcalc.proof.output_proof import given_tensors, inputs_of
+from bertcalc.proof.output_proof import given_tensors
 from bertcalc.proof.real_model import empty_model
 
 _SELECTIVE = "bertcalc-selective"
@@ -41,8 +41,8 @@ def prove(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -
         for module in real.modules():
             if type(module).__name__ in ("BertSelfAttention", "BertCrossAttention"):
                 module.register_forward_pre_hook(partial(_note_masks, masks), with_kwargs=True)
-        given = given_tensors(inputs_of(config, architecture, options, call), dtype)
-        theirs = _kept_bytes(real, given, masks)
+        entries = inputs(config, architecture, call, run(taking_all(config), architecture, call, **options))
+        theirs = _kept_bytes(real, given_tensors(entries, dtype), masks)
     ours = kept(subject, plan._replace(attention="eager", fused_dropout=False), batch_size, sequence_length)
     return MemoryProof(total_bytes(ours), theirs)
 

@@ -42,14 +42,10 @@ def prove(config: BertConfig, architecture: str, options: dict[str, bool], call:
     with torch.device("meta"):
         real = empty_model(config, architecture, options)
         real.set_attn_implementation("eager")  # the only one that returns attentions
-        returned = real(**_arguments(call, inputs_of(config, architecture, options, call)))
+        entries = inputs(config, architecture, call, run(taking_all(config), architecture, call, **options))
+        returned = real(**_arguments(call, entries))
     ours = outputs(config, architecture, call, run(config, architecture, call, **options))
     return compare(ours, returned)
-
-
-def inputs_of(config: BertConfig, architecture: str, options: dict[str, bool], call: Call) -> list[Entry]:
-    """All inputs that the model takes, with those that the call gives."""
-    return inputs(config, architecture, call, run(taking_all(config), architecture, call, **options))
 
 
 def countable(config: BertConfig, architecture: str, options: dict[str, bool], call: Call) -> bool:
