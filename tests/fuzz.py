@@ -19,7 +19,6 @@ import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from heapq import nlargest
-from io import BytesIO
 from itertools import chain, repeat
 from math import prod
 from pathlib import Path
@@ -33,7 +32,6 @@ from bertcalc.check import terms
 from bertcalc.check.diagnosis import diagnose
 from bertcalc.check.known import Known
 from bertcalc.checkpoints.checkpoint import compare, subject_of_shapes
-from bertcalc.checkpoints.safetensors import read_file
 from bertcalc.config import DIMENSIONS, LETTERS, ConfigError, Problem
 from bertcalc.config_json import read as read_config
 from bertcalc.config_json import text_of
@@ -52,6 +50,7 @@ from pages.ui.check.terms import EXAMPLES
 from pages.ui.compare.comparison import VIEW
 from pages.ui.controls import CONTROLS, Decimal, Fold, Number, Select, Switch, Text
 from pages.ui.take.cells import plain
+from tests.checkpoints.checkpoints import read_file
 from tests.export.test_formats import check_name
 from tests.markdown import read
 from tests.mutation import Mutator
@@ -162,7 +161,7 @@ def read_safetensors(text: str) -> bool:
     raw = text[:1] != "{"
     file = header if raw else len(header).to_bytes(8, "little") + header
     try:
-        tensors = read_file(BytesIO(file), len(file) + (0 if raw else _data_bytes(text))).tensors
+        tensors = read_file(file, 0 if raw else _data_bytes(text)).tensors
         subject, _guessed = subject_of_shapes(tensors)
     except InputError as error:
         show(error.problem)

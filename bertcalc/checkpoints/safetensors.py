@@ -13,7 +13,7 @@ bertcalc.problem.InputError: The tensors end at byte 24 of the data, which has 2
 """
 
 from math import prod
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 from bertcalc.problem import wrong
 from bertcalc.strict_json import read_json
@@ -25,31 +25,16 @@ LENGTH_BYTES = 8
 LARGEST_HEADER = 4_000_000
 MOST_AXES = 64  # as many as PyTorch's tensors have
 _LARGEST = 2**63 - 1
-# Bits of one number.
-DTYPES: dict[str, int] = {
-    "BOOL": 8,
-    "F4": 4,
-    "F6_E2M3": 6,
-    "F6_E3M2": 6,
-    "U8": 8,
-    "I8": 8,
-    "F8_E5M2": 8,
-    "F8_E4M3": 8,
-    "F8_E8M0": 8,
-    "F8_E4M3FNUZ": 8,
-    "F8_E5M2FNUZ": 8,
-    "I16": 16,
-    "U16": 16,
-    "F16": 16,
-    "BF16": 16,
-    "I32": 32,
-    "U32": 32,
-    "F32": 32,
-    "C64": 64,
-    "F64": 64,
-    "I64": 64,
-    "U64": 64,
+# By the bits of one number.
+_WIDTHS = {
+    4: "F4",
+    6: "F6_E2M3 F6_E3M2",
+    8: "BOOL U8 I8 F8_E5M2 F8_E4M3 F8_E8M0 F8_E4M3FNUZ F8_E5M2FNUZ",
+    16: "I16 U16 F16 BF16",
+    32: "I32 U32 F32",
+    64: "C64 F64 I64 U64",
 }
+DTYPES = {dtype: bits for bits, dtypes in _WIDTHS.items() for dtype in dtypes.split()}
 _FIELDS = {"dtype", "shape", "data_offsets"}
 
 
@@ -72,18 +57,6 @@ class Header(NamedTuple):
     metadata: dict[str, str]
     num_bytes: int  # of itself
     data_bytes: int  # of all tensors
-
-
-class _Placed(NamedTuple):
-    begin: int
-    end: int
-    entry: Entry
-
-
-def read_file(file: BinaryIO, size: int) -> Header:
-    """The header of a file of ``size`` bytes; nothing behind it is read. Raises InputError."""
-    length = header_length(file.read(LENGTH_BYTES), size)
-    return read(file.read(length), size - LENGTH_BYTES - length)
 
 
 def header_length(start: bytes, size: int) -> int:
@@ -123,20 +96,21 @@ def read(header: bytes, data_bytes: int, *, cut_off: bool = False) -> Header:
     metadata = given.pop("__metadata__", {})
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
         raise wrong(N_("__metadata__ in the header must be an object whose values are strings."))
-    placed = sorted(_tensor(name, said) for name, said in given.items())
+    placed = sorted(_placed(name, said) for name, said in given.items())
     end = 0
-    for one in placed:
-        if one.begin != end:
+    for begin, its_end, entry in placed:
+        if begin != end:
             message = N_("The data of {name} begin at byte {begin}, those of the tensor before end at byte {end}.")
-            raise wrong(message, name=shorten(one.entry.name), begin=f"{one.begin:,}", end=f"{end:,}")
-        end = one.end
+            raise wrong(message, name=shorten(entry.name), begin=f"{begin:,}", end=f"{end:,}")
+        end = its_end
     if end < data_bytes or (end > data_bytes and not cut_off):
         message = N_("The tensors end at byte {end} of the data, which has {data}.")
         raise wrong(message, end=f"{end:,}", data=f"{data_bytes:,}")
-    return Header(tuple(one.entry for one in placed), metadata, len(header), end)
+    return Header(tuple(entry for _begin, _end, entry in placed), metadata, len(header), end)
 
 
-def _tensor(name: str, said: Any) -> _Placed:
+def _placed(name: str, said: Any) -> tuple[int, int, Entry]:
+    """A tensor, behind the first byte of its data and the byte after the last."""
     if not isinstance(said, dict) or not said.keys() >= _FIELDS:
         raise wrong(N_("The tensor {name} must have dtype, shape and data_offsets."), name=shorten(name))
     dtype, shape, offsets = said["dtype"], said["shape"], said["data_offsets"]
@@ -162,7 +136,7 @@ def _tensor(name: str, said: Any) -> _Placed:
             shape=shorten(str(shape)),
             dtype=dtype,
         )
-    return _Placed(begin, end, Entry(name, dtype, tuple(shape)))
+    return begin, end, Entry(name, dtype, tuple(shape))
 
 
 def _are_sizes(given: Any) -> bool:

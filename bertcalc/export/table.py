@@ -1,6 +1,5 @@
 """A table to export: texts, numbers and formulas, before a format is chosen."""
 
-from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 
@@ -28,8 +27,3 @@ class Table(NamedTuple):
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
-
-
-def by_column(title: str, columns: Mapping[str, Sequence[Cell]]) -> Table:
-    """A table from its columns, which are of equal length."""
-    return Table(title, tuple(columns), tuple(zip(*columns.values(), strict=True)))

@@ -56,7 +56,8 @@ def installed() -> bool:
 
 def check_name(repo_id: str) -> Problem | None:
     """The problem of a model's name, found before anything is asked."""
-    from huggingface_hub.utils import HFValidationError, validate_repo_id
+    from huggingface_hub.errors import HFValidationError
+    from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]  # imported lazily there
 
     with suppress(HFValidationError):
         validate_repo_id(repo_id)  # which lets letters of all scripts and a line's end pass

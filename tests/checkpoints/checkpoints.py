@@ -1,7 +1,6 @@
 """Real checkpoints in sizes that are written quickly."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import transformers
 from safetensors.torch import load_file, save_file
 
 from bertcalc import BertConfig
-from bertcalc.checkpoints.safetensors import Entry, read_file
+from bertcalc.checkpoints.safetensors import LENGTH_BYTES, Entry, Header, header_length, read
 from tests.oracle import real_config
 
 SMALL = BertConfig(
@@ -47,9 +46,15 @@ def entries(folder: Path) -> list[Entry]:
     """The tensors of all files in a folder."""
     found: list[Entry] = []
     for path in sorted(folder.glob("*.safetensors")):
-        with path.open("rb") as file:
-            found += read_file(file, os.path.getsize(path)).tensors
+        found += read_file(path.read_bytes()).tensors
     return found
+
+
+def read_file(data: bytes, more: int = 0) -> Header:
+    """The header of a file that has so many more bytes than these."""
+    size = len(data) + more
+    end = LENGTH_BYTES + header_length(data, size)
+    return read(data[LENGTH_BYTES:end], size - end)
 
 
 def change_config(folder: Path, **changes: Any) -> None:

@@ -20,12 +20,13 @@ SCRIPTS = Path(st.__file__).parent / "static" / "static" / "js"
 
 def test_style_sheets_and_scripts_know_streamlits_elements_by_their_names() -> None:
     """By data-testid, and by classes such as stElementContainer."""
-    named = set[str]()
+    wanted = set[str]()
     for path in (ROOT / "pages").rglob("*"):
         if path.suffix in (".css", ".js", ".py"):
-            text = path.read_text(encoding="utf-8")
-            named |= set(re.findall(r"""data-testid[*^~|$]?=["'\\]*(\w+)|\.(?=st[A-Z])(\w+)""", text))
-    wanted = {one or other for one, other in named} - {"${id}"}
+            named = re.finditer(
+                r"""(?:data-testid[*^~|$]?=["'\\]*|\.(?=st[A-Z]))(\w+)""", path.read_text(encoding="utf-8")
+            )
+            wanted |= {one[1] for one in named}
     streamlits = "".join(path.read_text(encoding="utf-8") for path in SCRIPTS.glob("*.js"))
     assert len(wanted) > 40
     assert sorted(name for name in wanted if not re.search(rf"""["'`]{name}\b""", streamlits)) == []
