@@ -109,3 +109,18 @@ def test_lines_have_the_colours_of_the_theme(visit: Open, page: Page, appearance
     visit("structure")
     line = tree(page).get_by_text("(embeddings): BertEmbeddings(")
     expect(line).to_have_css("color", {"light": "rgb(0, 114, 178)", "dark": "rgb(86, 180, 233)"}[appearance])
+
+
+def test_back_and_forward_go_through_the_views(visit: Open) -> None:
+    """A choice is not bound to the link by Streamlit: the page writes and reads it."""
+    page = visit("structure")
+    expect(page.locator(".tree")).to_be_visible()
+    page.get_by_role("radio", name="Module types").click()
+    page.wait_for_url("**/structure?view=parts")
+    expect(page.locator(".tree")).to_have_count(0)
+    page.go_back()
+    expect(page.locator(".tree")).to_be_visible()
+    expect_query(page, {})
+    page.go_forward()
+    expect(page.locator(".tree")).to_have_count(0)
+    expect_query(page, {"view": "parts"})
