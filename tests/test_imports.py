@@ -37,7 +37,7 @@ print(json.dumps(found))
 def loaded() -> dict[str, list[str]]:
     """What importing each module loads."""
     order = sorted(MODULES, key=lambda module: module in LIBRARIES)
-    command = [sys.executable, "-I", "-c", PROGRAM, ROOT, *order]
+    command = [sys.executable, "-I", "-c", PROGRAM, str(ROOT), *order]
     found: dict[str, list[str]] = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     return found
 
