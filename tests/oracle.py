@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 import torch
 import transformers
+from transformers.initialization import no_init_weights
 
 from bertcalc import Config, build
 from bertcalc.family import Model
@@ -41,8 +42,11 @@ class Case(NamedTuple):
         return build(self.config, self.architecture, **self.options)
 
     def real(self) -> Any:
-        with torch.device("meta"):
-            return getattr(transformers, self.architecture)(real_config(self.config), **self.options)
+        """Built as ``from_pretrained`` builds it: what would fill the weights, half of the time, is left out."""
+        with torch.device("meta"), no_init_weights():
+            model = getattr(transformers, self.architecture)(real_config(self.config), **self.options)
+        model.tie_weights()
+        return model
 
 
 class Facts(NamedTuple):

@@ -55,7 +55,7 @@ def loaded() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     rooms = [[module] for module in MODULES if module not in CORE and room_of(module) != "bertcalc.server"]
     for order in (sorted(CORE, key=lambda module: bool(sympy_of(module))), *rooms):
-        command = [sys.executable, "-I", "-c", PROGRAM, ROOT, *order]
+        command = [sys.executable, "-I", "-c", PROGRAM, str(ROOT), *order]
         found |= json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     return found
 

@@ -127,4 +127,6 @@ def look(window: Page, server: str) -> Iterator[Look]:
     window.on("websocket", listen)
     yield go
     window.remove_listener("websocket", listen)
+    if window.url.startswith(server):
+        window.evaluate("() => localStorage.clear()")  # that the list of pages was open: Streamlit would begin with it
     window.goto("about:blank")

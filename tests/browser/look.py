@@ -5,24 +5,11 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import FloatRect, Locator, Page, TimeoutError, expect
 
+from pages.ui.navigation import PAGES as ENTRIES
+from pages.ui.present import SCREENS
+
 # The pages that have the sidebar, by their addresses.
-PAGES = (
-    "",
-    "layers",
-    "structure",
-    "outputs",
-    "configuration",
-    "compute",
-    "memory",
-    "compare",
-    "sweep",
-    "design",
-    "bring",
-    "verify",
-    "explain",
-    "tools",
-    "exercises",
-)
+PAGES = tuple(path for path in ENTRIES if path not in SCREENS)
 
 
 def total(page: Page) -> Locator:
