@@ -38,8 +38,8 @@ class Hidden(NamedTuple):
 class Class(NamedTuple):
     """A class of transformers.
 
-    ``head`` runs what it adds to the body, and says what it returns. ``inputs`` are the parameters of its forward method
-    in their order; ``pooler`` says whether the body has its own.
+    ``head`` runs what it adds to the body, and says what it returns. ``inputs`` are the parameters of its forward
+    method in their order; ``pooler`` says whether the body has its own.
     """
 
     name: str

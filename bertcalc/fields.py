@@ -72,8 +72,8 @@ _POSITIONS = (
     N_("absolute, relative_key or relative_key_query"),
     lambda value: isinstance(value, str) and value in POSITION_EMBEDDING_TYPES,
 )
-# One letter for each size, in every formula: the papers' V, H, L, A; I, P and T as in the tensor names. Hugging Face makes
-# a dictionary entry for every label when it builds a configuration: hence the lower limit of num_labels.
+# One letter for each size, in every formula: the papers' V, H, L, A; I, P and T as in the tensor names. Hugging Face
+# makes a dictionary entry for every label when it builds a configuration: hence the lower limit of num_labels.
 FIELDS: dict[str, Field] = {
     "vocab_size": _size(N_("Word pieces that the model knows: rows of the word embedding table."), "V", _MOST_TOKENS),
     "hidden_size": _size(N_("Numbers for each token, from the embeddings to the last layer."), "H", 65_536),

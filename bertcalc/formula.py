@@ -218,7 +218,7 @@ def _component_formulas(
 ) -> tuple[tuple[Component, Formula], ...]:
     sums: dict[Component, Any] = {}
     model = _tree(config, architecture, options)
-    for name, module in top_level(model).items():
+    for module in top_level(model).values():
         if count := _expression(module):
             component = module.place.component
             sums[component] = sums.get(component, 0) + count

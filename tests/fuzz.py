@@ -26,7 +26,7 @@ from random import Random
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
-from bertcalc import BertConfig
+from bertcalc import BertConfig, Config
 from bertcalc.arithmetic import evaluate
 from bertcalc.check import terms
 from bertcalc.check.diagnosis import diagnose
@@ -285,7 +285,7 @@ def _names_of_link() -> list[str]:
     ]
 
 
-def _header(config: BertConfig) -> str:
+def _header(config: Config) -> str:
     """The header of a file with a model's tensors in it."""
     end, said = 0, {}
     for name, shape in Subject(config).model().named_parameters():

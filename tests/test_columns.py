@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc import BertConfig, Module, build, columns
+from bertcalc import BertConfig, Config, Module, build, columns
 from bertcalc.config import DIMENSIONS, POSITION_EMBEDDING_TYPES
 from tests.oracle import Case
 from tests.strategies import cases, configs
@@ -22,7 +22,7 @@ GROUPS = [PAIR, *([name] for name in DIMENSIONS if name not in PAIR)]
     st.sampled_from(["int16", "int32", "int64", "uint16", "uint32", "uint64"]),
 )
 def test_every_row_is_the_count_of_its_configuration(
-    case: Case, rows: list[BertConfig], groups: list[list[str]], dtype: str
+    case: Case, rows: list[Config], groups: list[list[str]], dtype: str
 ) -> None:
     case = case._replace(config=replace(case.config, pad_token_id=None))
     changes = [{name: getattr(row, name) for group in groups for name in group} for row in rows]

@@ -9,7 +9,7 @@ import transformers
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from bertcalc import ARCHITECTURES, BertConfig, ConfigError, build, columns
+from bertcalc import ARCHITECTURES, BertConfig, Config, ConfigError, build, columns
 from bertcalc.config import DIMENSIONS, check_field, problems
 from tests.oracle import Case, facts, real_config
 from tests.strategies import configs
@@ -74,7 +74,7 @@ def test_a_configuration_cannot_be_changed() -> None:
 
 
 @given(configs())
-def test_transformers_takes_every_configuration_as_it_is(config: BertConfig) -> None:
+def test_transformers_takes_every_configuration_as_it_is(config: Config) -> None:
     real = real_config(config)
     ours = asdict(config)
     del ours["position_embedding_type"]
@@ -157,7 +157,7 @@ def test_following_the_remedies_always_ends_in_a_valid_configuration(
 
 @given(configs(), st.integers(1, 3000), st.integers(1, 3000), st.integers(0, 9999), st.booleans())
 def test_each_remedy_of_a_relation_between_fields_mends_it(
-    config: BertConfig, hidden_size: int, heads: int, pad: int, cross: bool
+    config: Config, hidden_size: int, heads: int, pad: int, cross: bool
 ) -> None:
     values = asdict(config) | {
         "hidden_size": hidden_size,
@@ -260,7 +260,7 @@ def test_cross_attention_needs_a_decoder() -> None:
         transformers.BertModel(transformers.BertConfig(add_cross_attention=True))
 
 
-def at_limit(*fields: str) -> BertConfig:
+def at_limit(*fields: str) -> Config:
     return BertConfig(**{field: DIMENSIONS[field][1] for field in fields})  # type: ignore[arg-type]
 
 

@@ -9,7 +9,7 @@ import torch
 import transformers
 from hypothesis import given
 
-from bertcalc import ARCHITECTURES, BertConfig
+from bertcalc import ARCHITECTURES, BertConfig, Config
 from bertcalc.config import POSITION_EMBEDDING_TYPES
 from bertcalc.config_json import read, write
 from tests.oracle import Case
@@ -32,7 +32,7 @@ def test_what_is_written_is_read_as_the_same(case: Case) -> None:
 
 
 @pytest.mark.parametrize(("architecture", "config"), [*product(ARCHITECTURES, CONFIGS)])
-def test_transformers_loads_the_same_model(architecture: str, config: BertConfig, tmp_path: Path) -> None:
+def test_transformers_loads_the_same_model(architecture: str, config: Config, tmp_path: Path) -> None:
     path = tmp_path / "config.json"
     path.write_text(write(config, architecture), encoding="utf-8")
     from_file = transformers.BertConfig.from_json_file(path)

@@ -23,8 +23,8 @@ LOADED = {"bertcalc.proof": {"psutil"}}
 CORE = [module for module in MODULES if not module.startswith(tuple(ROOMS))]
 
 # Isolated, so that no setting of the user's puts anything on the path or imports it; what was there before does
-# not count (a virtual environment may load hooks of its own at the start). One process for all of the core: each module is
-# imported as the first of the package, and what others loaded that only some may load comes last.
+# not count (a virtual environment may load hooks of its own at the start). One process for all of the core: each module
+# is imported as the first of the package, and what others loaded that only some may load comes last.
 PROGRAM = """
 import importlib, json, sys
 before = set(sys.modules)

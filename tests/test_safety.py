@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bertcalc import Module
+from bertcalc import BertConfig, build
 from pages.ui import tree
 
 ROOT = Path(__file__).parents[1]
@@ -63,6 +63,8 @@ def test_the_tree_is_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tree, "appearance", lambda: "light")
     monkeypatch.setattr(tree, "colors", lambda: dict.fromkeys(("embeddings", "encoder", "head"), "red"))
     hostile = '<img src=x onerror="alert(1)">&'
-    html = tree.tree_html(Module(hostile), counts=False)
+    model = build(BertConfig())
+    model.kind = hostile
+    html = tree.tree_html(model, counts=False)
     assert hostile not in html
     assert "&lt;img src=x onerror=&quot;alert(1)&quot;&gt;&amp;" in html

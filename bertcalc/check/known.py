@@ -97,7 +97,7 @@ class Reading(NamedTuple):
 
 
 def known_counts(config: Config) -> Iterator[Known]:
-    """Every class of the family, that of the body without its pooler, the decoder tied and untied, and each with its buffers."""
+    """Every class of the family, the body also without its pooler; decoders tied and untied; each with its buffers."""
     for cls in family_of(config).classes:
         for tied in (config.tie_word_embeddings, not config.tie_word_embeddings):
             for pooler in (True, False):

@@ -246,7 +246,8 @@ def subject_of_shapes(tensors: Sequence[Entry]) -> tuple[Subject, tuple[str, ...
         shape = shapes.get(name)
         if shape is None or len(shape) != 2:
             message = N_(
-                "This is not a {family} checkpoint: it has no two-dimensional tensor {name}. Its first tensor is {first}."
+                "This is not a {family} checkpoint: it has no two-dimensional tensor {name}. "
+                "Its first tensor is {first}."
             )
             first = shorten(tensors[0].name) if tensors else "-"
             shown = {"family": family.kind, "name": name, "first": first}

@@ -1,4 +1,4 @@
-"""What a family must have before it is known: nothing that is missing is found out later, or silently counts as nothing."""
+"""What a family must have before it is known, so that nothing is found to be missing later, or counts as nothing."""
 
 from collections.abc import Iterator
 from dataclasses import fields

@@ -4,8 +4,8 @@
         y = t.dropout("dropout", t.linear("dense", y, c.hidden_size, role="output"), c.hidden_dropout_prob)
         x = t.norm("LayerNorm", t.add("add", y, x), c.layer_norm_eps)
 
-Out come the modules (for ``print(model)``), the tensors in Hugging Face's order, and the steps of the forward pass. Sizes
-are whatever the program is given: integers, SymPy symbols, NumPy columns.
+Out come the modules (for ``print(model)``), the tensors in Hugging Face's order, and the steps of the forward pass.
+Sizes are whatever the program is given: integers, SymPy symbols, NumPy columns.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -241,7 +241,7 @@ class Trace:
         tied: Mapping[str, str] = _NOT_TIED,
         using: tuple[Tensor, ...] = (),
     ) -> Value:
-        """y = x W^T + b. ``tied``: names of tensors owned elsewhere, by the last name; ``using``: tensors it uses too."""
+        """y = x W^T + b. ``tied``: names of tensors owned elsewhere, by the last name; ``using``: more that it uses."""
         shape = x.shape
         module = Linear(shape[-1], out_features, tied, bias=bias)
         if out_features is not shape[-1]:
@@ -292,7 +292,7 @@ class Trace:
     # Operations that are no modules.
 
     def inputs(self, *names: str) -> tuple[Value, ...]:
-        """Token numbers that come in from outside; where a sequence has several choices, laid out one after the other."""
+        """Token numbers that come in from outside; several choices of a sequence are laid out one after the other."""
         batch, length, _encoder, choices = self.sizes
         given = (batch, choices, length) if self._choices else (batch, length)
         if self.steps is None:
@@ -379,7 +379,8 @@ class Trace:
     ) -> Value:
         """softmax(Q K^T / sqrt(d)) V in the heads of the present Attention module, and the heads side by side again.
 
-        ``dropout`` is that of the weights, None where there is no module for it. ``distances`` adds what depends on the distance of two tokens to the scores, given scores, query and key.
+        ``dropout`` is that of the weights, None where there is no module for it. ``distances`` adds what depends on the
+        distance of two tokens to the scores, given scores, query and key.
         """
         attention = self._module
         assert isinstance(attention, Attention)

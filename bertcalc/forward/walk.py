@@ -19,8 +19,8 @@ _TOGETHER = {
     "start_logits": "split",
     "end_logits": "split",
 }
-# What the layers are called in bert4keras (models.py), for readers of write-ups in the Keras manner, by what a step means
-# or by its block.
+# What the layers are called in bert4keras (models.py), for readers of write-ups in the Keras manner, by what a step
+# means or by its block.
 _KERAS = {
     "embeddings.input_ids": "Input-Token",
     "embeddings.token_type_ids": "Input-Segment",

@@ -20,7 +20,7 @@ RECOMPUTE: tuple[Recompute, ...] = ("none", "selective", "full")
 _NOTHING_FROZEN = Freezing()
 
 
-# The operations whose backward passes are known here; an architecture with another one is refused (families/complete.py).
+# The operations whose backward passes are known here: a family with another one is refused (families/complete.py).
 KNOWN_OPERATIONS: frozenset[Operation] = frozenset(
     (
         "input", "lookup", "unused", "linear", "matmul", "norm", "dropout", "activation", "add", "multiply", "scale",

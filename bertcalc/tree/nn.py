@@ -23,8 +23,9 @@ Component = Literal["embeddings", "encoder", "pooler", "head"]
 class Place(NamedTuple):
     """What a module, a tensor or a step means, said where it is declared, so that nobody reads it off a name.
 
-    ``component``: embeddings, encoder, pooler or head. ``block``: a part of a layer or head that is more than one module,
-    such as attention, cross-attention, feed-forward, language model. ``role``: what it does there, such as query or norm.
+    ``component``: embeddings, encoder, pooler or head. ``block``: a part of a layer or head that is more than one
+    module, such as attention, cross-attention, feed-forward, language model. ``role``: what it does there, such as
+    query or norm.
     """
 
     component: Component = "head"
@@ -247,7 +248,7 @@ class Embedding(Module):
 
 
 class Norm(Module):
-    """One gamma (weight) and one beta (bias) for each unit of the last axis, shared by all positions; RMSNorm: no beta."""
+    """One gamma (weight) and one beta (bias) for each unit, shared by all positions; an RMSNorm has no beta."""
 
     __slots__ = ("eps", "size")
 

@@ -129,7 +129,7 @@ def submodule(model: Model, path: str) -> Module:
 
 
 def component_at(model: Model, path: str) -> Component:
-    """The component of the module or tensor at a path without the prefix of the body; the head's for what is nowhere."""
+    """The component of what is at a path without the prefix of the body; the head for what is nowhere."""
     top = top_level(model).get(path.split(".")[0])
     return top.place.component if top else "head"
 

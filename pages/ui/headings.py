@@ -44,7 +44,7 @@ def _on_paper(title: str, choice: Choice) -> str:
 
 
 def state_of(choice: Choice) -> str:
-    """The model in short: its preset, its class unless that is the body alone, and the first fields that are changed."""
+    """The model in short: its preset, its class unless that is the body alone, and the first changed fields."""
     item = item_of(choice.subject, choice.preset)
     changes = sorted(item.changes, key=lambda change: change[0] != "architecture")
     said = [

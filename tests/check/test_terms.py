@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bertcalc import BertConfig, build
+from bertcalc import BertConfig, Config, build
 from bertcalc.check.parts import PARTS
 from bertcalc.check.slips import SLIPS, Sizes, counted, total
 from bertcalc.check.terms import LONGEST, MOST_LINES, Report, check, problem, read
@@ -18,7 +18,7 @@ CHINESE = PRESETS["bert-base-chinese"].config
 LARGE_CHINESE = PRESETS["bert-large-chinese"].config
 
 
-def report(text: str, config: BertConfig, architecture: str = "BertModel", **options: bool) -> Report:
+def report(text: str, config: Config, architecture: str = "BertModel", **options: bool) -> Report:
     return check(build(config, architecture, **options), config, read(text, config))
 
 

@@ -8,7 +8,7 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
-from bertcalc import BertConfig
+from bertcalc import BertConfig, Config
 from bertcalc.checkpoints.safetensors import LENGTH_BYTES, Entry, Header, header_length, read
 from tests.oracle import real_config
 
@@ -23,7 +23,7 @@ SMALL = BertConfig(
 )
 
 
-def save(folder: Path, architecture: str = "BertForPreTraining", config: BertConfig = SMALL, **options: Any) -> Path:
+def save(folder: Path, architecture: str = "BertForPreTraining", config: Config = SMALL, **options: Any) -> Path:
     """A model as transformers saves it: config.json and safetensors."""
     model = getattr(transformers, architecture)(real_config(config))
     model.save_pretrained(folder, **options)

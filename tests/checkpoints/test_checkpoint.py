@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file
 
-from bertcalc import ARCHITECTURES, BertConfig
+from bertcalc import ARCHITECTURES, BertConfig, Config
 from bertcalc.checkpoints.checkpoint import (
     GROUPS,
     Group,
@@ -23,11 +23,11 @@ from bertcalc.memory.footprint import Subject
 from bertcalc.presets import PRESETS, PUBLISHED
 from bertcalc.problem import InputError
 from tests.checkpoints.checkpoints import SMALL, as_google_published, entries, save
-from tests.oracle import Case
+from tests.oracle import Case, bare
 from tests.strategies import cases
 
 
-def like(config: BertConfig, architecture: str = "BertModel", dtype: str = "F32") -> list[Entry]:
+def like(config: Config, architecture: str = "BertModel", dtype: str = "F32") -> list[Entry]:
     return [Entry(name, dtype, shape) for name, shape in Subject(config, architecture).model().named_parameters()]
 
 
@@ -185,7 +185,7 @@ def test_of_many_tensors_a_few_are_kept_and_all_are_counted() -> None:
 
 
 def test_no_heads_have_more_tensors_than_are_kept() -> None:
-    everything = {entry.bare(name): entry for name in ARCHITECTURES for entry in like(SMALL, name)}
+    everything = {bare(entry.name): entry for name in ARCHITECTURES for entry in like(SMALL, name)}
     heads = compare(everything.values(), Subject(SMALL)).groups["head"]
     assert heads.tensors == len(heads.first)
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc import BertConfig, build, forward_flops
+from bertcalc import BertConfig, Config, build, forward_flops
 from bertcalc.config import POSITION_EMBEDDING_TYPES
 from bertcalc.explore.design import HEAD_SIZES, MULTIPLES, RATIOS, Budget, Constraints, search
 from bertcalc.explore.quantities import Case
@@ -55,7 +55,7 @@ def cases(draw: st.DrawFn) -> Case:
     return Case(Subject(model.config, model.architecture, options), draw(st.integers(1, 3)), length, plan)
 
 
-def candidates(config: BertConfig, allowed: Constraints) -> Iterator[Candidate]:
+def candidates(config: Config, allowed: Constraints) -> Iterator[Candidate]:
     """Everything that the constraints allow, by trying every width."""
     vocab_size = config.vocab_size
     while allowed.pad_vocabulary and vocab_size % allowed.multiple:
@@ -73,17 +73,17 @@ def candidates(config: BertConfig, allowed: Constraints) -> Iterator[Candidate]:
                 yield Candidate(hidden_size, heads, layers, size, vocab_size)
 
 
-def parameters(case: Case, config: BertConfig) -> int:
+def parameters(case: Case, config: Config) -> int:
     return build(config, case.subject.architecture, **dict(case.subject.options)).num_parameters()
 
 
-def flops(case: Case, config: BertConfig) -> int:
+def flops(case: Case, config: Config) -> int:
     model = build(config, case.subject.architecture, **dict(case.subject.options))
     seen = case.subject.seen(case.sequence_length)
     return forward_flops(model, case.batch_size, case.sequence_length, encoder_sequence_length=seen)
 
 
-def memory(case: Case, config: BertConfig) -> int:
+def memory(case: Case, config: Config) -> int:
     subject = case.subject._replace(config=config)
     return sum(footprint.training(subject, case.plan, case.batch_size, case.sequence_length).values())
 

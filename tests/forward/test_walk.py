@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc import ARCHITECTURES, BertConfig, build
+from bertcalc import ARCHITECTURES, BertConfig, Config, build
 from bertcalc.forward.lessons import lesson, questions
 from bertcalc.forward.steps import forward
 from bertcalc.forward.walk import AFTER, BEFORE, factors, in_layer, keras_rows, per_head, walk
@@ -112,7 +112,7 @@ def test_every_stop_has_something_to_say(architecture: str, relative: bool) -> N
 
 
 def test_questions_are_asked_where_they_arise() -> None:
-    def asked(config: BertConfig, architecture: str = "BertForMaskedLM") -> dict[str, list[str]]:
+    def asked(config: Config, architecture: str = "BertForMaskedLM") -> dict[str, list[str]]:
         stops = walk(forward(build(config, architecture), 1, 8))
         return {stop.inside: [question.question for question in questions(stop, config)] for stop in stops}
 

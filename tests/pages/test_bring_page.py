@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from bertcalc import BertConfig, build
+from bertcalc import BertConfig, Config, build
 from bertcalc.config_json import LARGEST
 from pages.ui.bring import bring, chooser
 from tests.checkpoints.checkpoints import SMALL, change_config
@@ -84,7 +84,7 @@ def captions(app: AppTest) -> str:
     return "\n".join(caption.value for caption in app.caption)
 
 
-def real(architecture: str, config: BertConfig) -> str:
+def real(architecture: str, config: Config) -> str:
     return f"{sum(tensor.numel() for tensor in Case(config, architecture).real().parameters()):,}"
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from bertcalc import ARCHITECTURES, BertConfig
+from bertcalc import ARCHITECTURES, BertConfig, Config
 from bertcalc.explore.chart_labels import Box, place
 from bertcalc.explore.compare import PAIRS
 from bertcalc.explore.models import LONGEST, MOST
@@ -24,7 +24,7 @@ from tests.pages.apptest import move, open_app, texts
 WIDE = "bert-base-uncased~num_hidden_layers-39~num_attention_heads-6~hidden_size-384~intermediate_size-1664"
 
 
-def real(config: BertConfig, architecture: str = "BertModel") -> int:
+def real(config: Config, architecture: str = "BertModel") -> int:
     return sum(tensor.numel() for tensor in Case(config, architecture).real().parameters())
 
 

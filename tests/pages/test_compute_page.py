@@ -74,7 +74,7 @@ def test_pytorch_counts_the_same(training: str) -> None:
 def test_a_difference_is_shown() -> None:
     real = Case(BertConfig(num_hidden_layers=1)).real()
     counts = compare(
-        {"": 3, "pooler": 2, "pooler.scores": 1}, {"BertModel": 3, "BertModel.pooler": 1, "Global": 3}, real
+        {"": 3, "pooler": 2, "pooler.scores": 1}, {"BertModel": 3, "BertModel.pooler": 1, "Global": 3}, real, "bert"
     )
     assert [(count.name, count.ours, count.theirs) for count in counts] == [("BertModel", 3, 3), ("pooler", 2, 1)]
 

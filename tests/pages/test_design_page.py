@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from bertcalc import BertConfig, forward_flops
+from bertcalc import BertConfig, Config, forward_flops
 from bertcalc.memory import footprint
 from bertcalc.memory.footprint import Plan, Subject
 from pages.ui.design.nearest import KINDS
@@ -25,7 +25,7 @@ def number(text: str) -> int:
     return int(text.replace(",", "").replace("−", "-"))
 
 
-def config(row: dict[str, str]) -> BertConfig:
+def config(row: dict[str, str]) -> Config:
     names = {"$H$": "hidden_size", "$L$": "num_hidden_layers", "$A$": "num_attention_heads", "$I$": "intermediate_size"}
     fields: dict[str, Any] = {field: number(row[name]) for name, field in names.items()}
     return replace(BertConfig(), **fields)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from bertcalc import BertConfig, build
+from bertcalc import BertConfig, Config, build
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.export.formats import csv_text
 from bertcalc.export.table import Code, Math
@@ -205,7 +205,7 @@ def test_counts_of_a_chart_have_all_their_digits() -> None:
         (BertConfig(), "BertForMultipleChoice", "num_choices 1"),
     ],
 )
-def test_the_report_says_what_else_it_takes(config: BertConfig, architecture: str, said: str) -> None:
+def test_the_report_says_what_else_it_takes(config: Config, architecture: str, said: str) -> None:
     choice = Choice(config, architecture, True, "bert-base-uncased")
     files = model_files(choice, Batch(1, 128), Place("http://localhost/", "en"), str)
     [told] = [file.make().decode() for file in files if file.name.endswith(".md")]

@@ -6,7 +6,7 @@ from unittest.mock import patch
 
 import pytest
 
-from bertcalc import ARCHITECTURES, BertConfig
+from bertcalc import ARCHITECTURES, BertConfig, Config
 from bertcalc.memory.footprint import Plan, Subject, kept
 from bertcalc.memory.saved import RECOMPUTE
 from bertcalc.proof import memory_proof
@@ -20,7 +20,7 @@ DECODER = replace(SMALL, is_decoder=True, add_cross_attention=True)
 @pytest.mark.parametrize("recompute", RECOMPUTE)
 @pytest.mark.parametrize("config", [SMALL, DECODER])
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_pytorch_counts_the_same(architecture: str, config: BertConfig, recompute: Any) -> None:
+def test_pytorch_counts_the_same(architecture: str, config: Config, recompute: Any) -> None:
     for precision, freezing in (("fp32", Freezing()), ("mixed-16", Freezing(embeddings=True, layers=2))):
         plan = Plan(precision, recompute=recompute, freezing=freezing)  # type: ignore[arg-type]  # a plain str here
         found = prove(Subject(config, architecture), plan, 2, 7)
