@@ -1,5 +1,6 @@
 """A config.json, as Hugging Face writes it: somebody else's text, read with care, and a model written as one.
 
+>>> from bertcalc import BertConfig
 >>> read('{"model_type": "bert", "vocab_size": 21128, "architectures": ["BertForMaskedLM"]}').config.vocab_size
 21128
 >>> read(write(BertConfig(vocab_size=21128), "BertForMaskedLM")).architecture

@@ -64,7 +64,7 @@ def _cost(
     """Parameters, FLOPs and bytes, and the fields that were read to find them."""
     config, read = _watched(config)
     model = build(config, architecture, **dict(options))
-    length = min(sequence_length, config.max_position_embeddings)
+    length = min(sequence_length, config.longest)
     seen = length if reads_encoder(config, architecture) else None
     steps = forward(model, batch_size, length, encoder_sequence_length=seen)
     parameters = model.num_parameters()

@@ -1,5 +1,6 @@
 """Formulas: the same definition read with SymPy symbols for dimensions, written as LaTeX by SymPy.
 
+>>> from bertcalc import BertConfig
 >>> formula(BertConfig(), "BertModel", path="encoder.layer.*").latex()
 '4 H^{2} + 2 H I + 9 H + I'
 """
@@ -131,6 +132,7 @@ def component_terms(
 ) -> tuple[tuple[Component, tuple[Bracket, ...]], ...]:
     """The sum that each component's formula is, term by term: every tensor of the folded tree is in one of them.
 
+    >>> from bertcalc import BertConfig
     >>> for component, brackets in component_terms(BertConfig(), "BertModel"):
     ...     print(component, " + ".join(bracket.text for bracket in brackets))
     embeddings H (V + P + T) + 2H
@@ -143,6 +145,7 @@ def component_terms(
 def filled(text: str, config: Config) -> str:
     """The text of a term or bracket with numbers in the place of letters.
 
+    >>> from bertcalc import BertConfig
     >>> filled("L (4H² + I)", BertConfig())
     '12 · (4 · 768² + 3,072)'
     """

@@ -3,6 +3,7 @@
 num_attention_heads A divides hidden_size H. Two locks say what follows H: with ``heads`` the head size H / A stays and
 A follows; with ``intermediate`` intermediate_size stays the same multiple of H.
 
+>>> from bertcalc import BertConfig
 >>> moved(BertConfig(), "hidden_size", 1024).num_attention_heads
 16
 >>> stops(BertConfig(), "num_attention_heads")[:6]

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from bertcalc import BertConfig, Config, RobertaConfig
+from bertcalc import ARCHITECTURES, BertConfig, Config, RobertaConfig
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.families import CLASSES
 from bertcalc.fields import PositionEmbeddingType
@@ -64,11 +64,17 @@ def configs(
 def cases(
     draw: st.DrawFn,
     positions: Sequence[PositionEmbeddingType] = _ABSOLUTE,
+    classes: Sequence[str] = tuple(CLASSES),
 ) -> Case:
-    architecture = draw(architectures)
+    architecture = draw(st.sampled_from(classes))
     kind = RobertaConfig if architecture.startswith("Roberta") else BertConfig
     pooler = draw(st.booleans()) if architecture in BASES else True
     return Case(draw(configs(positions, kind)), architecture, pooler)
+
+
+def bert_cases(positions: Sequence[PositionEmbeddingType] = _ABSOLUTE) -> st.SearchStrategy[Case]:
+    """Models of BERT alone, for what is said of its names."""
+    return cases(positions, tuple(ARCHITECTURES))
 
 
 @st.composite

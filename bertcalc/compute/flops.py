@@ -40,7 +40,6 @@ ELEMENT_COSTS: dict[Operation, ElementCost] = {
     "softmax": ElementCost(5, N_("softmax: largest, difference, exp, sum, division")),
     "dropout": ElementCost(4, N_("dropout: random number, comparison, product with the mask, product with the scale")),
     "scale": ElementCost(1, N_("dividing the scores by the square root of the head size")),
-    "multiply": ElementCost(1, N_("a product number by number, of a gated feed-forward")),
     "add": ElementCost(1, N_("a sum: embeddings, residuals and, beyond ELECTRA's list, the attention mask")),
 }
 MATMUL = Counting({"linear": 2, "matmul": 2})

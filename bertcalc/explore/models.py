@@ -197,7 +197,8 @@ def _check(kind: type[Config], field: str, value: Any) -> Problem | None:
 
 
 def _unknown(field: str, name: str, message: str, known: Sequence[str] | Mapping[str, object]) -> Problem:
-    nearest = get_close_matches(name[:100], known, n=1, cutoff=0.0)[0]
+    starting = [one for one in known if name and one.startswith(name)]  # of bert-base, before roberta-base
+    nearest = (starting or get_close_matches(name[:100], known, n=1, cutoff=0.0))[0]
     return Problem(field, name, message, {"name": shorten(name), "nearest": nearest})
 
 

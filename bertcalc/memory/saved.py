@@ -23,7 +23,7 @@ _NOTHING_FROZEN = Freezing()
 # The operations whose backward passes are known here: a family with another one is refused (families/complete.py).
 KNOWN_OPERATIONS: frozenset[Operation] = frozenset(
     (
-        "input", "lookup", "unused", "linear", "matmul", "norm", "dropout", "activation", "add", "multiply", "scale",
+        "input", "lookup", "unused", "linear", "matmul", "norm", "dropout", "activation", "add", "scale",
         "softmax", "view", "copy",
     )
 )  # fmt: skip
@@ -247,8 +247,6 @@ def _kept_values(step: Step, trained: set[str], flows: Sequence[bool]) -> tuple[
             return tuple(value for value, needed in zip(takes, reversed(flows), strict=True) if needed)
         case "softmax":
             return (step.gives,)
-        case "multiply":  # each factor's gradient needs the other factor
-            return tuple(value for value, needed in zip(step.takes, reversed(flows), strict=True) if needed)
         case "activation":
             kept = _activation(step).kept
             return step.takes * kept.input + (step.gives,) * kept.output

@@ -93,7 +93,7 @@ def run_forward(config: Config, architecture: str, options: dict[str, bool]) -> 
         raise MemoryError
     began = perf_counter()
     real = real_model(config, architecture, options).eval()
-    tokens = min(FORWARD_TOKENS, config.max_position_embeddings)
+    tokens = min(FORWARD_TOKENS, config.longest)
     ids = torch.zeros(
         (1, 1, tokens) if class_of(architecture).task == "multiple-choice" else (1, tokens), dtype=torch.long
     )

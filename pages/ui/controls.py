@@ -215,7 +215,10 @@ class Select(Control[Option]):
         if text in self.options:
             return None
         options: tuple[str, ...] = self.options
-        nearest = (*get_close_matches(text[:_LONGEST], options, n=1, cutoff=0.0), options[0])[0]
+        starting = [
+            option for option in options if text and option.startswith(text)
+        ]  # of bert-base, before roberta-base
+        nearest = (*starting, *get_close_matches(text[:_LONGEST], options, n=1, cutoff=0.0), options[0])[0]
         message = N_("{name}={text} in the link is not possible: it must be one of the options, such as {nearest}.")
         return message, {"nearest": nearest}
 

@@ -1,5 +1,6 @@
 """FLOPs against PyTorch's own counter, module by module, and by every convention."""
 
+import re
 from fractions import Fraction
 from math import prod
 from typing import Any
@@ -52,9 +53,9 @@ def real_flops(case: Case, call: Call, *, recompute: bool = False) -> tuple[dict
         returned = real(**arguments(case, call))
         forward: int = counter.get_total_flops()
         modules = {
-            name.partition(".")[2].removeprefix("bert.").removeprefix("bert"): sum(found.values())
+            re.sub(r"^(bert|roberta)(\.|$)", "", name.partition(".")[2]): sum(found.values())
             for name, found in counter.get_flop_counts().items()
-            if name not in ("Global", f"{case.architecture}.bert")
+            if name not in ("Global", f"{case.architecture}.bert", f"{case.architecture}.roberta")
         }
         outputs = [value for value in returned.values() if isinstance(value, torch.Tensor) and value.requires_grad]
         torch.autograd.backward([output.sum() for output in outputs])

@@ -19,7 +19,7 @@ from bertcalc.memory.footprint import Plan, Subject
 from bertcalc.memory.optimizers import PRECISIONS
 from tests.oracle import BASES
 from tests.oracle import Case as Model
-from tests.strategies import cases as models
+from tests.strategies import bert_cases as models
 
 
 class Candidate(NamedTuple):
@@ -47,7 +47,7 @@ def constraints(draw: st.DrawFn) -> Constraints:
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> Case:
+def bert_cases(draw: st.DrawFn) -> Case:
     model = draw(models(POSITION_EMBEDDING_TYPES))
     options = (("add_pooling_layer", model.add_pooling_layer),) if model.architecture in BASES else ()
     length = draw(st.integers(1, min(9, model.config.max_position_embeddings)))
@@ -88,7 +88,7 @@ def memory(case: Case, config: Config) -> int:
     return sum(footprint.training(subject, case.plan, case.batch_size, case.sequence_length).values())
 
 
-COUNTS: dict[str, Callable[[Case, BertConfig], int]] = {
+COUNTS: dict[str, Callable[[Case, Config], int]] = {
     "parameters": parameters,
     "forward": flops,
     "training_memory": memory,
@@ -105,7 +105,7 @@ def values(case: Case, quantity: str, allowed: Constraints) -> dict[Candidate, i
 
 
 @pytest.mark.parametrize("quantity", COUNTS)
-@given(cases(), constraints(), st.data())
+@given(bert_cases(), constraints(), st.data())
 def test_the_search_is_brute_force(quantity: str, case: Case, allowed: Constraints, data: st.DataObject) -> None:
     every = values(case, quantity, allowed)
     some = st.sampled_from(list(every.values()))

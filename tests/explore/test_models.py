@@ -14,12 +14,12 @@ from bertcalc.explore.models import FIELDS, LONGEST, MOST, PRESENT, Item, item_o
 from bertcalc.memory.footprint import Subject
 from bertcalc.presets import PRESETS
 from tests.oracle import BASES
-from tests.strategies import cases
+from tests.strategies import bert_cases
 
 
 @st.composite
 def subjects(draw: st.DrawFn) -> Subject:
-    case = draw(cases(POSITION_EMBEDDING_TYPES))
+    case = draw(bert_cases(POSITION_EMBEDDING_TYPES))
     options = (("add_pooling_layer", case.add_pooling_layer),) if case.architecture in BASES else ()
     return Subject(case.config, case.architecture, options)
 

@@ -42,7 +42,8 @@ def real_calls(case: Case, call: Call) -> list[Called]:
 
 
 def our_calls(case: Case, steps: list[Step]) -> list[Called]:
-    """The same from our steps, each layer in full."""
+    """The same from our steps, each layer in full; an activation that is a function is no module."""
+    modules = {bare(name) for name, _module in case.real().named_modules()}
     inside = [step for step in steps if ".*." in step.name]
     first = steps.index(inside[0])
     layers = [
@@ -52,10 +53,10 @@ def our_calls(case: Case, steps: list[Step]) -> list[Called]:
     ]
     unfolded = [*steps[:first], *layers, *steps[first + len(inside) :]]
     return [
-        (step.name, step.takes[0].shape, step.gives.shape)
+        (step.name.removesuffix("_again"), step.takes[0].shape, step.gives.shape)
         for step in unfolded
         # The real attention drops probabilities with a function: its dropout module only holds the probability.
-        if step.module and not step.name.endswith("attention.self.dropout")
+        if step.name.removesuffix("_again") in modules and not step.name.endswith("attention.self.dropout")
     ]
 
 

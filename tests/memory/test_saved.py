@@ -151,7 +151,7 @@ def test_fused_attention_keeps_what_the_cpu_kernel_keeps(
     """On the CPU with real numbers: the meta device does not say which kernel runs."""
     config = replace(case.config, attention_probs_dropout_prob=0.0, num_labels=2)
     freezing = replace(freezing, layers=min(freezing.layers, config.num_hidden_layers))
-    length = min(length, config.max_position_embeddings)
+    length = min(length, config.longest)
     real = getattr(transformers, case.architecture)(real_config(config), **case.options).train()
     freeze(real, freezing, case.ours())
     choices = (1,) if case.architecture.endswith("MultipleChoice") else ()
@@ -227,7 +227,8 @@ def test_one_byte_masks_are_the_difference_between_96_and_84() -> None:
 @given(passes())
 def test_the_cache_is_the_one_that_the_real_model_returns(run: tuple[Case, Call]) -> None:
     case, call = run
-    case = Case(replace(case.config, is_decoder=True), "BertLMHeadModel")
+    decoder = "RobertaForCausalLM" if case.architecture.startswith("Roberta") else "BertLMHeadModel"
+    case = Case(replace(case.config, is_decoder=True), decoder)
     call = call._replace(use_cache=True, num_choices=1)
     if not case.config.add_cross_attention:
         call = call._replace(encoder_sequence_length=None)

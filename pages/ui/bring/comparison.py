@@ -7,9 +7,8 @@ import streamlit as st
 from bertcalc.checkpoints.checkpoint import Comparison, Group, Matched, Members, classes_of
 from bertcalc.checkpoints.chosen import CutOff
 from bertcalc.config import Config
-from bertcalc.explore.models import Item, item_of, values_of
+from bertcalc.explore.models import Item, item_of, subject_of_preset, values_of
 from bertcalc.memory.footprint import Subject
-from bertcalc.presets import PRESETS
 from bertcalc.text import N_, code, shorten
 from bertcalc.track import DECIMALS, FIELDS
 from pages.ui.i18n import listed, translator
@@ -52,7 +51,7 @@ def show_model(subject: Subject) -> None:
     if not item.changes:
         st.success(_("This is {preset}.").format(preset=item.base), icon=":material/check_circle:")
         return
-    start = values_of(Subject(PRESETS[item.base].config))
+    start = values_of(subject_of_preset(item.base))
     show_table(
         {
             _("Field"): [f"`{field}`" for field, _value in item.changes],

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from bertcalc import ConfigError
-from bertcalc.config import Problem, unchecked
+from bertcalc.config import Problem
 from bertcalc.config_json import read as read_json
 from bertcalc.explore.compare import PAIRS
 from bertcalc.explore.models import LONGEST, MOST, PRESENT, Item, Wrong, item_of, read, write
@@ -104,8 +104,7 @@ def choose(choice: Choice) -> Comparison:
         configs = [model.subject.config for model in models] or [present.config]
         if shown == "scatter":
             configs += [preset.config for preset in PRESETS.values()]
-        shortest = min(config.max_position_embeddings for config in configs)
-        batch = choose_batch(unchecked(choice.config, max_position_embeddings=shortest), sidebar=False)
+        batch = choose_batch(min(configs, key=lambda config: config.longest), sidebar=False)
         if shown == "differences" and len(models) > 1:
             _choose_explained(models)
     return Comparison(shown, models, batch, measure)

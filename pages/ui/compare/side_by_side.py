@@ -7,10 +7,9 @@ from functools import lru_cache
 import streamlit as st
 
 from bertcalc.explore.compare import differing, explain, shapes
-from bertcalc.explore.models import values_of
+from bertcalc.explore.models import subject_of_preset, values_of
 from bertcalc.explore.quantities import QUANTITIES, Case, components
 from bertcalc.families import family_of
-from bertcalc.memory.footprint import Subject
 from bertcalc.presets import PRESETS
 from bertcalc.tree.nn import split_layer
 from bertcalc.tree.totals import COMPONENTS
@@ -153,8 +152,7 @@ def show_scatter(comparison: Comparison) -> None:
 @lru_cache(maxsize=64)
 def _presets(batch: Batch, measure: str) -> tuple[Point, ...]:
     return tuple(
-        Point(_preset_name(name), *_place(Case(Subject(preset.config), *batch), measure), False)
-        for name, preset in PRESETS.items()
+        Point(_preset_name(name), *_place(Case(subject_of_preset(name), *batch), measure), False) for name in PRESETS
     )
 
 

@@ -58,12 +58,12 @@ def show_lengths(count: Count, look: str) -> None:
     st.markdown("\n\n".join(f"{said[one.parts]} ${crossing_formula(count, one)}$" for one in crossed))
     marks: list[tuple[float, str]] = [
         (count.call.sequence_length, "S ="),
-        (config.max_position_embeddings, "max_position_embeddings ="),
+        (config.longest, "max_position_embeddings =" if config.longest == config.max_position_embeddings else "S ≤"),
         *((float(crossing.length), _("crossover")) for crossing in crossed),
     ]
     # Far enough to see what comes after a crossover, not so far that there is nothing else to see.
     longest = round(max(2 * min(length, _LONGEST) for length, _text in marks))
-    first = min(_SHORTEST, config.max_position_embeddings, count.call.sequence_length)
+    first = min(_SHORTEST, config.longest, count.call.sequence_length)
     lengths = sorted({round(first * (longest / first) ** (at / _POINTS)) for at in range(_POINTS + 1)})
     costs = [_parts_at(count, length) for length in lengths]
     names = {part: _(part) for part in PARTS}

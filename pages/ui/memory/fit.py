@@ -56,7 +56,7 @@ def _show_fit(
     """The answer, what the chosen batch needs, the bar, and the formulas that were solved."""
     _ = translator()
     total = sum(stack.parts.values())
-    length = most(by_length, device.usable, run.choice.config.max_position_embeddings)
+    length = most(by_length, device.usable, run.choice.config.longest)
     batch = most(by_batch, device.usable)
     said = _answer(run, device, length)
     if not presenting():
