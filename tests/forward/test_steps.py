@@ -56,7 +56,9 @@ def our_calls(case: Case, steps: list[Step]) -> list[Called]:
         (step.name.removesuffix("_again"), step.takes[0].shape, step.gives.shape)
         for step in unfolded
         # The real attention drops probabilities with a function: its dropout module only holds the probability.
-        if step.name.removesuffix("_again") in modules and not step.name.endswith("attention.self.dropout")
+        if step.module
+        and step.name.removesuffix("_again") in modules
+        and not step.name.endswith("attention.self.dropout")
     ]
 
 
