@@ -7,9 +7,10 @@ from pages.ui.i18n import translator
 from pages.ui.sidebar import choice as current_choice
 
 _ = translator()
-chosen = sheet.choose_sheet()
+choice = current_choice()
+chosen = sheet.choose_sheet(choice)
 at = sheet.choose_exercise(chosen)
-sheet.show_exercise(chosen, at, current_choice())
+sheet.show_exercise(chosen, at, choice)
 sheet.offer_downloads(chosen)
 sheet.put_on_paper(chosen)
 st.caption(

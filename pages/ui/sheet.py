@@ -15,6 +15,7 @@ from bertcalc.exercises.draw import LEVELS, Level
 from bertcalc.exercises.formula import Line, worked, worked_wrong
 from bertcalc.exercises.questions import TITLES, Exercise, Said
 from bertcalc.exercises.sheet import Item, Sheet
+from bertcalc.families import FAMILIES, family_of
 from bertcalc.formula import CALL_LETTERS, latex_number
 from bertcalc.text import N_, literal
 from bertcalc.track import FIELDS
@@ -45,19 +46,21 @@ class Chosen(NamedTuple):
     level: Level
     seed: int
     solutions: bool
+    family: str = generate.BERT
 
     @property
     def exercises(self) -> tuple[Exercise, ...]:
         """The exercises of the sheet."""
-        return generate.sheet(self.seed, self.level)
+        return generate.sheet(self.seed, self.level, self.family)
 
     def link(self) -> str:
         """What a link to the sheet says."""
-        return f"/exercises?level={self.level}&seed={self.seed}"
+        family = "" if self.family == generate.BERT else f"&architecture={FAMILIES[self.family].base.name}"
+        return f"/exercises?level={self.level}&seed={self.seed}{family}"
 
 
-def choose_sheet() -> Chosen:
-    """Draw level, seed and solutions."""
+def choose_sheet(choice: Choice) -> Chosen:
+    """Draw level, seed and solutions; the sheet is about the family of the chosen model."""
     _ = translator()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         level, seed = LEVEL.show(), SEED.show()
@@ -65,7 +68,7 @@ def choose_sheet() -> Chosen:
         solutions = SOLUTIONS.show()
     if problem := SEED.problem(seed, 0, generate.LARGEST_SEED):
         show_problem(problem)
-    return Chosen(level, problem.remedies[0]["seed"] if problem else seed, solutions)
+    return Chosen(level, problem.remedies[0]["seed"] if problem else seed, solutions, family_of(choice.config).name)
 
 
 def _take_new_sheet() -> None:
