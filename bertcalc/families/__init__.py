@@ -1,4 +1,4 @@
-"""Every family that is known, and ``build``: a new family is one file here, and a name in ``_FAMILIES``."""
+"""Every family that is known, and ``build``: a new family is one file here, and its name in the last lines."""
 
 from bertcalc.config import Config
 from bertcalc.families import bert, roberta
