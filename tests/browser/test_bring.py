@@ -163,7 +163,7 @@ def test_a_model_of_the_hub_is_read_on_request(page: Page, asking: str, hub: Ser
     assert "repo_id" not in query(page)
     open_page(page, "Check", "Your model")
     page.wait_for_url("**repo_id=some**published**")
-    assert query(page)["bring"] == "hub"
+    page.wait_for_url("**bring=hub**")
     shown(page)
     page.get_by_role("textbox", name="Name on the Hub").fill("some/sharded")
     page.keyboard.press("Enter")
