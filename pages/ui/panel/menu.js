@@ -27,10 +27,12 @@ document.addEventListener("click", (event) => {
   }
 });
 
-// Streamlit remembers that the list was open, and would begin the next visit with it, over the whole of a phone.
+// Streamlit remembers that the list was open, and would begin the next visit with it, over the whole of a phone, also
+// one that was turned in between. On a wide screen the list is open without that.
 addEventListener("pagehide", () => {
   const names = Object.keys(localStorage).filter((name) => name.startsWith("stSidebarCollapsed"));
-  if (innerWidth < 768) names.forEach((name) => localStorage.removeItem(name));
+  const open = names.filter((name) => innerWidth < 768 || localStorage[name] === "false");
+  open.forEach((name) => localStorage.removeItem(name));
 });
 
 function sayIn(given) {
