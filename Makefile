@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 VENV4 ?= .venv-transformers4
 
-.PHONY: environments run test lint messages benchmark audit
+.PHONY: environments run test test-all lint messages benchmark audit
 run: $(VENV)/run
 	$(VENV)/bin/streamlit run app.py
 
@@ -12,7 +12,11 @@ run: $(VENV)/run
 environments: $(VENV)/dev $(VENV4)/done $(VENV)/browser $(VENV)/nginx
 
 test: $(VENV)/dev $(VENV4)/done $(VENV)/browser $(VENV)/nginx
-	BERTCALC_TRANSFORMERS4_PYTHON=$(abspath $(VENV4))/bin/python $(VENV)/bin/python -m pytest -n 3 --dist worksteal
+	BERTCALC_TRANSFORMERS4_PYTHON=$(abspath $(VENV4))/bin/python $(VENV)/bin/python -m pytest -n 3 --dist worksteal $(OPTIONS)
+
+# The same, with ten times as many examples of each property.
+test-all: OPTIONS = --hypothesis-profile all
+test-all: test
 
 lint: $(VENV)/dev
 	$(VENV)/bin/ruff check .

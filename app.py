@@ -13,12 +13,12 @@ from contextlib import asynccontextmanager
 import streamlit as st
 from starlette.middleware import Middleware
 
-from pages.ui.assets import Assets
-from pages.ui.connections import guard
-from pages.ui.gate import Gate
+from bertcalc.server.assets import Assets
+from bertcalc.server.connections import guard
+from bertcalc.server.gate import Gate
+from bertcalc.server.headers import SecurityHeaders
 from pages.ui.i18n import translator
 from pages.ui.preview import Preview
-from pages.ui.security import SecurityHeaders
 from pages.ui.warm import warm_up
 
 
@@ -37,7 +37,7 @@ def say_sorry(error: Exception) -> bool:
 
 @asynccontextmanager
 async def lifespan(_app: st.App) -> AsyncIterator[None]:
-    """Get ready beside the server, which answers meanwhile."""
+    """Make the first page ready in a thread, while the server answers."""
     threading.Thread(target=warm_up, daemon=True).start()
     yield
 

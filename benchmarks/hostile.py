@@ -119,7 +119,7 @@ def half_sent(server: Server, place: tuple[str, int]) -> Iterator[tuple[str, str
 
 def workers(process: int) -> list[psutil.Process]:
     """The processes that build the real model."""
-    return [one for one in psutil.Process(process).children(recursive=True) if "pages.ui.worker" in one.cmdline()]
+    return [one for one in psutil.Process(process).children(recursive=True) if "bertcalc.worker" in one.cmdline()]
 
 
 async def verified(server: Server) -> str:

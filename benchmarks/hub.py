@@ -18,8 +18,8 @@ from streamlit.proto.Element_pb2 import Element
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 from benchmarks.load import Server, Session, connection
-from tests.bring.hub_server import endless_body, serving, slow_body, slow_headers
 from tests.browser.launch import running_server
+from tests.hub.hub_server import endless_body, serving, slow_body, slow_headers
 
 READERS = 4
 QUIET = 10.0  # seconds of moves before anybody reads

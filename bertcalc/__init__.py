@@ -1,4 +1,4 @@
-"""Count BERT exactly: one definition of the architecture, read as integers, as formulas and as columns.
+"""Count BERT and its relatives exactly: an architecture is written once, and read as integers, formulas and columns.
 
 >>> model = build(BertConfig(), "BertModel")
 >>> model.num_parameters()
@@ -6,19 +6,26 @@
 """
 
 from bertcalc.compute.flops import forward_flops, training_flops
-from bertcalc.config import BertConfig, ConfigError, columns
+from bertcalc.config import Config, ConfigError, columns
+from bertcalc.families import build
+from bertcalc.families.bert import FAMILY as _BERT
+from bertcalc.families.bert import BertConfig
+from bertcalc.families.roberta import RobertaConfig
 from bertcalc.memory.saved import saved_activation_bytes
-from bertcalc.tree.bert import ARCHITECTURES, build
 from bertcalc.tree.nn import Module
 
 __all__ = [
     "ARCHITECTURES",
     "BertConfig",
+    "Config",
     "ConfigError",
     "Module",
+    "RobertaConfig",
     "build",
     "columns",
     "forward_flops",
     "saved_activation_bytes",
     "training_flops",
 ]
+
+ARCHITECTURES = {cls.name: cls for cls in _BERT.classes}  # of BERT; bertcalc.families.CLASSES has those of all families

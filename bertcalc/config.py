@@ -1,5 +1,6 @@
-"""The configuration: Hugging Face's BertConfig, frozen and checked.
+"""Configurations: the fields that families have, under Hugging Face's names, frozen and checked.
 
+>>> from bertcalc import BertConfig
 >>> BertConfig(hidden_size=770)
 Traceback (most recent call last):
     ...
@@ -9,104 +10,70 @@ bertcalc.config.ConfigError: hidden_size 770 is not a multiple of num_attention_
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, Self, TypeVar
 
 from bertcalc.activations import ACTIVATIONS
+from bertcalc.fields import DIMENSIONS as DIMENSIONS
+from bertcalc.fields import FIELDS, PositionEmbeddingType, is_int, is_number
+from bertcalc.fields import LETTERS as LETTERS
+from bertcalc.fields import POSITION_EMBEDDING_TYPES as POSITION_EMBEDDING_TYPES
+from bertcalc.problem import InputError
+from bertcalc.problem import Problem as Problem
 from bertcalc.text import N_, shorten
 
-PositionEmbeddingType = Literal["absolute", "relative_key", "relative_key_query"]
-POSITION_EMBEDDING_TYPES: tuple[PositionEmbeddingType, ...] = ("absolute", "relative_key", "relative_key_query")
 
-# The whole numbers that tensor shapes are made of, with the smallest and largest value that is accepted.
-# Each upper limit is far above any model ever built and low enough that every total stays below 2**63, so
-# that Python, NumPy and PyTorch all count it exactly. Hugging Face makes a dictionary entry for every label
-# when it builds a configuration: hence the lower limit there.
-DIMENSIONS: dict[str, tuple[int, int]] = {
-    "vocab_size": (1, 10_000_000),
-    "hidden_size": (1, 65_536),
-    "num_hidden_layers": (1, 1_000),
-    "num_attention_heads": (1, 65_536),
-    "intermediate_size": (1, 1_000_000),
-    "max_position_embeddings": (1, 1_000_000),
-    "type_vocab_size": (1, 1_000_000),
-    "num_labels": (1, 100_000),
-}
-
-# One letter per dimension, in every formula: the papers' V, H, L, A; I, P and T as in the tensor names.
-LETTERS: dict[str, str] = {
-    "vocab_size": "V",
-    "hidden_size": "H",
-    "num_hidden_layers": "L",
-    "num_attention_heads": "A",
-    "intermediate_size": "I",
-    "max_position_embeddings": "P",
-    "type_vocab_size": "T",
-    "num_labels": "C",
-}
-
-
-class Problem(NamedTuple):
-    """One thing that is wrong with a configuration.
-
-    ``message`` is an English sentence with placeholders in braces, ``values`` fills them, so that a user
-    interface can translate the one and keep the other. Each of ``remedies`` is a change of fields that leads
-    to the nearest valid value, the nearest first.
-    """
-
-    field: str
-    value: object
-    message: str
-    values: dict[str, str]
-    remedies: tuple[dict[str, Any], ...] = ()
-
-    def __str__(self) -> str:
-        return self.message.format(**self.values)
-
-
-class ConfigError(ValueError):
-    """The only exception for an invalid configuration: names the field, the value and a nearest valid value."""
-
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(str(problem))
-        self.problem = problem
+class ConfigError(InputError):
+    """The exception for an invalid configuration: names the field, the value and a nearest valid value."""
 
 
 @dataclass(frozen=True)
-class BertConfig:
-    """Hugging Face's ``BertConfig``: the same field names, the same defaults (bert-base-uncased).
+class Config:
+    """The fields of a family's configuration; the family gives them its defaults, and checks of its own.
 
-    ``num_labels`` and ``position_embedding_type`` are not among the fields that transformers 5 declares: the
-    first is a property of every configuration there, the second exists in transformers 4 only.
-
-    Raises ConfigError if no BERT can be built from the values.
+    Raises ConfigError if no model can be built from the values.
     """
 
-    vocab_size: int = 30522
-    hidden_size: int = 768
-    num_hidden_layers: int = 12
-    num_attention_heads: int = 12
-    intermediate_size: int = 3072
-    hidden_act: str = "gelu"
-    hidden_dropout_prob: float = 0.1
-    attention_probs_dropout_prob: float = 0.1
-    max_position_embeddings: int = 512
-    type_vocab_size: int = 2
-    initializer_range: float = 0.02
-    layer_norm_eps: float = 1e-12
-    pad_token_id: int | None = 0
-    position_embedding_type: PositionEmbeddingType = "absolute"
-    use_cache: bool = True
-    classifier_dropout: float | None = None
-    is_decoder: bool = False
-    add_cross_attention: bool = False
-    bos_token_id: int | None = None
-    eos_token_id: int | None = None
-    tie_word_embeddings: bool = True
-    num_labels: int = 2
+    vocab_size: int
+    hidden_size: int
+    num_hidden_layers: int
+    num_attention_heads: int
+    intermediate_size: int
+    hidden_act: str
+    hidden_dropout_prob: float
+    attention_probs_dropout_prob: float
+    max_position_embeddings: int
+    type_vocab_size: int
+    initializer_range: float
+    layer_norm_eps: float
+    pad_token_id: int | None
+    position_embedding_type: PositionEmbeddingType
+    use_cache: bool
+    classifier_dropout: float | None
+    is_decoder: bool
+    add_cross_attention: bool
+    bos_token_id: int | None
+    eos_token_id: int | None
+    tie_word_embeddings: bool
+    num_labels: int
 
     def __post_init__(self) -> None:
-        for problem in problems(vars(self)):
+        for problem in problems(type(self), vars(self)):
             raise ConfigError(problem)
+
+    @classmethod
+    def default(cls) -> Self:
+        """The family's own defaults: here, every field needs a value."""
+        return cls()  # type: ignore[call-arg]
+
+    @classmethod
+    def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
+        """What is wrong between fields that are right by themselves."""
+        return _relations(values)
+
+    @property
+    def longest(self) -> int:
+        """The longest sequence."""
+        return self.max_position_embeddings
 
     @property
     def attention_head_size(self) -> int:
@@ -119,23 +86,26 @@ class BertConfig:
         return 5 if self.position_embedding_type == "absolute" else 4
 
 
-def letters(config: BertConfig) -> dict[str, int]:
+Kind = TypeVar("Kind", bound=Config)
+
+
+def letters(config: Config) -> dict[str, int]:
     """The letters of a configuration's sizes, as people type them: H for 768."""
     return {letter: getattr(config, field) for field, letter in LETTERS.items()}
 
 
-def unchecked(config: BertConfig, **changes: Any) -> BertConfig:
+def unchecked(config: Kind, **changes: Any) -> Kind:
     """``config`` with some fields replaced by values that are no numbers: symbols, or columns of numbers."""
-    twin: BertConfig = object.__new__(BertConfig)
+    twin = object.__new__(type(config))
     twin.__dict__.update(vars(config), **changes)
     return twin
 
 
-def columns(config: BertConfig, **arrays: Any) -> BertConfig:
+def columns(config: Kind, **arrays: Any) -> Kind:
     """``config`` with some dimensions replaced by NumPy integer arrays: many configurations at once.
 
     The arrays broadcast against each other; ``build(columns(...)).num_parameters()`` is an int64 array of
-    that shape. Every row is checked as BertConfig checks a single one.
+    that shape. Every row is checked as a single configuration is.
 
     Raises ConfigError for the first row that is not valid, TypeError for a field that is not a dimension.
     """
@@ -145,7 +115,7 @@ def columns(config: BertConfig, **arrays: Any) -> BertConfig:
         low, high = DIMENSIONS[field]
         wrong = array[(array < low) | (array > high)] if array.dtype.kind in "iu" else array.ravel()
         for value in wrong[:1].tolist():
-            raise ConfigError(_not_between(field, value, low, high, like=getattr(BertConfig, field)))
+            raise ConfigError(_not_between(field, value, low, high, like=getattr(type(config), field)))
     # int64 whatever the caller has: a product of two int32 would wrap around silently.
     wide = {field: array.astype("int64") for field, array in arrays.items()}
     # Zeros in the common shape of all. The vocabulary gets it, so that every total has it, whatever the columns are.
@@ -161,12 +131,14 @@ def columns(config: BertConfig, **arrays: Any) -> BertConfig:
     return many
 
 
-def problems(values: Mapping[str, Any]) -> Iterator[Problem]:
-    """Everything that is wrong with the values of a configuration, field by field, then across fields."""
-    single = [problem for field in fields(BertConfig) if (problem := check_field(field.name, values[field.name]))]
-    yield from single
-    if single:
-        return  # relations between fields mean nothing while a field itself is wrong
+def problems(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]:
+    """Everything that is wrong with the values of a kind of configuration, field by field, then across fields."""
+    single = [problem for field in fields(kind) if (problem := check_field(kind, field.name, values[field.name]))]
+    # Relations between fields mean nothing while a field itself is wrong.
+    yield from single or kind.relations(values)
+
+
+def _relations(values: Mapping[str, Any]) -> Iterator[Problem]:
     hidden_size, heads = values["hidden_size"], values["num_attention_heads"]
     if hidden_size % heads:
         yield _not_divisible(hidden_size, heads)
@@ -195,93 +167,35 @@ def problems(values: Mapping[str, Any]) -> Iterator[Problem]:
         )
 
 
-def check_field(field: str, value: Any) -> Problem | None:
+def check_field(kind: type[Config], field: str, value: Any) -> Problem | None:
     """What is wrong with one field taken by itself, or None."""
-    if field in DIMENSIONS:
-        return check_whole_number(field, value, *DIMENSIONS[field], like=getattr(BertConfig, field))
-    default = getattr(BertConfig, field)
-    wanted, right = _OTHER_FIELDS[field]
-    if right(value):
+    default, known = getattr(kind, field), FIELDS[field]
+    if known.letter:
+        return check_whole_number(field, value, known.low, known.high, like=default)
+    if known.is_right(value):
         return None
     return Problem(
         field,
         value,
         N_("{field} {value} is not possible: it must be {wanted}, for example {default}."),
-        {"field": field, "value": _show(value), "wanted": wanted, "default": _show(default)},
+        {"field": field, "value": _show(value), "wanted": known.wanted, "default": _show(default)},
         ({field: default},),
     )
 
 
 def allowed(field: str) -> tuple[str, dict[str, str]]:
     """What a field may be: an English sentence with placeholders, and what fills them."""
-    if field in DIMENSIONS:
-        low, high = DIMENSIONS[field]
-        return N_("a whole number from {low} to {high}"), {"low": _show(low), "high": _show(high)}
-    return _OTHER_FIELDS[field][0], {}
+    known = FIELDS[field]
+    return known.wanted, {"low": _show(known.low), "high": _show(known.high)} if known.letter else {}
 
 
 def check_whole_number(field: str, value: Any, low: int, high: int, like: int) -> Problem | None:
     """What is wrong with a number that is no field of the configuration, or None; ``like`` is an example."""
-    return None if _is_int(value) and low <= value <= high else _not_between(field, value, low, high, like=like)
-
-
-def _is_int(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_number(value: Any) -> bool:
-    return _is_int(value) or (isinstance(value, float) and math.isfinite(value))
-
-
-def _is_probability(value: Any) -> bool:
-    return _is_number(value) and 0 <= value <= 1
-
-
-def _is_positive_float(value: Any) -> bool:
-    return isinstance(value, float) and 0 < value < math.inf  # transformers refuses an int here
-
-
-def _is_token_id(value: Any) -> bool:
-    return value is None or (_is_int(value) and 0 <= value < DIMENSIONS["vocab_size"][1])
-
-
-def _is_bool(value: object) -> bool:
-    return isinstance(value, bool)
-
-
-_PROBABILITY = (N_("a probability from 0 to 1"), _is_probability)
-_POSITIVE = (N_("a decimal number above 0"), _is_positive_float)
-_TOKEN_ID = (N_("a token number below 10,000,000, or None"), _is_token_id)
-_BOOL = (N_("True or False"), _is_bool)
-_OTHER_FIELDS: dict[str, tuple[str, Any]] = {
-    "hidden_act": (
-        N_("the name of an activation in transformers"),
-        lambda value: isinstance(value, str) and value in ACTIVATIONS,
-    ),
-    "hidden_dropout_prob": _PROBABILITY,
-    "attention_probs_dropout_prob": _PROBABILITY,
-    "classifier_dropout": (
-        N_("a probability from 0 to 1, or None"),
-        lambda value: value is None or _is_probability(value),
-    ),
-    "initializer_range": _POSITIVE,
-    "layer_norm_eps": _POSITIVE,
-    "pad_token_id": _TOKEN_ID,
-    "bos_token_id": _TOKEN_ID,
-    "eos_token_id": _TOKEN_ID,
-    "position_embedding_type": (
-        N_("absolute, relative_key or relative_key_query"),
-        lambda value: isinstance(value, str) and value in POSITION_EMBEDDING_TYPES,
-    ),
-    "use_cache": _BOOL,
-    "is_decoder": _BOOL,
-    "add_cross_attention": _BOOL,
-    "tie_word_embeddings": _BOOL,
-}
+    return None if is_int(value) and low <= value <= high else _not_between(field, value, low, high, like=like)
 
 
 def _not_between(field: str, value: Any, low: int, high: int, *, like: int) -> Problem:
-    if _is_number(value) or (isinstance(value, float) and math.isinf(value)):
+    if is_number(value) or (isinstance(value, float) and math.isinf(value)):
         nearest = round(min(max(value, low), high))
         message = N_(
             "{field} {value} is not possible: it must be a whole number from {low} to {high}, the nearest is {nearest}."
@@ -326,7 +240,7 @@ def _not_in_vocabulary(pad: int, vocab_size: int) -> Problem:
 def _show(value: object) -> str:
     """A value as a sentence shows it, and never so long that it fills the page."""
     try:
-        text = f"{value:,}" if _is_int(value) else repr(value)
+        text = f"{value:,}" if is_int(value) else repr(value)
     except (ValueError, RecursionError):  # thousands of digits, or of levels: Python refuses to write them out
         return N_("too long to show")
     return shorten(text)

@@ -1,166 +1,128 @@
-"""Every field of the configuration: what it means, what it may be, and what changes with it, found by counting.
+"""Every field of a configuration, described once: what it means, what it may be, and the letter of a size.
 
-The effect of a field is measured: the model is built with the field changed a little, and counted again.
+Families choose among these fields, and give them their own defaults (``bertcalc.config.Config``).
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from functools import lru_cache
-from typing import Any, NamedTuple, cast
+import math
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
 
 from bertcalc.activations import ACTIVATIONS
-from bertcalc.compute.flops import total
-from bertcalc.config import DIMENSIONS, POSITION_EMBEDDING_TYPES, BertConfig, ConfigError
-from bertcalc.forward.outputs import reads_encoder
-from bertcalc.forward.steps import forward
-from bertcalc.memory.saved import cache_bytes, saved_by, total_bytes
 from bertcalc.text import N_
-from bertcalc.tree.bert import build
 
-MEANINGS: dict[str, str] = {
-    "vocab_size": N_("Word pieces that the model knows: rows of the word embedding table."),
-    "hidden_size": N_("Numbers for each token, from the embeddings to the last layer."),
-    "num_hidden_layers": N_("Transformer layers, one after the other."),
-    "num_attention_heads": N_(
-        "Heads that divide the hidden units of each attention; their number must divide hidden_size."
-    ),
-    "intermediate_size": N_("Numbers for each token inside the feed-forward of a layer."),
-    "hidden_act": N_(
-        "The activation in the feed-forward and in the masked-LM head; only prelu and xielu learn anything."
-    ),
-    "hidden_dropout_prob": N_(
-        "Share of numbers that training sets to 0 after the embeddings and after the dense layers of each layer."
-    ),
-    "attention_probs_dropout_prob": N_("Share of attention probabilities that training sets to 0."),
-    "max_position_embeddings": N_("The longest sequence: rows of the position table."),
-    "type_vocab_size": N_("Segment types (first sentence, second sentence): rows of the token type table."),
-    "initializer_range": N_("Standard deviation of the weights before training."),
-    "layer_norm_eps": N_("A small number that keeps LayerNorm from dividing by 0."),
-    "pad_token_id": N_("The token that pads short sequences; its row is stored, but looking it up does not train it."),
-    "position_embedding_type": N_(
-        "How a token knows its place: a learned row for each place, or (transformers 4) learned distances."
-    ),
-    "use_cache": N_("Whether a decoder returns keys and values, so that the next token need not compute them again."),
-    "classifier_dropout": N_("Dropout before the classifier; None uses hidden_dropout_prob."),
-    "is_decoder": N_("Each token sees only those before it, and keys and values can be cached."),
-    "add_cross_attention": N_("A second attention in each layer, over an encoder's output; for decoders only."),
-    "bos_token_id": N_("The token that starts a generated text."),
-    "eos_token_id": N_("The token that ends a generated text."),
-    "tie_word_embeddings": N_("Whether the masked-LM head's decoder shares the word embedding table."),
-    "num_labels": N_("Classes of a classifier; scores for each token in question answering."),
-}
+PositionEmbeddingType = Literal["absolute", "relative_key", "relative_key_query"]
+POSITION_EMBEDDING_TYPES: tuple[PositionEmbeddingType, ...] = ("absolute", "relative_key", "relative_key_query")
 
 
-# One activation of each kind (what it learns, what it keeps); those with parameters first: ``effect`` stops there.
-_ACTIVATIONS = sorted(
-    {(facts.parameters, facts.kept): name for name, facts in reversed(ACTIVATIONS.items())}.values(),
-    key=lambda name: (not ACTIVATIONS[name].parameters, list(ACTIVATIONS).index(name)),
+class Field(NamedTuple):
+    """What a field means, what it may be (in words, and as a check), and for a size its letter and its limits."""
+
+    meaning: str
+    wanted: str
+    is_right: Callable[[Any], bool]
+    letter: str = ""
+    low: int = 0
+    high: int = 0
+
+
+def is_int(value: object) -> bool:
+    """Whether a value is a whole number; True and False are none."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a finite number."""
+    return is_int(value) or (isinstance(value, float) and math.isfinite(value))
+
+
+def _size(meaning: str, letter: str, high: int) -> Field:
+    """A whole number that tensor shapes are made of, from 1.
+
+    Each upper limit is far above any model ever built and low enough that every total stays below 2**63, so that
+    Python, NumPy and PyTorch all count it exactly.
+    """
+    return Field(
+        meaning,
+        N_("a whole number from {low} to {high}"),
+        lambda value: is_int(value) and 1 <= value <= high,
+        letter,
+        1,
+        high,
+    )
+
+
+_MOST_TOKENS = 10_000_000
+_ACTIVATION = (
+    N_("the name of an activation in transformers"),
+    lambda value: isinstance(value, str) and value in ACTIVATIONS,
 )
-
-
-class Effect(NamedTuple):
-    """What a change of one field does to the model: differences of parameters, forward FLOPs and bytes.
-
-    Bytes are those of weights and of activations kept for training, in float32, and of a decoder's cache.
-    """
-
-    before: object
-    after: object
-    parameters: int
-    flops: int
-    memory: int
-
-
-def effect(
-    field: str, config: BertConfig, architecture: str, batch_size: int, sequence_length: int, **options: bool
-) -> Effect:
-    """The effect of the least change of a field that makes a valid model; of several, the first that shows.
-
-    Where a field can change only together with another one (cross attention needs a decoder), the model that it is
-    compared with has that other one changed, too. Where nothing else is possible (one unit has one head), nothing
-    changes.
-    """
-    call = architecture, batch_size, sequence_length, tuple(options.items())
-    now = getattr(config, field)
-    first = None
-    for base, changed in _neighbours(field, config):
-        before, read = _cost(base, *call)
-        after = _cost(changed, *call)[0] if field in read else before  # what nothing reads, changes nothing
-        differences = (more - less for less, more in zip(before, after, strict=True))
-        found = Effect(getattr(base, field), getattr(changed, field), *differences)
-        if any((found.parameters, found.flops, found.memory)):
-            return found
-        first = first or found
-    return first or Effect(now, now, 0, 0, 0)
-
-
-# Every field is compared with the same model, and neighbours come again when a slider goes up and down.
-@lru_cache(maxsize=4096)
-def _cost(
-    config: BertConfig, architecture: str, batch_size: int, sequence_length: int, options: tuple[tuple[str, bool], ...]
-) -> tuple[tuple[int, int, int], frozenset[str]]:
-    """Parameters, FLOPs and bytes, and the fields that were read to find them."""
-    watched = _Watched(config)
-    config = cast(BertConfig, watched)
-    model = build(config, architecture, **dict(options))
-    length = min(sequence_length, config.max_position_embeddings)
-    seen = length if reads_encoder(config, architecture) else None
-    steps = forward(model, batch_size, length, encoder_sequence_length=seen)
-    parameters = model.num_parameters()
-    memory = 4 * parameters + total_bytes(saved_by(steps))
-    if config.is_decoder and config.use_cache:
-        memory += cache_bytes(steps)
-    return (parameters, total(steps), memory), frozenset(watched.read)
-
-
-class _Watched:
-    """A configuration that notes which of its fields are read."""
-
-    def __init__(self, config: BertConfig) -> None:
-        self._config = config
-        self.read: set[str] = set()
-
-    def __getattr__(self, name: str) -> Any:
-        match getattr(BertConfig, name, None):
-            case property(fget=derived) if derived:
-                return derived(self)  # which reads fields in its turn
-        self.read.add(name)
-        return getattr(self._config, name)
-
-
-def _neighbours(field: str, config: BertConfig) -> Iterator[tuple[BertConfig, BertConfig]]:
-    """Pairs of a configuration and the same with the field changed; the first is ours if that can be."""
-    for value in _candidates(field, config):
-        if value == getattr(config, field):
-            continue
-        try:
-            yield config, replace(config, **{field: value})
-        except ConfigError as error:
-            others = [remedy for remedy in error.problem.remedies if field not in remedy]
-            if others:
-                base = replace(config, **others[0])
-                yield base, replace(base, **{field: value})
-        else:
-            if field in DIMENSIONS:
-                return  # one more (or one less) of something shows all there is to see
-
-
-def _candidates(field: str, config: BertConfig) -> Iterable[Any]:
-    value = getattr(config, field)
-    match value:
-        case bool():
-            return (not value,)
-        case str():
-            return _ACTIVATIONS if field == "hidden_act" else POSITION_EMBEDDING_TYPES
-        case int() if field == "num_attention_heads":
-            divisors = [count for count in range(1, config.hidden_size + 1) if config.hidden_size % count == 0]
-            at = divisors.index(value)
-            return divisors[at + 1 :] + divisors[:at][::-1]
-        case int() if field in DIMENSIONS:
-            step = config.num_attention_heads if field == "hidden_size" else 1
-            return (value + step, value - step)
-        case int():
-            return (value + 1, value - 1, None)
-    if field == "layer_norm_eps" or field == "initializer_range":
-        return (10 * value, value / 10)
-    return (0, 0.1, 1.0) if field.endswith(("_prob", "_dropout")) else (0,)
+_PROBABILITY = (N_("a probability from 0 to 1"), lambda value: is_number(value) and 0 <= value <= 1)
+_PROBABILITY_OR_NONE = (
+    N_("a probability from 0 to 1, or None"),
+    lambda value: value is None or (is_number(value) and 0 <= value <= 1),
+)
+# transformers refuses an int here.
+_POSITIVE = (N_("a decimal number above 0"), lambda value: isinstance(value, float) and 0 < value < math.inf)
+_TOKEN_ID = (
+    N_("a token number below 10,000,000, or None"),
+    lambda value: value is None or (is_int(value) and 0 <= value < _MOST_TOKENS),
+)
+_BOOL = (N_("True or False"), lambda value: isinstance(value, bool))
+_POSITIONS = (
+    N_("absolute, relative_key or relative_key_query"),
+    lambda value: isinstance(value, str) and value in POSITION_EMBEDDING_TYPES,
+)
+# One letter for each size, in every formula: the papers' V, H, L, A; I, P and T as in the tensor names. Hugging Face
+# makes a dictionary entry for every label when it builds a configuration: hence the lower limit of num_labels.
+FIELDS: dict[str, Field] = {
+    "vocab_size": _size(N_("Word pieces that the model knows: rows of the word embedding table."), "V", _MOST_TOKENS),
+    "hidden_size": _size(N_("Numbers for each token, from the embeddings to the last layer."), "H", 65_536),
+    "num_hidden_layers": _size(N_("Transformer layers, one after the other."), "L", 1_000),
+    "num_attention_heads": _size(
+        N_("Heads that divide the hidden units of each attention; their number must divide hidden_size."), "A", 65_536
+    ),
+    "intermediate_size": _size(N_("Numbers for each token inside the feed-forward of a layer."), "I", 1_000_000),
+    "hidden_act": Field(
+        N_("The activation in the feed-forward and in the masked-LM head; only prelu and xielu learn anything."),
+        *_ACTIVATION,
+    ),
+    "hidden_dropout_prob": Field(
+        N_("Share of numbers that training sets to 0 after the embeddings and after the dense layers of each layer."),
+        *_PROBABILITY,
+    ),
+    "attention_probs_dropout_prob": Field(
+        N_("Share of attention probabilities that training sets to 0."), *_PROBABILITY
+    ),
+    "max_position_embeddings": _size(N_("The longest sequence: rows of the position table."), "P", 1_000_000),
+    "type_vocab_size": _size(
+        N_("Segment types (first sentence, second sentence): rows of the token type table."), "T", 1_000_000
+    ),
+    "initializer_range": Field(N_("Standard deviation of the weights before training."), *_POSITIVE),
+    "layer_norm_eps": Field(N_("A small number that keeps LayerNorm from dividing by 0."), *_POSITIVE),
+    "pad_token_id": Field(
+        N_("The token that pads short sequences; its row is stored, but looking it up does not train it."), *_TOKEN_ID
+    ),
+    "position_embedding_type": Field(
+        N_("How a token knows its place: a learned row for each place, or (transformers 4) learned distances."),
+        *_POSITIONS,
+    ),
+    "use_cache": Field(
+        N_("Whether a decoder returns keys and values, so that the next token need not compute them again."), *_BOOL
+    ),
+    "classifier_dropout": Field(
+        N_("Dropout before the classifier; None uses hidden_dropout_prob."), *_PROBABILITY_OR_NONE
+    ),
+    "is_decoder": Field(N_("Each token sees only those before it, and keys and values can be cached."), *_BOOL),
+    "add_cross_attention": Field(
+        N_("A second attention in each layer, over an encoder's output; for decoders only."), *_BOOL
+    ),
+    "bos_token_id": Field(N_("The token that starts a generated text."), *_TOKEN_ID),
+    "eos_token_id": Field(N_("The token that ends a generated text."), *_TOKEN_ID),
+    "tie_word_embeddings": Field(N_("Whether the masked-LM head's decoder shares the word embedding table."), *_BOOL),
+    "num_labels": _size(N_("Classes of a classifier; scores for each token in question answering."), "C", 100_000),
+}
+DIMENSIONS: dict[str, tuple[int, int]] = {
+    name: (field.low, field.high) for name, field in FIELDS.items() if field.letter
+}
+LETTERS: dict[str, str] = {name: field.letter for name, field in FIELDS.items() if field.letter}
+MEANINGS: dict[str, str] = {name: field.meaning for name, field in FIELDS.items()}

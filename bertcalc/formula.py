@@ -1,5 +1,6 @@
 """Formulas: the same definition read with SymPy symbols for dimensions, written as LaTeX by SymPy.
 
+>>> from bertcalc import BertConfig
 >>> formula(BertConfig(), "BertModel", path="encoder.layer.*").latex()
 '4 H^{2} + 2 H I + 9 H + I'
 """
@@ -13,12 +14,13 @@ from typing import Any, NamedTuple
 
 import sympy
 
-from bertcalc.config import LETTERS, BertConfig, unchecked
+from bertcalc.config import LETTERS, Config, unchecked
+from bertcalc.families import build
+from bertcalc.family import Model
 from bertcalc.forward.steps import Step, forward
-from bertcalc.tree.bert import build
 from bertcalc.tree.inventory import inventory, named
-from bertcalc.tree.nn import Module, ModuleList, Shape, Tensor
-from bertcalc.tree.totals import Component, breakdown, component_of, submodule, top_level
+from bertcalc.tree.nn import Component, Module, ModuleList, Shape, Tensor
+from bertcalc.tree.totals import breakdown, submodule, top_level
 
 # One letter for each size of what goes through the model, beside those of the dimensions.
 CALL_LETTERS: dict[str, str] = {
@@ -55,7 +57,7 @@ class Formula(NamedTuple):
     letters: str  # LaTeX with placeholders, products by juxtaposition
     numbers: str  # LaTeX with placeholders, products with dots
 
-    def latex(self, config: BertConfig | None = None, **sizes: int) -> str:
+    def latex(self, config: Config | None = None, **sizes: int) -> str:
         """LaTeX with letters, or with the numbers of a configuration, and of what goes through it, in their places."""
         if config is None:
             return _PLACEHOLDER.sub(lambda match: _ALL_LETTERS[match[1]], self.letters)
@@ -81,7 +83,7 @@ class Term(NamedTuple):
     @property
     def norm(self) -> bool:
         """Whether it is gamma and beta of LayerNorms, and nothing else."""
-        return all(".LayerNorm." in tensor.name for tensor in self.tensors)
+        return all(tensor.place.role == "norm" for tensor in self.tensors)
 
 
 class Bracket(NamedTuple):
@@ -109,7 +111,7 @@ def latex_fraction(number: Fraction) -> str:
     return whole if number.denominator == 1 else rf"\frac{{{whole}}}{{{latex_number(number.denominator)}}}"
 
 
-def formula(config: BertConfig, architecture: str, *, path: str = "", **options: bool) -> Formula:
+def formula(config: Config, architecture: str, *, path: str = "", **options: bool) -> Formula:
     """The number of parameters of the node at ``path`` as a formula: "" is the model, encoder.layer.* one layer.
 
     Paths are without the "bert." of the task architectures.
@@ -120,16 +122,17 @@ def formula(config: BertConfig, architecture: str, *, path: str = "", **options:
     return _formula(*_structure(config, architecture, options), path)
 
 
-def component_formulas(config: BertConfig, architecture: str, **options: bool) -> tuple[tuple[Component, Formula], ...]:
+def component_formulas(config: Config, architecture: str, **options: bool) -> tuple[tuple[Component, Formula], ...]:
     """The formula of each component, in the order of the model; their sum is the number of parameters."""
     return _component_formulas(*_structure(config, architecture, options))
 
 
 def component_terms(
-    config: BertConfig, architecture: str, **options: bool
+    config: Config, architecture: str, **options: bool
 ) -> tuple[tuple[Component, tuple[Bracket, ...]], ...]:
     """The sum that each component's formula is, term by term: every tensor of the folded tree is in one of them.
 
+    >>> from bertcalc import BertConfig
     >>> for component, brackets in component_terms(BertConfig(), "BertModel"):
     ...     print(component, " + ".join(bracket.text for bracket in brackets))
     embeddings H (V + P + T) + 2H
@@ -139,9 +142,10 @@ def component_terms(
     return _component_terms(*_structure(config, architecture, options))
 
 
-def filled(text: str, config: BertConfig) -> str:
+def filled(text: str, config: Config) -> str:
     """The text of a term or bracket with numbers in the place of letters.
 
+    >>> from bertcalc import BertConfig
     >>> filled("L (4H² + I)", BertConfig())
     '12 · (4 · 768² + 3,072)'
     """
@@ -149,12 +153,12 @@ def filled(text: str, config: BertConfig) -> str:
     return re.sub("[A-Z]", lambda letter: f"{getattr(config, FIELDS[letter[0]]):,}", dotted)
 
 
-def count_formulas(config: BertConfig, architecture: str, **options: bool) -> dict[str, Formula]:
+def count_formulas(config: Config, architecture: str, **options: bool) -> dict[str, Formula]:
     """How many modules there are of each kind in the inventory, and how many are named ``dense``, in layers L."""
     return _count_formulas(*_structure(config, architecture, options))
 
 
-def tensor_formulas(config: BertConfig, architecture: str, *, copies: bool = True, **options: bool) -> tuple[str, ...]:
+def tensor_formulas(config: Config, architecture: str, *, copies: bool = True, **options: bool) -> tuple[str, ...]:
     """For each tensor of the folded tree, in its order: its sides in letters, such as ``I · H``.
 
     With ``copies`` the number of layers stands in front where the tensor is in every layer: ``L · I · H``.
@@ -162,13 +166,13 @@ def tensor_formulas(config: BertConfig, architecture: str, *, copies: bool = Tru
     return _tensor_formulas(*_structure(config, architecture, options), copies)
 
 
-def piece_formulas(config: BertConfig, architecture: str, *, path: str = "", **options: bool) -> tuple[str, ...]:
+def piece_formulas(config: Config, architecture: str, *, path: str = "", **options: bool) -> tuple[str, ...]:
     """The formula of each bar of ``breakdown``, in its order, as plain text: ``L·(4 H² + 4 H)``."""
     return _piece_formulas(*_structure(config, architecture, options), path)
 
 
 def symbolic_steps(
-    config: BertConfig, architecture: str, *, cross: bool = False, **options: bool
+    config: Config, architecture: str, *, cross: bool = False, **options: bool
 ) -> tuple[SymbolicStep, ...]:
     """For each step of ``forward``, in its order: what it takes, gives and learns, in letters.
 
@@ -177,7 +181,7 @@ def symbolic_steps(
     return _symbolic_steps(*_structure(config, architecture, options), cross)
 
 
-def symbolic_model(config: BertConfig, architecture: str, **options: bool) -> Module:
+def symbolic_model(config: Config, architecture: str, **options: bool) -> Model:
     """The tree with symbols for its dimensions."""
     return _tree(*_structure(config, architecture, options))
 
@@ -187,52 +191,51 @@ def shape_letters(shape: Shape) -> str:
     return " × ".join(map(_side, shape))
 
 
-_Structure = tuple[BertConfig, str, tuple[tuple[str, bool], ...]]
+_Structure = tuple[Config, str, tuple[tuple[str, bool], ...]]
 
 
 # All that a structure depends on; the fields that only ``print`` shows would split the caches for nothing.
 _SHAPING = ("hidden_act", "position_embedding_type", "is_decoder", "add_cross_attention", "tie_word_embeddings")
-_SYMBOLIC = unchecked(BertConfig(), **SYMBOLS)
 
 
-def _structure(config: BertConfig, architecture: str, options: Mapping[str, bool]) -> _Structure:
+def _structure(config: Config, architecture: str, options: Mapping[str, bool]) -> _Structure:
     shaping = {field: getattr(config, field) for field in _SHAPING}
-    return unchecked(_SYMBOLIC, **shaping), architecture, tuple(sorted(options.items()))
+    return unchecked(type(config).default(), **SYMBOLS, **shaping), architecture, tuple(sorted(options.items()))
 
 
 # Architectures x positions x ties x cross attention x activations, and no more: hidden_act is checked before.
 @lru_cache(maxsize=1024)
-def _tree(config: BertConfig, architecture: str, options: tuple[tuple[str, bool], ...]) -> Module:
+def _tree(config: Config, architecture: str, options: tuple[tuple[str, bool], ...]) -> Model:
     return build(config, architecture, **dict(options))
 
 
 @lru_cache(maxsize=4096)
-def _formula(config: BertConfig, architecture: str, options: tuple[tuple[str, bool], ...], path: str) -> Formula:
+def _formula(config: Config, architecture: str, options: tuple[tuple[str, bool], ...], path: str) -> Formula:
     model = _tree(config, architecture, options)
     return write(_expression(submodule(model, path)))
 
 
 @lru_cache(maxsize=1024)
 def _component_formulas(
-    config: BertConfig, architecture: str, options: tuple[tuple[str, bool], ...]
+    config: Config, architecture: str, options: tuple[tuple[str, bool], ...]
 ) -> tuple[tuple[Component, Formula], ...]:
     sums: dict[Component, Any] = {}
     model = _tree(config, architecture, options)
-    for name, module in top_level(model).items():
+    for module in top_level(model).values():
         if count := _expression(module):
-            component = component_of(name)
+            component = module.place.component
             sums[component] = sums.get(component, 0) + count
     return tuple((component, write(count)) for component, count in sums.items())
 
 
 @lru_cache(maxsize=1024)
 def _component_terms(
-    config: BertConfig, architecture: str, options: tuple[tuple[str, bool], ...]
+    config: Config, architecture: str, options: tuple[tuple[str, bool], ...]
 ) -> tuple[tuple[Component, tuple[Bracket, ...]], ...]:
     alike: dict[Component, dict[Any, list[Tensor]]] = {}
     for tensor in _tree(config, architecture, options).tensors():
         one = exact(prod(tensor.shape))
-        alike.setdefault(component_of(tensor.name), {}).setdefault((tensor.copies, one), []).append(tensor)
+        alike.setdefault(tensor.place.component, {}).setdefault((tensor.copies, one), []).append(tensor)
     found: list[tuple[Component, tuple[Bracket, ...]]] = []
     for component, sizes in alike.items():
         terms: dict[Any, list[Term]] = {}
@@ -271,7 +274,7 @@ def _text(expression: Any) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _count_formulas(config: BertConfig, architecture: str, options: tuple[tuple[str, bool], ...]) -> dict[str, Formula]:
+def _count_formulas(config: Config, architecture: str, options: tuple[tuple[str, bool], ...]) -> dict[str, Formula]:
     model = _tree(config, architecture, options)
     parts = [*inventory(model), named(model, "dense")]
     return {part.name: write(sympy.sympify(part.modules)) for part in parts}
@@ -279,7 +282,7 @@ def _count_formulas(config: BertConfig, architecture: str, options: tuple[tuple[
 
 @lru_cache(maxsize=1024)
 def _tensor_formulas(
-    config: BertConfig, architecture: str, options: tuple[tuple[str, bool], ...], copies: bool
+    config: Config, architecture: str, options: tuple[tuple[str, bool], ...], copies: bool
 ) -> tuple[str, ...]:
     return tuple(
         " · ".join(map(_side, ((tensor.copies,) if copies and tensor.copies != 1 else ()) + tensor.shape))
@@ -289,14 +292,14 @@ def _tensor_formulas(
 
 @lru_cache(maxsize=4096)
 def _piece_formulas(
-    config: BertConfig, architecture: str, options: tuple[tuple[str, bool], ...], path: str
+    config: Config, architecture: str, options: tuple[tuple[str, bool], ...], path: str
 ) -> tuple[str, ...]:
     return tuple(plain(piece.parameters) for piece in breakdown(_tree(config, architecture, options), path))
 
 
 @lru_cache(maxsize=1024)
 def _symbolic_steps(
-    config: BertConfig, architecture: str, options: tuple[tuple[str, bool], ...], cross: bool
+    config: Config, architecture: str, options: tuple[tuple[str, bool], ...], cross: bool
 ) -> tuple[SymbolicStep, ...]:
     sizes = {field: symbol for field, symbol in CALL_SYMBOLS.items() if cross or field != "encoder_sequence_length"}
     return tuple(
@@ -313,7 +316,7 @@ def _side(side: Any) -> str:
 def _expression(module: Module) -> Any:
     """The count of a module in the form that teaches most: layers times one layer, rows times hidden units."""
     if isinstance(module, ModuleList):
-        return module.length * _expression(module.layer)
+        return sum(copies * _expression(layer) for _name, layer, copies in module.named_children(folded=True))
     if any(isinstance(below, ModuleList) for _, below, _ in module.modules()):
         parts = [_expression(child) for child in module.children.values()]
         return sympy.Add(*(part for part in parts if part != 0), evaluate=False) if len(parts) > 1 else parts[0]

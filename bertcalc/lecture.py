@@ -1,4 +1,4 @@
-"""A guided lecture as a lecturer writes it: screens in a TOML file, of which everything is checked.
+"""Lectures: screens that a lecturer writes in a TOML file, checked completely.
 
 >>> words = Vocabulary(parts={"total": {}}, sliders=["vocab_size"], placeholders=["parameters"])
 >>> lecture = read(b'''
@@ -21,15 +21,13 @@ from difflib import get_close_matches
 from string import Formatter
 from typing import Any, NamedTuple
 
-from bertcalc.config import Problem
+from bertcalc.problem import wrong
 from bertcalc.text import N_, shorten
 
 
 class Vocabulary(NamedTuple):
-    """What a lecture can be made of.
-
-    A part has the values of each of its arguments; None stands for any text. Placeholders are what can stand in
-    braces in a text.
+    """The words of a lecture: its parts with the possible values of their arguments (None: any text), its sliders, and
+    the placeholders that its texts can have in braces.
     """
 
     parts: Mapping[str, Mapping[str, Collection[str] | None]]
@@ -38,7 +36,7 @@ class Vocabulary(NamedTuple):
 
 
 class Show(NamedTuple):
-    """A live part on a screen: its name, and what it is told."""
+    """A live part on a screen, with its arguments."""
 
     part: str
     arguments: Mapping[str, str]
@@ -46,7 +44,7 @@ class Show(NamedTuple):
 
 @dataclass(frozen=True)
 class Screen:
-    """A screen: its name in the link, what it says (with placeholders), its parts, its sliders, the speaker's notes."""
+    """A screen: its name in the link, its texts (with placeholders), parts, sliders, and the speaker's notes."""
 
     name: str
     title: str
@@ -64,28 +62,20 @@ class Lecture:
     screens: tuple[Screen, ...]
 
 
-class LectureError(ValueError):
-    """The only exception for a file that is no lecture: names the screen and the key."""
-
-    def __init__(self, message: str, **values: str) -> None:
-        self.problem = Problem("lecture", None, message, values)
-        super().__init__(str(self.problem))
-
-
 def read(data: bytes, vocabulary: Vocabulary) -> Lecture:
-    """The lecture in a TOML file. Raises LectureError."""
+    """The lecture in a TOML file. Raises InputError."""
     try:
         content = tomllib.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        raise LectureError(N_("This is not a TOML file in UTF-8: {reason}."), reason=f"{error}") from error
-    file = _Table(N_("the file"), content)
+        raise wrong(N_("This is not a TOML file in UTF-8: {reason}."), reason=f"{error}") from error
+    file = _TomlTable(N_("the file"), content)
     file.only(("title", "screen"))
     screens = tuple(
         _screen(table, number, vocabulary) for number, table in enumerate(file.tables("screen", least=1), 1)
     )
     names = [screen.name for screen in screens]
     for twice in (name for name in names if names.count(name) > 1):
-        raise LectureError(N_("Two screens have the name {name}: a link could not tell them apart."), name=twice)
+        raise wrong(N_("Two screens have the name {name}: a link could not tell them apart."), name=twice)
     return Lecture(file.template("title", vocabulary.placeholders), screens)
 
 
@@ -94,14 +84,14 @@ _KEYS = ("name", "title", "text", "show", "sliders", "notes")
 
 def _screen(content: dict[str, Any], number: int, vocabulary: Vocabulary) -> Screen:
     name = content.get("name")
-    screen = _Table(f"[[screen]] {shorten(name) if isinstance(name, str) else number}", content)
+    screen = _TomlTable(f"[[screen]] {shorten(name) if isinstance(name, str) else number}", content)
     screen.only(_KEYS)
     name = screen.text("name")
     if not re.fullmatch(r"[\w-]{1,60}", name):
         message = N_(
             "{where}: name can have only letters, digits and hyphens, at most 60, because it appears in the link."
         )
-        raise LectureError(message, where=screen.where)
+        raise wrong(message, where=screen.where)
     sliders = screen.texts("sliders")
     for slider in sliders:
         screen.check("sliders", slider, vocabulary.sliders)
@@ -116,7 +106,7 @@ def _screen(content: dict[str, Any], number: int, vocabulary: Vocabulary) -> Scr
 
 
 def _show(where: str, content: dict[str, Any], vocabulary: Vocabulary) -> Show:
-    table = _Table(f"{where}, show", content)
+    table = _TomlTable(f"{where}, show", content)
     part = table.text("part")
     table.check("part", part, vocabulary.parts)
     known = vocabulary.parts[part]
@@ -128,74 +118,74 @@ def _show(where: str, content: dict[str, Any], vocabulary: Vocabulary) -> Show:
     return Show(part, arguments)
 
 
-class _Table:
-    """A table of the file: where it is, and what its keys hold. What is wrong with it raises LectureError."""
+class _TomlTable:
+    """A table of the file, and where it stands. Each method raises InputError for what is wrong."""
 
     def __init__(self, where: str, content: Mapping[str, Any]) -> None:
         self.where = where
         self._content = content
 
     def only(self, known: Collection[str]) -> None:
-        """That it has no other keys."""
+        """Check that it has no other keys."""
         for unknown in self._content.keys() - set(known):
             message = N_("{where}: there is no key {key}: did you mean {nearest}?")
             nearest = _nearest(unknown, known)
-            raise LectureError(message, where=self.where, key=shorten(unknown), nearest=nearest)
+            raise wrong(message, where=self.where, key=shorten(unknown), nearest=nearest)
 
     def check(self, key: str, value: str, options: Collection[str]) -> None:
-        """That a text is one of the options."""
+        """Check that a text is one of the options."""
         if value not in options:
             message = N_("{where}: {key} {value} is not possible: did you mean {nearest}?")
             nearest = _nearest(value, options)
-            raise LectureError(message, where=self.where, key=key, value=shorten(value), nearest=nearest)
+            raise wrong(message, where=self.where, key=key, value=shorten(value), nearest=nearest)
 
     def text(self, key: str, default: str | None = None) -> str:
-        """What a key holds, which has to be a text."""
+        """The text of a key."""
         value = self._value(key, default)
         if not isinstance(value, str):
-            raise LectureError(N_("{where}: {key} must be a string."), where=self.where, key=key)
+            raise wrong(N_("{where}: {key} must be a string."), where=self.where, key=key)
         return value
 
     def template(self, key: str, placeholders: Collection[str], default: str | None = None) -> str:
-        """A text that can have placeholders in it."""
+        """The text of a key, with known placeholders only."""
         value = self.text(key, default)
         try:
             found = list(_placeholders(value))
         except ValueError:
             message = N_("{where}: {key} has a single brace: to write a brace, double it.")
-            raise LectureError(message, where=self.where, key=key) from None
+            raise wrong(message, where=self.where, key=key) from None
         for placeholder in found:
             if placeholder not in placeholders:
                 message = N_("{where}: {key} has the unknown placeholder {placeholder}: did you mean {nearest}?")
                 nearest = _nearest(placeholder, placeholders)
-                raise LectureError(
+                raise wrong(
                     message, where=self.where, key=key, placeholder=f"{{{shorten(placeholder)}}}", nearest=nearest
                 )
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """The texts of a list, which may be missing."""
+        """The texts of a list; none if the key is missing."""
         value = self._content.get(key, [])
         if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-            raise LectureError(N_("{where}: {key} must be a list of strings."), where=self.where, key=key)
+            raise wrong(N_("{where}: {key} must be a list of strings."), where=self.where, key=key)
         return tuple(value)
 
     def tables(self, key: str, least: int = 0) -> list[dict[str, Any]]:
         """The tables of a list."""
         value = self._value(key)
         if not isinstance(value, list) or not all(isinstance(one, dict) for one in value) or len(value) < least:
-            raise LectureError(N_("{where}: {key} must be a list of tables."), where=self.where, key=key)
+            raise wrong(N_("{where}: {key} must be a list of tables."), where=self.where, key=key)
         return value
 
     def _value(self, key: str, default: object = None) -> object:
         value = self._content.get(key, default)
         if value is None:
-            raise LectureError(N_("{where}: {key} is missing."), where=self.where, key=key)
+            raise wrong(N_("{where}: {key} is missing."), where=self.where, key=key)
         return value
 
 
 def _placeholders(text: str) -> Iterator[str]:
-    """What stands in braces, with all that is written there. Raises ValueError for a single brace."""
+    """The contents of all braces. Raises ValueError for a single brace."""
     for _text, name, form, conversion in Formatter().parse(text):
         if name is not None:
             yield name + (f"!{conversion}" if conversion else "") + (f":{form}" if form else "")

@@ -1,9 +1,9 @@
-"""Moving one size of a model: where a slider can stop, and what follows, so that every stop is a model.
+"""Moving one size of a model with a slider: its stops, each of which is a valid model, and the sizes that follow.
 
-The heads share out the hidden units, so hidden_size H and num_attention_heads A cannot move alone. Two locks say what
-follows H: with ``heads`` the head size H / A stays and A follows; with ``intermediate`` intermediate_size stays the
-same multiple of H.
+num_attention_heads A divides hidden_size H. Two locks say what follows H: with ``heads`` the head size H / A stays and
+A follows; with ``intermediate`` intermediate_size stays the same multiple of H.
 
+>>> from bertcalc import BertConfig
 >>> moved(BertConfig(), "hidden_size", 1024).num_attention_heads
 16
 >>> stops(BertConfig(), "num_attention_heads")[:6]
@@ -13,12 +13,12 @@ same multiple of H.
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from bertcalc.config import DIMENSIONS, BertConfig, ConfigError, Problem, check_field
+from bertcalc.config import DIMENSIONS, Config, ConfigError, Problem, check_field
 from bertcalc.text import N_
 
 
 class Locks(NamedTuple):
-    """What follows hidden_size: the number of heads, and intermediate_size."""
+    """Whether num_attention_heads and intermediate_size follow hidden_size."""
 
     heads: bool = True
     intermediate: bool = False
@@ -38,10 +38,10 @@ _MOST = 256  # stops of a slider: more cannot be told apart with a mouse
 _MULTIPLES = 8  # of H, where intermediate_size is one
 
 
-def stops(config: BertConfig, field: str, locks: Locks = LOCKS, also: int | None = None) -> list[int]:
-    """The values that a slider offers, ascending; the present one is among them, and ``also`` if it is possible.
+def stops(config: Config, field: str, locks: Locks = LOCKS, also: int | None = None) -> list[int]:
+    """The stops of a slider, ascending, with the present value, and ``also`` if it is possible.
 
-    Each of them can be given to ``moved``.
+    ``moved`` takes each of them.
     """
     low, high, step = SLIDERS[field]
     now: int = getattr(config, field)
@@ -66,7 +66,7 @@ def _multiples(unit: int, high: int) -> list[int]:
     return [*range(step, high + 1, step)]
 
 
-def _possible(config: BertConfig, field: str, value: int, locks: Locks) -> bool:
+def _possible(config: Config, field: str, value: int, locks: Locks) -> bool:
     try:
         moved(config, field, value, locks)
     except ConfigError:
@@ -74,13 +74,13 @@ def _possible(config: BertConfig, field: str, value: int, locks: Locks) -> bool:
     return True
 
 
-def moved(config: BertConfig, field: str, value: int, locks: Locks = LOCKS) -> BertConfig:
+def moved(config: Config, field: str, value: int, locks: Locks = LOCKS) -> Config:
     """The model with one size changed, and what follows it.
 
-    A hidden_size that does not fit the head size is taken all the same where the present number of heads divides it.
-    Raises ConfigError where no model comes of it; its remedies are changes of fields that do make one.
+    A hidden_size that the head size does not divide is possible if the present number of heads divides it. Raises
+    ConfigError with the nearest valid changes as remedies.
     """
-    if problem := check_field(field, value):
+    if problem := check_field(type(config), field, value):
         is_number = isinstance(value, int) and not isinstance(value, bool)
         nearest = problem.remedies[0][field] if is_number else getattr(config, field)
         raise ConfigError(problem._replace(remedies=_ways_out(config, field, nearest, locks)))
@@ -97,8 +97,8 @@ def moved(config: BertConfig, field: str, value: int, locks: Locks = LOCKS) -> B
     return replace(config, **changes)
 
 
-def _following(config: BertConfig, hidden_size: int, locks: Locks) -> dict[str, int]:
-    """The intermediate size of another hidden size: the same multiple of it, rounded where that is no whole number."""
+def _following(config: Config, hidden_size: int, locks: Locks) -> dict[str, int]:
+    """The intermediate size of another hidden size: the same multiple of it, rounded."""
     if not locks.intermediate:
         return {}
     now = config.hidden_size
@@ -106,8 +106,8 @@ def _following(config: BertConfig, hidden_size: int, locks: Locks) -> dict[str, 
     return {"intermediate_size": min(max(multiple, 1), DIMENSIONS["intermediate_size"][1])}
 
 
-def _no_multiple(config: BertConfig, value: int, locks: Locks) -> Problem:
-    """What is wrong with a hidden size that what stays does not divide: the head size, or the number of heads."""
+def _no_multiple(config: Config, value: int, locks: Locks) -> Problem:
+    """The problem of a hidden size that the head size, or the number of heads, does not divide."""
     remedies = _ways_out(config, "hidden_size", value, locks)
     if locks.heads:
         message = N_("hidden_size {value} cannot be split into heads of {unit}: {near} can.")
@@ -117,8 +117,8 @@ def _no_multiple(config: BertConfig, value: int, locks: Locks) -> Problem:
     return Problem("hidden_size", value, message, {name: f"{number:,}" for name, number in words.items()}, remedies)
 
 
-def _no_divisor(config: BertConfig, value: int, locks: Locks) -> Problem:
-    """What is wrong with a number of heads that cannot share out the hidden units."""
+def _no_divisor(config: Config, value: int, locks: Locks) -> Problem:
+    """The problem of a number of heads that does not divide the hidden size."""
     remedies = _ways_out(config, "num_attention_heads", value, locks)
     message = N_("hidden_size {hidden} cannot be split into {value} equal heads: num_attention_heads {near} works.")
     words = {"value": value, "hidden": config.hidden_size, "near": remedies[0]["num_attention_heads"]}
@@ -127,8 +127,8 @@ def _no_divisor(config: BertConfig, value: int, locks: Locks) -> Problem:
     )
 
 
-def _ways_out(config: BertConfig, field: str, value: int, locks: Locks) -> tuple[dict[str, int], ...]:
-    """Changes that make a model and come near to a possible value of the field; the nearest first."""
+def _ways_out(config: Config, field: str, value: int, locks: Locks) -> tuple[dict[str, int], ...]:
+    """Valid changes near to a possible value of the field, the nearest first."""
     hidden, heads = config.hidden_size, config.num_attention_heads
     if field == "hidden_size":
         unit = _unit(config, locks)
@@ -145,12 +145,12 @@ def _ways_out(config: BertConfig, field: str, value: int, locks: Locks) -> tuple
     return ({field: value},)
 
 
-def _unit(config: BertConfig, locks: Locks) -> int:
+def _unit(config: Config, locks: Locks) -> int:
     return config.attention_head_size if locks.heads else config.num_attention_heads
 
 
 def _nearest_multiples(unit: int, value: int) -> list[int]:
-    """Possible hidden sizes that are multiples: the one below a value and the one above, the nearer first."""
+    """The multiples below and above a value that are possible hidden sizes, the nearer first."""
     below = value - value % unit
     near = [size for size in {below, below + unit} if 0 < size <= DIMENSIONS["hidden_size"][1]]
     return sorted(near, key=lambda size: abs(size - value))

@@ -2,69 +2,13 @@
 
 from typing import NamedTuple
 
-from bertcalc.config import BertConfig
+from bertcalc.families import PRESETS, build
+from bertcalc.family import Model, Preset, Source
 from bertcalc.text import N_
-from bertcalc.tree.bert import build
-from bertcalc.tree.nn import Module
 
+__all__ = ["DEFAULT_PRESET", "PRESETS", "PUBLISHED", "Preset", "PublishedCount", "Source"]
 
-class Source(NamedTuple):
-    """Where a configuration was published: in words, and its address."""
-
-    said: str
-    url: str
-
-
-class Preset(NamedTuple):
-    """A published configuration; every field that is not named has its default."""
-
-    config: BertConfig
-    source: Source
-
-
-_BERT = "https://github.com/google-research/bert/blob/master/"
-_GOOGLE = Source(N_("The README of Google's BERT"), f"{_BERT}README.md")
-_MULTILINGUAL = Source(N_("The list of multilingual models of Google's BERT"), f"{_BERT}multilingual.md")
-_MINIATURES = Source(N_("Turc et al. 2019, smaller BERT models"), "https://arxiv.org/abs/1908.08962")
-
-
-def _minilm(name: str) -> Source:
-    return Source(N_("Its model card on the Hugging Face Hub"), f"https://huggingface.co/sentence-transformers/{name}")
-
-
-def _preset(vocab: int, hidden: int, layers: int, heads: int, intermediate: int, source: Source) -> Preset:
-    config = BertConfig(
-        vocab_size=vocab,
-        hidden_size=hidden,
-        num_hidden_layers=layers,
-        num_attention_heads=heads,
-        intermediate_size=intermediate,
-    )
-    return Preset(config, source)
-
-
-PRESETS: dict[str, Preset] = {
-    "bert-base-uncased": _preset(30522, 768, 12, 12, 3072, _GOOGLE),
-    "bert-large-uncased": _preset(30522, 1024, 24, 16, 4096, _GOOGLE),
-    "bert-base-cased": _preset(28996, 768, 12, 12, 3072, _GOOGLE),
-    "bert-large-cased": _preset(28996, 1024, 24, 16, 4096, _GOOGLE),
-    "bert-base-multilingual-cased": _preset(119547, 768, 12, 12, 3072, _MULTILINGUAL),
-    "bert-base-chinese": _preset(21128, 768, 12, 12, 3072, _MULTILINGUAL),
-    # No published checkpoint: bert-large with the Chinese vocabulary, the example of a Chinese blog post.
-    "bert-large-chinese": _preset(
-        21128, 1024, 24, 16, 4096, Source(N_("bert-large with the vocabulary of bert-base-chinese"), _MULTILINGUAL.url)
-    ),
-    "all-MiniLM-L6-v2": _preset(30522, 384, 6, 12, 1536, _minilm("all-MiniLM-L6-v2")),
-    "all-MiniLM-L12-v2": _preset(30522, 384, 12, 12, 1536, _minilm("all-MiniLM-L12-v2")),
-    **{
-        f"bert_uncased_L-{layers}_H-{hidden}_A-{hidden // 64}": _preset(
-            30522, hidden, layers, hidden // 64, 4 * hidden, _MINIATURES
-        )
-        for layers in (2, 4, 6, 8, 10, 12)
-        for hidden in (128, 256, 512, 768)
-    },
-}
-DEFAULT_PRESET = "bert-base-uncased"
+DEFAULT_PRESET = next(iter(PRESETS))
 
 
 class PublishedCount(NamedTuple):
@@ -77,7 +21,7 @@ class PublishedCount(NamedTuple):
     source: str
     add_pooling_layer: bool = True
 
-    def model(self) -> Module:
+    def model(self) -> Model:
         """The model that the number is of."""
         return build(PRESETS[self.preset].config, self.architecture, add_pooling_layer=self.add_pooling_layer)
 

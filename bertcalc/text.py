@@ -1,4 +1,4 @@
-"""Text that people read: English here, translated by whoever shows it; and somebody else's text, which is only text."""
+"""Marking text for translation, and quoting text that somebody else wrote."""
 
 import re
 from typing import TypeVar
@@ -11,13 +11,13 @@ def N_(message: Message) -> Message:
     return message
 
 
-# Of what Unicode calls printable, the letters and marks that nobody sees.
+# Characters that Unicode calls printable and that are blank.
 _BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
 _LONGEST = 40
 
 
 def visible(text: str) -> str:
-    r"""Somebody else's text, with all that cannot be seen, or turns around what is beside it, as an escape.
+    r"""The text with escapes for characters that cannot be seen, or that change the direction of those beside them.
 
     >>> visible("a\n\u202eb")
     'a\\n\\u202eb'
@@ -29,16 +29,16 @@ def visible(text: str) -> str:
 
 
 def shorten(text: str) -> str:
-    """Somebody else's text, visible, and cut so that it cannot fill a page."""
+    """The text made visible, and cut to 40 characters."""
     shown = visible(text[: _LONGEST + 1])
     return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 4]} ..."
 
 
 def code(text: str) -> str:
-    """Somebody else's text as Markdown: visible, in a code span, the one place where nothing in it is read.
+    """The text as a code span of Markdown, the one place where Markdown in it means nothing.
 
-    Escapes are not enough: readers of Markdown look for addresses and emoji when the escapes are gone. Only the label
-    of a directive, :small[...], is no place for it: that ends at the first bracket, in code as well.
+    Escapes are not enough: Streamlit looks for addresses and emoji after it has removed them. Inside of a directive,
+    :small[...], it does not work: that ends at the first bracket, in code as well.
 
     >>> code("[x](//y)"), code("`a``b"), code("")
     ('`[x](//y)`', '``` `a``b ```', '`""`')
@@ -58,7 +58,7 @@ _WORDS = re.compile(rf"(?!.*www\.){_WORD}(?:{_BETWEEN}{_WORD})*", re.IGNORECASE)
 
 
 def literal(text: str) -> str:
-    """Somebody else's text in a sentence of Markdown: numbers and words as they are, anything else as code.
+    """The text in a sentence of Markdown: numbers and words as they are, anything else as code.
 
     >>> literal("hidden_size, 1.1e8"), literal("www.x.org"), literal("*x*")
     ('hidden_size, 1.1e8', '`www.x.org`', '`*x*`')

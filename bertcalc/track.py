@@ -1,4 +1,4 @@
-"""A model under change: the steps that a person took, what was typed that makes no model, and how a link says it.
+"""The model of a session: the steps that its reader took (undo, redo), invalid values that were typed, and the link.
 
 >>> track = Track(Model())
 >>> track.change({"num_hidden_layers": 24})
@@ -16,12 +16,12 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from bertcalc.activations import ACTIVATIONS
-from bertcalc.config import POSITION_EMBEDDING_TYPES, BertConfig, ConfigError, Problem, problems
+from bertcalc.config import POSITION_EMBEDDING_TYPES, Config, ConfigError, Problem, problems
+from bertcalc.families import CLASSES, counterpart, family_of
 from bertcalc.moves import LOCKS, SLIDERS, Locks, moved
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
-from bertcalc.tree.bert import ARCHITECTURES
 
-# The fields of the configuration that can be changed beside those with a slider, by what their values are.
+# The fields without a slider that can be changed, by the type of their values.
 NUMBERS = ("max_position_embeddings", "type_vocab_size", "num_labels")
 SWITCHES = ("tie_word_embeddings", "is_decoder", "add_cross_attention")
 OPTIONS: dict[str, tuple[str, ...]] = {
@@ -31,16 +31,16 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 DECIMALS = ("hidden_dropout_prob", "attention_probs_dropout_prob", "layer_norm_eps")
 FIELDS = (*SLIDERS, *NUMBERS, *SWITCHES, *OPTIONS, *DECIMALS)
 _LOCKS = {f"lock_{name}": name for name in Locks._fields}
-# All that a link says of the model.
+# The parameters of a link that describe the model.
 NAMES = ("preset", "architecture", "add_pooling_layer", *_LOCKS, *FIELDS)
 
 
 class Model(NamedTuple):
-    """A configuration as somebody came to it: where they started, the class, and what follows what."""
+    """A configuration with the preset that it started from, its class, and the locks of its sliders."""
 
     preset: str = DEFAULT_PRESET
-    config: BertConfig = PRESETS[DEFAULT_PRESET].config
-    architecture: str = "BertModel"
+    config: Config = PRESETS[DEFAULT_PRESET].config
+    architecture: str = family_of(PRESETS[DEFAULT_PRESET].config).base.name
     add_pooling_layer: bool = True
     locks: Locks = LOCKS
 
@@ -57,19 +57,24 @@ class Model(NamedTuple):
         }
 
     def changed(self, values: Mapping[str, Any]) -> "Model":
-        """The model with some of these changed. Raises ConfigError where no model comes of it."""
+        """The model with some of these changed. Raises ConfigError if they are not valid together."""
+        family = CLASSES.get(values.get("architecture", ""), family_of(self.config))
+        if family is not family_of(self.config):  # its models start from a preset of their own
+            return self.reset(next(iter(family.presets))).changed(values)
         config = {field: value for field, value in values.items() if field in FIELDS}
         locks = {lock: values[name] for name, lock in _LOCKS.items() if name in values}
         rest = {name: value for name, value in values.items() if name in Model._fields}
         return self._replace(config=replace(self.config, **config), locks=self.locks._replace(**locks), **rest)
 
     def reset(self, preset: str | None = None) -> "Model":
-        """A preset, the present one unless another is named, in the present class."""
+        """A preset (the present one if none is named) in the present class, or its like in another family."""
         name = preset or self.preset
-        return self._replace(preset=name, config=PRESETS[name].config, add_pooling_layer=True)
+        config = PRESETS[name].config
+        like = counterpart(self.architecture, family_of(config))
+        return self._replace(preset=name, config=config, architecture=like, add_pooling_layer=True)
 
     def link(self) -> dict[str, str]:
-        """What a link has to say: the preset, and what differs from it."""
+        """The parameters of its link: the preset, and what differs from it."""
         start = Model().reset(self.preset)
         given = {name: value for name, value in self.values().items() if value != start.values()[name]}
         if self.preset != DEFAULT_PRESET:
@@ -78,14 +83,18 @@ class Model(NamedTuple):
 
 
 def read(link: Mapping[str, str]) -> tuple[Model, list[Problem]]:
-    """The model that a link says, or the nearest to it, and what was not possible.
+    """The model of a link, or the nearest valid one, and the problems of the link.
 
-    What cannot be read at all counts as not said.
+    Values of the wrong type are left out.
     """
-    preset = link.get("preset", DEFAULT_PRESET)
-    model = Model().reset(preset if preset in PRESETS else None)
+    said = link.get("architecture", "")
+    start = next(iter(CLASSES[said].presets)) if said in CLASSES else DEFAULT_PRESET
+    preset = link.get("preset", start)
+    model = Model().reset(preset if preset in PRESETS else start)
     values = {name: value for name, value in _read(link, model.values()) if name != "preset"}
-    if values.get("architecture") not in ARCHITECTURES:
+    if said in CLASSES and CLASSES[said] is not family_of(model.config):
+        values["architecture"] = counterpart(said, family_of(model.config))
+    elif said not in CLASSES:
         values.pop("architecture", None)
     found: list[Problem] = []
     while True:
@@ -96,8 +105,8 @@ def read(link: Mapping[str, str]) -> tuple[Model, list[Problem]]:
             values |= found[-1].remedies[0]
 
 
-def _as_moved(start: BertConfig, values: Mapping[str, Any], problem: Problem) -> Problem:
-    """What is wrong where a link says one of hidden size and heads alone: it is taken as if it had been typed."""
+def _as_moved(start: Config, values: Mapping[str, Any], problem: Problem) -> Problem:
+    """The problem of a link with either hidden_size or num_attention_heads: the same as of typing that value."""
     said = [field for field in ("hidden_size", "num_attention_heads") if field in values]
     if problem.field != "hidden_size" or len(said) != 1:
         return problem
@@ -123,9 +132,9 @@ def _read(link: Mapping[str, str], defaults: Mapping[str, Any]) -> Iterator[tupl
 
 
 class Track:
-    """The steps of one person, of which one is present; and on top of it what was typed that makes no model.
+    """The steps of one reader, one of which is the present one; on top of it values that were typed and are not valid.
 
-    ``draft`` is the model while a slider is still being moved: it becomes a step when the hand lets go.
+    ``draft`` is the model while a slider is being dragged; it becomes a step when the slider is let go.
     """
 
     LONGEST = 200  # steps that are kept
@@ -149,11 +158,11 @@ class Track:
 
     @property
     def last(self) -> int:
-        """The place of the step that came last."""
+        """The index of the last step."""
         return len(self.steps) - 1
 
     def take(self, model: Model) -> None:
-        """One step further, to another model; what was undone is gone."""
+        """Add a step after the present one; steps that were undone are dropped."""
         self.draft, self.attempt = None, {}
         if model != self.kept:
             self.steps = [*self.steps[: self.at + 1], model][-self.LONGEST :]
@@ -161,7 +170,7 @@ class Track:
             self.unsaid.append(model)
 
     def change(self, values: Mapping[str, Any]) -> None:
-        """Change some values in one step; what makes no model is kept as an attempt, until something mends it."""
+        """Change some values in one step; if they are not valid, keep them as an attempt until another change."""
         left = {name: value for name, value in self.attempt.items() if name not in values}
         for attempt in (left, {}):
             with suppress(ConfigError):
@@ -171,7 +180,7 @@ class Track:
         self.draft, self.attempt = None, {**left, **values}
 
     def move(self, field: str, value: Any, *, final: bool = True) -> None:
-        """Move one size, and what follows it; anything that is no possible size is kept as an attempt."""
+        """Move one size and what follows it; a size that is not possible is kept as an attempt."""
         left = {name: attempt for name, attempt in self.attempt.items() if name != field}
         try:
             config = moved(self.kept.config, field, value, self.kept.locks)
@@ -186,7 +195,7 @@ class Track:
             self.draft = model
 
     def undo(self) -> None:
-        """One step back, if there is one; of an attempt back to the last step."""
+        """One step back, if there is one; from an attempt, to the present step."""
         self._go(max(self.at - (not self.attempt), 0))
 
     def redo(self) -> None:
@@ -197,7 +206,7 @@ class Track:
         self.draft, self.attempt, self.at, self.unsaid = None, {}, at, []
 
     def go_to(self, model: Model) -> None:
-        """What the browser's Back and Forward lead to: a step beside the present one, if it is one."""
+        """Follow the browser's Back or Forward: to the step before or after, or else to a new step."""
         for at in (self.at - 1, self.at + 1):
             if 0 <= at < len(self.steps) and self.steps[at] == model:
                 self._go(at)
@@ -205,7 +214,7 @@ class Track:
         self.take(model)
 
     def problems(self) -> list[Problem]:
-        """What is wrong with the attempt."""
+        """The problems of the attempt."""
         found = []
         for field in SLIDERS:
             if field in self.attempt:
@@ -214,4 +223,4 @@ class Track:
                 except ConfigError as error:
                     found.append(error.problem)
         rest = {name: value for name, value in self.attempt.items() if name in FIELDS and name not in SLIDERS}
-        return [*found, *problems({**vars(self.kept.config), **rest})]
+        return [*found, *problems(type(self.kept.config), {**vars(self.kept.config), **rest})]

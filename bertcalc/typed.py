@@ -18,7 +18,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
-from bertcalc.arithmetic import CalculationError, evaluate
+from bertcalc.arithmetic import evaluate
+from bertcalc.problem import InputError, wrong
 from bertcalc.text import N_, shorten
 
 Unit = Literal["parameters", "FLOPs", "bytes"]
@@ -27,10 +28,9 @@ LONGEST = 60
 
 
 class Typed(NamedTuple):
-    """What a text says: the value, the bounds of what may have been rounded to it, and the unit, if it has one.
+    """The value of a text, the lowest and highest number that rounds to it, and its unit if it has one.
 
-    A whole number without prefix or exponent means itself; every other text means all that rounds to its last digit:
-    110M is everything from 109.5 to 110.5 million.
+    A whole number without prefix or exponent means itself alone; 110M means 109.5 to 110.5 million.
     """
 
     value: Fraction
@@ -39,20 +39,8 @@ class Typed(NamedTuple):
     unit: Unit | None
 
     def means(self, count: int) -> bool:
-        """Whether somebody who counted this may have typed the text."""
+        """Whether this count rounds to the text."""
         return self.low <= count <= self.high
-
-
-class TypedError(ValueError):
-    """The only exception for a text that is no amount: ``message`` is English with placeholders, ``values`` fills it.
-
-    What is in ``values`` is the text itself, or English that can be translated.
-    """
-
-    def __init__(self, message: str, **values: str) -> None:
-        super().__init__(message.format(**values))
-        self.message = message
-        self.values = values
 
 
 # Thousands are 10**3 and billions 10**9, as in papers; everything is compared in lower case.
@@ -87,15 +75,15 @@ _TOO_LARGE = N_('"{text}" is too large: the limit is 1e30.')
 
 
 def typed(text: str, unit: Unit | None = None) -> Typed:
-    """Read an amount; ``unit`` is what it has to be of, and what is meant if it has none.
+    """Read an amount of a unit; without ``unit``, of any. A text without a unit has this one.
 
-    B is a billion, unless bytes are wanted or it follows a prefix. Raises TypedError.
+    B is a billion, unless bytes are wanted or it follows a prefix. Raises InputError.
     """
     # Full-width characters are the ASCII ones, and every space is a space.
     plain = unicodedata.normalize("NFKC", text).strip().lower() if len(text) <= LONGEST else ""
     match = _NUMBER.fullmatch(plain)
     if match is None:
-        raise TypedError(
+        raise wrong(
             N_('"{text}" is not an amount that can be read: write it like {examples}.'),
             text=shorten(text),
             examples=_EXAMPLES[unit],
@@ -105,7 +93,7 @@ def typed(text: str, unit: Unit | None = None) -> Typed:
     place = Fraction(10) ** (power - len(decimals)) * scale  # what one in the last digit is worth
     value = int(match["whole"].translate(_MARKS) + decimals) * place
     if value > LARGEST:
-        raise TypedError(_TOO_LARGE, text=shorten(text))
+        raise wrong(_TOO_LARGE, text=shorten(text))
     rounded = 0 if not (scaled or decimals or match["power"]) else place / 2
     return Typed(value, max(value - rounded, Fraction(0)), value + rounded, found or unit)
 
@@ -117,40 +105,40 @@ _WITH_UNIT = re.compile(r"(.*[0-9)²³])\s*([^\W\d_]+)\s*")
 def amount(text: str, unit: Unit | None = None, names: Mapping[str, int] | None = None) -> Typed:
     """Read an amount, or a calculation, which may have a unit behind it: 85M, 2^20, 4H^2 + 9H, 4 * 25 kB.
 
-    ``names`` are the letters that may stand for numbers. Raises TypedError or CalculationError.
+    ``names`` are the letters that may stand for numbers. Raises InputError.
     """
     try:
         return typed(text, unit)
-    except TypedError as error:
+    except InputError as error:
         not_typed = error
     try:
         value = evaluate(text, names)
-    except CalculationError as error:
+    except InputError as error:
         plain = unicodedata.normalize("NFKC", text).replace("×", "*")  # a full-width sign is a sign, too
         match = _WITH_UNIT.fullmatch(plain)
         if match is None or not _SIGNS.search(plain):
             raise (error if _SIGNS.search(plain) else not_typed) from error
         value = evaluate(match[1], names) * typed(f"1 {match[2]}", unit).value
     if value < 0:
-        raise TypedError(N_('"{text}" is less than nothing, and a count never is.'), text=shorten(text))
+        raise wrong(N_('"{text}" is less than nothing, and a count never is.'), text=shorten(text))
     if value > LARGEST:
-        raise TypedError(_TOO_LARGE, text=shorten(text))
+        raise wrong(_TOO_LARGE, text=shorten(text))
     return Typed(value, value, value, unit)
 
 
 def _scale(rest: str, wanted: Unit | None, text: str) -> tuple[int, Unit | None, bool]:
-    """What stands behind the digits: a factor, a unit, and whether there is a factor at all."""
+    """Factor and unit of the letters behind the digits, and whether a factor is among them."""
     for factor, unit in _readings(rest, wanted):
         if unit is None or wanted in (None, unit):
             return factor, unit, factor != 1
-        raise TypedError(
+        raise wrong(
             N_('"{text}" is in {found}, but {wanted} are needed here: write it like {examples}.'),
             text=shorten(text),
             found=unit,
             wanted=wanted,
             examples=_EXAMPLES[wanted],
         )
-    raise TypedError(
+    raise wrong(
         N_('"{text}" has an unknown unit: write it like {examples}.'),
         text=shorten(text),
         examples=_EXAMPLES[wanted],
@@ -158,7 +146,7 @@ def _scale(rest: str, wanted: Unit | None, text: str) -> tuple[int, Unit | None,
 
 
 def _readings(rest: str, wanted: Unit | None) -> list[tuple[int, Unit | None]]:
-    """All that the letters can mean, the likeliest first."""
+    """Each factor and unit that the letters can mean, the likeliest first."""
     if not rest:
         return [(1, None)]
     found: list[tuple[int, Unit | None]] = []

@@ -1,10 +1,9 @@
 """Your model: a config.json, a name on the Hub, or a file of weights, beside the model that is counted."""
 
 from pages.ui.bring import bring
-from pages.ui.controls import choose_view
 from pages.ui.sidebar import choice as current_choice
 
-match choose_view("bring", bring.VIEWS):
+match bring.VIEW.show():
     case "config":
         bring.show_config(current_choice())
     case "hub":

@@ -2,7 +2,9 @@
 
 import streamlit as st
 
-from pages.ui.explore import compare, compare_differences, compare_views
+from pages.ui.compare.comparison import choose, choose_text
+from pages.ui.compare.differences import show_differences
+from pages.ui.compare.side_by_side import show_bars, show_scatter, show_side_by_side
 from pages.ui.i18n import translator
 from pages.ui.sidebar import choice as current_choice
 
@@ -10,16 +12,16 @@ _ = translator()
 choice = current_choice()
 page, end = st.container(), st.container()
 with end:
-    compare.choose_text(choice)
+    choose_text(choice)
 with page:
-    comparison = compare.choose(choice)
+    comparison = choose(choice)
     if not comparison.models:
         st.info(_("There is nothing to compare: choose models under Models."))
     elif comparison.view == "differences":
-        compare_differences.show_differences(comparison)
+        show_differences(comparison)
     elif comparison.view == "table":
-        compare_views.show_side_by_side(comparison)
+        show_side_by_side(comparison)
     elif comparison.view == "bars":
-        compare_views.show_bars(comparison)
+        show_bars(comparison)
     else:
-        compare_views.show_scatter(comparison)
+        show_scatter(comparison)

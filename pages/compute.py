@@ -2,30 +2,27 @@
 
 import streamlit as st
 
-from pages.ui.compute import controls, forward, lengths, plan, rules
-from pages.ui.compute.charts import part_colors
-from pages.ui.controls import choose_view
-from pages.ui.i18n import translator
+from pages.ui.compute import forward, lengths, plan, rules
+from pages.ui.compute.count import VIEW, choose_count, show_convention
+from pages.ui.compute.length_chart import part_colors
 from pages.ui.present import presenting, row
 from pages.ui.sidebar import choice as current_choice
 from pages.ui.theme import appearance
 
-_ = translator()
 choice = current_choice()
 look = appearance()
 
 with row():
-    view = choose_view("compute", controls.VIEWS)
-    count = controls.choose_count(choice)
-controls.show_convention(count)
+    view = VIEW.show()
+    count = choose_count(choice)
+show_convention(count)
 
 if view == "forward":
     forward.show_figures(count)
     st.latex(forward.forward_formula(count, part_colors(look)))
     forward.show_parts(count, "compute")
     forward.show_verdict(count)
-    names = st.expander(_("Each module: formula, cost, share"), key="modules", bind="query-params")
-    if names.open:
+    if names := forward.MODULES.unfolded():
         with names:
             forward.show_names(count)
 elif view == "length":

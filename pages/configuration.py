@@ -3,7 +3,8 @@
 import streamlit as st
 
 from bertcalc.config import LETTERS
-from bertcalc.fields import MEANINGS, effect
+from bertcalc.effects import effect
+from bertcalc.fields import MEANINGS
 from bertcalc.moves import SLIDERS
 from bertcalc.track import FIELDS
 from pages.ui import tables

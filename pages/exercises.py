@@ -2,16 +2,17 @@
 
 import streamlit as st
 
-from pages.ui.check import exercises
+from pages.ui import sheet
 from pages.ui.i18n import translator
 from pages.ui.sidebar import choice as current_choice
 
 _ = translator()
-chosen = exercises.choose_sheet()
-at = exercises.choose_exercise(chosen)
-exercises.show_exercise(chosen, at, current_choice())
-exercises.offer_downloads(chosen)
-exercises.put_on_paper(chosen)
+choice = current_choice()
+chosen = sheet.choose_sheet(choice)
+at = sheet.choose_exercise(chosen)
+sheet.show_exercise(chosen, at, choice)
+sheet.offer_downloads(chosen)
+sheet.put_on_paper(chosen)
 st.caption(
     _(
         "Each exercise has its own model, whatever the sidebar shows. This link opens the same sheet "

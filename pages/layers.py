@@ -6,12 +6,10 @@ from bertcalc.forward.outputs import problems
 from bertcalc.forward.walk import keras_rows
 from pages.ui.batch import choose_batch
 from pages.ui.controls import show_problem
-from pages.ui.i18n import translator
 from pages.ui.sidebar import choice as current_choice
 from pages.ui.walk import steps
 from pages.ui.walk.picture import show_picture
 
-_ = translator()
 choice = current_choice()
 
 words, aside = st.columns([0.6, 0.4], gap="medium")
@@ -30,11 +28,9 @@ with words:
 with picture:
     show_picture(stops, at, choice.config, layer)
 
-heads = st.expander(_("Query, key and value head by head"), key="heads", bind="query-params")
-if heads.open:
+if heads := steps.HEADS.unfolded():
     with heads:
         steps.show_heads(choice)
-table = st.expander(_("The whole forward pass, one Keras-style row for each layer"), key="rows", bind="query-params")
-if table.open:
+if table := steps.ROWS.unfolded():
     with table:
         steps.show_keras_rows(rows)

@@ -4,23 +4,24 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.ui import link, model, panel, present, sidebar
+from bertcalc.server.run_queue import RUN_QUEUE
+from pages.ui import controls, link, model, panel, present, sidebar
 from pages.ui.headings import show_heading
 from pages.ui.i18n import choose_language, translator
 from pages.ui.navigation import PAGES, navigation
 from pages.ui.oracle import sorry
 from pages.ui.take import dialog, shown
 from pages.ui.theme import follow, print_dark_on_white
-from pages.ui.turn import TURN
 
 st.set_page_config(page_icon="🧮", layout="wide")
 st.html(Path(__file__).parent / "ui" / "style.css")
 print_dark_on_white()
 
 
-with TURN.take():
+with RUN_QUEUE.enter(st.session_state):
     link.check(before_rerun=navigation)
     model.begin()
+    controls.begin()
     shown.begin()
     frame = st.sidebar.container(key="frame", horizontal=True)
     with frame:
@@ -38,6 +39,7 @@ with TURN.take():
         link.show_rejected()
     with sorry():
         page.run()
+    controls.write_link()
     follow(page.url_path, PAGES)
     panel.say_drawn(page.url_path)
     dialog.show_if_asked(sidebar.choice())

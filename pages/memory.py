@@ -1,25 +1,24 @@
 """Memory: how much of a batch a device is enough for; weights, training, activations and inference."""
 
-from pages.ui.controls import choose_view
-from pages.ui.memory import activations, controls, fit, inference, training, weights
+from pages.ui.memory import activations, fit, inference, run, training, weights
 from pages.ui.present import row
 from pages.ui.sidebar import choice as current_choice
 
 choice = current_choice()
 with row():
-    view = choose_view("memory", controls.VIEWS)
+    view = run.VIEW.show()
     if view == "fit":
-        task, device = controls.choose_task()
+        task, device = run.choose_task()
 
 if view == "weights":
     weights.show_weights(choice)
 elif view == "training":
-    training.show_training(*controls.choose_plan(choice))
+    training.show_training(*run.choose_plan(choice))
 elif view == "activations":
-    activations.show_activations(*controls.choose_plan(choice, states=False))
+    activations.show_activations(*run.choose_plan(choice, states=False))
 elif view == "inference":
-    inference.show_inference(*controls.choose_inference(choice))
+    inference.show_inference(*run.choose_inference(choice))
 elif task == "training":
-    fit.show_training_fit(*controls.choose_plan(choice), device)
+    fit.show_training_fit(*run.choose_plan(choice), device)
 else:
-    fit.show_inference_fit(*controls.choose_inference(choice), device)
+    fit.show_inference_fit(*run.choose_inference(choice), device)

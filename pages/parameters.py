@@ -6,12 +6,10 @@ import streamlit as st
 
 from bertcalc.tree.totals import openable, totals_by_component
 from pages.ui import answer, tables
-from pages.ui.bars import draw_bars, parameter_bars
-from pages.ui.charts import WHOLE, open_clicked
-from pages.ui.controls import choose
+from pages.ui.bars import OPEN, WHOLE, draw_bars, open_clicked, parameter_bars
 from pages.ui.formulas import node_formula
 from pages.ui.i18n import translator
-from pages.ui.labels import option_of
+from pages.ui.metrics import show_metric
 from pages.ui.numbers import metric_width, percent, signed_count
 from pages.ui.present import presenting
 from pages.ui.sidebar import choice as current_choice
@@ -40,16 +38,14 @@ with st.container(horizontal=True):
         width=metric_width(290, f"{total:,}", f"{signed_count(difference)} against {choice.preset}"),
     )
     for component, count in components.items():
-        share = percent(count, total)
-        width = metric_width(112, share, f"{count:,}")
-        st.metric(_(component), share, f"{count:,}", delta_color="off", delta_arrow="off", width=width)
+        show_metric(_(component), percent(count, total), f"{count:,}", least=112)
 
 show_total_formula(choice)
 
 bars = parameter_bars(choice)
 
 with st.container(horizontal=True, vertical_alignment="center"):
-    opened = choose("open", [WHOLE, *openable(model)[1:]], label=_("Open"), label_visibility="collapsed", width=240)
+    opened = OPEN.show([WHOLE, *openable(model)[1:]])
     if opened == WHOLE:
         st.caption(_("Click a bar, or choose here, to open a part of the model"))
     else:
@@ -62,12 +58,9 @@ draw_bars(
     opened,
     key=f"bars of {opened}",
     on_select=partial(open_clicked, f"bars of {opened}"),
-    alt=_("Parameters of each part of {opened}").format(opened=option_of("open", opened)),
+    alt=_("Parameters of each part of {opened}").format(opened=OPEN.word(opened)),
 )
 
-details = st.expander(_("Tensors: name, shape, formula, count, share"), key="tensors", bind="query-params")
-if details.open:
+if details := tables.TENSORS.unfolded():
     with details:
-        tables.show_tensors(
-            choice, model, unfolded=st.toggle(_("Unfold the layers"), key="unfold", bind="query-params")
-        )
+        tables.show_tensors(choice, model, unfolded=tables.UNFOLD.show())

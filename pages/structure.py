@@ -6,27 +6,26 @@ from bertcalc.tree.difference import differences
 from bertcalc.tree.totals import totals_by_component
 from pages.ui import tables
 from pages.ui.charts import frozen_bars, frozen_frame
-from pages.ui.controls import choose, choose_view
 from pages.ui.frozen import choose_freezing
 from pages.ui.i18n import translator
-from pages.ui.link import CHOICES
-from pages.ui.numbers import metric_width, percent
+from pages.ui.metrics import show_metric
+from pages.ui.numbers import percent
 from pages.ui.present import presenting
 from pages.ui.sidebar import choice as current_choice
 from pages.ui.take.shown import draw_chart
 from pages.ui.theme import appearance
-from pages.ui.tree import signs_of, tree_html
+from pages.ui.tree import BESIDE, COUNTS, VIEW, signs_of, tree_html
 
 _ = translator()
 choice = current_choice()
 model = choice.model()
 
 with st.container(horizontal=True, vertical_alignment="center"):
-    view = choose_view("view", CHOICES["view"])
+    view = VIEW.show()
     if view == "tree":
-        counts = st.toggle(_("Counts"), key="counts", bind="query-params")
+        counts = COUNTS.show()
         st.caption(_("Compared with"), width="content")
-        beside = choose("beside", CHOICES["beside"], label=_("Compared with"), label_visibility="collapsed", width=300)
+        beside = BESIDE.show()
 
 if view == "tree":
     text = st.expander(_("The text of print(model), to copy"), key="text", on_change="rerun")
@@ -35,7 +34,7 @@ if view == "tree":
     if beside == "none":
         st.html(tree_html(model, counts=counts, folded=presenting()))
     else:
-        other = choice._replace(architecture=beside).model()
+        other = choice.as_class(beside).model()
         found = differences(model, other)
         tables.show_module_differences(found, choice.architecture, beside)
         for column, tree, signs in zip(st.columns(2), (model, other), signs_of(found), strict=True):
@@ -52,9 +51,7 @@ else:
         st.info(_("{architecture} has no head: nothing is trained.").format(architecture=choice.architecture))
     with st.container(horizontal=True):
         for label, count in ((_("Trainable"), split.trainable), (_("Frozen"), split.frozen), (_("Total"), split.total)):
-            share = percent(count, split.total)
-            width = metric_width(200, f"{count:,}", share)
-            st.metric(label, f"{count:,}", share, delta_color="off", delta_arrow="off", width=width)
+            show_metric(label, f"{count:,}", percent(count, split.total), least=200)
     draw_chart(
         frozen_frame(
             components,

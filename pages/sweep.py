@@ -1,13 +1,89 @@
-"""Sweep: what happens along one dimension, and where the models are on a map of two."""
+"""Sweep: how a quantity grows along one dimension, or its map over two."""
 
-from pages.ui.explore.sweep import choose
-from pages.ui.explore.sweep_growth import show_growth
-from pages.ui.explore.sweep_map import show_map
-from pages.ui.sidebar import choice
+from functools import partial
+
+import streamlit as st
+
+from bertcalc.explore.quantities import QUANTITIES
+from bertcalc.explore.sweep import published
+from pages.ui.controls import label_of
+from pages.ui.i18n import in_a_row, translator
+from pages.ui.numbers import short
+from pages.ui.present import lower, presenting
+from pages.ui.quantity_words import title_of
+from pages.ui.sidebar import choice as current_choice
+from pages.ui.sweep import growth_view, map_view
+from pages.ui.sweep.sweep_charts import Curve, Mark, curves, curves_frame, equal_values, map_frame
+from pages.ui.sweep.swept import LETTER_OF, array, choose
+from pages.ui.take.shown import draw_chart
 from pages.ui.theme import appearance
 
-swept = choose(choice())
-if len(swept.sweep.dimensions) == 1:
-    show_growth(swept, appearance())
+_ = translator()
+look = appearance()
+swept = choose(current_choice())
+sweep, quantity, unit, logs = swept.sweep, swept.quantity, swept.quantity.unit, swept.logs
+labels = [label_of(field) for field in sweep.dimensions]
+titles = [f"{label} {LETTER_OF[field]}" for label, field in zip(labels, sweep.dimensions, strict=True)]
+present = [sweep.present(field) for field in sweep.dimensions]
+measure = _(quantity.meaning)
+
+if len(sweep.dimensions) == 1:
+    [field], [label], [title], [now] = sweep.dimensions, labels, titles, present
+    growth = growth_view.growth_of(swept)
+    if growth is None:
+        st.caption(_("Inference memory has no formula: it is the largest of several moments."))
+    else:
+        st.latex(growth_view.growth_formula(swept, growth, look))
+    figures = growth_view.now_and_doubled(swept)
+    st.markdown(growth_view.in_words(swept, growth, figures))
+    values = sweep.values(field, *swept.ranges[field])
+    marks = [
+        Mark(at, figure, f"{LETTER_OF[field]} = {at:,}: {short(figure, unit)}")
+        for at, figure in figures.items()
+        if values[0] <= at <= values[-1]
+    ]
+    rows = [Curve(name, _(QUANTITIES[name].meaning), sweep.row(name, values, array)) for name in swept.shown]
+    draw_chart(
+        curves_frame(values, rows, swept.measure, marks, look, logs=logs),
+        lower(curves(look, title, unit, logs=logs), 220),
+        numbers={"x": label, "name": _("Quantity"), "y": _("Number")},
+        alt=_("{measure} against {field}, with the current model at {field} = {value} marked").format(
+            measure=measure, field=label, value=f"{now:,}"
+        ),
+    )
+    if sweep.following and len(values) < growth_view.FEW:
+        said = _("Only multiples of {unit} are possible here, because the sizes that follow must be whole numbers.")
+        st.caption(said.format(unit=f"{sweep.unit(field):,}"))
+    if not presenting() and (details := growth_view.GROWTHS.unfolded()):
+        with details:
+            growth_view.show_each_quantity(swept)
 else:
-    show_map(swept, appearance())
+    found = map_view.map_of(sweep, tuple(swept.ranges.values()), swept.measure)
+    now = quantity.of(sweep.case)
+    map_view.show_present(swept, found, now)
+    # A new chart after every click, so that nothing is chosen in it. A choice that is cleared as the pointer leaves
+    # causes one more run, which can cut the click's off before the browser has all values.
+    chart = f"{map_view.CHART} {st.session_state.get(map_view.CLICKS, 0)}"
+    draw_chart(
+        map_frame(
+            found.cells,
+            found.figures,
+            [(short(level, unit), places) for level, places in found.lines],
+            map_view.published_points(swept),
+            [Mark(present[0], present[1], short(now, unit))] if swept.includes(present) else [],
+            logs=logs,
+        ),
+        lower(equal_values(look, *titles, measure, logs=logs), 280),
+        numbers={**dict(zip("xy", labels, strict=True)), "figure": title_of(quantity)},
+        key=chart,
+        on_select=partial(map_view.take_clicked, sweep, chart),
+        alt=_("Lines of equal {measure} over {x} and {y}, with the published models and the current one").format(
+            measure=measure, x=labels[0], y=labels[1]
+        ),
+    )
+    if not sweep.grows:
+        st.caption(_("No lines: with relative positions more heads have shorter distances, and the figures can fall."))
+    said = _("Click to use the model at that point{along}.").format(along=map_view.along(sweep))
+    if published(sweep.dimensions):
+        said = in_a_row([said, _("Published models can differ in fields other than these two.")])
+    st.caption(said)

@@ -3,7 +3,8 @@
 import streamlit as st
 
 from bertcalc.presets import PUBLISHED
-from pages.ui import proof, tables
+from bertcalc.proof import real_model
+from pages.ui import tables
 from pages.ui.i18n import translator
 from pages.ui.present import presenting
 from pages.ui.sidebar import choice as current_choice
@@ -12,7 +13,7 @@ from pages.ui.verdict import TOTALS, show_returned, show_verdict, show_weights
 _ = translator()
 choice = current_choice()
 
-if not proof.installed():
+if not real_model.installed():
     st.info(
         _(
             "This page compares with the real model and needs torch and transformers, which are not installed here: "

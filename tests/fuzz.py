@@ -19,7 +19,6 @@ import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from heapq import nlargest
-from io import BytesIO
 from itertools import chain, repeat
 from math import prod
 from pathlib import Path
@@ -27,28 +26,31 @@ from random import Random
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
-from bertcalc.arithmetic import CalculationError, evaluate
-from bertcalc.bring.checkpoint import CheckpointError, compare, subject_of_shapes
-from bertcalc.bring.safetensors import SafetensorsError, read_file
-from bertcalc.bring.uploads import text_of
+from bertcalc import BertConfig, Config
+from bertcalc.arithmetic import evaluate
 from bertcalc.check import terms
 from bertcalc.check.diagnosis import diagnose
 from bertcalc.check.known import Known
-from bertcalc.config import DIMENSIONS, LETTERS, BertConfig, ConfigError, Problem
-from bertcalc.config_json import JsonError
+from bertcalc.checkpoints.checkpoint import compare, subject_of_shapes
+from bertcalc.config import DIMENSIONS, LETTERS, ConfigError, Problem
 from bertcalc.config_json import read as read_config
+from bertcalc.config_json import text_of
 from bertcalc.exercises import answers
 from bertcalc.exercises.generate import sheet
 from bertcalc.explore import models
 from bertcalc.export.table import Code, Math
+from bertcalc.hub import reader
 from bertcalc.memory.footprint import Subject
 from bertcalc.presets import PRESETS
+from bertcalc.problem import InputError
 from bertcalc.text import code, literal, visible
-from bertcalc.typed import TypedError, Unit, typed
+from bertcalc.typed import Unit, typed
 from pages.ui import link
-from pages.ui.bring import hub
 from pages.ui.check.terms import EXAMPLES
+from pages.ui.compare.comparison import VIEW
+from pages.ui.controls import CONTROLS, Decimal, Fold, Number, Select, Switch, Text
 from pages.ui.take.cells import plain
+from tests.checkpoints.checkpoints import read_file
 from tests.export.test_formats import check_name
 from tests.markdown import read
 from tests.mutation import Mutator
@@ -90,8 +92,8 @@ def read_amount(text: str) -> bool:
     for unit in _UNITS:
         try:
             found = typed(text, unit)
-        except TypedError as error:
-            show(Problem("", text, error.message, error.values))
+        except InputError as error:
+            show(error.problem)
         else:
             assert 0 <= found.low <= found.value <= found.high
             taken = True
@@ -102,7 +104,7 @@ def read_count(text: str) -> bool:
     """A number of parameters, and why it is different."""
     try:
         number = typed(text)
-    except TypedError:
+    except InputError:
         return False
     diagnose(_KNOWN, number)
     return True
@@ -115,8 +117,8 @@ def read_calculation(text: str) -> bool:
         try:
             evaluate(text, names)
             taken = True
-        except CalculationError as error:
-            show(Problem("", text, error.message, error.values))
+        except InputError as error:
+            show(error.problem)
     return taken
 
 
@@ -144,7 +146,7 @@ def read_json(text: str) -> bool:
     """A config.json."""
     try:
         reading = read_config(text_of(text.encode("utf-8", "surrogatepass")))
-    except JsonError as error:
+    except InputError as error:
         for problem in error.problems:
             show(problem)
         return False
@@ -159,9 +161,9 @@ def read_safetensors(text: str) -> bool:
     raw = text[:1] != "{"
     file = header if raw else len(header).to_bytes(8, "little") + header
     try:
-        tensors = read_file(BytesIO(file), len(file) + (0 if raw else _data_bytes(text))).tensors
+        tensors = read_file(file, 0 if raw else _data_bytes(text)).tensors
         subject, _guessed = subject_of_shapes(tensors)
-    except (SafetensorsError, CheckpointError) as error:
+    except InputError as error:
         show(error.problem)
         return False
     compare(tensors, subject)
@@ -182,7 +184,7 @@ def read_repository(text: str) -> bool:
     from huggingface_hub import hf_hub_url
 
     name = text.strip()
-    if problem := hub.check_name(name):
+    if problem := reader.check_name(name):
         show(problem)
         return False
     url = urlsplit(hf_hub_url(name, "config.json"))
@@ -269,15 +271,21 @@ def _addresses() -> list[str]:
 
 def _names_of_link() -> list[str]:
     """All that a link can say, with values that are possible for some of it."""
-    said = [f"&{name}={option}" for name, options in link.CHOICES.items() for option in options]
-    numbers = ("0", "1", "7", "512", "65536", "999999999999999", "-5")
-    said += [f"&{name}={number}" for name in sorted(link.WHOLE_NUMBERS) for number in numbers]
-    said += [f"&{name}={value}" for name in sorted(link.BOOLEANS) for value in ("true", "false")]
-    said += [f"&{name}={value}" for name in sorted(link.DECIMALS) for value in ("0.5", "1e-300", "-1", "nan")]
-    return [*said, *(f"&{name}=" for name in sorted(link.TEXTS))]
+    values = {
+        Number: ("0", "1", "7", "512", "65536", "999999999999999", "-5"),
+        Switch: ("true", "false"),
+        Fold: ("true", "false"),
+        Decimal: ("0.5", "1e-300", "-1", "nan"),
+        Text: ("",),
+    }
+    return [
+        f"&{name}={value}"
+        for name, control in sorted(CONTROLS.items())
+        for value in (control.options if isinstance(control, Select) else values[type(control)])
+    ]
 
 
-def _header(config: BertConfig) -> str:
+def _header(config: Config) -> str:
     """The header of a file with a model's tensors in it."""
     end, said = 0, {}
     for name, shape in Subject(config).model().named_parameters():
@@ -340,7 +348,7 @@ def _large_pages() -> Iterator[str]:
     for name in _addresses():
         yield f"{name}?{limits}&batch_size=65536&sequence_length=1000000&is_decoder=true&add_cross_attention=true"
     changes = "~".join(f"{field}-{most}" for field, (_least, most) in DIMENSIONS.items())
-    for view in link.CHOICES["compare"]:
+    for view in VIEW.options:
         yield f"compare?compare={view}&models={'+'.join(f'{name}~{changes}' for name in list(PRESETS)[:12])}"
 
 

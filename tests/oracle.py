@@ -1,27 +1,35 @@
 """The real models to compare with: transformers' classes on PyTorch's meta device (shapes, but no memory)."""
 
+import atexit
 import inspect
 import json
 import os
+import re
 import subprocess
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 import torch
 import transformers
+from transformers.initialization import no_init_weights
 
-from bertcalc import BertConfig, Module, build
+from bertcalc import Config, build
+from bertcalc.family import Model
 from bertcalc.forward.outputs import Call, Entry
 
 transformers.logging.set_verbosity_error()  # BertLMHeadModel remarks on every configuration without is_decoder
 
 
+BASES = ("BertModel", "RobertaModel")  # the classes that are the body alone
+
+
 class Case(NamedTuple):
     """The arguments of ``build``, which are those of the real class."""
 
-    config: BertConfig
+    config: Config
     architecture: str = "BertModel"
     add_pooling_layer: bool = True
 
@@ -30,12 +38,15 @@ class Case(NamedTuple):
         """Keyword arguments beside the configuration: only BertModel has any."""
         return {} if self.add_pooling_layer else {"add_pooling_layer": False}
 
-    def ours(self) -> Module:
+    def ours(self) -> Model:
         return build(self.config, self.architecture, **self.options)
 
     def real(self) -> Any:
-        with torch.device("meta"):
-            return getattr(transformers, self.architecture)(real_config(self.config), **self.options)
+        """Built as ``from_pretrained`` builds it: what would fill the weights, half of the time, is left out."""
+        with torch.device("meta"), no_init_weights():
+            model = getattr(transformers, self.architecture)(real_config(self.config), **self.options)
+        model.tie_weights()
+        return model
 
 
 class Facts(NamedTuple):
@@ -46,11 +57,11 @@ class Facts(NamedTuple):
     text: str
 
 
-def real_config(config: BertConfig) -> Any:
+def real_config(config: Config) -> Any:
     fields = asdict(config)
     if fields.pop("position_embedding_type") != "absolute":
         raise ValueError("transformers 5 has absolute positions only")
-    return transformers.BertConfig(**fields)
+    return getattr(transformers, type(config).__name__)(**fields)
 
 
 def facts(model: Any) -> Facts:
@@ -86,7 +97,7 @@ def arguments(case: Case, call: Call) -> dict[str, Any]:
     """The keyword arguments that a call stands for."""
     batch, length = call.batch_size, call.sequence_length
     accepted = inspect.signature(getattr(transformers, case.architecture).forward).parameters
-    ids = (batch, call.num_choices, length) if case.architecture == "BertForMultipleChoice" else (batch, length)
+    ids = (batch, call.num_choices, length) if case.architecture.endswith("MultipleChoice") else (batch, length)
     given: dict[str, Any] = {"input_ids": meta(ids)}
     flags = ("output_hidden_states", "output_attentions", "return_dict")
     given |= {flag: getattr(call, flag) for flag in flags}
@@ -96,10 +107,10 @@ def arguments(case: Case, call: Call) -> dict[str, Any]:
     if call.use_cache is not None and "use_cache" in accepted:
         given["use_cache"] = call.use_cache
     if call.labels:
-        per_token = ("PreTraining", "MaskedLM", "LMHeadModel", "TokenClassification")
+        per_token = ("PreTraining", "MaskedLM", "LMHeadModel", "CausalLM", "TokenClassification")
         for target in {"labels", "next_sentence_label", "start_positions", "end_positions"} & set(accepted):
             tokens = target == "labels" and case.architecture.endswith(per_token)
-            regression = case.architecture == "BertForSequenceClassification" and case.config.num_labels == 1
+            regression = case.architecture.endswith("SequenceClassification") and case.config.num_labels == 1
             given[target] = meta(ids if tokens else (batch,), torch.float32 if regression else torch.int64)
     return given
 
@@ -128,15 +139,31 @@ def transformers4_python() -> Path:
     return python
 
 
+@cache
+def _transformers4() -> subprocess.Popen[str]:
+    """One process answers all questions of a run: it takes seconds to start."""
+    command = [transformers4_python(), Path(__file__).with_name("transformers4_oracle.py")]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    atexit.register(process.communicate)  # nothing more to ask, so that it ends
+    return process
+
+
 def ask_transformers4(questions: list[dict[str, Any]]) -> list[Any]:
-    """The answers of tests/transformers4_oracle.py."""
-    answer = subprocess.run(
-        [transformers4_python(), Path(__file__).with_name("transformers4_oracle.py")],
-        input=json.dumps(questions),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert answer.returncode == 0, answer.stderr
-    found: list[Any] = json.loads(answer.stdout)
+    """The answers of tests/transformers4_oracle.py; what stops it is on stderr."""
+    process = _transformers4()
+    assert process.stdin
+    assert process.stdout
+    print(json.dumps(questions), file=process.stdin, flush=True)
+    found: list[Any] = json.loads(process.stdout.readline())
     return found
+
+
+def bare(name: str) -> str:
+    """A real name without the prefix that classes with a head give their body."""
+    return re.sub("^(bert|roberta)\\.", "", name)
+
+
+def component_of(name: str) -> str:
+    """The component that a tensor or module of BERT is in, by its real name."""
+    top = bare(name).split(".")[0]
+    return top if top in ("embeddings", "encoder", "pooler") else "head"

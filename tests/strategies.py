@@ -5,13 +5,14 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from bertcalc import ARCHITECTURES, BertConfig
+from bertcalc import ARCHITECTURES, BertConfig, Config, RobertaConfig
 from bertcalc.activations import ACTIVATIONS
-from bertcalc.config import PositionEmbeddingType
+from bertcalc.families import CLASSES
+from bertcalc.fields import PositionEmbeddingType
 from bertcalc.forward.outputs import Call
-from tests.oracle import Case
+from tests.oracle import BASES, Case
 
-architectures = st.sampled_from(list(ARCHITECTURES))
+architectures = st.sampled_from(list(CLASSES))
 _PROBABILITIES = st.floats(0, 1) | st.sampled_from([0, 1])
 _POSITIVE_FLOATS = st.floats(0, 1, exclude_min=True)
 ACTIVATIONS_OF_4 = [name for name, facts in ACTIVATIONS.items() if facts.in_transformers_4]
@@ -22,14 +23,18 @@ _ABSOLUTE: tuple[PositionEmbeddingType, ...] = ("absolute",)
 def configs(
     draw: st.DrawFn,
     positions: Sequence[PositionEmbeddingType] = _ABSOLUTE,
-) -> BertConfig:
+    kind: type[Config] = BertConfig,
+) -> Config:
+    counts_from_padding = kind is RobertaConfig
+    positions = _ABSOLUTE if counts_from_padding else positions  # relative ones are BERT's alone
     position = draw(st.sampled_from(positions))
     activations = list(ACTIVATIONS) if position == "absolute" else ACTIVATIONS_OF_4
     heads = draw(st.integers(1, 12))
     vocab_size = draw(st.integers(1, 3000))
     tokens = st.none() | st.integers(0, vocab_size - 1)
     is_decoder = draw(st.booleans())
-    return BertConfig(
+    pad = draw(st.integers(0, min(vocab_size - 1, 20)) if counts_from_padding else tokens)
+    return kind(
         vocab_size=vocab_size,
         hidden_size=heads * draw(st.integers(1, 64)),
         num_hidden_layers=draw(st.integers(1, 4)),
@@ -38,11 +43,11 @@ def configs(
         hidden_act=draw(st.sampled_from(activations)),
         hidden_dropout_prob=draw(_PROBABILITIES),
         attention_probs_dropout_prob=draw(_PROBABILITIES),
-        max_position_embeddings=draw(st.integers(1, 1000)),
+        max_position_embeddings=draw(st.integers(pad + 2 if counts_from_padding and pad is not None else 1, 1000)),
         type_vocab_size=draw(st.integers(1, 10)),
         initializer_range=draw(_POSITIVE_FLOATS),
         layer_norm_eps=draw(_POSITIVE_FLOATS),
-        pad_token_id=draw(tokens),
+        pad_token_id=pad,
         position_embedding_type=position,
         use_cache=draw(st.booleans()),
         classifier_dropout=draw(st.none() | _PROBABILITIES),
@@ -59,26 +64,33 @@ def configs(
 def cases(
     draw: st.DrawFn,
     positions: Sequence[PositionEmbeddingType] = _ABSOLUTE,
+    classes: Sequence[str] = tuple(CLASSES),
 ) -> Case:
-    architecture = draw(architectures)
-    pooler = draw(st.booleans()) if architecture == "BertModel" else True
-    return Case(draw(configs(positions)), architecture, pooler)
+    architecture = draw(st.sampled_from(classes))
+    kind = RobertaConfig if architecture.startswith("Roberta") else BertConfig
+    pooler = draw(st.booleans()) if architecture in BASES else True
+    return Case(draw(configs(positions, kind)), architecture, pooler)
+
+
+def bert_cases(positions: Sequence[PositionEmbeddingType] = _ABSOLUTE) -> st.SearchStrategy[Case]:
+    """Models of BERT alone, for what is said of its names."""
+    return cases(positions, tuple(ARCHITECTURES))
 
 
 @st.composite
 def passes(draw: st.DrawFn) -> tuple[Case, Call]:
     """A model and what goes through it, with an encoder's output where a decoder can read one."""
     case = draw(cases())
-    if case.architecture == "BertForQuestionAnswering":  # its forward method splits the scores in two
+    if case.architecture.endswith("QuestionAnswering"):  # its forward method splits the scores in two
         case = case._replace(config=replace(case.config, num_labels=2))
-    reads_encoder = case.config.add_cross_attention and case.architecture in _READ_AN_ENCODER
+    reads_encoder = case.config.add_cross_attention and case.architecture.endswith(_READ_AN_ENCODER)
     call = Call(
         batch_size=draw(st.integers(1, 3)),
-        sequence_length=draw(st.integers(1, min(9, case.config.max_position_embeddings))),
+        sequence_length=draw(st.integers(1, min(9, case.config.longest))),
         encoder_sequence_length=draw(st.none() | st.integers(1, 9)) if reads_encoder else None,
-        num_choices=draw(st.integers(1, 3)) if case.architecture == "BertForMultipleChoice" else 1,
+        num_choices=draw(st.integers(1, 3)) if case.architecture.endswith("MultipleChoice") else 1,
     )
     return case, call
 
 
-_READ_AN_ENCODER = ("BertModel", "BertForMaskedLM", "BertLMHeadModel")
+_READ_AN_ENCODER = (*BASES, "ForMaskedLM", "LMHeadModel", "ForCausalLM")

@@ -9,7 +9,7 @@ import transformers
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from bertcalc import ARCHITECTURES, BertConfig, ConfigError, build, columns
+from bertcalc import ARCHITECTURES, BertConfig, Config, ConfigError, build, columns
 from bertcalc.config import DIMENSIONS, check_field, problems
 from tests.oracle import Case, facts, real_config
 from tests.strategies import configs
@@ -74,7 +74,7 @@ def test_a_configuration_cannot_be_changed() -> None:
 
 
 @given(configs())
-def test_transformers_takes_every_configuration_as_it_is(config: BertConfig) -> None:
+def test_transformers_takes_every_configuration_as_it_is(config: Config) -> None:
     real = real_config(config)
     ours = asdict(config)
     del ours["position_embedding_type"]
@@ -151,13 +151,13 @@ def test_following_the_remedies_always_ends_in_a_valid_configuration(
             return
         problem = error.problem
         values |= data.draw(st.sampled_from(problem.remedies))
-        assert check_field(problem.field, values[problem.field]) is None
+        assert check_field(BertConfig, problem.field, values[problem.field]) is None
     assert error_of(values) is None
 
 
 @given(configs(), st.integers(1, 3000), st.integers(1, 3000), st.integers(0, 9999), st.booleans())
 def test_each_remedy_of_a_relation_between_fields_mends_it(
-    config: BertConfig, hidden_size: int, heads: int, pad: int, cross: bool
+    config: Config, hidden_size: int, heads: int, pad: int, cross: bool
 ) -> None:
     values = asdict(config) | {
         "hidden_size": hidden_size,
@@ -165,12 +165,12 @@ def test_each_remedy_of_a_relation_between_fields_mends_it(
         "pad_token_id": pad,
         "add_cross_attention": cross,
     }
-    found = list(problems(values))
+    found = list(problems(BertConfig, values))
     assume(found)
     for problem in found:
         assert len(problem.remedies) >= 1
         for remedy in problem.remedies:
-            rest = list(problems(values | remedy))
+            rest = list(problems(BertConfig, values | remedy))
             assert problem.field not in {other.field for other in rest}
             assert len(rest) == len(found) - 1
 
@@ -226,7 +226,7 @@ def test_no_remedy_leaves_the_limits_of_hidden_size(hidden_size: int, heads: int
 @example("hidden_size", -math.inf)
 @example("num_labels", 0.5)
 def test_the_remedy_for_a_number_is_the_nearest_whole_number_within_the_limits(field: str, value: float) -> None:
-    problem = check_field(field, value)
+    problem = check_field(BertConfig, field, value)
     assume(problem is not None)
     assert problem is not None
     (remedy,) = problem.remedies
@@ -239,7 +239,7 @@ def test_the_remedy_for_a_number_is_the_nearest_whole_number_within_the_limits(f
 
 @given(dimensions, st.text() | st.booleans() | st.none() | st.just(math.nan))
 def test_what_is_nowhere_near_a_number_is_answered_with_the_default(field: str, value: object) -> None:
-    problem = check_field(field, value)
+    problem = check_field(BertConfig, field, value)
     assert problem is not None
     assert problem.remedies == ({field: DEFAULTS[field]},)
 
@@ -260,7 +260,7 @@ def test_cross_attention_needs_a_decoder() -> None:
         transformers.BertModel(transformers.BertConfig(add_cross_attention=True))
 
 
-def at_limit(*fields: str) -> BertConfig:
+def at_limit(*fields: str) -> Config:
     return BertConfig(**{field: DIMENSIONS[field][1] for field in fields})  # type: ignore[arg-type]
 
 

@@ -8,7 +8,8 @@ import transformers
 from hypothesis import given, settings
 
 from bertcalc import BertConfig
-from bertcalc.fields import MEANINGS, effect
+from bertcalc.effects import effect
+from bertcalc.fields import MEANINGS
 from tests.oracle import Case
 from tests.strategies import cases
 

@@ -7,7 +7,7 @@ import pytest
 import sympy
 from hypothesis import example, given
 
-from bertcalc import ARCHITECTURES, BertConfig, build
+from bertcalc import ARCHITECTURES, BertConfig, Config, build
 from bertcalc.config import LETTERS, POSITION_EMBEDDING_TYPES
 from bertcalc.formula import (
     SYMBOLS,
@@ -38,7 +38,7 @@ _SPELLINGS = [
 ]
 
 
-def value(text: str, config: BertConfig | None = None) -> Fraction:
+def value(text: str, config: Config | None = None) -> Fraction:
     """What a formula comes to, computed from nothing but the text that people see."""
     for pattern, python in _SPELLINGS:
         text = re.sub(pattern, python, text)
@@ -46,7 +46,7 @@ def value(text: str, config: BertConfig | None = None) -> Fraction:
     return Fraction(eval(text, {"Fraction": Fraction}, letters))
 
 
-def substituted(expression: Any, config: BertConfig) -> Any:
+def substituted(expression: Any, config: Config) -> Any:
     return expression.subs({symbol: getattr(config, field) for field, symbol in SYMBOLS.items()})
 
 
@@ -143,7 +143,7 @@ def spoken(text: str) -> Fraction:
     return value(text.replace(",", "").replace("²", "^{2}").replace("−", "-"))
 
 
-def by_text(config: BertConfig, architecture: str) -> dict[str, Term]:
+def by_text(config: Config, architecture: str) -> dict[str, Term]:
     found = component_terms(config, architecture)
     return {f"{name} {term.text}": term for name, brackets in found for each in brackets for term in each.terms}
 

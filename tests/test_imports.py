@@ -1,4 +1,4 @@
-"""The core needs nothing but Python, and SymPy for formulas."""
+"""The core needs nothing but Python, and SymPy for formulas; a few rooms say what else they need."""
 
 import ast
 import json
@@ -13,39 +13,93 @@ import bertcalc
 
 ROOT = Path(__file__).parents[1]
 MODULES = ["bertcalc", *(module.name for module in walk_packages(bertcalc.__path__, "bertcalc."))]
-# mpmath is what SymPy itself needs.
-LIBRARIES = {module: {"sympy", "mpmath"} for module in MODULES if module.endswith(".formula")}
+# Libraries that the modules of a room may name; those that only functions import are not loaded with the module.
+ROOMS = {
+    "bertcalc.proof": {"psutil", "torch", "transformers"},
+    "bertcalc.hub": {"huggingface_hub", "httpx2"},
+    "bertcalc.server": {"h11", "starlette", "streamlit", "uvicorn", "websockets"},
+}
+LOADED = {"bertcalc.proof": {"psutil"}}
+CORE = [module for module in MODULES if not module.startswith(tuple(ROOMS))]
 
 # Isolated, so that no setting of the user's puts anything on the path or imports it; what was there before does
-# not count (a virtual environment may load hooks of its own at the start).
+# not count (a virtual environment may load hooks of its own at the start). One process for all of the core: each module
+# is imported as the first of the package, and what others loaded that only some may load comes last.
 PROGRAM = """
 import importlib, json, sys
 before = set(sys.modules)
 sys.path.insert(0, sys.argv[1])
-importlib.import_module(sys.argv[2])
-print(json.dumps(sorted({name.partition(".")[0] for name in set(sys.modules) - before} - sys.stdlib_module_names)))
+found = {}
+for module in sys.argv[2:]:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "bertcalc"]:
+        del sys.modules[name]
+    importlib.import_module(module)
+    found[module] = sorted({name.partition(".")[0] for name in set(sys.modules) - before} - sys.stdlib_module_names)
+print(json.dumps(found))
 """
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_importing_a_module_loads_nothing_but_what_it_may(module: str) -> None:
-    answer = subprocess.run(
-        [sys.executable, "-I", "-c", PROGRAM, ROOT, module], capture_output=True, text=True, check=True
-    )
-    assert set(json.loads(answer.stdout)) == {"bertcalc"} | LIBRARIES.get(module, set())
+def room_of(module: str) -> str:
+    """The first two names of a module's path."""
+    return ".".join(module.split(".")[:2])
+
+
+def sympy_of(module: str) -> set[str]:
+    """SymPy, and mpmath, which it needs itself, for the modules with formulas."""
+    return {"sympy", "mpmath"} if "formula" in module.rpartition(".")[2] else set()
+
+
+@pytest.fixture(scope="module")
+def loaded() -> dict[str, list[str]]:
+    """What importing each module loads."""
+    found: dict[str, list[str]] = {}
+    rooms = [[module] for module in MODULES if module not in CORE and room_of(module) != "bertcalc.server"]
+    for order in (sorted(CORE, key=lambda module: bool(sympy_of(module))), *rooms):
+        command = [sys.executable, "-I", "-c", PROGRAM, str(ROOT), *order]
+        found |= json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    return found
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if room_of(module) != "bertcalc.server"])
+def test_importing_a_module_loads_nothing_but_what_it_may(module: str, loaded: dict[str, list[str]]) -> None:
+    found = set(loaded[module]) - {"bertcalc"}
+    assert found == sympy_of(module) if module in CORE else found <= LOADED.get(room_of(module), set())
 
 
 @pytest.mark.parametrize("module", MODULES)
 def test_no_import_statement_names_anything_else(module: str) -> None:
     path = ROOT.joinpath(*module.split("."))
-    source = (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text(encoding="utf-8")
+    named = imported(path / "__init__.py" if path.is_dir() else path.with_suffix(".py"))
+    libraries = {name.partition(".")[0] for name in named} - sys.stdlib_module_names
+    assert libraries <= {"bertcalc"} | sympy_of(module) | ROOMS.get(room_of(module), set())
+    if module in CORE:
+        assert not [name for name in named if name.startswith(tuple(ROOMS))]
+
+
+def test_every_module_of_the_pages_uses_streamlit() -> None:
+    """Itself, or by another module of the pages; what does not belongs into a room of bertcalc."""
+    modules = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): imported(path)
+        for path in (ROOT / "pages").rglob("*.py")
+    }
+    found = {"streamlit"}
+    while more := {name for name, named in modules.items() if named & found} - found:
+        found |= more
+    assert sorted(modules.keys() - found) == WITHOUT_STREAMLIT
+
+
+# pyarrow's tables are what Streamlit's are made of; Babel finds its extractor by its path.
+WITHOUT_STREAMLIT = ["pages.ui.columns", "pages.ui.lecture.messages"]
+
+
+def imported(path: Path) -> set[str]:
+    """All that a file imports, inside of functions, too: modules, and what is taken of them."""
     named: set[str] = set()
-    for node in ast.walk(ast.parse(source)):  # those inside functions too, which no import would run
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             named |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.module is not None
             assert node.level == 0
-            named.add(node.module)
-    top = {name.partition(".")[0] for name in named}
-    assert top - sys.stdlib_module_names <= {"bertcalc"} | LIBRARIES.get(module, set())
+            named |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return named | {name.partition(".")[0] for name in named}

@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from bertcalc.lecture import LectureError, Show, Vocabulary, read
+from bertcalc.lecture import Show, Vocabulary, read
+from bertcalc.problem import InputError
 
 WORDS = Vocabulary(
     parts={"total": {}, "count": {"path": ("encoder", "pooler")}, "sum": {"terms": None}},
@@ -100,7 +101,7 @@ def test_a_file_from_another_editor_is_read() -> None:
 )
 def test_what_is_wrong_is_said_in_one_sentence(old: str, new: str, said: str) -> None:
     assert old in FILE
-    with pytest.raises(LectureError) as error:
+    with pytest.raises(InputError) as error:
         read(FILE.replace(old, new, 1).encode(), WORDS)
     assert re.search(said, str(error.value))
     assert str(error.value) == error.value.problem.message.format(**error.value.problem.values)
@@ -109,5 +110,5 @@ def test_what_is_wrong_is_said_in_one_sentence(old: str, new: str, said: str) ->
 
 
 def test_what_is_no_text_is_no_lecture() -> None:
-    with pytest.raises(LectureError, match=r"not a TOML file in UTF-8: .*0xff"):
+    with pytest.raises(InputError, match=r"not a TOML file in UTF-8: .*0xff"):
         read(b"\xff\xfe" + FILE.encode(), WORDS)

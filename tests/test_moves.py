@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc import BertConfig, build
+from bertcalc import BertConfig, Config, build
 from bertcalc.config import DIMENSIONS, ConfigError
 from bertcalc.moves import SLIDERS, Locks, moved, stops
 from bertcalc.presets import PRESETS
@@ -18,7 +18,7 @@ FIELDS = st.sampled_from(list(SLIDERS))
 
 
 @st.composite
-def starts(draw: st.DrawFn) -> BertConfig:
+def starts(draw: st.DrawFn) -> Config:
     """A preset, or whatever somebody typed."""
     if draw(st.booleans()):
         return draw(st.sampled_from([preset.config for preset in PRESETS.values()]))
@@ -33,7 +33,7 @@ def starts(draw: st.DrawFn) -> BertConfig:
 
 
 @given(starts(), LOCKS, FIELDS, st.sampled_from([30_522, 768, 12, 3_072]))
-def test_every_stop_is_a_model(config: BertConfig, locks: Locks, field: str, also: int) -> None:
+def test_every_stop_is_a_model(config: Config, locks: Locks, field: str, also: int) -> None:
     found = stops(config, field, locks, also)
     assert found == sorted(set(found))
     assert getattr(config, field) in found
@@ -43,7 +43,7 @@ def test_every_stop_is_a_model(config: BertConfig, locks: Locks, field: str, als
 
 
 @given(starts(), st.lists(st.tuples(FIELDS, st.floats(0, 1), LOCKS), max_size=12))
-def test_no_way_through_the_stops_leads_out(config: BertConfig, moves: list[tuple[str, float, Locks]]) -> None:
+def test_no_way_through_the_stops_leads_out(config: Config, moves: list[tuple[str, float, Locks]]) -> None:
     for field, part, locks in moves:
         found = stops(config, field, locks)
         config = moved(config, field, found[round(part * (len(found) - 1))], locks)
@@ -61,7 +61,7 @@ def test_the_stops_beside_a_preset_are_built_by_transformers(preset: str) -> Non
 
 
 @given(starts(), LOCKS)
-def test_what_follows_the_hidden_size(config: BertConfig, locks: Locks) -> None:
+def test_what_follows_the_hidden_size(config: Config, locks: Locks) -> None:
     for stop in stops(config, "hidden_size", locks)[-3:]:
         model = moved(config, "hidden_size", stop, locks)
         if locks.heads:
@@ -90,9 +90,7 @@ def test_a_locked_intermediate_size_offers_multiples_of_the_hidden_size() -> Non
 
 
 @given(starts(), LOCKS, FIELDS, st.integers(-10, 3_000) | st.integers(-10, 2**60) | st.text(max_size=5) | st.booleans())
-def test_what_is_typed_makes_a_model_or_says_which_would(
-    config: BertConfig, locks: Locks, field: str, value: Any
-) -> None:
+def test_what_is_typed_makes_a_model_or_says_which_would(config: Config, locks: Locks, field: str, value: Any) -> None:
     try:
         model = moved(config, field, value, locks)
     except ConfigError as error:

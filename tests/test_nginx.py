@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from pages.ui.security import HEADERS
+from bertcalc.server.headers import HEADERS
 from tests.browser.launch import ROOT, running_server
 
 CONF = (ROOT / "docs" / "nginx.conf").read_text()

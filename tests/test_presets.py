@@ -9,8 +9,8 @@ from tests.oracle import Case, facts
 MINIATURES = [name for name in PRESETS if name.startswith("bert_uncased_")]
 
 
-def test_there_are_33_presets_each_with_a_source() -> None:
-    assert len(PRESETS) == 33
+def test_there_are_35_presets_each_with_a_source() -> None:
+    assert len(PRESETS) == 35
     assert all(preset.source.said and preset.source.url.startswith("https://") for preset in PRESETS.values())
     assert PRESETS[DEFAULT_PRESET].config == BertConfig()
 
@@ -31,7 +31,8 @@ def test_a_miniature_is_what_its_name_says(name: str) -> None:
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_is_the_real_model(name: str) -> None:
-    case = Case(PRESETS[name].config)
+    config = PRESETS[name].config
+    case = Case(config, type(config).__name__.replace("Config", "Model"))
     assert facts(case.ours()) == facts(case.real())
 
 

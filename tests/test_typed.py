@@ -7,7 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bertcalc.presets import PUBLISHED
-from bertcalc.typed import LARGEST, Typed, TypedError, Unit, typed
+from bertcalc.problem import InputError
+from bertcalc.typed import LARGEST, Typed, Unit, typed
 
 units = st.sampled_from([None, "parameters", "FLOPs", "bytes"])
 
@@ -84,13 +85,13 @@ def test_digits_that_were_left_out_leave_room(text: str, low: Fraction, high: Fr
     ],
 )
 def test_anything_else_is_one_clear_error(text: str) -> None:
-    with pytest.raises(TypedError) as caught:
+    with pytest.raises(InputError) as caught:
         typed(text)
     assert 20 < len(str(caught.value)) < 200
 
 
 def test_an_amount_of_something_else_is_an_error_that_says_so() -> None:
-    with pytest.raises(TypedError, match=r'^"16 GB" is in bytes, but parameters are needed here: .*30M'):
+    with pytest.raises(InputError, match=r'^"16 GB" is in bytes, but parameters are needed here: .*30M'):
         typed("16 GB", "parameters")
 
 
@@ -104,14 +105,14 @@ def test_no_text_does_anything_but_one_of_the_two(text: str, unit: Unit | None) 
         assert found.value <= LARGEST
         assert unit is None or found.unit == unit
     else:
-        assert str(error) == error.message.format(**error.values)
+        assert str(error) == error.problem.message.format(**error.problem.values)
         assert len(str(error)) < 250
 
 
-def read(text: str, unit: Unit | None) -> tuple[Typed | None, TypedError]:
+def read(text: str, unit: Unit | None) -> tuple[Typed | None, InputError]:
     try:
-        return typed(text, unit), TypedError("")
-    except TypedError as error:
+        return typed(text, unit), InputError()
+    except InputError as error:
         return None, error
 
 

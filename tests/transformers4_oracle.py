@@ -1,5 +1,5 @@
 """Runs in the environment of transformers 4: JSON descriptions of models on stdin, what they are, or what they
-return, on stdout."""
+return, on stdout: a line of answers for each line of questions."""
 
 import inspect
 import json
@@ -88,4 +88,5 @@ def answer(case: dict[str, Any]) -> Any:
 
 
 if __name__ == "__main__":
-    json.dump([answer(case) for case in json.load(sys.stdin)], sys.stdout)
+    for questions in sys.stdin:
+        print(json.dumps([answer(case) for case in json.loads(questions)]), flush=True)

@@ -14,8 +14,8 @@ from bertcalc.check.explain import Explanation, causes, explain
 from bertcalc.check.known import HAND_COUNTS, HandCount, Known, Reading, known_counts, readings
 from bertcalc.check.parts import Counted, own_counts
 from bertcalc.check.slips import Sizes, counted
+from bertcalc.families import build
 from bertcalc.presets import PRESETS
-from bertcalc.tree.bert import build
 from bertcalc.typed import Typed
 
 # More slips than these lead to any number sooner or later. Beside other units a single one is looked for.
@@ -91,7 +91,7 @@ def _hand_count(meanings: Sequence[Reading]) -> tuple[HandCount, Slipped] | None
         if hand.parameters == meanings[0].exact:
             config = PRESETS[hand.preset].config
             model = build(config)
-            known = Known(config, "BertModel", True, 0, model.num_parameters())
+            known = Known(config, model.kind, True, 0, model.num_parameters())
             explanation = causes(counted(model), Sizes.of(config), hand.slips)
             return hand, Slipped(meanings[0], known, explanation)
     return None

@@ -6,8 +6,9 @@ from itertools import combinations
 from typing import NamedTuple
 
 from bertcalc.check.slips import SLIPS, Sizes, Slip, counted, total
-from bertcalc.config import BertConfig
-from bertcalc.tree.nn import Module, Tensor
+from bertcalc.config import Config
+from bertcalc.family import Model
+from bertcalc.tree.nn import Tensor
 
 # So many slips in one count are looked for, and so many explanations of the same length are given.
 MOST_SLIPS = 4
@@ -24,7 +25,7 @@ class Cause(NamedTuple):
 Explanation = tuple[Cause, ...]  # in the order of SLIPS; the amounts sum to the difference
 
 
-def explain(model: Module, config: BertConfig, wrong: int, most: int = MOST_SLIPS) -> list[Explanation]:
+def explain(model: Model, config: Config, wrong: int, most: int = MOST_SLIPS) -> list[Explanation]:
     """Every shortest explanation of a total that is not the model's; of the model's own, the empty one.
 
     At most MOST_FOUND are given, the likeliest first.

@@ -16,13 +16,13 @@ from bertcalc.check.explain import causes
 from bertcalc.check.parts import Counted, Layers, of_layers
 from bertcalc.check.slips import PADDED_TO, Sizes, counted, total
 from bertcalc.check.tools import TOOLS, Dimensions, corrections
-from bertcalc.config import BertConfig
+from bertcalc.config import Config
+from bertcalc.family import Model
 from bertcalc.formula import ALL_SYMBOLS, Formula, exact, symbolic_model, write
-from bertcalc.tree.nn import Module
 
 
 def cause_formulas(
-    config: BertConfig,
+    config: Config,
     architecture: str,
     slips: tuple[str, ...],
     options: Mapping[str, bool],
@@ -37,7 +37,7 @@ def cause_formulas(
 
 
 @lru_cache(maxsize=4096)
-def _cause_formulas(model: Module, slips: tuple[str, ...], names: frozenset[str] | None) -> tuple[Formula, ...]:
+def _cause_formulas(model: Model, slips: tuple[str, ...], names: frozenset[str] | None) -> tuple[Formula, ...]:
     tensors = [tensor for tensor in counted(model) if names is None or tensor.name in names]
     return tuple(write(sympy.factor(exact(cause.amount))) for cause in causes(tensors, SYMBOLIC_SIZES, slips))
 
@@ -52,14 +52,14 @@ SYMBOLIC_SIZES = Sizes(
 )
 
 
-def count_formula(config: BertConfig, architecture: str, options: Mapping[str, bool], count: Counted) -> Formula:
+def count_formula(config: Config, architecture: str, options: Mapping[str, bool], count: Counted) -> Formula:
     """How many parameters a part, module or tensor of a model has."""
     names = frozenset(tensor.name for tensor in count.tensors)
     return _count_formula(symbolic_model(config, architecture, **options), names, count.layers)
 
 
 @lru_cache(maxsize=1024)
-def _count_formula(model: Module, names: frozenset[str], layers: Layers) -> Formula:
+def _count_formula(model: Model, names: frozenset[str], layers: Layers) -> Formula:
     tensors = [tensor for tensor in counted(model) if tensor.name in names]
     return write(sympy.factor(exact(total(tensors if layers == "all" else of_layers(tensors, layers)))))
 
@@ -71,7 +71,7 @@ class ToolFormulas(NamedTuple):
     corrections: Mapping[str, Formula]  # by the names of their reasons; with the terms they are the model's formula
 
 
-def tool_formulas(tool: str, config: BertConfig, architecture: str, options: Mapping[str, bool]) -> ToolFormulas:
+def tool_formulas(tool: str, config: Config, architecture: str, options: Mapping[str, bool]) -> ToolFormulas:
     """The formula of a tool by its name, and its corrections for a model.
 
     The letter of a padded vocabulary is written with ``padded_vocab_size`` among the sizes.
@@ -80,7 +80,7 @@ def tool_formulas(tool: str, config: BertConfig, architecture: str, options: Map
 
 
 @lru_cache(maxsize=1024)
-def _tool_formulas(tool: str, model: Module) -> ToolFormulas:
+def _tool_formulas(tool: str, model: Model) -> ToolFormulas:
     letters = Dimensions(*(ALL_SYMBOLS[field] for field in Dimensions._fields))
     found = corrections(TOOLS[tool], model, SYMBOLIC_SIZES)
     return ToolFormulas(

@@ -12,11 +12,11 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
-from bertcalc.config import BertConfig
+from bertcalc.config import Config
+from bertcalc.families import build, family_of
+from bertcalc.family import Model
 from bertcalc.presets import PRESETS
 from bertcalc.text import N_
-from bertcalc.tree.bert import ARCHITECTURES, build
-from bertcalc.tree.nn import Module
 from bertcalc.typed import Typed
 
 # What a number may be instead of a number of parameters, and what it has to be multiplied by to become one.
@@ -33,7 +33,7 @@ READINGS: dict[str, tuple[str, Fraction]] = {
 class Known(NamedTuple):
     """A count that is right for a model of the configuration, by a convention."""
 
-    config: BertConfig
+    config: Config
     architecture: str
     add_pooling_layer: bool
     buffers: int  # elements of position_ids, which files of older releases hold beside the parameters
@@ -52,9 +52,9 @@ class Known(NamedTuple):
     @property
     def has_decoder(self) -> bool:
         """Whether it can be tied or not."""
-        return any("predictions" in tensor.name for tensor in self.model().tensors())
+        return any(tensor.place.role == "decoder bias" for tensor in self.model().tensors())
 
-    def model(self) -> Module:
+    def model(self) -> Model:
         """Its tree."""
         return build(self.config, self.architecture, **self.options)
 
@@ -96,19 +96,19 @@ class Reading(NamedTuple):
         return self.low <= count <= self.high
 
 
-def known_counts(config: BertConfig) -> Iterator[Known]:
-    """Every architecture, BertModel without its pooler, the decoder tied and untied, and each with its buffers."""
-    for architecture in ARCHITECTURES:
+def known_counts(config: Config) -> Iterator[Known]:
+    """Every class of the family, the body also without its pooler; decoders tied and untied; each with its buffers."""
+    for cls in family_of(config).classes:
         for tied in (config.tie_word_embeddings, not config.tie_word_embeddings):
             for pooler in (True, False):
-                if pooler or architecture == "BertModel":
-                    found = _known(replace(config, tie_word_embeddings=tied), architecture, pooler)
+                if pooler or cls.task == "base":
+                    found = _known(replace(config, tie_word_embeddings=tied), cls.name, pooler)
                     if tied == config.tie_word_embeddings or found.has_decoder:
                         yield found
                         yield found._replace(buffers=config.max_position_embeddings)
 
 
-def matching(config: BertConfig, number: Typed) -> list[Known]:
+def matching(config: Config, number: Typed) -> list[Known]:
     """The known counts that somebody may have typed."""
     return [known for known in known_counts(config) if number.means(known.total)]
 
@@ -139,7 +139,7 @@ def readings(number: Typed) -> list[Reading]:
     return found
 
 
-def _known(config: BertConfig, architecture: str, pooler: bool) -> Known:
+def _known(config: Config, architecture: str, pooler: bool) -> Known:
     known = Known(config, architecture, pooler, 0, 0)
     return known._replace(parameters=known.model().num_parameters())
 

@@ -6,63 +6,74 @@
 [('attention', 'all'), ('first matrix of the feed-forward', 'all')]
 """
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from bertcalc.check.slips import total
+from bertcalc.check.slips import LAYERS, NORM, Concerned, block, both, component, is_bias, role, total
+from bertcalc.family import LANGUAGE_MODEL
 from bertcalc.text import N_
 from bertcalc.tree.nn import Tensor
 
 Layers = Literal["all", "one", "others"]
 
-# Parts of a model that people count in one line: what the tensors' names have in common, and what a line that is
-# about it has in its name. The first that comes out right is meant; so the usual ones come first.
-PARTS: dict[str, tuple[str, str]] = {
-    N_("word embeddings"): (r"word_embeddings", r"word|vocab|token(?!.?type)|embed|词|嵌入"),
-    N_("position embeddings"): (r"position_embeddings", r"position|embed|位置|嵌入"),
-    N_("token type embeddings"): (r"token_type_embeddings", r"segment|token.?type|embed|类型|分段|嵌入"),
-    N_("embeddings without LayerNorm"): (r"^embeddings\..*_embeddings", r"embed|嵌入"),
-    N_("embeddings"): (r"^embeddings\.", r"embed|嵌入"),
-    N_("all LayerNorms"): (r"LayerNorm", r"norm|归一"),
-    N_("LayerNorm of the embeddings"): (r"^embeddings\.LayerNorm", r"norm|归一"),
-    N_("LayerNorms of the layers"): (r"^encoder\..*LayerNorm", r"norm|归一"),
-    N_("LayerNorm of the attention"): (r"\.attention\.output\.LayerNorm", r"norm|归一"),
-    N_("LayerNorm of the feed-forward"): (r"layer\.\*\.output\.LayerNorm", r"norm|归一"),
-    N_("query of the attention"): (r"\.attention\.self\.query", r"\bw?_?q(_?proj)?\b|quer|查询"),
-    N_("key of the attention"): (r"\.attention\.self\.key", r"\bw?_?k(_?proj)?\b|\bkeys?\b|键"),
-    N_("value of the attention"): (r"\.attention\.self\.value", r"\bw?_?v(_?proj)?\b|\bvalues?\b|值"),
-    N_("cross attention"): (r"\.crossattention\.(self\.(query|key|value)|output\.dense)", r"cross|交叉"),
-    N_("cross attention with LayerNorm"): (r"\.crossattention\.", r"cross|交叉"),
-    N_("query, key and value"): (r"\.attention\.self\.(query|key|value)", r"query|qkv|q.?k.?v|attention|注意力"),
+_SELF, _CROSS = block("attention"), block("cross-attention")
+_FEED_FORWARD = block("feed-forward")
+_MATRICES = role("query", "key", "value", "output")
+_EMBEDDINGS, _HEAD, _LM = component("embeddings"), component("head"), block(LANGUAGE_MODEL)
+
+# Parts of a model that people count in one line: which tensors they are, and what a line that is about them has in its
+# name. The first that comes out right is meant; so the usual ones come first.
+PARTS: dict[str, tuple[Concerned, str]] = {
+    N_("word embeddings"): (role("word"), r"word|vocab|token(?!.?type)|embed|词|嵌入"),
+    N_("position embeddings"): (role("position"), r"position|embed|位置|嵌入"),
+    N_("token type embeddings"): (role("token type"), r"segment|token.?type|embed|类型|分段|嵌入"),
+    N_("embeddings without LayerNorm"): (both(_EMBEDDINGS, role("word", "position", "token type")), r"embed|嵌入"),
+    N_("embeddings"): (_EMBEDDINGS, r"embed|嵌入"),
+    N_("all LayerNorms"): (NORM, r"norm|归一"),
+    N_("LayerNorm of the embeddings"): (both(_EMBEDDINGS, NORM), r"norm|归一"),
+    N_("LayerNorms of the layers"): (both(LAYERS, NORM), r"norm|归一"),
+    N_("LayerNorm of the attention"): (both(_SELF, NORM), r"norm|归一"),
+    N_("LayerNorm of the feed-forward"): (both(_FEED_FORWARD, NORM), r"norm|归一"),
+    N_("query of the attention"): (both(_SELF, role("query")), r"\bw?_?q(_?proj)?\b|quer|查询"),
+    N_("key of the attention"): (both(_SELF, role("key")), r"\bw?_?k(_?proj)?\b|\bkeys?\b|键"),
+    N_("value of the attention"): (both(_SELF, role("value")), r"\bw?_?v(_?proj)?\b|\bvalues?\b|值"),
+    N_("cross attention"): (both(_CROSS, _MATRICES), r"cross|交叉"),
+    N_("cross attention with LayerNorm"): (_CROSS, r"cross|交叉"),
+    N_("query, key and value"): (both(_SELF, role("query", "key", "value")), r"query|qkv|q.?k.?v|attention|注意力"),
     N_("output projection of the attention"): (
-        r"\.attention\.output\.dense",
+        both(_SELF, role("output")),
         r"\bw?_?o(_?proj)?\b|output|projection|attention|注意力",
     ),
-    N_("attention"): (r"\.attention\.(self\.(query|key|value)|output\.dense)", r"attention|注意力"),
-    N_("attention with LayerNorm"): (r"\.attention\.", r"attention|注意力"),
-    N_("self and cross attention"): (r"attention\.(self\.(query|key|value)|output\.dense)", r"attention|注意力"),
-    N_("relative distances"): (r"distance_embedding", r"distance|relative|距离|相对"),
-    N_("first matrix of the feed-forward"): (r"\.intermediate\.dense", r"feed|ffn|mlp|intermediate|前馈|中间"),
-    N_("second matrix of the feed-forward"): (r"layer\.\*\.output\.dense", r"feed|ffn|mlp|output|前馈"),
-    N_("feed-forward"): (r"layer\.\*\.(intermediate|output)\.dense", r"feed|ffn|mlp|前馈"),
-    N_("feed-forward with LayerNorm"): (r"layer\.\*\.(intermediate|output)\.", r"feed|ffn|mlp|前馈"),
-    N_("layers"): (r"^encoder\.", r"layer(?!.?norm)|encoder|block|层|编码"),
+    N_("attention"): (both(_SELF, _MATRICES), r"attention|注意力"),
+    N_("attention with LayerNorm"): (_SELF, r"attention|注意力"),
+    N_("self and cross attention"): (_MATRICES, r"attention|注意力"),
+    N_("relative distances"): (role("distance"), r"distance|relative|距离|相对"),
+    N_("first matrix of the feed-forward"): (role("up"), r"feed|ffn|mlp|intermediate|前馈|中间"),
+    N_("second matrix of the feed-forward"): (role("down"), r"feed|ffn|mlp|output|前馈"),
+    N_("feed-forward"): (role("up", "down"), r"feed|ffn|mlp|前馈"),
+    N_("feed-forward with LayerNorm"): (_FEED_FORWARD, r"feed|ffn|mlp|前馈"),
+    N_("layers"): (LAYERS, r"layer(?!.?norm)|encoder|block|层|编码"),
     N_("layers without cross attention and distances"): (
-        r"^encoder\.(?!.*(crossattention|distance))",
+        lambda tensor: LAYERS(tensor) and not _CROSS(tensor) and tensor.place.role != "distance",
         r"layer(?!.?norm)|encoder|block|层|编码",
     ),
-    N_("pooler"): (r"^\(?pooler\b", r"pool|池化"),
-    N_("transform of the head"): (r"^cls\.predictions\.transform\.dense", r"transform|变换"),
-    N_("transform of the head with LayerNorm"): (r"^cls\.predictions\.transform\.", r"transform|mlm|head|变换|头"),
-    N_("LayerNorm of the head"): (r"^cls\..*LayerNorm", r"norm|归一"),
-    N_("bias of the decoder"): (r"^cls\.predictions\.bias", r"bias|decoder|偏置|解码"),
-    N_("matrix of the decoder"): (r"^cls\.predictions\.decoder\.weight|^\(decoder", r"decoder|logits|解码"),
-    N_("decoder"): (r"^cls\.predictions\.(decoder|bias)|^\(decoder", r"decoder|logits|解码"),
-    N_("masked language model"): (r"^cls\.predictions|^\(decoder", r"mlm|\blm\b|mask|language|predict|掩码|语言"),
-    N_("next sentence prediction"): (r"^cls\.seq_relationship", r"nsp|next|seq_rel|下一句"),
-    N_("head"): (r"^(cls|classifier|qa_outputs)\b|^\(decoder", r"head|classif|cls|分类|头"),
-    N_("the whole model"): (r"", r"total|model|sum|bert|总|合计|模型"),
+    N_("pooler"): (component("pooler"), r"pool|池化"),
+    N_("transform of the head"): (role("transform"), r"transform|变换"),
+    N_("transform of the head with LayerNorm"): (
+        both(_LM, role("transform", "activation", "norm")),
+        r"transform|mlm|head|变换|头",
+    ),
+    N_("LayerNorm of the head"): (both(_HEAD, NORM), r"norm|归一"),
+    N_("bias of the decoder"): (role("decoder bias"), r"bias|decoder|偏置|解码"),
+    N_("matrix of the decoder"): (
+        lambda tensor: tensor.place.role == "decoder" and not is_bias(tensor),
+        r"decoder|logits|解码",
+    ),
+    N_("decoder"): (role("decoder", "decoder bias"), r"decoder|logits|解码"),
+    N_("masked language model"): (_LM, r"mlm|\blm\b|mask|language|predict|掩码|语言"),
+    N_("next sentence prediction"): (role("next sentence"), r"nsp|next|seq_rel|下一句"),
+    N_("head"): (_HEAD, r"head|classif|cls|分类|头"),
+    N_("the whole model"): (lambda tensor: True, r"total|model|sum|bert|总|合计|模型"),
 }
 
 
@@ -84,7 +95,7 @@ def parts_of(tensors: Sequence[Tensor], parts: Iterable[str] = PARTS) -> Iterato
     parts = tuple(parts)
     for layers in ("all", "one", "others"):
         for part in parts:
-            found = tuple(tensor for tensor in tensors if re.search(PARTS[part][0], tensor.name))
+            found = tuple(filter(PARTS[part][0], tensors))
             if layers != "all":
                 found = tuple(of_layers(found, layers))
             if found:

@@ -10,17 +10,18 @@ of what it changes.
 -393216
 """
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from bertcalc.config import BertConfig
+from bertcalc.config import Config
+from bertcalc.family import LANGUAGE_MODEL, Model
 from bertcalc.text import N_
-from bertcalc.tree.nn import Module, Tensor
-from bertcalc.tree.totals import bare
+from bertcalc.tree.nn import Component, Place, Tensor
 
 # Where what a model has not can be counted all the same: tensors without elements, in brackets that no real one has.
-NO_POOLER, NO_DECODER = Tensor("(pooler)", (), 0), Tensor("(decoder)", (), 0)
+NO_POOLER = Tensor("(pooler)", (), 0, Place("pooler", role="dense"))
+NO_DECODER = Tensor("(decoder)", (), 0, Place("head", LANGUAGE_MODEL, "decoder"))
+_DECODER = "decoder"  # one that is counted although it is tied
 PLACES = frozenset({NO_POOLER.name, NO_DECODER.name})
 # Multiples to which libraries pad a vocabulary, for the sake of the hardware.
 PADDED_TO = (8, 64, 128)
@@ -36,7 +37,7 @@ class Sizes(NamedTuple):
     padded_sizes: tuple[int, ...]  # the vocabulary as a multiple of each of PADDED_TO
 
     @classmethod
-    def of(cls, config: BertConfig) -> "Sizes":
+    def of(cls, config: Config) -> "Sizes":
         """The sizes of a configuration."""
         vocab = config.vocab_size
         padded = tuple(-(-vocab // multiple) * multiple for multiple in PADDED_TO)
@@ -63,10 +64,10 @@ class Slip(NamedTuple):
         return tuple(after for tensor in tensors for after in self.change(tensor, sizes))
 
 
-def counted(model: Module) -> tuple[Tensor, ...]:
-    """What a right count of a model counts: its tensors, under names without "bert.", and the places for more."""
-    tensors = tuple(tensor._replace(name=bare(tensor.name)) for tensor in model.tensors())
-    pooled = any(tensor.name.startswith("pooler.") for tensor in tensors)
+def counted(model: Model) -> tuple[Tensor, ...]:
+    """What a right count of a model counts: its tensors, under names without the body's prefix, and places for more."""
+    tensors = tuple(tensor._replace(name=model.bare(tensor.name)) for tensor in model.tensors())
+    pooled = any(tensor.place.component == "pooler" for tensor in tensors)
     return (*tensors, *(() if pooled else (NO_POOLER,)), NO_DECODER)
 
 
@@ -75,36 +76,37 @@ def total(tensors: Iterable[Tensor]) -> int:
     return sum(tensor.num_parameters() for tensor in tensors)
 
 
-def _where(pattern: str, change: Change) -> Change:
-    matches = re.compile(pattern).search
-
-    def elsewhere_the_same(tensor: Tensor, sizes: Sizes) -> Iterable[Tensor]:
-        return change(tensor, sizes) if matches(tensor.name) else (tensor,)
-
-    return elsewhere_the_same
+Concerned = Callable[[Tensor], bool]
 
 
-def _without(pattern: str) -> Change:
-    return _where(pattern, lambda tensor, sizes: ())
+def _where(concerned: Concerned, change: Change) -> Change:
+    """A change of the real tensors that are concerned; every other one stays as it is."""
+    return lambda tensor, sizes: (
+        change(tensor, sizes) if tensor.name not in _NOT_REAL and concerned(tensor) else (tensor,)
+    )
 
 
-def _once(pattern: str) -> Change:
-    return _where(pattern, lambda tensor, sizes: (tensor._replace(copies=1),))
+def _without(concerned: Concerned) -> Change:
+    return _where(concerned, lambda tensor, sizes: ())
+
+
+def _once(concerned: Concerned) -> Change:
+    return _where(concerned, lambda tensor, sizes: (tensor._replace(copies=1),))
 
 
 def _more(place: Tensor, tensors: Callable[[Sizes], Sequence[Tensor]]) -> Change:
-    return _where(f"^{re.escape(place.name)}$", lambda here, sizes: (*tensors(sizes), here))
+    return lambda tensor, sizes: (*tensors(sizes), tensor) if tensor == place else (tensor,)
 
 
-def _with_sides(pattern: str, sides: Callable[[Tensor, Sizes], Sequence[Any]]) -> Change:
-    return _where(pattern, lambda tensor, sizes: (tensor._replace(shape=tuple(sides(tensor, sizes))),))
+def _with_sides(concerned: Concerned, sides: Callable[[Tensor, Sizes], Sequence[Any]]) -> Change:
+    return _where(concerned, lambda tensor, sizes: (tensor._replace(shape=tuple(sides(tensor, sizes))),))
 
 
 def _padded(multiple: int) -> Slip:
     return Slip(
         _PADDED[multiple],
         _with_sides(
-            r"word_embeddings|predictions\.(bias|decoder)",
+            role("word", "decoder", "decoder bias"),
             lambda tensor, sizes: (sizes.padded[multiple], *tensor.shape[1:]),
         ),
     )
@@ -112,18 +114,55 @@ def _padded(multiple: int) -> Slip:
 
 def _pooler(sizes: Sizes) -> Sequence[Tensor]:
     hidden = sizes.hidden_size
-    return Tensor("pooler.dense.weight", (hidden, hidden), 1), Tensor("pooler.dense.bias", (hidden,), 1)
+    weight = Tensor("pooler.dense.weight", (hidden, hidden), 1, NO_POOLER.place)
+    return weight, Tensor("pooler.dense.bias", (hidden,), 1, NO_POOLER.place)
 
 
+def role(*roles: str) -> Concerned:
+    """Tensors of some roles."""
+    return lambda tensor: tensor.place.role in roles
+
+
+def component(name: Component) -> Concerned:
+    """Tensors of a component."""
+    return lambda tensor: tensor.place.component == name
+
+
+def block(*blocks: str) -> Concerned:
+    """Tensors of some blocks."""
+    return lambda tensor: tensor.place.block in blocks
+
+
+def both(*all_of: Concerned) -> Concerned:
+    """Tensors that all of some descriptions fit."""
+    return lambda tensor: all(one(tensor) for one in all_of)
+
+
+def either(*any_of: Concerned) -> Concerned:
+    """Tensors that any of some descriptions fits."""
+    return lambda tensor: any(one(tensor) for one in any_of)
+
+
+def is_bias(tensor: Tensor) -> bool:
+    """Whether a tensor is a bias of a Linear."""
+    return tensor.name.endswith("bias") and tensor.place.role != "norm"
+
+
+def _is_beta(tensor: Tensor) -> bool:
+    return tensor.name.endswith("bias") and tensor.place.role == "norm"
+
+
+_NOT_REAL = {*PLACES, _DECODER}
 _PADDED = {
     8: N_("the vocabulary is rounded up to a multiple of 8"),
     64: N_("the vocabulary is rounded up to a multiple of 64"),
     128: N_("the vocabulary is rounded up to a multiple of 128"),
 }
-_ATTENTION = r"layer\.\*\.(cross)?attention\.(self|output)\.(query|key|value|dense)\."
-_QKV = r"attention\.self\.(query|key|value)\."
-_FEED_FORWARD = r"layer\.\*\.(intermediate|output)\.dense\."
-_LINEAR_BIAS = r"^(?!.*LayerNorm).*bias$"
+NORM = role("norm")
+LAYERS = component("encoder")
+_ATTENTION = role("query", "key", "value", "output")
+_QKV = role("query", "key", "value")
+_FEED_FORWARD = role("up", "down")
 
 # In the order in which they are made: what is added first, then biases, then whole parts, then sides and copies. So
 # "attention for one layer" after "biases of the attention" is about the weights that are left.
@@ -131,46 +170,50 @@ SLIPS: Mapping[str, Slip] = {
     "pooler added": Slip(N_("a pooler is counted that this model does not have"), _more(NO_POOLER, _pooler)),
     "decoder again": Slip(
         N_("the decoder is counted as a separate matrix, although it is the word embeddings again"),
-        _more(NO_DECODER, lambda sizes: (Tensor("decoder", (sizes.vocab_size, sizes.hidden_size), 1),)),
+        _more(NO_DECODER, lambda sizes: (Tensor(_DECODER, (sizes.vocab_size, sizes.hidden_size), 1),)),
     ),
-    "biases": Slip(N_("no bias of any Linear is counted"), _without(_LINEAR_BIAS)),
+    "biases": Slip(N_("no bias of any Linear is counted"), _without(is_bias)),
     "layer biases": Slip(
         N_("the biases of the layers are left out, in attention and feed-forward"),
-        _without(r"^encoder\.(?!.*LayerNorm).*bias$"),
+        _without(both(LAYERS, is_bias)),
     ),
-    "attention biases": Slip(N_("the biases of the attention are left out"), _without(_ATTENTION + "bias")),
-    "feed-forward biases": Slip(N_("the biases of the feed-forward are left out"), _without(_FEED_FORWARD + "bias")),
-    "pooler bias": Slip(N_("the bias of the pooler is left out"), _without(r"pooler\.dense\.bias")),
+    "attention biases": Slip(N_("the biases of the attention are left out"), _without(both(_ATTENTION, is_bias))),
+    "feed-forward biases": Slip(
+        N_("the biases of the feed-forward are left out"), _without(both(_FEED_FORWARD, is_bias))
+    ),
+    "pooler bias": Slip(N_("the bias of the pooler is left out"), _without(both(component("pooler"), is_bias))),
     "head biases": Slip(
         N_("the biases of the head are left out"),
-        _without(r"^(cls\.(?!.*LayerNorm).*|classifier\.|qa_outputs\.)bias"),
+        _without(both(component("head"), is_bias)),
     ),
-    "LayerNorm half": Slip(N_("of each LayerNorm only gamma is counted, not beta"), _without(r"LayerNorm\.bias")),
-    "LayerNorm": Slip(N_("no LayerNorm is counted"), _without("LayerNorm")),
-    "embedding LayerNorm": Slip(N_("the LayerNorm of the embeddings is left out"), _without(r"^embeddings\.LayerNorm")),
-    "layer LayerNorms": Slip(N_("the LayerNorms of the layers are left out"), _without(r"^encoder\..*LayerNorm")),
+    "LayerNorm half": Slip(N_("of each LayerNorm only gamma is counted, not beta"), _without(_is_beta)),
+    "LayerNorm": Slip(N_("no LayerNorm is counted"), _without(NORM)),
+    "embedding LayerNorm": Slip(
+        N_("the LayerNorm of the embeddings is left out"), _without(both(component("embeddings"), NORM))
+    ),
+    "layer LayerNorms": Slip(N_("the LayerNorms of the layers are left out"), _without(both(LAYERS, NORM))),
     "second LayerNorm": Slip(
-        N_("of the two LayerNorms of a layer only one is counted"), _without(r"layer\.\*\.output\.LayerNorm")
+        N_("of the two LayerNorms of a layer only one is counted"), _without(both(block("feed-forward"), NORM))
     ),
-    "embeddings": Slip(N_("the embeddings are left out, with their LayerNorm"), _without(r"^embeddings\.")),
-    "words": Slip(N_("the word embeddings are left out"), _without("word_embeddings")),
-    "positions": Slip(N_("the position embeddings are left out"), _without("position_embeddings")),
-    "token types": Slip(N_("the token type embeddings are left out"), _without("token_type_embeddings")),
-    "distances": Slip(N_("the embeddings of relative distances are left out"), _without("distance_embedding")),
-    "cross attention": Slip(N_("the cross attention is left out"), _without("crossattention")),
+    "embeddings": Slip(N_("the embeddings are left out, with their LayerNorm"), _without(component("embeddings"))),
+    "words": Slip(N_("the word embeddings are left out"), _without(role("word"))),
+    "positions": Slip(N_("the position embeddings are left out"), _without(role("position"))),
+    "token types": Slip(N_("the token type embeddings are left out"), _without(role("token type"))),
+    "distances": Slip(N_("the embeddings of relative distances are left out"), _without(role("distance"))),
+    "cross attention": Slip(N_("the cross attention is left out"), _without(block("cross-attention"))),
     "output projection": Slip(
         N_("the output projection of the attention is left out"),
-        _without(r"attention\.output\.dense"),
+        _without(role("output")),
         unusual=True,  # the pooler, which is as large, is forgotten more easily
     ),
     "second matrix": Slip(
-        N_("the second matrix of the feed-forward is left out, with its bias"), _without(r"layer\.\*\.output\.dense")
+        N_("the second matrix of the feed-forward is left out, with its bias"), _without(role("down"))
     ),
-    "pooler": Slip(N_("the pooler is left out"), _without(r"^pooler\.")),
-    "head": Slip(N_("the head is left out"), _without(r"^(cls|classifier|qa_outputs)\.")),
+    "pooler": Slip(N_("the pooler is left out"), _without(component("pooler"))),
+    "head": Slip(N_("the head is left out"), _without(component("head"))),
     "one of three": Slip(
         N_("query, key and value are counted as one matrix"),
-        _without(r"attention\.self\.(key|value)\."),
+        _without(role("key", "value")),
         unusual=True,
     ),
     "one head": Slip(
@@ -186,8 +229,11 @@ SLIPS: Mapping[str, Slip] = {
     "gated": Slip(
         N_("the feed-forward is counted as a gated one, with a third matrix"),
         _where(
-            r"layer\.\*\.intermediate\.dense\.weight",
-            lambda tensor, sizes: (tensor, tensor._replace(name=tensor.name.replace("dense", "gate"))),
+            lambda tensor: tensor.place.role == "up" and not is_bias(tensor),
+            lambda tensor, sizes: (
+                tensor,
+                tensor._replace(name=f"{tensor.name} (gate)", place=tensor.place._replace(role="gate")),
+            ),
         ),
         unusual=True,
     ),
@@ -204,10 +250,10 @@ SLIPS: Mapping[str, Slip] = {
     **{f"padded to {multiple}": _padded(multiple) for multiple in PADDED_TO},
     "attention once": Slip(N_("the attention is counted for one layer"), _once(_ATTENTION)),
     "feed-forward once": Slip(N_("the feed-forward is counted for one layer"), _once(_FEED_FORWARD)),
-    "encoder once": Slip(N_("a single layer is counted"), _once(r"^encoder\.layer\.\*")),
+    "encoder once": Slip(N_("a single layer is counted"), _once(LAYERS)),
     "layer less": Slip(
         N_("one layer too few is counted"),
-        _where(r"^encoder\.layer\.\*", lambda tensor, sizes: (tensor._replace(copies=_one_less(tensor.copies)),)),
+        _where(LAYERS, lambda tensor, sizes: (tensor._replace(copies=_one_less(tensor.copies)),)),
         unusual=True,
     ),
 }
@@ -219,5 +265,5 @@ def _one_less(layers: int) -> int:
 
 def _is_wide(tensor: Tensor) -> Sequence[bool]:
     """Which sides of a feed-forward's tensor are the intermediate size: the first's rows, the second's columns."""
-    first = ".intermediate." in tensor.name
+    first = tensor.place.role == "up"
     return (first, not first) if len(tensor.shape) == 2 else (first,)

@@ -11,15 +11,17 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from bertcalc.arithmetic import CalculationError, evaluate
+from bertcalc.arithmetic import evaluate
 from bertcalc.check.explain import MOST_SLIPS, Explanation, explain_tensors
 from bertcalc.check.parts import PARTS, Counted, parts_of
 from bertcalc.check.slips import Sizes, counted, total
-from bertcalc.config import BertConfig, Problem, letters
+from bertcalc.config import Config, Problem, letters
+from bertcalc.family import Model
+from bertcalc.problem import InputError
 from bertcalc.text import N_
 from bertcalc.tree.inventory import inventory, named
-from bertcalc.tree.nn import Module, Tensor
-from bertcalc.tree.totals import COMPONENTS, Component, component_of
+from bertcalc.tree.nn import Component, Tensor
+from bertcalc.tree.totals import COMPONENTS
 
 MOST_LINES = 40
 LONGEST = 4000
@@ -90,7 +92,7 @@ class Report(NamedTuple):
     right: int
 
 
-def read(text: str, config: BertConfig) -> list[Line]:
+def read(text: str, config: Config) -> list[Line]:
     """The lines of a hand count, such as ``attention = 12 * 4 * H * H``; letters are the configuration's.
 
     A line may give its result after a second equals sign. What is too much is left out: see ``problem``.
@@ -109,7 +111,7 @@ def problem(text: str) -> Problem | None:
     return Problem("terms", None, message, {"lines": f"{MOST_LINES}", "characters": f"{LONGEST:,}"})
 
 
-def check(model: Module, config: BertConfig, lines: Sequence[Line]) -> Report:
+def check(model: Model, config: Config, lines: Sequence[Line]) -> Report:
     """What each line counts, and what is wrong with it; and what no line counts."""
     tensors, sizes = counted(model), Sizes.of(config)
     open_copies = {tensor.name: tensor.copies for tensor in tensors}
@@ -132,8 +134,8 @@ def _read(text: str, names: dict[str, int]) -> Line:
         name, sides = "", [name, *sides]
     try:
         values = [evaluate(side, names) for side in sides]
-    except CalculationError as error:
-        return Line(name, text, None, Problem("terms", text, error.message, error.values))
+    except InputError as error:
+        return Line(name, text, None, error.problem)
     if len(set(values)) == 1:
         return Line(name, text, values[0])
     message = N_("The calculation gives {value}, not {written}.")
@@ -144,7 +146,7 @@ def _read(text: str, names: dict[str, int]) -> Line:
 def _is_calculation(text: str, names: dict[str, int]) -> bool:
     try:
         evaluate(text, names)
-    except CalculationError:
+    except InputError:
         return False
     return True
 
@@ -153,9 +155,7 @@ def _number(value: Fraction) -> str:
     return f"{int(value):,}" if value.denominator == 1 else f"{float(value):,g}"
 
 
-def _verdict(
-    line: Line, model: Module, tensors: Sequence[Tensor], sizes: Sizes, open_copies: dict[str, int]
-) -> Verdict:
+def _verdict(line: Line, model: Model, tensors: Sequence[Tensor], sizes: Sizes, open_copies: dict[str, int]) -> Verdict:
     if line.value is None or line.value.denominator != 1:
         return Verdict(line, None, None)
     value = int(line.value)
@@ -196,7 +196,7 @@ def _is_called(part: str, name: str) -> bool:
     return bool(name) and bool(re.search(PARTS[part][1], name, re.IGNORECASE))
 
 
-def _is_number_of_modules(name: str, model: Module, value: int) -> bool:
+def _is_number_of_modules(name: str, model: Model, value: int) -> bool:
     parts = [part for part in (*inventory(model), named(model, "dense")) if part.name.lower() in name.lower()]
     return any(part.modules == value for part in parts)
 
@@ -208,7 +208,7 @@ def _gaps(tensors: Sequence[Tensor]) -> Iterator[Gap]:
             here = [
                 tensor
                 for tensor in tensors
-                if tensor.copies and component_of(tensor.name) == component
+                if tensor.copies and tensor.place.component == component
                 if (tensor.copies > 0) == missing
             ]
             if here:

@@ -14,10 +14,24 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from bertcalc.check.explain import causes
-from bertcalc.check.slips import SLIPS, Change, Sizes, Slip, counted
-from bertcalc.config import BertConfig
+from bertcalc.check.slips import (
+    LAYERS,
+    NORM,
+    SLIPS,
+    Change,
+    Concerned,
+    Sizes,
+    Slip,
+    both,
+    component,
+    counted,
+    is_bias,
+    role,
+)
+from bertcalc.config import Config
+from bertcalc.family import Model
 from bertcalc.text import N_
-from bertcalc.tree.nn import Module, Tensor
+from bertcalc.tree.nn import Tensor
 
 # Megatron-LM pads to this multiple unless it is told otherwise, on one device.
 MEGATRON_PADDING = 128
@@ -44,7 +58,7 @@ class Tool(NamedTuple):
     notes: tuple[str, ...] = ()  # what it was asked, and what is surprising in it
     output_matrix: bool = False  # always counts a decoder of its own
 
-    def count(self, config: BertConfig) -> int:
+    def count(self, config: Config) -> int:
         """What the tool gives for a configuration."""
         sizes = {**vars(config), "padded_vocab_size": padded_vocab_size(config)}
         exact = Dimensions(*(Fraction(sizes[field]) for field in Dimensions._fields))
@@ -58,12 +72,12 @@ class Correction(NamedTuple):
     amount: int
 
 
-def tool_counts(config: BertConfig) -> list[tuple[str, int]]:
+def tool_counts(config: Config) -> list[tuple[str, int]]:
     """What each tool gives for a configuration; none of them knows Hugging Face's classes."""
     return [(tool.name, tool.count(config)) for tool in TOOLS.values()]
 
 
-def corrections(tool: Tool, model: Module, sizes: Sizes) -> tuple[Correction, ...]:
+def corrections(tool: Tool, model: Model, sizes: Sizes) -> tuple[Correction, ...]:
     """What leads from a tool's count to that of a model, reason by reason.
 
     Reasons that do not concern this model are left out. Model and sizes are of numbers, or of symbols.
@@ -73,7 +87,7 @@ def corrections(tool: Tool, model: Module, sizes: Sizes) -> tuple[Correction, ..
     return tuple(Correction(cause.slip, -cause.amount) for cause in made if cause.amount != 0)
 
 
-def padded_vocab_size(config: BertConfig) -> int:
+def padded_vocab_size(config: Config) -> int:
     """The rows that Megatron-LM gives the word embeddings."""
     return Sizes.of(config).padded[MEGATRON_PADDING]
 
@@ -82,21 +96,23 @@ def _slips(tool: Tool, tensors: Sequence[Tensor]) -> tuple[str, ...]:
     """The slips of a tool for a model: what is not counted first, so that each is said with all that it has."""
     if not tool.output_matrix:
         head: tuple[str, ...] = ("head",)
-    elif any(tensor.name == _DECODER for tensor in tensors):
+    elif any(map(_is_decoder, tensors)):
         head = ("head but decoder",)
     else:
         head = ("head", "output matrix")
     return ("pooler", *head, "cross attention", "distances", "activation", *tool.slips)
 
 
-_DECODER = "cls.predictions.decoder.weight"
+def _is_decoder(tensor: Tensor) -> bool:
+    return tensor.copies != 0 and tensor.place.role == "decoder" and not is_bias(tensor)
 
 
-def _times(copies: int, concerned: Callable[[str], bool]) -> Change:
-    """What is concerned, by its name, counted so many times: 0 for not at all."""
-    return lambda tensor, sizes: (tensor._replace(copies=copies * tensor.copies) if concerned(tensor.name) else tensor,)
+def _times(copies: int, concerned: Concerned) -> Change:
+    """What is concerned, counted so many times: 0 for not at all."""
+    return lambda tensor, sizes: (tensor._replace(copies=copies * tensor.copies) if concerned(tensor) else tensor,)
 
 
+_HEAD = component("head")
 REASONS: dict[str, Slip] = {
     **SLIPS,
     "output matrix": Slip(
@@ -104,14 +120,12 @@ REASONS: dict[str, Slip] = {
     ),
     "head but decoder": Slip(
         N_("the head is left out, all but the matrix of its decoder"),
-        _times(0, lambda name: name != _DECODER and name.startswith("cls.")),
+        _times(0, lambda tensor: _HEAD(tensor) and not _is_decoder(tensor)),
     ),
-    "activation": Slip(
-        N_("the parameters of the activation function are left out"), _times(0, lambda name: "act_fn" in name)
-    ),
+    "activation": Slip(N_("the parameters of the activation function are left out"), _times(0, role("activation"))),
     "LayerNorms twice": Slip(
         N_("each LayerNorm of the layers is counted twice"),
-        _times(2, lambda name: name.startswith("encoder.") and "LayerNorm" in name),
+        _times(2, both(LAYERS, NORM)),
     ),
 }
 

@@ -5,11 +5,11 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from bertcalc.compute.flops import Counting, Phase
-from bertcalc.config import BertConfig
+from bertcalc.config import Config
+from bertcalc.families import build
 from bertcalc.forward.steps import Step, forward
 from bertcalc.presets import PRESETS
 from bertcalc.text import N_
-from bertcalc.tree.bert import build
 
 
 class Sizes(NamedTuple):
@@ -33,7 +33,7 @@ class Rule(NamedTuple):
     difference: str  # to PyTorch's count
     source: str
 
-    def flops(self, config: BertConfig, batch_size: int, sequence_length: int, steps: Iterable[Step]) -> Fraction:
+    def flops(self, config: Config, batch_size: int, sequence_length: int, steps: Iterable[Step]) -> Fraction:
         """What the rule gives for a model and the steps of its forward pass; not whole where the rule is not."""
         sizes = {**vars(config), "batch_size": batch_size, "sequence_length": sequence_length}
         return Fraction(self.formula(Sizes(*(Fraction(sizes[field]) for field in Sizes._fields)), steps))
@@ -70,7 +70,7 @@ def _logits(sizes: Sizes) -> Any:
 
 
 def _by(counting: Counting) -> Callable[[Sizes, Iterable[Step]], Any]:
-    return lambda sizes, steps: sum(step.copies * counting.of(step) for step in steps)
+    return lambda sizes, steps: sum(step.runs * counting.of(step) for step in steps)
 
 
 RULES: dict[str, Rule] = {

@@ -5,10 +5,10 @@ from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
 from bertcalc.compute.flops import Convention, as_stated, total
+from bertcalc.families import build, family_of
 from bertcalc.forward.steps import forward
 from bertcalc.presets import PRESETS
 from bertcalc.text import N_
-from bertcalc.tree.bert import build
 
 Precision = Literal["16bit", "tf32", "fp32"]
 PRECISIONS: tuple[Precision, ...] = ("16bit", "tf32", "fp32")
@@ -77,7 +77,8 @@ class PublishedRun(NamedTuple):
 
     def flops(self, convention: Convention) -> int:
         """FLOPs (whatever the unit) of the whole run, with both heads of the pre-training."""
-        model, flops = build(PRESETS[self.preset].config, "BertForPreTraining"), convention._replace(unit="FLOPs")
+        config, flops = PRESETS[self.preset].config, convention._replace(unit="FLOPs")
+        model = build(config, family_of(config).for_task("pretraining"))
         steps = (
             as_stated(forward(model, 1, stage.sequence_length), flops, stage.sequence_length) for stage in self.stages
         )

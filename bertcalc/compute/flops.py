@@ -5,14 +5,11 @@ from fractions import Fraction
 from math import prod
 from typing import Any, Literal, NamedTuple
 
+from bertcalc.family import LANGUAGE_MODEL, Model
 from bertcalc.forward.steps import Operation, Step, Value, forward
 from bertcalc.text import N_
-from bertcalc.tree.nn import Module
-from bertcalc.tree.totals import component_of
 
 Phase = Literal["forward", "training"]
-_LAYERS = "encoder.layer.*."
-_MASKED_HEAD = "cls.predictions."
 
 
 class Counting(NamedTuple):
@@ -90,7 +87,7 @@ class Row(NamedTuple):
 
 
 def forward_flops(
-    model: Module,
+    model: Model,
     batch_size: int,
     sequence_length: int,
     *,
@@ -108,7 +105,7 @@ def forward_flops(
 
 
 def training_flops(
-    model: Module,
+    model: Model,
     batch_size: int,
     sequence_length: int,
     *,
@@ -134,7 +131,7 @@ def total(steps: Iterable[Step], convention: Convention = PYTORCH, phase: Phase 
 def cost(step: Step, convention: Convention = PYTORCH, phase: Phase = "forward") -> int:
     """The cost of all copies of a step, in FLOPs or MACs."""
     times = _times(step, convention) if phase == "training" else 1
-    return times * step.copies * convention.counting.of(step)
+    return times * step.runs * convention.counting.of(step)
 
 
 def by_part(steps: Iterable[Step], convention: Convention = PYTORCH) -> dict[Part, int]:
@@ -155,19 +152,21 @@ def by_name(steps: Iterable[Step], convention: Convention = PYTORCH) -> list[Row
             continue
         for name in _with_parents(step.name):
             inside = "*" in name
-            row = rows.get(name, Row(name, step.copies if inside else 1, 0))
-            rows[name] = row._replace(cost=row.cost + (one if inside else step.copies * one))
+            row = rows.get(name, Row(name, step.runs if inside else 1, 0))
+            rows[name] = row._replace(cost=row.cost + (one if inside else step.runs * one))
     return list(rows.values())
 
 
 def part_of(step: Step) -> Part:
     """The part that a step belongs to."""
-    component = component_of(step.name)
+    component, block, _role = step.place
     if component != "encoder":
         return component
-    if step.operation in ("linear", "activation"):
-        return "projections" if "attention." in step.name else "feed-forward"
-    return "scores and context" if ".self." in step.name else "LayerNorm, dropout, sums"
+    if step.core:
+        return "scores and context"
+    if step.operation in ("linear", "activation", "multiply"):
+        return "feed-forward" if block == "feed-forward" else "projections"
+    return "LayerNorm, dropout, sums"
 
 
 def masked_positions(sequence_length: int) -> int:
@@ -185,7 +184,7 @@ def tokens(steps: Sequence[Step]) -> int:
 
 def has_masked_head(steps: Iterable[Step]) -> bool:
     """Whether a masked-LM head runs."""
-    return any(step.name.startswith(_MASKED_HEAD) for step in steps)
+    return any(step.place.block == LANGUAGE_MODEL for step in steps)
 
 
 def as_stated(steps: Iterable[Step], convention: Convention, sequence_length: int) -> list[Step]:
@@ -202,7 +201,7 @@ def at_masked(steps: Iterable[Step], positions: int) -> list[Step]:
 
     return [
         step._replace(takes=tuple(map(cut, step.takes)), gives=cut(step.gives))
-        if step.name.startswith(_MASKED_HEAD)
+        if step.place.block == LANGUAGE_MODEL
         else step
         for step in steps
     ]
@@ -211,7 +210,7 @@ def at_masked(steps: Iterable[Step], positions: int) -> list[Step]:
 def _times(step: Step, convention: Convention) -> int:
     """How often a step comes in training: forward, for its input, for its weight, and where it is recomputed."""
     nothing_learned_before = any(value.name == "encoder_hidden_states" for value in step.takes)
-    recomputed = convention.training == "4x" and step.name.startswith(_LAYERS)
+    recomputed = convention.training == "4x" and step.place.component == "encoder"
     return 3 - nothing_learned_before + recomputed
 
 

@@ -10,7 +10,7 @@ import sympy
 from bertcalc.compute.conventions import Rule, Sizes
 from bertcalc.compute.devices import seconds
 from bertcalc.compute.flops import PYTORCH, Convention, Part, at_masked, by_name, by_part, tokens, total
-from bertcalc.config import BertConfig
+from bertcalc.config import Config
 from bertcalc.formula import (
     ALL_SYMBOLS,
     SYMBOLS,
@@ -29,7 +29,7 @@ Letters = tuple[Step, ...]
 
 
 def letters(
-    config: BertConfig, architecture: str, convention: Convention = PYTORCH, *, cross: bool = False, **options: bool
+    config: Config, architecture: str, convention: Convention = PYTORCH, *, cross: bool = False, **options: bool
 ) -> Letters:
     """The steps in letters; M is the number of masked positions, where the convention counts the head there alone.
 
@@ -88,7 +88,7 @@ def scientific(number: Fraction) -> str:
     return rf"{digits} \times 10^{{{int(power)}}}"
 
 
-def value(formula: Formula, config: BertConfig, **sizes: int) -> Fraction:
+def value(formula: Formula, config: Config, **sizes: int) -> Fraction:
     """What comes out when the numbers of a configuration, and of what goes through it, are put in."""
     numbers = {**vars(config), **sizes}
     above, below = (

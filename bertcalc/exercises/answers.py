@@ -15,13 +15,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
-from bertcalc.arithmetic import LONGEST, CalculationError, evaluate
+from bertcalc.arithmetic import LONGEST, evaluate
 from bertcalc.check.explain import explain_tensors
 from bertcalc.check.slips import SLIPS, Sizes, total
 from bertcalc.exercises.questions import Exercise, Said
+from bertcalc.problem import InputError, wrong
 from bertcalc.text import N_, shorten
 from bertcalc.tree.nn import Shape
-from bertcalc.typed import Typed, TypedError, amount
+from bertcalc.typed import Typed, amount
 
 # So many slips in one answer are looked for, and so many ways to come to it are told.
 _MOST_SLIPS = 2
@@ -54,8 +55,8 @@ def check(exercise: Exercise, answer: str | Collection[str], names: Mapping[str,
         if isinstance(right, tuple):
             return _shape(right, list(_read_shapes(text, names or {})))
         return _number(exercise, right, text, amount(text, exercise.unit, names))
-    except (CalculationError, TypedError) as error:
-        return Verdict("unreadable", (Said(error.message, error.values),))
+    except InputError as error:
+        return Verdict("unreadable", (Said(error.problem.message, error.problem.values),))
 
 
 def _number(exercise: Exercise, right: int, text: str, read: Typed) -> Verdict:
@@ -96,12 +97,12 @@ def _read_shapes(text: str, names: Mapping[str, int]) -> Iterator[list[Fraction]
         sides = [side for side in re.split(separator, inside) if side.strip()]
         try:
             yield [evaluate(side, names) for side in sides]
-        except CalculationError:
+        except InputError:
             continue
         found = found or bool(sides)
     if not found:
         message = N_('"{text}" is not a shape: write its dimensions like {example}.')
-        raise CalculationError(message, text=shorten(text), example="2 × 5 × 4")
+        raise wrong(message, text=shorten(text), example="2 × 5 × 4")
 
 
 def _shape(right: Shape, readings: Sequence[Sequence[Fraction]]) -> Verdict:

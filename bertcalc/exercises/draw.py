@@ -5,7 +5,8 @@ from dataclasses import replace
 from random import Random
 from typing import Any, Literal
 
-from bertcalc.config import BertConfig
+from bertcalc.config import Config
+from bertcalc.family import Family
 from bertcalc.presets import PRESETS
 from bertcalc.text import N_
 
@@ -53,17 +54,20 @@ _CALLS: Mapping[str, tuple[tuple[int, int], ...]] = {
 }
 
 
-def config(random: Random, level: Level) -> BertConfig:
-    """A model of a level."""
+def config(random: Random, level: Level, family: Family) -> Config:
+    """A model of a level and a family."""
     sizes: dict[str, Any] = {field: random.choice(values) for field, values in _SIZES[level].items()}
     if level == "hard":
-        return replace(PRESETS[random.choice(_PUBLISHED)].config, **sizes)
+        published = [name for name in _PUBLISHED if type(PRESETS[name].config) is family.config]
+        start = PRESETS[random.choice(published)].config if published else family.config.default()
+        return replace(start, **sizes)
     hidden, heads = random.choice(_SHAPES[level])
     wider = random.choice(_WIDER)
-    return BertConfig(hidden_size=hidden, num_attention_heads=heads, intermediate_size=wider * hidden, **sizes)
+    sizes |= {"hidden_size": hidden, "num_attention_heads": heads, "intermediate_size": wider * hidden}
+    return replace(family.config.default(), **sizes)
 
 
-def call(random: Random, level: Level, config: BertConfig) -> tuple[int, int]:
+def call(random: Random, level: Level, config: Config) -> tuple[int, int]:
     """A batch_size and a sequence_length that the model takes."""
     batch_size, sequence_length = random.choice(_CALLS[level])
-    return batch_size, min(sequence_length, config.max_position_embeddings)
+    return batch_size, min(sequence_length, config.longest)

@@ -33,7 +33,6 @@ from bertcalc.forward.steps import BATCH
 from bertcalc.memory.optimizers import elementwise, parts
 from bertcalc.text import N_
 from bertcalc.tree.nn import Shape, Tensor
-from bertcalc.tree.totals import bare
 
 _PARAMETERS = sympy.Symbol("N")
 
@@ -124,7 +123,8 @@ def _flops(exercise: Exercise) -> Line:
 
 def _shape(exercise: Exercise) -> Line:
     config, architecture = exercise.config, exercise.subject.architecture
-    shapes: dict[str, Shape] = {bare(one.name): one.shape for one in symbolic_model(config, architecture).tensors()}
+    model = symbolic_model(config, architecture)
+    shapes: dict[str, Shape] = {model.bare(one.name): one.shape for one in model.tensors()}
     shapes |= {one.step.name: one.step.gives.shape for one in symbolic_steps(config, architecture)}
     assert isinstance(exercise.right, tuple)
     sides = r" \times ".join(map(latex_number, exercise.right))

@@ -13,70 +13,74 @@ from random import Random
 
 from bertcalc.check.slips import SLIPS, counted, total
 from bertcalc.compute.flops import PYTORCH, Convention, by_name, part_of
+from bertcalc.effects import effect
 from bertcalc.exercises import draw
 from bertcalc.exercises.draw import Level
 from bertcalc.exercises.questions import Exercise, Kind, Memory, Mistake, Said, asked, by_place, shown
-from bertcalc.fields import effect
+from bertcalc.families import FAMILIES
+from bertcalc.family import Family, Task
 from bertcalc.forward.steps import Step, forward
+from bertcalc.forward.trace import Sizes
 from bertcalc.memory.footprint import Subject
 from bertcalc.memory.optimizers import PRECISIONS, Optimizer, Precision
 from bertcalc.text import N_
+from bertcalc.tree.nn import split_layer
 from bertcalc.tree.totals import submodule
 from bertcalc.typed import Unit
 
 # To be raised when a change makes other sheets out of old links; every sheet says its version.
 VERSION = 1
 LARGEST_SEED = 999_999
-# Layers are alike: what is asked about one of them is asked about the first.
-_LAYER = "encoder.layer.*"
+BERT = next(iter(FAMILIES))  # the sheets of links that name no family
 
 
-def sheet(seed: int, level: Level) -> tuple[Exercise, ...]:
-    """An exercise of each kind; those of a kind do not depend on the others."""
-    return tuple(exercise(seed, level, kind) for kind in KINDS)
+def sheet(seed: int, level: Level, family: str = BERT) -> tuple[Exercise, ...]:
+    """An exercise of each kind about models of a family; those of a kind do not depend on the others."""
+    return tuple(exercise(seed, level, kind, family) for kind in KINDS)
 
 
 @lru_cache(maxsize=4096)
-def exercise(seed: int, level: Level, kind: Kind) -> Exercise:
+def exercise(seed: int, level: Level, kind: Kind, family: str = BERT) -> Exercise:
     """One exercise of a sheet."""
     # Seeded with a text, from which Python makes the same numbers on every machine and in every version.
-    return _KINDS[kind](Random(f"{VERSION} {level} {seed} {kind}"), level)
+    return _KINDS[kind](Random(f"{VERSION} {level} {seed} {kind}"), level, FAMILIES[family])
 
 
-_ARCHITECTURES: Mapping[str, tuple[str, ...]] = {
-    "easy": ("BertForSequenceClassification", "BertForTokenClassification", "BertForNextSentencePrediction"),
-    "medium": ("BertForSequenceClassification", "BertForTokenClassification", "BertForMaskedLM"),
-    "hard": ("BertForMaskedLM", "BertForPreTraining", "BertForMultipleChoice", "BertForTokenClassification"),
+_TASKS: Mapping[Level, tuple[Task, ...]] = {
+    "easy": ("sequence-classification", "token-classification", "next-sentence"),
+    "medium": ("sequence-classification", "token-classification", "masked-lm"),
+    "hard": ("masked-lm", "pretraining", "multiple-choice", "token-classification"),
 }
-_PARTS: Mapping[str, tuple[str, ...]] = {
-    "easy": (_LAYER, f"{_LAYER}.attention", "embeddings", "pooler"),
-    "medium": (_LAYER, f"{_LAYER}.attention", "embeddings"),
-    "hard": (_LAYER,),
+# Modules and steps by what they mean; a family has those that its models have.
+_PARTS: Mapping[Level, tuple[str, ...]] = {
+    "easy": ("layer", "layer attention", "embeddings", "pooler"),
+    "medium": ("layer", "layer attention", "embeddings"),
+    "hard": ("layer",),
 }
 _STEPS: Mapping[str, str] = {
-    "embeddings.word_embeddings": N_("the rows of the word embeddings that are looked up"),
-    f"{_LAYER}.attention.self.query": N_("the queries, before they are cut into heads"),
-    f"{_LAYER}.attention.self.query_heads": N_("the queries, cut into heads"),
-    f"{_LAYER}.attention.self.scores": N_("the attention scores, queries times keys"),
-    f"{_LAYER}.attention.self.context": N_("the context, scores times values, still in heads"),
-    f"{_LAYER}.attention.self.merge_heads": N_("the context, with the heads side by side again"),
-    f"{_LAYER}.intermediate.dense": N_("the output of the first dense layer of the feed-forward"),
-    f"{_LAYER}.output.dense": N_("the output of the second dense layer of the feed-forward"),
+    "embeddings.word": N_("the rows of the word embeddings that are looked up"),
+    "attention.query": N_("the queries, before they are cut into heads"),
+    "attention.query_heads": N_("the queries, cut into heads"),
+    "attention.scores": N_("the attention scores, queries times keys"),
+    "attention.context": N_("the context, scores times values, still in heads"),
+    "attention.merge_heads": N_("the context, with the heads side by side again"),
+    "feed-forward.up": N_("the output of the first dense layer of the feed-forward"),
+    "feed-forward.down": N_("the output of the second dense layer of the feed-forward"),
     "pooler.dense": N_("the output of the pooler's dense layer"),
 }
-_PRODUCTS: Mapping[str, Mapping[str, str]] = {
+_PRODUCTS: Mapping[Level, Mapping[str, str]] = {
     "easy": {
-        f"{_LAYER}.attention.self.query": N_("the queries of one layer"),
-        f"{_LAYER}.attention.self.scores": N_("the attention scores of one layer, queries times keys"),
-        f"{_LAYER}.intermediate.dense": N_("the first dense layer of the feed-forward, in one layer"),
+        "attention.query": N_("the queries of one layer"),
+        "attention.scores": N_("the attention scores of one layer, queries times keys"),
+        "feed-forward.up": N_("the first dense layer of the feed-forward, in one layer"),
     },
     "medium": {
-        f"{_LAYER}.attention": N_("the attention of one layer, with its four dense layers"),
-        f"{_LAYER}.attention.self.context": N_("the context of one layer, scores times values"),
-        f"{_LAYER}.output.dense": N_("the second dense layer of the feed-forward, in one layer"),
+        "layer attention": N_("the attention of one layer, with its four dense layers"),
+        "attention.context": N_("the context of one layer, scores times values"),
+        "feed-forward.down": N_("the second dense layer of the feed-forward, in one layer"),
         "pooler.dense": N_("the dense layer of the pooler"),
     },
-    "hard": {_LAYER: N_("one layer"), "": N_("the whole model")},
+    "hard": {"layer": N_("one layer"), "": N_("the whole model")},
 }
 _OPTIMIZERS: Mapping[Optimizer, str] = {
     "sgd": "SGD",
@@ -102,43 +106,56 @@ _FIELDS = (
 _OPTIONS = 5
 
 
-def _subject(random: Random, level: Level, architecture: str = "BertModel") -> Subject:
-    return Subject(draw.config(random, level), architecture)
+def _subject(random: Random, level: Level, family: Family, architecture: str = "") -> Subject:
+    return Subject(draw.config(random, level, family), architecture or family.base.name)
 
 
-def _tensor(random: Random, level: Level) -> Exercise:
-    subject = _subject(random, level)
+def _classes(level: Level, family: Family) -> tuple[str, ...]:
+    return tuple(cls.name for task in _TASKS[level] for cls in family.classes if cls.task == task)
+
+
+def _paths(subject: Subject, meanings: Iterable[str]) -> dict[str, str]:
+    """The paths of modules and steps by what they mean, of those that a model has. Layers are alike: one is meant."""
+    names = {step.key: step.name for step in subject.model().run(Sizes())}
+    layer, inside = split_layer(names["attention.query"])
+    tops = {key.split(".")[0]: name.split(".")[0] for key, name in names.items() if "." in name}
+    known = {**tops, **names, "layer": layer, "layer attention": f"{layer}.{inside.split('.')[0]}", "": ""}
+    return {meaning: known[meaning] for meaning in meanings if meaning in known}
+
+
+def _tensor(random: Random, level: Level, family: Family) -> Exercise:
+    subject = _subject(random, level, family)
     tensor = random.choice([tensor for tensor in subject.model().tensors() if len(tensor.shape) == 2])
     question = Said(N_("How many numbers are in the tensor `{name}`?"), {"name": shown(tensor.name)})
     return _count("tensor", subject, question, tensor.name)
 
 
-def _shape(random: Random, level: Level) -> Exercise:
-    subject = _subject(random, level)
+def _shape(random: Random, level: Level, family: Family) -> Exercise:
+    subject = _subject(random, level, family)
     matrices = [tensor for tensor in subject.model().tensors() if len(set(tensor.shape)) == 2]
     tensor = random.choice(matrices)
     question = Said(N_("What is the shape of the tensor `{name}`?"), {"name": shown(tensor.name)})
     return Exercise("shape", subject, question, tensor.shape, path=tensor.name)
 
 
-def _layer(random: Random, level: Level) -> Exercise:
-    subject = _subject(random, level)
-    path = random.choice(_PARTS[level])
+def _layer(random: Random, level: Level, family: Family) -> Exercise:
+    subject = _subject(random, level, family)
+    path = random.choice(tuple(_paths(subject, _PARTS[level]).values()))
     question = Said(N_("How many parameters are in `{name}`, with everything inside it?"), {"name": shown(path)})
     return _count("layer", subject, question, path)
 
 
-def _model(random: Random, level: Level) -> Exercise:
-    question = Said(N_("How many parameters does {architecture} have?"), {"architecture": "BertModel"})
-    return _count("model", _subject(random, level), question)
+def _model(random: Random, level: Level, family: Family) -> Exercise:
+    question = Said(N_("How many parameters does {architecture} have?"), {"architecture": family.base.name})
+    return _count("model", _subject(random, level, family), question)
 
 
-def _architecture(random: Random, level: Level) -> Exercise:
-    subject = _subject(random, level, random.choice(_ARCHITECTURES[level]))
-    known = subject._replace(architecture="BertModel").model().num_parameters()
+def _architecture(random: Random, level: Level, family: Family) -> Exercise:
+    subject = _subject(random, level, family, random.choice(_classes(level, family)))
+    known = subject._replace(architecture=family.base.name).model().num_parameters()
     question = Said(
-        N_("BertModel has {parameters} parameters with these sizes. How many does {architecture} have?"),
-        {"parameters": f"{known:,}", "architecture": subject.architecture},
+        N_("{base} has {parameters} parameters with these sizes. How many does {architecture} have?"),
+        {"base": family.base.name, "parameters": f"{known:,}", "architecture": subject.architecture},
     )
     return _count("architecture", subject, question)
 
@@ -166,22 +183,22 @@ def _others(right: int, mistakes: Iterable[Mistake]) -> tuple[Mistake, ...]:
     return tuple(mistake for mistake in mistakes if mistake.amount not in (0, right))
 
 
-def _step(random: Random, level: Level) -> Exercise:
-    subject = _subject(random, level)
+def _step(random: Random, level: Level, family: Family) -> Exercise:
+    subject = _subject(random, level, family)
     call = draw.call(random, level, subject.config)
     steps = {step.name: step for step in forward(subject.model(), *call)}
-    path = random.choice(tuple(_STEPS))
-    question = Said(N_("What is the shape of {what} (`{name}`)?"), {"what": _STEPS[path], "name": shown(path)})
+    meaning, path = random.choice(tuple(_paths(subject, _STEPS).items()))
+    question = Said(N_("What is the shape of {what} (`{name}`)?"), {"what": _STEPS[meaning], "name": shown(path)})
     return Exercise("step", subject, question, steps[path].gives.shape, call=call, path=path)
 
 
-def _flops(random: Random, level: Level) -> Exercise:
-    subject = _subject(random, level)
+def _flops(random: Random, level: Level, family: Family) -> Exercise:
+    subject = _subject(random, level, family)
     call = draw.call(random, level, subject.config)
-    path = random.choice(tuple(_PRODUCTS[level]))
+    meaning, path = random.choice(tuple(_paths(subject, _PRODUCTS[level]).items()))
     question = Said(
         N_("How many FLOPs does a forward pass take for {what}? Only matrix products count, 2 for each multiply-add."),
-        {"what": _PRODUCTS[level][path]},
+        {"what": _PRODUCTS[level][meaning]},
     )
     right = _cost(forward(subject.model(), *call), path)
     mistakes = _others(right, _flops_mistakes(subject, call, path))
@@ -214,17 +231,15 @@ def _cost(steps: Iterable[Step], path: str, convention: Convention = PYTORCH) ->
     return next((row.cost for row in by_name(steps, convention) if row.name == path), 0)
 
 
-def _memory(random: Random, level: Level) -> Exercise:
-    subject = _subject(random, level)
+def _memory(random: Random, level: Level, family: Family) -> Exercise:
+    subject = _subject(random, level, family)
     count = subject.model().num_parameters()
-    values = {"parameters": f"{count:,}"}
+    values = {"base": family.base.name, "parameters": f"{count:,}"}
     if random.choice((True, False)):
         precision = random.choice(_WEIGHT_PRECISIONS)
         memory = Memory(count, precision, "sgd", ("weights",))
         question = Said(
-            N_(
-                "BertModel has {parameters} parameters with these sizes. How many bytes do its weights take in {dtype}?"
-            ),
+            N_("{base} has {parameters} parameters with these sizes. How many bytes do its weights take in {dtype}?"),
             values | {"dtype": PRECISIONS[precision].dtype},
         )
     else:
@@ -232,7 +247,7 @@ def _memory(random: Random, level: Level) -> Exercise:
         memory = Memory(count, "fp32", optimizer, ("weights", "gradients", "optimizer states"))
         question = Said(
             N_(
-                "BertModel has {parameters} parameters with these sizes. How many bytes do its weights, its gradients "
+                "{base} has {parameters} parameters with these sizes. How many bytes do its weights, its gradients "
                 "and the states of {optimizer} take in float32?"
             ),
             values | {"optimizer": _OPTIMIZERS[optimizer]},
@@ -266,9 +281,9 @@ def _memory_mistakes(memory: Memory) -> Iterator[Mistake]:
             yield Mistake(Said(N_("the numbers are assumed to be in {dtype}"), {"dtype": dtype}), sum(other.values()))
 
 
-def _field(random: Random, level: Level) -> Exercise:
-    architecture = random.choice(("BertModel", *_ARCHITECTURES[level]))
-    subject = _subject(random, level, architecture)
+def _field(random: Random, level: Level, family: Family) -> Exercise:
+    architecture = random.choice((family.base.name, *_classes(level, family)))
+    subject = _subject(random, level, family, architecture)
     call = draw.call(random, level, subject.config)
     of = random.choice(tuple(_ASKED))
     changing = {field for field in _FIELDS if change(of, field, subject, call)}
@@ -292,11 +307,11 @@ def change(of: Unit, field: str, subject: Subject, call: tuple[int, int]) -> int
     return found.parameters if of == "parameters" else found.flops
 
 
-def _error(random: Random, level: Level) -> Exercise:
-    subject = _subject(random, level)
+def _error(random: Random, level: Level, family: Family) -> Exercise:
+    subject = _subject(random, level, family)
     question = Said(
         N_("One line in this count of {architecture} is wrong. What should that number be?"),
-        {"architecture": "BertModel"},
+        {"architecture": family.base.name},
     )
     flawless = Exercise("error", subject, question, 0, "parameters", tensors=counted(subject.model()))
     slip = random.choice([slip for slip in SLIPS if len(_wrong_places(flawless._replace(slip=slip))) == 1])
@@ -319,7 +334,7 @@ def _wrong_places(exercise: Exercise) -> list[tuple[str, str]]:
     return [place for place in right if wrong[place] != right[place]]
 
 
-_KINDS: Mapping[Kind, Callable[[Random, Level], Exercise]] = {
+_KINDS: Mapping[Kind, Callable[[Random, Level, Family], Exercise]] = {
     "tensor": _tensor,
     "shape": _shape,
     "layer": _layer,

@@ -6,14 +6,14 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from bertcalc.check.slips import SLIPS, Sizes
-from bertcalc.config import DIMENSIONS, BertConfig
+from bertcalc.config import DIMENSIONS, Config
 from bertcalc.forward.steps import BATCH
 from bertcalc.memory.footprint import Subject
 from bertcalc.memory.optimizers import Optimizer, Part, Precision, elementwise, parts
 from bertcalc.presets import PRESETS
 from bertcalc.text import N_
 from bertcalc.tree.nn import Shape, Tensor
-from bertcalc.tree.totals import bare, rows
+from bertcalc.tree.totals import rows
 from bertcalc.typed import Unit
 
 Kind = Literal["tensor", "shape", "layer", "model", "architecture", "step", "flops", "memory", "field", "error"]
@@ -80,7 +80,7 @@ class Exercise(NamedTuple):
     memory: Memory | None = None
 
     @property
-    def config(self) -> BertConfig:
+    def config(self) -> Config:
         """The model's configuration."""
         return self.subject.config
 
@@ -125,7 +125,8 @@ def by_place(tensors: Iterable[Tensor], subject: Subject) -> dict[tuple[str, str
 
 @lru_cache(maxsize=256)
 def _places(subject: Subject) -> Mapping[str, tuple[str, str]]:
-    return {bare(row.tensor.name): (row.component, row.part) for row in rows(subject.model())}
+    model = subject.model()
+    return {model.bare(row.tensor.name): (row.component, row.part) for row in rows(model)}
 
 
 def asked(exercise: Exercise, tensors: Iterable[Tensor]) -> Iterator[Tensor]:

@@ -22,11 +22,11 @@ from typing import Any, NamedTuple
 from bertcalc.config import ConfigError
 from bertcalc.explore.models import FIELDS, subject_of, values_of
 from bertcalc.explore.quantities import Case, Quantity
+from bertcalc.families import family_of
 from bertcalc.memory.footprint import Subject
+from bertcalc.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.text import N_
-from bertcalc.tree.bert import ARCHITECTURES
-from bertcalc.tree.nn import Shape
-from bertcalc.tree.totals import bare
+from bertcalc.tree.nn import Place, Shape
 
 # One more, several more, one fewer, several fewer.
 _COUNTED: dict[str, tuple[str, str, str, str]] = {
@@ -88,13 +88,9 @@ _SWITCHED: dict[str, tuple[str, str]] = {
     "is_decoder": (N_("a decoder"), N_("no decoder")),
     "add_cross_attention": (N_("with cross attention"), N_("without cross attention")),
 }
-# Tensors that show the sizes of a model.
-_SHOWN = (
-    "embeddings.word_embeddings.weight",
-    "embeddings.position_embeddings.weight",
-    "encoder.layer.*.attention.self.query.weight",
-    "encoder.layer.*.intermediate.dense.weight",
-)
+_QUERY, _UP = Place("encoder", "attention", "query"), Place("encoder", "feed-forward", "up")
+# Matrices that show the sizes of a model.
+_SHOWN = (Place("embeddings", role="word"), Place("embeddings", role="position"), _QUERY, _UP)
 
 
 class Change(NamedTuple):
@@ -199,9 +195,10 @@ def differing(subjects: Sequence[Subject]) -> list[str]:
 
 
 def shapes(subject: Subject) -> dict[str, Shape]:
-    """The shapes of a few tensors that show the sizes of the model, by their names without "bert."."""
-    found = {bare(tensor.name): tensor.shape for tensor in subject.model().tensors()}
-    return {name: found[name] for name in _SHOWN}
+    """The shapes of a few matrices that show the sizes of the model, by their names without the body's prefix."""
+    model = subject.model()
+    found = {one.place: one for one in model.tensors() if len(one.shape) == 2}
+    return {model.bare(found[place].name): found[place].shape for place in _SHOWN if place in found}
 
 
 class Pair(NamedTuple):
@@ -213,9 +210,11 @@ class Pair(NamedTuple):
 
 
 def _bases(*changes: str) -> str:
-    return " ".join(f"bert-base-uncased{change and '~'}{change}" for change in changes)
+    return " ".join(f"{DEFAULT_PRESET}{change and '~'}{change}" for change in changes)
 
 
+_CLASSES = family_of(PRESETS[DEFAULT_PRESET].config).classes
+_MASKED_LM = family_of(PRESETS[DEFAULT_PRESET].config).for_task("masked-lm")
 PAIRS: dict[str, Pair] = {
     "size": Pair(
         N_("base and large"),
@@ -248,12 +247,12 @@ PAIRS: dict[str, Pair] = {
     ),
     "tasks": Pair(
         N_("9 architectures"),
-        _bases("", *(f"architecture-{name}" for name in ARCHITECTURES if name != "BertModel")),
+        _bases("", *(f"architecture-{cls.name}" for cls in _CLASSES if cls.task != "base")),
         N_("Embeddings and encoder are the same: only pooler and head differ, by less than 1 %."),
     ),
     "tied": Pair(
         N_("tied and untied"),
-        _bases("architecture-BertForMaskedLM", "architecture-BertForMaskedLM~tie_word_embeddings-false"),
+        _bases(f"architecture-{_MASKED_LM}", f"architecture-{_MASKED_LM}~tie_word_embeddings-false"),
         N_("Untied, the decoder has a table of its own, as large as that of the word embeddings, and a bias."),
     ),
 }

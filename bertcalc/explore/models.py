@@ -16,11 +16,11 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
-from bertcalc.config import BertConfig, ConfigError, Problem, check_field
+from bertcalc.config import Config, ConfigError, Problem, check_field
+from bertcalc.families import CLASSES, class_of, family_of
 from bertcalc.memory.footprint import Subject
-from bertcalc.presets import PRESETS
+from bertcalc.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.text import N_, shorten
-from bertcalc.tree.bert import ARCHITECTURES
 
 PRESENT = "present"
 MOST = 12  # models in a comparison
@@ -70,10 +70,10 @@ class Item(NamedTuple):
 
         Raises ConfigError if it cannot be built, KeyError if it is the present one, which is not given.
         """
-        start = Subject(PRESETS[self.base].config) if present is None or self.base != PRESENT else present
+        start = subject_of_preset(self.base) if present is None or self.base != PRESENT else present
         changes = dict(self.changes)
         if architecture := changes.get("architecture"):
-            changes.setdefault("add_pooling_layer", ARCHITECTURES[architecture].pooler)
+            changes.setdefault("add_pooling_layer", class_of(architecture).pooler)
         return subject_of({**values_of(start), **changes})
 
 
@@ -123,13 +123,13 @@ def item_of(subject: Subject, base: str | None = None) -> Item:
     values = values_of(subject)
 
     def changes(preset: str) -> tuple[tuple[str, Any], ...]:
-        start = values_of(Subject(PRESETS[preset].config))
+        start = values_of(subject_of_preset(preset))
         found = (field for field in FIELDS if values[field] != start[field])
         # Every other class decides by itself whether it has a pooler.
         return tuple(
             (field, values[field])
             for field in found
-            if field != "add_pooling_layer" or subject.architecture == "BertModel"
+            if field != "add_pooling_layer" or class_of(subject.architecture).task == "base"
         )
 
     nearest = base or min(PRESETS, key=lambda preset: len(changes(preset)))
@@ -138,20 +138,28 @@ def item_of(subject: Subject, base: str | None = None) -> Item:
 
 def values_of(subject: Subject) -> dict[str, Any]:
     """What a model has in each of FIELDS."""
-    pooler = dict(subject.options).get("add_pooling_layer", ARCHITECTURES[subject.architecture].pooler)
+    pooler = dict(subject.options).get("add_pooling_layer", class_of(subject.architecture).pooler)
     return {**vars(subject.config), "architecture": subject.architecture, "add_pooling_layer": pooler}
+
+
+def subject_of_preset(name: str) -> Subject:
+    """A preset in the class that is the body alone."""
+    config = PRESETS[name].config
+    return Subject(config, family_of(config).base.name)
 
 
 def subject_of(values: Mapping[str, Any]) -> Subject:
     """The model that has these values. Raises ConfigError if it cannot be built."""
     config = dict(values)
     architecture, pooler = config.pop("architecture"), config.pop("add_pooling_layer")
-    if architecture == "BertModel":
-        return Subject(BertConfig(**config), architecture, (("add_pooling_layer", pooler),))
-    if pooler != ARCHITECTURES[architecture].pooler:
-        message = N_("{architecture} has no option add_pooling_layer: only BertModel has.")
-        raise ConfigError(Problem("add_pooling_layer", pooler, message, {"architecture": architecture}))
-    return Subject(BertConfig(**config), architecture)
+    family, cls = CLASSES[architecture], class_of(architecture)
+    if cls.task == "base":
+        return Subject(family.config(**config), architecture, (("add_pooling_layer", pooler),))
+    if pooler != cls.pooler:
+        message = N_("{architecture} has no option add_pooling_layer: only {base} has.")
+        values = {"architecture": architecture, "base": family.base.name}
+        raise ConfigError(Problem("add_pooling_layer", pooler, message, values))
+    return Subject(family.config(**config), architecture)
 
 
 def _read_item(text: str) -> Item | Problem:
@@ -159,6 +167,7 @@ def _read_item(text: str) -> Item | Problem:
     if base != PRESENT and base not in PRESETS:
         message = N_("there is no preset {name}: did you mean {nearest}?")
         return _unknown("models", base, message, [PRESENT, *PRESETS])
+    kind = type(PRESETS[DEFAULT_PRESET if base == PRESENT else base].config)
     changes: dict[str, Any] = {}
     for assignment in assignments:
         field, dash, said = assignment.partition("-")
@@ -166,31 +175,30 @@ def _read_item(text: str) -> Item | Problem:
             return _unknown(field, field, N_("there is no field {name}: did you mean {nearest}?"), FIELDS)
         if not dash or field in changes:
             message = N_("write each field once, with a value: {field}-{value}.")
-            like = values_of(Subject(BertConfig()))[field]
+            like = values_of(subject_of_preset(DEFAULT_PRESET))[field]
             return Problem(field, said, message, {"field": field, "value": _written(like)})
         value = _value(said)
-        if problem := _check(field, value):
+        if problem := _check(kind, field, value):
             return problem
         changes[field] = value
     return Item(base, tuple((field, changes[field]) for field in FIELDS if field in changes))
 
 
-def _check(field: str, value: Any) -> Problem | None:
+def _check(kind: type[Config], field: str, value: Any) -> Problem | None:
     if field == "architecture":
-        if value in ARCHITECTURES:
+        if value in CLASSES:
             return None
-        return _unknown(
-            field, str(value), N_("there is no architecture {name}: did you mean {nearest}?"), ARCHITECTURES
-        )
+        return _unknown(field, str(value), N_("there is no architecture {name}: did you mean {nearest}?"), CLASSES)
     if field == "add_pooling_layer":
         # It is no field of the configuration, but may be what this one may be.
-        problem = check_field("use_cache", value)
+        problem = check_field(kind, "use_cache", value)
         return problem and problem._replace(field=field, values={**problem.values, "field": field})
-    return check_field(field, value)
+    return check_field(kind, field, value)
 
 
 def _unknown(field: str, name: str, message: str, known: Sequence[str] | Mapping[str, object]) -> Problem:
-    nearest = get_close_matches(name[:100], known, n=1, cutoff=0.0)[0]
+    starting = [one for one in known if name and one.startswith(name)]  # of bert-base, before roberta-base
+    nearest = (starting or get_close_matches(name[:100], known, n=1, cutoff=0.0))[0]
     return Problem(field, name, message, {"name": shorten(name), "nearest": nearest})
 
 

@@ -19,7 +19,8 @@ from bertcalc.memory.footprint import Plan, Subject, kept
 from bertcalc.memory.optimizers import PRECISIONS, elementwise, parts
 from bertcalc.memory.saved import ITEM_BYTES, total_bytes
 from bertcalc.text import N_
-from bertcalc.tree.totals import Component, totals_by_component
+from bertcalc.tree.nn import Component
+from bertcalc.tree.totals import totals_by_component
 
 Unit = Literal["parameters", "FLOPs", "bytes"]
 

@@ -1,6 +1,7 @@
 """Models along one dimension or two: which of them there are, what they cost, and where a cost reaches a level.
 
 >>> from bertcalc.memory.footprint import Subject
+>>> from bertcalc import BertConfig
 >>> wider = Sweep(Case(Subject(BertConfig())), ("hidden_size",))
 >>> wider.at(hidden_size=1024).subject.config.intermediate_size
 4096
@@ -15,7 +16,7 @@ from itertools import product
 from math import ceil, isqrt, lcm, sqrt
 from typing import Any, NamedTuple, TypeVar
 
-from bertcalc.config import DIMENSIONS, BertConfig
+from bertcalc.config import DIMENSIONS, Config
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.forward.steps import BATCH, LARGEST
 from bertcalc.presets import PRESETS
@@ -45,7 +46,7 @@ class Sweep(NamedTuple):
     ties: Ties = Ties()
 
     @property
-    def config(self) -> BertConfig:
+    def config(self) -> Config:
         """The present model's."""
         return self.case.subject.config
 
@@ -93,15 +94,20 @@ class Sweep(NamedTuple):
         low, high = SWEPT[field]
         if field == "vocab_size" and self.config.pad_token_id is not None:
             low = self.config.pad_token_id + 1
-        elif field == "max_position_embeddings" and "sequence_length" not in self.dimensions:
-            low = self.case.sequence_length
+        elif field == "max_position_embeddings":
+            low = self._spare + (1 if "sequence_length" in self.dimensions else self.case.sequence_length)
         elif field == "sequence_length" and "max_position_embeddings" not in self.dimensions:
-            high = self.config.max_position_embeddings
+            high = self.config.longest
         elif field == "num_attention_heads" and "hidden_size" not in self.dimensions:
             high = self.config.hidden_size
         elif field == "hidden_size" and "intermediate_size" in self.following:
             high = min(high, int(DIMENSIONS["intermediate_size"][1] / self.ratio))
         return max(low, self.unit(field)), high // self.unit(field) * self.unit(field)
+
+    @property
+    def _spare(self) -> int:
+        """Rows of the position table that are never used."""
+        return self.config.max_position_embeddings - self.config.longest
 
     def unit(self, field: str) -> int:
         """What a dimension is a multiple of."""
@@ -136,7 +142,7 @@ class Sweep(NamedTuple):
         if {"hidden_size", "num_attention_heads"} <= values.keys():
             return values["hidden_size"] % values["num_attention_heads"] == 0
         if {"max_position_embeddings", "sequence_length"} <= values.keys():
-            return values["sequence_length"] <= values["max_position_embeddings"]
+            return values["sequence_length"] + self._spare <= values["max_position_embeddings"]
         return True
 
     def row(self, name: str, values: Sequence[int], array: Array) -> list[int]:

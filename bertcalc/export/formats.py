@@ -1,6 +1,6 @@
 """A table as CSV, Markdown, LaTeX and HTML.
 
-Nothing of a text is read as a part of the format. Somebody else's (a name from an uploaded file) comes as Code.
+Texts are escaped, so that nothing in them is read as the format. Text that somebody else wrote comes as Code.
 """
 
 import csv
@@ -18,7 +18,7 @@ _SIGNED = re.compile(r"[+-][0-9.,]+( [A-Za-z%]+)?")
 
 
 def csv_text(table: Table) -> str:
-    """Comma-separated values: whole numbers as digits alone, formulas as LaTeX, texts that no spreadsheet computes."""
+    """Comma-separated values: numbers as digits alone, formulas as LaTeX, and no text that a spreadsheet computes."""
     out = StringIO()
     writer = csv.writer(out)
     writer.writerow(map(_guarded, table.columns))
@@ -74,7 +74,7 @@ def html_cell(cell: Cell) -> str:
 def _written(
     cell: Cell, text: Callable[[str], str], math: Callable[[Math], str], name: Callable[[str], str] = str
 ) -> str:
-    """A cell by how its parts are written: texts, formulas, and names of which all can be seen."""
+    """A cell, its texts, formulas and names each written by their function."""
     if isinstance(cell, Math):
         return math(cell)
     if isinstance(cell, Code):
@@ -109,7 +109,7 @@ _FORMULA = re.compile(r"(^|[;\t\r\n])(?=\s*[=+@＝＋＠－-])")
 
 
 def _guarded(text: str) -> str:
-    """A text that a spreadsheet would take for a formula of its own is quoted, as its users do it."""
+    """The text with an apostrophe where a spreadsheet would take it for a formula, as its users write it."""
     return text if _SIGNED.fullmatch(text) else _FORMULA.sub(r"\1'", text)
 
 
@@ -119,7 +119,7 @@ def _markdown(text: str) -> str:
 
 
 def _markdown_code(text: str) -> str:
-    """A name in a table: a bar ends a cell, in code as well, unless there is a backslash before it, and not two.
+    """A name in a table: a bar ends a cell, in code as well, unless one backslash is before it.
 
     See https://github.github.com/gfm/#tables-extension-.
     """

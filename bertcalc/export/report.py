@@ -1,6 +1,6 @@
 """A report of one model on one page: what it is, its parameters, a walk through it, what it costs, and the proof.
 
-It is a sequence of blocks, which Markdown and HTML are written from.
+It is a sequence of blocks, written as Markdown or HTML.
 """
 
 from collections.abc import Callable, Sequence
@@ -8,11 +8,12 @@ from dataclasses import fields
 from html import escape
 from typing import NamedTuple
 
-from bertcalc.config import DIMENSIONS, BertConfig
+from bertcalc.config import DIMENSIONS, Config
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.export.formats import html_cell, html_text, markdown_cell, markdown_text
 from bertcalc.export.snippet import snippet
 from bertcalc.export.table import Cell, Math, Table
+from bertcalc.families import class_of
 from bertcalc.forward.outputs import Call, run
 from bertcalc.forward.walk import keras_rows, walk
 
@@ -41,7 +42,7 @@ Part = Heading | Code | Link | Table | str | tuple[str | Math, ...]
 
 
 class Beside(NamedTuple):
-    """What stands beside each other on paper, and in Markdown under each other."""
+    """Two columns on paper, one after the other in Markdown."""
 
     left: tuple[Part, ...]
     right: tuple[Part, ...]
@@ -59,14 +60,14 @@ class Report(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What the real model says: a sentence, and what was compared if it was built."""
+    """The verdict of the real model in a sentence, and the comparisons if it was built."""
 
     verdict: str
     checks: Table | None = None
 
 
 class Formulas(NamedTuple):
-    """What SymPy has to write: see bertcalc.export.formula."""
+    """The formulas, which need SymPy: see bertcalc.export.formula_tables."""
 
     components: Table
     flops: tuple[Math, Math]
@@ -75,7 +76,7 @@ class Formulas(NamedTuple):
 def report(
     case: Case, formulas: Formulas, evidence: Evidence, *, name: str, url: str, language: str, _: Translate
 ) -> Report:
-    """The report of a model and of what goes through it; ``name`` says what it started from, ``url`` shows it again."""
+    """The report of a model with its inputs; ``name`` says what it started from, ``url`` is its link."""
     config, architecture, options = case.subject
     model = case.subject.model()
     tensors = sum(1 for _tensor in model.named_parameters())
@@ -86,7 +87,7 @@ def report(
     )
     if case.subject.seen(case.sequence_length):
         sizes += f", encoder_sequence_length E = {case.sequence_length:,}"
-    if architecture == "BertForMultipleChoice":
+    if class_of(architecture).task == "multiple-choice":
         sizes += ", num_choices 1"
     blocks: tuple[Block, ...] = (
         _("{name}: {parameters} parameters in {tensors} tensors.").format(
@@ -125,7 +126,7 @@ def markdown(report: Report) -> str:
 
 
 def html(report: Report) -> str:
-    """The report as a page of HTML that needs nothing else, to be printed on A4."""
+    """The report as one file of HTML, to be printed on A4."""
     body = "\n".join(map(_html, report.blocks))
     return _PAGE.format(language=escape(report.language), title=escape(report.title), style=_STYLE, body=body)
 
@@ -163,11 +164,11 @@ def _html(block: Block) -> str:
             return f"<p>{html_cell(block)}</p>"
 
 
-def _said(config: BertConfig, options: Sequence[tuple[str, bool]]) -> str:
-    """The sizes, and what is not as Hugging Face has it by default."""
+def _said(config: Config, options: Sequence[tuple[str, bool]]) -> str:
+    """The sizes, and the other fields that differ from Hugging Face's defaults."""
     values = [
         (field.name, value)
-        for field in fields(BertConfig)
+        for field in fields(config)
         if (value := getattr(config, field.name)) != field.default or field.name in DIMENSIONS
     ]
     values += [(name, value) for name, value in options if not value]
@@ -188,13 +189,13 @@ def _costs(case: Case, _: Translate) -> Table:
 
 
 def _walk(case: Case, _: Translate) -> Table:
-    """A row for each layer in the Keras manner, as the Layers page has it."""
+    """A row for each Keras-style layer, as on the Layers page."""
     config, architecture, options = case.subject
     call = Call(case.batch_size, case.sequence_length, encoder_sequence_length=case.sequence_length)
     rows: list[tuple[Cell, ...]] = [
         (
             row.keras,
-            _names([stop.key for stop in row.stops]),
+            _names([stop.inside for stop in row.stops]),
             " × ".join(f"{side:,}" for side in row.shape),
             row.parameters,
             row.stops[-1].so_far,

@@ -1,10 +1,10 @@
-"""A program that rebuilds a model with transformers and checks what is counted here."""
+"""A Python program that rebuilds a model with transformers and checks our count."""
 
 from collections.abc import Mapping
 from dataclasses import fields
 
-from bertcalc.config import DIMENSIONS, BertConfig
-from bertcalc.tree.bert import build
+from bertcalc.config import DIMENSIONS, Config
+from bertcalc.families import build
 
 _PROGRAM = '''\
 """{architecture} with {total:,} parameters in {tensors:,} tensors, rebuilt and counted.
@@ -13,9 +13,9 @@ pip install torch "{requirement}"
 """
 
 import torch
-from transformers import BertConfig, {architecture}
+from transformers import {config}, {architecture}
 
-config = BertConfig(
+config = {config}(
 {arguments}
 )
 with torch.device("{device}"):  # {remark}
@@ -29,17 +29,18 @@ assert len(tensors) == {tensors:_}
 '''
 
 
-def snippet(config: BertConfig, architecture: str, options: Mapping[str, bool]) -> str:
-    """The source of the program; it fails where the real model has another number of parameters or tensors.
+def snippet(config: Config, architecture: str, options: Mapping[str, bool]) -> str:
+    """The source of the program, which fails if the real model has another number of parameters or tensors.
 
-    ``options`` are those of ``build``. Sizes are always in it, other fields only where they are not the default.
+    ``options`` are those of ``build``. It has all sizes, and other fields if they are not the default.
     """
     model = build(config, architecture, **options)
     old = config.transformers_version == 4
-    # In transformers 4 xielu reads a number out of a tensor while it is built, which one without memory cannot give.
+    # In transformers 4 xielu reads a value of a tensor while it is built: a tensor without memory has none.
     on_cpu = old and config.hidden_act == "xielu"
     return _PROGRAM.format(
         architecture=architecture,
+        config=type(config).__name__,
         total=model.num_parameters(),
         tensors=sum(1 for _ in model.named_parameters()),
         requirement="transformers<5" if old else "transformers>=5",
@@ -50,9 +51,9 @@ def snippet(config: BertConfig, architecture: str, options: Mapping[str, bool]) 
     )
 
 
-def _arguments(config: BertConfig) -> dict[str, object]:
+def _arguments(config: Config) -> dict[str, object]:
     return {
         field.name: value
-        for field in fields(BertConfig)
+        for field in fields(config)
         if (value := getattr(config, field.name)) != field.default or field.name in DIMENSIONS
     }

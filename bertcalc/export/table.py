@@ -1,23 +1,22 @@
-"""A table to take away: texts, numbers and formulas, in no format yet."""
+"""A table to export: texts, numbers and formulas, before a format is chosen."""
 
-from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 
 class Math(NamedTuple):
-    """A formula, as LaTeX and, where HTML is written from it, as MathML."""
+    """A formula as LaTeX, and as MathML for HTML."""
 
     latex: str
     mathml: str = ""
 
 
 class Code(NamedTuple):
-    """A name as a program has it; whatever is somebody else's text is one: nothing of it is read in any format."""
+    """A name in a program, or a text that somebody else wrote: it is quoted in every format."""
 
     text: str
 
 
-# A text is plain: what has a meaning in a format is escaped when it is written. A tuple is parts in a row.
+# A str is plain text, escaped when it is written. A tuple is a sequence of parts.
 Part = str | Math | Code
 Cell = int | float | Part | tuple[Part, ...]
 
@@ -28,8 +27,3 @@ class Table(NamedTuple):
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
-
-
-def by_column(title: str, columns: Mapping[str, Sequence[Cell]]) -> Table:
-    """A table from its columns, which are of equal length."""
-    return Table(title, tuple(columns), tuple(zip(*columns.values(), strict=True)))

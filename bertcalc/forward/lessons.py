@@ -8,7 +8,7 @@ configuration, ``attention_head_size``, ``layer``, ``layers`` (how many the stop
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from bertcalc.config import BertConfig
+from bertcalc.config import Config
 from bertcalc.forward.walk import Stop
 from bertcalc.text import N_
 
@@ -21,22 +21,31 @@ class Lesson(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A question where it arises: ``keys`` are ends of stop names, ``when`` says for which models it is asked."""
+    """A question where it arises: ``keys`` are ends of what stops mean, ``when`` says for which models it is asked."""
 
     keys: tuple[str, ...]
     question: str
     answer: str
-    when: Callable[[BertConfig], bool] = lambda config: True
+    when: Callable[[Config], bool] = lambda config: True
 
 
 def lesson(stop: Stop) -> Lesson:
     """What is said at a stop; cross attention has words of its own only where it differs from attention."""
-    if stop.steps[0].operation == "unused" and stop.key != "crossattention":
+    if stop.steps[0].operation == "unused" and stop.key == "embeddings.position":
         return _UNUSED_POSITIONS
-    return _LESSONS[stop.key if stop.key in _LESSONS else stop.key.replace("crossattention", "attention")]
+    return _LESSONS[_key(stop)]
 
 
-def questions(stop: Stop, config: BertConfig) -> Iterator[Question]:
+def has_lesson(stop: Stop) -> bool:
+    """Whether anything is said at a stop."""
+    return _key(stop) in _LESSONS
+
+
+def _key(stop: Stop) -> str:
+    return stop.key if stop.key in _LESSONS else stop.key.replace("cross-attention", "attention")
+
+
+def questions(stop: Stop, config: Config) -> Iterator[Question]:
     """The questions of a stop."""
     for question in _QUESTIONS:
         if stop.key.endswith(question.keys) and question.when(config):
@@ -62,35 +71,33 @@ _UNUSED_POSITIONS = Lesson(
     ),
 )
 _LESSONS: dict[str, Lesson] = {
-    "input_ids": Lesson(
+    "embeddings.input_ids": Lesson(
         N_("token ids"),
         N_(
             "A batch of {batch_size} × {sequence_length} tokens, each the number of a word piece. "
             "Nothing is learned here."
         ),
     ),
-    "token_type_ids": Lesson(
+    "embeddings.token_type_ids": Lesson(
         N_("segment ids"),
         N_("For each token the number of its segment: usually 0 for the first sentence and 1 for the second."),
     ),
-    "flatten": Lesson(
+    "embeddings.flatten": Lesson(
         N_("flatten"), N_("Every choice becomes a sequence of its own: BERT reads them all in one batch.")
     ),
-    "embeddings.word_embeddings": Lesson(
+    "embeddings.word": Lesson(
         N_("word"),
         N_(
             "Each token number picks one row of {hidden_size} numbers from a table with a row for each of "
             "{vocab_size} word pieces."
         ),
     ),
-    "embeddings.token_type_embeddings": Lesson(
-        N_("token type"), N_("Each segment number picks one of {type_vocab_size} rows.")
-    ),
+    "embeddings.token type": Lesson(N_("token type"), N_("Each segment number picks one of {type_vocab_size} rows.")),
     "embeddings.add_token_type": Lesson(
         N_("+ type"),
         N_("Word and segment are added, number by number: the shape stays the same, and sums learn nothing."),
     ),
-    "embeddings.position_embeddings": Lesson(
+    "embeddings.position": Lesson(
         N_("position"),
         N_(
             "Token number i of a sequence gets row i of a learned table: {max_position_embeddings} rows, so no "
@@ -101,136 +108,134 @@ _LESSONS: dict[str, Lesson] = {
         N_("+ position"),
         N_("The position is added as well; the same {sequence_length} rows serve every sequence of the batch."),
     ),
-    "embeddings.LayerNorm": Lesson("LayerNorm", _NORM),
+    "embeddings.norm": Lesson("LayerNorm", _NORM),
     "embeddings.dropout": Lesson("dropout", _DROPOUT),
-    "encoder.layer.before": Lesson(
+    "layers.before": Lesson(
         N_("layers before"),
         N_("{layers} layers like the one that is opened: the same tensors, with numbers of their own."),
     ),
-    "encoder.layer.after": Lesson(
+    "layers.after": Lesson(
         N_("layers after"),
         N_("{layers} more layers like the one that was opened: the same tensors, with numbers of their own."),
     ),
-    "attention.self.query": Lesson(
+    "attention.query": Lesson(
         "query",
         N_("A dense layer asks, for each token: what am I looking for? It asks for all heads at once, in one matrix."),
     ),
-    "attention.self.key": Lesson("key", N_("A second dense layer answers for each token: what do I have to offer?")),
-    "attention.self.value": Lesson(
+    "attention.key": Lesson("key", N_("A second dense layer answers for each token: what do I have to offer?")),
+    "attention.value": Lesson(
         "value", N_("A third dense layer says what each token passes on to the tokens that attend to it.")
     ),
-    "crossattention": Lesson(
+    "cross-attention.unused": Lesson(
         N_("not run"),
         N_(
             "The cross attention is built and counted, but this class takes no encoder_hidden_states, so it never runs."
         ),
     ),
-    "crossattention.self.mask": Lesson(
+    "cross-attention.mask": Lesson(
         N_("+ mask"), N_("Where the encoder's text has padding, a very large negative number is added.")
     ),
-    "crossattention.self.softmax": Lesson(
+    "cross-attention.softmax": Lesson(
         "softmax",
         N_("Each row of scores becomes weights that sum to 1: how much a token attends to each token of the encoder."),
     ),
-    "crossattention.self.context": Lesson(
+    "cross-attention.context": Lesson(
         N_("context"),
         N_(
             "Each token takes the sum of the values of the encoder's tokens, weighted by its attention"
             " to them. Nothing is learned here."
         ),
     ),
-    "crossattention.self.query": Lesson(
+    "cross-attention.query": Lesson(
         "query",
         N_("The decoder's tokens ask again: this time they attend to the encoder's output, here as long as theirs."),
     ),
-    "crossattention.self.key": Lesson(
+    "cross-attention.key": Lesson(
         "key", N_("A dense layer over the encoder's output: what does each of its tokens have to offer?")
     ),
-    "crossattention.self.value": Lesson(
+    "cross-attention.value": Lesson(
         "value", N_("A dense layer over the encoder's output: what each of its tokens passes on.")
     ),
-    "attention.self.heads": Lesson(
+    "attention.heads": Lesson(
         N_("heads"),
         N_(
             "Query, key and value are cut into {num_attention_heads} heads of {attention_head_size} units. Only the "
             "shape changes: nothing is computed or learned."
         ),
     ),
-    "attention.self.scores": Lesson(
+    "attention.scores": Lesson(
         N_("scores"),
         N_(
             "In each head, every query is multiplied by every key: one number for each pair of "
             "tokens. There are no weights: nothing is learned here."
         ),
     ),
-    "attention.self.distance_embedding": Lesson(
+    "attention.distance": Lesson(
         N_("distance"),
         N_(
             "Each pair of tokens picks the row for its distance, from a table that each layer has to "
             "itself and its heads share."
         ),
     ),
-    "attention.self.query_distances": Lesson(
+    "attention.query_distances": Lesson(
         "query × d",
         N_("Each query is multiplied by the row for each distance: how much does it care how far away a token is?"),
     ),
-    "attention.self.key_distances": Lesson(
+    "attention.key_distances": Lesson(
         "key × d", N_("relative_key_query: every key is multiplied with the row of each distance, too.")
     ),
-    "attention.self.add_distances": Lesson(
-        N_("+ distance"), N_("The products with the distances are added to the scores.")
-    ),
-    "attention.self.scale": Lesson(
+    "attention.add_distances": Lesson(N_("+ distance"), N_("The products with the distances are added to the scores.")),
+    "attention.scale": Lesson(
         N_("÷ √size"),
         N_(
             "The scores are divided by the square root of {attention_head_size}, the head size: "
             "otherwise they would grow with it."
         ),
     ),
-    "attention.self.mask": Lesson(
+    "attention.mask": Lesson(
         N_("+ mask"),
         N_(
             "Where the mask forbids attention (padding; in a decoder, everything that comes later), a"
             " very large negative number is added."
         ),
     ),
-    "attention.self.softmax": Lesson(
+    "attention.softmax": Lesson(
         "softmax",
         N_("Each row of scores becomes weights that sum to 1: how much a token attends to each token that it may see."),
     ),
-    "attention.self.dropout": Lesson(
+    "attention.weights_dropout": Lesson(
         "dropout",
         N_(
             "In training, each weight is set to 0 with probability {attention_probs_dropout_prob}. "
             "Nothing is learned here."
         ),
     ),
-    "attention.self.context": Lesson(
+    "attention.context": Lesson(
         N_("context"),
         N_(
             "Each token takes the sum of the values of the tokens that it attends to, weighted by its "
             "attention. Nothing is learned here."
         ),
     ),
-    "attention.self.merge_heads": Lesson(
+    "attention.merge_heads": Lesson(
         N_("merge"),
         N_("The {num_attention_heads} heads are laid side by side again: {hidden_size} numbers for each token."),
     ),
-    "attention.output.dense": Lesson("dense", N_("A dense layer mixes what the heads have found.")),
-    "attention.output.dropout": Lesson("dropout", _DROPOUT),
-    "attention.output.add": Lesson(N_("+ residual"), _RESIDUAL),
-    "attention.output.LayerNorm": Lesson("LayerNorm", _NORM),
-    "intermediate.dense": Lesson(
+    "attention.output": Lesson("dense", N_("A dense layer mixes what the heads have found.")),
+    "attention.dropout": Lesson("dropout", _DROPOUT),
+    "attention.add": Lesson(N_("+ residual"), _RESIDUAL),
+    "attention.norm": Lesson("LayerNorm", _NORM),
+    "feed-forward.up": Lesson(
         N_("dense → I"), N_("Each token by itself goes from {hidden_size} to {intermediate_size} numbers.")
     ),
-    "intermediate.intermediate_act_fn": Lesson(
+    "feed-forward.activation": Lesson(
         N_("activation"),
         N_("{hidden_act}, applied to each number: if it were linear, the two dense layers would be one."),
     ),
-    "output.dense": Lesson(N_("dense → H"), N_("And back from {intermediate_size} to {hidden_size} numbers.")),
-    "output.dropout": Lesson("dropout", _DROPOUT),
-    "output.add": Lesson(N_("+ residual"), _RESIDUAL),
-    "output.LayerNorm": Lesson("LayerNorm", _NORM),
+    "feed-forward.down": Lesson(N_("dense → H"), N_("And back from {intermediate_size} to {hidden_size} numbers.")),
+    "feed-forward.dropout": Lesson("dropout", _DROPOUT),
+    "feed-forward.add": Lesson(N_("+ residual"), _RESIDUAL),
+    "feed-forward.norm": Lesson("LayerNorm", _NORM),
     "pooler.first_token": Lesson(
         N_("first token"), N_("Only the first token, [CLS], is kept: one vector for the whole sequence.")
     ),
@@ -238,30 +243,35 @@ _LESSONS: dict[str, Lesson] = {
     "pooler.activation": Lesson(
         "tanh", N_("Each number is squashed to between −1 and 1. The result is pooler_output.")
     ),
-    "cls.predictions.transform.dense": Lesson(
+    "language model.transform": Lesson(
         "dense", N_("The masked-LM head begins with a dense layer of its own, for every token.")
     ),
-    "cls.predictions.transform.transform_act_fn": Lesson(N_("activation"), N_("{hidden_act}, applied to each number.")),
-    "cls.predictions.transform.LayerNorm": Lesson("LayerNorm", _NORM),
-    "cls.predictions.decoder": Lesson(
+    "language model.activation": Lesson(N_("activation"), N_("{hidden_act}, applied to each number.")),
+    "language model.norm": Lesson("LayerNorm", _NORM),
+    "language model.decoder": Lesson(
         N_("decoder"),
         N_("Each token's vector is compared with the vector of every word piece: {vocab_size} scores, one for each."),
     ),
-    "cls.seq_relationship": Lesson(
+    "head.next sentence": Lesson(
         N_("next sentence"), N_("Two scores: is the second sentence the next one, or any other?")
     ),
-    "dropout": Lesson("dropout", N_("A dropout before the classifier. Nothing is learned.")),
-    "classifier": Lesson(N_("classifier"), N_("A dense layer gives the scores.")),
-    "qa_outputs": Lesson(
+    "head.dropout": Lesson("dropout", N_("A dropout before the classifier. Nothing is learned.")),
+    "head.first_token": Lesson(
+        N_("first token"), N_("Only the first token is kept: one vector for the whole sequence, as in a pooler.")
+    ),
+    "head.dense": Lesson("dense", N_("A dense layer from {hidden_size} to {hidden_size}, before the classifier.")),
+    "head.activation": Lesson("tanh", N_("Each number is squashed to between −1 and 1.")),
+    "head.classifier": Lesson(N_("classifier"), N_("A dense layer gives the scores.")),
+    "head.answer span": Lesson(
         N_("answer span"), N_("For each token {num_labels} scores: does the answer start here, does it end here?")
     ),
-    "split": Lesson(N_("split"), N_("The two scores of each token are split into start_logits and end_logits.")),
-    "reshape": Lesson(N_("reshape"), N_("The scores of the choices are put side by side again.")),
+    "head.split": Lesson(N_("split"), N_("The two scores of each token are split into start_logits and end_logits.")),
+    "head.reshape": Lesson(N_("reshape"), N_("The scores of the choices are put side by side again.")),
 }
 
 _QUESTIONS: tuple[Question, ...] = (
     Question(
-        ("word_embeddings",),
+        ("embeddings.word",),
         N_("Does padding_idx save parameters?"),
         N_(
             "No. Row {pad_token_id} of [PAD] is stored and counted like every other; padding_idx only says that "
@@ -271,7 +281,7 @@ _QUESTIONS: tuple[Question, ...] = (
         lambda config: config.pad_token_id is not None,
     ),
     Question(
-        ("embeddings.position_embeddings",),
+        ("embeddings.position",),
         N_("Do longer sequences need more parameters?"),
         N_(
             "Not up to {max_position_embeddings} tokens: the whole table exists, however short the "
@@ -280,7 +290,7 @@ _QUESTIONS: tuple[Question, ...] = (
         lambda config: config.position_embedding_type == "absolute",
     ),
     Question(
-        ("LayerNorm",),
+        (".norm",),
         N_("What do gamma and beta multiply, and why are there 2H of them?"),
         N_(
             "The last axis. gamma (called weight) multiplies and beta (called bias) shifts each of the {hidden_size}"
@@ -289,7 +299,7 @@ _QUESTIONS: tuple[Question, ...] = (
         ),
     ),
     Question(
-        ("attention.self.query", "attention.self.heads"),
+        ("attention.query", "attention.heads"),
         N_("Why does the number of heads not change the count?"),
         N_(
             "Heads divide the hidden units: {num_attention_heads} heads of {attention_head_size} make"
@@ -299,7 +309,7 @@ _QUESTIONS: tuple[Question, ...] = (
         lambda config: config.position_embedding_type == "absolute",
     ),
     Question(
-        ("attention.self.query", "attention.self.heads", "attention.self.distance_embedding"),
+        ("attention.query", "attention.heads", "attention.distance"),
         N_("Does the number of heads change the count?"),
         N_(
             "Here it does. The matrices of query, key and value keep their size, but a row of the distance table is "
@@ -309,7 +319,7 @@ _QUESTIONS: tuple[Question, ...] = (
         lambda config: config.position_embedding_type != "absolute",
     ),
     Question(
-        ("attention.output.dense",),
+        ("attention.output",),
         N_("Why is there another dense after attention?"),
         N_(
             "Up to here each head knows only its own {attention_head_size} units. This dense layer "
@@ -328,7 +338,7 @@ _QUESTIONS: tuple[Question, ...] = (
         ),
     ),
     Question(
-        ("cls.predictions.decoder",),
+        ("language model.decoder",),
         N_("Why is the decoder free?"),
         N_(
             "It is tied: its {vocab_size} × {hidden_size} matrix is the word embedding table itself, "
@@ -338,7 +348,7 @@ _QUESTIONS: tuple[Question, ...] = (
         lambda config: config.tie_word_embeddings,
     ),
     Question(
-        ("cls.predictions.decoder",),
+        ("language model.decoder",),
         N_("What does an untied decoder cost?"),
         N_(
             "A table of its own, {vocab_size} × {hidden_size}, as large as the word embeddings; tied, it would be "

@@ -4,15 +4,18 @@ Every shape is read from the steps of ``forward``: run with integers they give n
 Where only transformers 4 can build the configuration, its forward methods are meant, otherwise those of 5.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Literal, NamedTuple
 
-from bertcalc.config import BertConfig, Problem, check_whole_number
+from bertcalc.config import Config, Problem, check_whole_number
+from bertcalc.families import build, class_of, output_names
+from bertcalc.family import Class
+from bertcalc.forward import transformers4
+from bertcalc.forward.meanings import MEANINGS
 from bertcalc.forward.steps import BATCH, LARGEST, Step, forward
 from bertcalc.text import N_
-from bertcalc.tree.bert import build
 from bertcalc.tree.nn import Shape
 
 DType = Literal["int64", "float32", "bool", "int"]
@@ -75,78 +78,7 @@ class Entry(NamedTuple):
         return BYTES[self.dtype] * self.num_elements()
 
 
-class Signature(NamedTuple):
-    """What a class's forward method has of its own.
-
-    ``outputs`` are names and the steps that give them. Each of ``targets`` is a right answer, one for each token
-    if ``per_token`` has it, otherwise for each sequence. ``encoder``: it takes encoder_hidden_states; ``cache``: it
-    takes and returns past_key_values.
-    """
-
-    outputs: tuple[tuple[str, str], ...]
-    targets: tuple[str, ...] = ("labels",)
-    per_token: bool = False
-    encoder: bool = False
-    cache: bool = False
-
-
-_LAST = "encoder.layer.*.output.LayerNorm"
-_LOGITS = "cls.predictions.decoder"
-SIGNATURES: dict[str, Signature] = {
-    "BertModel": Signature(
-        (("last_hidden_state", _LAST), ("pooler_output", "pooler.activation")), (), encoder=True, cache=True
-    ),
-    "BertForPreTraining": Signature(
-        (("prediction_logits", _LOGITS), ("seq_relationship_logits", "cls.seq_relationship")),
-        ("labels", "next_sentence_label"),
-        per_token=True,
-    ),
-    "BertForMaskedLM": Signature((("logits", _LOGITS),), per_token=True, encoder=True),
-    "BertLMHeadModel": Signature((("logits", _LOGITS),), per_token=True, encoder=True, cache=True),
-    "BertForNextSentencePrediction": Signature((("logits", "cls.seq_relationship"),)),
-    "BertForSequenceClassification": Signature((("logits", "classifier"),)),
-    "BertForTokenClassification": Signature((("logits", "classifier"),), per_token=True),
-    "BertForQuestionAnswering": Signature(
-        (("start_logits", "start_logits"), ("end_logits", "end_logits")), ("start_positions", "end_positions")
-    ),
-    "BertForMultipleChoice": Signature((("logits", "reshape"),)),
-}
-
-MEANINGS: dict[str, str] = {
-    "input_ids": N_("The tokens, as numbers of the vocabulary."),
-    "attention_mask": N_("1 for a token to attend to, 0 for padding; all ones by default."),
-    "token_type_ids": N_("Which of the joined texts a token belongs to; all zeros by default."),
-    "position_ids": N_("The position of each token; 0, 1, 2, ... by default."),
-    "head_mask": N_("1 for a head that is kept, 0 for one that is switched off."),
-    "inputs_embeds": N_("Vectors in place of input_ids: give one or the other, never both."),
-    "encoder_hidden_states": N_("An encoder's output for another text, which the cross attention attends to."),
-    "encoder_attention_mask": N_("1 for an encoder token to attend to, 0 for padding."),
-    "labels": N_("The right answers: with them the model gives a loss."),
-    "next_sentence_label": N_("0 if the second text follows the first, 1 if it is a random one."),
-    "start_positions": N_("The token that the answer starts with."),
-    "end_positions": N_("The token that the answer ends with."),
-    "past_key_values": N_("Keys and values of each layer: the next call need not compute these tokens again."),
-    "use_cache": N_("Whether past_key_values are returned; by default as in the configuration."),
-    "logits_to_keep": N_("Logits for only this many last tokens; 0 means all of them."),
-    "output_attentions": N_("Whether attentions are returned."),
-    "output_hidden_states": N_("Whether hidden_states are returned."),
-    "return_dict": N_("Whether outputs have names, or are a plain tuple."),
-    "cache_position": N_("The positions of these tokens in past_key_values."),
-    "loss": N_("How far the answers are from the right ones: one number for the whole batch."),
-    "last_hidden_state": N_("A vector for each token, from the last layer."),
-    "pooler_output": N_("The first token's vector after the pooler: one for the whole sequence."),
-    "prediction_logits": N_("A score for each token of the vocabulary, at each place."),
-    "seq_relationship_logits": N_("Two scores: the second text follows, or it is a random one."),
-    "logits": N_("A score for each possible answer, before the softmax."),
-    "start_logits": N_("A score for each token as the start of the answer."),
-    "end_logits": N_("A score for each token as the end of the answer."),
-    "hidden_states": N_("The vectors from the embeddings and from each layer; the last are the model's result."),
-    "attentions": N_("How much each token attends to every other, for each head of each layer."),
-    "cross_attentions": N_("How much each token attends to each token of the encoder, for each head of each layer."),
-}
-
-
-def run(config: BertConfig, architecture: str, call: Call, **options: bool) -> list[Step]:
+def run(config: Config, architecture: str, call: Call, **options: bool) -> list[Step]:
     """The steps of the call; encoder_hidden_states count only where the class takes them and the layers see them."""
     return forward(
         build(config, architecture, **options),
@@ -157,103 +89,105 @@ def run(config: BertConfig, architecture: str, call: Call, **options: bool) -> l
     )
 
 
-def attends(config: BertConfig, architecture: str, call: Call) -> bool:
+def attends(config: Config, architecture: str, call: Call) -> bool:
     """Whether the cross attention runs."""
     return call.encoder_sequence_length is not None and reads_encoder(config, architecture)
 
 
-def reads_encoder(config: BertConfig, architecture: str) -> bool:
+def reads_encoder(config: Config, architecture: str) -> bool:
     """Whether the layers have a cross attention and the class takes what it looks at."""
-    return config.add_cross_attention and SIGNATURES[architecture].encoder
+    return config.add_cross_attention and class_of(architecture).sees_encoder
 
 
-def caches(config: BertConfig, architecture: str, call: Call) -> bool:
+def caches(config: Config, architecture: str, call: Call) -> bool:
     """Whether the body of the model fills past_key_values, returned or not."""
-    signature = SIGNATURES[architecture]
-    wanted = config.use_cache if call.use_cache is None or not signature.cache else call.use_cache
-    # BertLMHeadModel switches the cache off itself when it is given labels.
-    return config.is_decoder and wanted and not (signature.cache and call.labels and signature.targets)
+    cls = class_of(architecture)
+    wanted = config.use_cache if call.use_cache is None or not cls.caches else call.use_cache
+    # A causal language model switches the cache off itself when it is given labels.
+    return config.is_decoder and wanted and not (cls.caches and call.labels and cls.targets)
 
 
-def taking_all(config: BertConfig) -> BertConfig:
+def taking_all(config: Config) -> Config:
     """The configuration in which every input is used: ``inputs`` reads its shapes from the steps of that one."""
     return replace(config, is_decoder=True, add_cross_attention=True)
 
 
-def inputs(config: BertConfig, architecture: str, call: Call, steps: Sequence[Step]) -> list[Entry]:
+def inputs(config: Config, architecture: str, call: Call, steps: Sequence[Step]) -> list[Entry]:
     """Every parameter of the class's forward method, in its order; ``steps`` are those of ``taking_all(config)``."""
-    signature, four = SIGNATURES[architecture], config.transformers_version == 4
-    found = {step.name: step for step in steps}
-    ids = found["input_ids"].gives.shape
-    width = found["embeddings.word_embeddings"].gives.shape[-1]
-    heads = found["encoder.layer.*.attention.self.key_heads"]
-    memory = next((value.shape for step in steps for value in step.takes if value.name == "encoder_hidden_states"), ())
-
-    def tensor(name: str, shape: Shape, dtype: DType = "int64", given: bool = False) -> Entry:
-        return Entry(name, dtype, (Tensors(1, shape),) if shape else (), given=given)
-
-    def flag(name: str, given: bool = False, dtype: DType = "bool") -> Entry:
-        return Entry(name, dtype, (), given=given)
-
-    entries = [
-        tensor("input_ids", ids, given=True),
-        tensor("attention_mask", ids),
-        tensor("token_type_ids", found["token_type_ids"].gives.shape),
-        tensor("position_ids", ids),
-    ]
-    if four:
-        entries.append(tensor("head_mask", (heads.copies, heads.gives.shape[1]), "float32"))
-    entries.append(tensor("inputs_embeds", (*ids, width), "float32"))
-    if signature.encoder:
-        entries += [
-            tensor("encoder_hidden_states", memory, "float32", call.encoder_sequence_length is not None),
-            tensor("encoder_attention_mask", memory[:-1]),
-        ]
-    regression = architecture == "BertForSequenceClassification" and config.num_labels == 1
-    for name in signature.targets:
-        shape = ids if name == "labels" and signature.per_token else ids[:1]
-        entries.append(tensor(name, shape, "float32" if regression else "int64", call.labels))
-    if signature.cache:
-        entries.append(_cache(found, attends(config, architecture, call), four)._replace(given=False))
-        entries.append(flag("use_cache", call.use_cache is not None))
-    if four:
-        entries += [
-            flag("output_attentions", call.output_attentions),
-            flag("output_hidden_states", call.output_hidden_states),
-            flag("return_dict", not call.return_dict),
-        ]
-        if signature.cache:
-            entries.append(tensor("cache_position", ids[-1:]))
-    elif architecture == "BertLMHeadModel":
-        entries.append(flag("logits_to_keep", dtype="int"))
+    cls, found = class_of(architecture), _by_key(steps)
+    ids = found["embeddings.input_ids"].gives.shape
+    given = {"input_ids", *(cls.targets if call.labels else ())}
+    if call.encoder_sequence_length is not None:
+        given.add("encoder_hidden_states")
+    flags = {
+        "use_cache": call.use_cache is not None,
+        "output_attentions": call.output_attentions,
+        "output_hidden_states": call.output_hidden_states,
+        "return_dict": not call.return_dict,
+    }
+    shapes = _input_shapes(cls, ids, found)
+    names = transformers4.inputs(cls.inputs) if config.transformers_version == 4 else cls.inputs
+    regression = cls.task == "sequence-classification" and config.num_labels == 1
+    entries = []
+    for name in names:
+        if name in flags:
+            entries.append(Entry(name, "bool", (), given=flags[name]))
+        elif name == "logits_to_keep":
+            entries.append(Entry(name, "int", (), given=False))
+        elif name == "past_key_values":
+            cache = _cache(steps, attends(config, architecture, call), config.transformers_version == 4)
+            entries.append(cache._replace(given=False))
+        else:
+            shape = shapes.get(name, ids)
+            decimal = name in _DECIMAL or (regression and name in cls.targets)
+            tensors = (Tensors(1, shape),) if shape else ()
+            entries.append(Entry(name, "float32" if decimal else "int64", tensors, given=name in given))
     return entries
 
 
-def outputs(config: BertConfig, architecture: str, call: Call, steps: Sequence[Step]) -> list[Entry]:
+_DECIMAL = ("head_mask", "inputs_embeds", "encoder_hidden_states")
+
+
+def _input_shapes(cls: Class, ids: Shape, found: Mapping[str, Step]) -> dict[str, Shape]:
+    """The shapes of the inputs that are not as input_ids are."""
+    heads = found["attention.key_heads"]
+    seen = [value.shape for step in found.values() for value in step.takes if value.name == "encoder_hidden_states"]
+    memory: Shape = seen[0] if seen else ()
+    return {
+        "head_mask": (heads.runs, heads.gives.shape[1]),
+        "inputs_embeds": (*ids, found["embeddings.word"].gives.shape[-1]),
+        "encoder_hidden_states": memory,
+        "encoder_attention_mask": memory[:-1],
+        "cache_position": ids[-1:],
+        **{name: ids if cls.per_token and name == "labels" else ids[:1] for name in cls.targets},
+    }
+
+
+def outputs(config: Config, architecture: str, call: Call, steps: Sequence[Step]) -> list[Entry]:
     """What the forward method returns, in its order; ``steps`` are those of ``run``, or the same with symbols."""
-    signature, four = SIGNATURES[architecture], config.transformers_version == 4
-    found = {step.name: step for step in steps}
+    cls, four = class_of(architecture), config.transformers_version == 4
+    given = {step.output: step for step in steps if step.output}
     crossed = attends(config, architecture, call)
     # In a tuple, transformers 4 passes on all that the body returns, and says None for a missing pooler.
-    body = signature.cache or (four and not call.return_dict)
-    entries = [Entry("loss", "float32", (Tensors(1, ()),))] if call.labels and signature.targets else []
-    for name, step in signature.outputs:
-        if step in found:
-            entries.append(Entry(name, "float32", (Tensors(1, found[step].gives.shape),)))
+    body = cls.caches or (four and not call.return_dict)
+    entries = [Entry("loss", "float32", (Tensors(1, ()),))] if call.labels and cls.targets else []
+    for name in output_names(architecture):
+        if name in given:
+            entries.append(Entry(name, "float32", (Tensors(1, given[name].gives.shape),)))
         elif four and not call.return_dict:
             entries.append(Entry(name, "float32", ()))
-    extras = [_cache(found, crossed, four)] if body and caches(config, architecture, call) else []
+    extras = [_cache(steps, crossed, four)] if body and caches(config, architecture, call) else []
     if call.output_hidden_states:
-        layer = found[_LAST]
+        layer = [step for step in steps if "*" in step.name][-1]
         # The embeddings' own output has the shape of every layer's.
-        states = Entry("hidden_states", "float32", (Tensors(layer.copies + 1, layer.gives.shape),), "tuple")
-        first = four and call.return_dict and architecture == "BertModel"
+        states = Entry("hidden_states", "float32", (Tensors(layer.runs + 1, layer.gives.shape),), "tuple")
+        first = four and call.return_dict and cls.task == "base"
         extras = [states, *extras] if first else [*extras, states]
     entries += extras
     if call.output_attentions:
-        entries.append(_attentions("attentions", found, "attention"))
+        entries.append(_attentions("attentions", steps, "attention"))
         if body and (crossed or not four):
-            entries.append(_attentions("cross_attentions", found, "crossattention"))
+            entries.append(_attentions("cross_attentions", steps, "cross-attention"))
     return entries if call.return_dict else [entry._replace(position=at) for at, entry in enumerate(entries)]
 
 
@@ -274,36 +208,41 @@ def _distinct(entries: Iterable[Entry]) -> list[Entry]:
     return list(by_name.values())
 
 
-def _cache(found: dict[str, Step], cross: bool, four: bool) -> Entry:
-    kinds = ("attention", "crossattention") if cross else ("attention",)
-    halves = [[found[f"encoder.layer.*.{kind}.self.{half}_heads"] for half in ("key", "value")] for kind in kinds]
-    tensors = tuple(Tensors(key.copies + value.copies, key.gives.shape) for key, value in halves)
+def _by_key(steps: Sequence[Step]) -> dict[str, Step]:
+    return {step.key: step for step in steps}
+
+
+def _cache(steps: Sequence[Step], cross: bool, four: bool) -> Entry:
+    found = _by_key(steps)
+    kinds = ("attention", "cross-attention") if cross else ("attention",)
+    halves = [[found[f"{kind}.{half}_heads"] for half in ("key", "value")] for kind in kinds]
+    tensors = tuple(Tensors(key.runs + value.runs, key.gives.shape) for key, value in halves)
     return Entry("past_key_values", "float32", tensors, "EncoderDecoderCache" if cross or four else "DynamicCache")
 
 
-def _attentions(name: str, found: dict[str, Step], kind: str) -> Entry:
-    step = found.get(f"encoder.layer.*.{kind}.self.dropout")
-    return Entry(name, "float32", (Tensors(step.copies, step.gives.shape),) if step else (), "tuple")
+def _attentions(name: str, steps: Sequence[Step], kind: str) -> Entry:
+    step = _by_key(steps).get(f"{kind}.weights_dropout")
+    return Entry(name, "float32", (Tensors(step.runs, step.gives.shape),) if step else (), "tuple")
 
 
-def problems(config: BertConfig, architecture: str, call: Call) -> Iterator[Problem]:
+def problems(config: Config, architecture: str, call: Call) -> Iterator[Problem]:
     """Why the forward method would not run; the batch has checks of its own, in ``batch_problems``."""
-    signature = SIGNATURES[architecture]
-    sizes = {"encoder_sequence_length": signature.encoder, "num_choices": architecture == "BertForMultipleChoice"}
+    cls = class_of(architecture)
+    sizes = {"encoder_sequence_length": cls.sees_encoder, "num_choices": cls.task == "multiple-choice"}
     for field, taken in sizes.items():
         value = getattr(call, field)
         if taken and value is not None and (problem := check_whole_number(field, value, 1, LARGEST, like=2)):
             yield problem
             return
-    if architecture == "BertForQuestionAnswering" and config.num_labels != 2:
+    if cls.task == "question-answering" and config.num_labels != 2:
         yield Problem(
             "num_labels",
             config.num_labels,
-            N_("BertForQuestionAnswering needs num_labels 2 for a forward pass: the start and the end of an answer."),
-            {},
+            N_("{architecture} needs num_labels 2 for a forward pass: the start and the end of an answer."),
+            {"architecture": architecture},
             ({"num_labels": 2},),
         )
-    given = signature.encoder and call.encoder_sequence_length is not None
+    given = cls.sees_encoder and call.encoder_sequence_length is not None
     if given and config.is_decoder and not config.add_cross_attention:
         yield Problem(
             "encoder_sequence_length",
@@ -329,7 +268,7 @@ def problems(config: BertConfig, architecture: str, call: Call) -> Iterator[Prob
     yield from _label_problems(config, architecture, call)
 
 
-def _label_problems(config: BertConfig, architecture: str, call: Call) -> Iterator[Problem]:
+def _label_problems(config: Config, architecture: str, call: Call) -> Iterator[Problem]:
     if not call.labels or not _classifies(config, architecture):
         return
     high = _answers(config, architecture, call) - 1
@@ -347,14 +286,14 @@ def _label_problems(config: BertConfig, architecture: str, call: Call) -> Iterat
         )
 
 
-def remarks(config: BertConfig, architecture: str, call: Call) -> Iterator[Problem]:
+def remarks(config: Config, architecture: str, call: Call) -> Iterator[Problem]:
     """What is possible, but does not do what one may expect."""
-    signature = SIGNATURES[architecture]
-    if signature.cache and call.use_cache and not config.is_decoder:
+    cls = class_of(architecture)
+    if cls.caches and call.use_cache and not config.is_decoder:
         yield _remark("use_cache", N_("use_cache has no effect without is_decoder."))
-    elif signature.cache and signature.targets and call.use_cache and call.labels:
+    elif cls.caches and cls.targets and call.use_cache and call.labels:
         yield _remark("use_cache", N_("use_cache has no effect with labels: the class switches it off."))
-    if signature.encoder and call.encoder_sequence_length is not None and not config.is_decoder:
+    if cls.sees_encoder and call.encoder_sequence_length is not None and not config.is_decoder:
         yield _remark(
             "encoder_sequence_length",
             N_("encoder_hidden_states have no effect without is_decoder and add_cross_attention."),
@@ -363,7 +302,7 @@ def remarks(config: BertConfig, architecture: str, call: Call) -> Iterator[Probl
         yield _remark(
             "add_cross_attention",
             N_("Without encoder_hidden_states the cross attention is left out.")
-            if signature.encoder
+            if cls.sees_encoder
             else N_("This class does not take encoder_hidden_states: its cross attention is left out."),
         )
     if call.output_attentions and config.transformers_version == 5:
@@ -374,13 +313,14 @@ def remarks(config: BertConfig, architecture: str, call: Call) -> Iterator[Probl
                 "transformers 5 returns empty tuples of attentions."
             ),
         )
-    if call.labels and signature.targets:
+    if call.labels and cls.targets:
         yield from _label_remarks(config, architecture, call)
 
 
-def _label_remarks(config: BertConfig, architecture: str, call: Call) -> Iterator[Problem]:
+def _label_remarks(config: Config, architecture: str, call: Call) -> Iterator[Problem]:
     last = call.sequence_length - 1
-    if architecture == "BertForQuestionAnswering":
+    task = class_of(architecture).task
+    if task == "question-answering":
         if not 0 <= call.label <= last:
             yield _remark(
                 "label",
@@ -392,30 +332,30 @@ def _label_remarks(config: BertConfig, architecture: str, call: Call) -> Iterato
         yield _remark("label", N_("With num_labels 1 this is regression: a label can be any number."))
     elif call.label == IGNORED:
         yield _remark("label", N_("Labels of -100 are ignored; if all of them are, the loss is nan."))
-    if architecture == "BertLMHeadModel" and not last:
+    if task == "causal-lm" and not last:
         yield _remark("label", N_("Each token predicts the next: with a single token, the loss is nan."))
 
 
-def versions(config: BertConfig, architecture: str, call: Call, **options: bool) -> Iterator[Problem]:
+def versions(config: Config, architecture: str, call: Call, **options: bool) -> Iterator[Problem]:
     """Where transformers 4 and 5 differ in what they return for this call."""
     if config.transformers_version == 4:
         yield _remark("position_embedding_type", N_("This is transformers 4, because 5 has no relative positions."))
         return
-    signature, crossed = SIGNATURES[architecture], attends(config, architecture, call)
+    cls, crossed = class_of(architecture), attends(config, architecture, call)
     cached = caches(config, architecture, call)
     if call.output_attentions and config.add_cross_attention and not crossed:
         yield _remark(
             "cross_attentions", N_("transformers 4 fails here: it expects cross attentions, and there are none.")
         )
         return
-    if signature.cache and cached and not crossed:
+    if cls.caches and cached and not crossed:
         yield _remark(
             "past_key_values",
             N_("transformers 4 returns an EncoderDecoderCache, its half for the cross attention empty."),
         )
-    if signature.cache and call.output_attentions and not crossed:
+    if cls.caches and call.output_attentions and not crossed:
         yield _remark("cross_attentions", N_("transformers 4 leaves empty cross_attentions out."))
-    if not signature.cache and not call.return_dict and (cached or (crossed and call.output_attentions)):
+    if not cls.caches and not call.return_dict and (cached or (crossed and call.output_attentions)):
         yield _remark(
             "return_dict",
             N_("In a tuple, transformers 4 returns past_key_values and cross_attentions too, where the body has them."),
@@ -424,7 +364,7 @@ def versions(config: BertConfig, architecture: str, call: Call, **options: bool)
         yield _remark("return_dict", N_("In a tuple, transformers 4 has None in place of the missing pooler_output."))
 
 
-def possible(config: BertConfig, architecture: str, call: Call) -> Call:
+def possible(config: Config, architecture: str, call: Call) -> Call:
     """The nearest call that runs; what is wrong with the configuration stays wrong."""
     for problem in problems(config, architecture, call):
         for remedy in problem.remedies:
@@ -437,13 +377,12 @@ def _remark(field: str, message: str, **values: str) -> Problem:
     return Problem(field, None, message, values)
 
 
-def _classifies(config: BertConfig, architecture: str) -> bool:
+def _classifies(config: Config, architecture: str) -> bool:
     """Whether labels are numbers of classes: not with one class (regression), nor where they are positions."""
-    if architecture == "BertForSequenceClassification":
-        return config.num_labels > 1
-    return "labels" in SIGNATURES[architecture].targets
+    cls = class_of(architecture)
+    return config.num_labels > 1 if cls.task == "sequence-classification" else "labels" in cls.targets
 
 
-def _answers(config: BertConfig, architecture: str, call: Call) -> int:
+def _answers(config: Config, architecture: str, call: Call) -> int:
     """The number of classes that a label chooses from: the last side of the logits."""
     return outputs(config, architecture, Call(*call[:4]), run(config, architecture, call))[0].tensors[0].shape[-1]

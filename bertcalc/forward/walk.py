@@ -5,65 +5,73 @@ from itertools import groupby
 from typing import NamedTuple
 
 from bertcalc.forward.steps import Step, Value
-from bertcalc.tree.nn import Attention, Linear, Module, ModuleList, Shape, Tensor
+from bertcalc.tree.nn import Attention, Linear, Module, ModuleList, Shape, Tensor, split_layer
 
-BEFORE, AFTER = "encoder.layer.before", "encoder.layer.after"
-LAYER = "encoder.layer.*."
+BEFORE, AFTER = "layers.before", "layers.after"
 _LAYERS_IN_KERAS = "Transformer"
-# Steps that are one idea: cutting query, key and value into heads; flattening the choices; cutting the answer span.
+# Steps that are one idea, by their roles: cutting query, key and value into heads; flattening the choices; cutting the
+# answer span.
 _TOGETHER = {
     "query_heads": "heads",
     "key_heads": "heads",
     "value_heads": "heads",
-    "flatten_input_ids": "flatten",
-    "flatten_token_type_ids": "flatten",
+    "flatten": "flatten",
     "start_logits": "split",
     "end_logits": "split",
 }
-# What the layers are called in bert4keras (models.py), for readers of write-ups in the Keras manner; the first
-# fragment that the name of a step contains counts.
+# What the layers are called in bert4keras (models.py), for readers of write-ups in the Keras manner, by what a step
+# means or by its block.
 _KERAS = {
-    "input_ids": "Input-Token",
-    "token_type_ids": "Input-Segment",
-    "embeddings.word_embeddings": "Embedding-Token",
-    "embeddings.token_type_embeddings": "Embedding-Segment",
+    "embeddings.input_ids": "Input-Token",
+    "embeddings.token_type_ids": "Input-Segment",
+    "embeddings.word": "Embedding-Token",
+    "embeddings.token type": "Embedding-Segment",
     "embeddings.add_token_type": "Embedding-Token-Segment",
-    "embeddings.position_embeddings": "Embedding-Position",
+    "embeddings.position": "Embedding-Position",
     "embeddings.add_position": "Embedding-Position",
-    "embeddings.LayerNorm": "Embedding-Norm",
+    "embeddings.norm": "Embedding-Norm",
     "embeddings.dropout": "Embedding-Dropout",
-    "crossattention.output.dropout": "Transformer-{n}-MultiHeadCrossAttention-Dropout",
-    "crossattention.output.add": "Transformer-{n}-MultiHeadCrossAttention-Add",
-    "crossattention.output.LayerNorm": "Transformer-{n}-MultiHeadCrossAttention-Norm",
-    "crossattention": "Transformer-{n}-MultiHeadCrossAttention",
-    "attention.output.dropout": "Transformer-{n}-MultiHeadSelfAttention-Dropout",
-    "attention.output.add": "Transformer-{n}-MultiHeadSelfAttention-Add",
-    "attention.output.LayerNorm": "Transformer-{n}-MultiHeadSelfAttention-Norm",
+    "cross-attention.dropout": "Transformer-{n}-MultiHeadCrossAttention-Dropout",
+    "cross-attention.add": "Transformer-{n}-MultiHeadCrossAttention-Add",
+    "cross-attention.norm": "Transformer-{n}-MultiHeadCrossAttention-Norm",
+    "cross-attention": "Transformer-{n}-MultiHeadCrossAttention",
+    "attention.dropout": "Transformer-{n}-MultiHeadSelfAttention-Dropout",
+    "attention.add": "Transformer-{n}-MultiHeadSelfAttention-Add",
+    "attention.norm": "Transformer-{n}-MultiHeadSelfAttention-Norm",
     "attention": "Transformer-{n}-MultiHeadSelfAttention",
-    "intermediate": "Transformer-{n}-FeedForward",
-    "output.dense": "Transformer-{n}-FeedForward",
-    "output.dropout": "Transformer-{n}-FeedForward-Dropout",
-    "output.add": "Transformer-{n}-FeedForward-Add",
-    "output.LayerNorm": "Transformer-{n}-FeedForward-Norm",
-    "first_token": "Pooler",
+    "feed-forward.dropout": "Transformer-{n}-FeedForward-Dropout",
+    "feed-forward.add": "Transformer-{n}-FeedForward-Add",
+    "feed-forward.norm": "Transformer-{n}-FeedForward-Norm",
+    "feed-forward": "Transformer-{n}-FeedForward",
+    "pooler.first_token": "Pooler",
     "pooler": "Pooler-Dense",
-    "transform.LayerNorm": "MLM-Norm",
-    "transform": "MLM-Dense",
-    "decoder": "MLM-Bias",
-    "seq_relationship": "NSP-Proba",
+    "language model.norm": "MLM-Norm",
+    "language model.decoder": "MLM-Bias",
+    "language model": "MLM-Dense",
+    "head.next sentence": "NSP-Proba",
 }
 
 
 class Stop(NamedTuple):
     """A place of the walk: one step, a few that are one idea, or many layers at once."""
 
-    name: str  # the step's; BEFORE or AFTER for the layers that are not opened
-    key: str  # the name inside a layer: attention.self.query; elsewhere the name itself
+    name: str  # the step's; encoder.layer.before or .after for the layers that are not opened
+    key: str  # what it means: attention.query; BEFORE or AFTER for the layers that are not opened
     keras: str
     steps: tuple[Step, ...]  # of one layer, where the stop stands for many
     layers: int  # how many layers the stop stands for; 0 for a stop that is a place in the model
     parameters: int
     so_far: int  # learned up to here, this stop included
+
+    @property
+    def inside(self) -> str:
+        """The name inside a layer: attention.self.query; elsewhere the name itself."""
+        return split_layer(self.name)[1]
+
+    @property
+    def in_layer(self) -> bool:
+        """Whether it is in the layer that is opened."""
+        return self.inside != self.name
 
     @property
     def takes(self) -> tuple[Value, ...]:
@@ -110,13 +118,13 @@ def walk(steps: list[Step], layer: int = 0) -> list[Stop]:
 
     Raises IndexError if there is no such layer.
     """
-    repeated = [step for step in steps if step.name.startswith(LAYER)]
-    length = repeated[0].copies
+    repeated = [step for step in steps if "*" in step.name]
+    length = repeated[0].runs
     if not 0 <= layer < length:
         raise IndexError(f"layer {layer} is not one of 0 to {length - 1}")
     first = steps.index(repeated[0])
     entry = steps[first - 1].gives.name
-    inputs = [entry, *(f"{LAYER}output.LayerNorm".replace("*", str(number)) for number in range(length))]
+    inputs = [entry, *(repeated[-1].name.replace("*", str(number)) for number in range(length))]
     stops: list[Stop] = []
     _extend(stops, steps[:first], layer)
     _skip(stops, BEFORE, repeated, 0, layer, inputs)
@@ -128,7 +136,7 @@ def walk(steps: list[Step], layer: int = 0) -> list[Stop]:
 
 def in_layer(stops: Sequence[Stop], at: int) -> InLayer | None:
     """What the layer that is walked in full has learned up to stop number ``at``; None where that is outside of it."""
-    inside = [not stop.layers and stop.key != stop.name for stop in stops]
+    inside = [stop.in_layer for stop in stops]
     if not inside[at]:
         return None
     learned = [stop.parameters if here else 0 for stop, here in zip(stops, inside, strict=True)]
@@ -160,11 +168,6 @@ def numbered(step: Step, layer: int | str, names: Mapping[str, str]) -> Step:
     )
 
 
-def key_of(name: str) -> str:
-    """A step's name without the number of its layer: what is said about it is the same in all layers."""
-    return name.removeprefix(LAYER)
-
-
 def per_head(attention: Attention) -> ModuleList:
     """Query, key and value as if each head had matrices of its own: the same numbers, cut between the heads."""
     size = attention.attention_head_size
@@ -185,25 +188,34 @@ def factors(module: Module) -> dict[str, Shape]:
 
 
 def _extend(stops: list[Stop], steps: list[Step], layer: int) -> None:
-    for name, group in groupby(steps, key=_stop_name):
+    for (name, key), group in groupby(steps, key=_stop_of):
         members = tuple(group)
-        keras = next((name_ for fragment, name_ in _KERAS.items() if fragment in name), name)
-        _append(stops, name, keras.format(n=layer), members, 0, sum(step.num_parameters() for step in members))
+        keras = _KERAS.get(key) or _KERAS.get(key.split(".")[0]) or name
+        learned = sum(step.num_parameters() for step in members)
+        _append(stops, name, key, keras.format(n=layer), members, 0, learned)
 
 
-def _skip(stops: list[Stop], name: str, steps: list[Step], start: int, end: int, inputs: list[str]) -> None:
+def _skip(stops: list[Stop], key: str, steps: list[Step], start: int, end: int, inputs: list[str]) -> None:
     if start < end:
         one = sum(step.num_parameters() for step in steps)
         last = f" ... {_LAYERS_IN_KERAS}-{end - 1}" if end - start > 1 else ""
         through = tuple(numbered(step, end - 1, {inputs[0]: inputs[start]}) for step in steps)
-        _append(stops, name, f"{_LAYERS_IN_KERAS}-{start}{last}", through, end - start, (end - start) * one)
+        stack = steps[0].name.partition(".*.")[0]
+        name = f"{stack}.{key.rpartition('.')[2]}"
+        _append(stops, name, key, f"{_LAYERS_IN_KERAS}-{start}{last}", through, end - start, (end - start) * one)
 
 
-def _append(stops: list[Stop], name: str, keras: str, steps: tuple[Step, ...], layers: int, parameters: int) -> None:
+def _append(
+    stops: list[Stop], name: str, key: str, keras: str, steps: tuple[Step, ...], layers: int, parameters: int
+) -> None:
     before = stops[-1].so_far if stops else 0
-    stops.append(Stop(name, key_of(name), keras, steps, layers, parameters, before + parameters))
+    stops.append(Stop(name, key, keras, steps, layers, parameters, before + parameters))
 
 
-def _stop_name(step: Step) -> str:
-    path, dot, last = step.name.rpartition(".")
-    return path + dot + _TOGETHER.get(last, last)
+def _stop_of(step: Step) -> tuple[str, str]:
+    """The name of the stop that a step belongs to, and what it means."""
+    together = _TOGETHER.get(step.place.role)
+    if not together:
+        return step.name, step.key
+    path, dot, _last = step.name.rpartition(".")
+    return path + dot + together, f"{step.key.rpartition('.')[0]}.{together}"

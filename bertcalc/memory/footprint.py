@@ -1,11 +1,13 @@
 """What fills the memory of a device in training and in inference, and how much of a batch fits into it."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from math import inf, isqrt, prod
 from typing import NamedTuple
 
-from bertcalc.config import BertConfig, unchecked
-from bertcalc.forward.outputs import SIGNATURES, Call, caches, outputs, reads_encoder, run
+from bertcalc.config import Config, ConfigError, unchecked
+from bertcalc.families import CLASSES, build
+from bertcalc.family import Model
+from bertcalc.forward.outputs import Call, caches, outputs, reads_encoder, run
 from bertcalc.forward.steps import Step, Value, forward
 from bertcalc.memory import optimizers
 from bertcalc.memory.optimizers import PRECISIONS, Optimizer, Part, Precision, sizes
@@ -25,9 +27,7 @@ from bertcalc.memory.saved import (
     total_bytes,
 )
 from bertcalc.text import N_
-from bertcalc.tree.bert import build
 from bertcalc.tree.freezing import Freezing
-from bertcalc.tree.nn import Module
 
 # Bits of one number where weights alone are kept; the scales that int8 and 4-bit formats add are left out.
 WEIGHT_BITS = {"float32": 32, "bfloat16, float16": 16, "int8": 8, "4-bit": 4}
@@ -50,13 +50,23 @@ class Plan(NamedTuple):
 class Subject(NamedTuple):
     """A model, as ``build`` takes it."""
 
-    config: BertConfig
-    architecture: str = "BertModel"
+    config: Config
+    architecture: str = next(iter(CLASSES))
     options: tuple[tuple[str, bool], ...] = ()
 
-    def model(self) -> Module:
+    def model(self) -> Model:
         """Its tree."""
         return build(self.config, self.architecture, **dict(self.options))
+
+    def as_class(self, architecture: str) -> "Subject":
+        """The same sizes in another class; in a class of another family as near to them as that can be."""
+        kind, values = CLASSES[architecture].config, vars(self.config)
+        while type(self.config) is not kind:
+            try:
+                return Subject(kind(**values), architecture)
+            except ConfigError as error:
+                values = values | error.problem.remedies[0]
+        return Subject(self.config, architecture)
 
     def seen(self, sequence_length: int) -> int | None:
         """The length of what an encoder gives a decoder to see: with cross attention as long as its own sequence."""
@@ -230,11 +240,10 @@ def moments(subject: Subject, attention: Attention, batch_size: int, sequence_le
     steps = forward(subject.model(), batch_size, sequence_length, encoder_sequence_length=seen)
     if attention == "fused":
         steps = fuse_attention(steps)
-    returned = {name for _output, name in SIGNATURES[subject.architecture].outputs}
-    return _alive(steps, returned, _caches(subject))
+    return _alive(steps, _caches(subject))
 
 
-def _alive(steps: Sequence[Step], returned: Collection[str], cached: bool) -> list[Moment]:
+def _alive(steps: Sequence[Step], cached: bool) -> list[Moment]:
     """The moments of some steps; ``cached`` leaves out what a decoder puts into its cache."""
     storages: dict[str, Value] = {}
     born: dict[str, int] = {}
@@ -256,7 +265,7 @@ def _alive(steps: Sequence[Step], returned: Collection[str], cached: bool) -> li
         if cached and is_cached(step):
             elsewhere.add(storage(step.gives).name)
     given = [value for step in steps for value in step.takes if value.name == "encoder_hidden_states"][:1]
-    stay = {storage(step.gives).name for step in steps if step.name in returned or step.operation == "input"}
+    stay = {storage(step.gives).name for step in steps if step.output or step.operation == "input"}
     values = {value.name: value for value in storages.values() if value.name not in elsewhere}
     return [
         Moment(

@@ -15,7 +15,7 @@ from bertcalc.memory.footprint import Plan, Subject, kept, korthikanti, moments
 from bertcalc.memory.optimizers import Optimizer, Part, Precision, Sizes
 from bertcalc.memory.saved import ITEM_BYTES, Attention, Dtype, Saved, by_module, cache_bytes, total_bytes
 from bertcalc.tree.freezing import Freezing
-from bertcalc.tree.totals import Component, component_of
+from bertcalc.tree.nn import Component
 
 # N: all parameters. Over what is trained: parameters; rows and columns of matrices, parameters of what is none;
 # parameters in tensors too small for 8 bits, blocks of the others. Named as LaTeX writes them.
@@ -121,7 +121,7 @@ def _kept_formulas(subject: Subject, batch: Any, length: Any, plan: Plan) -> Kep
     saved = tuple(kept(subject, plan, batch, length))
     by_component: dict[Component, list[Saved]] = {}
     for one in saved:
-        by_component.setdefault(component_of(one.step), []).append(one)
+        by_component.setdefault(one.place.component, []).append(one)
     return KeptFormulas(
         saved,
         {component: write(_by_copies(some)) for component, some in by_component.items()},

@@ -5,10 +5,11 @@ from math import prod
 from typing import Literal, NamedTuple
 
 from bertcalc.activations import Kept
-from bertcalc.forward.steps import Step, Value, forward
-from bertcalc.forward.walk import LAYER, numbered
+from bertcalc.family import Model
+from bertcalc.forward.steps import Operation, Step, Value, forward
+from bertcalc.forward.walk import numbered
 from bertcalc.tree.freezing import Freezing
-from bertcalc.tree.nn import Activation, Dropout, Module, Shape
+from bertcalc.tree.nn import NOWHERE, Activation, Dropout, Place, Shape, Tensor, split_layer
 
 Dtype = Literal["float32", "bfloat16", "float16"]
 Attention = Literal["eager", "fused"]
@@ -19,6 +20,15 @@ RECOMPUTE: tuple[Recompute, ...] = ("none", "selective", "full")
 _NOTHING_FROZEN = Freezing()
 
 
+# The operations whose backward passes are known here: a family with another one is refused (families/complete.py).
+KNOWN_OPERATIONS: frozenset[Operation] = frozenset(
+    (
+        "input", "lookup", "unused", "linear", "matmul", "norm", "dropout", "activation", "add", "scale",
+        "softmax", "view", "copy",
+    )
+)  # fmt: skip
+
+
 class Saved(NamedTuple):
     """A tensor that is kept for the backward pass, or all its copies in a repeated layer."""
 
@@ -27,6 +37,7 @@ class Saved(NamedTuple):
     shape: Shape
     item_bytes: int
     copies: int
+    place: Place = NOWHERE  # of the step
 
     def num_bytes(self) -> int:
         """Bytes of all copies together."""
@@ -34,7 +45,7 @@ class Saved(NamedTuple):
 
 
 def saved_activation_bytes(
-    model: Module,
+    model: Model,
     batch_size: int,
     sequence_length: int,
     dtype: Dtype = "float32",
@@ -61,7 +72,7 @@ def total_bytes(kept: Sequence[Saved]) -> int:
 
 
 def saved_activations(
-    model: Module,
+    model: Model,
     batch_size: int,
     sequence_length: int,
     *,
@@ -107,11 +118,12 @@ def saved_by(
     width = ITEM_BYTES[dtype]
     mask = 1 if fused_dropout else width
     trains_all = freezing == _NOTHING_FROZEN
+    owned = {tensor.name: tensor for step in steps for tensor in step.tensors}
     trained = {
         step.name: {
             last
-            for last, name in _learned(step).items()
-            if trains_all or not freezing.is_frozen(_with_number(name, numbers))
+            for last, tensor in _learned(step, owned).items()
+            if trains_all or not freezing.is_frozen(tensor, _number(tensor, numbers))
         }
         for step in steps
     }
@@ -123,8 +135,8 @@ def saved_by(
 
     def keep(step: Step, value: Value) -> None:
         root = storages.get(value.name, value)
-        copies = step.copies if root.name in regions else 1  # what comes from outside, all layers read
-        found.setdefault(root.name, Saved(root.name, step.name, root.shape, width, copies))
+        copies = step.runs if root.name in regions else 1  # what comes from outside, all layers read
+        found.setdefault(root.name, Saved(root.name, step.name, root.shape, width, copies, step.place))
 
     for step in steps:
         if region := regions[step.name]:
@@ -137,7 +149,7 @@ def saved_by(
                 keep(step, value)
             for name, shape, item_bytes in _kept_besides(step, bool(trained[step.name]), width, mask):
                 own_name = f"{step.name}: {name}"
-                found[own_name] = Saved(own_name, step.name, shape, item_bytes, step.copies)
+                found[own_name] = Saved(own_name, step.name, shape, item_bytes, step.runs, step.place)
         if is_view(step):
             storages[step.gives.name] = storages.get(step.takes[0].name, step.takes[0])
     return list(found.values())
@@ -147,7 +159,8 @@ def by_module(kept: Sequence[Saved]) -> dict[str, int]:
     """Bytes that are kept for each part of a layer and for each other top module, all copies together."""
     sums: dict[str, int] = {}
     for saved in kept:
-        path = ".".join(saved.step.split(".")[: 4 if saved.step.startswith("encoder") else 1])
+        layer, inside = split_layer(saved.step)
+        path = f"{layer}.{inside.split('.')[0]}" if layer else inside.split(".")[0]
         sums[path] = sums.get(path, 0) + saved.num_bytes()
     return sums
 
@@ -176,13 +189,13 @@ def cache_bytes(steps: Iterable[Step], dtype: Dtype = "float32") -> int:
     total = 0
     for step in steps:
         if is_cached(step):
-            total = total + step.copies * prod(step.gives.shape) * ITEM_BYTES[dtype]
+            total = total + step.runs * prod(step.gives.shape) * ITEM_BYTES[dtype]
     return total
 
 
 def is_cached(step: Step) -> bool:
     """Whether a decoder can give back what the step gives."""
-    return step.name.endswith(("key_heads", "value_heads"))
+    return step.place.role in ("key_heads", "value_heads")
 
 
 def fuse_attention(steps: Sequence[Step]) -> list[Step]:
@@ -191,12 +204,12 @@ def fuse_attention(steps: Sequence[Step]) -> list[Step]:
     It writes its output in the order in which the heads are merged. With relative positions there is no such kernel,
     and the steps stay as they are.
     """
-    if any("distance_embedding" in step.name for step in steps):
+    if any(step.place.role == "distance" for step in steps):
         return list(steps)
     fused: list[Step] = []
     query_and_key: tuple[Value, ...] = ()
     for step in steps:
-        match step.name.rpartition(".")[2]:
+        match step.place.role:
             case "scores":
                 query_and_key = step.takes
             case "context":
@@ -248,7 +261,7 @@ def _laid_out(step: Step) -> Value:
     """
     (query, _other) = step.takes
     single = any(isinstance(side, int) and side == 1 for side in query.shape[:3])
-    if step.name.endswith(("query_distances", "key_distances")) and not single:
+    if step.place.role in ("query_distances", "key_distances") and not single:
         return query._replace(name=step.name)
     return query
 
@@ -273,15 +286,15 @@ def _kept_besides(step: Step, learning: bool, width: int, mask: int) -> Iterator
             yield "logsumexp", shape[:-1], 4
 
 
-def _apart(steps: Sequence[Step], layers: int) -> tuple[list[Step], dict[str, str]]:
+def _apart(steps: Sequence[Step], layers: int) -> tuple[list[Step], dict[str, int]]:
     """The steps with the first ``layers`` layers apart from the others, under names in the manner of slices.
 
     Also the number of a layer for each of these names. All layers or none are one group, and keep their name.
     """
-    repeated = [step for step in steps if step.name.startswith(LAYER)]
-    length = repeated[0].copies
+    repeated = [step for step in steps if "*" in step.name]
+    length = repeated[0].runs
     if layers in (0, length):
-        return list(steps), {"*": "0"}
+        return list(steps), {}
     first = steps.index(repeated[0])
     groups = {f":{layers}": layers, f"{layers}:": length - layers}
     entry = inside = steps[first - 1].gives.name
@@ -289,10 +302,10 @@ def _apart(steps: Sequence[Step], layers: int) -> tuple[list[Step], dict[str, st
     for name, copies in groups.items():
         for step in repeated:
             named = numbered(step, name, {entry: inside})
-            apart.append(named._replace(name=named.gives.name, copies=copies))
+            apart.append(named._replace(name=named.gives.name, runs=copies))
         inside = apart[-1].gives.name
     apart += [numbered(step, name, {}) for step in steps[first + len(repeated) :]]
-    return apart, {f":{layers}": "0", f"{layers}:": str(layers)}
+    return apart, {f":{layers}": 0, f"{layers}:": layers}
 
 
 def _flowing(steps: Sequence[Step], trained: Mapping[str, set[str]]) -> set[str]:
@@ -304,15 +317,18 @@ def _flowing(steps: Sequence[Step], trained: Mapping[str, set[str]]) -> set[str]
     return flowing
 
 
-def _with_number(name: str, numbers: Mapping[str, str]) -> str:
-    """A tensor's name with the number of a layer in the place of the name of a group of layers."""
-    return ".".join(numbers.get(part, part) for part in name.split("."))
+def _number(tensor: Tensor, numbers: Mapping[str, int]) -> int:
+    """The number of the layer that a tensor is in: the first of its group of layers."""
+    return next((numbers[part] for part in tensor.name.split(".") if part in numbers), 0)
 
 
-def _learned(step: Step) -> dict[str, str]:
-    """The names of the tensors that a step uses by their last names, with those that it shares."""
-    own = {tensor.name.rpartition(".")[2]: tensor.name for tensor in step.tensors}
-    return {**own, **(step.module.tied if step.module else {})}
+def _learned(step: Step, owned: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors that a step uses by their last names, with those that it shares."""
+    tied = step.module.tied if step.module else {}
+    return {
+        **{tensor.name.rpartition(".")[2]: tensor for tensor in step.tensors},
+        **{last: owned[name] for last, name in tied.items()},
+    }
 
 
 def _region(step: Step, recompute: Recompute) -> str:
@@ -323,17 +339,17 @@ def _region(step: Step, recompute: Recompute) -> str:
         case "selective":
             inside = _in_core(step)
         case "full":
-            inside = step.name.startswith("encoder.layer.")
+            inside = step.place.component == "encoder"
     return _region_of(step.name, recompute) if inside else ""
 
 
 def _region_of(name: str, recompute: Recompute) -> str:
-    return ".".join(name.split(".")[:3]) if recompute == "full" else name.rpartition(".")[0]
+    return split_layer(name)[0] if recompute == "full" else name.rpartition(".")[0]
 
 
 def _in_core(step: Step) -> bool:
     """Whether a step is between the heads of query, key and value and the context: where the squares are."""
-    return ".self." in step.name and step.operation not in ("linear", "view", "copy")
+    return step.core and step.operation not in ("view", "copy")
 
 
 def _is_fused(step: Step) -> bool:

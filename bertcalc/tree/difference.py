@@ -9,6 +9,7 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from bertcalc.family import Model
 from bertcalc.tree.nn import Module
 from bertcalc.tree.totals import top_level
 
@@ -16,7 +17,7 @@ from bertcalc.tree.totals import top_level
 class Change(NamedTuple):
     """A place in the folded trees, the module that each model has there, and what the second has more to learn.
 
-    The path is without the "bert." of the task architectures. Where both models have a module it is of another kind
+    The path is without the prefix of the body. Where both models have a module it is of another kind
     or shape; ``parameters`` is then of these modules alone, and what is inside them is compared for itself.
     """
 
@@ -26,7 +27,7 @@ class Change(NamedTuple):
     parameters: int
 
 
-def differences(here: Module, there: Module) -> list[Change]:
+def differences(here: Model, there: Model) -> list[Change]:
     """Every difference between two models, in their order; the parameters sum to the difference of the totals."""
     old, new = ({name: (module, 1) for name, module in top_level(model).items()} for model in (here, there))
     return list(_compare(old, new, "", 1))

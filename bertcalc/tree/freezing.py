@@ -5,14 +5,12 @@
 Split(trainable=7678464, frozen=101803776)
 """
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from bertcalc.config import BertConfig, Problem, check_whole_number
-from bertcalc.tree.nn import Module, Tensor
-from bertcalc.tree.totals import Component, bare, component_of
+from bertcalc.config import Config, Problem, check_whole_number
+from bertcalc.tree.nn import Component, Module, Tensor, layer_number
 
 Train = Literal["all", "head", "bias+LayerNorm"]
 TRAIN: tuple[Train, ...] = ("all", "head", "bias+LayerNorm")
@@ -41,14 +39,20 @@ class Freezing:
     layers: int = 0
     train: Train = "all"
 
-    def is_frozen(self, name: str) -> bool:
-        """Whether the tensor of that full name, such as ``bert.encoder.layer.3.output.dense.bias``, is not trained."""
+    def is_frozen(self, tensor: Tensor, layer: int = 0) -> bool:
+        """Whether a tensor is not trained; of one that every layer has, that of the layer with a number."""
+        component, _block, role = tensor.place
         return (
-            (self.embeddings and component_of(name) == "embeddings")
-            or (self.layers > 0 and (layer := _LAYER.match(bare(name))) is not None and int(layer[1]) < self.layers)
-            or (self.train == "head" and component_of(name) != "head")
-            or (self.train == "bias+LayerNorm" and not (name.endswith("bias") or "LayerNorm" in name))
+            (self.embeddings and component == "embeddings")
+            or (component == "encoder" and layer < self.layers)
+            or (self.train == "head" and component != "head")
+            or (self.train == "bias+LayerNorm" and not (tensor.name.endswith("bias") or role == "norm"))
         )
+
+    def names(self, model: Module) -> frozenset[str]:
+        """The names of the tensors that are not trained, as the real model has them."""
+        tensors = model.tensors(folded=False)
+        return frozenset(tensor.name for tensor in tensors if self.is_frozen(tensor, layer_number(tensor.name)))
 
     def split(self, model: Module) -> Split:
         """Trainable and frozen parameters of a model."""
@@ -60,22 +64,19 @@ class Freezing:
         for tensor in model.tensors():
             trained = self.trained(tensor).num_parameters()
             split = Split(trained, tensor.num_parameters() - trained)
-            splits.setdefault(component_of(tensor.name), []).append(split)
+            splits.setdefault(tensor.place.component, []).append(split)
         return {component: _sum(each) for component, each in splits.items()}
 
     def trained(self, tensor: Tensor) -> Tensor:
         """A tensor of the folded tree with those of its copies that are trained: the first ones are told apart."""
-        first = min(self.layers, tensor.copies) if "*" in tensor.name else 0
-        steps = {0: first, self.layers: tensor.copies - first}
-        left = [n for number, n in steps.items() if not self.is_frozen(tensor.name.replace("*", str(number)))]
+        first = min(self.layers, tensor.copies) if tensor.place.component == "encoder" else 0
+        groups = {0: first, self.layers: tensor.copies - first}
+        left = [n for number, n in groups.items() if not self.is_frozen(tensor, number)]
         return tensor._replace(copies=sum(left))
 
-    def problem(self, config: BertConfig) -> Problem | None:
+    def problem(self, config: Config) -> Problem | None:
         """What is wrong with the number of layers, if anything; the remedy is the nearest number that is possible."""
         return check_whole_number("freeze_layers", self.layers, 0, config.num_hidden_layers, like=0)
-
-
-_LAYER = re.compile(r"encoder\.layer\.([0-9]+)\.")
 
 
 def _sum(splits: Iterable[Split]) -> Split:

@@ -4,10 +4,11 @@ Shapes are written with whatever the dimensions are. Integers give counts, SymPy
 arrays give whole columns; the code is the same, and the types below say ``int`` for all three.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from math import prod
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from bertcalc.activations import Kept
 
@@ -16,12 +17,32 @@ _NO_TENSORS: Mapping[str, Shape] = MappingProxyType({})
 _NOT_TIED: Mapping[str, str] = MappingProxyType({})
 
 
+Component = Literal["embeddings", "encoder", "pooler", "head"]
+
+
+class Place(NamedTuple):
+    """What a module, a tensor or a step means, said where it is declared, so that nobody reads it off a name.
+
+    ``component``: embeddings, encoder, pooler or head. ``block``: a part of a layer or head that is more than one
+    module, such as attention, cross-attention, feed-forward, language model. ``role``: what it does there, such as
+    query or norm.
+    """
+
+    component: Component = "head"
+    block: str = ""
+    role: str = ""
+
+
+NOWHERE = Place()
+
+
 class Tensor(NamedTuple):
     """A learned tensor, or all the copies of one that a repeated layer has."""
 
     name: str  # Hugging Face's; with * for the number of the layer where it stands for all copies
     shape: Shape
     copies: int
+    place: Place = NOWHERE
 
     def num_parameters(self) -> int:
         """Elements of all copies together."""
@@ -49,19 +70,22 @@ class Module:
     module uses without owning it to the name of the tensor that it shares: it is not counted again.
     """
 
-    __slots__ = ("children", "kind", "parameters", "tied")
+    __slots__ = ("children", "kind", "parameters", "place", "tied")
 
     def __init__(self, kind: str, parameters: Mapping[str, Shape] = _NO_TENSORS, /, **children: "Module") -> None:
         self.kind = kind
         self.parameters = parameters
         self.children = children
+        self.place = NOWHERE
         self.tied = _NOT_TIED
 
     def num_parameters(self) -> int:
         """Learned numbers in this module and below; tied tensors count once, where they are owned."""
-        count = self.own_parameters()
+        count = 0
+        for shape in self.parameters.values():
+            count = count + prod(shape)  # not +=, which cannot broadcast one column against another
         for child in self.children.values():
-            count = count + child.num_parameters()  # not +=, which cannot broadcast one column against another
+            count = count + child.num_parameters()
         return count
 
     def own_parameters(self) -> int:
@@ -72,12 +96,12 @@ class Module:
         """Every learned tensor in Hugging Face's order; folded, a repeated layer once, with ``*`` for its number."""
         for path, module, copies in self.modules(folded=folded):
             for name, shape in module.parameters.items():
-                yield Tensor(_join(path, name), shape, copies)
+                yield Tensor(_join(path, name), shape, copies, module.place)
 
     def named_parameters(self) -> Iterator[tuple[str, Shape]]:
         """Name and shape of every learned tensor, as ``model.named_parameters()`` of the real model gives them."""
-        for name, shape, _ in self.tensors(folded=False):
-            yield name, shape
+        for tensor in self.tensors(folded=False):
+            yield tensor.name, tensor.shape
 
     def modules(self, path: str = "", copies: int = 1, *, folded: bool = True) -> Iterator[tuple[str, "Module", int]]:
         """Path, module and number of copies of this module and all below, parents first, as in PyTorch.
@@ -129,48 +153,82 @@ class Module:
 
 
 class ModuleList(Module):
-    """``length`` copies of one layer."""
+    """Copies of one layer, under the name ``*``; or several kinds of layers, under their numbers: ``0``, ``1-21``."""
 
-    __slots__ = ("layer", "length")
+    __slots__ = ("groups",)
 
-    def __init__(self, layer: Module, length: int) -> None:
+    def __init__(self, layer: Module | None = None, length: int = 1) -> None:
         super().__init__("ModuleList")
-        self.layer = layer
-        self.length = length
+        self.groups: dict[str, tuple[int, int]] = {}  # by name: the first number, and how many
+        if layer:
+            self.add("*", layer, 0, length)
+
+    def add(self, name: str, layer: Module, start: int, copies: int) -> Module:
+        """More layers; gives the layer."""
+        self.children[name] = layer
+        self.groups[name] = start, copies
+        return layer
 
     def num_parameters(self) -> int:
-        return self.length * self.layer.num_parameters()
+        count = 0
+        for name, layer in self.children.items():
+            count = count + self.groups[name][1] * layer.num_parameters()
+        return count
 
     def named_children(self, folded: bool) -> Iterator[tuple[str, Module, int]]:
-        if folded:
-            yield "*", self.layer, self.length
-        else:
-            for index in range(self.length):
-                yield str(index), self.layer, 1
+        for name, layer in self.children.items():
+            start, copies = self.groups[name]
+            if folded:
+                yield name, layer, copies
+            else:
+                for index in range(start, start + copies):
+                    yield str(index), layer, 1
 
     def _child(self, name: str) -> Module:
-        if name == "*" or name in map(str, range(self.length)):
-            return self.layer
+        if name in self.children:
+            return self.children[name]
+        for group, (start, copies) in self.groups.items():
+            if name in map(str, range(start, start + copies)):
+                return self.children[group]
         raise KeyError(name)
 
     def _label(self, name: str) -> str:
-        return "(0): " if self.length == 1 else f"(0-{self.length - 1}): {self.length} x "
+        start, copies = self.groups[name]
+        return f"({start}): " if copies == 1 else f"({start}-{start + copies - 1}): {copies} x "
 
 
 class Linear(Module):
-    """y = x W^T + b: a weight of (out_features, in_features) and a bias of (out_features)."""
+    """y = x W^T + b: a weight of (out_features, in_features) and a bias of (out_features), unless it has none."""
 
     __slots__ = ("in_features", "out_features")
 
-    def __init__(self, in_features: int, out_features: int, tied: Mapping[str, str] = _NOT_TIED) -> None:
-        shapes: dict[str, Shape] = {"weight": (out_features, in_features), "bias": (out_features,)}
+    def __init__(
+        self, in_features: int, out_features: int, tied: Mapping[str, str] = _NOT_TIED, *, bias: bool = True
+    ) -> None:
+        weight: Shape = (out_features, in_features)
+        shapes: dict[str, Shape] = {"weight": weight, "bias": (out_features,)} if bias else {"weight": weight}
         super().__init__("Linear", {name: shapes[name] for name in shapes if name not in tied} if tied else shapes)
         self.in_features = in_features
         self.out_features = out_features
         self.tied = tied
 
     def extra_repr(self) -> str:
-        return f"in_features={self.in_features}, out_features={self.out_features}, bias=True"
+        bias = "bias" in self.parameters or "bias" in self.tied
+        return f"in_features={self.in_features}, out_features={self.out_features}, bias={bias}"
+
+
+class Conv1D(Module):
+    """y = x W + b: a weight of (in_features, out_features), the other way round than Linear's, and a bias."""
+
+    __slots__ = ("in_features", "out_features")
+
+    def __init__(self, in_features: int, out_features: int) -> None:
+        super().__init__("Conv1D", {"weight": (in_features, out_features), "bias": (out_features,)})
+        self.in_features = in_features
+        self.out_features = out_features
+
+    def extra_repr(self) -> str:
+        return f"nf={self.out_features}, nx={self.in_features}"
 
 
 class Embedding(Module):
@@ -189,18 +247,21 @@ class Embedding(Module):
         return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
 
 
-class LayerNorm(Module):
-    """One gamma (weight) and one beta (bias) for each unit of the last axis, shared by all positions."""
+class Norm(Module):
+    """One gamma (weight) and one beta (bias) for each unit, shared by all positions; an RMSNorm has no beta."""
 
     __slots__ = ("eps", "size")
 
-    def __init__(self, size: int, eps: float) -> None:
-        super().__init__("LayerNorm", {"weight": (size,), "bias": (size,)})
+    def __init__(self, kind: str, size: int, eps: float, *, bias: bool = True) -> None:
+        super().__init__(kind, {"weight": (size,), "bias": (size,)} if bias else {"weight": (size,)})
         self.size = size
         self.eps = eps
 
     def extra_repr(self) -> str:
-        return f"({self.size},), eps={self.eps}, elementwise_affine=True, bias=True"
+        shown = f"({self.size},), eps={self.eps}"
+        return (
+            f"{shown}, elementwise_affine=True, bias={'bias' in self.parameters}" if self.kind == "LayerNorm" else shown
+        )
 
 
 class Dropout(Module):
@@ -248,6 +309,26 @@ class Activation(Module):
 
     def extra_repr(self) -> str:
         return self.extra
+
+
+# The number of a layer in a name: * for all of them, 1-21 or 3: for some.
+_LAYER = re.compile(r"(.*?\.(?:\*|[^.]*:[^.]*|[0-9]+(?:-[0-9]+)?))\.(.+)")
+
+
+def split_layer(name: str) -> tuple[str, str]:
+    """The layer that a name is in and the rest of it; ("", name) outside of layers.
+
+    >>> split_layer("encoder.layer.*.attention.self.query")
+    ('encoder.layer.*', 'attention.self.query')
+    """
+    found = _LAYER.fullmatch(name)
+    return (found[1], found[2]) if found else ("", name)
+
+
+def layer_number(name: str) -> int:
+    """The number of the layer that a name is in; 0 outside of layers."""
+    number = split_layer(name)[0].rpartition(".")[2]
+    return int(number) if number.isdecimal() else 0
 
 
 def _join(path: str, name: str) -> str:

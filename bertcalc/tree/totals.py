@@ -8,40 +8,32 @@ from fractions import Fraction
 from math import prod
 from typing import Literal, NamedTuple, TypeVar
 
+from bertcalc.family import Model
 from bertcalc.text import N_
-from bertcalc.tree.nn import Module, Tensor
+from bertcalc.tree.nn import Component as Component
+from bertcalc.tree.nn import Module, Place, Tensor
 
-Component = Literal["embeddings", "encoder", "pooler", "head"]
 Role = Literal["weights", "biases"]
 Key = TypeVar("Key")
 COMPONENTS: tuple[Component, ...] = (N_("embeddings"), N_("encoder"), N_("pooler"), N_("head"))
 
-# The part that a tensor belongs to: the first fragment found in its name, inside its component. LayerNorm comes
-# first in the encoder because it sits inside the attention's and the feed-forward's output modules.
-PARTS: dict[Component, tuple[tuple[str, str], ...]] = {
-    "embeddings": (
-        ("word_embeddings", N_("word")),
-        ("position_embeddings", N_("position")),
-        ("token_type_embeddings", N_("token type")),
-        ("LayerNorm", "LayerNorm"),
-    ),
-    "encoder": (
-        ("LayerNorm", "LayerNorm"),
-        ("crossattention", N_("cross-attention")),
-        ("attention", N_("attention")),
-        ("", N_("feed-forward")),
-    ),
-    "pooler": (("", N_("dense")),),
-    "head": (
-        ("transform.dense", N_("transform")),
-        ("transform.transform_act_fn", N_("transform")),
-        ("LayerNorm", "LayerNorm"),
-        ("predictions.decoder", N_("decoder")),
-        ("predictions.bias", N_("decoder bias")),
-        ("seq_relationship", N_("next sentence")),
-        ("classifier", N_("classifier")),
-        ("qa_outputs", N_("answer span")),
-    ),
+# What each role is called where a component is shown by its parts; a layer is shown by its blocks.
+PARTS: dict[str, str] = {
+    "word": N_("word"),
+    "position": N_("position"),
+    "token type": N_("token type"),
+    "norm": "LayerNorm",
+    "attention": N_("attention"),
+    "cross-attention": N_("cross-attention"),
+    "feed-forward": N_("feed-forward"),
+    "dense": N_("dense"),
+    "transform": N_("transform"),
+    "activation": N_("transform"),
+    "decoder": N_("decoder"),
+    "decoder bias": N_("decoder bias"),
+    "next sentence": N_("next sentence"),
+    "classifier": N_("classifier"),
+    "answer span": N_("answer span"),
 }
 
 
@@ -66,14 +58,18 @@ class Bar(NamedTuple):
 def rows(model: Module) -> Iterator[Row]:
     """Every tensor of the folded tree with the component, the part and the role that it has."""
     for tensor in model.tensors():
-        component = component_of(tensor.name)
-        part = next(part for fragment, part in PARTS[component] if fragment in tensor.name)
-        yield Row(tensor, component, part, "biases" if tensor.name.endswith("bias") else "weights")
+        part = PARTS[part_of(tensor.place)]
+        yield Row(tensor, tensor.place.component, part, "biases" if tensor.name.endswith("bias") else "weights")
+
+
+def part_of(place: Place) -> str:
+    """What decides the part: in a layer the block, unless it is a LayerNorm; elsewhere the role."""
+    return place.block if place.component == "encoder" and place.role != "norm" else place.role
 
 
 def totals_by_component(model: Module) -> dict[Component, int]:
     """Parameters of each component that the model has, in the order of the model."""
-    return _sum((component_of(tensor.name), tensor) for tensor in model.tensors())
+    return _sum((tensor.place.component, tensor) for tensor in model.tensors())
 
 
 def totals_by_part(model: Module) -> dict[tuple[Component, str], int]:
@@ -92,12 +88,12 @@ def shares(totals: Mapping[Key, int]) -> dict[Key, Fraction]:
     return {key: Fraction(count, whole) for key, count in totals.items()}
 
 
-def openable(model: Module) -> list[str]:
+def openable(model: Model) -> list[str]:
     """The paths that ``breakdown`` can open: "" for the whole model, one layer, and modules of several tensors.
 
-    Paths are without the "bert." of the task architectures, so that a link outlives a change of architecture.
+    Paths are without the prefix of the body, so that a link outlives a change of class.
     """
-    leaves = [(bare(path), module) for path, module, _ in model.modules() if module.parameters]
+    leaves = [(model.bare(path), module) for path, module, _ in model.modules() if module.parameters]
     found = {"": None}
     for top in dict.fromkeys(_top(path) for path, _ in leaves):
         found[top] = None
@@ -105,16 +101,17 @@ def openable(model: Module) -> list[str]:
     return list(found)
 
 
-def breakdown(model: Module, path: str = "") -> list[Bar]:
+def breakdown(model: Model, path: str = "") -> list[Bar]:
     """What the module at ``path`` is made of; the whole model by parts, anything else down to single tensors.
 
     One layer is opened as one layer: its bars are not multiplied. Raises KeyError if there is nothing at path.
     """
     if not path:
-        tops = {(row.component, row.part): _top(bare(row.tensor.name)) for row in rows(model)}
+        tops = {(row.component, row.part): _top(model.bare(row.tensor.name)) for row in rows(model)}
         return [Bar(key[1], tops[key], key[0], count) for key, count in totals_by_part(model).items()]
-    component = component_of(path)
-    leaves = [(at, leaf) for at, leaf, _ in submodule(model, path).modules() if leaf.parameters]
+    opened = submodule(model, path)
+    component = component_at(model, path)
+    leaves = [(at, leaf) for at, leaf, _ in opened.modules() if leaf.parameters]
     bars = []
     for at, leaf in leaves:
         if len(leaf.parameters) > 1 and len(leaves) > 1:
@@ -125,30 +122,22 @@ def breakdown(model: Module, path: str = "") -> list[Bar]:
     return bars
 
 
-def submodule(model: Module, path: str) -> Module:
-    """The module at a path without "bert.", in any architecture. Raises KeyError if there is none."""
-    body = model.children.get("bert", model)
-    return (body if path.split(".")[0] in _BODY else model).get_submodule(path)
+def submodule(model: Model, path: str) -> Module:
+    """The module at a path without the prefix of the body, in any class. Raises KeyError if there is none."""
+    body = model.body()
+    return (body if path.split(".")[0] in body.children else model).get_submodule(path)
 
 
-def top_level(model: Module) -> dict[str, Module]:
-    """The modules of the body and then those of the head, by name, whether or not the body is inside a "bert"."""
-    body = model.children.get("bert", model)
-    return {**body.children, **{name: child for name, child in model.children.items() if name != "bert"}}
+def component_at(model: Model, path: str) -> Component:
+    """The component of what is at a path without the prefix of the body; the head for what is nowhere."""
+    top = top_level(model).get(path.split(".")[0])
+    return top.place.component if top else "head"
 
 
-def component_of(name: str) -> Component:
-    """The component that a tensor or module belongs to, by its name: what is not the body of BERT is the head."""
-    top = bare(name).split(".")[0]
-    return top if top in _BODY else "head"
-
-
-def bare(name: str) -> str:
-    """A name without the "bert." that the task architectures put before the body's tensors."""
-    return name.removeprefix("bert.")
-
-
-_BODY = COMPONENTS[:-1]
+def top_level(model: Model) -> dict[str, Module]:
+    """The modules of the body and then those of the head, by name, whether or not the body has a prefix."""
+    body = model.body()
+    return {**body.children, **{name: child for name, child in model.children.items() if child is not body}}
 
 
 def _top(path: str) -> str:

@@ -1,4 +1,4 @@
-"""What the address says of the model, written by us: one entry of the browser's history for each step.
+"""Writing the address: one entry of the browser's history for each step.
 
 Controls that are bound to the link write it one by one, so that a change of several fields would leave entries with
 models in between that nobody chose; and what is typed into one leaves no entry at all (Streamlit 1.67).
@@ -20,7 +20,7 @@ def went_back() -> bool:
 
 
 def write(names: Collection[str], said: Mapping[str, str]) -> None:
-    """Have the link say this under these names, and nothing else; in one message, so that it is one entry.
+    """Replace these parameters of the link by what is ``said``, in one message, so that it is one entry of the history.
 
     ``st.query_params`` has no way to take several out at once: each ``del`` would be an entry of its own.
     """

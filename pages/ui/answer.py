@@ -2,55 +2,57 @@
 
 from functools import cache
 
-from bertcalc import build
 from bertcalc.explore.compare import Explanation, Part, explain
 from bertcalc.explore.quantities import QUANTITIES, Case
+from bertcalc.families import class_of, counterpart, family_of
 from bertcalc.memory.footprint import Subject
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
-from pages.ui.explore.compare_words import signed
+from pages.ui.compare.compare_words import signed
 from pages.ui.i18n import in_a_row, listed, translator
 from pages.ui.sidebar import Choice
 
+_FAMILY = family_of(PRESETS[DEFAULT_PRESET].config)
+
 
 def sentence(choice: Choice) -> str:
-    """The whole answer, as Markdown."""
+    """The answer as Markdown: the published counts, and the present model's."""
     own = yours(choice)
     return in_a_row([published(), own and f"**{own}**"])
 
 
 def published() -> str:
-    """Which counts the paper's 110M is."""
+    """The counts that the paper's 110M can be."""
     _ = translator()
     message = _(
         "{preset} has {count:,}; the paper's 110M is this number to two significant digits, or {pretraining:,}, the "
         "count with the pre-training heads."
     )
-    count, pretraining = (_count(DEFAULT_PRESET, name) for name in ("BertModel", "BertForPreTraining"))
+    count, pretraining = (_count(DEFAULT_PRESET, name) for name in (_FAMILY.base.name, _FAMILY.for_task("pretraining")))
     return message.format(preset=DEFAULT_PRESET, count=count, pretraining=pretraining)
 
 
 def yours(choice: Choice) -> str:
-    """What the present model has instead, with exact numbers; nothing where it is the one of the question.
+    """How the present model differs, with exact numbers; empty for bert-base-uncased itself.
 
     It is compared with its preset in the same architecture, as under the total. A preset in which nothing is changed
     is compared with the one of the question.
     """
-    base, start = (Subject(PRESETS[name].config, choice.architecture) for name in (DEFAULT_PRESET, choice.preset))
+    base, start = (_subject(name, choice.architecture) for name in (DEFAULT_PRESET, choice.preset))
     changed = _explained(start, choice.subject)
     why = Explanation(0, 0, []) if changed.parts else _explained(base, start)
     return in_a_row([_start(choice, why), _changed(changed)])
 
 
 def _start(choice: Choice, why: Explanation) -> str:
-    """The preset and the architecture, where these are not those of the question."""
+    """The preset and the architecture, unless they are bert-base-uncased as BertModel."""
     _ = translator()
     preset, architecture = choice.preset, choice.architecture
     count = _count(preset, architecture)
     if preset == DEFAULT_PRESET:
-        message = "" if architecture == "BertModel" else _("As {architecture} it has {count:,}.")
+        message = "" if class_of(architecture).task == "base" else _("As {architecture} it has {count:,}.")
         return message.format(architecture=architecture, count=count)
     name = preset
-    if architecture != "BertModel":
+    if class_of(architecture).task != "base":
         name = _("{preset} as {architecture}").format(preset=preset, architecture=architecture)
     if why.parts:
         return _("{name} has {count:,}: {changes}.").format(name=name, count=count, changes=_words(why))
@@ -58,7 +60,7 @@ def _start(choice: Choice, why: Explanation) -> str:
 
 
 def _changed(found: Explanation) -> str:
-    """What is changed in the preset."""
+    """The fields that differ from the preset."""
     _ = translator()
     if not found.parts:
         return ""
@@ -67,7 +69,7 @@ def _changed(found: Explanation) -> str:
 
 
 def _words(found: Explanation) -> str:
-    """The two changes that make most of a difference, and the whole of it."""
+    """The two changes that contribute most to a difference, and the difference itself."""
     _ = translator()
     counting = _counting(found)
     words = [_phrase(part) for part in _named(found)]
@@ -96,7 +98,7 @@ def _counting(found: Explanation) -> list[Part]:
 
 
 def _phrase(part: Part) -> str:
-    """What changes; heads that only follow another field are not named."""
+    """The changed fields in words; a number of heads that only follows another field is left out."""
     _ = translator()
     changes = [change for change in part.changes if change.field != "num_attention_heads"] or part.changes
     sentences = (change.sentence() for change in changes)
@@ -109,4 +111,10 @@ def _explained(here: Subject, there: Subject) -> Explanation:
 
 @cache
 def _count(preset: str, architecture: str) -> int:
-    return build(PRESETS[preset].config, architecture).num_parameters()
+    return _subject(preset, architecture).model().num_parameters()
+
+
+def _subject(preset: str, architecture: str) -> Subject:
+    """A preset in a class, or in the class of its own family for the same task."""
+    config = PRESETS[preset].config
+    return Subject(config, counterpart(architecture, family_of(config)))

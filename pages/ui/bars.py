@@ -1,4 +1,4 @@
-"""Charts of parts: bars on a scale that stays, with the preset's behind them; and the whole cut in proportion.
+"""Bar charts of a model's parts: one bar each, beside the preset's; and one bar cut in proportion.
 
 Each chart is built with Altair once for an appearance and a language; after that only data is sent.
 """
@@ -10,15 +10,19 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
+from bertcalc import build
+from bertcalc.families import CLASSES
 from bertcalc.formula import piece_formulas
 from bertcalc.presets import PRESETS
 from bertcalc.text import N_
-from bertcalc.tree.totals import Component, breakdown
+from bertcalc.tree.names import PART_NAMES
+from bertcalc.tree.totals import breakdown, openable
 from pages.ui import charts
-from pages.ui.charts import NARROW, Spec, figures_axis, short, spec_of, tooltip
+from pages.ui.charts import NARROW, Spec, figures_axis, spec_of, tooltip
 from pages.ui.columns import Columns
+from pages.ui.controls import Select, set_values
 from pages.ui.i18n import translator
-from pages.ui.numbers import ems, percent, signed, size
+from pages.ui.numbers import ems, figure, percent, short, signed
 from pages.ui.present import presenting
 from pages.ui.scale import kept
 from pages.ui.sidebar import Choice
@@ -32,30 +36,25 @@ _ROOM = 250  # pixels right of the axis, for the label of a bar that is as long 
 _GAP = 7
 _AXIS = 24  # pixels of the chart's height
 
-# What the parts of a whole model are called; ``PARTS`` names them inside their component.
-PART_NAMES: dict[tuple[Component, str], str] = {
-    ("embeddings", "word"): N_("Word embeddings"),
-    ("embeddings", "position"): N_("Position embeddings"),
-    ("embeddings", "token type"): N_("Token types"),
-    ("embeddings", "LayerNorm"): N_("LayerNorm (embeddings)"),
-    ("encoder", "LayerNorm"): N_("LayerNorms (layers)"),
-    ("encoder", "cross-attention"): N_("Cross-attention"),
-    ("encoder", "attention"): N_("Attention"),
-    ("encoder", "feed-forward"): N_("Feed-forward"),
-    ("pooler", "dense"): N_("Pooler"),
-    ("head", "transform"): N_("Transform (head)"),
-    ("head", "LayerNorm"): N_("LayerNorm (head)"),
-    ("head", "decoder"): N_("Decoder (head)"),
-    ("head", "decoder bias"): N_("Decoder bias (head)"),
-    ("head", "next sentence"): N_("Next sentence (head)"),
-    ("head", "classifier"): N_("Classifier (head)"),
-    ("head", "answer span"): N_("Answer span (head)"),
-}
 _UNITS = {"parameters": N_("Parameters"), "FLOPs": "FLOPs", "MACs": "MACs", "bytes": N_("Bytes")}
 
 
+WHOLE = "model"  # what the link says for the whole model: its path in the tree is empty
+# Everything that the chart can open in any architecture; it shows the whole model where this one has no such part.
+OPEN = Select(
+    "open",
+    N_("Open"),
+    dict.fromkeys(
+        path or WHOLE for name, family in CLASSES.items() for path in openable(build(family.fullest(), name))
+    ),
+    {WHOLE: N_("the whole model")},
+    label_visibility="collapsed",
+    width=240,
+)
+
+
 class Bars(NamedTuple):
-    """The parts of something, in their order: figures, and for each of them its name, colour, formula and path.
+    """The data of a bar chart: a figure for each part, with its name, colour, formula and path.
 
     ``before`` are the figures of the preset, which can have other parts; empty where there is nothing to compare with.
     A click opens the path; what has none cannot be opened.
@@ -71,17 +70,17 @@ class Bars(NamedTuple):
 
     @property
     def changed(self) -> bool:
-        """Whether there is a preset's figure that is another."""
+        """Whether any figure differs from the preset's."""
         return bool(self.before) and dict(self.figures) != dict(self.before)
 
 
 def preset_of(choice: Choice) -> Choice:
-    """The preset that a choice started from, in the same architecture."""
+    """The unchanged preset, in the same architecture."""
     return choice._replace(config=PRESETS[choice.preset].config, add_pooling_layer=True)
 
 
 def parameter_bars(choice: Choice, path: str = "") -> Bars:
-    """The parameters of what stands at a path, and what the preset has there."""
+    """The parameters of each part of the module at a path, beside the preset's."""
     _ = translator()
     pieces = breakdown(choice.model(), path)
     try:
@@ -100,7 +99,7 @@ def parameter_bars(choice: Choice, path: str = "") -> Bars:
 
 
 def draw_bars(choice: Choice, bars: Bars, place: str, *looked_at: Hashable, alt: str, **options: Any) -> None:
-    """A bar for each part on the scale that ``place`` keeps, and how to read it where the preset has something else.
+    """Draw a bar for each part, and a legend if the preset differs; ``place`` names the scale, which is kept.
 
     ``looked_at`` is what the figures are of, beside the preset and the architecture.
     """
@@ -123,13 +122,20 @@ def draw_bars(choice: Choice, bars: Bars, place: str, *looked_at: Hashable, alt:
 
 
 def show_legend(preset: str) -> None:
-    """How a chart says what differs from the preset."""
+    """Explain how the bars show differences from the preset."""
     _ = translator()
     said = _("Solid up to the mark: {preset}. Lighter beyond it: added. Dashed: removed.").format(preset=preset)
     if presenting():  # where captions are left out
         st.markdown(f":small[{said}]")
     else:
         st.caption(said)
+
+
+def open_clicked(key: str) -> None:
+    """Open what was clicked in the chart ``key``; a single tensor has nothing to open."""
+    for bar in st.session_state[key]["selection"]["bar"]:
+        if bar["path"]:
+            set_values({OPEN.name: bar["path"]})
 
 
 def draw_proportions(bars: Bars) -> None:
@@ -144,15 +150,15 @@ def draw_proportions(bars: Bars) -> None:
 
 
 def words(unit: str, _: Callable[[str], str]) -> tuple[str, ...]:
-    """What a tooltip says of a bar: its figure, its share, its formula, and the preset's figure."""
+    """The titles in a tooltip: figure, share, formula, the preset's figure."""
     return _(_UNITS[unit]), _("Share"), _("Formula"), _("Preset")
 
 
 def bars_frame(bars: Bars, limit: int) -> Columns:
-    """The data of the bars, one row a part; ``limit`` is where the axis ends."""
+    """The data of the bars, one row for each part; ``limit`` is the end of the axis."""
     said, count = _said(bars), len(bars.figures)
     pairs = [(now, bars.before.get(key, 0) if bars.changed else now) for key, now in bars.figures.items()]
-    exact = [f"{_written(now, bars.unit)} · {share}" for (now, _was), share in zip(pairs, said["share"], strict=True)]
+    exact = [f"{figure(now, bars.unit)} · {share}" for (now, _was), share in zip(pairs, said["share"], strict=True)]
     compact = partial(short, unit=bars.unit)
     # All digits of FLOPs and bytes would be wider than their bars.
     exactly = "{:,}".format if bars.unit == "parameters" else compact
@@ -183,7 +189,7 @@ def bars_frame(bars: Bars, limit: int) -> Columns:
 
 
 def _line(name: str, now: int, was: int, share: str, ways: Sequence[Callable[[int], str]]) -> tuple[str, str]:
-    """What a phone says of a bar, and of its difference, written in the first of the ways that a line has room for.
+    """The label of a bar on a phone, and of its difference, in the first of the ``ways`` that fits on a line.
 
     It has none for the share beside a difference.
     """
@@ -196,7 +202,7 @@ def _line(name: str, now: int, was: int, share: str, ways: Sequence[Callable[[in
 
 
 def proportions_frame(bars: Bars) -> Columns:
-    """The data of the whole as one bar, one row a part."""
+    """The data of the proportional bar, one row for each part."""
     ends = [0, *accumulate(bars.figures.values())]
     return {
         **_said(bars),
@@ -207,7 +213,7 @@ def proportions_frame(bars: Bars) -> Columns:
 
 
 def _said(bars: Bars) -> dict[str, Sequence[Any]]:
-    """What tooltips and tables say of each part."""
+    """The columns that both charts have."""
     figures = bars.figures.values()
     return {
         "name": bars.names,
@@ -219,10 +225,6 @@ def _said(bars: Bars) -> dict[str, Sequence[Any]]:
         "share": [percent(figure, sum(figures)) for figure in figures],
         "formula": bars.formulas,
     }
-
-
-def _written(figure: int, unit: str) -> str:
-    return size(figure) if unit == "bytes" else f"{figure:,}"
 
 
 @lru_cache

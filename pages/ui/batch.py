@@ -1,37 +1,42 @@
-"""How much goes through the model at once: shared by all pages that show shapes, and in the link."""
+"""Batch size and sequence length, shared by all pages that show shapes."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import streamlit as st
 
-from bertcalc.config import BertConfig
+from bertcalc.config import Config
 from bertcalc.formula import CALL_LETTERS
 from bertcalc.forward.steps import BATCH, batch_problems
 from bertcalc.memory.footprint import Subject
-from pages.ui.controls import show_problem, whole_number
+from bertcalc.text import N_
+from pages.ui.controls import Number, show_problem
 from pages.ui.i18n import translator
-from pages.ui.labels import label_of
 
-_WIDTHS = {"batch_size": 94, "sequence_length": 128}  # as their labels need
+# The widths are what their labels need.
+BATCH_SIZE = Number("batch_size", N_("Batch size"), BATCH["batch_size"], letter=CALL_LETTERS["batch_size"], width=94)
+SEQUENCE_LENGTH = Number(
+    "sequence_length",
+    N_("Sequence length"),
+    BATCH["sequence_length"],
+    letter=CALL_LETTERS["sequence_length"],
+    width=128,
+)
 
 
 class Batch(NamedTuple):
-    """Sequences at once, and tokens in each."""
+    """The number of sequences, and of tokens in each."""
 
     batch_size: int
     sequence_length: int
 
 
-def choose_batch(config: BertConfig, *, sidebar: bool = True) -> Batch:
-    """Draw both controls where we are; what they say, or the last that was possible, or the nearest.
+def choose_batch(config: Config, *, sidebar: bool = True) -> Batch:
+    """Draw both controls; their values, or the last possible ones if the model cannot take these.
 
     ``sidebar`` says that the configuration is the sidebar's: then a change of it is a way out, too.
     """
-    values: dict[str, Any] = {
-        field: whole_number(f"{label_of(field)} ${CALL_LETTERS[field]}$", field, default, width=_WIDTHS[field])
-        for field, default in BATCH.items()
-    }
+    values: dict[str, Any] = {control.name: control.show() for control in (BATCH_SIZE, SEQUENCE_LENGTH)}
     if problem := next(batch_problems(config, values), None):
         remedies = [remedy for remedy in problem.remedies if sidebar or remedy.keys() <= BATCH.keys()]
         show_problem(problem._replace(remedies=tuple(remedies)))
@@ -40,8 +45,8 @@ def choose_batch(config: BertConfig, *, sidebar: bool = True) -> Batch:
     return Batch(**values)
 
 
-def present_batch(config: BertConfig, otherwise: Mapping[str, int] = BATCH) -> Batch:
-    """What was last possible, or else ``otherwise``; or the nearest to it that this model can take."""
+def present_batch(config: Config, otherwise: Mapping[str, int] = BATCH) -> Batch:
+    """The last possible batch, or else ``otherwise``; adjusted if this model cannot take it."""
     values: dict[str, Any] = st.session_state["batch"]._asdict() if "batch" in st.session_state else dict(otherwise)
     while problem := next(batch_problems(config, values), None):
         values |= problem.remedies[0]
@@ -49,7 +54,7 @@ def present_batch(config: BertConfig, otherwise: Mapping[str, int] = BATCH) -> B
 
 
 def show_seen(subject: Subject) -> None:
-    """What a cross attention looks at where nobody chooses it."""
+    """Say which encoder output a cross attention sees, on pages without a control for it."""
     _ = translator()
     if subject.seen(1):
         st.caption(_("The cross attention attends to an encoder output as long as the sequence."))

@@ -1,4 +1,4 @@
-"""Charts: each is built with Altair once for an appearance; after that only data is sent.
+"""What charts share. Each chart is built with Altair once for each appearance; after that only data is sent.
 
 Altair checks its whole schema when it writes a chart, which takes ten times as long as anything else on a page.
 """
@@ -7,24 +7,21 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-import streamlit as st
-from streamlit.dataframe_util import convert_anything_to_arrow_bytes
+import pandas as pd
 
 from bertcalc.tree.freezing import Split
 from bertcalc.tree.totals import Component
 from pages.ui.columns import Columns
-from pages.ui.numbers import scaled
+from pages.ui.numbers import SUFFIXES
 from pages.ui.theme import COLORS, INK
 
 Spec = dict[str, Any]
-WHOLE = "model"  # what the link says for the whole model: its path in the tree is empty
 NARROW = "containerSize()[0] < 560"  # pixels: a phone, where what is said of a bar has a line of its own above it
 _FONT = 15
-_SUFFIXES = {"parameters": "", "FLOPs": "FLOPs", "MACs": "MACs", "bytes": "B"}
 
 
 def frozen_frame(splits: Mapping[Component, Split], names: Sequence[str], label: str) -> Columns:
-    """The data of the chart of freezing: one row a component; ``label`` has places for both of its numbers."""
+    """The data of the freezing chart, one row for each component; ``label`` is a format with both counts."""
     return {
         "name": names,
         "component": list(splits),
@@ -35,16 +32,9 @@ def frozen_frame(splits: Mapping[Component, Split], names: Sequence[str], label:
     }
 
 
-def open_clicked(key: str) -> None:
-    """Open what was clicked in the chart ``key``; a single tensor has nothing to open."""
-    for bar in st.session_state[key]["selection"]["bar"]:
-        if bar["path"]:
-            st.session_state["open"] = bar["path"]
-
-
 @lru_cache
 def frozen_bars(appearance: str) -> Spec:
-    """One bar for each component: what is trained is filled, what is frozen has only a dashed edge."""
+    """One bar for each component: the trained part is filled, the frozen part is a dashed outline."""
     import altair as alt
 
     names, trainable = _names(alt, appearance, _FONT), alt.X("trainable:Q", axis=None, scale=alt.Scale(nice=False))
@@ -88,27 +78,21 @@ def component_color(alt: Any, appearance: str, channel: str = "Color") -> Any:
 
 
 def tooltip(alt: Any, *fields: str, **titled: str) -> list[Any]:
-    """What a mark says when somebody points at it: the first field as a heading, others with their titles."""
+    """A tooltip: the first field is its heading, the others have titles."""
     # What is called "title" is written large, and alone.
     titles = {field: " " if at else "title" for at, field in enumerate(fields)} | titled
     return [alt.Tooltip(f"{field}:N", title=title) for field, title in titles.items()]
 
 
-def short(figure: int, unit: str) -> str:
-    """A number as a chart has room for it: 110M parameters, 22.35 GFLOPs, 438 MB."""
-    text = scaled(figure, _SUFFIXES[unit])
-    return text.replace(" ", "").replace("G", "B") if unit == "parameters" else text
-
-
 def short_expression(unit: str) -> str:
-    """The same for the labels of an axis."""
-    suffix = _SUFFIXES[unit]
+    """What numbers.short says, as Vega writes it at an axis."""
+    suffix = SUFFIXES[unit]
     written = f"regexp('([a-zA-Z]?)$'), ' $1{suffix}'" if suffix else "'G', 'B'"
     return f"datum.value ? replace(format(datum.value, '~s'), {written}) : '0'"
 
 
 def figures_axis(alt: Any, appearance: str, unit: str, **look: Any) -> Any:
-    """An axis with figures of a unit in short, and faint lines."""
+    """An axis with abbreviated figures of a unit, and faint grid lines."""
     ink = INK[appearance]
     colors = {"labelColor": ink, "gridColor": ink, "gridOpacity": 0.12}
     return alt.Axis(
@@ -117,22 +101,25 @@ def figures_axis(alt: Any, appearance: str, unit: str, **look: Any) -> Any:
 
 
 def either(alt: Any, narrow: object, wide: object) -> Any:
-    """An expression that is one thing on a phone and another where there is room."""
+    """An expression with one value for narrow charts (phones) and another for wide ones."""
     return alt.ExprRef(f"{NARROW} ? {narrow} : {wide}")
 
 
 def spec_of(chart: Any) -> Spec:
-    """A chart as what is stored: without data, and without space around it.
+    """The Vega-Lite specification of a chart, without data and without padding.
 
-    What Altair puts into a layer without data is written here as it is sent: Streamlit would write it in every run.
+    What Altair puts into a layer without data is a pyarrow.Table here: Streamlit would make one in every run.
     """
+    import pyarrow as pa  # Streamlit imports it for the first table
+
     spec = json_of(chart)
-    spec["datasets"] = {name: convert_anything_to_arrow_bytes(rows) for name, rows in spec.pop("datasets", {}).items()}
+    given = spec.pop("datasets", {}).items()
+    spec["datasets"] = {name: pa.Table.from_pandas(pd.DataFrame(rows)) for name, rows in given}
     return spec
 
 
 def json_of(chart: Any) -> Spec:
-    """The same, with nothing in it that JSON does not hold."""
+    """The same as plain JSON."""
     spec: Spec = chart.properties(padding={"left": 0, "top": 0, "right": 0, "bottom": 0}).to_dict()
     spec.pop("data", None)
     # Streamlit's theme would have a mark without a tooltip show the fields that it is drawn from.

@@ -10,7 +10,7 @@ Columns = Mapping[str, Sequence[Any]]
 
 
 def of_rows(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Rows as columns; None where a row says nothing."""
+    """Rows as columns; None where a row lacks a column."""
     names = dict.fromkeys(name for row in rows for name in row)
     return {name: [row.get(name) for row in rows] for name in names}
 

@@ -1,150 +1,301 @@
-"""Controls that several places draw: a whole number bound to the link, and what is wrong with a value."""
+"""A page's controls, each declared once: what the link calls it, what it may say, and how it is drawn.
 
+    LAYER = Number("layer", N_("Layer"), 0)
+    ...
+    layer = LAYER.show()
+
+A control that is declared is one that the link knows: link.py checks what it says of it.
+"""
+
+import math
 import re
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple, TypeVar
+from difflib import get_close_matches
+from functools import partial
+from types import MappingProxyType
+from typing import Any, Generic, TypeVar
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.errors import StreamlitAPIException
 
-from bertcalc.config import Problem
+from bertcalc.config import Problem, check_whole_number
 from bertcalc.text import N_, literal
 from bertcalc.track import NAMES
-from pages.ui import model
+from pages.ui import address, model
 from pages.ui.i18n import translator
-from pages.ui.labels import OPTIONS, label_of, option_of
-from pages.ui.numbers import MINUS
+from pages.ui.numbers import MINUS, written
 
-Number = TypeVar("Number", int, int | None)
+Value = TypeVar("Value")
+Whole = TypeVar("Whole", bound=int | None)
+Option = TypeVar("Option", bound=str)
+# What is wrong with a text in the link: an English sentence with places for {name}, {text} and what is here beside it.
+Reason = tuple[str, dict[str, str]]
+CONTROLS: dict[str, "Control[Any]"] = {}  # every control that a link can set, by its name there
+_LONGEST = 100  # characters of an option that may be meant
 
 
-# What is wrong with a text in the link, or None: see Parameters.
-TextCheck = Callable[[str], tuple[str, dict[str, str]] | None]
+class Control(Generic[Value]):
+    """A control with a name in the link, a label (English, marked for translation) and a default.
 
-
-class Parameters(NamedTuple):
-    """What a link can say to the controls of a module: names by what their values are.
-
-    A text has a function that gives None, or what is wrong with it: an English sentence with placeholders in braces
-    (name and text are among them) and what fills them.
+    ``look`` is what Streamlit takes besides: width, help ...
     """
 
-    whole_numbers: tuple[str, ...] = ()
-    booleans: tuple[str, ...] = ()
-    decimals: tuple[str, ...] = ()
-    choices: Mapping[str, tuple[str, ...]] = {}
-    texts: Mapping[str, TextCheck] = {}
+    def __init__(self, name: str, label: str, default: Value, **look: Any) -> None:
+        self.name, self.label, self.default, self.look = name, label, default, look
+        CONTROLS[name] = self
+
+    @property
+    def title(self) -> str:
+        """The label, in the language of the session."""
+        _ = translator()
+        return _(self.label)
+
+    def wrong(self, text: str) -> Reason | None:
+        """What is wrong with a text in the link, or None."""
+        raise NotImplementedError
+
+    def _bound(self, look: Mapping[str, Any]) -> dict[str, Any]:
+        """What binds a control of Streamlit's to the link.
+
+        Streamlit takes each page's control for a new one, which begins with its default: the value that a control of
+        the same name has on the page before is put into the link, where this page's control reads it.
+        """
+        value = st.session_state.get(self.name, self.default)
+        if value != self.default and self.name not in st.query_params:
+            with suppress(StreamlitAPIException):  # it is this page's control already, and writes the link itself
+                st.query_params[self.name] = _in_link(value)
+                st.session_state[self.name] = value
+        return {"label": self.title, "key": self.name, "bind": "query-params", **self.look, **look}
 
 
-def at_most(longest: int) -> TextCheck:
-    """The check of a text in the link that only has to fit into its field."""
-    message = N_("{name} in the link is too long: at most {most} characters.")
-    return lambda text: None if len(text) <= longest else (message, {"most": f"{longest:,}"})
+class Number(Control[Whole]):
+    """A field for a whole number; with a letter of the formulas it stands behind the label."""
+
+    def __init__(self, name: str, label: str, default: Whole, *, letter: str = "", **look: Any) -> None:
+        super().__init__(name, label, default, step=1, **look)
+        self._letter = letter
+
+    @property
+    def _labelled(self) -> str:
+        return f"{self.title} ${self._letter}$" if self._letter else self.title
+
+    def wrong(self, text: str) -> Reason | None:
+        """A browser cannot hold a number beyond 2**53: fifteen digits."""
+        if re.fullmatch(r"-?[0-9]{1,15}", text):
+            return None
+        return N_("{name}={text} in the link is not possible: it must be a whole number."), {}
+
+    def show(self, **look: Any) -> Whole:
+        """Draw it; the number in it, which need not be possible."""
+        try:
+            value: Any = st.number_input(**self._bound({"label": self._labelled, "value": self.default, **look}))
+        except OverflowError:
+            # A step back to a link that had inf here: Streamlit 1.67 does not refuse that, and trips over it. The value
+            # can be set only before the control is drawn: in the next run.
+            st.session_state["repair"] = {self.name: self.default}
+            st.rerun()
+        number: Whole = value
+        return number
+
+    def problem(self, value: int, low: int, high: int) -> Problem | None:
+        """What is wrong with a number outside of these limits; the remedy has the nearest."""
+        return check_whole_number(self.name, value, low, high, low if self.default is None else self.default)
+
+    def show_within(self, low: int, high: int, **look: Any) -> int:
+        """Draw it, and what is wrong with a number outside of these limits; the nearest that is possible."""
+        value = self.show(**look)
+        assert value is not None
+        if found := self.problem(value, low, high):
+            show_problem(found)
+            value = found.remedies[0][self.name]
+        return value
 
 
-def whole_number(label: str, field: str, default: Number, **look: Any) -> Number:
-    """A field for a whole number under its own name in the link; the core says which numbers are possible."""
-    carry(field, default)
-    try:
-        value: Number = st.number_input(label, value=default, step=1, key=field, bind="query-params", **look)
-    except OverflowError:
-        # A step back to a link that had inf here: Streamlit 1.67 does not refuse that, and trips over it. The value
-        # can be set only before the control is drawn: in the next run.
-        st.session_state["repair"] = {field: default}
-        st.rerun()
-    return value
+class Decimal(Control[float]):
+    """A field for a number with two decimals."""
+
+    def wrong(self, text: str) -> Reason | None:
+        """Anything but a finite number."""
+        with suppress(ValueError):
+            if math.isfinite(float(text)):
+                return None
+        return N_("{name}={text} in the link is not possible: it must be a number."), {}
+
+    def show(self, **look: Any) -> float:
+        """Draw it; the number in it, which need not be possible."""
+        value: float = st.number_input(value=self.default, format="%.2f", **self._bound(look))
+        return value
 
 
-def choose_view(page: str, views: Sequence[str]) -> str:
+class Switch(Control[bool]):
+    """A switch, or a checkbox where that is what ``draw`` says."""
+
+    def __init__(
+        self, name: str, label: str, default: bool = False, *, draw: Callable[..., bool] = st.toggle, **look: Any
+    ) -> None:
+        super().__init__(name, label, default, **look)
+        self._draw = draw
+
+    def wrong(self, text: str) -> Reason | None:
+        """Anything but true and false."""
+        if text.lower() in ("true", "false"):
+            return None
+        return N_("{name}={text} in the link is not possible: it must be true or false."), {}
+
+    def show(self, **look: Any) -> bool:
+        """Draw it; whether it is on."""
+        return self._draw(value=self.default, **self._bound(look))
+
+
+class Fold(Switch):
+    """A part of a page that is folded away until somebody opens it."""
+
+    def unfolded(self, **look: Any) -> DeltaGenerator | None:
+        """Draw it; the place for what is in it, if it is open."""
+        folder = st.expander(**self._bound(look))
+        return folder if folder.open else None
+
+
+class Text(Control[str]):
+    """A field for a text of limited length; ``check`` says what else can be wrong with it in a link."""
+
+    def __init__(
+        self,
+        name: str,
+        label: str,
+        default: str,
+        longest: int,
+        *,
+        check: Callable[[str], Reason | None] = lambda text: None,
+        draw: Callable[..., str] = st.text_input,
+        **look: Any,
+    ) -> None:
+        super().__init__(name, label, default, **look)
+        self._longest, self._check, self._draw = longest, check, draw
+
+    def wrong(self, text: str) -> Reason | None:
+        """More characters than fit into the field, or what its own check says."""
+        if (reason := self._check(text)) or len(text) <= self._longest:
+            return reason
+        return N_("{name} in the link is too long: at most {most} characters."), {"most": f"{self._longest:,}"}
+
+    def show(self, **look: Any) -> str:
+        """Draw it; what is in it."""
+        return self._draw(value=self.default, max_chars=self._longest, **self._bound(look))
+
+
+class Select(Control[Option]):
+    """One of several options, with words for those that people see otherwise than in the link.
+
+    Streamlit writes an option into the link in the words in which it is shown (1.67), which are those of a language.
+    So a choice is not bound to the link: the session holds it, and ``write_link`` has the link say it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        label: str,
+        options: Iterable[Option] | None = None,
+        words: Mapping[str, str] = MappingProxyType({}),
+        *,
+        default: Option | None = None,
+        row: bool = False,
+        **look: Any,
+    ) -> None:
+        """``options`` are those that have words unless given, ``default`` the first; ``row``: all are in sight."""
+        self._words = words
+        self.options: tuple[Option, ...] = tuple(options or words)  # type: ignore[arg-type]  # words: of a Select[str]
+        super().__init__(name, label, self.options[0] if default is None else default, **look)
+        self._row = row
+
+    def wrong(self, text: str) -> Reason | None:
+        """Anything that is no option."""
+        if text in self.options:
+            return None
+        options: tuple[str, ...] = self.options
+        starting = [
+            option for option in options if text and option.startswith(text)
+        ]  # of bert-base, before roberta-base
+        nearest = (*starting, *get_close_matches(text[:_LONGEST], options, n=1, cutoff=0.0), options[0])[0]
+        message = N_("{name}={text} in the link is not possible: it must be one of the options, such as {nearest}.")
+        return message, {"nearest": nearest}
+
+    def word(self, option: Option) -> str:
+        """What an option is called, in the language of the session."""
+        _ = translator()
+        return _(self._words[option]) if option in self._words else option
+
+    def show(self, options: Sequence[Option] | None = None, **look: Any) -> Option:
+        """Draw it, with all options or with these alone; the one that is chosen."""
+        offered = self.options if options is None else options
+        value = self.value(offered)
+        st.session_state[self.name] = value  # in every run: the browser keeps the words of another language
+        words: dict[str, str] = {option: self.word(option) for option in offered}
+        draw: Callable[..., object] = partial(st.segmented_control, required=True) if self._row else st.selectbox
+        said: dict[str, object] = {
+            "options": offered,
+            "key": self.name,
+            "persist_state": "session",  # as what is bound to the link is kept on another page or view
+            "format_func": lambda option: words.get(option, option),
+        }
+        draw(**{"label": self.title, **said, **self.look, **look})
+        st.session_state["drawn choices"][self.name] = None if value == self.default else value
+        return value
+
+    def value(self, options: Sequence[Option] | None = None) -> Option:
+        """What is chosen of these options: what the session holds, or the link where it is the link that says it.
+
+        Streamlit takes an option that is gone, of a browser that was faster than the page, as its text.
+        """
+        offered = self.options if options is None else options
+        linked: Any = st.query_params.get(self.name)
+        held = st.session_state.get(self.name)
+        if address.went_back() or held is None or (linked is not None and model.is_opened()):
+            held = linked or self.default
+        return next((one for one in (held, linked, self.default) if one in offered), offered[0])
+
+
+def view(name: str, words: Mapping[str, str]) -> Select[str]:
     """The switch between the views of a page, under the page's name in the link."""
-    _ = translator()
-    return choose_one(_("View"), page, views)
+    return Select(name, N_("View"), words=words, row=True, label_visibility="collapsed")
 
 
-def choose_one(label: str, field: str, options: Sequence[str]) -> str:
-    """A switch under its own name in the link; the first option is the default, the label is for screen readers."""
-    look: dict[str, Any] = {"required": True, "label_visibility": "collapsed"}
-    if field in OPTIONS:
-        return choose(field, options, st.segmented_control, label=label, **look)
-    chosen: str = st.segmented_control(label, options, default=options[0], key=field, bind="query-params", **look)
-    return chosen
-
-
-def choose(
-    field: str,
-    options: Sequence[str],
-    draw: Callable[..., Any] = st.selectbox,
-    *,
-    default: str | None = None,
-    label: str | None = None,
-    on_change: Callable[[], object] = lambda: None,
-    **look: Any,
-) -> str:
-    """A choice under its own name in the link, with words for its options; ``default`` is the first unless given.
-
-    Streamlit writes an option into the link as it is shown (1.67). So the option itself is in a control that nobody
-    sees, and what people see is in step with it.
-    """
-    with st.container(key=f"unseen-{field}"):
-        at = 0 if default is None else options.index(default)
-        chosen: str = st.selectbox(field, options, at, key=field, bind="query-params")
-    shown = f"{field} shown"
-    st.session_state[shown] = chosen  # in every run: the browser keeps the words of another language
-
-    def take() -> None:
-        if (taken := offered(shown, options)) is not None:
-            set_values({field: taken})
-            on_change()
-
-    words = {option: option_of(field, option) for option in options}
-    draw(
-        label_of(field) if label is None else label,
-        options,
-        key=shown,
-        format_func=lambda option: words.get(option, option),
-        on_change=take,
-        **look,
-    )
-    return chosen
-
-
-def offered(key: str, options: Container[str]) -> str | None:
-    """What somebody chose, if it is still an option; in a callback.
-
-    Streamlit takes an option that is gone, of a browser that was faster than the page, as its text.
-    """
-    chosen: str = st.session_state[key]
-    return chosen if chosen in options else None
-
-
-def carry(field: str, default: object) -> None:
-    """Bring what a control of the same name says on another page into the link, where this page's control reads it.
-
-    Streamlit takes each page's control for a new one, which would begin with its default.
-    """
-    value = st.session_state.get(field, default)
-    if value != default and field not in st.query_params:
-        with suppress(StreamlitAPIException):  # it is this page's control already, and writes the link itself
-            st.query_params[field] = str(value)
-            st.session_state[field] = value
-
-
-def repair() -> None:
-    """Set what ``whole_number`` found broken; before any control is drawn."""
+def begin() -> None:
+    """A run begins: no control is drawn."""
+    st.session_state["drawn choices"] = {}
     set_values(st.session_state.pop("repair", {}))
+
+
+def write_link() -> None:
+    """Have the link say the choices that are drawn, and no longer those that were drawn before and are not now."""
+    drawn: dict[str, str | None] = st.session_state["drawn choices"]
+    wanted = dict.fromkeys(st.session_state.get("choices in the link", ())) | drawn
+    if any(st.query_params.get(name) != value for name, value in wanted.items()):
+        address.write(wanted.keys(), {name: value for name, value in wanted.items() if value is not None})
+    st.session_state["choices in the link"] = list(drawn)
+
+
+def _in_link(value: object) -> str:
+    return f"{value}".lower() if isinstance(value, bool) else f"{value}"
+
+
+def label_of(name: str) -> str:
+    """The label of a control, in the language of the session; what is Hugging Face's has its name."""
+    return CONTROLS[name].title if name in CONTROLS else name
 
 
 def sentence(problem: Problem, write: Callable[[str], str] = literal) -> str:
     """What is wrong, in the language of the session, as Markdown; with ``str`` where none is read."""
     _ = translator()
-    named = {name: label_of(value) if name in _CONTROLS else _(value) for name, value in problem.values.items()}
+    named = {name: label_of(value) if name in _NAMING else _(value) for name, value in problem.values.items()}
     if re.fullmatch(r"-[0-9.,]+", value := named.get("value", "")):
         named["value"] = value.replace("-", MINUS)
     return _(problem.message).format(**{name: write(value) for name, value in named.items()})
 
 
-_CONTROLS = ("field", "low_name", "high_name")  # where a problem names a control
+_NAMING = ("field", "low_name", "high_name")  # where a problem names a control
 
 
 def show_problem(problem: Problem) -> None:
@@ -162,8 +313,9 @@ def assignments(values: Mapping[str, object]) -> str:
 
 def assignment(field: str, value: object) -> str:
     """A field with its value: vocab_size = 30,522, Batch size = 8."""
-    is_number = isinstance(value, int) and not isinstance(value, bool)
-    return f"{label_of(field)} = {value:,}" if is_number else f"{label_of(field)} = {option_of(field, value)}"
+    control = CONTROLS.get(field)
+    said = control.word(value) if isinstance(control, Select) and isinstance(value, str) else written(value)
+    return f"{label_of(field)} = {said}"
 
 
 def change(values: Mapping[str, Any]) -> None:
@@ -172,7 +324,7 @@ def change(values: Mapping[str, Any]) -> None:
     others = {name: value for name, value in values.items() if name not in NAMES}
     for field, value in others.items():
         if field not in st.session_state:  # a control that is drawn for the first time leaves the link as it is
-            st.query_params[field] = str(value).lower()
+            st.query_params[field] = _in_link(value)
     set_values(others)
 
 

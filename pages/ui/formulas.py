@@ -3,15 +3,16 @@
 import re
 from collections.abc import Sequence
 
-from bertcalc import BertConfig
+from bertcalc import Config
 from bertcalc.formula import Bracket, Formula, component_terms, filled, formula, latex_number
 from bertcalc.forward.walk import Stop
+from bertcalc.tree.nn import split_layer
 from pages.ui.i18n import translator
 from pages.ui.sidebar import Choice
 
 
 def node_formula(choice: Choice, path: str, count: int, color: str = "") -> str:
-    """LaTeX for what stands at a path of the tree: its formula, the same with numbers, its count, its copies.
+    """LaTeX for the module at a path of the tree: its formula with letters and with numbers, its count, its copies.
 
     The letters have the colour, if one is given.
     """
@@ -35,7 +36,7 @@ def _text(brackets: Sequence[Bracket]) -> str:
 
 
 def _component_latex(brackets: Sequence[Bracket]) -> str:
-    """A component's sum in letters, with gamma and beta under what is LayerNorm's alone."""
+    """A component's formula with letters; terms of a LayerNorm have gamma and beta under them."""
     return " + ".join(
         rf"\underbrace{{{_text_latex(bracket.text)}}}_{{\gamma, \, \beta}}"
         if all(term.norm for term in bracket.terms)
@@ -51,16 +52,18 @@ def _text_latex(text: str) -> str:
     return text
 
 
-def count_formula(formula: Formula, config: BertConfig, count: int) -> str:
-    """LaTeX for a number of modules: with letters, with numbers, and what comes out, as far as these differ."""
+def count_formula(formula: Formula, config: Config, count: int) -> str:
+    """LaTeX for a number of modules: letters = numbers = result, without repeating equal ones."""
     return " = ".join(dict.fromkeys([formula.latex(), formula.latex(config), latex_number(count)]))
 
 
 def stop_formula(choice: Choice, stop: Stop, formulas: Sequence[Formula]) -> str:
-    """LaTeX for what a stop of the walk learns; ``formulas`` are those of its steps."""
+    """LaTeX for the parameters of a stop of the walk; ``formulas`` are those of its steps."""
     start, end = "", ""
     if stop.layers:
-        formulas = [formula(choice.config, choice.architecture, path="encoder.layer.*", **choice.options)]
+        formulas = [
+            formula(choice.config, choice.architecture, path=split_layer(stop.steps[0].name)[0], **choice.options)
+        ]
         start, end = rf"{stop.layers} \cdot (", ")"
     letters = " + ".join(term.latex() for term in formulas)
     numbers = " + ".join(term.latex(choice.config) for term in formulas)
@@ -81,7 +84,7 @@ _DIGIT, _LETTER = 5, 8
 
 
 def colored_sum(start: str, terms: list[tuple[str, str]]) -> list[str]:
-    """Terms with their colours, added up on as many lines as they need."""
+    """The LaTeX lines of a sum of coloured terms."""
     lines: list[str] = []
     width = _LINE
     for term, color in terms:

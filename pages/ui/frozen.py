@@ -1,32 +1,33 @@
 """The controls for what is frozen: for every page that shows what is trained."""
 
 from dataclasses import replace
-from typing import Any
 
 import streamlit as st
 
-from bertcalc import BertConfig
+from bertcalc import Config
+from bertcalc.text import N_
 from bertcalc.tree.freezing import TRAIN, Freezing
-from pages.ui.controls import choose, show_problem, whole_number
+from pages.ui.controls import Number, Select, Switch, show_problem
 from pages.ui.i18n import translator
-from pages.ui.labels import label_of
+
+FREEZE_LAYERS = Number("freeze_layers", N_("Frozen layers"), 0, width=160)
+TRAINED = Select(
+    "train",
+    N_("What is trained"),
+    TRAIN,
+    {"all": N_("Everything"), "head": N_("Head only"), "bias+LayerNorm": N_("Biases and LayerNorms")},
+    width=220,
+)
+FREEZE_EMBEDDINGS = Switch("freeze_embeddings", N_("Freeze the embeddings"))
 
 
-def choose_freezing(config: BertConfig) -> Freezing:
-    """Draw the controls, and return what they say, or the nearest that is possible in the model."""
+def choose_freezing(config: Config) -> Freezing:
+    """Draw the controls; their values, or the nearest that this model allows."""
     _ = translator()
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        layers = whole_number(
-            label_of("freeze_layers"), "freeze_layers", 0, width=160, help=_("Freeze the first n layers")
-        )
-        train: Any = choose(
-            "train",
-            TRAIN,
-            width=220,
-            help=_("Everything else is frozen."),
-        )
-        embeddings = st.toggle(label_of("freeze_embeddings"), key="freeze_embeddings", bind="query-params")
-    chosen = Freezing(embeddings, layers, train)
+        layers = FREEZE_LAYERS.show(help=_("Freeze the first n layers"))
+        train = TRAINED.show(help=_("Everything else is frozen."))
+        chosen = Freezing(FREEZE_EMBEDDINGS.show(), layers, train)
     if problem := chosen.problem(config):
         show_problem(problem)
         return replace(chosen, layers=problem.remedies[0]["freeze_layers"])

@@ -1,4 +1,4 @@
-"""The heading of every page, the line under it, and what the browser's tab says."""
+"""The heading of every page, the line under it, and the title of the browser's tab."""
 
 from html import escape
 
@@ -29,7 +29,7 @@ def show_heading(path: str, choice: Choice) -> None:
 
 
 def _on_paper(title: str, choice: Choice) -> str:
-    """What navigation and sidebar say, which are not printed: the page, the model, and what is changed in it."""
+    """For print, where navigation and sidebar are left out: the page, the model, and its changed fields."""
     _ = translator()
     item = item_of(choice.subject, choice.preset)
     sizes = " · ".join(f"{field} <i>{LETTERS[field]}</i> = {getattr(choice.config, field):,}" for field in SLIDERS)
@@ -44,7 +44,7 @@ def _on_paper(title: str, choice: Choice) -> str:
 
 
 def state_of(choice: Choice) -> str:
-    """The model in short: its preset, its class unless that is BertModel, and the first fields that are changed."""
+    """The model in short: its preset, its class unless that is the body alone, and the first changed fields."""
     item = item_of(choice.subject, choice.preset)
     changes = sorted(item.changes, key=lambda change: change[0] != "architecture")
     said = [

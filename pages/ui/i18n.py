@@ -33,7 +33,7 @@ def translator() -> Callable[[str], str]:
 
 
 def in_context(context: str, message: str) -> str:
-    """A message that other languages say differently where it is used, such as "Next": it says of what."""
+    """A message whose translation depends on its context, such as "Next" (screen, exercise)."""
     return catalogue(st.session_state.get("lang", "en")).pgettext(context, message)
 
 

@@ -11,7 +11,7 @@ from pages.ui import address, scale
 
 
 def begin() -> None:
-    """Take up what the link says, where it is the link that says it: at first, and after Back and Forward."""
+    """Read the model from the link in the first run, and after Back and Forward."""
     if "track" not in st.session_state:
         model, found = read(st.query_params.to_dict())
         st.session_state["track"], st.session_state["stood in"] = Track(model), found
@@ -26,13 +26,14 @@ def track() -> Track:
 
 
 def write_link(page: str) -> None:
-    """Have the link say the model of the last step.
+    """Write the model of the last step into the link.
 
     Not in the run that opens another page: Streamlit leaves what it does not know out of the address of a page, and
     what we add would be an entry of its own. The browser puts it in there (see the panel), we with the next run.
     """
     kept = track().kept
-    if st.session_state.get("page of the link", page) == page:
+    st.session_state["opened"] = st.session_state.get("page of the link", page) != page
+    if not is_opened():
         query = st.query_params.to_dict()
         said, wrong = read(query)
         # Going back adds no entry, so that what no control can show is taken out there, too.
@@ -44,8 +45,14 @@ def write_link(page: str) -> None:
     st.session_state["page of the link"] = page
 
 
+def is_opened() -> bool:
+    """Whether this run opens another page."""
+    opened: bool = st.session_state["opened"]
+    return opened
+
+
 def stood_in() -> list[Problem]:
-    """What the link asked for that is no model, as long as nobody has read it."""
+    """The impossible values of the link that are still shown as a message."""
     found: list[Problem] = st.session_state["stood in"]
     return found
 

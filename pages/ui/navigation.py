@@ -132,7 +132,7 @@ def navigation() -> st.Page:
 
 
 def _page_of(path: str, title: str, icon: str | None) -> st.Page:
-    """What st.Page gives, for this run alone: st.navigation marks the page that may run."""
+    """A copy of st.Page for this run alone: st.navigation changes the page that may run (Streamlit 1.67)."""
     return copy(_page(path, title, icon))
 
 

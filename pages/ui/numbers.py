@@ -9,10 +9,11 @@ from pages.ui.i18n import translator
 
 MINUS = "\N{MINUS SIGN}"
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
+SUFFIXES = {"parameters": "", "FLOPs": "FLOPs", "MACs": "MACs", "bytes": "B"}  # of short figures, by their unit
 
 
 def percent(part: int, whole: int) -> str:
-    """A share with one decimal; what is not nothing never reads 0.0 %, and what is not all never 100.0 %."""
+    """A share with one decimal; never 0.0 % for a part above 0, never 100.0 % for less than the whole."""
     share = 100 * part / whole
     if part and share < 0.05:
         return percentage("<0.1")
@@ -20,7 +21,7 @@ def percent(part: int, whole: int) -> str:
 
 
 def signed_percent(share: Fraction) -> str:
-    """By how much something differs, to three digits: +12.3 %, -0.0406 %, +7,540 %; only no difference is ±0 %."""
+    """A relative difference to three digits: +12.3 %, -0.0406 %, +7,540 %; ±0 % only if there is none."""
     if not share:
         return percentage("±0")
     figure = 100 * float(share)
@@ -28,7 +29,7 @@ def signed_percent(share: Fraction) -> str:
 
 
 def percentage(figure: str) -> str:
-    """A figure with its sign of per cent, with a space before it in English and without one in Chinese."""
+    """A figure with a percent sign, with a space before it in English and without one in Chinese."""
     _ = translator()
     return _("{figure} %").format(figure=figure)
 
@@ -52,17 +53,17 @@ _EMS = dict.fromkeys(" ,.·()iljI", 0.25) | dict.fromkeys("%Mm", 0.83)
 
 
 def signed(difference: int, written: Callable[[int], str]) -> str:
-    """A difference with its sign and as it is written; none is nothing."""
+    """A difference with its sign, formatted by ``written``; empty for 0."""
     return f"{MINUS if difference < 0 else '+'}{written(abs(difference))}" if difference else ""
 
 
 def signed_count(difference: int, none: str = "±0") -> str:
-    """A difference of counts, to the last digit, with its sign; and what is said if there is none."""
+    """A difference of counts with its sign, to the last digit; ``none`` for 0."""
     return signed(difference, "{:,}".format) or none
 
 
 def unbroken(text: str) -> str:
-    """The text, to stay on one line."""
+    """The text with no-break spaces."""
     return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
@@ -76,6 +77,30 @@ def size(count: int) -> str:
     power = min(4, (len(str(count)) - 1) // 3)
     disk, memory = (("kB", "KiB"), ("MB", "MiB"), ("GB", "GiB"), ("TB", "TiB"))[power - 1]
     return f"{count / 10 ** (3 * power):,.1f} {disk} ({count / 2 ** (10 * power):,.1f} {memory})"
+
+
+def figure(count: int, unit: str) -> str:
+    """A count to the last digit, or bytes in both units."""
+    return size(count) if unit == "bytes" else f"{count:,}"
+
+
+def written(value: object) -> str:
+    """The value of a field: a whole number with separators, anything else as Python prints it."""
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else f"{value}"
+
+
+def duration(seconds: Fraction) -> str:
+    """A time in the unit that people would use: 4.0 d, 81.4 h, 76.2 min."""
+    for unit, length, most in (("s", 1, 120), ("min", 60, 120), ("h", 3600, 96)):
+        if seconds < most * length:
+            return f"{float(seconds / length):,.1f} {unit}"
+    return f"{float(seconds / 86400):,.1f} d"
+
+
+def short(count: int, unit: str) -> str:
+    """A number as a chart has room for it: 110M parameters, 22.35 GFLOPs, 438 MB."""
+    text = scaled(count, SUFFIXES[unit])
+    return text.replace(" ", "").replace("G", "B") if unit == "parameters" else text
 
 
 def scaled(figure: Fraction | float, unit: str) -> str:

@@ -1,4 +1,4 @@
-"""What the real model says, for all pages: whether it can be run at all, and an answer that is asked for once."""
+"""Asking the real model, for all pages: whether it can be run at all, and answers that are kept."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,19 +8,22 @@ import streamlit as st
 
 from bertcalc.forward.outputs import Call, problems
 from bertcalc.memory.footprint import Subject
-from pages.ui import proof
+from bertcalc.proof import real_model
+from bertcalc.proof.output_proof import countable
+from bertcalc.server.run_queue import RUN_QUEUE
+from bertcalc.worker import WORKER, SlowError, StoppedError
 from pages.ui.controls import show_problem
-from pages.ui.forward_proof import countable
 from pages.ui.i18n import translator
-from pages.ui.turn import TURN
-from pages.ui.worker import WORKER, SlowError, StoppedError
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 def wanted() -> object:
-    """Streamlit takes a newer move of the same reader wherever a script looks into its state."""
+    """End this run if its reader has moved on.
+
+    Streamlit 1.67 does so wherever a script reads the session's state (tests/pages/test_streamlit.py).
+    """
     return "track" in st.session_state
 
 
@@ -29,7 +32,7 @@ WORKER.wanted = wanted
 
 @contextmanager
 def sorry() -> Iterator[None]:
-    """Say it where PyTorch gave no answer, instead of the rest of what is drawn inside."""
+    """Show a sentence instead of the rest of the block where PyTorch gave no answer."""
     _ = translator()
     try:
         yield
@@ -44,33 +47,39 @@ def sorry() -> Iterator[None]:
 
 
 def ask(architecture: str, function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
-    """What ``answer`` gives, on a page: it says meanwhile what is going on."""
+    """The same as ``answer``, with a spinner on the page."""
     _ = translator()
     with st.spinner(_("Asking the real {architecture} ...").format(architecture=architecture)):
         return answer(function, *arguments, **named)
 
 
 def answer(function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
-    """What a function of an importable module returns that needs PyTorch: run once, kept for all sessions."""
-    # The second who asks the same waits for the cache, not for the worker: neither may hold up the others.
-    with TURN.pause():
+    """What a function that needs PyTorch returns: run once in the worker, and kept for all sessions."""
+    # Outside of the cached function: a second reader who asks the same waits for the cache, not for the worker.
+    with RUN_QUEUE.pause():
         kept: R = _kept(f"{function.__module__}.{function.__qualname__}", arguments, named, function)
     return kept
 
 
+def run(function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
+    """What a function that needs PyTorch returns: run each time, and not kept."""
+    with RUN_QUEUE.pause():
+        return WORKER.run(function, *arguments, **named)
+
+
 @st.cache_data(max_entries=200, show_spinner=False)
 def _kept(name: str, arguments: tuple[Any, ...], named: dict[str, Any], _function: Callable[..., Any]) -> Any:
-    """What the function of this name returns; Streamlit does not look at what begins with an underscore."""
+    """The function's result, cached by its name: Streamlit leaves out arguments that begin with an underscore."""
     return WORKER.run(_function, *arguments, **named)
 
 
 def runs(subject: Subject, call: Call) -> bool:
-    """Whether the real model can be run with these arguments; where it cannot, says why."""
+    """Whether the real model can be run with these arguments; shows why not."""
     _ = translator()
     config, architecture, options = subject
-    if not proof.installed():
+    if not real_model.installed():
         st.info(_("This needs torch and transformers, which are not installed here."))
-    elif proof.buildable(config) != config:
+    elif real_model.buildable(config) != config:
         st.info(
             _("transformers 5 no longer builds position_embedding_type {kind}: there is nothing to count.").format(
                 kind=config.position_embedding_type

@@ -1,4 +1,4 @@
-"""The presentation view: large type, no prose, and the sidebar's controls in one row below the page."""
+"""The view for the projector: large type, no prose, and the sidebar's controls below the page."""
 
 from pathlib import Path
 from typing import Any
@@ -6,22 +6,22 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.ui.controls import Parameters, set_values
+from pages.ui.controls import Number, set_values
 from pages.ui.i18n import translator
 
-PARAMETERS = Parameters(whole_numbers=("present",))
+PRESENT = Number("present", "present", 0, min_value=0, max_value=1, label_visibility="collapsed")
 KEY = "p"
 SCREENS = ("lecture",)  # the paths of pages that are made for the projector
 
 
 def choose(page: str) -> None:
-    """Draw the switch, in the sidebar, and say for this run of a page, by its path, whether it is for the projector.
+    """Draw the switch, and note whether this run is for the projector.
 
     The link says present=1. What holds it is a number that nobody sees, because a control that is bound to the link
     survives page switches, Back and reload; what people see is a button with a key.
     """
     _ = translator()
-    present = st.number_input("present", 0, 1, 0, key="present", bind="query-params", label_visibility="collapsed")
+    present = PRESENT.show()
     st.session_state["presenting"] = bool(present) or page in SCREENS
     if page not in SCREENS:
         st.button(

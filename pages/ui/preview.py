@@ -1,4 +1,4 @@
-"""The title and the description that a page is served with, for those who show a link before anybody opens it."""
+"""Title and description in the served HTML, for programs that show previews of links."""
 
 import gzip
 import posixpath
@@ -29,7 +29,7 @@ class Preview:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request for a page; what is no page is Streamlit's answer."""
+        """Answer a request for a page; all others are Streamlit's."""
         path = posixpath.basename(scope.get("path", ""))
         if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD") or path not in PAGES:
             await self._app(scope, receive, send)

@@ -1,4 +1,4 @@
-"""The end of a chart's axis while one explores: it stays, so that a bar that grows is seen to grow."""
+"""The end of a chart's axis. It stays while sizes change, so that a growing bar is seen to grow."""
 
 from collections.abc import Hashable
 
@@ -24,7 +24,7 @@ def kept(place: str, looked_at: Hashable, before: int, present: int) -> int:
 
 
 def forget() -> None:
-    """Have every scale start anew: the reader went back to a preset."""
+    """Reset all scales, when the reader goes back to a preset."""
     st.session_state.pop("scales", None)
 
 

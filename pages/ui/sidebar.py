@@ -1,19 +1,21 @@
-"""The controls that all pages share, and the one typed value that comes out of them."""
+"""The sidebar: the controls that all pages share, and the model that they give."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from functools import cache
 from typing import Any, NamedTuple
 
 import streamlit as st
 
-from bertcalc import ARCHITECTURES, BertConfig, Module, build
+from bertcalc import Config, build
 from bertcalc.config import LETTERS
+from bertcalc.families import CLASSES, class_of
+from bertcalc.family import Model as Tree
 from bertcalc.memory.footprint import Subject
 from bertcalc.moves import SLIDERS
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.track import DECIMALS, NUMBERS, OPTIONS, SWITCHES, Model
 from pages.ui import model, panel
-from pages.ui.controls import offered, repair, show_problem
+from pages.ui.controls import Decimal, Number, Select, Switch, show_problem
 from pages.ui.i18n import translator
 from pages.ui.present import SCREENS
 
@@ -23,30 +25,52 @@ _STEPS = {"hidden_dropout_prob": 0.05, "attention_probs_dropout_prob": 0.05, "la
 _FOLDED = ("add_pooling_layer", *NUMBERS, *SWITCHES, *OPTIONS, *DECIMALS)
 
 
+def _declare() -> None:
+    """Have the link know all that it can say of the model."""
+    options: dict[str, Iterable[str]] = {"preset": PRESETS, "architecture": CLASSES, **OPTIONS}
+    for name, default in Model().values().items():
+        match default:
+            case bool():
+                Switch(name, name, default)
+            case int():
+                Number(name, name, default)
+            case float():
+                Decimal(name, name, default)
+            case _:
+                Select(name, name, options[name], default=default)
+
+
+_declare()
+
+
 class Choice(NamedTuple):
     """The model that every page shows."""
 
-    config: BertConfig
+    config: Config
     architecture: str
     add_pooling_layer: bool
     preset: str
 
     @property
     def options(self) -> dict[str, bool]:
-        """The options of the architecture, as ``build`` and the formulas take them."""
-        return {"add_pooling_layer": self.add_pooling_layer} if self.architecture == "BertModel" else {}
+        """Options of the class, as ``build`` takes them."""
+        return {"add_pooling_layer": self.add_pooling_layer} if class_of(self.architecture).task == "base" else {}
 
     @property
     def subject(self) -> Subject:
         """The chosen model, as the quantities take it."""
         return Subject(self.config, self.architecture, tuple(self.options.items()))
 
-    def model(self) -> Module:
+    def as_class(self, architecture: str) -> "Choice":
+        """The same sizes in another class."""
+        return self._replace(config=self.subject.as_class(architecture).config, architecture=architecture)
+
+    def model(self) -> Tree:
         """Its tree."""
         return self.subject.model()
 
     def from_preset(self) -> int:
-        """Parameters that the model has more than the preset it started from, in the same architecture."""
+        """The difference in parameters to the preset, in the same architecture."""
         return self.model().num_parameters() - _preset_parameters(self.preset, self.architecture)
 
 
@@ -62,13 +86,12 @@ def choice() -> Choice:
 
 
 def choose(page: str) -> None:
-    """Draw the controls, for a page by its path; a screen of a lecture says itself which sliders it has.
+    """Draw the controls of a page; a screen of a lecture draws its own sliders.
 
     A value that equals the preset's is not in the link: preset=bert-large-uncased&vocab_size=21128 is the preset with
     one field changed.
     """
     _ = translator()
-    repair()
     steps = model.track()
     present = steps.present
     values = present.values() | steps.attempt
@@ -86,7 +109,7 @@ def choose(page: str) -> None:
         help=_("Source: {source}").format(source=f"[{_(source.said)}]({source.url})"),
     )
     st.session_state["architecture"] = present.architecture
-    st.selectbox(_("Architecture"), list(ARCHITECTURES), key="architecture", on_change=_say, args=("architecture",))
+    st.selectbox(_("Architecture"), list(CLASSES), key="architecture", on_change=_say, args=("architecture",))
     st.session_state["place of the sliders"] = place = st.container(key="sliders")
     if page not in SCREENS:
         with place:
@@ -133,7 +156,8 @@ def _say(field: str) -> None:
 
 
 def _take_preset() -> None:
-    if preset := offered("preset", PRESETS):
+    preset = st.session_state["preset"]
+    if preset in PRESETS:  # the browser may be faster than the page, and still have the option of the changed model
         model.take_preset(preset)
 
 

@@ -7,25 +7,32 @@ from functools import cache
 
 import streamlit as st
 
-from bertcalc import BertConfig, Module
+from bertcalc import Config, Module
 from bertcalc.config import LETTERS, allowed
-from bertcalc.fields import MEANINGS, Effect
+from bertcalc.effects import Effect
+from bertcalc.fields import MEANINGS
 from bertcalc.formula import count_formulas, shape_letters, tensor_formulas
 from bertcalc.forward.outputs import Entry
 from bertcalc.presets import PublishedCount
+from bertcalc.proof.output_proof import ComparedOutput, Returned
+from bertcalc.proof.real_model import Run
+from bertcalc.proof.tensor_proof import Check, Difference
+from bertcalc.text import N_
 from bertcalc.tree.difference import Change
 from bertcalc.tree.inventory import inventory, named
 from bertcalc.tree.nn import Shape
 from bertcalc.tree.totals import Component, shares
 from pages.ui.columns import Columns, sent
+from pages.ui.controls import Fold, Switch
 from pages.ui.formulas import count_formula
-from pages.ui.forward_proof import Comparison, Returned
 from pages.ui.i18n import in_a_row, translator
-from pages.ui.numbers import percent, signed_count, size, unbroken
+from pages.ui.numbers import percent, signed_count, size, unbroken, written
 from pages.ui.present import presenting
-from pages.ui.proof import Check, Difference, Run
 from pages.ui.sidebar import Choice
 from pages.ui.take.shown import Shown, draw_frame, note
+
+TENSORS = Fold("tensors", N_("Tensors: name, shape, formula, count, share"))
+UNFOLD = Switch("unfold", N_("Unfold the layers"))
 
 
 def show_tensors(choice: Choice, model: Module, *, unfolded: bool) -> None:
@@ -71,7 +78,7 @@ _LAYER = re.compile(r"\.[0-9]+\.")
 
 
 def show_checks(checks: Sequence[Check]) -> None:
-    """What we say, what the real model says, and the verdict, one row a check."""
+    """One row for each check: our value, the real model's, and the verdict."""
     _ = translator()
     show_table(
         {
@@ -97,7 +104,7 @@ def show_differences(differences: Sequence[Difference]) -> None:
 
 
 def show_run(run: Run) -> None:
-    """What a forward pass gave."""
+    """The results of a forward pass."""
     _ = translator()
     st.success(
         _("It ran in {seconds:.1f} s: {parameters:,} parameters in {weights}.").format(
@@ -164,7 +171,7 @@ def show_inventory(choice: Choice, model: Module) -> None:
 
 
 def show_module_differences(changes: Sequence[Change], here: str, there: str) -> None:
-    """What the second of two architectures has that the first has not, and the other way round."""
+    """The modules that only one of two architectures has."""
     _ = translator()
     difference = sum(change.parameters for change in changes)
     st.markdown(
@@ -252,19 +259,19 @@ def show_entries(entries: Sequence[Entry], letters: Sequence[Entry], given: bool
 
 
 def _size(entry: Entry) -> str:
-    """Bytes in both units, to be broken between them."""
+    """Bytes in both units, with a line break allowed between them."""
     return unbroken(size(entry.num_bytes())).replace("\N{NO-BREAK SPACE}(", " (") if entry.tensors else ""
 
 
-def _shapes(entry: Entry, written: Callable[[Shape], str]) -> str:
-    """The shape of a tensor; of several how many there are of each."""
+def _shapes(entry: Entry, text: Callable[[Shape], str]) -> str:
+    """The shape of a tensor; for several, each shape with its number."""
     if not entry.container:
-        return " ".join(unbroken(written(shape) or "()") for _copies, shape in entry.tensors)
-    groups = [f"{unbroken(written((copies,)))} × [{unbroken(written(shape))}]" for copies, shape in entry.tensors]
+        return " ".join(unbroken(text(shape) or "()") for _copies, shape in entry.tensors)
+    groups = [f"{unbroken(text((copies,)))} × [{unbroken(text(shape))}]" for copies, shape in entry.tensors]
     return " + ".join(groups) or "()"
 
 
-def show_comparisons(comparisons: Sequence[Comparison]) -> None:
+def show_comparisons(comparisons: Sequence[ComparedOutput]) -> None:
     """Each output of a forward pass as we and as the real model have it, and the verdict."""
     _ = translator()
     show_table(
@@ -308,7 +315,7 @@ def shape_text(shape: Shape) -> str:
     return " × ".join(f"{side:,}" for side in shape)
 
 
-def show_fields(config: BertConfig, effects: Mapping[str, Effect]) -> None:
+def show_fields(config: Config, effects: Mapping[str, Effect]) -> None:
     """Every field with its meaning, its values, and what a change of it does."""
     _ = translator()
     names = {field: f"**{field}** ${LETTERS[field]}$" if field in LETTERS else f"**{field}**" for field in effects}
@@ -321,19 +328,15 @@ def show_fields(config: BertConfig, effects: Mapping[str, Effect]) -> None:
                 in_a_row([_("{name}: {what}").format(name=name, what=_(MEANINGS[field])), f"*{limits[field]}*"])
                 for field, name in names.items()
             ],
-            _("Default"): [_value(getattr(BertConfig, field)) for field in effects],
-            _("Now"): [_value(getattr(config, field)) for field in effects],
-            _("Changed"): [f"{_value(one.before)} → {_value(one.after)}" for one in effects.values()],
+            _("Default"): [written(getattr(type(config), field)) for field in effects],
+            _("Now"): [written(getattr(config, field)) for field in effects],
+            _("Changed"): [f"{written(one.before)} → {written(one.after)}" for one in effects.values()],
             _("Parameters"): [_signed(one.parameters) for one in effects.values()],
             _("Compute, FLOPs"): [_signed(one.flops) for one in effects.values()],
             _("Memory, bytes"): [_signed(one.memory) for one in effects.values()],
         },
         _("Every field of the configuration, and what changes with it"),
     )
-
-
-def _value(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else f"{value}"
 
 
 def _signed(difference: int) -> str:

@@ -58,12 +58,12 @@ export default ({ data, setStateValue }) => {
 
 
 def follow(page: str, pages: Collection[str]) -> None:
-    """Have this page drawn anew when the reader chooses another theme, and all pages opened in it."""
+    """Redraw this page when the reader chooses another theme, and open all pages in it."""
     _WATCH(key="theme", data={"page": page, "pages": list(pages)}, on_paper_change=lambda: None)
 
 
 def print_dark_on_white() -> None:
-    """Have a dark page turned around on paper: hues stay, what is light becomes dark."""
+    """Invert a dark page for print: hues stay, light becomes dark."""
     if appearance() == "dark":
         st.html(
             "<style>@media print {"

@@ -1,39 +1,53 @@
 """The text of ``print(model)`` as HTML that folds: one line a module, in the colour of its component."""
 
-import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from types import MappingProxyType
 
-from bertcalc import Module
+from bertcalc.families import CLASSES
+from bertcalc.family import Model
+from bertcalc.text import N_
 from bertcalc.tree.difference import Change
-from bertcalc.tree.nn import Line
-from bertcalc.tree.totals import bare, component_of
+from bertcalc.tree.nn import Line, split_layer
+from bertcalc.tree.totals import component_at
+from pages.ui.controls import Select, Switch, view
 from pages.ui.i18n import listed, translator
 from pages.ui.theme import BACKGROUND, appearance, colors
 
-Signs = Mapping[str, str]  # by path without "bert.": what stands before a module; + also before all inside it
+VIEW = view(
+    "view", {"tree": N_("Tree"), "parts": N_("Module types"), "notebook": N_("Tensors"), "freezing": N_("Freezing")}
+)
+COUNTS = Switch("counts", N_("Counts"))
+BESIDE = Select(
+    "beside",
+    N_("Compared with"),
+    ("none", *CLASSES),
+    {"none": N_("Nothing")},
+    label_visibility="collapsed",
+    width=300,
+)
+Signs = Mapping[
+    str, str
+]  # by path without the prefix of the body: what stands before a module; + also before all inside it
 
 
 def signs_of(found: Sequence[Change]) -> tuple[Signs, Signs]:
-    """The signs of two trees side by side: + for what only this one has, ≠ for what differs."""
+    """The signs in two trees side by side: + for modules of this one alone, ≠ for modules that differ."""
     here = {each.path: "≠" if each.there else "+" for each in found if each.here}
     there = {each.path: "≠" if each.here else "+" for each in found if each.there}
     return here, there
 
 
-def tree_html(model: Module, signs: Signs = MappingProxyType({}), *, counts: bool, folded: bool = False) -> str:
+def tree_html(model: Model, signs: Signs = MappingProxyType({}), *, counts: bool, folded: bool = False) -> str:
     """All lines, unfolded, or ``folded`` below the parts of a layer; with ``counts`` each ends with its parameters.
 
     The browser folds <details> without help from the server, with the mouse and with the keyboard.
     """
     html = [f'<div class="tree" style="--paper: {BACKGROUND[appearance()]}">']
     for line in model.lines():
-        content = _line(line, signs, counts=counts)
+        content = _line(model, line, signs, counts=counts)
         if line.opens:
-            start = (
-                "<details>" if folded and re.match(r"encoder\.layer\.[^.]+\.", bare(line.path)) else "<details open>"
-            )
+            start = "<details>" if folded and split_layer(line.path)[0] else "<details open>"
             html.append(f"{start}<summary {content}</summary>")
         else:
             html.append(f"<div {content}</div>{'</details>' if line.closes else ''}")
@@ -41,7 +55,7 @@ def tree_html(model: Module, signs: Signs = MappingProxyType({}), *, counts: boo
 
 
 def count_text(line: Line) -> str:
-    """The parameters of a line's module: of all copies and of one where there are several, tied ones named."""
+    """The parameters of a module: of all copies and of one; tied tensors are named."""
     _ = translator()
     one = line.module.num_parameters()
     text = f"{one:,}" if line.copies == 1 else f"{line.copies * one:,} = {line.copies:,} × {one:,}"
@@ -49,11 +63,12 @@ def count_text(line: Line) -> str:
     return f"{text} {tied}" if line.module.tied else text
 
 
-def _line(line: Line, signs: Signs, *, counts: bool) -> str:
-    path = bare(line.path)
+def _line(model: Model, line: Line, signs: Signs, *, counts: bool) -> str:
+    path = model.bare(line.path)
     inside = any(sign == "+" and path.startswith(f"{start}.") for start, sign in signs.items())
     sign = "+" if inside else signs.get(path, "")
-    color = "" if path in ("", "bert") else f' style="color: {colors()[component_of(path)]}"'
+    whole = line.module in (model, model.body())
+    color = "" if whole else f' style="color: {colors()[component_at(model, path)]}"'
     before = f"<b>{sign}</b>" if sign else ""
     after = f"<span>{escape(count_text(line))}</span>" if counts and not line.closes else ""
     kind = "line" + (" marked" if sign else "") + (" end" if line.closes else "")

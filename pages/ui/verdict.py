@@ -1,19 +1,23 @@
-"""The verdict of the real Hugging Face model on the chosen one: its tensors, its weights, what it returns."""
+"""The verdict of the real Hugging Face model: its tensors, a run with random weights, and its outputs."""
 
 import streamlit as st
 
 from bertcalc import build
+from bertcalc.families import class_of
+from bertcalc.proof.output_proof import prove as prove_forward
+from bertcalc.proof.real_model import available_bytes, buildable, needed_bytes, not_checked, run_forward
+from bertcalc.proof.tensor_proof import Proof, prove
+from bertcalc.text import N_
 from pages.ui.call import last_call, written
-from pages.ui.forward_proof import prove as prove_forward
+from pages.ui.controls import Fold
 from pages.ui.i18n import listed, translator
 from pages.ui.numbers import size
-from pages.ui.oracle import ask, runs, sorry
-from pages.ui.proof import Proof, available_bytes, buildable, needed_bytes, not_checked, prove, run_forward
+from pages.ui.oracle import ask, run, runs, sorry
 from pages.ui.sidebar import Choice
 from pages.ui.tables import show_comparisons, show_differences, show_run
-from pages.ui.worker import WORKER
 
-TOTALS = 6  # checks of the whole; after them come those of each kind of module
+RETURNED = Fold("returned", N_("What the forward method returns"))
+TOTALS = 6  # checks of the whole model; one for each kind of module follows
 
 
 def show_verdict(choice: Choice) -> Proof:
@@ -60,12 +64,12 @@ def show_verdict(choice: Choice) -> Proof:
 
 
 def verdict_of(choice: Choice) -> Proof:
-    """What the real model says: it is built and compared unless that is known already."""
+    """The comparison with the real model, from the cache if it was made before."""
     return ask(choice.architecture, prove, buildable(choice.config), choice.architecture, choice.options)
 
 
 def show_weights(choice: Choice) -> None:
-    """The real model with random weights, on request, if it fits."""
+    """Build and run the real model with random weights, on request, if it fits into memory."""
     _ = translator()
     config = buildable(choice.config)
     st.header(_("With random weights"))
@@ -78,20 +82,20 @@ def show_weights(choice: Choice) -> None:
     )
     if needed > available:
         st.error(_("That does not fit. Choose a smaller model, or run the app on a larger machine."))
-    elif choice.architecture == "BertForQuestionAnswering" and config.num_labels != 2:
+    elif class_of(choice.architecture).task == "question-answering" and config.num_labels != 2:
         st.error(
-            _("BertForQuestionAnswering needs num_labels 2 for a forward pass: the start and the end of an answer.")
+            _("{architecture} needs num_labels 2 for a forward pass: the start and the end of an answer.").format(
+                architecture=choice.architecture
+            )
         )
     elif st.button(_("Build it and run it"), icon=":material/play_arrow:"):
         with sorry(), st.spinner(_("Building and running ...")):
-            show_run(WORKER.run(run_forward, config, choice.architecture, choice.options))
+            show_run(run(run_forward, config, choice.architecture, choice.options))
 
 
 def show_returned(choice: Choice) -> None:
-    """What the real forward method returns, run without weights: most of what this page costs, so on request."""
-    _ = translator()
-    details = st.expander(_("What the forward method returns"), key="returned", bind="query-params")
-    if details.open:
+    """Compare what the real forward method returns; on request, as it takes longer than the rest of the page."""
+    if details := RETURNED.unfolded():
         with details:
             _compare_returned(choice)
 

@@ -1,30 +1,31 @@
-"""What a first page needs, made ready while nobody waits for it."""
+"""Imports and formulas of the first page, made ready while the server starts."""
 
 import gc
 from importlib import import_module
 
 
 def warm_up() -> None:
-    """Draw what the first page draws, for nobody, and have the garbage collector leave alone what that brought.
+    """Make what the first page draws, and keep it out of garbage collection.
 
-    SymPy, Altair and pandas are half a million objects that stay: looking through them took 250 ms every few seconds
-    when many readers were there. What somebody who comes in these seconds has in memory is left alone with it.
+    SymPy, Altair and pandas make half a million objects that stay. To look through them took 250 ms every few seconds
+    with many readers.
     """
-    from bertcalc import BertConfig
+    from bertcalc.families import family_of
     from bertcalc.formula import component_terms
-    from bertcalc.presets import DEFAULT_PRESET
+    from bertcalc.presets import DEFAULT_PRESET, PRESETS
     from pages.ui.bars import proportional_bar, ranked_bars, words
     from pages.ui.columns import sent
     from pages.ui.sidebar import Choice
     from pages.ui.theme import COLORS
 
-    choice = Choice(BertConfig(), "BertModel", True, DEFAULT_PRESET)
+    config = PRESETS[DEFAULT_PRESET].config
+    choice = Choice(config, family_of(config).base.name, True, DEFAULT_PRESET)
     model = choice.model()
     component_terms(choice.config, choice.architecture, **choice.options)
     for appearance in COLORS:
         proportional_bar(appearance, words("parameters", str))
         ranked_bars(appearance, 8, "parameters", words("parameters", str))
     sent({"parameters": [model.num_parameters()]})
-    import_module("pages.ui.link")  # it knows all that a link can say, and imports most other modules for that
+    import_module("pages.ui.link")  # it imports most other modules
     gc.collect()
     gc.freeze()

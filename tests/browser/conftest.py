@@ -1,13 +1,16 @@
 """Fixtures: the server, the browser, a window, and a way to open an address of the app."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, WebSocket, expect
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.browser.launch import running_browser, running_server
+from tests.browser.look import settled
 
 # Tests run beside each other, on machines with other work, too: a page may take its time, but not for ever.
 expect.set_options(timeout=20_000)
@@ -69,3 +72,61 @@ def visit(page: Page, server: str) -> Open:
         return page
 
     return go
+
+
+class Look(Protocol):
+    """Opens an address of the app on a lecture screen, in the session of what was looked at before."""
+
+    def __call__(self, address: str = "", appearance: Literal["light", "dark"] = "light") -> Page: ...
+
+
+# Opens an address as Back and Forward do.
+_GO = """(address) => {
+    history.pushState(null, "", address);
+    window.dispatchEvent(new PopStateEvent("popstate", { state: null }));
+}"""
+
+
+@pytest.fixture(scope="module")
+def look(window: Page, server: str) -> Iterator[Look]:
+    """For tests that look and change nothing: the next page is opened in the session of the one before it.
+
+    To load Streamlit costs three times as much as to draw a page. Each module has a session of its own.
+    """
+    looked: list[str] = []  # in which appearance, where there is a session
+    ends: list[float] = []  # of runs, as the server says them
+
+    def listen(socket: WebSocket) -> None:
+        socket.on("framereceived", note)
+
+    def note(frame: str | bytes) -> None:
+        if isinstance(frame, bytes) and ForwardMsg.FromString(frame).WhichOneof("type") == "script_finished":
+            ends.append(time.monotonic())
+
+    def go(address: str = "", appearance: Literal["light", "dark"] = "light") -> Page:
+        for other in window.context.pages:
+            if other != window:
+                other.close()
+        window.set_viewport_size({"width": 1280, "height": 720})
+        if not window.url.startswith(server) or looked != [appearance]:
+            looked[:] = [appearance]
+            window.emulate_media(color_scheme=appearance, media="screen")
+            window.goto(server)
+            expect(window.get_by_role("slider").last).to_be_attached()
+            settled(window)
+        began = time.monotonic()
+        ends.clear()
+        window.evaluate(_GO, f"/{address}")
+        while not ends:
+            assert time.monotonic() - began < 60, "the page was not drawn"
+            window.wait_for_timeout(20)
+        settled(window)
+        return window
+
+    window.goto("about:blank")
+    window.on("websocket", listen)
+    yield go
+    window.remove_listener("websocket", listen)
+    if window.url.startswith(server):
+        window.evaluate("() => localStorage.clear()")  # that the list of pages was open: Streamlit would begin with it
+    window.goto("about:blank")

@@ -5,24 +5,11 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import FloatRect, Locator, Page, TimeoutError, expect
 
+from pages.ui.navigation import PAGES as ENTRIES
+from pages.ui.present import SCREENS
+
 # The pages that have the sidebar, by their addresses.
-PAGES = (
-    "",
-    "layers",
-    "structure",
-    "outputs",
-    "configuration",
-    "compute",
-    "memory",
-    "compare",
-    "sweep",
-    "design",
-    "bring",
-    "verify",
-    "explain",
-    "tools",
-    "exercises",
-)
+PAGES = tuple(path for path in ENTRIES if path not in SCREENS)
 
 
 def total(page: Page) -> Locator:
@@ -119,16 +106,21 @@ def _query(url: str) -> dict[str, str]:
     return {name: values[-1] for name, values in parse_qs(urlsplit(url).query).items()}
 
 
-def small_texts(page: Page) -> list[str]:
-    """The texts that are shown in smaller type than 1/45 of the window's height, charts and formulas included."""
+def crowded(page: Page) -> list[str]:
+    """What is wrong with a page on a projector, once it lies still: small type, and what does not fit in its place.
+
+    Type is small that is lower than 1/45 of the window, in charts and formulas, too. What is shown ends above the row
+    of controls, and this at the window's end; formulas and tables of a lecture's screen are not cut. KaTeX's italics
+    hang over the edge by a pixel or two.
+    """
     settled(page)
-    found: list[str] = page.evaluate(_SMALL)
+    found: list[str] = page.evaluate(_CROWDED)
     return found
 
 
-_SMALL = """() => {
+_CROWDED = """() => {
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-    const small = [];
+    const found = [];
     for (let text; (text = walker.nextNode());) {
         const element = text.parentElement;
         const range = document.createRange();
@@ -139,9 +131,33 @@ _SMALL = """() => {
         const drawn = element.ownerSVGElement && element.getScreenCTM();
         const zoom = drawn ? Math.hypot(drawn.c, drawn.d) : element.currentCSSZoom;
         const size = parseFloat(getComputedStyle(element).fontSize) * zoom;
-        if (size < innerHeight / 45) small.push(`${size.toFixed(1)}px ${text.data.trim()}`);
+        if (size < innerHeight / 45) found.push(`small: ${size.toFixed(1)}px ${text.data.trim()}`);
     }
-    return small;
+    const bottoms = (selector) => [...document.querySelectorAll(selector)]
+        .filter((one) => one.checkVisibility({ visibilityProperty: true }))
+        .map((one) => one.getBoundingClientRect()).filter(({ width, height }) => width && height)
+        .map(({ bottom }) => bottom);
+    const controls = document.querySelector('[data-testid=stSidebar]').getBoundingClientRect();
+    const shown = bottoms('[data-testid=stMain] [data-testid=stElementContainer]:not(:has(style))');
+    const sliders = bottoms('[data-testid=stSidebar] input[type=range]');
+    const screen = '.st-key-lecture-screen';
+    const [lecture] = bottoms(screen);
+    const below = (what, bottom, end) => bottom <= end || found.push(`${what} ends at ${bottom}, not at ${end}`);
+    if (lecture === undefined) {
+        below('page', Math.max(...shown), controls.top + 3);
+        below('sliders', Math.max(...sliders), innerHeight);
+    } else {
+        below('screen', lecture, controls.top + 1);
+        below('controls', controls.bottom, innerHeight + 1);
+        for (const [selector, spare] of [['.katex-display', 3], ['[data-testid=stTable]', 1]]) {
+            for (const one of document.querySelectorAll(selector)) {
+                const cut = (one.querySelector('table') ?? one).scrollWidth - one.clientWidth;
+                if (cut > spare) found.push(`${selector} is cut by ${cut}`);
+            }
+        }
+    }
+    if (!shown.length || (lecture === undefined && !sliders.length)) found.push('nothing is shown');
+    return found;
 }"""
 
 

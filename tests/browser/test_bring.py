@@ -9,12 +9,12 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from bertcalc import BertConfig, build
-from pages.ui.bring.asking import PLACES
-from tests.bring.conftest import models
-from tests.bring.hub_server import Server, serving, slow_headers
+from bertcalc.hub.asking import PLACES
 from tests.browser.conftest import Open
 from tests.browser.launch import running_server
 from tests.browser.look import bottom, expect_query, open_page, overflow, query, ready, settled, total
+from tests.hub.conftest import models
+from tests.hub.hub_server import Server, serving, slow_headers
 from tests.test_config_json import CHINESE
 
 __all__ = ["models"]  # a fixture
@@ -163,7 +163,7 @@ def test_a_model_of_the_hub_is_read_on_request(page: Page, asking: str, hub: Ser
     assert "repo_id" not in query(page)
     open_page(page, "Check", "Your model")
     page.wait_for_url("**repo_id=some**published**")
-    assert query(page)["bring"] == "hub"
+    page.wait_for_url("**bring=hub**")
     shown(page)
     page.get_by_role("textbox", name="Name on the Hub").fill("some/sharded")
     page.keyboard.press("Enter")

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import Open
+from tests.browser.conftest import Look, Open
 from tests.browser.look import expect_query, number, ready, settled
 
 # A link for each chart that there is.
@@ -75,8 +75,8 @@ def said(chart: Locator) -> dict[str, set[str]]:
 
 
 @pytest.mark.parametrize("link", CHARTS)
-def test_no_tooltip_shows_a_field_of_the_data(visit: Open, link: str) -> None:
-    page = visit(link)
+def test_no_tooltip_shows_a_field_of_the_data(look: Look, link: str) -> None:
+    page = look(link)
     charts = page.get_by_test_id("stVegaLiteChart")
     charts.last.locator("canvas, svg").first.wait_for(timeout=60_000)
     settled(page)

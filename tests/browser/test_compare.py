@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from bertcalc.explore.compare import PAIRS
-from tests.browser.conftest import Open
+from tests.browser.conftest import Look, Open
 from tests.browser.look import bottom, boxes, expect_query, number, open_page, overflow, query, settled
 
 TIED = "models=bert-base-uncased~architecture-BertForMaskedLM+bert-base-uncased~architecture-BertForMaskedLM~"
@@ -89,8 +89,8 @@ def test_a_pasted_config_joins_the_comparison(visit: Open) -> None:
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
-def test_the_sum_and_its_bars_need_no_scrolling(visit: Open, lang: str) -> None:
-    page = visit(f"compare?lang={lang}")
+def test_the_sum_and_its_bars_need_no_scrolling(look: Look, lang: str) -> None:
+    page = look(f"compare?lang={lang}")
     chart = page.get_by_test_id("stVegaLiteChart")
     chart.locator("canvas, svg").first.wait_for()
     assert bottom(chart) <= 720
@@ -100,8 +100,8 @@ def test_the_sum_and_its_bars_need_no_scrolling(visit: Open, lang: str) -> None:
 
 
 @pytest.mark.parametrize("view", ["bars", "scatter"])
-def test_charts_of_many_models_need_no_scrolling(visit: Open, view: str) -> None:
-    page = visit(f"compare?compare={view}&models={PAIRS['tasks'].models}")
+def test_charts_of_many_models_need_no_scrolling(look: Look, view: str) -> None:
+    page = look(f"compare?compare={view}&models={PAIRS['tasks'].models}")
     chart = page.get_by_test_id("stVegaLiteChart")
     chart.locator("canvas, svg").first.wait_for()
     assert bottom(chart) <= 720
@@ -118,8 +118,8 @@ def test_the_bars_keep_their_order_when_another_pair_is_chosen(visit: Open) -> N
 
 
 @pytest.mark.parametrize("pair", ["size", "shape", "tasks"])
-def test_no_table_is_wider_than_the_page(visit: Open, pair: str) -> None:
-    page = visit(f"compare?compare=table&models={PAIRS[pair].models}")
+def test_no_table_is_wider_than_the_page(look: Look, pair: str) -> None:
+    page = look(f"compare?compare=table&models={PAIRS[pair].models}")
     table = page.get_by_test_id("stTable")
     expect(table).to_be_visible()
     assert overflow(table) <= 1

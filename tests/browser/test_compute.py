@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Open
+from tests.browser.conftest import Look, Open
 from tests.browser.look import bottom, expect_query, overflow, settled
 
 LINK = {
@@ -68,21 +68,21 @@ def test_an_impossible_utilisation_is_explained(visit: Open) -> None:
 
 
 @pytest.mark.parametrize("link", ["", "?lang=zh", "?architecture=BertForPreTraining", "?preset=bert-large-uncased"])
-def test_figures_formula_and_chart_need_no_scrolling(visit: Open, link: str) -> None:
-    page = visit(f"compute{link}")
+def test_figures_formula_and_chart_need_no_scrolling(look: Look, link: str) -> None:
+    page = look(f"compute{link}")
     figures(page)
     expect(page.get_by_test_id("stVegaLiteChart")).to_be_visible()
     assert bottom(page.get_by_test_id("stVegaLiteChart")) <= 720
 
 
-def test_the_chart_over_the_length_needs_no_scrolling(visit: Open) -> None:
-    page = visit("compute?compute=length")
+def test_the_chart_over_the_length_needs_no_scrolling(look: Look) -> None:
+    page = look("compute?compute=length")
     expect(page.get_by_test_id("stVegaLiteChart")).to_be_visible()
     assert bottom(page.get_by_test_id("stVegaLiteChart")) <= 720
 
 
 @pytest.mark.parametrize("view", ["forward&modules=true", "conventions&rule=ELECTRA", "time"])
-def test_no_table_is_wider_than_the_page(visit: Open, view: str) -> None:
-    page = visit(f"compute?architecture=BertForPreTraining&operations=all&compute={view}")
+def test_no_table_is_wider_than_the_page(look: Look, view: str) -> None:
+    page = look(f"compute?architecture=BertForPreTraining&operations=all&compute={view}")
     expect(page.get_by_test_id("stTable").first).to_be_visible()
     assert overflow(page.get_by_test_id("stTable")) <= 1

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Open
+from tests.browser.conftest import Look, Open
 from tests.browser.look import bottom, boxes, expect_query, number, open_page, overflow, ready, settled
 
 LINK = {
@@ -72,9 +72,9 @@ def test_a_key_takes_a_design(visit: Open) -> None:
 
 @pytest.mark.parametrize(("address", "count"), [("design", 8), ("design?lang=zh", 8), ("design?present=1", 5)])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_every_button_stands_in_its_row(visit: Open, page: Page, address: str, count: int, width: int) -> None:
+def test_every_button_stands_in_its_row(look: Look, address: str, count: int, width: int) -> None:
+    page = look(address)
     page.set_viewport_size({"width": width, "height": 844})
-    visit(address)
     buttons = page.locator(".st-key-designs-take button")
     expect(buttons).to_have_count(count, timeout=30_000)
     rows = boxes(page.locator(".st-key-designs tbody tr"))
@@ -112,8 +112,8 @@ def test_an_impossible_budget_is_explained_in_a_link_too(visit: Open) -> None:
 
 
 @pytest.mark.parametrize("link", ["", "?lang=zh", "?budget_of=FLOPs&target_FLOPs=1T", ADDRESS.removeprefix("design")])
-def test_the_table_and_its_buttons_need_no_scrolling(visit: Open, link: str) -> None:
-    page = visit(f"design{link}")
+def test_the_table_and_its_buttons_need_no_scrolling(look: Look, link: str) -> None:
+    page = look(f"design{link}")
     table(page)
     shown = page.get_by_test_id("stTable")
     assert overflow(shown) <= 1

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Open
+from tests.browser.conftest import Look, Open
 from tests.browser.look import bottom, expect_query, open_page, overflow, settled
 
 
@@ -70,8 +70,8 @@ def test_the_sheet_can_be_downloaded(visit: Open, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("link", ["", "&lang=zh", "&level=hard&seed=4"])
 @pytest.mark.parametrize("number", [9, 10])
-def test_question_and_field_need_no_scrolling(visit: Open, link: str, number: int) -> None:
-    page = visit(f"exercises?exercise={number}{link}")
+def test_question_and_field_need_no_scrolling(look: Look, link: str, number: int) -> None:
+    page = look(f"exercises?exercise={number}{link}")
     expect(page.get_by_role("heading", name=f"{number} · ")).to_be_visible()
     settled(page)
     assert bottom(page.get_by_test_id("stFormSubmitButton")) <= 720

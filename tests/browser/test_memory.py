@@ -1,9 +1,11 @@
 """The Memory page in a browser: the first screen, the link, and PyTorch's verdict."""
 
+from typing import Literal
+
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Open
+from tests.browser.conftest import Look, Open
 from tests.browser.look import bottom, expect_query, overflow, settled
 
 LINK = {
@@ -29,10 +31,9 @@ LINK = {
     ],
 )
 def test_the_first_screen_has_it_all(
-    visit: Open, page: Page, view: str, things: tuple[str, ...], language: str, appearance: str
+    look: Look, view: str, things: tuple[str, ...], language: str, appearance: Literal["light", "dark"]
 ) -> None:
-    page.emulate_media(color_scheme=appearance)  # type: ignore[arg-type]  # parametrize gives str
-    visit(f"memory?memory={view}&lang={language}")
+    page = look(f"memory?memory={view}&lang={language}", appearance)
     expect(page.get_by_test_id("stMetric").first).to_be_visible()
     settled(page)
     for thing in things:

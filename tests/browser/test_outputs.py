@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Open
+from tests.browser.conftest import Look, Open
 from tests.browser.look import bottom, expect_query, open_page, overflow, settled
 
 LINK = {
@@ -66,21 +66,21 @@ def test_an_impossible_sequence_is_explained(visit: Open) -> None:
     page.wait_for_url("**/outputs?sequence_length=512")
 
 
-def test_the_page_speaks_chinese(visit: Open) -> None:
-    page = visit(f"{ADDRESS}&lang=zh")
+def test_the_page_speaks_chinese(look: Look) -> None:
+    page = look(f"{ADDRESS}&lang=zh")
     expect(page.get_by_text("每个词元对编码器各词元的关注程度")).to_be_visible()
     expect(page.get_by_text("Outputs")).to_have_count(0)
     assert urlsplit(page.url).path == "/outputs"
 
 
 @pytest.mark.parametrize("link", ["", "?architecture=BertForPreTraining&labels=true", "?output_attentions=true"])
-def test_what_comes_out_is_on_the_first_screen(visit: Open, link: str) -> None:
-    page = visit(f"outputs{link}")
+def test_what_comes_out_is_on_the_first_screen(look: Look, link: str) -> None:
+    page = look(f"outputs{link}")
     expect(page.get_by_test_id("stTable")).to_have_count(3)
     assert bottom(page.get_by_test_id("stTable").nth(1)) <= 720
 
 
-def test_no_table_is_wider_than_the_page(visit: Open) -> None:
-    page = visit(ADDRESS.replace("use_cache=false", "use_cache=true&output_hidden_states=true"))
+def test_no_table_is_wider_than_the_page(look: Look) -> None:
+    page = look(ADDRESS.replace("use_cache=false", "use_cache=true&output_hidden_states=true"))
     shapes(page)
     assert overflow(page.get_by_test_id("stTable")) <= 1

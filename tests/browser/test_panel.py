@@ -272,6 +272,24 @@ def test_undo_redo_and_reset_by_button_and_by_key(visit: Open) -> None:
     expect(total(page)).to_have_text(layers(14))
 
 
+def test_a_press_that_an_answer_comes_into_is_a_click(visit: Open) -> None:
+    """The button that was pressed has to be there when it is let go."""
+    page = visit("?num_hidden_layers=6")
+    ready(page)
+    slider(page, "num_hidden_layers").press("ArrowRight")
+    expect(total(page)).to_have_text(layers(7))
+    settled(page)
+    undo = page.get_by_role("button", name="Undo", exact=True)
+    (box,) = boxes(undo)
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    slider(page, "num_hidden_layers").press("ArrowRight")
+    expect(total(page)).to_have_text(layers(8))
+    settled(page)
+    page.mouse.up()
+    expect(total(page)).to_have_text(layers(7))
+
+
 def test_back_takes_one_step_and_never_passes_what_nobody_chose(fresh: Open) -> None:
     page = fresh()
     ready(page)

@@ -1,29 +1,9 @@
-"""The presentation view in a lecture room: a key, and nothing that needs scrolling."""
+"""The presentation view in a lecture room: its key and its pointer. How it looks is in test_every_page.py."""
 
-import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Open
-from tests.browser.look import PAGES, bottom, boxes, expect_query, open_page, ready, small_texts, total
-
-VIEWS = (
-    "structure?view=parts",
-    "structure?view=freezing",
-    "compute?compute=length",
-    "compute?compute=conventions",
-    "compute?compute=time",
-    "memory?memory=training",
-    "memory?memory=activations",
-    "memory?memory=inference",
-    "memory?memory=fit",
-    "compute?architecture=BertForPreTraining",
-    "compute?architecture=BertLMHeadModel&is_decoder=true&add_cross_attention=true",
-    "compare?architecture=BertForPreTraining",
-    "?architecture=BertForPreTraining",
-    "compare?compare=bars",
-    "sweep?sweep=map",
-    "explain?explain=terms",
-)
+from tests.browser.look import boxes, expect_query, open_page, ready, total
 
 
 def controls(page: Page) -> Locator:
@@ -35,18 +15,6 @@ def top(thing: Locator) -> float:
     """Its first line, in pixels."""
     (box,) = boxes(thing)
     return box["y"]
-
-
-@pytest.mark.parametrize(("lang", "address"), [*(("en", page) for page in PAGES), *(("zh", view) for view in VIEWS)])
-def test_nothing_needs_scrolling_and_nothing_is_small(visit: Open, lang: str, address: str) -> None:
-    page = visit(f"{address}{'&' if '?' in address else '?'}present=1&lang={lang}")
-    expect(controls(page).get_by_role("slider").last).to_be_visible()
-    for width, height in ((1920, 1080), (1280, 720)):
-        page.set_viewport_size({"width": width, "height": height})
-        assert small_texts(page) == []
-        shown = page.get_by_test_id("stMain").locator("[data-testid=stElementContainer]:not(:has(style)):visible")
-        assert bottom(shown) <= top(controls(page)) + 3
-        assert bottom(controls(page).get_by_role("slider")) <= height
 
 
 def test_the_structure_is_a_tree(visit: Open) -> None:

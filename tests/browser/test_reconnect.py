@@ -41,7 +41,7 @@ def test_a_newer_move_takes_the_place_of_a_question_that_hangs(visit: Open) -> N
     """Verify asks the worker; while that is stopped, what its reader does next is done at once."""
     page = visit("verify?num_hidden_layers=3")
     expect(page.get_by_text("The real BertModel agrees")).to_be_visible(timeout=60_000)
-    workers = [one for one in psutil.process_iter(["cmdline"]) if "pages.ui.worker" in (one.info["cmdline"] or [])]
+    workers = [one for one in psutil.process_iter(["cmdline"]) if "bertcalc.worker" in (one.info["cmdline"] or [])]
     for worker in workers:
         worker.suspend()
     try:

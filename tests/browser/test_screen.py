@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Open
+from tests.browser.conftest import Look, Open
 from tests.browser.look import bottom, overflow, ready, total_formula
 
 
@@ -27,8 +27,8 @@ def test_this_machine_has_a_chinese_font(page: Page) -> None:
         "?open=encoder.layer.*",
     ],
 )
-def test_total_formula_and_chart_need_no_scrolling(visit: Open, link: str) -> None:
-    page = visit(link)
+def test_total_formula_and_chart_need_no_scrolling(look: Look, link: str) -> None:
+    page = look(link)
     ready(page)
     charts = page.get_by_test_id("stVegaLiteChart")
     charts.locator("canvas, svg").first.wait_for()
@@ -37,8 +37,8 @@ def test_total_formula_and_chart_need_no_scrolling(visit: Open, link: str) -> No
 
 
 @pytest.mark.parametrize("link", ["", "?architecture=BertForPreTraining", "?open=encoder.layer.*&lang=zh"])
-def test_no_formula_is_wider_than_the_page(visit: Open, link: str) -> None:
-    page = visit(link)
+def test_no_formula_is_wider_than_the_page(look: Look, link: str) -> None:
+    page = look(link)
     ready(page)
     assert overflow(total_formula(page)) <= 0
     if "open" in link:
@@ -65,8 +65,8 @@ def test_terms_have_the_colours_of_the_theme(visit: Open, page: Page, appearance
     assert color == {"light": "rgb(0, 114, 178)", "dark": "rgb(86, 180, 233)"}[appearance]
 
 
-def test_verify_says_its_verdict_on_the_first_screen(visit: Open) -> None:
-    page = visit("verify")
+def test_verify_says_its_verdict_on_the_first_screen(look: Look) -> None:
+    page = look("verify")
     verdict = page.get_by_text("The real BertModel agrees: 199 tensors, 109,482,240 parameters.")
     expect(verdict).to_be_visible(timeout=60_000)
     assert bottom(verdict) < 720

@@ -8,7 +8,7 @@ from urllib.request import urlopen
 import pytest
 from playwright.sync_api import ConsoleMessage, Error, Locator, Page, expect
 
-from pages.ui.security import HEADERS
+from bertcalc.server.headers import HEADERS
 from tests.browser.conftest import Open
 from tests.browser.look import settled
 

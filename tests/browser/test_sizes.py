@@ -1,99 +1,14 @@
-"""Every page at the size of a lecture screen, a tablet, and a phone that stands or lies: it can be read and used."""
+"""A phone and a lecture screen in use. How every page looks at every size is in test_every_page.py."""
 
 import re
-from typing import NamedTuple
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, ViewportSize, expect
 
-from pages.ui.i18n import LANGUAGES
 from tests.browser.conftest import Open
-from tests.browser.look import PAGES, bottom, number, ready, settled, slider, total
+from tests.browser.look import bottom, number, ready, slider, total
 
-
-class Size(NamedTuple):
-    """Of a window, in pixels."""
-
-    width: int
-    height: int
-
-
-# From the widest, as Streamlit closes the sidebar where a window becomes narrow, and does not open it again.
-SIZES = (Size(1280, 720), Size(844, 390), Size(820, 1180), Size(390, 844))
-PHONE = SIZES[-1]
-
-# What a person would see as a fault, by what can be measured: the page goes sideways; words are cut off; words lie on
-# words. Formulas, pictures and what scrolls within itself have their own ways.
-_FAULTS = """() => {
-    const shown = (element) => element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
-    const name = (element) => element.textContent.trim().slice(0, 40);
-    const [main, ...others] = ["stMain", "stSidebar", "stHeader"].map((id) =>
-        document.querySelector(`[data-testid=${id}]`));
-    const faults = [];
-    for (const wide of [document.scrollingElement, main]) {
-        if (wide.scrollWidth > wide.clientWidth) faults.push(`sideways by ${wide.scrollWidth - wide.clientWidth}`);
-    }
-    const own = ".katex, .formula, svg, .tree, [data-testid=stDataFrame], [data-testid=stTable], .vega-embed,"
-        + " .spoken, [popover], [data-testid=stIconMaterial], [data-testid=stHeader] [inert]";
-    const words = [];
-    for (const place of [main, ...others]) {
-        const walker = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
-        while (walker.nextNode()) {
-            const { parentElement, data } = walker.currentNode;
-            if (!data.trim() || parentElement.closest(own) || !shown(parentElement)) continue;
-            const range = document.createRange();
-            range.selectNodeContents(walker.currentNode);
-            const box = range.getBoundingClientRect();
-            for (let around = parentElement; around !== place; around = around.parentElement) {
-                const { overflowX, overflowY } = getComputedStyle(around);
-                const { right, bottom } = around.getBoundingClientRect();
-                const cut = (overflowX === "hidden" && box.right > right + 2)
-                    || (overflowY === "hidden" && box.bottom > bottom + 4);
-                if (cut) faults.push(`cut: ${name(parentElement)}`);
-            }
-            if (place === main && box.right > innerWidth + 1) faults.push(`outside: ${name(parentElement)}`);
-            words.push([place, parentElement, ...[...range.getClientRects()].filter((one) => one.width > 1)]);
-        }
-    }
-    words.forEach(([place, element, ...boxes], at) => {
-        for (const [otherPlace, other, ...otherBoxes] of words.slice(at + 1)) {
-            if (place !== otherPlace || element === other) continue;
-            const on = boxes.some((a) => otherBoxes.some((b) =>
-                Math.min(a.right, b.right) - Math.max(a.left, b.left) > 3
-                && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 8));
-            if (on) faults.push(`on each other: ${name(element)} and ${name(other)}`);
-        }
-    });
-    return [...new Set(faults)];
-}"""
-
-
-# Chromium gives the keyboard's focus to what scrolls, which axe does not know; contrast is the same at every size, and
-# measured once here, for what only a phone has (test_axe.py has the rest), as it takes longer than all other rules.
-_OPTIONS = {
-    size: {"rules": {"scrollable-region-focusable": {"enabled": False}, "color-contrast": {"enabled": size == PHONE}}}
-    for size in SIZES
-}
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("address", PAGES)
-def test_a_page_can_be_read_at_every_size(visit: Open, page: Page, address: str, language: str) -> None:
-    visit(f"{address}?lang={language}")
-    expect(page.get_by_role("slider").last).to_be_attached()
-    found: list[tuple[object, ...]] = []
-    for size in SIZES:
-        page.set_viewport_size({"width": size.width, "height": size.height})
-        settled(page)
-        found += [(size, fault) for fault in page.evaluate(_FAULTS)]
-        found += [
-            (size, rule["id"], node["html"])
-            for rule in Axe().run(page, options=_OPTIONS[size]).response["violations"]
-            if rule["impact"] in ("serious", "critical")
-            for node in rule["nodes"]
-        ]
-    assert not found
+PHONE: ViewportSize = {"width": 390, "height": 844}
 
 
 @pytest.mark.parametrize(
@@ -102,7 +17,7 @@ def test_a_page_can_be_read_at_every_size(visit: Open, page: Page, address: str,
 def test_on_a_phone_the_menu_has_a_name_and_closes_after_a_choice(
     visit: Open, page: Page, language: str, menu: str, close: str, chosen: str
 ) -> None:
-    page.set_viewport_size({"width": PHONE.width, "height": PHONE.height})
+    page.set_viewport_size(PHONE)
     visit(f"?lang={language}")
     ready(page)
     button, choice = page.get_by_role("button", name=menu, exact=True), page.get_by_role("link", name=chosen)
@@ -124,7 +39,7 @@ def test_on_a_phone_the_menu_has_a_name_and_closes_after_a_choice(
 
 
 def test_on_a_phone_a_slider_is_moved_while_the_number_is_seen(visit: Open, page: Page) -> None:
-    page.set_viewport_size({"width": PHONE.width, "height": PHONE.height})
+    page.set_viewport_size(PHONE)
     visit()
     ready(page)
     expect(slider(page, "hidden_size")).to_be_in_viewport(ratio=1)
@@ -141,7 +56,7 @@ def test_on_a_phone_a_slider_is_moved_while_the_number_is_seen(visit: Open, page
 
 
 def test_the_tip_of_a_letter_goes_when_the_menu_opens(visit: Open, page: Page) -> None:
-    page.set_viewport_size({"width": PHONE.width, "height": PHONE.height})
+    page.set_viewport_size(PHONE)
     visit()
     ready(page)
     page.locator(".chip").first.click()

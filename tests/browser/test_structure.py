@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from bertcalc import BertConfig
-from tests.browser.conftest import Open
+from tests.browser.conftest import Look, Open
 from tests.browser.look import bottom, boxes, expect_query, settled
 from tests.oracle import Case
 
@@ -18,8 +18,8 @@ def lines(page: Page) -> list[str]:
 
 
 @pytest.mark.parametrize("architecture", ["BertModel", "BertForPreTraining"])
-def test_the_open_tree_reads_line_for_line_as_print_gives_it(visit: Open, architecture: str) -> None:
-    page = visit(f"structure?architecture={architecture}")
+def test_the_open_tree_reads_line_for_line_as_print_gives_it(look: Look, architecture: str) -> None:
+    page = look(f"structure?architecture={architecture}")
     expect(tree(page)).to_be_visible()
     assert lines(page) == str(Case(BertConfig(), architecture).real()).splitlines()
 
@@ -50,8 +50,8 @@ def test_the_text_can_be_copied_as_it_is(visit: Open, page: Page) -> None:
     assert page.evaluate("navigator.clipboard.readText()") == str(Case(BertConfig()).real())
 
 
-def test_counts_stand_in_one_column_at_the_right_end(visit: Open) -> None:
-    page = visit("structure?counts=true&architecture=BertForPreTraining")
+def test_counts_stand_in_one_column_at_the_right_end(look: Look) -> None:
+    page = look("structure?counts=true&architecture=BertForPreTraining")
     counts = tree(page).locator("span")
     expect(counts.first).to_have_text("110,106,428")
     ends = {round(box["x"] + box["width"]) for box in boxes(counts)}
@@ -88,16 +88,16 @@ def test_two_architectures_stand_side_by_side_with_signs_on_what_differs(visit: 
 
 
 @pytest.mark.parametrize("link", ["view=parts&architecture=BertForPreTraining", "view=notebook", "view=parts&lang=zh"])
-def test_the_first_table_needs_no_scrolling(visit: Open, link: str) -> None:
-    page = visit(f"structure?{link}")
+def test_the_first_table_needs_no_scrolling(look: Look, link: str) -> None:
+    page = look(f"structure?{link}")
     table = page.get_by_test_id("stTable").first
     expect(table).to_be_visible()
     assert bottom(table) <= 720
 
 
 @pytest.mark.parametrize("link", ["train=head", "freeze_layers=99", "architecture=BertForPreTraining&lang=zh"])
-def test_metrics_and_chart_of_freezing_need_no_scrolling(visit: Open, link: str) -> None:
-    page = visit(f"structure?view=freezing&{link}")
+def test_metrics_and_chart_of_freezing_need_no_scrolling(look: Look, link: str) -> None:
+    page = look(f"structure?view=freezing&{link}")
     page.get_by_test_id("stVegaLiteChart").locator("canvas, svg").first.wait_for()
     for things in (page.get_by_test_id("stMetric"), page.get_by_test_id("stVegaLiteChart")):
         assert 0 < bottom(things) <= 720
@@ -109,3 +109,18 @@ def test_lines_have_the_colours_of_the_theme(visit: Open, page: Page, appearance
     visit("structure")
     line = tree(page).get_by_text("(embeddings): BertEmbeddings(")
     expect(line).to_have_css("color", {"light": "rgb(0, 114, 178)", "dark": "rgb(86, 180, 233)"}[appearance])
+
+
+def test_back_and_forward_go_through_the_views(visit: Open) -> None:
+    """A choice is not bound to the link by Streamlit: the page writes and reads it."""
+    page = visit("structure")
+    expect(page.locator(".tree")).to_be_visible()
+    page.get_by_role("radio", name="Module types").click()
+    page.wait_for_url("**/structure?view=parts")
+    expect(page.locator(".tree")).to_have_count(0)
+    page.go_back()
+    expect(page.locator(".tree")).to_be_visible()
+    expect_query(page, {})
+    page.go_forward()
+    expect(page.locator(".tree")).to_have_count(0)
+    expect_query(page, {"view": "parts"})

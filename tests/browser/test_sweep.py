@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from bertcalc.config import DIMENSIONS
-from tests.browser.conftest import Open
+from tests.browser.conftest import Look, Open
 from tests.browser.look import bottom, boxes, expect_query, number, open_page, overflow, settled, slider
 
 SIDEBAR = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
@@ -114,15 +114,15 @@ def test_what_is_swept_is_chosen_with_the_keyboard(visit: Open) -> None:
     "link",
     ["", "?sweep=map", "?x=num_hidden_layers", "?measure=training_memory", "?sweep=map&measure=training&lang=zh"],
 )
-def test_formula_and_chart_need_no_scrolling_and_are_not_cut(visit: Open, link: str) -> None:
-    page = visit(f"sweep{link}")
+def test_formula_and_chart_need_no_scrolling_and_are_not_cut(look: Look, link: str) -> None:
+    page = look(f"sweep{link}")
     assert 0 < bottom(chart(page)) <= 720
     assert overflow(page.locator(".katex-display")) <= 3
 
 
 @pytest.mark.parametrize("link", ["measure=training_memory", "x=num_attention_heads&measure=training_memory"])
-def test_no_table_is_wider_than_the_page(visit: Open, link: str) -> None:
-    page = visit(f"sweep?architecture=BertForPreTraining&growths=true&{link}")
+def test_no_table_is_wider_than_the_page(look: Look, link: str) -> None:
+    page = look(f"sweep?architecture=BertForPreTraining&growths=true&{link}")
     expect(page.get_by_test_id("stTable")).to_be_visible()
     table = page.get_by_test_id("stTable")
     assert overflow(table) <= 1

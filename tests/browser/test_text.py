@@ -7,11 +7,12 @@ from random import Random
 from playwright.sync_api import Page, expect
 
 from bertcalc.export.formats import markdown_text
-from bertcalc.export.table import Code, by_column
+from bertcalc.export.table import Code
 from bertcalc.text import code, literal, visible
 from tests.browser.conftest import Open
 from tests.browser.launch import running_server
 from tests.browser.look import settled
+from tests.export.test_formats import by_column
 from tests.mutation import Mutator
 from tests.pages.places import checkpoint
 from tests.payloads import PAYLOADS

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Open
+from tests.browser.conftest import Look, Open
 from tests.browser.look import bottom, expect_query, open_page, overflow, query, ready, settled
 
 
@@ -42,15 +42,15 @@ def test_tools_are_chosen_with_the_keyboard(visit: Open) -> None:
 
 
 @pytest.mark.parametrize("link", ["", "?lang=zh", "?preset=bert-large-uncased&architecture=BertForPreTraining"])
-def test_the_counts_and_a_formula_need_no_scrolling(visit: Open, link: str) -> None:
-    page = visit(f"tools{link}")
+def test_the_counts_and_a_formula_need_no_scrolling(look: Look, link: str) -> None:
+    page = look(f"tools{link}")
     shown(page)
     assert bottom(page.get_by_test_id("stTable").first) <= 720
     assert bottom(page.locator(".katex-display")) <= 720
 
 
 @pytest.mark.parametrize("tool", ["gpu_poor", "Narayanan"])
-def test_no_table_is_wider_than_the_page(visit: Open, tool: str) -> None:
-    page = visit(f"tools?tool={tool}&architecture=BertForPreTraining&preset=bert-large-uncased&intermediate_size=5000")
+def test_no_table_is_wider_than_the_page(look: Look, tool: str) -> None:
+    page = look(f"tools?tool={tool}&architecture=BertForPreTraining&preset=bert-large-uncased&intermediate_size=5000")
     shown(page)
     assert overflow(page.get_by_test_id("stTable")) <= 1

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.conftest import Open
+from tests.browser.conftest import Look, Open
 from tests.browser.look import boxes, ready, settled, slider, total_formula
 
 WINDOWS = ({"width": 1280, "height": 720}, {"width": 390, "height": 844})
@@ -99,9 +99,9 @@ def test_on_a_phone_it_wraps_and_a_tap_is_enough(browser: Browser, server: str, 
 
 @pytest.mark.parametrize("size", WINDOWS)
 @pytest.mark.parametrize("address", ["", "lecture?screen=whole-model", "?architecture=BertForPreTraining&present=1"])
-def test_every_tip_is_inside_the_window(visit: Open, page: Page, address: str, size: dict[str, int]) -> None:
+def test_every_tip_is_inside_the_window(look: Look, address: str, size: dict[str, int]) -> None:
+    page = look(address)
     page.set_viewport_size(size)  # type: ignore[arg-type]
-    visit(address)
     expect(total_formula(page)).to_have_count(3)
     settled(page)
     for button in page.locator(".st-key-total-formula").get_by_role("button").all():

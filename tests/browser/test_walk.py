@@ -2,7 +2,7 @@
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Open
+from tests.browser.conftest import Look, Open
 from tests.browser.look import bottom, boxes, settled, slider
 
 
@@ -49,8 +49,8 @@ def test_a_click_in_the_picture_goes_there_again_and_again(visit: Open) -> None:
         settled(page)
 
 
-def test_the_walk_needs_no_scrolling(visit: Open) -> None:
-    page = visit("layers?step=encoder.layer.*.attention.output.dense&sequence_length=512")
+def test_the_walk_needs_no_scrolling(look: Look) -> None:
+    page = look("layers?step=encoder.layer.*.attention.output.dense&sequence_length=512")
     at(page, "21 / 34 · dense")
     for thing in (page.locator(".katex-display").first, page.get_by_test_id("stProgress")):
         assert bottom(thing) <= 720
@@ -70,7 +70,7 @@ def test_the_batch_is_kept_on_the_way_to_another_page_and_back(visit: Open) -> N
     at(page, "9 / 34 · dropout")
 
 
-def test_chinese(visit: Open) -> None:
-    page = visit("layers?lang=zh&step=embeddings.LayerNorm")
+def test_chinese(look: Look) -> None:
+    page = look("layers?lang=zh&step=embeddings.LayerNorm")
     expect(page.get_by_text("gamma 和 beta")).to_be_visible()
     expect(page.get_by_role("button", name="下一步")).to_be_visible()

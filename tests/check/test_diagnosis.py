@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc import BertConfig, build
+from bertcalc import BertConfig, Config, build
 from bertcalc.check.diagnosis import Diagnosis, diagnose
 from bertcalc.check.known import Known
 from bertcalc.presets import PRESETS
@@ -13,7 +13,7 @@ from bertcalc.typed import typed
 CHINESE = PRESETS["bert-base-chinese"].config
 
 
-def of(text: str, config: BertConfig = BertConfig(), architecture: str = "BertModel") -> Diagnosis:  # noqa: B008 # frozen
+def of(text: str, config: Config = BertConfig(), architecture: str = "BertModel") -> Diagnosis:  # noqa: B008 # frozen
     return diagnose(Known(config, architecture, True, 0, build(config, architecture).num_parameters()), typed(text))
 
 
@@ -56,7 +56,7 @@ def test_all_that_rounds_to_a_number_is_listed() -> None:
 
 
 @pytest.mark.parametrize("config", [BertConfig(), CHINESE])
-def test_write_up_004_is_said_to_be_what_it_is_whatever_is_shown(config: BertConfig) -> None:
+def test_write_up_004_is_said_to_be_what_it_is_whatever_is_shown(config: Config) -> None:
     found = of("75,641,856", config)
     assert found == Diagnosis(hand=found.hand)
     assert found.hand

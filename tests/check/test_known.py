@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bertcalc import BertConfig
+from bertcalc import BertConfig, Config
 from bertcalc.check.known import Known, known_counts, matching, published_counts, readings
 from bertcalc.presets import PRESETS, PUBLISHED, PublishedCount
 from bertcalc.typed import typed
@@ -16,7 +16,7 @@ from tests.strategies import configs
 
 @settings(max_examples=25)  # each builds every architecture
 @given(configs())
-def test_a_known_count_is_the_real_models(config: BertConfig) -> None:
+def test_a_known_count_is_the_real_models(config: Config) -> None:
     for known in known_counts(config):
         real = Case(known.config, known.architecture, known.add_pooling_layer).real()
         positions = [buffer.numel() for name, buffer in real.named_buffers() if name.endswith("position_ids")]

@@ -8,7 +8,7 @@ from hypothesis import given
 from bertcalc import BertConfig, build
 from bertcalc.check.slips import SLIPS, Sizes, counted, total
 from tests.oracle import Case
-from tests.strategies import cases
+from tests.strategies import bert_cases
 
 
 def up(number: int, multiple: int) -> int:
@@ -103,7 +103,7 @@ CLASSIFY = (
 )
 
 
-@given(cases())
+@given(bert_cases())
 def test_a_slip_changes_the_total_by_what_it_says(case: Case) -> None:
     tensors, sizes = counted(case.ours()), Sizes.of(case.config)
     real = sum(tensor.numel() for tensor in case.real().parameters())

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc import ARCHITECTURES, BertConfig
+from bertcalc import ARCHITECTURES, BertConfig, Config
 from bertcalc.compute.conventions import PUBLISHED, RULES, Published
 from bertcalc.compute.devices import DEVICES, RUNS
 from bertcalc.compute.flops import PYTORCH, Convention, Part, as_stated, by_name, by_part, masked_positions, total
@@ -31,7 +31,7 @@ def test_nanogpts_notebook() -> None:
 
 @given(configs(), st.integers(1, 9), st.integers(1, 600))
 def test_narayanans_training_is_ours_with_recomputation_but_for_the_transform(
-    config: BertConfig, batch: int, length: int
+    config: Config, batch: int, length: int
 ) -> None:
     config = replace(
         config,
@@ -47,7 +47,7 @@ def test_narayanans_training_is_ours_with_recomputation_but_for_the_transform(
 
 
 @given(configs(), st.integers(1, 9), st.integers(1, 600))
-def test_kaplans_training_is_that_of_the_dense_layers(config: BertConfig, batch: int, length: int) -> None:
+def test_kaplans_training_is_that_of_the_dense_layers(config: Config, batch: int, length: int) -> None:
     config = replace(config, max_position_embeddings=1000, is_decoder=False, add_cross_attention=False)
     steps = run(config, "BertModel", Call(batch, length), add_pooling_layer=False)
     parts = by_part(steps)
@@ -79,7 +79,7 @@ def test_a_rule_and_what_pytorch_counts_more_are_pytorchs_count(drawn: tuple[Cas
     steps = steps_of(case, call)
     cross = attends(case.config, case.architecture, call)
     symbolic = letters(case.config, case.architecture, PYTORCH, cross=cross, **case.options)
-    choices = call.num_choices if case.architecture == "BertForMultipleChoice" else 1
+    choices = call.num_choices if case.architecture.endswith("MultipleChoice") else 1
     for rule in RULES.values():
         theirs, more = (
             sum(value(term, case.config, **call._asdict()) for term in terms) for terms in rule_formulas(symbolic, rule)
@@ -95,7 +95,7 @@ def test_a_rule_and_what_pytorch_counts_more_are_pytorchs_count(drawn: tuple[Cas
     st.sampled_from([("feed-forward",), ("feed-forward", "projections")]),
 )
 def test_scores_and_context_overtake_just_after_the_crossover(
-    architecture: str, config: BertConfig, convention: Convention, others: tuple[Part, ...]
+    architecture: str, config: Config, convention: Convention, others: tuple[Part, ...]
 ) -> None:
     config = replace(config, max_position_embeddings=10**6, num_labels=2)
     formula = crossover(letters(config, architecture, convention), convention, others)
@@ -112,7 +112,7 @@ def test_scores_and_context_overtake_just_after_the_crossover(
 
 
 @given(configs(), st.integers(1, 500))
-def test_with_cross_attention_the_feed_forward_is_overtaken_earlier(config: BertConfig, encoder: int) -> None:
+def test_with_cross_attention_the_feed_forward_is_overtaken_earlier(config: Config, encoder: int) -> None:
     config = replace(config, max_position_embeddings=10**6, is_decoder=True, add_cross_attention=True)
     symbolic = letters(config, "BertLMHeadModel", cross=True)
     formula = crossover(symbolic, PYTORCH, ("feed-forward",))

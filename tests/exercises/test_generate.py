@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from transformers.models.bert import modeling_bert
 
-from bertcalc import BertConfig
+from bertcalc import Config
 from bertcalc.arithmetic import evaluate
 from bertcalc.check.slips import SLIPS, Sizes, total
 from bertcalc.config import LETTERS
@@ -24,7 +24,7 @@ from bertcalc.exercises.questions import Exercise, Kind, shown
 from bertcalc.formula import CALL_LETTERS
 from bertcalc.forward.outputs import Call
 from tests.compute.test_flops import real_flops
-from tests.oracle import Case, arguments
+from tests.oracle import Case, arguments, bare
 
 seeds = st.integers(0, LARGEST_SEED)
 levels = st.sampled_from(LEVELS)
@@ -128,7 +128,7 @@ def test_the_easy_level_can_be_done_by_hand(seed: int) -> None:
 @given(exercises("tensor", "shape", "layer", "model", "architecture", "error"))
 def test_counts_and_shapes_are_those_of_the_real_model(exercise: Exercise) -> None:
     real = case_of(exercise).real()
-    tensors = {name.removeprefix("bert."): tensor for name, tensor in real.named_parameters()}
+    tensors = {bare(name): tensor for name, tensor in real.named_parameters()}
     whole = sum(tensor.numel() for tensor in tensors.values())
     match exercise.kind:
         case "tensor":
@@ -221,7 +221,7 @@ def test_bytes_are_those_of_pytorch(exercise: Exercise) -> None:
     assert exercise.right == sum(tensor.nbytes for tensor in kept)
 
 
-def changed(config: BertConfig, field: str) -> BertConfig:
+def changed(config: Config, field: str) -> Config:
     """The configuration with another value in a field."""
     value = getattr(config, field)
     if field == "num_attention_heads":
@@ -238,7 +238,7 @@ def test_fields_change_what_they_change_in_the_real_model(exercise: Exercise) ->
     assert exercise.call is not None
     assume(exercise.config.num_hidden_layers < 10)
 
-    def cost(config: BertConfig) -> int:
+    def cost(config: Config) -> int:
         case = Case(replace(config, pad_token_id=0), exercise.subject.architecture)
         if exercise.unit == "parameters":
             return sum(tensor.numel() for tensor in case.real().parameters())

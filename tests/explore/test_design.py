@@ -10,15 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc import BertConfig, build, forward_flops
+from bertcalc import BertConfig, Config, build, forward_flops
 from bertcalc.config import POSITION_EMBEDDING_TYPES
 from bertcalc.explore.design import HEAD_SIZES, MULTIPLES, RATIOS, Budget, Constraints, search
 from bertcalc.explore.quantities import Case
 from bertcalc.memory import footprint
 from bertcalc.memory.footprint import Plan, Subject
 from bertcalc.memory.optimizers import PRECISIONS
+from tests.oracle import BASES
 from tests.oracle import Case as Model
-from tests.strategies import cases as models
+from tests.strategies import bert_cases as models
 
 
 class Candidate(NamedTuple):
@@ -46,15 +47,15 @@ def constraints(draw: st.DrawFn) -> Constraints:
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> Case:
+def bert_cases(draw: st.DrawFn) -> Case:
     model = draw(models(POSITION_EMBEDDING_TYPES))
-    options = (("add_pooling_layer", model.add_pooling_layer),) if model.architecture == "BertModel" else ()
+    options = (("add_pooling_layer", model.add_pooling_layer),) if model.architecture in BASES else ()
     length = draw(st.integers(1, min(9, model.config.max_position_embeddings)))
     plan = Plan(precision=draw(st.sampled_from(list(PRECISIONS))))
     return Case(Subject(model.config, model.architecture, options), draw(st.integers(1, 3)), length, plan)
 
 
-def candidates(config: BertConfig, allowed: Constraints) -> Iterator[Candidate]:
+def candidates(config: Config, allowed: Constraints) -> Iterator[Candidate]:
     """Everything that the constraints allow, by trying every width."""
     vocab_size = config.vocab_size
     while allowed.pad_vocabulary and vocab_size % allowed.multiple:
@@ -72,22 +73,22 @@ def candidates(config: BertConfig, allowed: Constraints) -> Iterator[Candidate]:
                 yield Candidate(hidden_size, heads, layers, size, vocab_size)
 
 
-def parameters(case: Case, config: BertConfig) -> int:
+def parameters(case: Case, config: Config) -> int:
     return build(config, case.subject.architecture, **dict(case.subject.options)).num_parameters()
 
 
-def flops(case: Case, config: BertConfig) -> int:
+def flops(case: Case, config: Config) -> int:
     model = build(config, case.subject.architecture, **dict(case.subject.options))
     seen = case.subject.seen(case.sequence_length)
     return forward_flops(model, case.batch_size, case.sequence_length, encoder_sequence_length=seen)
 
 
-def memory(case: Case, config: BertConfig) -> int:
+def memory(case: Case, config: Config) -> int:
     subject = case.subject._replace(config=config)
     return sum(footprint.training(subject, case.plan, case.batch_size, case.sequence_length).values())
 
 
-COUNTS: dict[str, Callable[[Case, BertConfig], int]] = {
+COUNTS: dict[str, Callable[[Case, Config], int]] = {
     "parameters": parameters,
     "forward": flops,
     "training_memory": memory,
@@ -104,7 +105,7 @@ def values(case: Case, quantity: str, allowed: Constraints) -> dict[Candidate, i
 
 
 @pytest.mark.parametrize("quantity", COUNTS)
-@given(cases(), constraints(), st.data())
+@given(bert_cases(), constraints(), st.data())
 def test_the_search_is_brute_force(quantity: str, case: Case, allowed: Constraints, data: st.DataObject) -> None:
     every = values(case, quantity, allowed)
     some = st.sampled_from(list(every.values()))

@@ -13,13 +13,14 @@ from bertcalc.config import POSITION_EMBEDDING_TYPES
 from bertcalc.explore.models import FIELDS, LONGEST, MOST, PRESENT, Item, item_of, read, subject_of, values_of, write
 from bertcalc.memory.footprint import Subject
 from bertcalc.presets import PRESETS
-from tests.strategies import cases
+from tests.oracle import BASES
+from tests.strategies import bert_cases
 
 
 @st.composite
 def subjects(draw: st.DrawFn) -> Subject:
-    case = draw(cases(POSITION_EMBEDDING_TYPES))
-    options = (("add_pooling_layer", case.add_pooling_layer),) if case.architecture == "BertModel" else ()
+    case = draw(bert_cases(POSITION_EMBEDDING_TYPES))
+    options = (("add_pooling_layer", case.add_pooling_layer),) if case.architecture in BASES else ()
     return Subject(case.config, case.architecture, options)
 
 

@@ -14,6 +14,7 @@ from bertcalc.memory import footprint
 from bertcalc.memory.footprint import Plan, Subject
 from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES
+from tests.oracle import BASES
 from tests.oracle import Case as Model
 from tests.strategies import cases as models
 
@@ -25,7 +26,7 @@ plans = st.tuples(st.sampled_from(list(PRECISIONS)), st.sampled_from(ATTENTIONS)
 @st.composite
 def cases(draw: st.DrawFn) -> Case:
     model = draw(models())
-    options = (("add_pooling_layer", model.add_pooling_layer),) if model.architecture == "BertModel" else ()
+    options = (("add_pooling_layer", model.add_pooling_layer),) if model.architecture in BASES else ()
     length = draw(st.integers(1, min(32, model.config.max_position_embeddings)))
     return Case(Subject(model.config, model.architecture, options), draw(st.integers(1, 4)), length, draw(plans))
 
@@ -49,7 +50,7 @@ def test_a_quantity_is_what_the_other_pages_show(case: Case) -> None:
 
 @given(models())
 def test_the_parameters_are_the_real_models(case: Model) -> None:
-    options = (("add_pooling_layer", case.add_pooling_layer),) if case.architecture == "BertModel" else ()
+    options = (("add_pooling_layer", case.add_pooling_layer),) if case.architecture in BASES else ()
     assert QUANTITIES["parameters"].of(Case(Subject(case.config, case.architecture, options))) == sum(
         tensor.numel() for tensor in case.real().parameters()
     )

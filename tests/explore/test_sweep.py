@@ -17,6 +17,7 @@ from bertcalc.explore.sweep import SWEPT, Sweep, Ties, around, crossing, levels,
 from bertcalc.forward.steps import BATCH, batch_problems
 from bertcalc.memory.footprint import Plan, Subject
 from bertcalc.presets import PRESETS
+from tests.oracle import BASES
 from tests.strategies import cases as models
 
 array = partial(np.array, dtype=np.int64)
@@ -26,8 +27,8 @@ ties = st.builds(Ties, st.booleans(), st.booleans())
 @st.composite
 def sweeps(draw: st.DrawFn, dimensions: int = 1) -> Sweep:
     model = draw(models(POSITION_EMBEDDING_TYPES))
-    options = (("add_pooling_layer", model.add_pooling_layer),) if model.architecture == "BertModel" else ()
-    length = draw(st.integers(1, min(32, model.config.max_position_embeddings)))
+    options = (("add_pooling_layer", model.add_pooling_layer),) if model.architecture in BASES else ()
+    length = draw(st.integers(1, min(32, model.config.longest)))
     plan = Plan(attention=draw(st.sampled_from(("eager", "fused"))))
     case = Case(Subject(model.config, model.architecture, options), draw(st.integers(1, 4)), length, plan)
     fields = draw(st.lists(st.sampled_from(list(SWEPT)), min_size=dimensions, max_size=dimensions, unique=True))

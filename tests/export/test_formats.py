@@ -2,6 +2,7 @@
 
 import csv
 import re
+from collections.abc import Mapping, Sequence
 from html.parser import HTMLParser
 from io import StringIO
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from bertcalc.export.formats import csv_text, html_text, latex_text, markdown_text
-from bertcalc.export.table import Cell, Code, Math, Table, by_column
+from bertcalc.export.table import Cell, Code, Math, Table
 from bertcalc.text import visible
 from tests.payloads import PAYLOADS
 
@@ -37,6 +38,11 @@ NASTY = [
     "a\nb",
     '"q"',
 ]
+
+
+def by_column(title: str, columns: Mapping[str, Sequence[Cell]]) -> Table:
+    """A table from its columns, which are of equal length."""
+    return Table(title, tuple(columns), tuple(zip(*columns.values(), strict=True)))
 
 
 def columns(tabular: str) -> list[list[str]]:

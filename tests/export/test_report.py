@@ -6,9 +6,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from bertcalc import ARCHITECTURES, BertConfig
+from bertcalc import ARCHITECTURES, BertConfig, Config
 from bertcalc.explore.quantities import QUANTITIES, Case
-from bertcalc.export.formula import component_table, flops_formula
+from bertcalc.export.formula_tables import component_table, flops_formula
 from bertcalc.export.report import Evidence, Formulas, Report, html, markdown, report
 from bertcalc.export.table import Table
 from bertcalc.memory.footprint import Subject
@@ -18,7 +18,7 @@ CROSS = BertConfig(num_hidden_layers=3, is_decoder=True, add_cross_attention=Tru
 CONFIGS = [BertConfig(), CROSS, replace(CROSS, position_embedding_type="relative_key_query")]
 
 
-def report_of(config: BertConfig, architecture: str) -> Report:
+def report_of(config: Config, architecture: str) -> Report:
     subject = Subject(config, architecture)
     checks = Table("", ("Compared", "ours", "theirs"), (("Tensors", "199", "199"),))
     return report(
@@ -59,7 +59,7 @@ class Page(HTMLParser):
 
 @pytest.mark.parametrize("config", CONFIGS)
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_every_model_has_a_report_with_all_figures_in_both_formats(architecture: str, config: BertConfig) -> None:
+def test_every_model_has_a_report_with_all_figures_in_both_formats(architecture: str, config: Config) -> None:
     told = report_of(config, architecture)
     page = Page(html(told))
     case = Case(Subject(config, architecture), 2, 64)

@@ -11,13 +11,13 @@ import transformers
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bertcalc import ARCHITECTURES, BertConfig, build
+from bertcalc import ARCHITECTURES, BertConfig, Config, build
 from bertcalc.config import LETTERS
+from bertcalc.families import class_of
 from bertcalc.formula import CALL_LETTERS, shape_letters, symbolic_steps
+from bertcalc.forward.meanings import MEANINGS
 from bertcalc.forward.outputs import (
     IGNORED,
-    MEANINGS,
-    SIGNATURES,
     Call,
     Entry,
     inputs,
@@ -61,7 +61,7 @@ def calls(draw: st.DrawFn) -> tuple[Case, Call]:
         return_dict=draw(st.booleans()),
         labels=draw(st.booleans()),
     )
-    if case.architecture == "BertForQuestionAnswering":
+    if case.architecture.endswith("QuestionAnswering"):
         case = case._replace(config=replace(case.config, num_labels=2))
     return case, possible(case.config, case.architecture, call)
 
@@ -85,7 +85,7 @@ def test_any_call_of_any_model_returns_what_the_real_one_returns(drawn: tuple[Ca
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("config", [SMALL, DECODER, CROSS], ids=["encoder", "decoder", "cross attention"])
-def test_every_class_with_everything_switched_on(architecture: str, config: BertConfig) -> None:
+def test_every_class_with_everything_switched_on(architecture: str, config: Config) -> None:
     for labels, return_dict in ((True, True), (False, False)):
         case = Case(config, architecture)
         call = possible(config, architecture, ALL._replace(labels=labels, return_dict=return_dict))
@@ -172,12 +172,12 @@ def test_the_letters_stand_for_the_numbers(drawn: tuple[Case, Call]) -> None:
                 assert [int(eval(side, {}, sizes)) for side in written.split(" × ")] == [mine.copies, *mine.shape]
 
 
-def letters(config: BertConfig, architecture: str, cross: bool, **options: bool) -> list[Any]:
+def letters(config: Config, architecture: str, cross: bool, **options: bool) -> list[Any]:
     return [found.step for found in symbolic_steps(config, architecture, cross=cross, **options)]
 
 
 @pytest.mark.parametrize("config", [SMALL, CROSS], ids=["encoder", "cross attention"])
-def test_the_bytes_are_those_of_the_tensors_that_there_are(config: BertConfig) -> None:
+def test_the_bytes_are_those_of_the_tensors_that_there_are(config: Config) -> None:
     """last_hidden_state and the last of hidden_states are one tensor: it is in memory once."""
     call = possible(config, "BertModel", ALL)
     real = Case(config).real()
@@ -201,7 +201,7 @@ def test_the_bytes_are_those_of_the_tensors_that_there_are(config: BertConfig) -
     )
 
 
-@pytest.mark.parametrize("architecture", [name for name in ARCHITECTURES if SIGNATURES[name].targets])
+@pytest.mark.parametrize("architecture", [name for name in ARCHITECTURES if class_of(name).targets])
 @pytest.mark.parametrize("label", [-101, IGNORED, -1, 0, 1, 2, 3, 6, 7, 10, 11, 16])
 def test_a_label_is_possible_where_the_real_loss_takes_it(architecture: str, label: int) -> None:
     config = replace(SMALL, num_labels=2 if architecture == "BertForQuestionAnswering" else 3)
@@ -236,7 +236,7 @@ def test_a_label_is_possible_where_the_real_loss_takes_it(architecture: str, lab
         (replace(SMALL, num_labels=1), "BertForQuestionAnswering", Call(1, 4)),
     ],
 )
-def test_what_the_real_method_refuses_is_a_problem(config: BertConfig, architecture: str, call: Call) -> None:
+def test_what_the_real_method_refuses_is_a_problem(config: Config, architecture: str, call: Call) -> None:
     with pytest.raises(ValueError, match=r"cross-attention|unpack"):
         real_outputs(Case(config, architecture), call)
     [problem] = problems(config, architecture, call)
@@ -257,9 +257,7 @@ def test_what_the_real_method_refuses_is_a_problem(config: BertConfig, architect
         (CROSS, "BertForNextSentencePrediction", Call(2, 4, 5), {}),
     ],
 )
-def test_what_has_no_effect_is_said(
-    config: BertConfig, architecture: str, without: Call, changes: dict[str, Any]
-) -> None:
+def test_what_has_no_effect_is_said(config: Config, architecture: str, without: Call, changes: dict[str, Any]) -> None:
     call, case = without._replace(**changes), Case(config, architecture)
     [remark] = remarks(config, architecture, call)
     assert remark.field in (*changes, "add_cross_attention")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc import ARCHITECTURES, BertConfig, build
+from bertcalc import ARCHITECTURES, BertConfig, Config, build
 from bertcalc.forward.lessons import lesson, questions
 from bertcalc.forward.steps import forward
 from bertcalc.forward.walk import AFTER, BEFORE, factors, in_layer, keras_rows, per_head, walk
@@ -53,7 +53,7 @@ def test_any_layer_can_be_opened_and_the_walk_ends_at_the_real_total(case: Case,
     stops = walk(forward(case.ours(), 1, 1, encoder_sequence_length=seen), layer)
     assert stops[-1].so_far == sum(stop.parameters for stop in stops) == case.real().num_parameters()
     assert len({stop.name for stop in stops}) == len(stops)
-    skipped = {stop.name: stop.layers for stop in stops if stop.layers}
+    skipped = {stop.key: stop.layers for stop in stops if stop.layers}
     assert skipped.get(BEFORE, 0) == layer
     assert skipped.get(AFTER, 0) == case.config.num_hidden_layers - 1 - layer
 
@@ -112,9 +112,9 @@ def test_every_stop_has_something_to_say(architecture: str, relative: bool) -> N
 
 
 def test_questions_are_asked_where_they_arise() -> None:
-    def asked(config: BertConfig, architecture: str = "BertForMaskedLM") -> dict[str, list[str]]:
+    def asked(config: Config, architecture: str = "BertForMaskedLM") -> dict[str, list[str]]:
         stops = walk(forward(build(config, architecture), 1, 8))
-        return {stop.key: [question.question for question in questions(stop, config)] for stop in stops}
+        return {stop.inside: [question.question for question in questions(stop, config)] for stop in stops}
 
     base = asked(BertConfig())
     assert base["embeddings.word_embeddings"] == ["Does padding_idx save parameters?"]

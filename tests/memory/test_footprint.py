@@ -32,7 +32,7 @@ from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS
 from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES, RECOMPUTE, recomputed_bytes, total_bytes
 from bertcalc.tree.freezing import TRAIN, Freezing
 from tests.oracle import Case, meta, real_outputs
-from tests.strategies import cases
+from tests.strategies import bert_cases
 
 plans = st.builds(
     Plan,
@@ -43,7 +43,7 @@ plans = st.builds(
     st.sampled_from(RECOMPUTE),
     st.builds(Freezing, st.booleans(), st.integers(0, 4), st.sampled_from(TRAIN)),
 )
-subjects = cases(POSITION_EMBEDDING_TYPES).map(
+subjects = bert_cases(POSITION_EMBEDDING_TYPES).map(
     lambda case: Subject(case.config, case.architecture, tuple(case.options.items()))
 )
 
@@ -202,7 +202,7 @@ def most_alive(real: Any, given: dict[str, Any]) -> int:
 
 
 @settings(max_examples=40)
-@given(cases(), st.integers(1, 3), st.integers(2, 200))
+@given(bert_cases(), st.integers(1, 3), st.integers(2, 200))
 def test_inference_needs_what_a_trace_of_the_real_model_needs(case: Case, batch: int, length: int) -> None:
     """For models as they are built: gelu is one operation, and the feed-forward is wider than the hidden states."""
     config = replace(
@@ -217,7 +217,7 @@ def test_inference_needs_what_a_trace_of_the_real_model_needs(case: Case, batch:
     case = case._replace(config=config)
     real = case.real().eval()
     real.set_attn_implementation("eager")
-    shape = (batch, 1, length) if case.architecture == "BertForMultipleChoice" else (batch, length)
+    shape = (batch, 1, length) if case.architecture.endswith("MultipleChoice") else (batch, length)
     found = inference(
         Subject(config, case.architecture, tuple(case.options.items())), "float32", "eager", batch, length
     )
@@ -226,7 +226,7 @@ def test_inference_needs_what_a_trace_of_the_real_model_needs(case: Case, batch:
 
 
 @settings(max_examples=20)
-@given(cases(), st.integers(1, 3), st.integers(1, 9))
+@given(bert_cases(), st.integers(1, 3), st.integers(1, 9))
 def test_outputs_and_cache_are_what_the_real_model_returns(case: Case, batch: int, length: int) -> None:
     config = replace(case.config, is_decoder=True, add_cross_attention=False, use_cache=True, num_labels=2)
     case = case._replace(config=replace(config, max_position_embeddings=9))

@@ -11,8 +11,8 @@ from bertcalc.memory.footprint import Plan, Subject, kept, korthikanti, moments
 from bertcalc.memory.formula import kept_formulas, korthikanti_formulas, moment_formulas, part_formulas
 from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS, parts, sizes
 from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES, Saved, total_bytes
-from bertcalc.tree.totals import component_of
 from tests.memory.test_footprint import plans, possible, subjects
+from tests.oracle import component_of
 
 
 def substituted(formula: Formula, subject: Subject, batch: int, length: int) -> Any:

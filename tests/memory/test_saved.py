@@ -17,7 +17,7 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import eager_mask, sdpa_mask
 from transformers.models.bert import modeling_bert
 
-from bertcalc import BertConfig, build, saved_activation_bytes
+from bertcalc import BertConfig, Module, build, saved_activation_bytes
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.forward.outputs import Call
 from bertcalc.forward.steps import forward
@@ -96,7 +96,7 @@ def test_freezing_and_recomputing_keep_what_the_hooks_see(
     case, call = run
     freezing = replace(freezing, layers=min(freezing.layers, case.config.num_hidden_layers))
     real = case.real().train()
-    freeze(real, freezing)
+    freeze(real, freezing, case.ours())
     saved = saved_activations(
         case.ours(),
         call.batch_size,
@@ -110,9 +110,10 @@ def test_freezing_and_recomputing_keep_what_the_hooks_see(
     assert total_bytes(saved) == seen_bytes(real, arguments(case, call), masks)
 
 
-def freeze(real: Any, freezing: Freezing) -> None:
+def freeze(real: Any, freezing: Freezing, ours: Module) -> None:
+    frozen = freezing.names(ours)
     for name, parameter in real.named_parameters():
-        parameter.requires_grad_(not freezing.is_frozen(name))
+        parameter.requires_grad_(name not in frozen)
 
 
 def recompute_in(real: Any, attention: str, recompute: Recompute) -> list[torch.Tensor]:
@@ -150,10 +151,10 @@ def test_fused_attention_keeps_what_the_cpu_kernel_keeps(
     """On the CPU with real numbers: the meta device does not say which kernel runs."""
     config = replace(case.config, attention_probs_dropout_prob=0.0, num_labels=2)
     freezing = replace(freezing, layers=min(freezing.layers, config.num_hidden_layers))
-    length = min(length, config.max_position_embeddings)
+    length = min(length, config.longest)
     real = getattr(transformers, case.architecture)(real_config(config), **case.options).train()
-    freeze(real, freezing)
-    choices = (1,) if case.architecture == "BertForMultipleChoice" else ()
+    freeze(real, freezing, case.ours())
+    choices = (1,) if case.architecture.endswith("MultipleChoice") else ()
     given = {"input_ids": torch.zeros((batch_size, *choices, length), dtype=torch.int64)}
     saved = saved_activations(
         case._replace(config=config).ours(),
@@ -187,7 +188,7 @@ def test_every_way_to_freeze_a_decoder(train: Train, recompute: Recompute, atten
         for embeddings in (False, True):
             freezing = Freezing(embeddings, layers, train)
             real = transformers.BertModel(real_config(config)).train()
-            freeze(real, freezing)
+            freeze(real, freezing, build(config))
             saved = saved_activations(
                 build(config),
                 2,
@@ -226,7 +227,8 @@ def test_one_byte_masks_are_the_difference_between_96_and_84() -> None:
 @given(passes())
 def test_the_cache_is_the_one_that_the_real_model_returns(run: tuple[Case, Call]) -> None:
     case, call = run
-    case = Case(replace(case.config, is_decoder=True), "BertLMHeadModel")
+    decoder = "RobertaForCausalLM" if case.architecture.startswith("Roberta") else "BertLMHeadModel"
+    case = Case(replace(case.config, is_decoder=True), decoder)
     call = call._replace(use_cache=True, num_choices=1)
     if not case.config.add_cross_attention:
         call = call._replace(encoder_sequence_length=None)

@@ -6,7 +6,7 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-from bertcalc import BertConfig
+from bertcalc import Config
 
 ROOT = Path(__file__).parents[2]
 
@@ -33,9 +33,9 @@ def move(app: AppTest, **sizes: int) -> None:
         app.run()
 
 
-def present(app: AppTest) -> BertConfig:
+def present(app: AppTest) -> Config:
     """The configuration that the app shows."""
-    config: BertConfig = app.session_state["track"].present.config
+    config: Config = app.session_state["track"].present.config
     return config
 
 

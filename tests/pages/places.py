@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from bertcalc import BertConfig, build
 from bertcalc.export.table import Cell, Code
 from pages.ui.take.cells import table_of
-from tests.bring.test_safetensors import file_of, tensor
+from tests.checkpoints.test_safetensors import file_of, tensor
 from tests.markdown import read
 from tests.pages.apptest import open_app
 from tests.pages.test_bring_page import ask, choose, paste

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bertcalc import ARCHITECTURES
 from bertcalc.check.known import readings
 from bertcalc.presets import PRESETS
 from bertcalc.typed import typed
@@ -17,7 +18,6 @@ from pages.ui.i18n import LANGUAGES, catalogue
 from pages.ui.sidebar import Choice
 from tests.oracle import Case
 from tests.pages.apptest import open_app
-from tests.strategies import architectures
 
 BASE, LARGE = "bert-base-uncased", "bert-large-uncased"
 changes = st.fixed_dictionaries(
@@ -108,7 +108,13 @@ def test_what_is_said_of_a_model(chosen: Choice, text: str) -> None:
 
 
 @settings(max_examples=40)
-@given(st.sampled_from([BASE, LARGE, "bert-base-chinese"]), architectures, st.booleans(), changes, widths)
+@given(
+    st.sampled_from([BASE, LARGE, "bert-base-chinese"]),
+    st.sampled_from(list(ARCHITECTURES)),
+    st.booleans(),
+    changes,
+    widths,
+)
 def test_the_numbers_are_the_real_models(
     preset: str, architecture: str, pooler: bool, changed: dict[str, Any], width: dict[str, int]
 ) -> None:

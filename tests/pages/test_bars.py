@@ -12,10 +12,12 @@ from bertcalc import build
 from bertcalc.compute.flops import PYTORCH, by_part
 from bertcalc.compute.formula import letters, plain_formulas
 from bertcalc.config import LETTERS
+from bertcalc.families import CLASSES
 from bertcalc.formula import piece_formulas
 from bertcalc.forward.steps import forward
-from bertcalc.tree.totals import PARTS, breakdown, openable
-from pages.ui.bars import PART_NAMES, Bars, bars_frame, proportions_frame, ranked_bars
+from bertcalc.tree.names import PART_NAMES
+from bertcalc.tree.totals import breakdown, openable, rows
+from pages.ui.bars import Bars, bars_frame, proportions_frame, ranked_bars
 from pages.ui.columns import Columns
 from tests.oracle import Case
 from tests.pages.apptest import move, open_app
@@ -68,7 +70,8 @@ def test_the_formula_of_each_part_of_compute_gives_its_figure(case: Case) -> Non
 
 
 def test_every_part_of_a_model_has_a_name_of_its_own() -> None:
-    assert set(PART_NAMES) == {(component, part) for component, parts in PARTS.items() for _fragment, part in parts}
+    models = [build(family.fullest(), name) for name, family in CLASSES.items()]
+    assert set(PART_NAMES) == {(row.component, row.part) for model in models for row in rows(model)}
     assert len(set(PART_NAMES.values())) == len(PART_NAMES)
 
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from bertcalc import BertConfig, build
+from bertcalc import BertConfig, Config, build
 from bertcalc.config_json import LARGEST
 from pages.ui.bring import bring, chooser
-from tests.bring.checkpoints import SMALL, change_config
-from tests.bring.conftest import hub, models
-from tests.bring.hub_server import Answer, Server
+from tests.checkpoints.checkpoints import SMALL, change_config
+from tests.hub.conftest import hub, models
+from tests.hub.hub_server import Answer, Server
 from tests.markdown import read
 from tests.oracle import Case
 from tests.pages.apptest import open_app, texts
@@ -84,7 +84,7 @@ def captions(app: AppTest) -> str:
     return "\n".join(caption.value for caption in app.caption)
 
 
-def real(architecture: str, config: BertConfig) -> str:
+def real(architecture: str, config: Config) -> str:
     return f"{sum(tensor.numel() for tensor in Case(config, architecture).real().parameters()):,}"
 
 
@@ -141,12 +141,12 @@ def test_a_preset_is_recognized() -> None:
 WRONG = [
     ("[1", "This is not JSON: line 1, column 3: Expecting ',' delimiter."),
     ("[]", "A config.json is a JSON object: { } with fields inside."),
-    ('{"model_type": "gpt2"}', "model_type 'gpt2' is a different kind of model: only bert is counted here."),
+    ('{"model_type": "gpt2"}', "model_type 'gpt2' is a different kind of model: only bert, roberta are counted here."),
     ('{"hidden_size": NaN}', "NaN is not a number in JSON."),
     ('{"a": 1, "a": 2}', "a appears twice: it must appear once."),
-    ("[" * 100_000, "This is nested too deeply for a config.json."),
+    ("[" * 100_000, "This is nested too deeply."),
     ('{"a": ' + "9" * 5000 + "}", "A number in this text has too many digits."),
-    ('{"a": "' + "x" * LARGEST + '"}', "This text has 1,000,009 characters: a config.json has at most 1,000,000 here."),
+    ('{"a": "' + "x" * LARGEST + '"}', "This text has 1,000,009 characters: at most 1,000,000 are read here."),
 ]
 
 
@@ -180,7 +180,7 @@ def test_a_chosen_config_goes_into_the_field() -> None:
     assert app.text_area(key="config_text").value == CHINESE
     assert "Parameters of BertForTokenClassification" in metrics(app)
     choose(app, "config_file", ("config.json", CHINESE.encode("utf-16")))
-    assert errors(app) == ["This file is not UTF-8: byte 1 is 0xff."]
+    assert errors(app) == ["This is not UTF-8: byte 1 is 0xff."]
     assert "Parameters of BertForTokenClassification" in metrics(app)
     choose(app, "config_file", ("config.json", b""), size=438_000_000)
     assert errors(app) == ["This file has 438,000,000 bytes or more: a config.json has at most 1,000,000 here."]
@@ -193,7 +193,7 @@ def test_a_chosen_config_goes_into_the_field() -> None:
 def test_the_text_is_still_there_after_another_view() -> None:
     app = paste(CHINESE)
     for view in ("file", "config"):
-        app.segmented_control(key="bring shown").set_value(view).run()
+        app.segmented_control(key="bring").set_value(view).run()
     assert app.text_area(key="config_text").value == CHINESE
     assert "Parameters of BertForTokenClassification" in metrics(app)
 
@@ -234,7 +234,7 @@ def test_what_was_read_is_there_after_another_view(models: Path) -> None:
     app = bring_files((models / "some" / "published" / "model.safetensors").read_bytes())
     before = metrics(app)
     for view in ("config", "file"):
-        app.segmented_control(key="bring shown").set_value(view).run()
+        app.segmented_control(key="bring").set_value(view).run()
     assert metrics(app) == before
     assert "Still showing the last" not in captions(app)
 
@@ -313,7 +313,7 @@ def test_what_the_hub_has_not_is_said_and_the_last_stays(hub: Server) -> None:
     for name, said in {
         "some/nothing": "some/nothing is not on the Hub, or it is not public.",
         "some/gated": "some/gated is gated: only people whom its owner has approved can read it, and nobody is",
-        "some/other": "model_type 'roberta' is a different kind of model: only bert is counted here.",
+        "some/other": "model_type 'gpt2' is a different kind of model: only bert, roberta are counted here.",
         "../../etc": "../../etc is not a name on the Hub",
     }.items():
         app.text_input(key="repo_id").set_value(name).run()

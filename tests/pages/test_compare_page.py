@@ -10,21 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from bertcalc import ARCHITECTURES, BertConfig
+from bertcalc import ARCHITECTURES, BertConfig, Config
+from bertcalc.explore.chart_labels import Box, place
 from bertcalc.explore.compare import PAIRS
 from bertcalc.explore.models import LONGEST, MOST
 from bertcalc.explore.quantities import QUANTITIES
 from bertcalc.presets import PRESETS
-from pages.ui.explore.compare import VIEWS
-from pages.ui.explore.compare_charts import _AREA, Point, bars_frame, parts_frame, points_frame
-from pages.ui.explore.compare_labels import Box, place
+from pages.ui.compare.compare_charts import _AREA, Point, bars_frame, parts_frame, points_frame
+from pages.ui.compare.comparison import VIEW
 from tests.oracle import Case
 from tests.pages.apptest import move, open_app, texts
 
 WIDE = "bert-base-uncased~num_hidden_layers-39~num_attention_heads-6~hidden_size-384~intermediate_size-1664"
 
 
-def real(config: BertConfig, architecture: str = "BertModel") -> int:
+def real(config: Config, architecture: str = "BertModel") -> int:
     return sum(tensor.numel() for tensor in Case(config, architecture).real().parameters())
 
 
@@ -141,7 +141,7 @@ def test_a_pasted_config_joins_the_comparison() -> None:
     ("text", "why"),
     [
         ("{", "This is not JSON: line 1"),
-        ('{"model_type": "roberta"}', "only bert"),
+        ('{"model_type": "gpt2"}', "only bert"),
         ('{"hidden_size": 770, "use_cache": true}', "768 or 780 would be"),
         ('{"![x](http://x)": 1, "![x](http://x)": 2}', "![x](http://x) appears twice"),
     ],
@@ -165,7 +165,7 @@ def test_a_pair_is_one_press_away_and_says_what_it_teaches(pair: str) -> None:
     assert not app.error
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", VIEW.options)
 @pytest.mark.parametrize("pair", PAIRS)
 def test_every_view_of_every_pair_comes_up(view: str, pair: str) -> None:
     app = open_app("compare.py", compare=view, models=PAIRS[pair].models, compare_by="training_memory")

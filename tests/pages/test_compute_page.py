@@ -6,11 +6,10 @@ from streamlit.testing.v1 import AppTest
 from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.compute.conventions import RULES
 from bertcalc.forward.outputs import Call
-from pages.ui.compute.charts import part_colors
-from pages.ui.compute.controls import VIEWS
-from pages.ui.compute.plan import duration
-from pages.ui.compute.proof import compare, prove
-from pages.ui.numbers import scaled
+from bertcalc.proof.flop_proof import compare, prove
+from pages.ui.compute.count import VIEW
+from pages.ui.compute.length_chart import part_colors
+from pages.ui.numbers import duration, scaled
 from pages.ui.theme import BACKGROUND, COLORS
 from tests.compute.test_flops import real_flops
 from tests.oracle import Case
@@ -26,7 +25,7 @@ def figures(app: AppTest) -> list[str]:
 def test_the_figures_are_those_that_pytorch_counts(architecture: str) -> None:
     app = open_app("compute.py", architecture=architecture, batch_size="2", sequence_length="16")
     modules, forward, both = real_flops(Case(BertConfig(), architecture), Call(2, 16))
-    choices = 2 if architecture == "BertForMultipleChoice" else 1
+    choices = 2 if architecture.endswith("MultipleChoice") else 1
     assert figures(app) == [f"{forward:,}", f"{round(forward / (32 * choices)):,}", f"{both:,}"]
     assert len(modules) > 15
     assert not app.error
@@ -75,7 +74,7 @@ def test_pytorch_counts_the_same(training: str) -> None:
 def test_a_difference_is_shown() -> None:
     real = Case(BertConfig(num_hidden_layers=1)).real()
     counts = compare(
-        {"": 3, "pooler": 2, "pooler.scores": 1}, {"BertModel": 3, "BertModel.pooler": 1, "Global": 3}, real
+        {"": 3, "pooler": 2, "pooler.scores": 1}, {"BertModel": 3, "BertModel.pooler": 1, "Global": 3}, real, "bert"
     )
     assert [(count.name, count.ours, count.theirs) for count in counts] == [("BertModel", 3, 3), ("pooler", 2, 1)]
 
@@ -164,7 +163,7 @@ def test_a_wrong_value_in_a_link_is_named(name: str, text: str) -> None:
     assert message.startswith(f"{name}={text}")
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", VIEW.options)
 @pytest.mark.parametrize("architecture", ["BertForQuestionAnswering", "BertForMultipleChoice", "BertLMHeadModel"])
 def test_every_view_of_every_kind_of_model_comes_up(view: str, architecture: str) -> None:
     link = {"architecture": architecture, "is_decoder": "true", "add_cross_attention": "true", "num_labels": "5"}

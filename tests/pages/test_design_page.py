@@ -6,11 +6,10 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from bertcalc import BertConfig, forward_flops
+from bertcalc import BertConfig, Config, forward_flops
 from bertcalc.memory import footprint
 from bertcalc.memory.footprint import Plan, Subject
-from pages.ui.explore.design import CHOICES, KINDS, PARAMETERS
-from pages.ui.link import CHOICES as ALL_CHOICES
+from pages.ui.design.nearest import KINDS
 from tests.markdown import read
 from tests.oracle import Case
 from tests.pages.apptest import open_app, present, texts
@@ -26,7 +25,7 @@ def number(text: str) -> int:
     return int(text.replace(",", "").replace("−", "-"))
 
 
-def config(row: dict[str, str]) -> BertConfig:
+def config(row: dict[str, str]) -> Config:
     names = {"$H$": "hidden_size", "$L$": "num_hidden_layers", "$A$": "num_attention_heads", "$I$": "intermediate_size"}
     fields: dict[str, Any] = {field: number(row[name]) for name, field in names.items()}
     return replace(BertConfig(), **fields)
@@ -187,11 +186,6 @@ def test_a_wrong_value_in_a_link_is_named(name: str, text: str) -> None:
     [message] = texts(app)
     assert message.startswith(f"{name}={text}")
     assert len(rows(app)) == 8
-
-
-def test_the_link_knows_every_control_by_a_name_of_its_own() -> None:
-    assert {name: ALL_CHOICES[name] for name in CHOICES} == CHOICES
-    assert set(PARAMETERS.texts) == {f"target_{kind}" for kind in KINDS}
 
 
 @pytest.mark.parametrize("kind", KINDS)

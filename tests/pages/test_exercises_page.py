@@ -9,8 +9,8 @@ from streamlit.testing.v1 import AppTest
 from bertcalc.exercises import sheet as documents
 from bertcalc.exercises.draw import LEVELS
 from bertcalc.exercises.generate import KINDS, exercise, sheet
-from pages.ui.check.exercises import NUMBERS, Chosen, printable
 from pages.ui.i18n import LANGUAGES, catalogue
+from pages.ui.sheet import NUMBERS, Chosen, printable
 from tests.exercises.test_sheet import check_latex
 from tests.pages.apptest import open_app, texts
 

@@ -1,11 +1,11 @@
 """Formulas on a page: what is said beside them, and a line is broken where it would leave the screen."""
 
-from bertcalc import BertConfig
+from bertcalc import BertConfig, Config
 from pages.ui.formulas import colored_sum, node_formula
 from pages.ui.sidebar import Choice
 
 
-def choice(config: BertConfig, architecture: str) -> Choice:
+def choice(config: Config, architecture: str) -> Choice:
     return Choice(config, architecture, True, "bert-base-uncased")
 
 

@@ -9,10 +9,10 @@ from streamlit.testing.v1 import AppTest
 from bertcalc import BertConfig, build
 from bertcalc.check.terms import check, read
 from bertcalc.lecture import read as read_lecture
+from bertcalc.proof.real_model import empty_model
 from pages.ui.i18n import LANGUAGES
 from pages.ui.lecture import files, parts
 from pages.ui.lecture.parts import PARTS, PATHS, VOCABULARY
-from pages.ui.proof import empty_model
 from tests.pages.apptest import component, move, open_app, texts, total_formula
 
 PAGE = "lecture.py"

@@ -1,11 +1,31 @@
 """Links: whatever stands in one, the page comes up, names what is wrong, and counts the rest."""
 
+import sys
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pages.ui.controls import Control
 from pages.ui.link import KNOWN
 from tests.pages.apptest import open_app, texts, total
+
+
+def test_every_control_has_a_name_of_its_own() -> None:
+    """Two of one name would check each other's links."""
+
+    def controls(value: object) -> Iterator[Control[Any]]:
+        if isinstance(value, Control):
+            yield value
+        elif isinstance(value, dict | list | tuple):
+            yield from chain.from_iterable(map(controls, value.values() if isinstance(value, dict) else value))
+
+    modules = [vars(module) for name, module in sys.modules.items() if name.startswith("pages.ui.")]
+    declared = {id(control): control.name for control in controls(modules)}
+    assert sorted(declared.values()) == KNOWN
 
 
 @pytest.mark.parametrize(

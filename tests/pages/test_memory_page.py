@@ -15,7 +15,7 @@ from bertcalc.memory.devices import DEVICES
 from bertcalc.memory.footprint import Plan, Subject, inference, training
 from bertcalc.memory.optimizers import PARTS
 from bertcalc.presets import PRESETS
-from pages.ui.memory.charts import COLORS
+from pages.ui.memory.stack import COLORS
 from pages.ui.numbers import size
 from tests.memory.test_saved import seen_bytes
 from tests.oracle import Case, arguments

@@ -121,7 +121,7 @@ def test_what_has_no_effect_is_said() -> None:
     app.checkbox(key="is_decoder of the call").check().run()
     assert "no effect" not in captions(app)
     assert "past_key_values" in column(app, 1, "Name")
-    app.selectbox(key="use_cache shown").select("false").run()
+    app.selectbox(key="use_cache").select("false").run()
     assert "past_key_values" not in column(app, 1, "Name")
 
 

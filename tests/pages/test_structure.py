@@ -239,8 +239,8 @@ def test_only_the_view_that_is_chosen_is_drawn() -> None:
 def test_what_is_frozen_survives_another_view_and_another_page() -> None:
     app: Any = freezing(freeze_layers="3", train="bias+LayerNorm", freeze_embeddings="true")
     before = shown(app)
-    app.segmented_control(key="view shown").set_value("tree").run()
-    app.segmented_control(key="view shown").set_value("freezing").run()
+    app.segmented_control(key="view").set_value("tree").run()
+    app.segmented_control(key="view").set_value("freezing").run()
     assert shown(app) == before
     app.switch_page("verify.py").run()
     app.switch_page("structure.py").run()

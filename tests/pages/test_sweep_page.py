@@ -10,10 +10,10 @@ from bertcalc import BertConfig
 from bertcalc.explore.quantities import QUANTITIES
 from bertcalc.explore.sweep import SWEPT
 from bertcalc.moves import SLIDERS
-from pages.ui.charts import short
-from pages.ui.explore.sweep import RANGES, VIEWS
-from pages.ui.explore.sweep_charts import Curve, Mark, Point, curves_frame, map_frame
-from pages.ui.explore.sweep_map import _name
+from pages.ui.numbers import short
+from pages.ui.sweep.map_view import _name
+from pages.ui.sweep.sweep_charts import Curve, Mark, Point, curves_frame, map_frame
+from pages.ui.sweep.swept import RANGES, VIEW
 from tests.oracle import Case
 from tests.pages.apptest import open_app, present, texts
 
@@ -81,7 +81,7 @@ def test_every_quantity_of_the_unit_has_its_formula_and_order() -> None:
 def test_every_dimension_comes_up(link: dict[str, str]) -> None:
     app = open_app("sweep.py", architecture="BertForPreTraining", **link)
     for x in SWEPT:
-        app.selectbox(key="x shown").set_value(x).run()
+        app.selectbox(key="x").set_value(x).run()
         assert not app.exception
         assert not app.error
         assert len(app.latex) == 1
@@ -92,8 +92,8 @@ def test_any_two_dimensions_make_a_map(link: dict[str, str]) -> None:
     decoder = {"is_decoder": "true", "add_cross_attention": "true", "architecture": "BertLMHeadModel"}
     app = open_app("sweep.py", sweep="map", measure="activations", **decoder, **link)
     for x, y in list(permutations(SWEPT, 2))[::8]:
-        app.selectbox(key="x shown").set_value(x)
-        app.selectbox(key="y shown").set_value(y).run()
+        app.selectbox(key="x").set_value(x)
+        app.selectbox(key="y").set_value(y).run()
         assert not app.exception
         assert not app.error
         assert ("No lines" in said(app)) == (bool(link) and "num_attention_heads" in (x, y))
@@ -107,7 +107,7 @@ def test_every_quantity_has_a_map(measure: str) -> None:
 
 
 def test_a_model_without_a_head_has_none_anywhere() -> None:
-    for view in VIEWS:
+    for view in VIEW.options:
         app = open_app("sweep.py", sweep=view, measure="head")
         assert not app.error
     assert "Does not depend on hidden_size" in said(open_app("sweep.py", measure="head"))
@@ -215,7 +215,7 @@ def test_a_map_of_one_dimension_gets_another_one_with_its_own_ends() -> None:
 
 def test_another_dimension_has_other_ends() -> None:
     app = open_app("sweep.py", x_from="512", x_to="1024")
-    app.selectbox(key="x shown").set_value("num_hidden_layers").run()
+    app.selectbox(key="x").set_value("num_hidden_layers").run()
     assert app.number_input(key="x_from").value is None
     assert app.number_input(key="x_to").value is None
     assert not app.error

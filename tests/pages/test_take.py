@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from bertcalc import BertConfig, build
+from bertcalc import BertConfig, Config, build
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.export.formats import csv_text
 from bertcalc.export.table import Code, Math
 from bertcalc.memory.footprint import Subject
-from pages.ui import proof
+from bertcalc.proof import real_model
 from pages.ui.batch import Batch
 from pages.ui.columns import Columns
 from pages.ui.sidebar import Choice
@@ -184,7 +184,7 @@ def test_the_report_says_what_was_not_compared(monkeypatch: pytest.MonkeyPatch) 
     told = read(model_files(relative, Batch(1, 8), PLACE, str), "Report, Markdown")
     added = build(relative.config).num_parameters() - build(BertConfig(num_hidden_layers=2)).num_parameters()
     assert f"the {added:,} parameters of relative_key were not compared." in told
-    monkeypatch.setattr(proof, "installed", lambda: False)
+    monkeypatch.setattr(real_model, "installed", lambda: False)
     told = read(model_files(DEFAULT, Batch(1, 8), PLACE, str), "Report, Markdown")
     assert "Not compared with the real model, as torch and transformers are not installed here." in told
     assert "agrees" not in told
@@ -205,7 +205,7 @@ def test_counts_of_a_chart_have_all_their_digits() -> None:
         (BertConfig(), "BertForMultipleChoice", "num_choices 1"),
     ],
 )
-def test_the_report_says_what_else_it_takes(config: BertConfig, architecture: str, said: str) -> None:
+def test_the_report_says_what_else_it_takes(config: Config, architecture: str, said: str) -> None:
     choice = Choice(config, architecture, True, "bert-base-uncased")
     files = model_files(choice, Batch(1, 128), Place("http://localhost/", "en"), str)
     [told] = [file.make().decode() for file in files if file.name.endswith(".md")]

@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from bertcalc import ARCHITECTURES, BertConfig
+from bertcalc import ARCHITECTURES, BertConfig, Config
 from bertcalc.check.tools import TOOLS
 from tests.oracle import Case
 from tests.pages.apptest import open_app, texts
@@ -21,7 +21,7 @@ def number(text: str) -> int:
     return 0 if text == "±0" else int(text.strip("*").replace(",", "").replace("−", "-"))
 
 
-def real(architecture: str, config: BertConfig | None = None) -> int:
+def real(architecture: str, config: Config | None = None) -> int:
     model = Case(config or BertConfig(), architecture).real()
     return sum(tensor.numel() for tensor in model.parameters())
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from bertcalc import ARCHITECTURES, BertConfig
+from bertcalc import ARCHITECTURES, BertConfig, Config
 from bertcalc.config import POSITION_EMBEDDING_TYPES
 from pages.ui.sidebar import Choice
 from pages.ui.theme import COLORS
@@ -16,7 +16,7 @@ from tests.oracle import Case
 from tests.strategies import cases
 
 
-def drawn(config: BertConfig, architecture: str = "BertModel", *, add_pooling_layer: bool = True) -> dict[str, Any]:
+def drawn(config: Config, architecture: str = "BertModel", *, add_pooling_layer: bool = True) -> dict[str, Any]:
     choice = Choice(config, architecture, add_pooling_layer, "bert-base-uncased")
     return total_formula(choice, COLORS["light"])
 

@@ -7,7 +7,8 @@ import pytest
 
 from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.presets import PUBLISHED
-from pages.ui import proof, verdict
+from bertcalc.proof import real_model, tensor_proof
+from pages.ui import verdict
 from tests.pages.apptest import ROOT, open_app
 
 
@@ -37,12 +38,14 @@ def test_relative_positions_say_what_was_checked_instead() -> None:
 def test_what_was_not_checked_is_the_relative_positions_alone() -> None:
     """An untied head differs between transformers 4 and 5 by a bias: that is no part of it."""
     config = BertConfig(position_embedding_type="relative_key", tie_word_embeddings=False, num_attention_heads=64)
-    assert proof.not_checked(config, "BertForMaskedLM", {}) == 12 * (2 * 512 - 1) * (768 // 64)
+    assert real_model.not_checked(config, "BertForMaskedLM", {}) == 12 * (2 * 512 - 1) * (768 // 64)
 
 
 def test_a_difference_is_shown_tensor_by_tensor(monkeypatch: pytest.MonkeyPatch) -> None:
-    difference = proof.Difference(("a.weight", (3, 4)), None)
-    wrong = proof.Proof([proof.Check("Tensors", "1", "0", agrees=False)] * 4, [difference], 1.0, 1.0, {"torch": "2"})
+    difference = tensor_proof.Difference(("a.weight", (3, 4)), None)
+    wrong = tensor_proof.Proof(
+        [tensor_proof.Check("Tensors", "1", "0", agrees=False)] * 4, [difference], 1.0, 1.0, {"torch": "2"}
+    )
     monkeypatch.setattr(verdict, "ask", lambda *_: wrong)
     app = open_app("verify.py", vocab_size="999")
     assert "differs" in app.error[0].value
@@ -66,7 +69,7 @@ def test_real_weights_are_refused_where_they_do_not_fit(monkeypatch: pytest.Monk
 
 
 def test_without_torch_the_page_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(proof, "installed", lambda: False)
+    monkeypatch.setattr(real_model, "installed", lambda: False)
     app = open_app("verify.py")
     assert "pip install -r requirements.txt" in app.info[0].value
     assert len(app.table[0].value) == len(PUBLISHED)

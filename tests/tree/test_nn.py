@@ -5,13 +5,13 @@ import torch
 
 from bertcalc import BertConfig, build
 from bertcalc.activations import INPUT, OUTPUT
-from bertcalc.tree.nn import Activation, Dropout, Embedding, LayerNorm, Linear, Module, ModuleList
+from bertcalc.tree.nn import Activation, Dropout, Embedding, Linear, Module, ModuleList, Norm
 
 Torch: Any = torch.nn
 
 
 def a_stack(length: int) -> Module:
-    return Module("Model", layers=ModuleList(Module("Layer", fc=Linear(3, 2), norm=LayerNorm(2, 1e-5)), length))
+    return Module("Model", layers=ModuleList(Module("Layer", fc=Linear(3, 2), norm=Norm("LayerNorm", 2, 1e-5)), length))
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ def a_stack(length: int) -> Module:
         (Linear(3, 2), Torch.Linear(3, 2)),
         (Embedding(5, 4), Torch.Embedding(5, 4)),
         (Embedding(5, 4, 0), Torch.Embedding(5, 4, 0)),
-        (LayerNorm(7, 1e-12), Torch.LayerNorm(7, 1e-12)),
+        (Norm("LayerNorm", 7, 1e-12), Torch.LayerNorm(7, 1e-12)),
         (Dropout(0.25), Torch.Dropout(0.25)),
         (Activation("Tanh", OUTPUT), Torch.Tanh()),
         (Activation("PReLU", INPUT, "num_parameters=1", {"weight": (1,)}), Torch.PReLU()),

@@ -1,38 +1,37 @@
-"""The three ways in: a config.json, a name on the Hub, a file of weights; what is wrong is said where it was entered.
+"""The views of the page: a config.json, a name on the Hub, a file of weights; problems are shown where they arise.
 
-What was read last stays on the page for the session, until something else can be read. Files of weights stay with
-their owners: a browser sends their headers.
+The last model that could be read stays on the page for the session. Of a file of weights the browser sends the header
+alone.
 """
 
 from collections.abc import Sequence
 
 import streamlit as st
 
-from bertcalc.bring.checkpoint import CheckpointError, compare, subject_of_shapes
-from bertcalc.bring.chosen import INDEX_SUFFIX, SUFFIX, ChosenError, chosen, weights_of
-from bertcalc.bring.safetensors import LARGEST_HEADER
-from bertcalc.bring.uploads import text_of
-from bertcalc.config import Problem
-from bertcalc.config_json import LARGEST, JsonError, Reading, read
+from bertcalc.checkpoints.checkpoint import Comparison, compare, subject_of_shapes
+from bertcalc.checkpoints.chosen import INDEX_SUFFIX, SUFFIX, chosen, weights_of
+from bertcalc.checkpoints.safetensors import LARGEST_HEADER
+from bertcalc.config_json import LARGEST, Described, read, text_of
+from bertcalc.hub import asking, reader
 from bertcalc.memory.footprint import Subject
-from bertcalc.text import code, shorten
-from pages.ui.bring import asking, hub
+from bertcalc.problem import InputError, Problem
+from bertcalc.server.run_queue import RUN_QUEUE
+from bertcalc.text import N_, code, shorten
 from pages.ui.bring.chooser import Wanted, choose_files, take_files
 from pages.ui.bring.comparison import Brought, show_brought, show_model
-from pages.ui.controls import Parameters, at_most, carry, sentence, set_values
+from pages.ui.controls import Text, sentence, set_values, view
 from pages.ui.i18n import translator
+from pages.ui.oracle import wanted
 from pages.ui.sidebar import Choice
 
-VIEWS = ("config", "hub", "file")
-REPO_ID = "google-bert/bert-base-uncased"
+VIEW = view("bring", {"config": "config.json", "hub": "Hugging Face Hub", "file": N_("Weights file")})
+REPO_ID = Text("repo_id", N_("Name on the Hub"), "google-bert/bert-base-uncased", reader.LONGEST, width=420)
 _CONFIG = Wanted(accept=".json", several=False, whole="", largest=LARGEST)
 _WEIGHTS = Wanted(accept=f"{SUFFIX},.json", several=True, whole=INDEX_SUFFIX, largest=LARGEST_HEADER)
 
-PARAMETERS = Parameters(choices={"bring": VIEWS}, texts={"repo_id": at_most(hub.LONGEST)})
-
 
 def show_config(choice: Choice) -> None:
-    """A config.json, pasted or chosen as a file, and the model that it describes."""
+    """The view of a config.json, pasted or chosen as a file."""
     _ = translator()
     st.markdown(_("Paste or upload the config.json of your model; you can then use it on every page."))
     text, file = st.columns([3, 2])
@@ -46,9 +45,9 @@ def show_config(choice: Choice) -> None:
     if not found and pasted.strip():
         try:
             st.session_state["config read last"] = read(pasted)
-        except JsonError as error:
+        except InputError as error:
             found = error.problems
-    reading: Reading | None = st.session_state.get("config read last")
+    reading: Described | None = st.session_state.get("config read last")
     _show_problems(found, older=bool(found) and reading is not None)
     if reading is None or (not found and not pasted.strip()):
         return
@@ -66,7 +65,7 @@ def show_config(choice: Choice) -> None:
 
 
 def _take_file_of_config() -> None:
-    """Put a chosen file into the field, where it can be read and changed; in a callback."""
+    """Put the text of a chosen file into the field; in a callback."""
     files = take_files("config_file")
     if files is None:
         return
@@ -74,14 +73,12 @@ def _take_file_of_config() -> None:
     try:
         [file] = chosen(files)[:1]
         set_values({"config_text": text_of(file.bytes(), file.size)})
-    except ChosenError as error:
-        st.session_state["problems of config"] = (error.problem,)
-    except JsonError as error:
+    except InputError as error:
         st.session_state["problems of config"] = error.problems
 
 
 def show_hub() -> None:
-    """A name on the Hub, asked for on request, and what its files have in them."""
+    """The view of a model on the Hub, which is asked when the button is pressed."""
     _ = translator()
     st.markdown(
         _(
@@ -89,31 +86,21 @@ def show_hub() -> None:
             " safetensors files are read."
         )
     )
-    if not hub.installed():
+    if not reader.installed():
         st.info(_("This needs huggingface_hub, which is not installed here: pip install -r requirements.txt."))
         return
-    carry("repo_id", REPO_ID)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        repo_id = st.text_input(
-            _("Name on the Hub"),
-            REPO_ID,
-            key="repo_id",
-            bind="query-params",
-            max_chars=hub.LONGEST,
-            width=420,
-            on_change=_forget,
-            args=("hub",),
-        )
+        repo_id = REPO_ID.show(on_change=_forget, args=("hub",))
         asked = st.button(_("Read it from the Hub"), icon=":material/download:")
     if asked:
         _forget("hub")
         try:
             with st.spinner(_("Asking the Hub ...")):
-                reading, comparison = asking.ask(repo_id.strip())
+                reading, comparison = ask_hub(repo_id.strip())
             st.session_state["hub read last"] = Brought(repo_id.strip(), comparison), reading
-        except hub.HubError as error:
+        except InputError as error:
             st.session_state["problems of hub"] = error.problems
-    last: tuple[Brought, Reading] | None = st.session_state.get("hub read last")
+    last: tuple[Brought, Described] | None = st.session_state.get("hub read last")
     found = st.session_state.get("problems of hub", ())
     _show_problems(found, older=bool(found) and last is not None)
     if last is not None:
@@ -122,8 +109,14 @@ def show_hub() -> None:
         _show_remarks(reading)
 
 
+def ask_hub(repo_id: str) -> tuple[Described, Comparison]:
+    """Ask the Hub for a model; other runs go on meanwhile. Raises InputError."""
+    with RUN_QUEUE.pause():
+        return asking.ask(repo_id, wanted)
+
+
 def show_file() -> None:
-    """Files of weights, of which the headers are read, and what is in them."""
+    """The view of files of weights, by their headers."""
     _ = translator()
     st.markdown(
         _(
@@ -135,44 +128,46 @@ def show_file() -> None:
     choose_files("weights_files", _WEIGHTS, _take_files_of_weights)
     last: Brought | None = st.session_state.get("file read last")
     found = st.session_state.get("problems of file", ())
-    _show_problems(found, older=bool(found) and last is not None, file=st.session_state.get("file with problems", ""))
+    _show_problems(found, older=bool(found) and last is not None, of_files=True)
     if last is not None:
         show_brought(last)
 
 
 def _take_files_of_weights() -> None:
-    """Compare what the headers of files say; in a callback."""
+    """Read and compare the headers of chosen files; in a callback."""
     files = take_files("weights_files")
     if files is None:
         return
     _forget("file")
-    st.session_state.pop("file with problems", None)
     try:
         found = weights_of(chosen(files))
+    except InputError as error:
+        st.session_state["problems of file"] = error.problems  # whose fields are files
+        return
+    try:
         subject, guessed = subject_of_shapes(found.tensors)
-        brought = Brought(found.name, compare(found.tensors, subject), guessed, found.cut_off)
-        st.session_state["file read last"] = brought
-    except ChosenError as error:
-        st.session_state["problems of file"] = (error.problem,)
-        st.session_state["file with problems"] = error.file
-    except CheckpointError as error:
-        st.session_state["problems of file"] = (error.problem,)
+    except InputError as error:
+        st.session_state["problems of file"] = tuple(problem._replace(field="") for problem in error.problems)
+        return
+    compared = compare(found.tensors, subject)
+    st.session_state["file read last"] = Brought(found.name, compared, guessed, found.cut_off)
 
 
 def _forget(view: str) -> None:
-    """What was wrong with what is changed now."""
+    """Drop the problems of a view whose input changes."""
     st.session_state.pop(f"problems of {view}", None)
 
 
-def _show_problems(found: Sequence[Problem], *, older: bool, file: str = "") -> None:
-    """A sentence for each, after the name of the file that it is about; and whether the model below is an older one."""
+def _show_problems(found: Sequence[Problem], *, older: bool, of_files: bool = False) -> None:
+    """Show each problem, with its file's name, and say if the model below is an older one."""
     _ = translator()
     for problem in found:
-        st.error(f"{code(shorten(file))}: {sentence(problem)}" if file else sentence(problem))
+        file = f"{code(shorten(problem.field))}: " if of_files and problem.field else ""
+        st.error(f"{file}{sentence(problem)}")
     if older:
         st.caption(_("Still showing the last one that could be read."))
 
 
-def _show_remarks(reading: Reading) -> None:
+def _show_remarks(reading: Described) -> None:
     for remark in reading.remarks:
         st.caption(sentence(remark))

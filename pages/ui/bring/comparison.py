@@ -1,15 +1,14 @@
-"""A model that was brought in: what it is, what its checkpoint has in it, and the way into the sidebar."""
+"""A visitor's model: its count or the groups of its tensors, and the button that copies it to the sidebar."""
 
 from typing import NamedTuple
 
 import streamlit as st
 
-from bertcalc.bring.checkpoint import Comparison, Group, Matched, Members, classes_of
-from bertcalc.bring.chosen import CutOff
-from bertcalc.config import BertConfig
-from bertcalc.explore.models import Item, item_of, values_of
+from bertcalc.checkpoints.checkpoint import Comparison, Group, Matched, Members, classes_of
+from bertcalc.checkpoints.chosen import CutOff
+from bertcalc.config import Config
+from bertcalc.explore.models import Item, item_of, subject_of_preset, values_of
 from bertcalc.memory.footprint import Subject
-from bertcalc.presets import PRESETS
 from bertcalc.text import N_, code, shorten
 from bertcalc.track import DECIMALS, FIELDS
 from pages.ui.i18n import listed, translator
@@ -27,11 +26,11 @@ _WORDS: dict[Group, str] = {
     "buffer": N_("buffer: nothing learned"),
     "other": N_("in no class of this size"),
 }
-_NO_CONTROL = [field for field in vars(BertConfig()) if field not in FIELDS]
+_NO_CONTROL = [field for field in Config.__annotations__ if field not in FIELDS]
 
 
 class Brought(NamedTuple):
-    """A checkpoint that was read: its name, what it has, the fields that were guessed, the files that are cut off."""
+    """A checkpoint that was read: its name, its comparison, guessed fields, and files that are cut off."""
 
     name: str
     comparison: Comparison
@@ -40,7 +39,7 @@ class Brought(NamedTuple):
 
 
 def show_model(subject: Subject) -> None:
-    """A configuration: its count, and in which fields it is not the nearest preset."""
+    """Show the count of a configuration, and the fields in which it differs from the nearest preset."""
     _ = translator()
     item = item_of(subject)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -52,7 +51,7 @@ def show_model(subject: Subject) -> None:
     if not item.changes:
         st.success(_("This is {preset}.").format(preset=item.base), icon=":material/check_circle:")
         return
-    start = values_of(Subject(PRESETS[item.base].config))
+    start = values_of(subject_of_preset(item.base))
     show_table(
         {
             _("Field"): [f"`{field}`" for field, _value in item.changes],
@@ -64,7 +63,7 @@ def show_model(subject: Subject) -> None:
 
 
 def show_brought(brought: Brought) -> None:
-    """The verdict on a checkpoint, its figures, and what is in it by groups, from our count to all of its numbers."""
+    """Show the verdict on a checkpoint, its figures, and its tensors in groups, from our count to its own."""
     _ = translator()
     found = brought.comparison
     verdict, offer = st.columns([9, 4], vertical_alignment="center")
@@ -167,8 +166,8 @@ def _show_groups(found: Comparison) -> None:
         )
 
 
-def _examples(group: Group, members: Members, config: BertConfig) -> str:
-    """A name; of heads all, with the classes that have them."""
+def _examples(group: Group, members: Members, config: Config) -> str:
+    """The name of a tensor; for heads the names of all, with the classes that have them."""
     _ = translator()
     some = members.first
     if group == "head":
@@ -185,7 +184,7 @@ def _examples(group: Group, members: Members, config: BertConfig) -> str:
 
 
 def _full_name(one: Matched) -> str:
-    """Its name in the file, if it is there: what is in the model or in another class has a name that is known."""
+    """Its name in the file if it is there, else in the model."""
     return one.entry.name if one.entry else one.name
 
 
@@ -195,9 +194,9 @@ def _metric(label: str, count: int) -> None:
 
 
 def _offer(subject: Subject, item: Item) -> None:
-    """The button that makes it the model of every page."""
+    """Draw the button that copies the model to the sidebar."""
     _ = translator()
-    left = [field for field in _NO_CONTROL if getattr(subject.config, field) != getattr(BertConfig, field)]
+    left = [field for field in _NO_CONTROL if getattr(subject.config, field) != getattr(type(subject.config), field)]
     with st.container(width="content", gap="xxsmall"):
         st.button(
             _("Use this model"),
@@ -214,7 +213,7 @@ def _offer(subject: Subject, item: Item) -> None:
 
 
 def _take(subject: Subject, item: Item) -> None:
-    """Put a model into the sidebar; in a callback."""
+    """Copy a model to the sidebar; in a callback."""
     changes = {field: value for field, value in item.changes if field not in _NO_CONTROL}
     # The number fields with decimals take no 0 for 0.0.
     decimals = {field: float(changes[field]) for field in DECIMALS if field in changes}

@@ -7,9 +7,11 @@ import streamlit as st
 from bertcalc.check import terms
 from bertcalc.check.known import Known
 from bertcalc.check.terms import Gap, Report, Verdict
+from bertcalc.families import family_of
+from bertcalc.presets import PRESETS
 from bertcalc.text import N_, code, shorten
 from pages.ui.check.words import causes, describe, part_name
-from pages.ui.controls import carry, sentence, set_values, show_problem
+from pages.ui.controls import Reason, Text, sentence, set_values, show_problem
 from pages.ui.i18n import listed, translator
 from pages.ui.model import take_preset
 from pages.ui.numbers import signed_count
@@ -81,14 +83,23 @@ Linear = 6*12 + 1 = 73""",
 }
 
 
-def check_terms(text: str) -> tuple[str, dict[str, str]] | None:
-    """What is wrong with a count in the link."""
+def _check(text: str) -> Reason | None:
     found = terms.problem(text)
     return None if found is None else (found.message, found.values)
 
 
+COUNT = Text(
+    "terms",
+    N_("Your count, a line for each term: name = calculation. V, H, L, A, I, P, T are the sidebar's numbers."),
+    TERMS,
+    terms.LONGEST,
+    check=_check,
+    draw=st.text_area,
+)
+
+
 def show_terms(choice: Choice) -> None:
-    """The lines of a count, each with its verdict and its correction."""
+    """Check each line of a count."""
     text = _choose_terms()
     if found := terms.problem(text):
         show_problem(found)
@@ -96,7 +107,7 @@ def show_terms(choice: Choice) -> None:
 
 
 def show_report(choice: Choice, text: str) -> None:
-    """What is right and wrong in each line of a count of the chosen model, and in their sum."""
+    """The verdict on each line of a count, and the way from its sum to the right one."""
     _ = translator()
     report = terms.check(choice.model(), choice.config, terms.read(text, choice.config))
     if not report.verdicts:
@@ -117,7 +128,7 @@ def show_report(choice: Choice, text: str) -> None:
 
 
 def show_in_short(choice: Choice, text: str) -> None:
-    """The lines of a count of the chosen model with their verdicts, and beside them what leads to the right sum."""
+    """The same for the projector: two short tables side by side."""
     _ = translator()
     report = terms.check(choice.model(), choice.config, terms.read(text, choice.config))
     lines, sums = st.columns([0.54, 0.46], gap="medium")
@@ -140,29 +151,20 @@ def _known(choice: Choice, report: Report) -> Known:
 
 def _choose_terms() -> str:
     _ = translator()
-    carry("terms", TERMS)
     with st.container(horizontal=True, vertical_alignment="center"):
         for name in EXAMPLES:
             st.button(_(name), key=f"example {name}", on_click=_take_example, args=(name,))
-    text: str = st.text_area(
-        _("Your count, a line for each term: name = calculation. V, H, L, A, I, P, T are the sidebar's numbers."),
-        TERMS,
-        height=110 if presenting() else 130,
-        key="terms",
-        bind="query-params",
-        max_chars=terms.LONGEST,
-    )
-    return text
+    return COUNT.show(height=110 if presenting() else 130)
 
 
 def _take_example(name: str) -> None:
     example = EXAMPLES[name]
     set_values({"terms": example.terms})
-    take_preset(example.preset, architecture="BertModel", **example.changes)
+    take_preset(example.preset, architecture=family_of(PRESETS[example.preset].config).base.name, **example.changes)
 
 
 def _name(verdict: Verdict) -> str:
-    """What somebody calls a line, which may be nothing."""
+    """The name of a line, which may be empty."""
     return verdict.line.name and code(shorten(verdict.line.name))
 
 
@@ -174,7 +176,7 @@ def _value(verdict: Verdict) -> str:
 
 
 def _verdict(verdict: Verdict) -> str:
-    """Whether a line is right, and what it is taken to count."""
+    """Whether a line is right, and which part of the model it counts."""
     _ = translator()
     if verdict.modules:
         return _(":material/check_circle: a number of modules")
@@ -187,7 +189,7 @@ def _verdict(verdict: Verdict) -> str:
 
 
 def _slips(verdict: Verdict, known: Known) -> str:
-    """Each slip of a line with its formula and what it adds; or why nothing can be said."""
+    """Each mistake in a line with its formula and the parameters it adds; or why there is no explanation."""
     _ = translator()
     said = [sentence(verdict.line.problem)] if verdict.line.problem else []
     if verdict.counted and verdict.explanation is not None:
@@ -216,7 +218,7 @@ def _part(verdict: Verdict) -> str:
 
 
 def _show_corrections(report: Report, known: Known) -> None:
-    """From the typed sum to the right one: what each line lacks, and what no line counts."""
+    """A table from the typed sum to the right one: what each line misses, and what no line counts."""
     _ = translator()
     rows: list[tuple[str, int]] = []
     for verdict in report.verdicts:
@@ -254,7 +256,7 @@ def _show_corrections(report: Report, known: Known) -> None:
 
 
 def _gap(gap: Gap) -> str:
-    """What no line counts, or one too many: the component and its tensors."""
+    """Tensors that no line counts, or that are counted twice, by component."""
     _ = translator()
     names = listed(name.removeprefix(f"{gap.component}.").removeprefix("layer.*.") for name in gap.names[:3])
     more = " ..." if len(gap.names) > 3 else ""
@@ -264,6 +266,6 @@ def _gap(gap: Gap) -> str:
 
 
 def _named(name: str, what: str) -> str:
-    """With the language's own colon."""
+    """A name and a text with the colon of the language between them."""
     _ = translator()
     return _("{name}: {what}").format(name=name, what=what)

@@ -1,21 +1,22 @@
-"""A number that somebody has: which count it is, or the slips that lead to it."""
+"""Somebody's number: the count that it is, or the mistakes that lead to it."""
 
 from collections.abc import Sequence
 
 import streamlit as st
 
-from bertcalc.arithmetic import LONGEST, CalculationError
+from bertcalc.arithmetic import LONGEST
 from bertcalc.check.diagnosis import MOST_SLIPS, Diagnosis, Match, Own, Slipped, diagnose
 from bertcalc.check.explain import MOST_FOUND
 from bertcalc.check.formula import count_formula
 from bertcalc.check.known import READINGS, HandCount, Known, Reading, published_counts, readings
 from bertcalc.check.tools import tool_counts
-from bertcalc.config import Problem, letters
+from bertcalc.config import letters
 from bertcalc.formula import latex_fraction
+from bertcalc.problem import InputError
 from bertcalc.text import N_, literal, shorten
-from bertcalc.typed import Typed, TypedError, amount
+from bertcalc.typed import Typed, amount
 from pages.ui.check.words import causes, describe, own_count
-from pages.ui.controls import carry, sentence, set_values
+from pages.ui.controls import Fold, Text, sentence, set_values, view
 from pages.ui.i18n import listed, translator
 from pages.ui.model import take_preset
 from pages.ui.numbers import signed_count
@@ -28,16 +29,19 @@ NUMBER = "110M"
 # Totals to try: of the present model, and the last is that of the first example of terms.
 NUMBERS = ("110M", "1.1e8", "437.9 MB", "75,641,856")
 _MOST_ROWS = 12
+VIEW = view("explain", {"total": N_("One number"), "terms": N_("Term by term")})
+YOURS = Text("number", N_("Your number"), NUMBER, LONGEST, placeholder="12*7087872", width=320)
+OTHERS = Fold("others", N_("Another explanation is equally short"))
 
 
 def show_total(choice: Choice) -> None:
-    """A number, and what it turns out to be."""
+    """Ask for a number, and say where it comes from."""
     _ = translator()
     text = _choose_number()
     try:
         number = amount(text, names=letters(choice.config))
-    except (TypedError, CalculationError) as error:
-        st.error(sentence(Problem("number", text, error.message, error.values)))
+    except InputError as error:
+        st.error(sentence(error.problem))
         return
     known = Known(choice.config, choice.architecture, choice.add_pooling_layer, 0, choice.model().num_parameters())
     found = diagnose(known, number)
@@ -57,26 +61,17 @@ def show_total(choice: Choice) -> None:
 
 
 def _choose_number() -> str:
-    """The number as it is typed."""
+    """Draw the field for the number, and examples."""
     _ = translator()
-    carry("number", NUMBER)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        text: str = st.text_input(
-            _("Your number"),
-            NUMBER,
-            key="number",
-            bind="query-params",
-            max_chars=LONGEST,
-            placeholder="12*7087872",
-            width=320,
-        )
+        text = YOURS.show()
         for number in NUMBERS:
             st.button(number, key=f"example {number}", on_click=set_values, args=({"number": number},))
     return text
 
 
 def _show_matches(choice: Choice, matches: Sequence[Match]) -> None:
-    """The known counts that a number may mean, by what it means."""
+    """The known counts that a number may stand for, a table for each way to read the number."""
     _ = translator()
     groups: dict[Reading, list[Match]] = {}
     for match in matches:
@@ -102,7 +97,7 @@ def _show_matches(choice: Choice, matches: Sequence[Match]) -> None:
 
 
 def _meaning(reading: Reading) -> str:
-    """What a number is taken to be, in words."""
+    """One way to read a number, in words."""
     _ = translator()
     said = _(READINGS[reading.key][0])
     if reading.exact is not None:
@@ -114,7 +109,7 @@ def _meaning(reading: Reading) -> str:
 
 
 def _show_hand_count(choice: Choice, hand: HandCount, slipped: Slipped, number: Typed) -> None:
-    """Whose count a number is, and the slips in it; its model can be taken."""
+    """Whose published count a number is, its mistakes, and a button that takes its model."""
     _ = translator()
     said = _("This is {whose}. Exactly, {model} has {count:,} parameters.")
     st.info(
@@ -127,7 +122,7 @@ def _show_hand_count(choice: Choice, hand: HandCount, slipped: Slipped, number: 
 
 
 def _show_own(choice: Choice, found: Sequence[Own]) -> None:
-    """What of the present model has so many parameters, with its formula."""
+    """The parts of the present model with this count, with formulas."""
     _ = translator()
     reading = found[0].reading
     layers = choice.config.num_hidden_layers
@@ -153,7 +148,7 @@ def _show_own(choice: Choice, found: Sequence[Own]) -> None:
 
 
 def _show_slipped(found: Diagnosis, number: Typed) -> None:
-    """The shortest explanations: the first at once, those that are as short on request."""
+    """The shortest explanation; others of the same length are folded away."""
     _ = translator()
     first, *others = found.slipped
     count = len(first.explanation) + (first.reading.key != "parameters")
@@ -169,9 +164,8 @@ def _show_slipped(found: Diagnosis, number: Typed) -> None:
             label = _("At least {count} other explanations are equally short")
         label = label.format(count=len(others))
         if len(others) == 1:
-            label = _("Another explanation is equally short")
-        folder = st.expander(label, key="others", bind="query-params", on_change="rerun")
-        if folder.open:
+            label = OTHERS.title
+        if folder := OTHERS.unfolded(label=label):
             with folder:
                 for other in others:
                     _show_sum(other, number)
@@ -200,7 +194,7 @@ _OFFERED = 3
 
 
 def _published(number: Typed) -> list[str]:
-    """The presets with a known count that a number may mean, in the first of its readings that there are any in."""
+    """The presets whose known counts the number may stand for, in the first reading that has any."""
     for reading in readings(number):
         if found := [preset for total, (preset, _known) in published_counts().items() if reading.means(total)]:
             return list(dict.fromkeys(found))
@@ -250,7 +244,7 @@ _UNKNOWN = N_(
 
 
 def _show_nothing(choice: Choice, number: Typed, text: str) -> None:
-    """That nothing explains a number, and what it may mean."""
+    """Say that nothing explains a number, and how else it can be read."""
     _ = translator()
     exactly = number.low == number.high
     st.warning(

@@ -7,6 +7,7 @@ from bertcalc.check.formula import cause_formulas
 from bertcalc.check.known import Known
 from bertcalc.check.parts import PARTS, Counted
 from bertcalc.check.slips import PADDED_TO, PLACES, SLIPS, Sizes
+from bertcalc.families import class_of
 from bertcalc.text import code
 from pages.ui.i18n import translator
 
@@ -15,7 +16,7 @@ def describe(known: Known) -> str:
     """A known count in words: its class, and what else is said about it."""
     _ = translator()
     said = [f"`{known.architecture}`"]
-    if known.architecture == "BertModel":
+    if class_of(known.architecture).task == "base":
         said.append(_("with pooler") if known.add_pooling_layer else _("without pooler"))
     if known.has_decoder:
         said.append(_("decoder tied") if known.config.tie_word_embeddings else _("decoder untied"))
@@ -34,7 +35,7 @@ def own_count(count: Counted, layers: int) -> str:
     """A part, module or tensor of a model in words, and in how many of its layers."""
     _ = translator()
     part = part_name(count)
-    repeated = all(tensor.name.startswith("encoder.layer.") for tensor in count.tensors)
+    repeated = all(tensor.place.component == "encoder" for tensor in count.tensors)
     if count.part == "layers":
         said = {"all": _("all {layers:,} layers"), "one": _("one layer"), "others": _("all layers but one")}
     elif repeated and (layers > 1 or count.layers != "all"):
@@ -51,7 +52,8 @@ def own_count(count: Counted, layers: int) -> str:
 def causes(known: Known, explanation: Explanation, counted: Callable[[str], bool]) -> list[tuple[str, str, int]]:
     """Each slip in words, its formula with letters and with numbers, and what it adds."""
     _ = translator()
-    names = frozenset(tensor.name.removeprefix("bert.") for tensor in known.model().tensors())
+    model = known.model()
+    names = frozenset(model.bare(tensor.name) for tensor in model.tensors())
     slips = tuple(cause.slip for cause in explanation)
     chosen = frozenset(filter(counted, names | PLACES))
     formulas = cause_formulas(known.config, known.architecture, slips, known.options, chosen)

@@ -8,21 +8,27 @@ from bertcalc.compute.flops import Part, as_stated, by_name, by_part, tokens, to
 from bertcalc.compute.formula import name_formulas, part_formulas, plain_formulas
 from bertcalc.formula import latex_number
 from bertcalc.forward.outputs import possible, run
-from bertcalc.forward.walk import key_of
+from bertcalc.proof.flop_proof import FlopProof, prove
+from bertcalc.text import N_
+from bertcalc.tree.nn import split_layer
 from pages.ui.bars import Bars, draw_bars, preset_of
-from pages.ui.compute.charts import part_colors
-from pages.ui.compute.controls import Count
-from pages.ui.compute.proof import FlopProof, prove
+from pages.ui.compute.count import Count
+from pages.ui.compute.length_chart import part_colors
+from pages.ui.controls import Fold, Switch
 from pages.ui.formulas import aligned, colored_sum
 from pages.ui.i18n import translator
-from pages.ui.numbers import metric_width, percent, scaled
+from pages.ui.metrics import show_metric
+from pages.ui.numbers import percent, scaled
 from pages.ui.oracle import ask, runs
 from pages.ui.tables import show_table
 from pages.ui.theme import appearance
 
+MODULES = Fold("modules", N_("Each module: formula, cost, share"))
+PYTORCH = Switch("pytorch", N_("Let PyTorch count too"))
+
 
 def show_figures(count: Count) -> None:
-    """The large numbers: forward, per token, training; in the unit of the convention."""
+    """The cost of a forward pass, of a token in it, and of a training step, as large numbers."""
     _ = translator()
     unit, steps = count.convention.unit, count.steps
     forward, training = total(steps, count.convention), total(steps, count.convention, "training")
@@ -33,15 +39,7 @@ def show_figures(count: Count) -> None:
     }
     with st.container(horizontal=True):
         for label, figure in figures.items():
-            value, short = f"{round(figure):,}", scaled(figure, unit)
-            st.metric(
-                label.format(unit=unit),
-                value,
-                short,
-                delta_color="off",
-                delta_arrow="off",
-                width=metric_width(230, value, short),
-            )
+            show_metric(label.format(unit=unit), f"{round(figure):,}", scaled(figure, unit), least=230)
 
 
 def forward_formula(count: Count, colors: dict[Part, str]) -> str:
@@ -74,7 +72,7 @@ def show_parts(count: Count, place: str) -> None:
 
 
 def _preset_costs(count: Count) -> dict[Part, int]:
-    """The same of the preset; nothing where so much cannot go through it."""
+    """The same for the preset; empty if it cannot take this batch."""
     start = preset_of(count.choice)
     if possible(start.config, start.architecture, count.call) != count.call:
         return {}
@@ -83,18 +81,18 @@ def _preset_costs(count: Count) -> dict[Part, int]:
 
 
 def show_names(count: Count) -> None:
-    """Every module, and every step that is none, with its formula, its cost, and the share that all copies have."""
+    """Every module, and every step outside of modules: formula, cost, and the share of all copies."""
     _ = translator()
     rows = by_name(count.steps, count.convention)
     formulas = name_formulas(count.letters, count.convention)
     whole, unit = rows[0].cost, count.convention.unit
+    layers = {row.name.partition(".*")[0] for row in rows if "*" in row.name}
+    holding = {"", *(row.name for row in rows if any(f"{stack}.".startswith(f"{row.name}.") for stack in layers))}
     show_table(
         {
-            _("Module"): [f"`{key_of(row.name) or count.choice.architecture}`" for row in rows],
+            _("Module"): [f"`{split_layer(row.name)[1] or count.choice.architecture}`" for row in rows],
             # What holds all layers is in the formula of the page, and too wide for a column.
-            _("Formula of one"): [
-                f"${formulas[row.name].latex()}$" if row.name not in ("", "encoder") else "" for row in rows
-            ],
+            _("Formula of one"): [f"${formulas[row.name].latex()}$" if row.name not in holding else "" for row in rows],
             _("One, {unit}").format(unit=unit): [f"{row.cost:,}" for row in rows],
             _("Copies"): [f"{row.copies:,}\N{NO-BREAK SPACE}×" for row in rows],
             _("Share"): [percent(row.copies * row.cost, whole) for row in rows],
@@ -104,9 +102,9 @@ def show_names(count: Count) -> None:
 
 
 def show_verdict(count: Count) -> None:
-    """A switch that lets PyTorch count the real model too, and the verdict: at once after every change."""
+    """A switch for counting the real model with PyTorch, and the verdict after every change."""
     _ = translator()
-    if not st.toggle(_("Let PyTorch count too"), key="pytorch", bind="query-params"):
+    if not PYTORCH.show():
         return
     choice = count.choice
     if runs(choice.subject, count.call):

@@ -9,10 +9,10 @@ from bertcalc.compute.flops import PARTS, Part, as_stated, by_part
 from bertcalc.compute.formula import crossover, value
 from bertcalc.formula import Formula, latex_number
 from bertcalc.forward.outputs import run
-from pages.ui.compute.charts import length_areas, length_frame
-from pages.ui.compute.controls import Count
+from pages.ui.batch import SEQUENCE_LENGTH
+from pages.ui.compute.count import Count
+from pages.ui.compute.length_chart import length_areas, length_frame
 from pages.ui.i18n import translator
-from pages.ui.labels import label_of
 from pages.ui.present import lower
 from pages.ui.take.shown import draw_chart
 
@@ -58,12 +58,12 @@ def show_lengths(count: Count, look: str) -> None:
     st.markdown("\n\n".join(f"{said[one.parts]} ${crossing_formula(count, one)}$" for one in crossed))
     marks: list[tuple[float, str]] = [
         (count.call.sequence_length, "S ="),
-        (config.max_position_embeddings, "max_position_embeddings ="),
+        (config.longest, "max_position_embeddings =" if config.longest == config.max_position_embeddings else "S ≤"),
         *((float(crossing.length), _("crossover")) for crossing in crossed),
     ]
     # Far enough to see what comes after a crossover, not so far that there is nothing else to see.
     longest = round(max(2 * min(length, _LONGEST) for length, _text in marks))
-    first = min(_SHORTEST, config.max_position_embeddings, count.call.sequence_length)
+    first = min(_SHORTEST, config.longest, count.call.sequence_length)
     lengths = sorted({round(first * (longest / first) ** (at / _POINTS)) for at in range(_POINTS + 1)})
     costs = [_parts_at(count, length) for length in lengths]
     names = {part: _(part) for part in PARTS}
@@ -71,7 +71,7 @@ def show_lengths(count: Count, look: str) -> None:
     draw_chart(
         length_frame(lengths, costs, names, shown),
         lower(length_areas(look, _("Share")), 270),
-        numbers={"length": label_of("sequence_length"), "name": _("Part"), "share": _("Share")},
+        numbers={"length": SEQUENCE_LENGTH.title, "name": _("Part"), "share": _("Share")},
         alt=_("Share of each part over the sequence length"),
     )
 

@@ -5,17 +5,35 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from bertcalc.compute.devices import DEVICES, RUNS, Device, Precision, price, seconds
+from bertcalc.compute.devices import DEVICES, PRECISIONS, RUNS, Device, Precision, price, seconds
 from bertcalc.compute.flops import Convention, tokens, total
 from bertcalc.compute.formula import scientific, time_formula
-from bertcalc.config import Problem, check_whole_number
+from bertcalc.config import Problem
 from bertcalc.text import N_
-from pages.ui.compute.controls import CHOICES, LIMITS, Count
-from pages.ui.controls import choose, show_problem, whole_number
+from pages.ui.compute.count import Count
+from pages.ui.controls import Decimal, Number, Select, show_problem
 from pages.ui.i18n import translator
-from pages.ui.labels import label_of, option_of
-from pages.ui.numbers import metric_width, percentage, scaled
+from pages.ui.metrics import show_metric
+from pages.ui.numbers import duration, percentage, scaled
 from pages.ui.tables import show_table
+
+BUDGET = Select[str]("budget", N_("Budget in"), words={"steps": N_("Steps"), "tokens": N_("Tokens")}, width=95)
+DEVICE = Select(
+    "device",
+    N_("Device"),
+    DEVICES,
+    {"RTX-4090": "RTX 4090", "TPU-v2": "TPU v2", "TPU-v3": "TPU v3", "TPU-v4": "TPU v4"},
+    width=118,
+)
+PRECISION = Select(
+    "format", N_("Precision"), PRECISIONS, {"16bit": N_("16-bit"), "tf32": "TF32", "fp32": "FP32"}, width=90
+)
+STEPS, TOKENS = Number("steps", N_("Steps"), 10**6, width=150), Number("tokens", N_("Tokens"), 10**10, width=150)
+DEVICE_COUNT = Number("devices", N_("Devices"), 8, width=85)
+UTILISATION = Number("utilisation", N_("Utilisation"), 40, width=105)
+PRICE = Decimal("price", N_("Price"), 2.0, step=0.1, width=95)
+_MOST = {"steps": 10**12, "tokens": 10**15 - 1, "devices": 10**6, "utilisation": 100}
+_MOST_EXPENSIVE = 1e6
 
 
 class Plan(NamedTuple):
@@ -41,16 +59,16 @@ class Plan(NamedTuple):
 
 
 def choose_plan(count: Count) -> Plan:
-    """Draw how much is trained and on what; where that is not possible the nearest that is."""
+    """Draw the controls of a training run; their values, or the nearest possible ones."""
     found: list[Problem] = []
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        budget = _selected("budget", 95)
-        amount = _number(budget, 150, found)
-        name = _selected("device", 118)
-        precision = _selected("format", 90)
-        devices = _number("devices", 85, found)
-        utilisation = _number("utilisation", 105, found)
-        hourly = _decimal("price", 2.0, 95, found)
+        budget = BUDGET.show()
+        amount = _number(STEPS if budget == "steps" else TOKENS, found)
+        name = DEVICE.show()
+        precision = PRECISION.show()
+        devices = _number(DEVICE_COUNT, found)
+        utilisation = _number(UTILISATION, found, label=_in_unit(UTILISATION.title, "%"))
+        hourly = _hourly(found)
     device = DEVICES[name]
     if precision not in device.peak:
         nearest = next(iter(device.peak))
@@ -60,9 +78,9 @@ def choose_plan(count: Count) -> Plan:
                 precision,
                 N_("{device} does not support {precision} matrix products: {nearest} is available."),
                 {
-                    "device": option_of("device", name),
-                    "precision": option_of("format", precision),
-                    "nearest": option_of("format", nearest),
+                    "device": DEVICE.word(name),
+                    "precision": PRECISION.word(precision),
+                    "nearest": PRECISION.word(nearest),
                 },
                 ({"format": nearest},),
             )
@@ -75,47 +93,32 @@ def choose_plan(count: Count) -> Plan:
     return Plan(flops, device, precision, devices, Fraction(utilisation, 100), hourly)
 
 
-def _selected(field: str, width: int) -> Any:
-    return choose(field, CHOICES[field], width=width)
-
-
-def _number(field: str, width: int, found: list[Problem]) -> int:
+def _in_unit(label: str, unit: str) -> str:
     _ = translator()
-    default, most = LIMITS[field]
-    label = _("{label}, {unit}").format(label=label_of(field), unit="%") if field == "utilisation" else label_of(field)
-    number = whole_number(label, field, default, width=width)
-    if problem := check_whole_number(field, number, 1, most, default):
+    return _("{label}, {unit}").format(label=label, unit=unit)
+
+
+def _number(control: Number[int], found: list[Problem], **look: Any) -> int:
+    number = control.show(**look)
+    if problem := control.problem(number, 1, _MOST[control.name]):
         found.append(problem)
-        nearest: int = problem.remedies[0][field]
-        return nearest
+        number = problem.remedies[0][control.name]
     return number
 
 
-def _decimal(field: str, default: float, width: int, found: list[Problem]) -> float:
-    _ = translator()
-    number: float = st.number_input(
-        _("{label}, {unit}").format(label=label_of(field), unit="USD/h"),
-        value=default,
-        step=0.1,
-        format="%.2f",
-        key=field,
-        bind="query-params",
-        width=width,
-    )
+def _hourly(found: list[Problem]) -> float:
+    number = PRICE.show(label=_in_unit(PRICE.title, "USD/h"))
     if 0 <= number <= _MOST_EXPENSIVE:
         return number
     message = N_("{field} {value} is not possible: it must be from 0 to {high}.")
     nearest = 0.0 if number < 0 else _MOST_EXPENSIVE
-    values = {"field": field, "value": f"{number:g}", "high": f"{_MOST_EXPENSIVE:,.0f}"}
-    found.append(Problem(field, number, message, values, ({field: nearest},)))
+    values = {"field": PRICE.name, "value": f"{number:g}", "high": f"{_MOST_EXPENSIVE:,.0f}"}
+    found.append(Problem(PRICE.name, number, message, values, ({PRICE.name: nearest},)))
     return nearest
 
 
-_MOST_EXPENSIVE = 1e6
-
-
 def show_plan(plan: Plan) -> None:
-    """What it takes: FLOPs, time, price; and the formula of the time with its numbers."""
+    """FLOPs, time and price of a training run, and the formula of the time."""
     _ = translator()
     figures = {
         _("Training, FLOPs"): (scaled(plan.flops, "FLOPs"), f"{round(plan.flops):,}"),
@@ -127,8 +130,7 @@ def show_plan(plan: Plan) -> None:
     }
     with st.container(horizontal=True):
         for label, (figure, exact) in figures.items():
-            width = metric_width(230, figure, exact)
-            st.metric(label, figure, exact, delta_color="off", delta_arrow="off", width=width)
+            show_metric(label, figure, exact, least=230)
     peak = plan.device.peak[plan.precision]
     formula, numbers = time_formula(plan.flops, peak, plan.utilisation, plan.devices)
     st.latex(rf"t = {formula} = {numbers} = {scientific(plan.duration)}\ \text{{s}}")
@@ -154,7 +156,7 @@ def show_runs(plan: Plan, convention: Convention) -> None:
     rows = [
         (
             run.name,
-            f"{run.devices:,} × {option_of('device', run.device)}",
+            f"{run.devices:,} × {DEVICE.word(run.device)}",
             scaled(run.flops(convention), "FLOPs"),
             duration(run.hours * 3600),
             duration(run.seconds(convention, plan.utilisation)),
@@ -173,11 +175,3 @@ def show_runs(plan: Plan, convention: Convention) -> None:
         _("Source"),
     )
     show_table(dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True)), _("Published pre-training runs"))
-
-
-def duration(time: Fraction) -> str:
-    """Seconds as people say them: 4.0 d, 81.4 h, 76.2 min."""
-    for unit, size, most in (("s", 1, 120), ("min", 60, 120), ("h", 3600, 96)):
-        if time < most * size:
-            return f"{float(time / size):,.1f} {unit}"
-    return f"{float(time / 86400):,.1f} d"

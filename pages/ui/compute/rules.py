@@ -6,17 +6,20 @@ from bertcalc.compute.conventions import PUBLISHED, RULES
 from bertcalc.compute.flops import ELEMENT_COSTS, PYTORCH, tokens, total
 from bertcalc.compute.formula import letters, rule_formulas
 from bertcalc.forward.outputs import attends, run
-from pages.ui.compute.controls import CHOICES, Count
-from pages.ui.controls import choose_one
+from bertcalc.text import N_
+from pages.ui.compute.count import Count
+from pages.ui.controls import Select
 from pages.ui.formulas import aligned, colored_sum
 from pages.ui.i18n import listed, translator
 from pages.ui.numbers import signed_percent
 from pages.ui.tables import show_table
 from pages.ui.theme import INK
 
+RULE = Select("rule", N_("Convention"), RULES, row=True, label_visibility="collapsed")
+
 
 def show_rules(count: Count, look: str) -> None:
-    """What others' conventions give for the same model, batch and sequence; one of them in full."""
+    """The counts of other conventions for the same model, batch and sequence; one of them with its formula."""
     _ = translator()
     config, call = count.choice.config, count.call
     steps = run(config, count.choice.architecture, call, **count.choice.options)
@@ -33,7 +36,7 @@ def show_rules(count: Count, look: str) -> None:
         },
         _("What other conventions give"),
     )
-    chosen = choose_one(_("Convention"), "rule", CHOICES["rule"])
+    chosen = RULE.show()
     rule = RULES[chosen]
     cross = attends(config, count.choice.architecture, call)
     symbolic = letters(config, count.choice.architecture, PYTORCH, cross=cross, **count.choice.options)

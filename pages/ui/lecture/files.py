@@ -3,8 +3,10 @@
 from difflib import get_close_matches
 from pathlib import Path
 
+import streamlit as st
+
 from bertcalc.text import N_
-from pages.ui.controls import Parameters, at_most
+from pages.ui.controls import Reason, Switch, Text
 
 FOLDER = Path(__file__).parents[2] / "lectures"
 DEFAULT = "why-110-million"
@@ -16,7 +18,7 @@ def names() -> list[str]:
     return sorted((file.stem for file in FOLDER.glob("*.toml")), key=lambda name: (name != DEFAULT, name))
 
 
-def _check(text: str) -> tuple[str, dict[str, str]] | None:
+def _check(text: str) -> Reason | None:
     """What is wrong with a lecture in the link."""
     there = names()
     if text in there:
@@ -25,5 +27,7 @@ def _check(text: str) -> tuple[str, dict[str, str]] | None:
     return message, {"nearest": get_close_matches(text[:100], there or [DEFAULT], n=1, cutoff=0.0)[0]}
 
 
+LECTURE = Text("lecture", "lecture", DEFAULT, 200, check=_check, label_visibility="collapsed", width=200)
 # Which screens there are depends on the lecture: the page says what is wrong with one.
-PARAMETERS = Parameters(booleans=("notes",), texts={"lecture": _check, "screen": at_most(LONGEST)})
+SCREEN = Text("screen", "screen", "", LONGEST)
+NOTES = Switch("notes", "notes", draw=st.checkbox)

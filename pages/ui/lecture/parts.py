@@ -5,12 +5,14 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from bertcalc import ARCHITECTURES, BertConfig, Module, build
+from bertcalc import build
 from bertcalc.check.known import known_counts, readings
 from bertcalc.compute.flops import PYTORCH
 from bertcalc.config import LETTERS
 from bertcalc.explore.compare import explain
 from bertcalc.explore.models import Item, item_of
+from bertcalc.families import CLASSES, class_of
+from bertcalc.family import Model
 from bertcalc.formula import latex_number, shape_letters, symbolic_model
 from bertcalc.forward.outputs import Call, possible, run
 from bertcalc.forward.steps import Step
@@ -18,21 +20,22 @@ from bertcalc.forward.walk import walk
 from bertcalc.lecture import Show, Vocabulary
 from bertcalc.moves import SLIDERS
 from bertcalc.presets import PRESETS
-from bertcalc.tree.totals import bare, component_of, submodule
+from bertcalc.proof.real_model import installed
+from bertcalc.tree.nn import split_layer
+from bertcalc.tree.totals import component_at, submodule
 from bertcalc.typed import typed
 from pages.ui.bars import draw_bars, draw_proportions, parameter_bars
 from pages.ui.batch import Batch
 from pages.ui.check.terms import show_in_short
 from pages.ui.check.words import describe
-from pages.ui.compute.controls import Count
+from pages.ui.compare.compare_words import names_of, relative
+from pages.ui.compare.comparison import Compared, Comparison
+from pages.ui.compare.differences import show_parts as show_differences
+from pages.ui.compute.count import Count
 from pages.ui.compute.forward import show_figures, show_parts
-from pages.ui.explore.compare import Compared, Comparison
-from pages.ui.explore.compare_differences import show_parts as show_differences
-from pages.ui.explore.compare_words import names_of, relative
 from pages.ui.formulas import node_formula
 from pages.ui.i18n import translator
 from pages.ui.numbers import metric_width, percent, text_width
-from pages.ui.proof import installed
 from pages.ui.sidebar import Choice
 from pages.ui.tables import show_checks, show_table
 from pages.ui.theme import colors
@@ -40,8 +43,6 @@ from pages.ui.total_formula.show import show_total_formula
 from pages.ui.verdict import show_verdict, verdict_of
 from pages.ui.walk.picture import show_place
 from pages.ui.walk.steps import show_heads
-
-_LAYER = "encoder.layer.*."
 
 
 class Part(NamedTuple):
@@ -56,7 +57,7 @@ def _row(choice: Choice, path: str) -> None:
     _ = translator()
     *_rows, numbers = submodule(choice.model(), path).parameters["weight"]
     *_rows, letters = submodule(_symbolic(choice), path).parameters["weight"]
-    color = _color(path)
+    color = _color(choice, path)
     _metric(_("One row of {table}").format(table=f"`{path}`"), f"{numbers:,}", "")
     st.latex(rf"\textcolor{{{color}}}{{{shape_letters((letters,))}}} = {latex_number(numbers)}")
     lines, left = divmod(numbers, _IN_A_LINE)
@@ -68,8 +69,8 @@ def _row(choice: Choice, path: str) -> None:
 _IN_A_LINE = 64
 
 
-def _color(path: str) -> str:
-    return colors()[component_of(path)]
+def _color(choice: Choice, path: str) -> str:
+    return colors()[component_at(choice.model(), path)]
 
 
 def _count(choice: Choice, path: str) -> None:
@@ -78,8 +79,8 @@ def _count(choice: Choice, path: str) -> None:
     model = choice.model()
     here, whole = submodule(model, path).num_parameters(), model.num_parameters()
     share = _("{share} of {whole:,}").format(share=percent(here, whole), whole=whole)
-    _metric(f"`{path.removeprefix(_LAYER)}`", f"{here:,}", share)
-    st.latex(node_formula(choice, path, here, _color(path)))
+    _metric(f"`{split_layer(path)[1]}`", f"{here:,}", share)
+    st.latex(node_formula(choice, path, here, _color(choice, path)))
 
 
 def _bars(choice: Choice, path: str) -> None:
@@ -125,7 +126,7 @@ def _rounding(choice: Choice, number: str) -> None:
     counts = [
         known
         for known in known_counts(config)
-        if known.architecture in _ROUNDED and known.config == config and not known.buffers
+        if class_of(known.architecture).task in _ROUNDED and known.config == config and not known.buffers
     ]
     counts.sort(key=lambda known: known.total)
     exactly, roughly = (reading for reading in readings(typed(number)) if reading.key == "parameters")
@@ -143,7 +144,7 @@ def _rounding(choice: Choice, number: str) -> None:
     )
 
 
-_ROUNDED = ("BertModel", "BertForPreTraining")
+_ROUNDED = ("base", "pretraining")  # the tasks whose counts round to the papers' figures
 
 
 def _compare(choice: Choice, preset: str) -> None:
@@ -193,7 +194,7 @@ def _steps(choice: Choice, call: Call) -> list[Step]:
     return run(choice.config, choice.architecture, call, **choice.options)
 
 
-def _symbolic(choice: Choice) -> Module:
+def _symbolic(choice: Choice) -> Model:
     return symbolic_model(choice.config, choice.architecture, **choice.options)
 
 
@@ -202,9 +203,11 @@ def _metric(label: str, value: str, below: str) -> None:
     st.metric(label, value, below, delta_color="off", delta_arrow="off", width=width)
 
 
-def place(show: Show) -> str:
+def place(show: Show, choice: Choice) -> str:
     """The module that a part is about, by its path; nothing where it is about the whole model, or several."""
-    return _HEADS if show.part == "heads" else show.arguments.get("path", "")
+    if show.part != "heads":
+        return show.arguments.get("path", "")
+    return next(step.name.rpartition(".")[0] for step in _steps(choice, _call(choice)) if step.core)
 
 
 def draw_place(choice: Choice, paths: Collection[str]) -> None:
@@ -212,25 +215,28 @@ def draw_place(choice: Choice, paths: Collection[str]) -> None:
     show_place(walk(_steps(choice, _call(choice))), paths, choice.config)
 
 
-_HEADS = f"{_LAYER}attention.self"
-
-
 def _call(choice: Choice) -> Call:
     """A short sequence, or the longest that the model takes."""
     return possible(choice.config, choice.architecture, Call())
 
 
-# Everything that a model can have; a part says where the present one has no such thing.
-_FULL = BertConfig(
-    is_decoder=True, add_cross_attention=True, tie_word_embeddings=False, position_embedding_type="relative_key"
-)
+# Everything that a model of any family can have; a part says where the present one has no such thing.
+_MODELS = [build(family.fullest(position_embedding_type="relative_key"), name) for name, family in CLASSES.items()]
 PATHS = dict.fromkeys(
-    bare(path)
-    for architecture in ARCHITECTURES
-    for path, module, _copies in build(_FULL, architecture).modules()
+    model.bare(path)
+    for model in _MODELS
+    for path, module, _copies in model.modules()
     if path and module.num_parameters()
 )
-TABLES = tuple(path for path in PATHS if path.endswith("_embeddings"))
+_ROLES = ("word", "position", "token type")
+TABLES = tuple(
+    dict.fromkeys(
+        model.bare(path)
+        for model in _MODELS
+        for path, module, _copies in model.modules()
+        if module.place.role in _ROLES
+    )
+)
 PARTS: dict[str, Part] = {
     "row": Part(_row, {"path": TABLES}),
     "count": Part(_count, {"path": PATHS}),

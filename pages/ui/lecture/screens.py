@@ -8,11 +8,12 @@ from pathlib import Path
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from bertcalc.lecture import Lecture, LectureError, Screen, Show, read
+from bertcalc.lecture import Lecture, Screen, Show, read
+from bertcalc.problem import InputError
 from bertcalc.text import code, literal, shorten
-from bertcalc.tree.totals import component_of
+from bertcalc.tree.totals import component_at
 from pages.ui import stepping
-from pages.ui.controls import offered, sentence, set_values
+from pages.ui.controls import sentence, set_values
 from pages.ui.i18n import in_context, translator
 from pages.ui.lecture import files, notes
 from pages.ui.lecture.parts import PARTS, VOCABULARY, draw_place, place, values
@@ -37,7 +38,7 @@ def choose_lecture(row: DeltaGenerator) -> Lecture | None:
     file = files.FOLDER / f"{name}.toml"
     try:
         return _read(file, file.stat().st_mtime_ns)
-    except LectureError as error:
+    except InputError as error:
         st.error(f"{code(file.name)}: {sentence(error.problem)}")
     return None
 
@@ -48,7 +49,7 @@ def _read(file: Path, changed_ns: int) -> Lecture:
 
 
 def filler(choice: Choice) -> Fill:
-    """What puts a text of a lecture into the language of the session, if it is translated, with the present numbers."""
+    """A function that translates a text of a lecture and fills in the present model's numbers."""
     translate, numbers = translator(), values(choice)
     return lambda text: translate(text).format(**numbers)
 
@@ -59,8 +60,8 @@ def choose_screen(lecture: Lecture, row: DeltaGenerator, fill: Fill) -> Screen:
     order = [screen.name for screen in lecture.screens]
     with st.container(key="lecture-state"):
         # What the link says is in controls that nobody sees: those that people see are in their language.
-        name = st.text_input("screen", key="screen", bind="query-params", max_chars=files.LONGEST) or order[0]
-        speaking = not st.checkbox("notes", key="notes", bind="query-params")
+        name = files.SCREEN.show() or order[0]
+        speaking = not files.NOTES.show()
     if name not in order:
         name = _nearest(name, order)
     at = order.index(name)
@@ -92,7 +93,7 @@ def choose_screen(lecture: Lecture, row: DeltaGenerator, fill: Fill) -> Screen:
 
 
 def _nearest(name: str, order: Sequence[str]) -> str:
-    """The screen whose name is most like one that is not there, or else the first; and a sentence that says so."""
+    """The screen with the most similar name, or else the first; and a message that says so."""
     _ = translator()
     near = get_close_matches(name, order, n=1)
     message = (
@@ -111,15 +112,16 @@ def _move_button(label: str, arrow: str, possible: bool, by: int) -> None:
 
 
 def _jump(order: Sequence[str]) -> None:
-    if screen := offered("jump", order):  # titles hold numbers of the model
+    screen = st.session_state["jump"]
+    if screen in order:  # titles hold numbers of the model: the browser may have one that is gone
         set_values({"screen": screen})
 
 
 def show_screen(screen: Screen, choice: Choice, fill: Fill) -> None:
     """What a screen says, its live parts, its place in the picture of the model if it is about modules; its sliders."""
     show_only(screen.sliders)
-    paths = list(filter(None, map(place, screen.show)))
-    color = colors()[component_of(paths[0])] if paths else "inherit"
+    paths = list(filter(None, (place(show, choice) for show in screen.show)))
+    color = colors()[component_at(choice.model(), paths[0])] if paths else "inherit"
     st.html(f"<style>.st-key-lecture-screen [data-testid='stMetricValue'] {{ color: {color}; }}</style>")
     with st.container(key="lecture-screen"):
         said, picture = st.columns([0.7, 0.3], gap="medium") if paths else (st.container(), None)

@@ -11,43 +11,45 @@ from bertcalc.memory.footprint import Plan
 from bertcalc.memory.formula import kept_formulas, korthikanti_formulas
 from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.saved import Dtype, Saved, by_module, total_bytes
-from bertcalc.tree.totals import Component, component_of
+from bertcalc.proof import memory_proof
+from bertcalc.text import N_
+from bertcalc.tree.totals import Component, component_at
 from pages.ui.bars import Bars, draw_bars
+from pages.ui.controls import Fold, Switch
 from pages.ui.formulas import aligned, colored_sum
 from pages.ui.i18n import translator
-from pages.ui.memory import proof as memory_proof
-from pages.ui.memory.charts import show_metrics
-from pages.ui.memory.controls import Run
+from pages.ui.memory.run import Run
+from pages.ui.metrics import show_metrics
 from pages.ui.numbers import signed_count, size
 from pages.ui.oracle import ask, runs
 from pages.ui.tables import shape_text, show_table
 from pages.ui.take.shown import draw_frame
 from pages.ui.theme import colors
 
+HOOKS = Switch("hooks", N_("Check with PyTorch"))
+KEPT = Fold("kept", N_("Tensors: name, shape, type, bytes, formula"))
+KORTHIKANTI = Fold("korthikanti", N_("Compared with the formula of Korthikanti et al."))
+
 
 def show_activations(run: Run, plan: Plan) -> None:
-    """What autograd keeps: the total, its formula, the modules it is kept for; the tensors, and a published formula."""
+    """The activations that autograd keeps: total, formula, bars by module, tensors, and a published formula."""
     _ = translator()
     saved = footprint.kept(run.subject, plan, *run.batch)
     formulas = kept_formulas(run.subject, plan, *run.batch)
     total = total_bytes(saved)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         show_metrics({_("Kept for the backward pass"): (size(total), _("{total:,} bytes").format(total=total))})
-        check = st.toggle(_("Check with PyTorch"), key="hooks", bind="query-params")
+        check = HOOKS.show()
     verdict = st.container()  # filled last: the first comparison takes seconds
     st.latex(_kept_latex(run, formulas.components, total))
     modules = by_module(saved)
     if modules:
         bars = _module_bars(run, plan, modules, formulas.modules)
         draw_bars(run.choice, bars, "activations", alt=_("Bytes kept for each module"))
-    tensors = st.expander(_("Tensors: name, shape, type, bytes, formula"), key="kept", bind="query-params")
-    if tensors.open:
+    if tensors := KEPT.unfolded():
         with tensors:
             _show_saved(saved, formulas.saved, PRECISIONS[plan.precision].dtype)
-    published = st.expander(
-        _("Compared with the formula of Korthikanti et al."), key="korthikanti", bind="query-params"
-    )
-    if published.open:
+    if published := KORTHIKANTI.unfolded():
         with published:
             _show_korthikanti(run, plan)
     if check:
@@ -71,7 +73,7 @@ def _module_bars(run: Run, plan: Plan, modules: Mapping[str, int], formulas: Map
         modules,
         by_module(footprint.kept(start.subject, plan, *start.batch)) if start else {},
         list(modules),
-        [inks[component_of(path)] for path in modules],
+        [inks[component_at(run.choice.model(), path)] for path in modules],
         [formulas.get(path, "") for path in modules],
         unit="bytes",
     )
@@ -113,7 +115,7 @@ def _product(saved: Saved) -> str:
 
 
 def _show_korthikanti(run: Run, plan: Plan) -> None:
-    """Their bytes for one layer, and what makes the difference to ours, one reason after the other."""
+    """The published formula for one layer, and each reason why our count differs."""
     _ = translator()
     terms = footprint.korthikanti(run.subject, plan, *run.batch)
     formulas = korthikanti_formulas(run.subject, plan, *run.batch)

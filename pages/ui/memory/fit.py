@@ -1,4 +1,4 @@
-"""The longest sequence, and the largest batch, that the memory of a device is enough for."""
+"""The longest sequence and the largest batch that fit into the memory of a device."""
 
 from collections.abc import Sequence
 
@@ -12,16 +12,17 @@ from bertcalc.memory.footprint import Growth, Plan, grow
 from bertcalc.memory.saved import Attention, Dtype
 from pages.ui.formulas import aligned
 from pages.ui.i18n import translator
-from pages.ui.memory.charts import Stack, show_bar, show_metrics
-from pages.ui.memory.controls import Run
 from pages.ui.memory.inference import inference_stack
+from pages.ui.memory.run import Run
+from pages.ui.memory.stack import Stack, show_bar
 from pages.ui.memory.training import training_stack
+from pages.ui.metrics import show_metrics
 from pages.ui.numbers import percent, size
 from pages.ui.present import presenting
 
 
 def show_training_fit(run: Run, plan: Plan, device: Device) -> None:
-    """What of a batch can be trained on a device."""
+    """The longest sequence and the largest batch that can be trained on a device."""
     subject, (batch_size, sequence_length) = run.subject, run.batch
     _show_fit(
         run,
@@ -33,7 +34,7 @@ def show_training_fit(run: Run, plan: Plan, device: Device) -> None:
 
 
 def show_inference_fit(run: Run, dtype: Dtype, attention: Attention, device: Device) -> None:
-    """What of a batch can be run on a device."""
+    """The longest sequence and the largest batch for inference on a device."""
     subject, (batch_size, sequence_length) = run.subject, run.batch
     found = footprint.inference(subject, dtype, attention, *run.batch)
     _show_fit(
@@ -55,7 +56,7 @@ def _show_fit(
     """The answer, what the chosen batch needs, the bar, and the formulas that were solved."""
     _ = translator()
     total = sum(stack.parts.values())
-    length = most(by_length, device.usable, run.choice.config.max_position_embeddings)
+    length = most(by_length, device.usable, run.choice.config.longest)
     batch = most(by_batch, device.usable)
     said = _answer(run, device, length)
     if not presenting():
@@ -136,7 +137,7 @@ def _number(found: int | None) -> str:
 
 
 def _solved(letter: str, found: Most, device: Device) -> str:
-    """The bytes as they grow, within what is usable, and what follows."""
+    """LaTeX: the inequality for the bytes, and its solution."""
     grown = rf"\text{{bytes}}({letter}) &= {_polynomial(found.growth, letter)} \le {latex_number(device.usable)}"
     return rf"{grown} \;\Rightarrow\; {_solution(letter, found)}"
 

@@ -1,4 +1,4 @@
-"""Inference, at its largest moment."""
+"""Memory for inference, at its peak."""
 
 from collections.abc import Mapping
 
@@ -12,8 +12,9 @@ from bertcalc.memory.optimizers import Part
 from bertcalc.memory.saved import ITEM_BYTES, Attention, Dtype
 from pages.ui.formulas import aligned
 from pages.ui.i18n import translator
-from pages.ui.memory.charts import Stack, show_bar, show_metrics
-from pages.ui.memory.controls import Run
+from pages.ui.memory.run import Run
+from pages.ui.memory.stack import Stack, show_bar
+from pages.ui.metrics import show_metrics
 from pages.ui.numbers import size, unbroken
 from pages.ui.present import presenting
 from pages.ui.tables import shape_text, show_table
@@ -30,7 +31,7 @@ def inference_stack(
 
 
 def _largest(run: Run, dtype: Dtype, attention: Attention) -> int:
-    """The number of the moment at which the most is alive."""
+    """The index of the moment with the most bytes."""
     moments = footprint.moments(run.subject, attention, *run.batch)
     return max(range(len(moments)), key=lambda number: moments[number].num_bytes(ITEM_BYTES[dtype]))
 

@@ -11,8 +11,9 @@ from bertcalc.memory.formula import kept_formulas, part_formulas, plain_formulas
 from bertcalc.memory.optimizers import PRECISIONS, Part, sizes
 from bertcalc.text import N_
 from pages.ui.i18n import in_a_row, translator
-from pages.ui.memory.charts import Stack, show_bar, show_metrics
-from pages.ui.memory.controls import Run
+from pages.ui.memory.run import Run
+from pages.ui.memory.stack import Stack, show_bar
+from pages.ui.metrics import show_metrics
 from pages.ui.numbers import size, unbroken
 from pages.ui.present import presenting
 from pages.ui.tables import show_table

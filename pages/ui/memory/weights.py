@@ -7,14 +7,14 @@ import streamlit as st
 from bertcalc.formula import latex_number
 from bertcalc.memory.footprint import WEIGHT_BITS, WRITE_UP, weight_bytes
 from pages.ui.i18n import translator
-from pages.ui.memory.charts import show_metrics
+from pages.ui.metrics import show_metrics
 from pages.ui.numbers import size
 from pages.ui.sidebar import Choice
 from pages.ui.tables import show_table
 
 
 def show_weights(choice: Choice) -> None:
-    """The weights alone by the type of their numbers; and the 72.1 MB of a write-up."""
+    """The memory of the weights by data type; and the 72.1 MB of a write-up."""
     _ = translator()
     count = choice.model().num_parameters()
     show_metrics({_("Parameters in {architecture}").format(architecture=choice.architecture): (f"{count:,}", "N")})

@@ -1,4 +1,4 @@
-"""The sliders of the model, with what follows what, what was typed wrong, and steps back: one component of the page.
+"""The panel: the model's sliders, their locks, messages about typed values, undo, redo and reset, in one component.
 
 Streamlit's own slider sends its value when the hand lets go. This one sends while it is moved (panel.js), as fast as
 answers come; what is drawn at the end of the page says that it is there.
@@ -46,7 +46,7 @@ _MOST = 20  # events at once
 
 
 def show(page: str, fields: Collection[str] = tuple(SLIDERS), *, lecture: bool = False) -> None:
-    """Draw the sliders of these fields, those in which something is wrong, and undo, redo and reset; on a page."""
+    """Draw the sliders of these fields and of those with a problem, and undo, redo and reset."""
     steps = model.track()
     found = {problem.field: problem for problem in steps.problems()}
     shown = [field for field in SLIDERS if field in fields or field in found]
@@ -124,12 +124,12 @@ def _heads_change_nothing(steps: Track, field: str) -> bool:
 
 
 def _repair(remedy: dict[str, Any]) -> str:
-    """A way out, in letters: H = 768, A = 12."""
+    """A remedy in letters: H = 768, A = 12."""
     return ", ".join(f"{LETTERS.get(field, field)} = {value:,}" for field, value in remedy.items())
 
 
 def _lock(steps: Track, field: str) -> dict[str, Any] | None:
-    """What follows this field, or does not: a sentence that is a switch."""
+    """The lock under a slider: a button that says what follows this field."""
     _ = translator()
     config, locks = steps.present.config, steps.present.locks
     if field == "hidden_size":
@@ -155,7 +155,7 @@ def _lock(steps: Track, field: str) -> dict[str, Any] | None:
 
 
 def _take_events() -> None:
-    """Do what the browser says that somebody did, each event once: those that have no answer yet come again.
+    """Handle the browser's events, each once: it repeats those that have no answer yet.
 
     What it says is not trusted: it is somebody's message.
     """
@@ -193,6 +193,6 @@ def _take(event: dict[str, Any]) -> None:
 
 
 def _whole_number(text: str) -> int | str:
-    """What was typed, with or without separators, as a number; as it is where it is none."""
+    """Typed text as a number, with or without separators; unchanged if it is none."""
     plain = re.sub(r"[\s,_]", "", unicodedata.normalize("NFKC", text))
     return int(plain) if re.fullmatch(r"-?[0-9]{1,15}", plain) else text

@@ -103,7 +103,7 @@ class Panel {
     sayIn(data.menu);
     this.link = data.link; // as is said at the page's end, too, which may be heard before
     writeLink(data.names, data.link);
-    this.actions.replaceChildren(...data.actions.map((action) => this.button(action)));
+    data.actions.forEach((action, at) => this.act(at, action));
     for (const [name, field] of this.fields) {
       if (!data.fields.some((one) => one.name === name)) {
         field.root.remove();
@@ -132,11 +132,14 @@ class Panel {
     }
   }
 
-  button({ label, title, event, disabled }) {
-    const made = element("button", { type: "button", text: label, title });
-    made.disabled = disabled ?? false;
-    made.onclick = () => this.ask(event);
-    return made;
+  // The button stays the same from answer to answer: a press that an answer comes into is a click all the same.
+  act(at, { label, title, event, disabled }) {
+    if (!this.actions.children[at]) this.actions.append(element("button", { type: "button" }));
+    const button = this.actions.children[at];
+    if (button.textContent !== label) button.textContent = label;
+    button.title = title;
+    button.disabled = disabled;
+    button.onclick = () => this.ask(event);
   }
 
   shortcut(event) {

@@ -1,4 +1,4 @@
-"""Steps by key: from screen to screen of a lecture, from stop to stop of the walk; every press counts.
+"""Arrow keys that lead through a lecture or the walk; every press counts.
 
 A key of Streamlit's own buttons is lost while a page is drawn. These go the way of the sliders' events, which come
 again until they are answered (pages/ui/panel/).

@@ -1,4 +1,4 @@
-"""What a page shows as a table of the core, whose texts are plain."""
+"""Tables of a page as plain text for export."""
 
 import re
 
@@ -43,7 +43,7 @@ def _cell(value: object, marked: bool) -> Cell:
 
 
 def plain(markdown: str) -> Cell:
-    """What a reader sees of a text in Markdown: the text itself, formulas, and code."""
+    """Markdown as a reader sees it: text, formulas and code."""
     parts: list[Part] = [""]
     at = 0
     for mark in _MARKS.finditer(markdown):

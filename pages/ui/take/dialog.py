@@ -1,4 +1,4 @@
-"""Taking it away: a button on every page, and what it opens."""
+"""The export dialog, and its button on every page."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -7,7 +7,7 @@ from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
-from bertcalc.export.formula import component_table, tensor_table
+from bertcalc.export.formula_tables import component_table, tensor_table
 from bertcalc.export.table import Table
 from pages.ui.batch import present_batch
 from pages.ui.columns import sent
@@ -24,7 +24,7 @@ KEY = "t"
 
 
 def offer() -> None:
-    """Draw the button; what it opens is drawn by ``show_if_asked`` after the page, which it is about."""
+    """Draw the button; ``show_if_asked`` draws the dialog after the page."""
     _ = translator()
     st.button(
         _("Export"),
@@ -38,7 +38,7 @@ def offer() -> None:
 
 
 def show_if_asked(choice: Choice) -> None:
-    """Open what the button asked for; in every run until it is closed, because a run without it would close it."""
+    """Draw the dialog in every run until it is closed: a run without it would close it."""
     if st.session_state.get("taking"):
         _ = translator()
         closed = partial(set_values, {"taking": False})
@@ -46,7 +46,7 @@ def show_if_asked(choice: Choice) -> None:
 
 
 def things(choice: Choice) -> dict[str, tuple[Callable[[], Table], Shown | None]]:
-    """What can be taken as numbers, by title: of the page in its order, then of the model; and the charts among it."""
+    """The tables to export, by title: those of the page in its order, then the model's; charts come with their data."""
     _ = translator()
     names: Counter[str] = Counter()
     found: dict[str, tuple[Callable[[], Table], Shown | None]] = {}

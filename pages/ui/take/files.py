@@ -1,23 +1,23 @@
-"""What can be taken away of the present model, as files: their names, and how each is made when it is asked for."""
+"""The files that can be exported. Each is made only when somebody asks for it."""
 
 import re
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
+from bertcalc import config_json
 from bertcalc.explore.quantities import Case
-from bertcalc.export import config_json
 from bertcalc.export.formats import csv_text, latex_text, markdown_text
-from bertcalc.export.formula import component_table, flops_formula
+from bertcalc.export.formula_tables import component_table, flops_formula
 from bertcalc.export.report import Evidence, Formulas, Report, html, markdown, report
 from bertcalc.export.snippet import snippet
 from bertcalc.export.table import Table
 from bertcalc.presets import PRESETS
-from pages.ui import proof
+from bertcalc.proof import real_model, tensor_proof
+from bertcalc.worker import SlowError, StoppedError
 from pages.ui.batch import Batch
 from pages.ui.oracle import answer
 from pages.ui.sidebar import Choice
-from pages.ui.worker import SlowError, StoppedError
 
 Translate = Callable[[str], str]
 
@@ -92,12 +92,12 @@ def _report(choice: Choice, batch: Batch, place: Place, _: Translate) -> Report:
 
 
 def _evidence(choice: Choice, _: Translate) -> Evidence:
-    """What the real model says, which is built for it."""
-    if not proof.installed():
+    """The verdict of the real model, which is built for the report."""
+    if not real_model.installed():
         return Evidence(_("Not compared with the real model, as torch and transformers are not installed here."))
-    config = proof.buildable(choice.config)
+    config = real_model.buildable(choice.config)
     try:
-        result = answer(proof.prove, config, choice.architecture, choice.options)
+        result = answer(tensor_proof.prove, config, choice.architecture, choice.options)
     except (SlowError, StoppedError, MemoryError):
         return Evidence(_("Not compared with the real model, as PyTorch gave no answer."))
     words = (
@@ -116,7 +116,7 @@ def _evidence(choice: Choice, _: Translate) -> Evidence:
             "The comparison used the same model with absolute positions, because transformers 5 "
             "builds no others; the {added} parameters of {kind} were not compared."
         ).format(
-            added=f"{proof.not_checked(choice.config, choice.architecture, choice.options):,}",
+            added=f"{real_model.not_checked(choice.config, choice.architecture, choice.options):,}",
             kind=choice.config.position_embedding_type,
         )
     # One line for each kind of module would fill a page of its own.
@@ -142,7 +142,7 @@ _LONGEST = 24
 
 
 def _slug(title: str) -> str:
-    """What a title says behind its kind, as a short part of a file's name: whole words, where they are not too long."""
+    """A title as part of a file's name, without its kind, cut after a whole word."""
     said = re.split("[:：]", title, maxsplit=1)[-1]
     words = re.sub(r"\W+", "-", said).strip("-").lower()
     return words if len(words) <= _LONGEST else words[: _LONGEST + 1].rpartition("-")[0] or words[:_LONGEST]

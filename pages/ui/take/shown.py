@@ -1,4 +1,4 @@
-"""What the page of this run shows, noted as it is drawn, so that it can be taken away: its tables and its charts."""
+"""The tables and charts of the page, noted while they are drawn, for export."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ class Shown(NamedTuple):
 
     @property
     def frame(self) -> pd.DataFrame:
-        """The data, once somebody wants to take them; whole numbers stay whole where some are missing."""
+        """The data for export; whole numbers stay whole where some are missing."""
         return pd.DataFrame(self.data, dtype=object)
 
 

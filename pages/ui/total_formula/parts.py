@@ -37,7 +37,7 @@ def leaves(text: str) -> list[Part]:
 
 
 class _Builder:
-    """Goes through the terms once and makes parts and tips of them."""
+    """Makes the parts and tips of the formula in one pass over its terms."""
 
     def __init__(self, choice: Choice, colors: Mapping[Component, str]) -> None:
         self._ = translator()
@@ -75,7 +75,7 @@ class _Builder:
             yield {"is": "term", "key": component, "color": self._colors[component], "parts": parts}
 
     def _bracket(self, component: Component, bracket: Bracket, sign: list[list[str]]) -> list[Part]:
-        """The terms of a bracket, each with the sign before it; the letter before it says what all of it is."""
+        """The terms of a bracket with their signs; the factor before it has a tip about the whole bracket."""
         units: list[Part] = []
         key = f"{component} {bracket.factor}"
         for term, inside in zip(bracket.terms, bracket.inside, strict=True):
@@ -110,7 +110,7 @@ class _Builder:
         return {"is": "part", "key": key, "label": inside, "brace": brace_of(term, _), "parts": leaves(inside)}
 
     def _about(self, bracket: Bracket) -> list[str]:
-        """What all of a bracket is: the tensors in it, or the layers."""
+        """The tip of a bracket: its tensors, or the layers."""
         _ = self._
         tensors = [tensor for term in bracket.terms for tensor in term.tensors]
         one, copies = self._one(tensors), self._copies(tensors)
@@ -170,7 +170,7 @@ class _Builder:
         return {"is": "chip", "key": letters, "label": f"{letters} {message.format(value=value)}", "parts": parts}
 
     def _one(self, tensors: Iterable[Tensor]) -> int:
-        """The elements of tensors, of one layer where they are in every layer."""
+        """The elements of tensors; of one layer if they are in every layer."""
         return sum(self._ones[tensor.name] for tensor in tensors)
 
     def _copies(self, tensors: Sequence[Tensor]) -> int:

@@ -7,10 +7,10 @@ from typing import Any
 
 import streamlit as st
 
-from bertcalc import BertConfig
+from bertcalc import Config
 from bertcalc.forward.lessons import lesson
 from bertcalc.forward.walk import Stop
-from bertcalc.tree.totals import bare, component_of
+from bertcalc.tree.nn import split_layer
 from pages.ui.charts import Spec, component_color, spec_of, tooltip
 from pages.ui.columns import Columns, of_rows
 from pages.ui.i18n import listed, translator
@@ -18,35 +18,41 @@ from pages.ui.present import presenting
 from pages.ui.take.shown import draw_chart
 from pages.ui.theme import BACKGROUND, INK, appearance
 
-# Stops that stand side by side, by the ends of their names: the first row that fits counts. Any other stop has a
-# row for itself.
-_ROWS = (
+# Stops that stand side by side, by what they mean; any other stop has a row for itself.
+_EMBEDDINGS = (
     ("input_ids", "token_type_ids"),
-    ("word_embeddings", "token_type_embeddings", "embeddings.position_embeddings"),
+    ("word", "token type", "position"),
     ("add_token_type", "add_position"),
-    ("embeddings.LayerNorm", "embeddings.dropout"),
-    ("attention.self.query", "attention.self.key", "attention.self.value"),
-    ("self.distance_embedding", "self.query_distances", "self.key_distances"),
-    ("self.scores", "self.add_distances", "self.scale", "self.mask"),
-    ("self.softmax", "self.dropout", "self.context"),
-    ("self.merge_heads", "attention.output.dense", "attention.output.dropout"),
-    ("attention.output.add", "attention.output.LayerNorm"),
-    ("intermediate.dense", "intermediate_act_fn"),
-    ("output.dense", "output.dropout"),
-    ("output.add", "output.LayerNorm"),
-    ("first_token", "pooler.dense", "pooler.activation"),
-    ("transform.dense", "transform_act_fn", "transform.LayerNorm"),
-    ("decoder", "seq_relationship"),
-    ("qa_outputs", "split"),
-    ("dropout", "classifier", "reshape"),
+    ("norm", "dropout"),
 )
+_ATTENTION = (
+    ("query", "key", "value"),
+    ("distance", "query_distances", "key_distances"),
+    ("scores", "add_distances", "scale", "mask"),
+    ("softmax", "weights_dropout", "context"),
+    ("merge_heads", "output", "dropout"),
+    ("add", "norm"),
+)
+_ROWS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "embeddings": _EMBEDDINGS,
+    "attention": _ATTENTION,
+    "cross-attention": _ATTENTION,
+    "feed-forward": (("up", "activation"), ("down", "dropout"), ("add", "norm")),
+    "pooler": (("first_token", "dense", "activation"),),
+    "language model": (("transform", "activation", "norm"),),
+    "head": (
+        ("decoder", "next sentence"),
+        ("answer span", "split"),
+        ("first_token", "classifier_dropout", "dense", "activation", "dropout", "classifier", "reshape"),
+    ),
+}
 _HEIGHT, _LOW = 484, 402  # where there is room, and on the projector, whose type is larger
 _GAP, _LEFT, _RIGHT = 0.012, 0.075, 0.987  # in widths of the picture
 _BOX = 0.84  # the height of a box, in rows
 _MOST_HEADS = 64  # more slices than this would be a bar
 
 
-def show_picture(stops: Sequence[Stop], at: int, config: BertConfig, layer: int) -> None:
+def show_picture(stops: Sequence[Stop], at: int, config: Config, layer: int) -> None:
     """Draw the walk with stop number ``at`` marked; a click on a box goes there."""
     _ = translator()
     # A new picture after every click, so that no box is chosen in it and each can be clicked again.
@@ -55,27 +61,23 @@ def show_picture(stops: Sequence[Stop], at: int, config: BertConfig, layer: int)
     _draw(stops, {stops[at].name}, config, layer, alt, key=key, on_select=partial(_go_to_clicked, key))
 
 
-def show_place(stops: Sequence[Stop], paths: Collection[str], config: BertConfig) -> None:
+def show_place(stops: Sequence[Stop], paths: Collection[str], config: Config) -> None:
     """Draw the walk with those stops marked that learn something in the modules at these paths of the tree."""
     _ = translator()
     starts = tuple(f"{path}." for path in paths)
-    marked = {stop.name for stop in stops if stop.parameters and f"{bare(stop.name)}.".startswith(starts)}
+    marked = {stop.name for stop in stops if stop.parameters and f"{stop.name}.".startswith(starts)}
     alt = _("The model from top to bottom, with {paths} marked").format(paths=listed(paths))
     _draw(stops, marked, config, 0, alt)
 
 
-def _draw(
-    stops: Sequence[Stop], marked: Collection[str], config: BertConfig, layer: int, alt: str, **options: Any
-) -> None:
+def _draw(stops: Sequence[Stop], marked: Collection[str], config: Config, layer: int, alt: str, **options: Any) -> None:
     _ = translator()
     frame, rows = picture_frame(stops, marked, config, layer)
     spec = picture(appearance(), rows, low=presenting())
     draw_chart(frame, spec, numbers={"step": "Hugging Face", "what": _("Step")}, alt=alt, **options)
 
 
-def picture_frame(
-    stops: Sequence[Stop], marked: Collection[str], config: BertConfig, layer: int
-) -> tuple[Columns, int]:
+def picture_frame(stops: Sequence[Stop], marked: Collection[str], config: Config, layer: int) -> tuple[Columns, int]:
     """What is drawn, one shape in each row of the table, and how many rows the picture has.
 
     ``marked`` are the names of the stops to look at; one alone has a sign.
@@ -85,10 +87,12 @@ def picture_frame(
     row = top = bottom = residual = 0
     for _number, members in groupby(stops, key=_row_of):
         group = list(members)
-        inside = group[0].name != group[0].key and not group[0].layers
+        inside = group[0].in_layer
         if inside and not top:
-            label = _("Layer {number} of {layers}: encoder.layer.{layer}").format(
-                layer=layer, number=layer + 1, layers=config.num_hidden_layers
+            label = _("Layer {number} of {layers}: {name}").format(
+                name=split_layer(group[0].name)[0].replace("*", f"{layer}"),
+                number=layer + 1,
+                layers=config.num_hidden_layers,
             )
             shapes.append(_shape("title", _LEFT, _RIGHT, row, row + 1, label=label))
             top, row = row, row + 1
@@ -99,7 +103,7 @@ def picture_frame(
             x = left + column * width
             mark = "" if stop.name not in marked else "▶ " if len(marked) == 1 else " "
             shapes.append(_box(stop, config, x, x + width - _GAP, row, mark))
-            if stop.key.endswith("output.add"):
+            if inside and stop.key.endswith(".add"):
                 shapes += _arc(residual, row)
                 residual = row + 1
         row += 1
@@ -167,16 +171,18 @@ def picture(look: str, rows: int, *, low: bool = False) -> Spec:
     return spec_of(chart)
 
 
-def _row_of(stop: Stop) -> int | str:
-    return next((number for number, ends in enumerate(_ROWS) if stop.name.endswith(ends)), stop.name)
+def _row_of(stop: Stop) -> tuple[str, int | str]:
+    block, _dot, role = stop.key.partition(".")
+    block = "head" if role == "decoder" else block  # the scores of both heads stand side by side
+    return block, next((number for number, roles in enumerate(_ROWS.get(block, ())) if role in roles), stop.name)
 
 
-def _box(stop: Stop, config: BertConfig, x: float, x2: float, row: int, mark: str) -> dict[str, Any]:
+def _box(stop: Stop, config: Config, x: float, x2: float, row: int, mark: str) -> dict[str, Any]:
     _ = translator()
     label, heads = _(lesson(stop).label), 0
     if stop.layers:
         label = _("{count} × the same layer").format(count=f"{stop.layers:,}")
-    elif stop.key.endswith("self.heads"):
+    elif stop.key.endswith(".heads"):
         label = _("heads: {heads:,}").format(heads=config.num_attention_heads)
         heads = config.num_attention_heads if config.num_attention_heads <= _MOST_HEADS else 0
     return _shape(
@@ -188,7 +194,7 @@ def _box(stop: Stop, config: BertConfig, x: float, x2: float, row: int, mark: st
         label=f"{mark}{label}".lstrip(),
         what=label,
         step=stop.name,
-        component="embeddings" if stop.steps[0].gives.ids else component_of(stop.name),
+        component=stop.steps[0].place.component,
         weight=1 if mark else 0.25 if stop.parameters else 0.03,
         heads=heads,
     )

@@ -7,35 +7,47 @@ from math import prod
 
 import streamlit as st
 
-from bertcalc import BertConfig, Module
-from bertcalc.config import check_whole_number
+from bertcalc import Config, Module, build
+from bertcalc.families import CLASSES
+from bertcalc.family import Model
 from bertcalc.formula import Formula, shape_letters, symbolic_model, symbolic_steps
 from bertcalc.forward.lessons import lesson, questions
 from bertcalc.forward.outputs import Call, attends, run
+from bertcalc.forward.steps import BATCH, forward
 from bertcalc.forward.walk import KerasRow, Stop, factors, in_layer, per_head, walk
-from bertcalc.tree.nn import Attention, Shape
-from bertcalc.tree.totals import bare, submodule
+from bertcalc.text import N_
+from bertcalc.tree.nn import Attention, Shape, split_layer
 from pages.ui import stepping
 from pages.ui.batch import Batch
-from pages.ui.controls import show_problem, whole_number
+from pages.ui.controls import Fold, Number, Select
 from pages.ui.formulas import stop_formula
 from pages.ui.i18n import translator
-from pages.ui.labels import label_of
-from pages.ui.numbers import unbroken
+from pages.ui.numbers import unbroken, written
 from pages.ui.present import presenting
 from pages.ui.sidebar import Choice
 from pages.ui.tables import shape_text, show_table
 
-_SELF = "encoder.layer.*.attention.self"
+LAYER = Number("layer", N_("Layer"), 0, width=66)
+HEADS = Fold("heads", N_("Query, key and value head by head"))
+ROWS = Fold("rows", N_("The whole forward pass, one Keras-style row for each layer"))
+# Every stop of any walk; a walk without it begins at its first.
+_FULLEST: tuple[dict[str, str], ...] = ({}, {"position_embedding_type": "relative_key_query"})
+STEP = Select(
+    "step",
+    N_("Step"),
+    dict.fromkeys(
+        stop.name
+        for name, family in CLASSES.items()
+        for more in _FULLEST
+        for stop in walk(forward(build(family.fullest(**more), name), **BATCH, encoder_sequence_length=1), layer=1)
+    ),
+    label_visibility="collapsed",
+)
 
 
-def choose_layer(config: BertConfig) -> int:
-    """The layer that is walked in full; the nearest while the control says one that does not exist."""
-    layer = whole_number(label_of("layer"), "layer", 0, width=66)
-    if problem := check_whole_number("layer", layer, 0, config.num_hidden_layers - 1, 0):
-        show_problem(problem)
-        layer = problem.remedies[0]["layer"]
-    return layer
+def choose_layer(config: Config) -> int:
+    """Choose the layer that is walked in full; the nearest if there is no such layer."""
+    return LAYER.show_within(0, config.num_hidden_layers - 1)
 
 
 def stops_of(choice: Choice, batch: Batch, layer: int) -> list[Stop]:
@@ -44,7 +56,7 @@ def stops_of(choice: Choice, batch: Batch, layer: int) -> list[Stop]:
 
 
 def call_of(batch: Batch) -> Call:
-    """The call that is walked through: a cross attention reads an encoder's output of equal length."""
+    """The call of the walk: a cross attention reads an encoder output of equal length."""
     return Call(*batch, encoder_sequence_length=batch.sequence_length)
 
 
@@ -52,12 +64,13 @@ def choose_stop(stops: Sequence[Stop]) -> int:
     """Previous, the stop's name, Next: by button, by key, by the link. Returns the number of the stop."""
     _ = translator()
     names = [stop.name for stop in stops]
-    wanted = st.session_state.get("step", names[0])
+    wanted = st.session_state.get(STEP.name, names[0])
     if wanted not in names:  # another model has no such step: the one whose name is most like it
         st.session_state["step"] = get_close_matches(wanted, names, n=1, cutoff=0)[0]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         back, list_, forth = st.empty(), st.container(), st.empty()
-        name = list_.selectbox(_("Step"), names, key="step", bind="query-params", label_visibility="collapsed")
+        with list_:
+            name = STEP.show(names)
         at = names.index(name)
         for place, label, arrow, by in ((back, _("Previous"), "back", -1), (forth, _("Next"), "forward", 1)):
             end = not 0 <= at + by < len(names)
@@ -80,7 +93,7 @@ def show_stop(
     name = f"## {at + 1} / {len(stops)} · {_(said.label)}\n"
     st.markdown(name + ("" if presenting() else f":small[{keras}]\n\n") + _(said.text).format(**values))
     letters, formulas = _in_letters(choice, stop, batch)
-    _show_shapes(stop, letters, layer)
+    _show_shapes(stop, letters, layer, choice.model())
     if stop.parameters:
         st.latex(stop_formula(choice, stop, formulas))
     if layer_now := in_layer(stops, at):
@@ -113,7 +126,7 @@ def show_keras_rows(rows: Sequence[KerasRow]) -> None:
         {
             _("Row"): [f"{row.number}" for row in rows],
             _("Keras-style name"): [row.keras for row in rows],
-            "Hugging Face": [", ".join(stop.key for stop in row.stops) for row in rows],
+            "Hugging Face": [", ".join(stop.inside for stop in row.stops) for row in rows],
             _("Output shape"): [unbroken(shape_text(row.shape)) for row in rows],
             _("Learned here"): [f"{row.parameters:,}" for row in rows],
             _("So far"): [f"{count:,}" for count in so_far],
@@ -125,8 +138,8 @@ def show_keras_rows(rows: Sequence[KerasRow]) -> None:
 def show_heads(choice: Choice) -> None:
     """Query, key and value counted per head and as one matrix each: the same numbers."""
     _ = translator()
-    letters = submodule(symbolic_model(choice.config, choice.architecture, **choice.options), _SELF)
-    numbers = submodule(choice.model(), _SELF)
+    letters = symbolic_model(choice.config, choice.architecture, **choice.options).heads()
+    numbers = choice.model().heads()
     assert isinstance(letters, Attention)
     assert isinstance(numbers, Attention)
     show_table(
@@ -141,8 +154,8 @@ def show_heads(choice: Choice) -> None:
     )
 
 
-def _values(config: BertConfig, stop: Stop, batch: Batch) -> dict[str, str]:
-    """What the words of a stop can contain."""
+def _values(config: Config, stop: Stop, batch: Batch) -> dict[str, str]:
+    """The values that a lesson's text can contain."""
     values: dict[str, object] = {
         **vars(config),
         **batch._asdict(),
@@ -150,7 +163,7 @@ def _values(config: BertConfig, stop: Stop, batch: Batch) -> dict[str, str]:
         "layers": stop.layers,
         "parameters": stop.parameters,
     }
-    return {name: f"{value:,}" if type(value) is int else f"{value}" for name, value in values.items()}
+    return {name: written(value) for name, value in values.items()}
 
 
 def _in_letters(choice: Choice, stop: Stop, batch: Batch) -> tuple[Stop, list[Formula]]:
@@ -162,15 +175,16 @@ def _in_letters(choice: Choice, stop: Stop, batch: Batch) -> tuple[Stop, list[Fo
     return stop._replace(steps=tuple(symbolic.step for symbolic in mine)), [s.parameters for s in mine if s.parameters]
 
 
-def _show_shapes(stop: Stop, letters: Stop, layer: int) -> None:
+def _show_shapes(stop: Stop, letters: Stop, layer: int, model: Model) -> None:
     """What goes in, what comes out and what is learned; names in the opened layer without its number."""
     _ = translator()
-    prefix = "" if stop.layers else f"encoder.layer.{layer}."
+    where = split_layer(stop.name)[0].replace("*", f"{layer}")
+    prefix = f"{where}." if where else ""
     kinds = [_("input")] * len(stop.takes) + [_("output")] * len(stop.gives) + [_("parameters")] * len(stop.tensors)
     rows = [
         (
             kind,
-            bare(name).removeprefix(prefix),
+            model.bare(name).removeprefix(prefix),
             *map(unbroken, (shape_letters(symbols), shape_text(shape))),
         )
         for kind, (name, shape), (_name, symbols) in zip(kinds, _shapes(stop), _shapes(letters), strict=True)

@@ -1,4 +1,4 @@
-"""Choosing files of any size: the browser reads what is asked for at their beginnings, and sends that alone."""
+"""A component to choose files of any size: the browser sends their first bytes alone."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from bertcalc.bring.chosen import MOST_FILES
-from bertcalc.bring.safetensors import LARGEST_HEADER
+from bertcalc.checkpoints.chosen import MOST_FILES
+from bertcalc.checkpoints.safetensors import LARGEST_HEADER
 from pages.ui.i18n import translator
 
 _HERE = Path(__file__).parent
@@ -19,9 +19,9 @@ _CHOOSER = st.components.v2.component(
 
 
 class Wanted(NamedTuple):
-    """What is asked for: the kinds of file that are offered first, how many, and of which the first bytes are sent.
+    """The kinds of file that are offered, whether several can be chosen, and how many bytes of each are sent.
 
-    Of a safetensors file that is its header, of what ends in ``whole`` all, if it has at most so many bytes.
+    Of a safetensors file the header is sent, of files that end in ``whole`` everything, up to ``largest`` bytes.
     """
 
     accept: str
@@ -46,7 +46,7 @@ def choose_files(key: str, wanted: Wanted, on_files: Callable[[], None]) -> None
 
 
 def take_files(key: str) -> object:
-    """What the browser says that somebody chose, once; None if there is nothing new. It is not trusted: a callback."""
+    """The browser's message about chosen files, once; None if there is no new one. In a callback; it is not trusted."""
     match st.session_state.get(key, {}).get("files"):
         case {"number": int(number), "files": files} if number > _taken(key):
             st.session_state[f"taken {key}"] = number

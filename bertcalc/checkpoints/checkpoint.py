@@ -1,0 +1,302 @@
+"""The tensors of a checkpoint beside those of a model, by name and by shape.
+
+>>> from bertcalc import BertConfig
+>>> from bertcalc.memory.footprint import Subject
+>>> tensors = [Entry(name, "F32", shape) for name, shape in Subject(BertConfig()).model().named_parameters()]
+>>> subject, guessed = subject_of_shapes(tensors)
+>>> compare(tensors, subject).agrees
+True
+>>> subject.config == BertConfig(), guessed
+(True, ('num_attention_heads',))
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from math import prod
+from typing import Literal, NamedTuple, get_args
+
+from bertcalc.checkpoints.safetensors import Entry
+from bertcalc.config import Config, problems
+from bertcalc.families import FAMILIES, build, family_of
+from bertcalc.family import Family, Model
+from bertcalc.memory.footprint import Subject
+from bertcalc.presets import PRESETS
+from bertcalc.problem import InputError, Problem
+from bertcalc.text import N_, shorten
+from bertcalc.tree.nn import Shape
+
+Group = Literal["same", "renamed", "shape", "missing", "head", "tied", "buffer", "other"]
+GROUPS: tuple[Group, ...] = get_args(Group)
+# What PyTorch keeps in the files of older releases beside the parameters: nothing of it is learned.
+BUFFERS = ("position_ids", "token_type_ids")
+# TensorFlow's names for the two tensors of a LayerNorm.
+_RENAMED = {".gamma": ".weight", ".beta": ".bias"}
+_SHOWN = 20  # tensors of a group that stand for all of them; no heads have more
+_HEAD_SIZE = 64  # hidden units of a head in every model that Google published
+
+
+class Matched(NamedTuple):
+    """A tensor of the checkpoint, of the model, or of both, with the name that it has in the model."""
+
+    name: str  # without the prefix of the body
+    entry: Entry | None
+    shape: Shape | None  # in the model, if it has one of that name
+
+    def in_checkpoint(self) -> int:
+        """Its elements in the file."""
+        return self.entry.numbers() if self.entry else 0
+
+    def in_model(self) -> int:
+        """Its elements in the model."""
+        return 0 if self.shape is None else prod(self.shape)
+
+
+class Members(NamedTuple):
+    """The tensors of a group: how many, their elements, and the first of them."""
+
+    tensors: int
+    in_checkpoint: int
+    in_model: int
+    first: tuple[Matched, ...]
+
+    @classmethod
+    def of(cls, some: Sequence[Matched]) -> "Members":
+        """Those of them that are kept; a header can have 60,000."""
+        elements = (sum(one.in_checkpoint() for one in some), sum(one.in_model() for one in some))
+        return cls(len(some), *elements, tuple(some[:_SHOWN]))
+
+
+class Comparison(NamedTuple):
+    """A checkpoint beside a model: every tensor of either is in one group."""
+
+    subject: Subject
+    groups: dict[Group, Members]
+    dtypes: dict[str, int]  # elements of each kind of number, the most first
+    ours: int
+
+    @property
+    def tensors(self) -> int:
+        """Tensors in the checkpoint."""
+        return sum(some.tensors for group, some in self.groups.items() if group != "missing")
+
+    @property
+    def numbers(self) -> int:
+        """All elements of the checkpoint."""
+        return sum(self.dtypes.values())
+
+    @property
+    def buffers(self) -> int:
+        """Those of them that are no parameters."""
+        return self.groups["buffer"].in_checkpoint if "buffer" in self.groups else 0
+
+    @property
+    def parameters(self) -> int:
+        """Those of them that are parameters, of whatever model."""
+        return self.numbers - self.buffers
+
+    @property
+    def differences(self) -> dict[Group, int]:
+        """From our count to all elements of the checkpoint: what each group adds, as far as it does."""
+        sums = {group: some.in_checkpoint - some.in_model for group, some in self.groups.items()}
+        return {group: difference for group, difference in sums.items() if difference}
+
+    @property
+    def complete(self) -> bool:
+        """Whether every tensor of the model is there, in its shape."""
+        return not self.groups.keys() & {"missing", "shape"}
+
+    @property
+    def agrees(self) -> bool:
+        """Whether there is nothing else, but for buffers, copies and older names."""
+        return self.complete and not self.groups.keys() & {"head", "other"}
+
+
+def compare(tensors: Iterable[Entry], subject: Subject) -> Comparison:
+    """Every tensor of a checkpoint and of a model in its group."""
+    model = subject.model()
+    family = model.family
+    wanted = {model.bare(name): shape for name, shape in model.named_parameters()}
+    tied, heads = _tied(model), _elsewhere(subject.config)
+    groups: dict[Group, list[Matched]] = {group: [] for group in GROUPS}
+    dtypes: dict[str, int] = {}
+    seen: set[str] = set()
+    for entry in tensors:
+        name = plain_name(entry.name, family)
+        shape = wanted.get(name)
+        if name in seen:  # bert.pooler and pooler at once
+            groups["other"].append(Matched(name, entry, None))
+        elif shape is not None:
+            same: Group = "same" if name == _bare(entry.name, family) else "renamed"
+            groups[same if shape == entry.shape else "shape"].append(Matched(name, entry, shape))
+        else:
+            groups[_group(name, entry, tied, heads)].append(Matched(name, entry, None))
+        seen.add(name)
+        dtypes[entry.dtype] = dtypes.get(entry.dtype, 0) + entry.numbers()
+    groups["missing"] = [Matched(name, None, shape) for name, shape in wanted.items() if name not in seen]
+    found = {group: Members.of(some) for group, some in groups.items() if some}
+    most_first = dict(sorted(dtypes.items(), key=lambda item: -item[1]))
+    return Comparison(subject, found, most_first, model.num_parameters())
+
+
+def _group(name: str, entry: Entry, tied: dict[str, Shape], heads: dict[str, tuple[str, ...]]) -> Group:
+    if name.rpartition(".")[2] in BUFFERS:
+        return "buffer"
+    if tied.get(name) == entry.shape:
+        return "tied"
+    return "head" if name in heads else "other"
+
+
+def plain_name(name: str, family: Family) -> str:
+    """The name that a tensor has in the body today: without its prefix, and with today's names in a LayerNorm."""
+    bare = _bare(name, family)
+    for older, newer in _RENAMED.items():
+        if bare.endswith(older):
+            return bare.removesuffix(older) + newer
+    return bare
+
+
+def _bare(name: str, family: Family) -> str:
+    return name.removeprefix(f"{family.prefix}.")
+
+
+def classes_of(some: Iterable[Matched], config: Config) -> list[str]:
+    """The classes that have all of some tensors of heads, or else every one that has any."""
+    names = [cls.name for cls in family_of(config).classes]
+    classes = [_elsewhere(config).get(one.name, ()) for one in some]
+    everywhere = [name for name in names if all(name in one for one in classes)]
+    return everywhere or [name for name in names if any(name in one for one in classes)]
+
+
+@cache
+def _heads(architecture: str, config: Config) -> frozenset[str]:
+    """Names of the tensors that a class has beside embeddings and encoder."""
+    model = build(config, architecture)
+    beside = (tensor for tensor in model.tensors() if tensor.place.component not in ("embeddings", "encoder"))
+    return frozenset(model.bare(tensor.name) for tensor in beside)
+
+
+def _elsewhere(config: Config) -> dict[str, tuple[str, ...]]:
+    """The tensors of heads, with the classes that have them."""
+    kind = _kind(config)
+    found: dict[str, tuple[str, ...]] = {}
+    for cls in family_of(config).classes:
+        for name in _heads(cls.name, kind):
+            found[name] = (*found.get(name, ()), cls.name)
+    return found
+
+
+def _kind(config: Config) -> Config:
+    """What of a configuration the names of its heads' tensors depend on."""
+    return replace(type(config).default(), tie_word_embeddings=config.tie_word_embeddings, hidden_act=config.hidden_act)
+
+
+def _tied(model: Model) -> dict[str, Shape]:
+    """The tensors that a model uses twice: the second name, and the shape."""
+    shapes = dict(model.named_parameters())
+    return {
+        model.bare(f"{path}.{name}"): shapes[target]
+        for path, module, _copies in model.modules()
+        for name, target in module.tied.items()
+    }
+
+
+def best_class(tensors: Iterable[Entry], config: Config) -> Subject:
+    """The class whose heads are most like those of a checkpoint; the first of those that are as good."""
+    family, kind = family_of(config), _kind(config)
+    names = {plain_name(entry.name, family) for entry in tensors}
+    there = names & _elsewhere(kind).keys()
+
+    def distance(subject: Subject) -> int:
+        wanted = _heads(subject.architecture, kind)
+        if dict(subject.options).get("add_pooling_layer") is False:
+            wanted = frozenset()
+        return len(wanted - there) * 2 + len(there - wanted)  # what is missing would have to be trained
+
+    without_pooler = Subject(config, family.base.name, (("add_pooling_layer", False),))
+    return min([*(Subject(config, cls.name) for cls in family.classes), without_pooler], key=distance)
+
+
+def _family(names: Iterable[str]) -> Family:
+    """The family that has most of these names, with the prefix of its body or in its heads; the first of several."""
+    names = tuple(names)
+
+    def known(family: Family) -> int:
+        heads = _elsewhere(family.config.default())
+        return sum(name.startswith(f"{family.prefix}.") or name in heads for name in names)
+
+    return max(FAMILIES.values(), key=known)
+
+
+def subject_of_shapes(tensors: Sequence[Entry]) -> tuple[Subject, tuple[str, ...]]:
+    """The model that the shapes of a checkpoint make, and the fields of it that no shape tells.
+
+    Raises InputError if they make none.
+    """
+    family = _family(entry.name for entry in tensors)
+    kind = family.config
+    shapes = {plain_name(entry.name, family): entry.shape for entry in tensors}
+    # Relative positions and cross attention, so that every tensor that tells something has its name.
+    full = family.fullest(position_embedding_type="relative_key")
+    names = {tensor.place: tensor.name.replace("*", "0") for tensor in build(full).tensors() if len(tensor.shape) == 2}
+    roles = {place.role: name for place, name in names.items() if place.block != "cross-attention"}
+
+    def side(name: str, axis: int) -> int:
+        shape = shapes.get(name)
+        if shape is None or len(shape) != 2:
+            message = N_(
+                "This is not a {family} checkpoint: it has no two-dimensional tensor {name}. "
+                "Its first tensor is {first}."
+            )
+            first = shorten(tensors[0].name) if tensors else "-"
+            shown = {"family": family.kind, "name": name, "first": first}
+            raise InputError(Problem("", None, message, shown))
+        return shape[axis]
+
+    hidden_size = side(roles["word"], 1)
+    values = {
+        **vars(kind.default()),
+        "vocab_size": side(roles["word"], 0),
+        "hidden_size": hidden_size,
+        "num_hidden_layers": _layers(shapes, roles["up"].partition(".0.")[0]),
+        "intermediate_size": side(roles["up"], 0),
+        "max_position_embeddings": side(roles["position"], 0),
+        "type_vocab_size": side(roles["token type"], 0),
+    }
+    unknown = ("num_attention_heads",)
+    values["num_attention_heads"] = _likely_heads(hidden_size, values["num_hidden_layers"])
+    if "distance" in roles and roles["distance"] in shapes:
+        values["position_embedding_type"] = "relative_key"
+        values["num_attention_heads"] = hidden_size // max(1, side(roles["distance"], 1))
+        unknown = ("position_embedding_type",)
+    if any(names[place] in shapes for place in names if place.block == "cross-attention"):
+        values["is_decoder"] = values["add_cross_attention"] = True
+    for name in _label_tensors(family):
+        if name in shapes:
+            values["num_labels"] = side(name, 0)
+    if wrong := next(problems(kind, values), None):
+        raise InputError(wrong)
+    return best_class(tensors, kind(**values)), unknown
+
+
+def _label_tensors(family: Family) -> Iterator[str]:
+    """The matrices that have a row for each label."""
+    for cls in family.classes:
+        for tensor in build(family.config.default(), cls.name).tensors():
+            if tensor.place.role in ("classifier", "answer span") and len(tensor.shape) == 2:
+                yield tensor.name
+
+
+def _layers(names: Iterable[str], stack: str) -> int:
+    # Nine digits: a number of thousands of them would be refused by Python itself.
+    found = (re.match(rf"{re.escape(stack)}\.([0-9]{{1,9}})\.", name) for name in names)
+    return max((int(match[1]) + 1 for match in found if match), default=0)
+
+
+def _likely_heads(hidden_size: int, layers: int) -> int:
+    """The heads of a published model of this size, else as many as have 64 hidden units each, else one."""
+    for preset in PRESETS.values():
+        if (preset.config.hidden_size, preset.config.num_hidden_layers) == (hidden_size, layers):
+            return preset.config.num_attention_heads
+    return hidden_size // _HEAD_SIZE if hidden_size and hidden_size % _HEAD_SIZE == 0 else 1

@@ -1,0 +1,129 @@
+"""Files that a visitor chose, as the browser describes them: names, sizes and first bytes. None of it is trusted.
+
+>>> header = b'{"a": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}'
+>>> start = len(header).to_bytes(8, "little") + header
+>>> weights_of([Chosen("model.safetensors", len(start) + 20, start)]).cut_off
+(CutOff(name='model.safetensors', expected=24, there=20),)
+"""
+
+from base64 import b64decode
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from bertcalc.checkpoints.safetensors import (
+    LARGEST_HEADER,
+    LENGTH_BYTES,
+    Entry,
+    Header,
+    header_length,
+    read,
+)
+from bertcalc.checkpoints.shards import names_of, together, too_much
+from bertcalc.problem import InputError, wrong
+from bertcalc.text import N_, shorten
+
+MOST_FILES = 50
+SUFFIX, INDEX_SUFFIX = ".safetensors", ".index.json"
+_LONGEST_NAME = 255
+_LARGEST_FILE = 2**53 - 1  # the largest whole number of a browser
+
+
+class Chosen(NamedTuple):
+    """A file: its name, its size in bytes, and its first bytes; None if the browser could not read it."""
+
+    name: str
+    size: int
+    start: bytes | None
+
+    def bytes(self) -> bytes:
+        """The first bytes. Raises InputError."""
+        if self.start is None:
+            raise wrong(N_("{name} could not be read by the browser."), name=shorten(self.name))
+        return self.start
+
+
+class CutOff(NamedTuple):
+    """A file with a header and less data than it announces, in bytes."""
+
+    name: str
+    expected: int
+    there: int
+
+
+class Weights(NamedTuple):
+    """The tensors of some files, and those files that are cut off."""
+
+    name: str
+    tensors: tuple[Entry, ...]
+    cut_off: tuple[CutOff, ...]
+
+
+def chosen(message: object) -> list[Chosen]:
+    """The files in a message of the browser. Raises InputError."""
+    if not isinstance(message, list) or not message:
+        raise wrong(N_("What the browser sent is no list of files."))
+    if len(message) > MOST_FILES:
+        raise wrong(N_("These are more than {most} files."), most=f"{MOST_FILES}")
+    return [_chosen(one) for one in message]
+
+
+def _chosen(said: object) -> Chosen:
+    match said:
+        case {"name": str(name), "size": int(size), "start": str() | None as start}:
+            if 0 < len(name) <= _LONGEST_NAME and type(size) is int and 0 <= size <= _LARGEST_FILE:
+                return Chosen(name, size, None if start is None else _decoded(start))
+    raise wrong(N_("What the browser sent is no list of files."))
+
+
+def _decoded(text: str) -> bytes:
+    # Base64, because a header that is not UTF-8 has to come as it is.
+    try:
+        return b64decode(text, validate=True)
+    except ValueError:
+        raise wrong(N_("What the browser sent is no list of files.")) from None
+
+
+def weights_of(files: Sequence[Chosen]) -> Weights:
+    """The tensors of the safetensors files among these, by their headers. Raises InputError.
+
+    An index says which files there have to be; all other files are left out. The field of a problem is the file's name.
+    """
+    weights = [file for file in files if file.name.endswith(SUFFIX)]
+    for index in (file for file in files if file.name.endswith(INDEX_SUFFIX)):
+        _check_index(index, {file.name for file in weights})
+    if not weights:
+        message = N_(
+            "{name} is no .safetensors file. Other files of weights are not opened: pickles can run any program when "
+            "they are read."
+        )
+        raise wrong(message, name=shorten(files[0].name))
+    if sum(len(file.start or b"") for file in weights) > LARGEST_HEADER + LENGTH_BYTES * MOST_FILES:
+        raise too_much()
+    headers = [_header(file) for file in weights]
+    tensors = together(header.tensors for header in headers)
+    there = [file.size - LENGTH_BYTES - header.num_bytes for file, header in zip(weights, headers, strict=True)]
+    cut_off = tuple(
+        CutOff(file.name, header.data_bytes, data)
+        for file, header, data in zip(weights, headers, there, strict=True)
+        if data < header.data_bytes
+    )
+    names = [shorten(file.name) for file in weights]
+    return Weights(" … ".join([names[0], *names[-1:]] if names[1:] else names), tensors, cut_off)
+
+
+def _check_index(index: Chosen, there: set[str]) -> None:
+    names = names_of(index.bytes())
+    if missing := [name for name in names if name not in there]:
+        message = N_("The index names {file}, which was not chosen: choose all files together.")
+        raise wrong(message, file=shorten(missing[0]))
+
+
+def _header(file: Chosen) -> Header:
+    start = file.bytes()
+    try:
+        end = LENGTH_BYTES + header_length(start, file.size)
+        if end > len(start):
+            raise too_much()
+        return read(start[LENGTH_BYTES:end], file.size - end, cut_off=True)
+    except InputError as error:
+        raise InputError(error.problem._replace(field=file.name)) from None

@@ -1,0 +1,144 @@
+"""The header of a safetensors file: names, data types and shapes of its tensors, without their data.
+
+The format: https://github.com/huggingface/safetensors#format. A file begins with the length of its header in eight
+bytes, the lowest first; the header is a JSON object; the rest is the tensors' data, one after the other, without holes.
+
+>>> header = b'{"a": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}'
+>>> read(header, 24).tensors
+(Entry(name='a', dtype='F32', shape=(2, 3)),)
+>>> read(header, 20)
+Traceback (most recent call last):
+    ...
+bertcalc.problem.InputError: The tensors end at byte 24 of the data, which has 20.
+"""
+
+from math import prod
+from typing import Any, NamedTuple
+
+from bertcalc.problem import wrong
+from bertcalc.strict_json import read_json
+from bertcalc.text import N_, shorten
+from bertcalc.tree.nn import Shape
+
+LENGTH_BYTES = 8
+# The format allows 100 MB; the header of bert-large has 50 kB, that of a thousand layers 2 MB.
+LARGEST_HEADER = 4_000_000
+MOST_AXES = 64  # as many as PyTorch's tensors have
+_LARGEST = 2**63 - 1
+# By the bits of one number.
+_WIDTHS = {
+    4: "F4",
+    6: "F6_E2M3 F6_E3M2",
+    8: "BOOL U8 I8 F8_E5M2 F8_E4M3 F8_E8M0 F8_E4M3FNUZ F8_E5M2FNUZ",
+    16: "I16 U16 F16 BF16",
+    32: "I32 U32 F32",
+    64: "C64 F64 I64 U64",
+}
+DTYPES = {dtype: bits for bits, dtypes in _WIDTHS.items() for dtype in dtypes.split()}
+_FIELDS = {"dtype", "shape", "data_offsets"}
+
+
+class Entry(NamedTuple):
+    """A tensor of a file."""
+
+    name: str
+    dtype: str
+    shape: Shape
+
+    def numbers(self) -> int:
+        """The number of its elements."""
+        return prod(self.shape)
+
+
+class Header(NamedTuple):
+    """The contents of a header."""
+
+    tensors: tuple[Entry, ...]  # in the order of their data
+    metadata: dict[str, str]
+    num_bytes: int  # of itself
+    data_bytes: int  # of all tensors
+
+
+def header_length(start: bytes, size: int) -> int:
+    """Bytes of the header of a file of ``size`` bytes, by its first eight bytes. Raises InputError."""
+    if len(start) < LENGTH_BYTES or size < LENGTH_BYTES:
+        raise wrong(
+            N_("This is not a safetensors file: it has {size} bytes, and the length of its header alone takes 8."),
+            size=f"{size:,}",
+        )
+    length = int.from_bytes(start[:LENGTH_BYTES], "little")
+    if length > size - LENGTH_BYTES:
+        raise wrong(
+            N_(
+                "This is not a safetensors file, or it is cut off: its first 8 bytes announce a header of {length} "
+                "bytes, and {rest} come after them."
+            ),
+            length=f"{length:,}",
+            rest=f"{size - LENGTH_BYTES:,}",
+        )
+    if length > LARGEST_HEADER:
+        raise wrong(
+            N_("The header of this file has {length} bytes: at most {most} are read here."),
+            length=f"{length:,}",
+            most=f"{LARGEST_HEADER:,}",
+        )
+    return length
+
+
+def read(header: bytes, data_bytes: int, *, cut_off: bool = False) -> Header:
+    """The header of a file with so many bytes of data, checked. Raises InputError.
+
+    With ``cut_off`` the file may have less data than the header announces.
+    """
+    if not header.startswith(b"{"):
+        raise wrong(N_("This is not a safetensors file: its header does not begin with {brace}."), brace="{")
+    given = read_json(header, LARGEST_HEADER)
+    metadata = given.pop("__metadata__", {})
+    if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
+        raise wrong(N_("__metadata__ in the header must be an object whose values are strings."))
+    placed = sorted(_placed(name, said) for name, said in given.items())
+    end = 0
+    for begin, its_end, entry in placed:
+        if begin != end:
+            message = N_("The data of {name} begin at byte {begin}, those of the tensor before end at byte {end}.")
+            raise wrong(message, name=shorten(entry.name), begin=f"{begin:,}", end=f"{end:,}")
+        end = its_end
+    if end < data_bytes or (end > data_bytes and not cut_off):
+        message = N_("The tensors end at byte {end} of the data, which has {data}.")
+        raise wrong(message, end=f"{end:,}", data=f"{data_bytes:,}")
+    return Header(tuple(entry for _begin, _end, entry in placed), metadata, len(header), end)
+
+
+def _placed(name: str, said: Any) -> tuple[int, int, Entry]:
+    """A tensor, behind the first byte of its data and the byte after the last."""
+    if not isinstance(said, dict) or not said.keys() >= _FIELDS:
+        raise wrong(N_("The tensor {name} must have dtype, shape and data_offsets."), name=shorten(name))
+    dtype, shape, offsets = said["dtype"], said["shape"], said["data_offsets"]
+    if not isinstance(dtype, str) or dtype not in DTYPES:
+        message = N_("The dtype {dtype} of {name} is not one of the format, such as F32 or I64.")
+        raise wrong(
+            message, dtype=shorten(dtype if isinstance(dtype, str) else type(dtype).__name__), name=shorten(name)
+        )
+    if not _are_sizes(shape) or len(shape) > MOST_AXES:
+        message = N_("The shape of {name} must be a list of at most {most} whole numbers.")
+        raise wrong(message, name=shorten(name), most=f"{MOST_AXES}")
+    if not _are_sizes(offsets) or len(offsets) != 2 or offsets[0] > offsets[1]:
+        raise wrong(
+            N_("The data_offsets of {name} must be two whole numbers, the second not below the first."),
+            name=shorten(name),
+        )
+    begin, end = offsets
+    if prod(shape) * DTYPES[dtype] != 8 * (end - begin):
+        raise wrong(
+            N_("{name} has {bytes} bytes of data, which its shape {shape} of {dtype} does not fill exactly."),
+            name=shorten(name),
+            bytes=f"{end - begin:,}",
+            shape=shorten(str(shape)),
+            dtype=dtype,
+        )
+    return begin, end, Entry(name, dtype, tuple(shape))
+
+
+def _are_sizes(given: Any) -> bool:
+    # type(), because JSON's true is an int to isinstance.
+    return isinstance(given, list) and all(type(one) is int and 0 <= one <= _LARGEST for one in given)

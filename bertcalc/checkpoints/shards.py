@@ -1,0 +1,37 @@
+"""A checkpoint in several files: the index that names them, and their tensors together."""
+
+from collections.abc import Iterable
+
+from bertcalc.checkpoints.safetensors import LARGEST_HEADER, Entry
+from bertcalc.problem import InputError, wrong
+from bertcalc.strict_json import read_json
+from bertcalc.text import N_, shorten
+
+INDEX = "model.safetensors.index.json"
+
+
+def names_of(index: bytes) -> list[str]:
+    """The files that an index names, each once. Raises InputError."""
+    try:
+        names = sorted(set(read_json(index, LARGEST_HEADER)["weight_map"].values()))
+    except (InputError, TypeError, KeyError, AttributeError):
+        names = []
+    if not names or not all(isinstance(name, str) for name in names):
+        raise wrong(N_("{file} is not an index of safetensors files."), file=INDEX)
+    return names
+
+
+def too_much() -> InputError:
+    """The error for several files whose headers together are longer than one may be."""
+    message = N_("The headers of these files have more than {most} bytes together.")
+    return wrong(message, most=f"{LARGEST_HEADER:,}")
+
+
+def together(parts: Iterable[tuple[Entry, ...]]) -> tuple[Entry, ...]:
+    """The tensors of all files. Raises InputError if one is in two of them."""
+    found: dict[str, Entry] = {}
+    for part in parts:
+        for entry in part:
+            if found.setdefault(entry.name, entry) is not entry:
+                raise wrong(N_("{tensor} is in two of the files."), tensor=shorten(entry.name))
+    return tuple(found.values())

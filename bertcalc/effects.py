@@ -1,0 +1,127 @@
+"""What a field of the configuration changes, found by counting: the model is built with it changed a little."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from bertcalc.activations import ACTIVATIONS
+from bertcalc.compute.flops import total
+from bertcalc.config import DIMENSIONS, POSITION_EMBEDDING_TYPES, Config, ConfigError
+from bertcalc.families import build
+from bertcalc.forward.outputs import reads_encoder
+from bertcalc.forward.steps import forward
+from bertcalc.memory.saved import cache_bytes, saved_by, total_bytes
+
+# One activation of each kind (what it learns, what it keeps); those with parameters first: ``effect`` stops there.
+_ACTIVATIONS = sorted(
+    {(facts.parameters, facts.kept): name for name, facts in reversed(ACTIVATIONS.items())}.values(),
+    key=lambda name: (not ACTIVATIONS[name].parameters, list(ACTIVATIONS).index(name)),
+)
+
+
+class Effect(NamedTuple):
+    """What a change of one field does to the model: differences of parameters, forward FLOPs and bytes.
+
+    Bytes are those of weights and of activations kept for training, in float32, and of a decoder's cache.
+    """
+
+    before: object
+    after: object
+    parameters: int
+    flops: int
+    memory: int
+
+
+def effect(
+    field: str, config: Config, architecture: str, batch_size: int, sequence_length: int, **options: bool
+) -> Effect:
+    """The effect of the least change of a field that makes a valid model; of several, the first that shows.
+
+    Where a field can change only together with another one (cross attention needs a decoder), the model that it is
+    compared with has that other one changed, too. Where nothing else is possible (one unit has one head), nothing
+    changes.
+    """
+    call = architecture, batch_size, sequence_length, tuple(options.items())
+    now = getattr(config, field)
+    first = None
+    for base, changed in _neighbours(field, config):
+        before, read = _cost(base, *call)
+        after = _cost(changed, *call)[0] if field in read else before  # what nothing reads, changes nothing
+        differences = (more - less for less, more in zip(before, after, strict=True))
+        found = Effect(getattr(base, field), getattr(changed, field), *differences)
+        if any((found.parameters, found.flops, found.memory)):
+            return found
+        first = first or found
+    return first or Effect(now, now, 0, 0, 0)
+
+
+# Every field is compared with the same model, and neighbours come again when a slider goes up and down.
+@lru_cache(maxsize=4096)
+def _cost(
+    config: Config, architecture: str, batch_size: int, sequence_length: int, options: tuple[tuple[str, bool], ...]
+) -> tuple[tuple[int, int, int], frozenset[str]]:
+    """Parameters, FLOPs and bytes, and the fields that were read to find them."""
+    config, read = _watched(config)
+    model = build(config, architecture, **dict(options))
+    length = min(sequence_length, config.longest)
+    seen = length if reads_encoder(config, architecture) else None
+    steps = forward(model, batch_size, length, encoder_sequence_length=seen)
+    parameters = model.num_parameters()
+    memory = 4 * parameters + total_bytes(saved_by(steps))
+    if config.is_decoder and config.use_cache:
+        memory += cache_bytes(steps)
+    return (parameters, total(steps), memory), frozenset(read)
+
+
+def _watched(config: Config) -> tuple[Config, set[str]]:
+    """A configuration that notes which of its fields are read, and these."""
+    read: set[str] = set()
+
+    class Watched(type(config)):  # type: ignore[misc]  # the family's own class, so that it is of the family
+        def __getattribute__(self, name: str) -> Any:
+            read.add(name)
+            return super().__getattribute__(name)
+
+    twin: Config = object.__new__(Watched)
+    twin.__dict__.update(vars(config))
+    read.clear()
+    return twin, read
+
+
+def _neighbours(field: str, config: Config) -> Iterator[tuple[Config, Config]]:
+    """Pairs of a configuration and the same with the field changed; the first is ours if that can be."""
+    for value in _candidates(field, config):
+        if value == getattr(config, field):
+            continue
+        try:
+            yield config, replace(config, **{field: value})
+        except ConfigError as error:
+            others = [remedy for remedy in error.problem.remedies if field not in remedy]
+            if others:
+                base = replace(config, **others[0])
+                yield base, replace(base, **{field: value})
+        else:
+            if field in DIMENSIONS:
+                return  # one more (or one less) of something shows all there is to see
+
+
+def _candidates(field: str, config: Config) -> Iterable[Any]:
+    value = getattr(config, field)
+    match value:
+        case bool():
+            return (not value,)
+        case str():
+            return _ACTIVATIONS if field == "hidden_act" else POSITION_EMBEDDING_TYPES
+        case int() if field == "num_attention_heads":
+            divisors = [count for count in range(1, config.hidden_size + 1) if config.hidden_size % count == 0]
+            at = divisors.index(value)
+            return divisors[at + 1 :] + divisors[:at][::-1]
+        case int() if field in DIMENSIONS:
+            step = config.num_attention_heads if field == "hidden_size" else 1
+            return (value + step, value - step)
+        case int():
+            return (value + 1, value - 1, None)
+    if field == "layer_norm_eps" or field == "initializer_range":
+        return (10 * value, value / 10)
+    return (0, 0.1, 1.0) if field.endswith(("_prob", "_dropout")) else (0,)

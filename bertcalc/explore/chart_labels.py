@@ -1,0 +1,70 @@
+"""Names beside the points of a chart, so that none covers another."""
+
+from collections.abc import Iterator, Sequence
+from math import cos, pi, sin
+from typing import NamedTuple
+
+
+class Box(NamedTuple):
+    """A rectangle, in pixels."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def overlaps(self, other: "Box") -> bool:
+        """Whether they have more than an edge in common."""
+        return (
+            self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
+        )
+
+    def within(self, other: "Box") -> bool:
+        """Whether all of it is inside the other."""
+        return (
+            self.left >= other.left
+            and self.right <= other.right
+            and self.top >= other.top
+            and self.bottom <= other.bottom
+        )
+
+    def nearest(self, x: float, y: float) -> tuple[float, float]:
+        """The point in it that is nearest to another point."""
+        return min(max(x, self.left), self.right), min(max(y, self.top), self.bottom)
+
+
+def place(points: Sequence[tuple[float, float]], widths: Sequence[float], height: float, area: Box) -> list[Box]:
+    """A box for the name of each point, as near to it as possible without covering other names or points.
+
+    Where there is no room at all a name is put to the right of its point, over others.
+    """
+    marks = [_around(x, y, _MARK, _MARK) for x, y in points]
+    placed: list[Box] = []
+    for (x, y), width in zip(points, widths, strict=True):
+        boxes = list(_candidates(x, y, width, height))
+        free = (
+            box
+            for box in boxes
+            if box.within(area) and not any(map(box.overlaps, placed)) and not any(map(box.overlaps, marks))
+        )
+        placed.append(next(free, boxes[0]))
+    return placed
+
+
+_MARK = 10.0  # the side of the square that a point takes up
+_DIRECTIONS = 16
+_DISTANCES = (0, 8, 18, 30, 44, 60, 78, 98, 120, 150)
+
+
+def _candidates(x: float, y: float, width: float, height: float) -> Iterator[Box]:
+    """Boxes around a point: nearer ones first, at each distance first to the right."""
+    for distance in _DISTANCES:
+        for turn in range(_DIRECTIONS):
+            angle = 2 * pi * turn / _DIRECTIONS
+            across = (_MARK + width) / 2 + 1 + distance
+            along = (_MARK + height) / 2 + 1 + distance
+            yield _around(x + across * cos(angle), y - along * sin(angle), width, height)
+
+
+def _around(x: float, y: float, width: float, height: float) -> Box:
+    return Box(x - width / 2, y - height / 2, x + width / 2, y + height / 2)

@@ -1,0 +1,79 @@
+"""Tables with formulas, each as LaTeX and as MathML, which SymPy writes from the same expression."""
+
+import re
+from collections.abc import Callable
+
+from sympy.printing.mathml import mathml
+
+from bertcalc.compute.flops import PYTORCH
+from bertcalc.compute.formula import letters, name_formulas
+from bertcalc.config import LETTERS
+from bertcalc.export.table import Cell, Math, Table
+from bertcalc.formula import CALL_LETTERS, Formula, component_formulas, tensor_formulas
+from bertcalc.memory.footprint import Subject
+from bertcalc.tree.totals import totals_by_component
+
+Translate = Callable[[str], str]
+_FIELDS = {letter: field for field, letter in {**LETTERS, **CALL_LETTERS}.items()}
+_IDENTIFIER = re.compile(r"<mi>([A-Z])</mi>")
+
+
+def component_table(subject: Subject, _: Translate) -> Table:
+    """The parameters of each component: the formula, with letters and with numbers, the count and its share."""
+    totals = totals_by_component(subject.model())
+    formulas = component_formulas(subject.config, subject.architecture, **dict(subject.options))
+    whole = sum(totals.values())
+    rows: list[tuple[Cell, ...]] = [
+        (_(component), *both(formula, subject), totals[component], _percent(totals[component], whole))
+        for component, formula in formulas
+    ]
+    columns = (_("Component"), _("Formula"), _("In numbers"), _("Parameters"), _("Share, %"))
+    return Table(_("Parameters of each component"), columns, tuple(rows))
+
+
+def tensor_table(subject: Subject, _: Translate) -> Table:
+    """Every tensor with the formula of its elements, a repeated layer once; the parameters sum to the model's."""
+    model = subject.model()
+    texts = tensor_formulas(subject.config, subject.architecture, **dict(subject.options))
+    whole = model.num_parameters()
+    rows: list[tuple[Cell, ...]] = [
+        (
+            tensor.name,
+            tensor.copies,
+            " × ".join(f"{side:,}" for side in tensor.shape),
+            Math(text.replace("·", r"\cdot")),
+            tensor.num_parameters(),
+            _percent(tensor.num_parameters(), whole),
+        )
+        for tensor, text in zip(model.tensors(), texts, strict=True)
+    ]
+    columns = (_("Name"), _("Copies"), _("Shape"), _("Formula"), _("Parameters"), _("Share, %"))
+    return Table(_("The tensors of the model"), columns, tuple(rows))
+
+
+def flops_formula(subject: Subject, batch_size: int, sequence_length: int) -> tuple[Math, Math]:
+    """FLOPs of a forward pass, as PyTorch counts them: with letters and with numbers."""
+    cross = subject.seen(sequence_length) is not None
+    steps = letters(subject.config, subject.architecture, PYTORCH, cross=cross, **dict(subject.options))
+    sizes = {"batch_size": batch_size, "sequence_length": sequence_length}
+    if cross:
+        sizes["encoder_sequence_length"] = sequence_length
+    return both(name_formulas(steps, PYTORCH)[""], subject, num_choices=1, **sizes)
+
+
+def both(formula: Formula, subject: Subject, **sizes: int) -> tuple[Math, Math]:
+    """A formula with letters, and with the numbers of a model and of its inputs."""
+    values = {**vars(subject.config), **sizes}
+    written = mathml(formula.expression, printer="presentation")
+    dotted = mathml(formula.expression, printer="presentation", mul_symbol="dot")
+    numbers = _IDENTIFIER.sub(lambda found: f"<mn>{values[_FIELDS[found[1]]]:,}</mn>", dotted)
+    return (
+        Math(formula.latex(), f"<math>{written}</math>"),
+        Math(formula.latex(subject.config, **sizes), f"<math>{numbers}</math>"),
+    )
+
+
+def _percent(part: int, whole: int) -> float:
+    """A share in percent, to three digits: 21.8, 0.0014; 100 only for all."""
+    share = float(f"{100 * part / whole:.3g}")
+    return min(share, 99.9) if part < whole else share

@@ -1,0 +1,70 @@
+"""Every family that is known, and ``build``: a new family is one file here, and its name in the last lines."""
+
+from bertcalc.config import Config
+from bertcalc.families import bert, roberta
+from bertcalc.families.complete import missing
+from bertcalc.family import Class, Family, Model, Preset
+from bertcalc.forward.trace import Sizes
+
+FAMILIES: dict[str, Family] = {}
+CLASSES: dict[str, Family] = {}  # by the name of each class
+PRESETS: dict[str, Preset] = {}  # of all families
+_OF_CONFIG: dict[type[Config], Family] = {}
+_DECLARED: dict[str, Class] = {}
+_OUTPUTS: dict[str, tuple[str, ...]] = {}
+
+
+def register(family: Family) -> None:
+    """Make a family known, with its classes. Raises ValueError where it is not complete: what is missing."""
+    if lacks := "\n".join(dict.fromkeys(missing(family))):
+        raise ValueError(lacks)
+    FAMILIES[family.name] = _OF_CONFIG[family.config] = family
+    PRESETS.update(family.presets)
+    for cls in family.classes:
+        CLASSES[cls.name] = family
+        _DECLARED[cls.name] = cls
+        steps = Model(family, cls, family.config.default(), cls.pooler).run(Sizes())
+        _OUTPUTS[cls.name] = tuple(step.output for step in steps if step.output)
+
+
+def family_of(config: Config) -> Family:
+    """The family that a configuration is of."""
+    return _OF_CONFIG.get(type(config)) or next(_OF_CONFIG[kind] for kind in type(config).__mro__ if kind in _OF_CONFIG)
+
+
+def class_of(architecture: str) -> Class:
+    """The class of a name. Raises KeyError if there is none."""
+    return _DECLARED[architecture]
+
+
+def counterpart(architecture: str, family: Family) -> str:
+    """The class of a family for the task of another class, or that of the body if there is none."""
+    return family.for_task(_DECLARED[architecture].task)
+
+
+def output_names(architecture: str) -> tuple[str, ...]:
+    """What a class returns, in its order, without what it returns only when it is asked."""
+    return _OUTPUTS[architecture]
+
+
+def build(config: Config, architecture: str | None = None, *, add_pooling_layer: bool = True) -> Model:
+    """The module tree of a Hugging Face class, for instance ``build(BertConfig(), "BertForMaskedLM")``.
+
+    Without a class, that of the body (BertModel). ``add_pooling_layer`` is an option of that one alone; every other
+    class decides by itself, and passing False with one of those raises TypeError, as transformers does. A name that is
+    no class of the configuration's family raises ValueError.
+    """
+    family = family_of(config)
+    if architecture is not None and CLASSES.get(architecture) is not family:
+        names = ", ".join(cls.name for cls in family.classes)
+        raise ValueError(f"architecture {architecture!r} is unknown: it must be one of {names}")
+    cls = _DECLARED[architecture] if architecture is not None else family.base
+    if cls.task == "base":
+        return Model(family, cls, config, add_pooling_layer).declare()
+    if not add_pooling_layer:
+        raise TypeError(f"{cls.name} has no option add_pooling_layer: only {family.base.name} has")
+    return Model(family, cls, config, cls.pooler).declare()
+
+
+for one in (bert.FAMILY, roberta.FAMILY):
+    register(one)

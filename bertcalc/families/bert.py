@@ -1,0 +1,303 @@
+"""BERT: Hugging Face's modeling_bert.py as a program, under its names and in its order.
+
+This file alone knows what BERT is made of. What it declares is read everywhere else: tensors, totals, formulas, the
+printed tree, the walk, FLOPs, memory.
+"""
+
+from dataclasses import dataclass
+
+from bertcalc.config import Config
+from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, Source
+from bertcalc.fields import PositionEmbeddingType
+from bertcalc.forward.trace import Trace, Value
+from bertcalc.text import N_
+
+
+@dataclass(frozen=True)
+class BertConfig(Config):
+    """Hugging Face's ``BertConfig``: the same field names, the same defaults (bert-base-uncased).
+
+    ``num_labels`` and ``position_embedding_type`` are not among the fields that transformers 5 declares: the
+    first is a property of every configuration there, the second exists in transformers 4 only.
+
+    Raises ConfigError if no BERT can be built from the values.
+    """
+
+    vocab_size: int = 30522
+    hidden_size: int = 768
+    num_hidden_layers: int = 12
+    num_attention_heads: int = 12
+    intermediate_size: int = 3072
+    hidden_act: str = "gelu"
+    hidden_dropout_prob: float = 0.1
+    attention_probs_dropout_prob: float = 0.1
+    max_position_embeddings: int = 512
+    type_vocab_size: int = 2
+    initializer_range: float = 0.02
+    layer_norm_eps: float = 1e-12
+    pad_token_id: int | None = 0
+    position_embedding_type: PositionEmbeddingType = "absolute"
+    use_cache: bool = True
+    classifier_dropout: float | None = None
+    is_decoder: bool = False
+    add_cross_attention: bool = False
+    bos_token_id: int | None = None
+    eos_token_id: int | None = None
+    tie_word_embeddings: bool = True
+    num_labels: int = 2
+
+
+def _body(t: Trace, c: BertConfig, pooler: bool) -> Hidden:
+    relative = c.position_embedding_type != "absolute"
+    with t.module("embeddings", "BertEmbeddings", component="embeddings", order=_EMBEDDINGS):
+        ids, types = t.inputs("input_ids", "token_type_ids")
+        words = t.embedding(
+            "word_embeddings", ids, c.vocab_size, c.hidden_size, role="word", padding_idx=c.pad_token_id
+        )
+        kinds = t.embedding("token_type_embeddings", types, c.type_vocab_size, c.hidden_size, role="token type")
+        x = t.add("add_token_type", words, kinds)
+        # One row of positions serves the whole batch.
+        places = Value("position_ids", (1, ids.shape[-1]), ids=True)
+        if relative:  # transformers 4 builds the table all the same, and never looks into it
+            with t.not_run():
+                _positions(t, c, places)
+        else:
+            x = t.add("add_position", x, _positions(t, c, places))
+        x = t.dropout("dropout", t.norm("LayerNorm", x, c.layer_norm_eps), c.hidden_dropout_prob)
+    x = encoder(t, c, x, "Bert")
+    return Hidden(x, pooled(t, c, x, "Bert") if pooler else None)
+
+
+_EMBEDDINGS = ("word_embeddings", "position_embeddings", "token_type_embeddings", "LayerNorm", "dropout")
+
+
+def _positions(t: Trace, c: BertConfig, places: Value) -> Value:
+    return t.embedding("position_embeddings", places, c.max_position_embeddings, c.hidden_size, role="position")
+
+
+def encoder(t: Trace, c: Config, x: Value, kind: str) -> Value:
+    """All layers; ``kind`` is what the names of the modules' classes begin with."""
+    seen = t.encoder_hidden_states(c.hidden_size)
+    with (
+        t.module("encoder", f"{kind}Encoder", component="encoder"),
+        t.repeat("layer", c.num_hidden_layers, f"{kind}Layer"),
+    ):
+        with t.module("attention", f"{kind}Attention", block="attention"):
+            x = _attention(t, c, x, x, kind)
+        if c.add_cross_attention:
+            if seen is None:
+                with t.not_run(), t.module("crossattention", f"{kind}Attention", block="cross-attention"):
+                    _attention(t, c, x, x, kind, cross=True)
+            else:
+                with t.module("crossattention", f"{kind}Attention", block="cross-attention"):
+                    x = _attention(t, c, x, seen, kind, cross=True)
+        with t.module("intermediate", f"{kind}Intermediate", block="feed-forward"):
+            y = t.linear("dense", x, c.intermediate_size, role="up")
+            y = t.activation("intermediate_act_fn", y, c.hidden_act)
+        with t.module("output", f"{kind}Output", block="feed-forward", order=_ADD_AND_NORM):
+            x = _add_and_norm(t, c, y, x, role="down")
+    return x
+
+
+def _attention(t: Trace, c: Config, x: Value, seen: Value, kind: str, *, cross: bool = False) -> Value:
+    """All heads at once: they share out the hidden units, so their number does not change the count."""
+    if c.transformers_version == 4:
+        kind_of_self = f"{kind}SdpaSelfAttention"  # the class that transformers 4 picks by default, for both attentions
+    else:
+        kind_of_self = f"{kind}CrossAttention" if cross else f"{kind}SelfAttention"
+    positions = "absolute" if cross else c.position_embedding_type
+    heads, size = c.num_attention_heads, c.attention_head_size
+    with t.attention("self", kind_of_self, heads, size, positions, order=_SELF if positions != "absolute" else ()):
+        query = t.linear("query", x, c.hidden_size, role="query")
+        key = t.linear("key", seen, c.hidden_size, role="key")
+        value = t.linear("value", seen, c.hidden_size, role="value")
+
+        def distances(scores: Value, query: Value, key: Value) -> Value:
+            """transformers 4 only: Shaw et al. 2018, and with the key's product too Huang et al. 2020."""
+            pairs = Value("distance_ids", (query.shape[2], key.shape[2]), ids=True)
+            # One row for each distance from -(P-1) to P-1, shared by the heads of a layer (Shaw et al. 2018).
+            rows = t.embedding("distance_embedding", pairs, 2 * c.max_position_embeddings - 1, size, role="distance")
+            products = [t.step("query_distances", "matmul", query, rows, shape=scores.shape)]
+            if positions == "relative_key_query":
+                products.append(t.step("key_distances", "matmul", key, rows, shape=scores.shape))
+            return t.add("add_distances", scores, *products)
+
+        y = t.attend(
+            query,
+            key,
+            value,
+            dropout=c.attention_probs_dropout_prob,
+            distances=distances if positions != "absolute" else None,
+            mask="encoder_attention_mask" if cross else "attention_mask",
+        )
+    block = "cross-attention" if cross else "attention"
+    with t.module("output", f"{kind}SelfOutput", block=block, order=_ADD_AND_NORM):
+        return _add_and_norm(t, c, y, x, role="output")
+
+
+_SELF = ("query", "key", "value", "dropout", "distance_embedding")
+_ADD_AND_NORM = ("dense", "LayerNorm", "dropout")
+
+
+def _add_and_norm(t: Trace, c: Config, y: Value, x: Value, *, role: str) -> Value:
+    y = t.dropout("dropout", t.linear("dense", y, c.hidden_size, role=role), c.hidden_dropout_prob)
+    return t.norm("LayerNorm", t.add("add", y, x), c.layer_norm_eps)
+
+
+def pooled(t: Trace, c: Config, x: Value, kind: str) -> Value:
+    """The pooler: a dense layer and tanh over the first token."""
+    with t.module("pooler", f"{kind}Pooler", component="pooler"):
+        return t.activation("activation", t.linear("dense", t.first_token(x), c.hidden_size, role="dense"), "tanh")
+
+
+def base(t: Trace, c: Config, hidden: Hidden) -> None:
+    """No head."""
+    t.output("last_hidden_state", hidden.states)
+    t.output("pooler_output", hidden.pooled)
+
+
+def _predictions(t: Trace, c: BertConfig, x: Value) -> Value:
+    """The masked-LM head. Tied, its decoder is the word embedding table over again and costs nothing."""
+    tied = {}
+    if c.tie_word_embeddings:
+        tied["weight"] = "bert.embeddings.word_embeddings.weight"
+    if c.tie_word_embeddings or c.transformers_version == 4:
+        # Untied, transformers 5 keeps the head's bias and the decoder's apart; 4 shares them all the same.
+        tied["bias"] = "cls.predictions.bias"
+    with t.module("predictions", "BertLMPredictionHead", block=LANGUAGE_MODEL):
+        bias = t.parameter("bias", (c.vocab_size,), role="decoder bias")
+        with t.module("transform", "BertPredictionHeadTransform", block=LANGUAGE_MODEL):
+            x = t.activation("transform_act_fn", t.linear("dense", x, c.hidden_size, role="transform"), c.hidden_act)
+            x = t.norm("LayerNorm", x, c.layer_norm_eps)
+        return t.linear("decoder", x, c.vocab_size, role="decoder", tied=tied, using=bias)
+
+
+def _pretraining(t: Trace, c: BertConfig, hidden: Hidden) -> None:
+    with t.module("cls", "BertPreTrainingHeads"):
+        t.output("prediction_logits", _predictions(t, c, hidden.states))
+        t.output("seq_relationship_logits", _relationship(t, c, hidden))
+
+
+def _masked_lm(t: Trace, c: BertConfig, hidden: Hidden) -> None:
+    with t.module("cls", "BertOnlyMLMHead"):
+        t.output("logits", _predictions(t, c, hidden.states))
+
+
+def _next_sentence(t: Trace, c: BertConfig, hidden: Hidden) -> None:
+    with t.module("cls", "BertOnlyNSPHead"):
+        t.output("logits", _relationship(t, c, hidden))
+
+
+def _relationship(t: Trace, c: BertConfig, hidden: Hidden) -> Value:
+    assert hidden.pooled is not None
+    return t.linear("seq_relationship", hidden.pooled, 2, role="next sentence")
+
+
+def _sequence_classification(t: Trace, c: BertConfig, hidden: Hidden) -> None:
+    t.output("logits", _classified(t, hidden.pooled, c.num_labels, _classifier_dropout(c)))
+
+
+def token_classification(t: Trace, c: Config, hidden: Hidden) -> None:
+    """A classifier over each token's vector."""
+    t.output("logits", _classified(t, hidden.states, c.num_labels, _classifier_dropout(c)))
+
+
+def _multiple_choice(t: Trace, c: BertConfig, hidden: Hidden) -> None:
+    scores_of_choices(t, hidden, _classifier_dropout(c))
+
+
+def scores_of_choices(t: Trace, hidden: Hidden, p: float) -> None:
+    """One score for each choice, from its pooled vector after dropout with probability ``p``."""
+    scores = _classified(t, hidden.pooled, 1, p)
+    t.output("logits", t.step("reshape", "view", scores, shape=(t.sizes.batch_size, t.sizes.num_choices)))
+
+
+def _classified(t: Trace, x: Value | None, classes: int, p: float) -> Value:
+    assert x is not None
+    return t.linear("classifier", t.dropout("dropout", x, p), classes, role="classifier")
+
+
+def _classifier_dropout(c: Config) -> float:
+    return c.hidden_dropout_prob if c.classifier_dropout is None else c.classifier_dropout
+
+
+def question_answering(t: Trace, c: Config, hidden: Hidden) -> None:
+    """Two scores for each token: an answer starts, or ends there."""
+    logits = t.linear("qa_outputs", hidden.states, c.num_labels, role="answer span")
+    for name in ("start_logits", "end_logits"):
+        t.output(name, t.step(name, "copy", logits, shape=logits.shape[:-1]))
+
+
+_BERT = "https://github.com/google-research/bert/blob/master/"
+_GOOGLE = Source(N_("The README of Google's BERT"), f"{_BERT}README.md")
+_MULTILINGUAL = Source(N_("The list of multilingual models of Google's BERT"), f"{_BERT}multilingual.md")
+_MINIATURES = Source(N_("Turc et al. 2019, smaller BERT models"), "https://arxiv.org/abs/1908.08962")
+
+
+def _minilm(name: str) -> Source:
+    return Source(N_("Its model card on the Hugging Face Hub"), f"https://huggingface.co/sentence-transformers/{name}")
+
+
+def _preset(vocab: int, hidden: int, layers: int, heads: int, intermediate: int, source: Source) -> Preset:
+    config = BertConfig(
+        vocab_size=vocab,
+        hidden_size=hidden,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        intermediate_size=intermediate,
+    )
+    return Preset(config, source)
+
+
+_PRESETS: dict[str, Preset] = {
+    "bert-base-uncased": _preset(30522, 768, 12, 12, 3072, _GOOGLE),
+    "bert-large-uncased": _preset(30522, 1024, 24, 16, 4096, _GOOGLE),
+    "bert-base-cased": _preset(28996, 768, 12, 12, 3072, _GOOGLE),
+    "bert-large-cased": _preset(28996, 1024, 24, 16, 4096, _GOOGLE),
+    "bert-base-multilingual-cased": _preset(119547, 768, 12, 12, 3072, _MULTILINGUAL),
+    "bert-base-chinese": _preset(21128, 768, 12, 12, 3072, _MULTILINGUAL),
+    # No published checkpoint: bert-large with the Chinese vocabulary, the example of a Chinese blog post.
+    "bert-large-chinese": _preset(
+        21128, 1024, 24, 16, 4096, Source(N_("bert-large with the vocabulary of bert-base-chinese"), _MULTILINGUAL.url)
+    ),
+    "all-MiniLM-L6-v2": _preset(30522, 384, 6, 12, 1536, _minilm("all-MiniLM-L6-v2")),
+    "all-MiniLM-L12-v2": _preset(30522, 384, 12, 12, 1536, _minilm("all-MiniLM-L12-v2")),
+    **{
+        f"bert_uncased_L-{layers}_H-{hidden}_A-{hidden // 64}": _preset(
+            30522, hidden, layers, hidden // 64, 4 * hidden, _MINIATURES
+        )
+        for layers in (2, 4, 6, 8, 10, 12)
+        for hidden in (128, 256, 512, 768)
+    },
+}
+
+TOKENS = ("input_ids", "attention_mask", "token_type_ids", "position_ids", "inputs_embeds")
+ENCODER = ("encoder_hidden_states", "encoder_attention_mask")
+CACHE = ("past_key_values", "use_cache")
+ANSWERS = ("start_positions", "end_positions")
+FAMILY = Family(
+    "bert",
+    "bert",
+    BertConfig,
+    _body,
+    (
+        Class("BertModel", "base", base, (*TOKENS, *ENCODER, *CACHE), pooler=True),
+        Class(
+            "BertForPreTraining", "pretraining", _pretraining, (*TOKENS, "labels", "next_sentence_label"), pooler=True
+        ),
+        Class("BertForMaskedLM", "masked-lm", _masked_lm, (*TOKENS, *ENCODER, "labels")),
+        Class("BertLMHeadModel", "causal-lm", _masked_lm, (*TOKENS, *ENCODER, "labels", *CACHE, "logits_to_keep")),
+        Class("BertForNextSentencePrediction", "next-sentence", _next_sentence, (*TOKENS, "labels"), pooler=True),
+        Class(
+            "BertForSequenceClassification",
+            "sequence-classification",
+            _sequence_classification,
+            (*TOKENS, "labels"),
+            pooler=True,
+        ),
+        Class("BertForTokenClassification", "token-classification", token_classification, (*TOKENS, "labels")),
+        Class("BertForQuestionAnswering", "question-answering", question_answering, (*TOKENS, *ANSWERS)),
+        Class("BertForMultipleChoice", "multiple-choice", _multiple_choice, (*TOKENS, "labels"), pooler=True),
+    ),
+    _PRESETS,
+)

@@ -1,0 +1,174 @@
+"""What a family is: a configuration, a program for the body, classes with a program for their heads, and words."""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
+
+from bertcalc.config import Config, ConfigError
+from bertcalc.forward.trace import Sizes, Step, Trace, Value
+from bertcalc.tree.nn import Attention, Module
+
+Task = Literal[
+    "base",
+    "pretraining",
+    "masked-lm",
+    "causal-lm",
+    "next-sentence",
+    "sequence-classification",
+    "token-classification",
+    "question-answering",
+    "multiple-choice",
+]
+
+
+LANGUAGE_MODEL = "language model"  # the block of a head that scores every word piece
+
+
+TARGETS = ("labels", "next_sentence_label", "start_positions", "end_positions")
+
+
+class Hidden(NamedTuple):
+    """What a body gives to a head: a vector for each token, and one for each sequence if there is a pooler."""
+
+    states: Value
+    pooled: Value | None
+
+
+class Class(NamedTuple):
+    """A class of transformers.
+
+    ``head`` runs what it adds to the body, and says what it returns. ``inputs`` are the parameters of its forward
+    method in their order; ``pooler`` says whether the body has its own.
+    """
+
+    name: str
+    task: Task
+    head: Callable[[Trace, Any, Hidden], None]
+    inputs: tuple[str, ...]
+    pooler: bool = False
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The right answers that it can be given."""
+        return tuple(name for name in self.inputs if name in TARGETS)
+
+    @property
+    def per_token(self) -> bool:
+        """Whether labels are for each token, not for each sequence."""
+        return self.task in ("pretraining", "masked-lm", "causal-lm", "token-classification")
+
+    @property
+    def sees_encoder(self) -> bool:
+        """Whether it takes encoder_hidden_states."""
+        return "encoder_hidden_states" in self.inputs
+
+    @property
+    def caches(self) -> bool:
+        """Whether it takes and returns past_key_values."""
+        return "past_key_values" in self.inputs
+
+
+class Source(NamedTuple):
+    """Where a configuration was published: in words, and its address."""
+
+    said: str
+    url: str
+
+
+class Preset(NamedTuple):
+    """A published configuration; every field that is not named has its default."""
+
+    config: Config
+    source: Source
+
+
+@dataclass(frozen=True)
+class Family:
+    """Models of one architecture. ``prefix`` is the name that a class with a head gives the body (bert)."""
+
+    name: str  # Hugging Face's model_type
+    prefix: str
+    config: type[Config]
+    body: Callable[[Trace, Any, bool], Hidden]
+    classes: tuple[Class, ...]
+    presets: Mapping[str, Preset]
+
+    @property
+    def base(self) -> Class:
+        """The class that is the body alone."""
+        return self.classes[0]
+
+    @property
+    def kind(self) -> str:
+        """What the names of its classes begin with: Bert."""
+        return self.base.name.removesuffix("Model")
+
+    def fullest(self, **more: Any) -> Config:
+        """A configuration in which a model has everything that it can have, as far as the family can."""
+        found = self.config.default()
+        for change in ({"is_decoder": True, "add_cross_attention": True}, {"tie_word_embeddings": False}, more):
+            with suppress(ConfigError):
+                found = replace(found, **change)
+        return found
+
+    def for_task(self, task: Task) -> str:
+        """The name of the class for a task, or that of the body if there is none."""
+        return next((cls.name for cls in self.classes if cls.task == task), self.base.name)
+
+
+_ONE = Sizes()
+
+
+class Model(Module):
+    """The root of a tree, which knows the program that it comes from, so that it can run it."""
+
+    __slots__ = ("cls", "config", "family", "pooler")
+
+    def __init__(self, family: Family, cls: Class, config: Any, pooler: bool) -> None:
+        super().__init__(cls.name)
+        self.family = family
+        self.cls = cls
+        self.config = config
+        self.pooler = pooler
+
+    @property
+    def prefix(self) -> str:
+        """What the names of the body's tensors begin with: "bert.", or "" where the model is the body."""
+        return "" if self.cls.task == "base" else f"{self.family.prefix}."
+
+    def bare(self, name: str) -> str:
+        """The name of a module or tensor without the prefix of the body."""
+        return name.removeprefix(self.prefix)
+
+    def body(self) -> Module:
+        """The body: the model itself, or what a class with a head has under its prefix."""
+        return self.children.get(self.family.prefix, self) if self.cls.task != "base" else self
+
+    def heads(self) -> Module:
+        """The module of the first attention, in which query, key and value are. Raises KeyError if there is none."""
+        for _path, module, _copies in self.modules():
+            if isinstance(module, Attention):
+                return module
+        raise KeyError("attention")
+
+    def declare(self) -> "Model":
+        """The modules."""
+        self._run(self, _ONE, None)
+        return self
+
+    def run(self, sizes: Sizes) -> list[Step]:
+        """The steps of a forward pass."""
+        steps: list[Step] = []
+        self._run(Model(self.family, self.cls, self.config, self.pooler), sizes, steps)
+        return steps
+
+    def _run(self, root: Module, sizes: Sizes, steps: list[Step] | None) -> None:
+        family, cls, config = self.family, self.cls, self.config
+        t = Trace(root, self.prefix, sizes, steps, choices=cls.task == "multiple-choice")
+        if cls.task == "base":
+            cls.head(t, config, family.body(t, config, self.pooler))
+            return
+        with t.module(family.prefix, family.base.name):
+            hidden = family.body(t, config, self.pooler)
+        cls.head(t, config, hidden)

@@ -1,0 +1,36 @@
+"""What the inputs and outputs of forward methods mean, by their names."""
+
+from bertcalc.text import N_
+
+MEANINGS: dict[str, str] = {
+    "input_ids": N_("The tokens, as numbers of the vocabulary."),
+    "attention_mask": N_("1 for a token to attend to, 0 for padding; all ones by default."),
+    "token_type_ids": N_("Which of the joined texts a token belongs to; all zeros by default."),
+    "position_ids": N_("The position of each token; 0, 1, 2, ... by default."),
+    "head_mask": N_("1 for a head that is kept, 0 for one that is switched off."),
+    "inputs_embeds": N_("Vectors in place of input_ids: give one or the other, never both."),
+    "encoder_hidden_states": N_("An encoder's output for another text, which the cross attention attends to."),
+    "encoder_attention_mask": N_("1 for an encoder token to attend to, 0 for padding."),
+    "labels": N_("The right answers: with them the model gives a loss."),
+    "next_sentence_label": N_("0 if the second text follows the first, 1 if it is a random one."),
+    "start_positions": N_("The token that the answer starts with."),
+    "end_positions": N_("The token that the answer ends with."),
+    "past_key_values": N_("Keys and values of each layer: the next call need not compute these tokens again."),
+    "use_cache": N_("Whether past_key_values are returned; by default as in the configuration."),
+    "logits_to_keep": N_("Logits for only this many last tokens; 0 means all of them."),
+    "output_attentions": N_("Whether attentions are returned."),
+    "output_hidden_states": N_("Whether hidden_states are returned."),
+    "return_dict": N_("Whether outputs have names, or are a plain tuple."),
+    "cache_position": N_("The positions of these tokens in past_key_values."),
+    "loss": N_("How far the answers are from the right ones: one number for the whole batch."),
+    "last_hidden_state": N_("A vector for each token, from the last layer."),
+    "pooler_output": N_("The first token's vector after the pooler: one for the whole sequence."),
+    "prediction_logits": N_("A score for each token of the vocabulary, at each place."),
+    "seq_relationship_logits": N_("Two scores: the second text follows, or it is a random one."),
+    "logits": N_("A score for each possible answer, before the softmax."),
+    "start_logits": N_("A score for each token as the start of the answer."),
+    "end_logits": N_("A score for each token as the end of the answer."),
+    "hidden_states": N_("The vectors from the embeddings and from each layer; the last are the model's result."),
+    "attentions": N_("How much each token attends to every other, for each head of each layer."),
+    "cross_attentions": N_("How much each token attends to each token of the encoder, for each head of each layer."),
+}

@@ -1,0 +1,483 @@
+"""The trace: a family's program declares its modules and runs them in one call, and the trace writes down what happens.
+
+    with t.module("output", "BertSelfOutput"):
+        y = t.dropout("dropout", t.linear("dense", y, c.hidden_size, role="output"), c.hidden_dropout_prob)
+        x = t.norm("LayerNorm", t.add("add", y, x), c.layer_norm_eps)
+
+Out come the modules (for ``print(model)``), the tensors in Hugging Face's order, and the steps of the forward pass.
+Sizes are whatever the program is given: integers, SymPy symbols, NumPy columns.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from types import TracebackType
+from typing import Literal, NamedTuple
+
+from bertcalc.activations import ACTIVATIONS
+from bertcalc.tree.nn import (
+    NOWHERE,
+    Activation,
+    Attention,
+    Component,
+    Conv1D,
+    Dropout,
+    Embedding,
+    Linear,
+    Module,
+    ModuleList,
+    Norm,
+    Place,
+    Shape,
+    Tensor,
+)
+
+Operation = Literal[
+    "input",
+    "lookup",
+    "unused",
+    "linear",
+    "matmul",
+    "norm",
+    "dropout",
+    "activation",
+    "add",
+    "multiply",
+    "rotate",
+    "scale",
+    "softmax",
+    "view",
+    "copy",
+]
+_place = lru_cache(maxsize=1024)(Place)
+_NOT_TIED: Mapping[str, str] = {}
+_NO_TENSORS: Mapping[str, Shape] = {}
+
+
+class Value(NamedTuple):
+    """What flows between two steps: named after the step that gives it; ids are int64, everything else float."""
+
+    name: str
+    shape: Shape
+    ids: bool = False
+
+
+class Step(NamedTuple):
+    """One operation, or all its runs if it is in a repeated layer.
+
+    ``name`` is the module's name without the prefix of the body ("bert."), or for what is no module the name of the
+    module whose forward method does it and a word of ours: ``encoder.layer.*.attention.self.scores``. ``runs`` says how
+    often it comes, ``place`` what it means, ``core`` whether it is between query, key and value and their context;
+    ``output`` is the name under which the model returns what it gives.
+    """
+
+    name: str
+    operation: Operation
+    takes: tuple[Value, ...]
+    gives: Value
+    tensors: tuple[Tensor, ...]
+    runs: int
+    module: Module | None = None  # that is called, if it is one
+    place: Place = NOWHERE
+    core: bool = False
+    output: str = ""
+
+    @property
+    def key(self) -> str:
+        """What the step means, in one text: attention.query, whatever the modules are called."""
+        component, block, role = self.place
+        return f"{block or component}.{role}"
+
+    def num_parameters(self) -> int:
+        """Elements of the tensors that the step learns, in one copy."""
+        count = 0
+        for tensor in self.tensors:
+            count = count + tensor._replace(copies=1).num_parameters()
+        return count
+
+    def multiply_adds(self) -> int:
+        """Multiply-adds of its matrix product, in one run; 0 if it is none."""
+        if self.operation not in ("linear", "matmul"):
+            return 0
+        products = self.takes[0].shape[-1]
+        for side in self.gives.shape:
+            products = products * side
+        return products
+
+
+class Sizes(NamedTuple):
+    """What goes through a model at once.
+
+    ``encoder_sequence_length`` is that of ``encoder_hidden_states``, None if there are none.
+    """
+
+    batch_size: int = 1
+    sequence_length: int = 1
+    encoder_sequence_length: int | None = None
+    num_choices: int = 1
+
+
+class Trace:
+    """What a program is written with. ``steps`` is None where only the modules are wanted, which is twice as fast."""
+
+    __slots__ = (
+        "_base",
+        "_choices",
+        "_copies",
+        "_core",
+        "_module",
+        "_outer",
+        "_path",
+        "_place",
+        "_runs",
+        "sizes",
+        "steps",
+    )
+
+    def __init__(self, root: Module, base: str, sizes: Sizes, steps: list[Step] | None, *, choices: bool) -> None:
+        """``base`` is the prefix of the body's names, such as "bert."; with ``choices`` each sequence has several."""
+        self._module = root
+        self._path = ""
+        self._base = base
+        self._place = NOWHERE
+        self._copies = self._runs = 1
+        self._core = False
+        self._choices = choices
+        self._outer: list[tuple[Module, str, Place, int, int, Iterable[str]]] = []
+        self.sizes = sizes
+        self.steps = steps
+
+    # Modules with modules inside: ``with`` each of them, what is in it is declared.
+
+    def module(
+        self, name: str, kind: str, *, component: Component | None = None, block: str = "", order: Iterable[str] = ()
+    ) -> "Trace":
+        """A module, within which the next ones are declared; ``component`` and ``block`` hold for all of them.
+
+        ``order`` has the names of children in the order in which Hugging Face registers them, where they run in
+        another one.
+        """
+        self._module.children[name] = module = Module(kind)
+        return self._enter(name, module, 1, 1, component, block, order)
+
+    def attention(
+        self,
+        name: str,
+        kind: str,
+        heads: int,
+        head_size: int,
+        positions: str = "absolute",
+        *,
+        order: Iterable[str] = (),
+    ) -> "Trace":
+        """A module in which query, key and value are."""
+        self._module.children[name] = module = Attention(kind, heads, head_size, positions)
+        return self._enter(name, module, 1, 1, None, "", order)
+
+    def repeat(
+        self, name: str, copies: int, kind: str, *, runs: int | None = None, start: int | None = None
+    ) -> "Trace":
+        """A ModuleList of ``copies`` of the one layer that is declared within, run ``runs`` times in all.
+
+        As many runs as copies unless said otherwise: ALBERT runs a single layer twelve times. Where layers differ, each
+        kind is declared for itself, with the number at which it ``start``s.
+        """
+        layers = self._module.children.setdefault(name, ModuleList())
+        assert isinstance(layers, ModuleList)
+        layers.place = self._place
+        group = "*" if start is None else f"{start}" if copies == 1 else f"{start}-{start + copies - 1}"
+        layer = layers.add(group, Module(kind), start or 0, copies)
+        return self._enter(f"{name}.{group}", layer, copies, copies if runs is None else runs)
+
+    def ordered(self, *order: str) -> "Trace":
+        """Children of the present module are registered in this order, whatever order they run in."""
+        return self._enter("", self._module, order=order)
+
+    def _enter(
+        self,
+        name: str,
+        module: Module,
+        copies: int = 1,
+        runs: int = 1,
+        component: Component | None = None,
+        block: str = "",
+        order: Iterable[str] = (),
+    ) -> "Trace":
+        place = self._place
+        self._outer.append((self._module, self._path, place, self._copies, self._runs, order))
+        self._module = module
+        if component or block:
+            self._place = place = _place(component or place[0], block)
+        module.place = place
+        if self.steps is not None:
+            if name:
+                self._path = f"{self._path}.{name}" if self._path else name
+            self._copies, self._runs = self._copies * copies, self._runs * runs
+        return self
+
+    def __enter__(self) -> None:
+        """The module was entered when it was named."""
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        module = self._module
+        self._module, self._path, self._place, self._copies, self._runs, order = self._outer.pop()
+        if order:
+            children = module.children
+            module.children = {name: children[name] for name in order if name in children}
+
+    def not_run(self) -> "_NotRun":
+        """What is declared within is built, but never called."""
+        return _NotRun(self)
+
+    # Modules that learn something, and calls of them.
+
+    def linear(
+        self,
+        name: str,
+        x: Value,
+        out_features: int,
+        *,
+        role: str,
+        bias: bool = True,
+        tied: Mapping[str, str] = _NOT_TIED,
+        using: tuple[Tensor, ...] = (),
+    ) -> Value:
+        """y = x W^T + b. ``tied``: names of tensors owned elsewhere, by the last name; ``using``: more that it uses."""
+        shape = x.shape
+        module = Linear(shape[-1], out_features, tied, bias=bias)
+        if out_features is not shape[-1]:
+            shape = (*shape[:-1], out_features)
+        return self._call(name, module, "linear", (x,), shape, role, using)
+
+    def conv1d(self, name: str, x: Value, out_features: int, *, role: str) -> Value:
+        """y = x W + b with a weight of (in, out), as in GPT-2 (transformers.pytorch_utils.Conv1D)."""
+        shape = x.shape
+        return self._call(name, Conv1D(shape[-1], out_features), "linear", (x,), (*shape[:-1], out_features), role)
+
+    def embedding(
+        self, name: str, ids: Value, rows: int, width: int, *, role: str, padding_idx: int | None = None
+    ) -> Value:
+        """One row of a table for each of the ids."""
+        return self._call(name, Embedding(rows, width, padding_idx), "lookup", (ids,), (*ids.shape, width), role)
+
+    def norm(
+        self, name: str, x: Value, eps: float, *, kind: str = "LayerNorm", bias: bool = True, role: str = "norm"
+    ) -> Value:
+        """A normalization over the last axis; RMSNorm has no bias."""
+        return self._call(name, Norm(kind, x.shape[-1], eps, bias=bias), "norm", (x,), x.shape, role)
+
+    def dropout(self, name: str, x: Value, p: float, *, role: str = "dropout") -> Value:
+        """Dropout; one that was called before is called again."""
+        return self._call(name, Dropout(p), "dropout", (x,), x.shape, role)
+
+    def activation(self, name: str, x: Value, kind: str, *, role: str = "activation") -> Value:
+        """The module of an activation, by its name in transformers."""
+        facts = ACTIVATIONS[kind]
+        learned = dict(facts.parameters) if facts.parameters else _NO_TENSORS
+        module = Activation(facts.kind, facts.kept, facts.extra, learned)
+        return self._call(name, module, "activation", (x,), x.shape, role)
+
+    def idle(self, name: str, kind: str) -> None:
+        """A module that neither learns nor changes anything, such as Identity: it is printed, and no step."""
+        children = self._module.children
+        children[name] = module = Module(kind)
+        module.place = self._place
+
+    def parameter(self, name: str, shape: Shape, *, role: str) -> tuple[Tensor, ...]:
+        """A tensor that the present module owns itself."""
+        module = self._module
+        module.parameters = {**module.parameters, name: shape}
+        module.place = self._named(role)
+        return (Tensor(f"{self._path}.{name}", shape, self._copies, module.place),)
+
+    # Operations that are no modules.
+
+    def inputs(self, *names: str) -> tuple[Value, ...]:
+        """Token numbers that come in from outside; several choices of a sequence are laid out one after the other."""
+        batch, length, _encoder, choices = self.sizes
+        given = (batch, choices, length) if self._choices else (batch, length)
+        if self.steps is None:
+            return tuple([Value(name, (batch, length), ids=True) for name in names])
+        values = [Value(name, given, ids=True) for name in names]
+        # In front of the body, whose modules have their names from it.
+        path, self._path = self._path, ""
+        self.steps += [Step(value.name, "input", (), value, (), 1, place=self._named(value.name)) for value in values]
+        if self._choices:
+            flat = (batch * choices, length)
+            values = [
+                self.step(f"flatten_{value.name}", "view", value, shape=flat, ids=True, role="flatten")
+                for value in values
+            ]
+        self._path = path
+        return tuple(values)
+
+    def encoder_hidden_states(self, width: int) -> Value | None:
+        """What an encoder gives a decoder to see, if anything."""
+        batch, _length, seen, choices = self.sizes
+        if seen is None:
+            return None
+        return Value("encoder_hidden_states", (batch * choices if self._choices else batch, seen, width))
+
+    def step(
+        self,
+        name: str,
+        operation: Operation,
+        *takes: Value,
+        shape: Shape,
+        ids: bool = False,
+        role: str = "",
+        module: Module | None = None,
+    ) -> Value:
+        """An operation that is no module of its own; its role is its name unless it has another one."""
+        if self.steps is None:
+            return takes[0] if shape is takes[0].shape else Value(name, shape, ids)
+        path = self._path.removeprefix(self._base)
+        gives = Value(f"{path}.{name}" if path and f"{path}." != self._base else name, shape, ids)
+        place = self._named(role or name)
+        self.steps.append(Step(gives.name, operation, takes, gives, (), self._runs, module, place, self._core))
+        return gives
+
+    def add(self, name: str, *takes: Value) -> Value:
+        """A sum, in the shape of its first term."""
+        if self.steps is None:
+            return takes[0]
+        return self.step(name, "add", *takes, shape=takes[0].shape)
+
+    def multiply(self, name: str, *takes: Value) -> Value:
+        """A product number by number, as in a gated feed-forward."""
+        return self.step(name, "multiply", *takes, shape=takes[0].shape)
+
+    def rotate(self, name: str, x: Value) -> Value:
+        """Rotary positions (Su et al. 2021, arXiv:2104.09864): pairs of numbers turned by an angle; learns nothing."""
+        return self.step(name, "rotate", x, shape=x.shape)
+
+    def function(self, name: str, x: Value, kind: str, *, role: str = "activation") -> Value:
+        """An activation that is called as a function: it is in no tree."""
+        module = Activation(name, ACTIVATIONS[kind].kept)
+        return self.step(name, "activation", x, shape=x.shape, role=role, module=module)
+
+    def first_token(self, x: Value, name: str = "first_token") -> Value:
+        """The vector of each sequence's first token."""
+        batch, _length, width = x.shape
+        return self.step(name, "view", x, shape=(batch, width))
+
+    def chunk(self, name: str, x: Value, pieces: int) -> tuple[Value, ...]:
+        """The last axis cut into equal pieces: a fused projection into query, key and value."""
+        shape = (*x.shape[:-1], x.shape[-1] // pieces)
+        return tuple(self.step(f"{name}_{number}", "view", x, shape=shape, role=name) for number in range(pieces))
+
+    def attend(
+        self,
+        query: Value,
+        key: Value,
+        value: Value,
+        *,
+        dropout: float | None,
+        dropout_name: str = "dropout",
+        distances: Callable[[Value, Value, Value], Value] | None = None,
+        rotary: bool = False,
+        mask: str = "attention_mask",
+    ) -> Value:
+        """softmax(Q K^T / sqrt(d)) V in the heads of the present Attention module, and the heads side by side again.
+
+        ``dropout`` is that of the weights, None where there is no module for it. ``distances`` adds what depends on the
+        distance of two tokens to the scores, given scores, query and key.
+        """
+        attention = self._module
+        assert isinstance(attention, Attention)
+        heads, size = attention.num_attention_heads, attention.attention_head_size
+        batch, length, width = query.shape
+        seen = key.shape[1]
+        square = (batch, heads, length, seen)
+        if self.steps is None:  # nothing but what is declared here
+            if distances:
+                distances(query, query, key)
+            return query if dropout is None else self.dropout(dropout_name, query, dropout, role="weights_dropout")
+        self._core = True
+        query = self.step("query_heads", "view", query, shape=(batch, heads, length, size))
+        key = self.step("key_heads", "view", key, shape=(batch, heads, seen, size))
+        value = self.step("value_heads", "view", value, shape=(batch, heads, seen, size))
+        if rotary:
+            query, key = self.rotate("query_rotated", query), self.rotate("key_rotated", key)
+        scores = self.step("scores", "matmul", query, key, shape=square)
+        if distances:
+            scores = distances(scores, query, key)
+        scores = self.step("scale", "scale", scores, shape=square)
+        scores = self.add("mask", scores, Value(mask, (batch, 1, length, seen)))
+        weights = self.step("softmax", "softmax", scores, shape=square)
+        if dropout is not None:
+            weights = self.dropout(dropout_name, weights, dropout, role="weights_dropout")
+        context = self.step("context", "matmul", weights, value, shape=(batch, heads, length, size))
+        merged = self.step("merge_heads", "copy", context, shape=(batch, length, width))
+        self._core = False
+        return merged
+
+    def output(self, name: str, value: Value | None) -> None:
+        """Say under which name the model returns a value; None for one that it has not."""
+        if self.steps is None or value is None:
+            return
+        for at in range(len(self.steps) - 1, -1, -1):
+            if self.steps[at].gives == value:
+                self.steps[at] = self.steps[at]._replace(output=name)
+                return
+        raise ValueError(f"output {name}: no step gives {value.name}")
+
+    def _named(self, role: str) -> Place:
+        component, block, _role = self._place
+        return _place(component, block, role)
+
+    def _call(
+        self,
+        name: str,
+        module: Module,
+        operation: Operation,
+        takes: tuple[Value, ...],
+        shape: Shape,
+        role: str,
+        using: tuple[Tensor, ...] = (),
+    ) -> Value:
+        """A module without modules inside: declared, unless it was before, and called."""
+        component, block, _role = self._place
+        module.place = place = _place(component, block, role)
+        children = self._module.children
+        again = name in children
+        children[name] = module
+        if self.steps is None:
+            return takes[0] if shape is takes[0].shape else Value(name, shape)
+        path = f"{self._path}.{name}" if self._path else name
+        tensors = tuple(
+            Tensor(f"{path}.{last}", sides, self._copies, place) for last, sides in module.parameters.items()
+        )
+        gives = Value(path.removeprefix(self._base) + ("_again" if again else ""), shape)
+        found = Step(gives.name, operation, takes, gives, tensors + using, self._runs, module, place, self._core)
+        self.steps.append(found)
+        return gives
+
+
+class _NotRun:
+    """What is built but never called, while it is declared: a step for each module says so."""
+
+    __slots__ = ("_before", "_steps", "_trace")
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+
+    def __enter__(self) -> None:
+        t = self._trace
+        self._steps, t.steps = t.steps, None
+        self._before = set(t._module.children)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        t = self._trace
+        t.steps = self._steps
+        if t.steps is None:
+            return
+        for name, module in t._module.children.items():
+            if name not in self._before:
+                path = f"{t._path}.{name}"
+                tensors = tuple(
+                    tensor._replace(name=f"{path}.{tensor.name}", copies=t._copies * tensor.copies)
+                    for tensor in module.tensors()
+                )
+                bare = path.removeprefix(t._base)
+                place = module.place._replace(role=module.place.role or "unused")
+                t.steps.append(Step(bare, "unused", (), Value(bare, ()), tensors, t._runs, place=place))

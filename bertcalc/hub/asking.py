@@ -1,0 +1,68 @@
+"""Reading from the Hub in two processes beside the server, so that a large or slow answer holds nobody else up.
+
+A third reader waits for a free process. A process is ended when its reader leaves or asks for something else, or when
+the time is over.
+"""
+
+import atexit
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from queue import Empty, LifoQueue
+
+from bertcalc.checkpoints.checkpoint import Comparison
+from bertcalc.config_json import Described
+from bertcalc.hub import reader
+from bertcalc.problem import InputError, wrong
+from bertcalc.text import N_
+from bertcalc.worker import LOOK, SlowError, StoppedError, Worker
+
+SECONDS = 30.0  # for all requests of a reader together
+PATIENCE = 20.0  # seconds that a reader waits for a free process
+
+PLACES = [Worker(SECONDS, nice=10) for _place in range(2)]
+_FREE: LifoQueue[Worker] = LifoQueue()  # the last first: it is warm
+for _worker in PLACES:
+    atexit.register(_worker.kill)
+    _FREE.put(_worker)
+
+
+def ask(repo_id: str, wanted: Callable[[], object]) -> tuple[Described, Comparison]:
+    """The config.json of a public model, and its tensors beside ours.
+
+    ``wanted`` is called again and again meanwhile, and raises if the reader wants something else by now. Raises
+    InputError.
+    """
+    with _free(wanted) as worker:
+        worker.wanted = wanted
+        try:
+            return worker.run(reader.compared, repo_id)
+        except InputError:
+            raise
+        except SlowError:
+            message = N_("The Hub takes longer than {seconds} seconds: try again later.")
+            raise wrong(message, seconds=f"{worker.limit:.0f}") from None
+        except StoppedError:
+            raise wrong(N_("The process that reads from the Hub was stopped: try again.")) from None
+        except BaseException:
+            worker.stop()
+            raise
+
+
+@contextmanager
+def _free(wanted: Callable[[], object]) -> Iterator[Worker]:
+    """A process that nobody uses."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            worker = _FREE.get(timeout=LOOK)
+            break
+        except Empty:
+            if time.monotonic() > until:
+                message = N_("Others are reading from the Hub right now: try again in a moment.")
+                raise wrong(message) from None
+            wanted()
+    try:
+        yield worker
+    finally:
+        _FREE.put(worker)

@@ -1,0 +1,208 @@
+"""A model on the Hugging Face Hub: its config.json, and the headers of its safetensors files, never the weights.
+
+huggingface_hub says where the Hub is (``HF_ENDPOINT``) and whether anything may be asked (``HF_HUB_OFFLINE``), has the
+connection and knows which names are possible. It is imported inside the functions, which run in another process:
+asking.py ends that when it takes too long, so that nothing here looks at a clock. All requests are anonymous: what the
+owner of the server may see is not for its visitors.
+
+The requests are our own, because huggingface_hub 2.4 (``parse_safetensors_file_metadata``) downloads whatever a server
+sends, takes headers of 25 MB, follows redirects to any host, and accepts files that are cut off and keys that are there
+twice: tests/hub/test_hub.py, test_what_huggingface_hub_lacks.
+"""
+
+import importlib.util
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, NamedTuple
+from urllib.parse import urljoin, urlsplit
+
+from bertcalc.checkpoints.checkpoint import Comparison, best_class, compare
+from bertcalc.checkpoints.chosen import MOST_FILES
+from bertcalc.checkpoints.safetensors import LARGEST_HEADER, LENGTH_BYTES, Entry, header_length, read
+from bertcalc.checkpoints.shards import INDEX, names_of, together, too_much
+from bertcalc.config_json import LARGEST, Described, text_of
+from bertcalc.config_json import read as read_config
+from bertcalc.memory.footprint import Subject
+from bertcalc.problem import InputError, Problem, wrong
+from bertcalc.text import N_, shorten
+
+LONGEST = 96  # characters of a name, as on the Hub
+_TIMEOUT = 10  # seconds without an answer
+_REDIRECTS = 5
+_FIRST = 100_000  # bytes: nearly every header is shorter
+_SHARD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}\.safetensors")
+_FILE = "model.safetensors"
+
+
+class Found(NamedTuple):
+    """A model of the Hub: its config.json, and the tensors of its files."""
+
+    reading: Described
+    tensors: tuple[Entry, ...]
+
+
+class _Body(NamedTuple):
+    """The first bytes of a file, and the size of all of it."""
+
+    data: bytes
+    size: int
+
+
+def installed() -> bool:
+    """Whether the Hub can be asked at all."""
+    return importlib.util.find_spec("huggingface_hub") is not None
+
+
+def check_name(repo_id: str) -> Problem | None:
+    """The problem of a model's name, found before anything is asked."""
+    from huggingface_hub.errors import HFValidationError
+    from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]  # imported lazily there
+
+    with suppress(HFValidationError):
+        validate_repo_id(repo_id)  # which lets letters of all scripts and a line's end pass
+        if repo_id.isascii() and repo_id.isprintable() and len(repo_id) <= LONGEST:
+            return None
+    message = N_(
+        "{name} is not a name on the Hub: it must look like google-bert/bert-base-uncased, with only "
+        "letters, digits and . _ - and at most {most} characters."
+    )
+    return Problem("repo_id", repo_id, message, {"name": shorten(repo_id) or '""', "most": f"{LONGEST}"})
+
+
+def compared(repo_id: str) -> tuple[Described, Comparison]:
+    """The config.json of a public model, and its tensors beside ours. Raises InputError."""
+    found = find(repo_id)
+    config, named = found.reading.config, found.reading.architecture
+    subject = Subject(config, named) if named else best_class(found.tensors, config)
+    return found.reading, compare(found.tensors, subject)
+
+
+def find(repo_id: str) -> Found:
+    """Read config.json and the headers of the safetensors files of a public model. Raises InputError."""
+    if problem := check_name(repo_id):
+        raise InputError(problem)
+    model = _Model(repo_id)
+    config = model.get("config.json", LARGEST + 1)
+    if config is None:
+        raise wrong(N_("{name} has no config.json."), name=repo_id)
+    return Found(read_config(text_of(config.data)), model.tensors())
+
+
+class _Model:
+    """Requests for the files of one model; all headers together have at most LARGEST_HEADER bytes."""
+
+    def __init__(self, repo_id: str) -> None:
+        self.repo_id = repo_id
+        self.left = LARGEST_HEADER
+
+    def tensors(self) -> tuple[Entry, ...]:
+        """The tensors of its only file, or of all files in its index."""
+        if (tensors := self._header(_FILE)) is not None:
+            return tensors
+        index = self.get(INDEX, LARGEST_HEADER)
+        if index is None:
+            raise wrong(
+                N_(
+                    "{name} has no safetensors file. Other files of weights are not opened: pickles can run any "
+                    "program when they are read."
+                ),
+                name=self.repo_id,
+            )
+        parts = []
+        for shard in _shards(index):
+            part = self._header(shard)
+            if part is None:
+                raise wrong(N_("The index names {file}, which is missing."), file=shard)
+            parts.append(part)
+        return together(parts)
+
+    def _header(self, filename: str) -> tuple[Entry, ...] | None:
+        start = self.get(filename, _FIRST)
+        if start is None:
+            return None
+        length = header_length(start.data, start.size)
+        self.left -= length
+        if self.left < 0:
+            raise too_much()
+        end = LENGTH_BYTES + length
+        if end > len(start.data):
+            start = self.get(filename, end) or start
+        return read(start.data[LENGTH_BYTES:end], start.size - end).tensors
+
+    def get(self, filename: str, most: int) -> _Body | None:
+        """The first bytes of a file; None if the model has no such file. Raises InputError."""
+        import httpx2
+        from huggingface_hub import constants, get_session, hf_hub_url
+
+        url = hf_hub_url(self.repo_id, filename)
+        # Uncompressed, so that a small answer cannot become a large one.
+        headers = {"user-agent": "bertcalc", "range": f"bytes=0-{most - 1}", "accept-encoding": "identity"}
+        try:
+            for _redirect in range(_REDIRECTS):
+                with get_session().stream(
+                    "GET", url, headers=headers, timeout=_TIMEOUT, follow_redirects=False
+                ) as response:
+                    if not response.has_redirect_location:
+                        return self._body(response, most)
+                    url = urljoin(url, response.headers["location"])
+                if not _is_the_hubs(url, constants.ENDPOINT):
+                    break
+        except InputError:
+            raise
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError):
+            host = urlsplit(constants.ENDPOINT).netloc
+            raise wrong(N_("The Hub ({host}) cannot be reached from this server."), host=host) from None
+        raise wrong(N_("The Hub redirects {file} elsewhere: redirects are not followed here."), file=filename)
+
+    def _body(self, response: Any, most: int) -> _Body | None:
+        status, why = response.status_code, response.headers.get("x-error-code", "")
+        if why == "EntryNotFound":
+            return None
+        if why == "GatedRepo" or status == 403:
+            message = N_(
+                "{name} is gated: only people whom its owner has approved can read it, and nobody is signed in here."
+            )
+            raise wrong(message, name=self.repo_id)
+        if status in (401, 404):
+            raise wrong(N_("{name} is not on the Hub, or it is not public."), name=self.repo_id)
+        if status not in (200, 206):
+            raise wrong(N_("The Hub answers with the status {status}: try again later."), status=f"{status}")
+        size = _size(status, response.headers)
+        data = bytearray()
+        for chunk in response.iter_raw():
+            data += chunk
+            if len(data) >= most:
+                break
+        return _Body(bytes(data[:most]), len(data) if size is None else size)
+
+
+def _size(status: int, headers: Mapping[str, str]) -> int | None:
+    """Bytes of the whole file; None if a server that sends all of it does not say."""
+    if status == 200:
+        length = headers.get("content-length", "")
+        return int(length) if re.fullmatch("[0-9]{1,18}", length) else None
+    whole = re.fullmatch(r"bytes 0-[0-9]{1,18}/([0-9]{1,18})", headers.get("content-range", ""))
+    if whole is None:
+        raise wrong(N_("The Hub does not say how long the file is."))
+    return int(whole[1])
+
+
+def _is_the_hubs(url: str, endpoint: str) -> bool:
+    """Whether an address is of the endpoint itself, or of a host where the Hub keeps large files."""
+    there, here = urlsplit(url), urlsplit(endpoint)
+    if (there.scheme, there.netloc) == (here.scheme, here.netloc):
+        return True
+    host = there.hostname or ""
+    return there.scheme == "https" and there.port in (None, 443) and host.endswith((".hf.co", ".huggingface.co"))
+
+
+def _shards(index: _Body) -> list[str]:
+    """The files that an index names, each once."""
+    names = names_of(index.data)
+    if not all(map(_SHARD.fullmatch, names)):
+        raise wrong(N_("{file} is not an index of safetensors files."), file=INDEX)
+    if len(names) > MOST_FILES:
+        message = N_("The model has {count} files: at most {most} are read here.")
+        raise wrong(message, count=f"{len(names):,}", most=f"{MOST_FILES}")
+    return names

@@ -1,0 +1,39 @@
+"""Wrong input: what is wrong with it, and the exception for it."""
+
+from typing import Any, NamedTuple
+
+
+class Problem(NamedTuple):
+    """One thing that is wrong with an input.
+
+    ``message`` is an English sentence with placeholders in braces, ``values`` fills them, so that a user
+    interface can translate the one and keep the other. Each of ``remedies`` is a change of fields that leads
+    to the nearest valid value, the nearest first.
+    """
+
+    field: str
+    value: object
+    message: str
+    values: dict[str, str]
+    remedies: tuple[dict[str, Any], ...] = ()
+
+    def __str__(self) -> str:
+        return self.message.format(**self.values)
+
+
+class InputError(ValueError):
+    """The exception for wrong input of any kind, with everything that is wrong."""
+
+    def __init__(self, *problems: Problem) -> None:
+        super().__init__(" ".join(map(str, problems)))
+        self.problems = problems
+
+    @property
+    def problem(self) -> Problem:
+        """The first of them."""
+        return self.problems[0]
+
+
+def wrong(message: str, field: str = "", value: object = None, /, **values: str) -> InputError:
+    """The exception for one problem; ``values`` fills the message."""
+    return InputError(Problem(field, value, message, values))

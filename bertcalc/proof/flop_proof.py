@@ -1,0 +1,85 @@
+"""The proof of the FLOPs: our count against PyTorch's FlopCounterMode on the real model, module by module."""
+
+import re
+from typing import Any, NamedTuple
+
+from bertcalc import Config
+from bertcalc.compute.flops import Convention, by_name, total
+from bertcalc.families import family_of
+from bertcalc.forward.outputs import Call, inputs, run, taking_all
+from bertcalc.proof.output_proof import given_tensors
+from bertcalc.proof.real_model import empty_model
+
+
+class Count(NamedTuple):
+    """FLOPs of a module, or of a whole pass, in our count and in PyTorch's; None if it has none."""
+
+    name: str
+    ours: int | None
+    theirs: int | None
+
+
+class FlopProof(NamedTuple):
+    """The counts of the forward pass, of forward and backward together, and of each module of the forward pass."""
+
+    forward: Count
+    training: Count
+    modules: list[Count]
+
+    @property
+    def differences(self) -> list[Count]:
+        """The counts that differ."""
+        return [count for count in (self.forward, self.training, *self.modules) if count.ours != count.theirs]
+
+
+def prove(config: Config, architecture: str, options: dict[str, bool], call: Call, *, recompute: bool) -> FlopProof:
+    """Compare with PyTorch's count of a forward and backward pass on the meta device, with eager attention.
+
+    The configuration has to be one that transformers 5 builds, and the call one that runs.
+    """
+    import torch
+    from torch.utils.flop_counter import FlopCounterMode
+
+    with torch.device("meta"):
+        real = empty_model(config, architecture, options)
+        real.set_attn_implementation("eager")  # FlopCounterMode counts nothing for fused attention on this device
+        if recompute:
+            real.train()
+            real.activation_checkpointing_enable()
+        entries = inputs(config, architecture, call, run(taking_all(config), architecture, call, **options))
+        with FlopCounterMode(display=False) as counter:
+            returned = real(**given_tensors(entries))
+            forward = counter.get_total_flops()
+            counts = {name: sum(found.values()) for name, found in counter.get_flop_counts().items()}
+            outputs = [value for value in returned.values() if isinstance(value, torch.Tensor) and value.requires_grad]
+            torch.autograd.backward([output.sum() for output in outputs])
+            both = counter.get_total_flops()
+    steps = run(config, architecture, call, **options)
+    training = total(steps, Convention(training="4x" if recompute else "3x"), "training")
+    modules = compare(
+        {row.name: row.copies * row.cost for row in by_name(steps)}, counts, real, family_of(config).prefix
+    )
+    return FlopProof(Count("forward", total(steps), forward), Count("training", training, both), modules)
+
+
+def compare(ours: dict[str, int], counts: dict[str, int], real: Any, prefix: str) -> list[Count]:
+    """Each module, summed over the layers; a step of ours that is no module counts for the module that it is in.
+
+    ``prefix`` is the name that a class with a head gives the body, under which PyTorch counts; ours has none.
+    """
+
+    def folded(name: str) -> str:
+        return re.sub(r"\.[0-9]+(?=\.|$)", ".*", name).removeprefix(f"{prefix}.")
+
+    theirs: dict[str, int] = {}
+    for name, flops in counts.items():
+        if name != "Global":
+            place = folded(name.partition(".")[2])
+            theirs[place] = theirs.get(place, 0) + flops
+    theirs.pop(prefix, None)
+    names = {folded(name) for name, _module in real.named_modules()}
+    return [
+        Count(name or type(real).__name__, ours.get(name), theirs.get(name))
+        for name in dict.fromkeys([*ours, *theirs])
+        if name in names
+    ]

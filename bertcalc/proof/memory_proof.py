@@ -1,0 +1,105 @@
+"""The proof of memory: our count of what autograd saves against PyTorch's saved_tensors_hooks on the real model."""
+
+from functools import partial
+from typing import Any, NamedTuple
+from weakref import WeakSet
+
+from bertcalc.forward.outputs import Call, inputs, run, taking_all
+from bertcalc.memory.footprint import Plan, Subject, kept
+from bertcalc.memory.optimizers import PRECISIONS
+from bertcalc.memory.saved import total_bytes
+from bertcalc.proof.output_proof import given_tensors
+from bertcalc.proof.real_model import empty_model
+from bertcalc.tree.nn import Attention
+
+_SELECTIVE = "bertcalc-selective"
+
+
+class MemoryProof(NamedTuple):
+    """Saved bytes in our count and in PyTorch's."""
+
+    ours: int
+    theirs: int
+
+
+def prove(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -> MemoryProof:
+    """Compare with what autograd holds at the end of a forward pass on the meta device.
+
+    There attention is eager, and dropout masks are as wide as activations. The configuration has to be one that
+    transformers 5 builds, and the pass one that runs.
+    """
+    import torch
+
+    config, architecture, options = subject.config, subject.architecture, dict(subject.options)
+    dtype = getattr(torch, PRECISIONS[plan.precision].dtype)
+    call = Call(batch_size, sequence_length, subject.seen(sequence_length), num_choices=1)
+    masks: list[torch.Tensor] = []
+    with torch.device("meta"):
+        real = empty_model(config, architecture, options).train().to(dtype)
+        ours = subject.model()
+        frozen = plan.freezing.names(ours)
+        for name, parameter in real.named_parameters():
+            parameter.requires_grad_(name not in frozen)
+        _recompute(real, plan)
+        attentions = {module.kind for _path, module, _copies in ours.modules() if isinstance(module, Attention)}
+        for module in real.modules():
+            if type(module).__name__ in attentions:
+                module.register_forward_pre_hook(partial(_note_masks, masks), with_kwargs=True)
+        entries = inputs(config, architecture, call, run(taking_all(config), architecture, call, **options))
+        theirs = _kept_bytes(real, given_tensors(entries, dtype), masks)
+    saved = kept(subject, plan._replace(attention="eager", fused_dropout=False), batch_size, sequence_length)
+    return MemoryProof(total_bytes(saved), theirs)
+
+
+class _Handle:
+    """What autograd holds instead of a tensor."""
+
+    def __init__(self, tensor: Any) -> None:
+        self.tensor = tensor
+
+
+def _kept_bytes(real: Any, given: dict[str, Any], masks: list[Any]) -> int:
+    """Bytes of distinct storages, without parameters, buffers, attention masks and integer index tensors."""
+    import torch
+
+    handles: WeakSet[_Handle] = WeakSet()  # weak, because a checkpoint frees some of its tensors again
+
+    def hold(tensor: Any) -> _Handle:
+        handle = _Handle(tensor)
+        handles.add(handle)
+        return handle
+
+    with torch.autograd.graph.saved_tensors_hooks(hold, lambda handle: handle.tensor):
+        returned = real(**given)
+    held = [handle.tensor for handle in handles if handle.tensor.dtype not in (torch.int64, torch.int32)]
+    storages = {tensor.untyped_storage()._cdata: tensor.untyped_storage().nbytes() for tensor in held}
+    for tensor in (*real.parameters(), *real.buffers(), *masks):
+        storages.pop(tensor.untyped_storage()._cdata, None)
+    del returned  # it held the graph
+    return sum(storages.values())
+
+
+def _recompute(real: Any, plan: Plan) -> None:
+    """Have the real model recompute as planned: its own checkpoints around layers, ours around attention cores."""
+    from transformers import AttentionInterface, AttentionMaskInterface
+    from transformers.masking_utils import eager_mask
+
+    AttentionInterface.register(_SELECTIVE, _checkpointed)
+    AttentionMaskInterface.register(_SELECTIVE, eager_mask)
+    real.set_attn_implementation(_SELECTIVE if plan.recompute == "selective" else "eager")
+    if plan.recompute == "full":
+        real.activation_checkpointing_enable()
+        real.disable_input_require_grads()  # else transformers computes gradients of frozen embeddings, too
+
+
+def _checkpointed(module: Any, query: Any, key: Any, value: Any, attention_mask: Any, **options: Any) -> Any:
+    from torch.utils.checkpoint import checkpoint
+    from transformers.models.bert import modeling_bert
+
+    core = partial(modeling_bert.eager_attention_forward, module, attention_mask=attention_mask, **options)
+    return checkpoint(core, query, key, value, use_reentrant=False)
+
+
+def _note_masks(masks: list[Any], _module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Keep the attention masks: the only inputs of an attention module with four dimensions."""
+    masks += [value for value in (*args, *kwargs.values()) if hasattr(value, "dim") and value.dim() == 4]

@@ -1,0 +1,96 @@
+"""The proof of the outputs: what we say that forward returns against what it returns on the meta device."""
+
+from itertools import zip_longest
+from math import prod
+from typing import Any, NamedTuple
+
+from bertcalc import Config
+from bertcalc.forward.outputs import Call, Entry, inputs, outputs, run, taking_all
+from bertcalc.proof.real_model import empty_model
+from bertcalc.tree.nn import Shape
+
+Contents = list[tuple[Shape, str]]
+
+
+class Returned(NamedTuple):
+    """One output: its name or position, its type, and shape and dtype of each tensor in it."""
+
+    name: str
+    kind: str
+    tensors: Contents
+
+
+class ComparedOutput(NamedTuple):
+    """One output, ours and the real model's; None where one of them has no output at this place."""
+
+    ours: Returned | None
+    theirs: Returned | None
+
+    @property
+    def agrees(self) -> bool:
+        """Whether name, type, shapes and dtypes are the same."""
+        return self.ours == self.theirs
+
+
+def prove(config: Config, architecture: str, options: dict[str, bool], call: Call) -> list[ComparedOutput]:
+    """Run the real forward method with the arguments of a call, and compare each output with ours.
+
+    The configuration has to be one that transformers 5 builds, and the call one that runs.
+    """
+    import torch
+
+    with torch.device("meta"):
+        real = empty_model(config, architecture, options)
+        real.set_attn_implementation("eager")  # the only one that returns attentions
+        entries = inputs(config, architecture, call, run(taking_all(config), architecture, call, **options))
+        returned = real(**_arguments(call, entries))
+    ours = outputs(config, architecture, call, run(config, architecture, call, **options))
+    return compare(ours, returned)
+
+
+def countable(config: Config, architecture: str, options: dict[str, bool], call: Call) -> bool:
+    """Whether the bytes of every tensor fit into 63 bits, in which PyTorch counts them."""
+    return all(4 * prod(step.gives.shape) < 2**63 for step in run(config, architecture, call, **options))
+
+
+def given_tensors(entries: list[Entry], dtype: Any = None) -> dict[str, Any]:
+    """The inputs of a call as tensors on PyTorch's default device; ``dtype`` instead of float32."""
+    import torch
+
+    return {
+        entry.name: torch.empty(
+            entry.tensors[0].shape, dtype=dtype if dtype and entry.dtype == "float32" else getattr(torch, entry.dtype)
+        )
+        for entry in entries
+        if entry.given and entry.tensors
+    }
+
+
+def compare(entries: list[Entry], returned: Any) -> list[ComparedOutput]:
+    """Our outputs against those of a real forward method: a tuple, or a dictionary of names."""
+    pairs = [(f"[{at}]", value) for at, value in enumerate(returned)] if type(returned) is tuple else returned.items()
+    theirs = [Returned(name, type(value).__name__, _contents(value)) for name, value in pairs]
+    return [ComparedOutput(*pair) for pair in zip_longest(map(_ours, entries), theirs)]
+
+
+def _ours(entry: Entry) -> Returned:
+    name = entry.name if entry.position is None else f"[{entry.position}]"
+    tensors = [(shape, str(entry.dtype)) for copies, shape in entry.tensors for _copy in range(copies)]
+    return Returned(name, entry.container or "Tensor", tensors)
+
+
+def _contents(value: Any) -> Contents:
+    """Shape and dtype of every tensor of an output, which can be a tuple or a cache of keys and values."""
+    if hasattr(value, "shape"):
+        return [(tuple(value.shape), str(value.dtype).removeprefix("torch."))]
+    if hasattr(value, "self_attention_cache"):
+        value = (value.self_attention_cache, value.cross_attention_cache)
+    elif hasattr(value, "layers"):
+        value = [tensor for layer in value.layers for tensor in (layer.keys, layer.values)]
+    return [found for inside in value for found in _contents(inside)]
+
+
+def _arguments(call: Call, entries: list[Entry]) -> dict[str, Any]:
+    flags = ["output_hidden_states", "output_attentions", "return_dict"]
+    flags += [entry.name for entry in entries if entry.given and not entry.tensors]
+    return {flag: getattr(call, flag) for flag in flags} | given_tensors(entries)

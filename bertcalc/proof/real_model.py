@@ -1,0 +1,106 @@
+"""The model that transformers builds: without weights, or with random ones if they fit into memory."""
+
+import importlib.util
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import psutil
+
+from bertcalc import Config, Module, build
+from bertcalc.families import class_of
+from bertcalc.tree.nn import Shape
+
+FORWARD_TOKENS = 8
+
+
+class Run(NamedTuple):
+    """A forward pass of the model with random weights."""
+
+    parameters: int
+    weight_bytes: int
+    outputs: list[tuple[str, Shape]]
+    seconds: float
+
+
+@cache
+def installed() -> bool:
+    """Whether torch and transformers are there; does not import them."""
+    return all(importlib.util.find_spec(name) for name in ("torch", "transformers"))
+
+
+def buildable(config: Config) -> Config:
+    """The configuration as transformers 5 can build it: relative position embeddings exist in 4 only."""
+    return replace(config, position_embedding_type="absolute")
+
+
+def not_checked(config: Config, architecture: str, options: dict[str, bool]) -> int:
+    """Parameters of the relative position embeddings, which ``buildable`` leaves out."""
+    tensors = build(config, architecture, **options).tensors()
+    return sum(tensor.num_parameters() for tensor in tensors if tensor.place.role == "distance")
+
+
+def real_model(config: Config, architecture: str, options: dict[str, bool]) -> Any:
+    """The model that transformers builds, on PyTorch's current default device."""
+    import transformers
+
+    transformers.logging.set_verbosity_error()  # its advice about decoders is for people who train
+    fields = {name: value for name, value in vars(config).items() if name != "position_embedding_type"}
+    return getattr(transformers, architecture)(getattr(transformers, type(config).__name__)(**fields), **options)
+
+
+def empty_model(config: Config, architecture: str, options: dict[str, bool]) -> Any:
+    """The model that transformers builds on the meta device: shapes without weights.
+
+    PyTorch runs the initialisation of weights that are not there, too. transformers 5.23 can skip it, which saves a
+    third of the time, and with it skips tying the weights: hence ``tie_weights``.
+    """
+    import torch
+    from transformers.initialization import no_init_weights
+
+    with torch.device("meta"), no_init_weights():
+        real = real_model(config, architecture, options)
+    real.tie_weights()
+    return real
+
+
+def needed_bytes(model: Module) -> int:
+    """Memory for the weights in float32, and a quarter more for building them and for the forward pass."""
+    return 5 * model.num_parameters()
+
+
+def available_bytes() -> int:
+    """Memory that this process can still take: the machine's, or its container's where that is less."""
+    free: int = psutil.virtual_memory().available
+    group = Path("/sys/fs/cgroup")
+    try:
+        limit, used = ((group / name).read_text().strip() for name in ("memory.max", "memory.current"))
+    except OSError:
+        return free
+    return free if limit == "max" else min(free, max(0, int(limit) - int(used)))
+
+
+def run_forward(config: Config, architecture: str, options: dict[str, bool]) -> Run:
+    """Build the model with random weights, pass a few tokens through it, and free it again.
+
+    Raises MemoryError if the model does not fit any more.
+    """
+    import torch
+
+    if needed_bytes(build(config, architecture, **options)) > available_bytes():
+        raise MemoryError
+    began = perf_counter()
+    real = real_model(config, architecture, options).eval()
+    tokens = min(FORWARD_TOKENS, config.longest)
+    ids = torch.zeros(
+        (1, 1, tokens) if class_of(architecture).task == "multiple-choice" else (1, tokens), dtype=torch.long
+    )
+    with torch.inference_mode():
+        outputs = real(input_ids=ids)
+    shapes = [(name, tuple(value.shape)) for name, value in outputs.items() if isinstance(value, torch.Tensor)]
+    weights = list(real.parameters())
+    count = sum(weight.numel() for weight in weights)
+    size = sum(weight.numel() * weight.element_size() for weight in weights)
+    return Run(count, size, shapes, perf_counter() - began)

@@ -1,0 +1,89 @@
+"""The proof of the tensors: our module tree against the real model, tensor by tensor."""
+
+from collections import Counter
+from itertools import zip_longest
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from bertcalc import Config, Module, build
+from bertcalc.proof.real_model import empty_model
+from bertcalc.text import N_
+from bertcalc.tree.inventory import named
+from bertcalc.tree.nn import Shape
+
+
+class Check(NamedTuple):
+    """One comparison: what was compared, what we say, what transformers says."""
+
+    name: str
+    ours: str
+    theirs: str
+    agrees: bool
+
+
+class Difference(NamedTuple):
+    """Two tensors at the same place of both models that differ; None where a model has no tensor there."""
+
+    ours: tuple[str, Shape] | None
+    theirs: tuple[str, Shape] | None
+
+
+class Proof(NamedTuple):
+    """The outcome of a comparison, with the milliseconds that it took and the versions of the libraries."""
+
+    checks: list[Check]
+    differences: list[Difference]
+    build_ms: float
+    compare_ms: float
+    versions: dict[str, str]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every check agrees."""
+        return all(check.agrees for check in self.checks)
+
+    def theirs(self, name: str) -> str:
+        """The real model's value in the check of that name."""
+        return next(check.theirs for check in self.checks if check.name == name)
+
+
+def prove(config: Config, architecture: str, options: dict[str, bool]) -> Proof:
+    """Build the real class on the meta device and compare it with our tree."""
+    import torch
+    import transformers
+
+    getattr(transformers, architecture)  # imports the module that has the class, which is not to be timed
+    began = perf_counter()
+    real = empty_model(config, architecture, options)
+    built = perf_counter()
+    checks, differences = compare(build(config, architecture, **options), real)
+    # str: PyTorch's version is an object of its own, and unpickling it would import PyTorch in the server.
+    versions = {"transformers": transformers.__version__, "torch": str(torch.__version__)}
+    return Proof(checks, differences, 1000 * (built - began), 1000 * (perf_counter() - built), versions)
+
+
+def compare(model: Module, real: Any) -> tuple[list[Check], list[Difference]]:
+    """Every check of our tree against a real torch module, and the tensors that differ."""
+    ours = list(model.named_parameters())
+    theirs = [(name, tuple(tensor.shape)) for name, tensor in real.named_parameters()]
+    differences = [Difference(*pair) for pair in zip_longest(ours, theirs) if pair[0] != pair[1]]
+    same_names = sum(mine[0] == other[0] for mine, other in zip(ours, theirs, strict=False))
+    same_shapes = sum(mine[1] == other[1] for mine, other in zip(ours, theirs, strict=False))
+    kinds = Counter(module.kind for _, module, _ in model.modules(folded=False))
+    real_kinds = Counter(type(module).__name__ for module in real.modules())
+    lines, real_lines = str(model).splitlines(), str(real).splitlines()
+    checks = [
+        _check(N_("Tensors"), len(ours), len(theirs)),
+        _check(N_("Names, in order"), len(ours), same_names),
+        _check(N_("Shapes, in order"), len(ours), same_shapes),
+        _check(N_("Parameters"), model.num_parameters(), real.num_parameters()),
+        _check(N_("Lines of print(model)"), len(lines), len(real_lines), agrees=lines == real_lines),
+    ]
+    dense = sum(name.rpartition(".")[2] == "dense" for name, _ in real.named_modules())
+    checks.append(_check(N_("Modules named dense"), named(model, "dense").modules, dense))
+    checks += [_check(kind, kinds[kind], real_kinds[kind]) for kind in sorted(kinds | real_kinds)]
+    return checks, differences
+
+
+def _check(name: str, ours: int, theirs: int, *, agrees: bool | None = None) -> Check:
+    return Check(name, f"{ours:,}", f"{theirs:,}", ours == theirs if agrees is None else agrees)

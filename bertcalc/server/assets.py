@@ -1,0 +1,74 @@
+"""Streamlit's own files (some 130 on a first visit), compressed once and kept in memory.
+
+Streamlit 1.67 reads each file from the disk for each visitor, with four changes of threads, and compresses none. That
+takes 4.5 MB and 0.3 s of CPU a visitor, a minute for a class of 200; from memory it takes 1.8 MB and 0.13 s.
+"""
+
+import asyncio
+import gzip
+import posixpath
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_COMPRESSED = ("text/", "application/javascript")  # fonts are compressed already
+_START, _BODY = "http.response.start", "http.response.body"
+
+
+class Assets:
+    """Middleware that keeps answers whose Cache-Control is immutable: Streamlit's own files.
+
+    Requests without gzip (no browser sends them), for a part of a file, or whether it has changed, go to Streamlit.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._kept: dict[str, tuple[MutableHeaders, bytes]] = {}
+        self._coming: set[str] = set()  # paths whose first answer is under way: others do not wait for it
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer from memory, or keep Streamlit's answer."""
+        path = scope.get("path", "")
+        if not _plain(scope) or path in self._coming:
+            await self._app(scope, receive, send)
+        elif path in self._kept:
+            headers, body = self._kept[path]
+            await send({"type": _START, "status": 200, "headers": [*headers.raw]})  # a copy: others add to it
+            await send({"type": _BODY, "body": body})
+        else:
+            self._coming.add(path)
+            try:
+                await self._keep(scope, receive, send)
+            finally:
+                self._coming.remove(path)
+
+    async def _keep(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = MutableHeaders()
+        body = b""
+
+        async def note(message: Message) -> None:
+            nonlocal headers, body
+            if message["type"] == _START and message["status"] == 200:
+                headers = MutableHeaders(raw=[*message["headers"]])
+            elif message["type"] == _BODY and "immutable" in headers.get("cache-control", ""):
+                body += message["body"]
+            await send(message)
+
+        await self._app(scope, receive, note)
+        if not body or headers.get("content-length") != f"{len(body)}" or "content-encoding" in headers:
+            return
+        if headers["content-type"].startswith(_COMPRESSED):
+            body = await asyncio.to_thread(gzip.compress, body)
+            headers.update({"content-encoding": "gzip", "content-length": f"{len(body)}"})
+            headers.add_vary_header("Accept-Encoding")
+            del headers["etag"], headers["accept-ranges"]  # they describe the file without gzip
+        self._kept[scope["path"]] = headers, body
+
+
+def _plain(scope: Scope) -> bool:
+    # Under other names, such as /static/./a.js, a file would be kept again.
+    if scope["type"] != "http" or scope["method"] != "GET" or posixpath.normpath(scope["path"]) != scope["path"]:
+        return False
+    headers = Headers(scope=scope)
+    special = {"range", "if-none-match", "if-modified-since"} & {*headers}
+    return not special and "gzip" in headers.get("accept-encoding", "")

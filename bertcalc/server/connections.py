@@ -1,0 +1,86 @@
+"""Connections on which no request comes are closed, and refusals of unreadable requests have the security headers.
+
+uvicorn 0.54 keeps such connections for ever and has no setting for either (Kludex/uvicorn#157). It has chosen its
+classes when it imports the app: so four methods, of uvicorn 0.54 and websockets 17.4, are replaced. Each has a test at
+a real server that fails when it is not called any more (tests/server/test_connections.py).
+"""
+
+import asyncio
+import sys
+from http import HTTPStatus
+from weakref import ref
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.http11 import Response
+from websockets.server import ServerProtocol
+
+from bertcalc.server.headers import HEADERS
+
+# Seconds that a request may take to arrive; twice as many for its body, and for the next request of a connection.
+PATIENCE = 10.0
+_FILES = 10_000  # open at once; each browser takes six
+_made, _reject = H11Protocol.connection_made, ServerProtocol.reject
+_handed_over = WebSocketsSansIOProtocol.connection_made
+
+
+def guard() -> None:
+    """Replace the methods, and let the server open more files."""
+    H11Protocol.connection_made = _connection_made  # type: ignore[assignment, method-assign]
+    H11Protocol.send_400_response = _refuse_unread  # type: ignore[assignment, method-assign]
+    ServerProtocol.reject = _reject_with_headers  # type: ignore[assignment, method-assign]
+    WebSocketsSansIOProtocol.connection_made = _handed_over_in_time  # type: ignore[assignment, method-assign]
+    if sys.platform != "win32":
+        import resource  # Windows has none
+
+        allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        files = _FILES if most == resource.RLIM_INFINITY else min(_FILES, most)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(files, allowed), most))
+
+
+def _connection_made(connection: H11Protocol, transport: asyncio.Transport) -> None:
+    _made(connection, transport)
+    connection.loop.call_later(PATIENCE, _look, ref(connection), None)
+
+
+def _look(kept: ref[H11Protocol], before: object) -> None:
+    """Close a connection that still waits for the same request, or for the rest of it, as PATIENCE seconds ago."""
+    connection = kept()
+    if not connection or connection.transport.is_closing() or connection not in connection.connections:
+        return  # it is closed, or has become a WebSocket
+    waits = connection.conn.their_state in (h11.IDLE, h11.SEND_BODY)
+    if waits and connection.cycle is before:
+        connection.transport.abort()
+    else:
+        connection.loop.call_later(PATIENCE, _look, kept, connection.cycle if waits else kept)
+
+
+def _handed_over_in_time(socket: WebSocketsSansIOProtocol, transport: asyncio.Transport) -> None:
+    _handed_over(socket, transport)
+    socket.loop.call_later(PATIENCE, _look_at_handshake, ref(socket))
+
+
+def _look_at_handshake(kept: ref[WebSocketsSansIOProtocol]) -> None:
+    """Close a WebSocket without a handshake: uvicorn 0.54 does not answer one that has a body."""
+    socket = kept()
+    if socket and not socket.handshake_initiated and not socket.transport.is_closing():
+        socket.transport.abort()
+
+
+def _refuse_unread(connection: H11Protocol, message: str) -> None:
+    """H11Protocol.send_400_response with HEADERS; it sends nothing if an answer is under way."""
+    if connection.cycle:
+        connection.cycle.disconnected = True
+    if connection.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+        headers = {"Content-Type": "text/plain; charset=utf-8", "Connection": "close", **HEADERS}
+        refusal = h11.Response(status_code=400, reason="Bad Request", headers=[*headers.items()])
+        for event in (refusal, h11.Data(data=message.encode()), h11.EndOfMessage()):
+            connection.transport.write(connection.conn.send(event) or b"")
+    connection.transport.close()
+
+
+def _reject_with_headers(protocol: ServerProtocol, status: HTTPStatus | int, text: str) -> Response:
+    refusal = _reject(protocol, status, text)
+    refusal.headers.update(HEADERS)
+    return refusal

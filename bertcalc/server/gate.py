@@ -1,0 +1,94 @@
+"""Requests and messages that are refused, or delayed, before Streamlit gets them."""
+
+import asyncio
+import re
+import time
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocketClose
+from streamlit import config
+
+# Messages of one page: sliders send ten a second, and a browser that was offline sends all that it has kept.
+BURST = 100
+A_SECOND = 40.0
+_ALWAYS = ("localhost", "127.0.0.1", "0.0.0.0")
+
+
+class Gate:
+    """Middleware that refuses and delays."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse a request, or pass it on."""
+        refusal = _refusal(scope)
+        if refusal:
+            await refusal(scope, receive, send)
+        elif scope["type"] == "websocket":
+            # The origin is checked: Streamlit would ask another host about some of those that are allowed.
+            headers = [(name, value) for name, value in scope["headers"] if name != b"origin"]
+            await self._app({**scope, "headers": headers}, _paced(receive), send)
+        elif scope["type"] == "http":
+            await self._app(_plain_encodings(scope), receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+
+def _refusal(scope: Scope) -> ASGIApp | None:
+    if scope["type"] == "websocket":
+        headers = Headers(scope=scope)
+        if not allowed(headers.get("origin"), headers.get("host")):
+            return WebSocketClose()  # which is a 403
+    elif scope["type"] == "http":
+        if "/_stcore/metrics" in scope["path"]:  # Streamlit's numbers of sessions are not public
+            return Response("Not Found", 404)
+        if "/_stcore/upload_file/" in scope["path"]:
+            return Response("Nothing is uploaded here.", 403)
+    return None
+
+
+def allowed(origin: str | None, host: str | None) -> bool:
+    """Whether a page of this origin may open a WebSocket.
+
+    The same as ``_is_origin_allowed`` of Streamlit 1.67, but for the server's address in the internet: Streamlit would
+    ask another host for it at every handshake from elsewhere, and everybody would wait for the answer.
+    """
+    if origin is None or not config.get_option("server.enableCORS"):
+        return True
+    try:
+        there = urlsplit(origin)
+        name = there.hostname
+    except ValueError:
+        return False
+    listed = [urlsplit(one.strip()).hostname for one in config.get_option("server.corsAllowedOrigins")]
+    return there.netloc == host or (name is not None and name in (*_ALWAYS, *listed))
+
+
+def _paced(receive: Receive) -> Receive:
+    """Receive at most A_SECOND messages a second after the first BURST; the rest waits in the connection."""
+    left, since = float(BURST), time.monotonic()
+
+    async def paced() -> Message:
+        nonlocal left, since
+        message = await receive()
+        now = time.monotonic()
+        left, since = min(BURST, left + (now - since) * A_SECOND) - 1, now
+        if left < 0:
+            await asyncio.sleep(-left / A_SECOND)
+        return message
+
+    return paced
+
+
+def _plain_encodings(scope: Scope) -> Scope:
+    """The request with accept-encoding gzip or none: Streamlit and assets.py take "gzip;q=0" for gzip."""
+    headers = MutableHeaders(raw=[*scope["headers"]])
+    asked = headers.get("accept-encoding", "")
+    del headers["accept-encoding"]
+    if re.search(r"(^|,)\s*gzip\s*(;\s*q=(1|0\.0*[1-9])[0-9.]*\s*)?(,|$)", asked, re.IGNORECASE):
+        headers["accept-encoding"] = "gzip"
+    return {**scope, "headers": headers.raw}

@@ -1,0 +1,64 @@
+"""Security headers for every answer of the server."""
+
+import re
+from base64 import b64encode
+from hashlib import sha256
+from pathlib import Path
+
+import streamlit
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+
+def _hashes(html: str) -> str:
+    """The hashes of the scripts inside of a page, as a policy names them: those of Streamlit 1.67's index.html.
+
+    If one is missing, browsers refuse that script, and tests/browser/test_security.py fails.
+    """
+    scripts = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
+    return " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts)
+
+
+_PAGE = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
+# The strictest policy with which Streamlit 1.67 works on every page, found by trying. No 'unsafe-eval': Streamlit has
+# Vega interpret the expressions of charts.
+_POLICY = {
+    "default-src": "'none'",
+    "script-src": f"'self' {_hashes(_PAGE)} blob:",  # Streamlit loads a component's script as a blob
+    "style-src": "'self' 'unsafe-inline'",  # Emotion, KaTeX and st.html write styles into the page
+    "img-src": "'self' data:",
+    "font-src": "'self' data:",  # one of KaTeX's is in its style sheet
+    "connect-src": "'self'",  # includes the WebSocket, in browsers since 2022
+    "base-uri": "'none'",
+    "form-action": "'none'",
+    # Community Cloud shows an app in a frame of a page of its own. Whoever wants the dashboard inside other pages,
+    # such as a course's, adds their address here.
+    "frame-ancestors": "'self' https://share.streamlit.io https://*.streamlit.app",
+}
+HEADERS = {
+    "Content-Security-Policy": "; ".join(f"{name} {sources}" for name, sources in _POLICY.items()),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",  # a link says what its reader looks at
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+}
+
+
+class SecurityHeaders:
+    """Middleware that adds HEADERS to every answer."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Add them to the first message, the only one with headers, of HTTP or of a WebSocket."""
+        first = True
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal first
+            if first:
+                message = {"headers": [], **message}
+                MutableHeaders(scope=message).update(HEADERS)
+                first = False
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers if scope["type"] != "lifespan" else send)

@@ -1,0 +1,96 @@
+"""The run queue: one run of a script at a time, first come, first served.
+
+Streamlit runs the script of each session in a thread, and Python runs one thread at a time. Forty runs at once would
+each take forty times as long; in a queue the first page is drawn after 20 ms. A plain lock is not enough: it serves
+nobody in order, and where a run never ends, all who waited for a second would run at once (tests/server/
+test_run_queue.py; with a queue 95 % of the moves of 200 readers took 0.4 s instead of 5.9 s, see benchmarks/README.md).
+Callbacks, dialogs and downloads run outside of pages/main.py and do not wait.
+"""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager
+from typing import Any
+
+# Seconds after which the next run begins in any case; the one that takes longer goes on beside it.
+PATIENCE = 1.0
+_LAST = "last run"  # how the session's last run began, or that it ended
+
+
+class RunQueue:
+    """A queue for runs, each in a thread of its own."""
+
+    def __init__(self) -> None:
+        self._change = threading.Lock()
+        self._line: deque[threading.Event] = deque()  # those who wait, each for its event
+        self._present: threading.Event | None = None  # of the run that computes
+        self._since = 0.0
+        self._thread = threading.local()
+
+    @property
+    def taken(self) -> bool:
+        """Whether a run computes."""
+        return self._present is not None
+
+    @contextmanager
+    def enter(self, session: MutableMapping[Any, Any]) -> Iterator[None]:
+        """Wait, then compute; ``session`` is what Streamlit keeps between the runs of one reader.
+
+        Streamlit ends a run where its reader has moved on. The next run of that reader goes to the head of the queue,
+        as the reader has waited already; but not twice in a row, so that others pass.
+        """
+        first = session.get(_LAST) == "waited"
+        session[_LAST] = "first" if first else "waited"
+        self._begin(first=first)
+        try:
+            yield
+            session[_LAST] = "ended"
+        finally:
+            self._end()
+
+    @contextmanager
+    def pause(self) -> Iterator[None]:
+        """Let others compute while this run waits for another process or the network; nothing outside of ``enter``."""
+        if self._mine() is None:
+            yield
+            return
+        self._end()
+        try:
+            yield
+        finally:
+            self._begin(first=True)
+
+    def _mine(self) -> threading.Event | None:
+        return getattr(self._thread, "mine", None)
+
+    def _begin(self, *, first: bool) -> None:
+        self._thread.mine = mine = threading.Event()
+        with self._change:
+            if first:
+                self._line.appendleft(mine)
+            else:
+                self._line.append(mine)
+            left = self._call_next()
+        while not mine.wait(left):
+            with self._change:
+                left = self._call_next()
+
+    def _end(self) -> None:
+        with self._change:
+            if self._present is self._thread.mine:
+                self._present = None
+                self._call_next()
+        self._thread.mine = None
+
+    def _call_next(self) -> float:
+        """Let the first in line begin if nobody computes, or for too long; the seconds until that is so."""
+        now = time.monotonic()
+        if self._line and (self._present is None or now - self._since >= PATIENCE):
+            self._present, self._since = self._line.popleft(), now
+            self._present.set()
+        return self._since + PATIENCE - now
+
+
+RUN_QUEUE = RunQueue()

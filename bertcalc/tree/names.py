@@ -1,0 +1,65 @@
+"""What people call the parts of a model and the modules of its tensors, by what these mean, in every family."""
+
+from bertcalc.text import N_
+from bertcalc.tree.nn import Component, Place
+
+# What the parts of a whole model are called; ``totals.PARTS`` names them inside their component.
+PART_NAMES: dict[tuple[Component, str], str] = {
+    ("embeddings", "word"): N_("Word embeddings"),
+    ("embeddings", "position"): N_("Position embeddings"),
+    ("embeddings", "token type"): N_("Token types"),
+    ("embeddings", "LayerNorm"): N_("LayerNorm (embeddings)"),
+    ("encoder", "LayerNorm"): N_("LayerNorms (layers)"),
+    ("encoder", "cross-attention"): N_("Cross-attention"),
+    ("encoder", "attention"): N_("Attention"),
+    ("encoder", "feed-forward"): N_("Feed-forward"),
+    ("pooler", "dense"): N_("Pooler"),
+    ("head", "transform"): N_("Transform (head)"),
+    ("head", "LayerNorm"): N_("LayerNorm (head)"),
+    ("head", "decoder"): N_("Decoder (head)"),
+    ("head", "decoder bias"): N_("Decoder bias (head)"),
+    ("head", "next sentence"): N_("Next sentence (head)"),
+    ("head", "dense"): N_("Dense layer (head)"),
+    ("head", "classifier"): N_("Classifier (head)"),
+    ("head", "answer span"): N_("Answer span (head)"),
+}
+
+# What people call a module, by its block in a layer, elsewhere by its component, and by its role.
+TENSOR_NAMES: dict[tuple[str, str], str] = {
+    ("embeddings", "word"): N_("word embeddings"),
+    ("embeddings", "position"): N_("position embeddings"),
+    ("embeddings", "token type"): N_("token type embeddings"),
+    ("embeddings", "norm"): N_("LayerNorm of the embeddings"),
+    ("attention", "query"): N_("query"),
+    ("attention", "key"): N_("key"),
+    ("attention", "value"): N_("value"),
+    ("attention", "distance"): N_("relative distances"),
+    ("attention", "output"): N_("attention output"),
+    ("attention", "norm"): N_("LayerNorm of the attention"),
+    ("feed-forward", "up"): N_("feed-forward input"),
+    ("feed-forward", "activation"): N_("activation"),
+    ("feed-forward", "down"): N_("feed-forward output"),
+    ("feed-forward", "norm"): N_("LayerNorm of the feed-forward"),
+    ("pooler", "dense"): N_("pooler"),
+    ("head", "transform"): N_("transform of the head"),
+    ("head", "activation"): N_("activation"),
+    ("head", "norm"): N_("LayerNorm of the head"),
+    ("head", "decoder bias"): N_("masked language model"),
+    ("head", "decoder"): N_("decoder"),
+    ("head", "next sentence"): N_("next sentence"),
+    ("head", "dense"): N_("dense layer of the head"),
+    ("head", "classifier"): N_("classifier"),
+    ("head", "answer span"): N_("answer span"),
+}
+
+
+def meaning(place: Place) -> tuple[str, str]:
+    """The block or component, and the role, by which a tensor has its name: cross-attention has those of attention."""
+    component, block, role = place
+    where = {"cross-attention": "attention"}.get(block, block) if component == "encoder" else component
+    return where, role
+
+
+def tensor_name(place: Place) -> str:
+    """What people call the module of a tensor."""
+    return TENSOR_NAMES[meaning(place)]

@@ -1,0 +1,182 @@
+"""Functions that run in another process, because they take more time or memory than the server has for one reader.
+
+PyTorch takes a second to import and 300 MB. In a process of its own only those who ask for it wait, and the memory is
+free again when nobody has asked for a while.
+"""
+
+import atexit
+import gc
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any, BinaryIO, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_Answer = tuple[int, Any, Exception | None]  # number of the call, result, exception
+
+IDLE = 120.0  # seconds without work after which the process ends
+LIMIT = 60.0  # seconds that a caller waits, for the calls of others before it, too
+LOOK = 0.1  # seconds between two calls of ``wanted``
+_ROOT = Path(__file__).parents[1]
+
+
+class SlowError(Exception):
+    """There was no result in time."""
+
+
+class StoppedError(Exception):
+    """The process ended without a result: somebody stopped it, or the system did, for the memory that it took."""
+
+
+class Worker:
+    """A process that runs functions of importable modules, one at a time; if it ends or hangs, another one starts.
+
+    ``wanted`` is called again and again while a caller waits, and raises if they want something else by now. A caller
+    waits ``limit`` seconds at most. ``nice`` lowers the priority of the process (as os.nice does).
+    """
+
+    def __init__(self, limit: float = LIMIT, nice: int = 0) -> None:
+        self.limit = limit
+        self._nice = nice
+        self.wanted: Callable[[], object] = lambda: None
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._answers: SimpleQueue[_Answer | None] = SimpleQueue()
+        self._timer: threading.Timer | None = None
+        self._asked = 0
+
+    def run(self, function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
+        """The function's result. Raises what it raises, SlowError or StoppedError."""
+        until = time.monotonic() + self.limit
+        with self._locked(until):
+            if self._timer:
+                self._timer.cancel()
+            if self._process and self._process.poll() is not None:
+                self._end()
+            process = self._process or self._start()
+            try:
+                answer, error = self._answer(process, pickle.dumps((function, arguments, named)), until)
+            except (SlowError, StoppedError):
+                self._end()
+                raise
+            finally:
+                self._timer = threading.Timer(IDLE, self.stop)
+                self._timer.daemon = True
+                self._timer.start()
+        if error:
+            raise error
+        result: R = answer
+        return result
+
+    @contextmanager
+    def _locked(self, until: float) -> Iterator[None]:
+        while not self._lock.acquire(timeout=LOOK):
+            self._look(until)
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    def _answer(self, process: subprocess.Popen[bytes], asked: bytes, until: float) -> tuple[Any, Exception | None]:
+        assert process.stdin
+        self._asked += 1
+        with suppress(BrokenPipeError):
+            pickle.dump((self._asked, asked), process.stdin)
+            process.stdin.flush()
+        while True:
+            try:
+                found = self._answers.get(timeout=LOOK)
+            except Empty:
+                self._look(until)
+                continue
+            if found is None:
+                raise StoppedError
+            number, *answer = found
+            if number == self._asked:  # others are for callers who want something else by now
+                return answer[0], answer[1]
+
+    def _look(self, until: float) -> None:
+        if time.monotonic() > until:
+            raise SlowError
+        self.wanted()
+
+    def stop(self) -> None:
+        """End the process when it has no more work."""
+        with self._lock:
+            self._end()
+
+    def kill(self) -> None:
+        """End the process at once: a server that stops does not wait."""
+        if process := self._process:
+            process.kill()
+            process.wait()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "bertcalc.worker", f"{self._nice}"]
+        process = self._process = subprocess.Popen(command, cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._answers = SimpleQueue()
+        threading.Thread(target=_read, args=(process.stdout, self._answers), daemon=True).start()
+        return process
+
+    def _end(self) -> None:
+        if self._process:
+            self._process.kill()  # it has no state
+            with self._process:
+                self._process = None
+
+
+def _read(answers: BinaryIO, into: SimpleQueue[_Answer | None]) -> None:
+    """Put each answer of a process into a queue, and None when it has ended."""
+    with suppress(EOFError, pickle.UnpicklingError, OSError, ValueError):  # an answer cut off, or a closed pipe
+        while True:
+            into.put(pickle.load(answers))
+    into.put(None)
+
+
+def serve(asked: BinaryIO, answers: BinaryIO) -> None:
+    """Run what is asked until the other side closes the pipe."""
+    frozen = False
+    while True:
+        try:
+            number, wanted = pickle.load(asked)
+        except EOFError:
+            return
+        try:
+            function, arguments, named = pickle.loads(wanted)
+            answer: _Answer = number, function(*arguments, **named), None
+        except Exception as error:
+            answer = number, None, MemoryError() if _short_of_memory(error) else error
+        pickle.dump(answer, answers)
+        answers.flush()
+        if not frozen:
+            gc.freeze()  # PyTorch and transformers are imported by now: the collector looks at them no more
+            frozen = True
+
+
+def _short_of_memory(error: Exception) -> bool:
+    """Whether PyTorch 2.13 ran out of memory: it has no class of its own for that on a CPU."""
+    return isinstance(error, RuntimeError) and "DefaultCPUAllocator" in str(error)
+
+
+WORKER = Worker()
+atexit.register(WORKER.kill)
+
+if __name__ == "__main__":
+    with suppress(AttributeError):  # Windows has none
+        os.nice(int(sys.argv[1]))
+    # Where memory runs out, Linux ends this process before the server.
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
+    # What a library prints must not come between the answers.
+    kept = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    serve(sys.stdin.buffer, kept)

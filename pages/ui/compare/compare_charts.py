@@ -1,0 +1,278 @@
+"""Charts of a comparison: how a difference comes about, bars side by side, parameters against FLOPs."""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import accumulate
+from math import dist, exp, log
+from textwrap import wrap
+from typing import Any, NamedTuple
+
+from bertcalc.explore.chart_labels import Box, place
+from bertcalc.explore.quantities import QUANTITIES
+from pages.ui.charts import NARROW, Spec, either, spec_of, tooltip
+from pages.ui.columns import Columns, of_rows
+from pages.ui.theme import BACKGROUND, COLORS, INK
+
+_FONT = 15
+HEIGHT = 270  # of the bars together, as far as their labels stay readable
+LOW = 170  # where the sidebar lies below the page
+_STACKED = 246  # the same of bars with a legend, which takes some of it
+_LEGEND = 40
+_LINE = 34  # letters of a name in one line
+# The chart of points is laid out in this many pixels; where it is wider, names have only more room.
+_AREA = Box(0, 0, 780, 264)
+_AXIS = 65  # what its lower axis takes in addition
+_NAME = 12
+_BESIDE = 12
+_NEUTRAL = {"light": "#5b4bb5", "dark": "#b5a6ff"}
+_MANY = 8  # more bars than this have names of one line
+_KINDS = ("more", "fewer", "together")
+
+
+class Point(NamedTuple):
+    """A model in the scatter plot."""
+
+    name: str
+    parameters: int
+    flops: int
+    compared: bool
+
+
+def parts_frame(
+    parts: Sequence[tuple[str, int]], labels: Sequence[str], together: str, height: int = HEIGHT
+) -> Columns:
+    """The data of a waterfall chart: each part starts where the one before ends; the last row is the sum."""
+    line = _LINE if height == HEIGHT else 2 * _LINE  # low bars have room for one line each
+    sums = [0, *accumulate(difference for _name, difference in parts)]
+    starts, ends = [*sums[:-1], 0], [*sums[1:], sums[-1]]
+    least, most = min(0, *ends), max(0, *ends)
+    text = min(0.6, 0.02 + 0.0125 * max(map(len, labels)))  # the share of the width that the longest label takes
+    names = [*(name for name, _difference in parts), together]
+    return {
+        "name": ["\n".join(wrap(name, line)) for name in names],
+        "difference": [*(difference for _name, difference in parts), sums[-1]],
+        "start": [float(start) for start in starts],
+        "end": [float(end) for end in ends],
+        "kind": [*("more" if difference >= 0 else "fewer" for _name, difference in parts), "together"],
+        "label": labels,
+        "order": range(len(names)),
+        "at": [float(max(start, end)) for start, end in zip(starts, ends, strict=True)],
+        "room": [most + ((most - least) or 1) * text / (1 - text)] * len(names),
+    }
+
+
+@lru_cache
+def difference_bars(appearance: str, count: int, height: int = HEIGHT) -> Spec:
+    """A waterfall chart with ``count`` bars, of which the last is the sum."""
+    import altair as alt
+
+    step = max(22, min(42, height // count))
+    names = _names(alt, appearance, narrow=False)
+    palette = COLORS[appearance]
+    colors = [palette["embeddings"], palette["encoder"], INK[appearance]]
+    color = alt.Color("kind:N", legend=None, scale=alt.Scale(domain=list(_KINDS), range=colors))
+    said = tooltip(alt, "name", "label")
+    x = alt.X("start:Q", axis=None, scale=alt.Scale(nice=False, zero=True))
+    parts = alt.Chart().transform_filter("isValid(datum.name)")  # none before the data are there
+    # On a phone the name stands before its label, over the bar.
+    thin = {"size": either(alt, 6, 0.62 * step), "yOffset": either(alt, step / 2 - 5, 0)}
+    bars = parts.mark_bar(**thin).encode(x=x, x2="end:Q", y=names, color=color, tooltip=said)
+    labels = parts.mark_text(
+        align="left",
+        dx=either(alt, "-scale('x', datum.at)", 8),
+        dy=either(alt, 8 - step / 2, 0),
+        text=either(alt, "replace(datum.name, /\\n/g, ' ') + ' · ' + datum.label", "datum.label"),
+        fontSize=either(alt, 13, _FONT),
+        color=INK[appearance],
+    ).encode(x="at:Q", y=names, tooltip=said)
+    room = parts.mark_bar(opacity=0).encode(x=alt.X("room:Q", stack=None), y=names, tooltip=said)
+    return spec_of(alt.layer(bars, labels, room).properties(width="container", height=step * count))
+
+
+def bars_frame(models: Mapping[str, Mapping[str, int]], totals: Sequence[str], names: Mapping[str, str]) -> Columns:
+    """The data of the stacked bars: a row for each piece of each model, and one for the number at its end.
+
+    ``names`` are those of components; a piece under another name has the colour of text.
+    """
+    longest = max(sum(pieces.values()) for pieces in models.values()) or 1
+    rows: list[dict[str, object]] = []
+    for order, ((model, pieces), total) in enumerate(zip(models.items(), totals, strict=True)):
+        start, name = 0, "\n".join(wrap(model, _LINE)) if len(models) <= _MANY else model
+        for piece, count in pieces.items():
+            end = start + count
+            inside = names[piece] if piece in names and count > longest * 0.011 * (len(names[piece]) + 1) else ""
+            rows.append(
+                {
+                    "name": name,
+                    "order": order,
+                    "component": piece,
+                    "part": names.get(piece, ""),
+                    "figure": count,
+                    "start": float(start),
+                    "end": float(end),
+                    "middle": (start + end) / 2,
+                    "inside": inside,
+                    "tip": f"{names.get(piece, '')} {count:,}".strip(),
+                }
+            )
+            start = end
+        rows.append({"name": name, "order": order, "end": float(start), "label": total})
+    return {**of_rows(rows), "room": [1.45 * longest] * len(rows)}
+
+
+@lru_cache
+def side_by_side(appearance: str, count: int, components: tuple[tuple[str, str], ...]) -> Spec:
+    """A horizontal bar for each of ``count`` models with its number at its end.
+
+    ``components`` are what the bars are made of, with the names for the legend; none where they have no parts.
+    """
+    import altair as alt
+
+    step = max(24, min(90, _STACKED // count))
+    names = _names(alt, appearance, _FONT if count <= _MANY else 13)
+    x = alt.X("start:Q", axis=None, scale=alt.Scale(nice=False))
+    paper = BACKGROUND[appearance]
+    # What is one of the components has its colour, everything else the colour of none of them.
+    colors: dict[str, str] = dict.fromkeys(QUANTITIES, _NEUTRAL[appearance])
+    colors.update(COLORS[appearance].items())
+    legend = None
+    if components:
+        said = ", ".join(f"'{component}': '{name}'" for component, name in components)
+        legend = alt.Legend(
+            orient="top",
+            title=None,
+            values=[component for component, _name in components],
+            labelExpr=f"({{{said}}})[datum.label]",
+            labelColor=INK[appearance],
+            labelFontSize=_FONT,
+            symbolType="square",
+            symbolSize=180,
+        )
+    pieces = alt.Chart().transform_filter("isValid(datum.component)")
+    bars = pieces.mark_bar(size=min(0.66 * step, 48), stroke=paper, strokeWidth=1).encode(
+        x=x,
+        x2="end:Q",
+        y=names,
+        color=alt.Color(
+            "component:N", legend=legend, scale=alt.Scale(domain=list(colors), range=list(colors.values()))
+        ),
+        tooltip=tooltip(alt, "name", "tip"),
+    )
+    inside = pieces.mark_text(fontSize=_FONT - 1, color=paper).encode(
+        x="middle:Q", y=names, text="inside:N", tooltip=tooltip(alt, "name", "tip")
+    )
+    ends = alt.Chart().transform_filter("isValid(datum.label)")
+    labels = ends.mark_text(align="left", dx=8, fontSize=_FONT, color=INK[appearance]).encode(
+        x="end:Q", y=names, text="label:N", tooltip=tooltip(alt, "name", "label")
+    )
+    room = ends.mark_bar(opacity=0).encode(x=alt.X("room:Q", axis=None, stack=None), y=names)
+    height = step * count + (_LEGEND if components else 0)
+    return spec_of(alt.layer(room, bars, inside, labels).properties(width="container", height=height))
+
+
+def points_frame(points: Sequence[Point]) -> Columns:
+    """The data of the scatter plot: models at one place are one point; names do not overlap."""
+    groups: dict[tuple[int, int], list[Point]] = {}
+    for point in points:
+        groups.setdefault((point.parameters, point.flops), []).append(point)
+    # Those that are compared get their places first.
+    found = sorted(groups.items(), key=lambda group: not any(point.compared for point in group[1]))
+    names = [" = ".join(dict.fromkeys(point.name for point in group)) for _at, group in found]
+    (left, right), (low, high) = (_ends([at[axis] for at, _group in found]) for axis in (0, 1))
+    pixels = [
+        (
+            _AREA.right * (log(parameters) - left) / (right - left),
+            _AREA.bottom * (high - log(flops)) / (high - low),
+        )
+        for (parameters, flops), _group in found
+    ]
+    boxes = place(pixels, [_NAME * (0.54 * len(name) + 0.4) for name in names], _NAME + 2, _AREA)
+
+    def model(x: float, y: float) -> tuple[float, float]:
+        return exp(left + (right - left) * x / _AREA.right), exp(high - (high - low) * y / _AREA.bottom)
+
+    rows: list[dict[str, object]] = []
+    for ((parameters, flops), group), name, box, at in zip(found, names, boxes, pixels, strict=True):
+        x, y = model((box.left + box.right) / 2, (box.top + box.bottom) / 2)
+        # A line to the name only where it is not beside its point.
+        edge = box.nearest(*at)
+        edge_x, edge_y = model(*(edge if dist(edge, at) > _BESIDE else at))
+        rows.append(
+            {
+                "name": name,
+                "compared": any(point.compared for point in group),
+                "parameters": float(parameters),
+                "flops": float(flops),
+                "x": x,
+                "y": y,
+                "edge_x": edge_x,
+                "edge_y": edge_y,
+                "tip": f"{parameters:,}",
+                "flops_tip": f"{flops:,}",
+            }
+        )
+    # The corners make the axes what the places were found for.
+    corners = [{"corner_x": exp(x), "corner_y": exp(y)} for x, y in ((left, low), (right, high))]
+    return of_rows([*rows, *corners])
+
+
+def _ends(values: Sequence[int]) -> tuple[float, float]:
+    """Both ends of a logarithmic axis, a little beyond the values."""
+    low, high = log(min(values)), log(max(values))
+    return low - 0.05 * (high - low) - 0.05, high + 0.05 * (high - low) + 0.05
+
+
+@lru_cache
+def scatter(appearance: str, parameters: str, flops: str) -> Spec:
+    """Every model as a point with its name, on logarithmic axes with these titles."""
+    import altair as alt
+
+    ink = INK[appearance]
+    look: dict[str, Any] = {"labelColor": ink, "titleColor": ink, "labelFontSize": 13, "titleFontSize": _FONT}
+    scale = alt.Scale(type="log", nice=False)
+    axis = alt.Axis(format="~s", gridOpacity=0.35, tickCount=6, **look)
+    x = alt.X("parameters:Q", title=parameters, scale=scale, axis=axis)
+    y = alt.Y("flops:Q", title=flops, scale=scale, axis=axis)
+    palette = COLORS[appearance]
+    compared = "datum.compared"
+    color = alt.condition(compared, alt.value(palette["encoder"]), alt.value(palette["embeddings"]))
+    said = tooltip(alt, "name", tip=parameters, flops_tip=flops)
+    models = alt.Chart().transform_filter("isValid(datum.name)")
+    corners = (
+        alt.Chart()
+        .mark_point(opacity=0)
+        .encode(x=alt.X("corner_x:Q", title=parameters), y=alt.Y("corner_y:Q", title=flops))
+    )
+    leaders = models.mark_rule(color=ink, opacity=0.45).encode(x=x, y=y, x2="edge_x:Q", y2="edge_y:Q")
+    points = models.mark_point(filled=True, opacity=1).encode(
+        x=x,
+        y=y,
+        color=color,
+        size=alt.condition(compared, alt.value(150), alt.value(50)),
+        shape=alt.condition(compared, alt.value("diamond"), alt.value("circle")),
+        tooltip=said,
+    )
+    names = {"x": alt.X("x:Q", scale=scale), "y": alt.Y("y:Q", scale=scale), "text": "name:N", "tooltip": said}
+    texts = (
+        models.transform_filter(compared).mark_text(fontSize=_NAME, fontWeight="bold", color=ink).encode(**names),
+        models.transform_filter(f"!{compared}").mark_text(fontSize=_NAME, color=ink).encode(**names),
+    )
+    return spec_of(
+        alt.layer(corners, leaders, points, *texts).properties(width="container", height=_AREA.bottom + _AXIS)
+    )
+
+
+def _names(alt: Any, appearance: str, font: int = _FONT, *, narrow: bool = True) -> Any:
+    """The axis with the names; without ``narrow`` phones do not have it."""
+    axis = alt.Axis(
+        labelColor=INK[appearance],
+        labelFontSize=font,
+        labelLimit=330,
+        labelOverlap=False,
+        labelExpr="split(datum.label, '\\n')" if narrow else f"{NARROW} ? '' : split(datum.label, '\\n')",
+        labelBaseline="middle",
+        ticks=False,
+        domain=False,
+    )
+    # By number, not as they come: in a chart that gets new data, names that it had before would come first.
+    return alt.Y("name:N", sort=alt.EncodingSortField("order", op="min"), title=None, axis=axis)

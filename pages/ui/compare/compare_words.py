@@ -1,0 +1,63 @@
+"""The words of a comparison: names of models, problems, differences."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from bertcalc.config import LETTERS, Problem
+from bertcalc.explore.compare import Explanation
+from bertcalc.explore.models import PRESENT, Item
+from pages.ui.i18n import listed, translator
+from pages.ui.numbers import signed_count, signed_percent
+
+
+def names_of(items: Sequence[Item]) -> list[str]:
+    """A distinct name for each model."""
+    names: list[str] = []
+    seen: Counter[str] = Counter()
+    same_base = len(items) > 1 and len({item.base for item in items}) == 1
+    for item in items:
+        name = _name(item, same_base)
+        seen[name] += 1
+        names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return names
+
+
+def _name(item: Item, same_base: bool) -> str:
+    """The base of a model and its first changes; without the base if all models share it and the changes suffice."""
+    _ = translator()
+    ordered = sorted(item.changes, key=lambda change: change[0] != "architecture")
+    changes = listed(_change(field, value) for field, value in ordered[:_SAID])
+    if item.changes[_SAID:]:
+        changes = listed([changes, "..."])
+    if same_base and len(changes) > _ENOUGH:
+        return changes
+    base = _("current model") if item.base == PRESENT else item.base
+    return listed([base, changes]) if changes else base
+
+
+_SAID = 5
+_ENOUGH = 8
+
+
+def _change(field: str, value: Any) -> str:
+    if field == "architecture":
+        return str(value)
+    return f"{LETTERS[field]} {value:,}" if field in LETTERS else f"{field} {value}"
+
+
+def said(problem: Problem) -> str:
+    """A problem in the language of the session."""
+    _ = translator()
+    # The translation of nothing would be the head of the catalogue.
+    return _(problem.message).format(**{name: value and _(value) for name, value in problem.values.items()})
+
+
+def signed(difference: int) -> str:
+    """A difference with its sign; none is 0."""
+    return signed_count(difference, "0")
+
+
+def relative(found: Explanation) -> str:
+    """The difference in percent of the first figure; empty if that is 0."""
+    return "" if found.share is None else signed_percent(found.share)

@@ -1,0 +1,251 @@
+"""The controls of the Compare page: the models in the link, the batch, and the quantity."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from bertcalc import ConfigError
+from bertcalc.config import Problem
+from bertcalc.config_json import read as read_json
+from bertcalc.explore.compare import PAIRS
+from bertcalc.explore.models import LONGEST, MOST, PRESENT, Item, Wrong, item_of, read, write
+from bertcalc.explore.quantities import QUANTITIES, Case, Quantity
+from bertcalc.families import family_of
+from bertcalc.memory.footprint import Subject
+from bertcalc.presets import PRESETS
+from bertcalc.problem import InputError
+from bertcalc.text import N_
+from pages.ui.batch import Batch, choose_batch
+from pages.ui.compare.compare_words import names_of, said
+from pages.ui.controls import Select, Text, change, view
+from pages.ui.i18n import translator
+from pages.ui.quantity_words import QUANTITY_NAMES
+from pages.ui.sidebar import Choice
+
+_BASE, _LARGE = "bert-base-uncased", "bert-large-uncased"
+
+
+VIEW = view(
+    "compare",
+    {
+        "differences": N_("Differences"),
+        "table": N_("Table"),
+        "bars": N_("Bars"),
+        "scatter": N_("Scatter plot"),
+    },
+)
+MODELS = Text("models", N_("The comparison, as it is in the link"), "", LONGEST)
+EXPLAINED = Text("explained", N_("Explain"), "", LONGEST)  # a model of the comparison, as it is written there
+COMPARE_BY = Select("compare_by", N_("Compare by"), QUANTITIES, QUANTITY_NAMES, width=190)
+
+
+class Compared(NamedTuple):
+    """A model of the comparison: as it is in the link, its name, and its configuration."""
+
+    item: Item
+    name: str
+    subject: Subject
+
+
+class Comparison(NamedTuple):
+    """The values of the controls; the first model is the baseline."""
+
+    view: str
+    models: list[Compared]
+    batch: Batch
+    measure: str
+
+    @property
+    def quantity(self) -> Quantity:
+        """What is counted."""
+        return QUANTITIES[self.measure]
+
+    def case(self, subject: Subject) -> Case:
+        """A model with what goes through it."""
+        return Case(subject, *self.batch)
+
+
+def begin(choice: Choice) -> list[Item]:
+    """The default comparison: the present model with its preset.
+
+    A preset itself, of which nothing is changed, is compared with one of the other size.
+    """
+    present = Item(PRESENT)
+    if item_of(choice.subject, choice.preset).changes:
+        return [Item(choice.preset), present]
+    return [present, Item(_BASE if choice.preset == _LARGE else _LARGE)]
+
+
+def choose(choice: Choice) -> Comparison:
+    """Draw the controls; impossible models are named and left out.
+
+    The text of the comparison is drawn by ``choose_text``, before.
+    """
+    _ = translator()
+    present = choice.subject
+    text = st.session_state["models"]
+    items, wrong = read(text) if text.strip() else (begin(choice), [])
+    with st.container(horizontal=True, vertical_alignment="center"):
+        shown = VIEW.show()
+        with st.popover(_("Models"), icon=":material/list:"):
+            _choose_items(items, item_of(present, choice.preset))
+        with st.popover("config.json", icon=":material/data_object:"):
+            _paste(items)
+    _show_pairs()
+    models, impossible = _build(items, present)
+    _show_wrong([*wrong, *impossible], [model.item for model in models])
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        measure = COMPARE_BY.show(
+            help="  \n".join(
+                f"**{COMPARE_BY.word(name)}**: {_(quantity.meaning)}" for name, quantity in QUANTITIES.items()
+            )
+        )
+        configs = [model.subject.config for model in models] or [present.config]
+        if shown == "scatter":
+            configs += [preset.config for preset in PRESETS.values()]
+        batch = choose_batch(min(configs, key=lambda config: config.longest), sidebar=False)
+        if shown == "differences" and len(models) > 1:
+            _choose_explained(models)
+    return Comparison(shown, models, batch, measure)
+
+
+def choose_text(choice: Choice) -> None:
+    """The field with the comparison as it is in the link."""
+    _ = translator()
+    MODELS.show(
+        placeholder=write(begin(choice)),
+        help=_(
+            "Models separated by spaces. A model is a preset, or {present}, with ~field-value for each change."
+        ).format(present=PRESENT),
+    )
+
+
+def _choose_items(items: Sequence[Item], pin: Item) -> None:
+    """The list of models, to add and remove some."""
+    _ = translator()
+    written = list(map(str, items))
+    names = dict(zip(written, names_of(items), strict=True))
+    # A new control for each comparison: what is in a closed popover tells the server what it held when it was open.
+    key = f"compared {write(items)}"
+    options = list(dict.fromkeys([*written, PRESENT, *PRESETS]))
+    st.multiselect(
+        _("Models (the first is the baseline)"),
+        options,
+        default=written,
+        key=key,
+        format_func=lambda item: names.get(item, item),
+        max_selections=MOST,
+        on_change=_take_chosen,
+        args=(key, options),
+    )
+    _add_button(
+        _("Pin the current model"),
+        items,
+        pin,
+        icon=":material/keep:",
+        help=_("It stays in the comparison as it is now, while the sidebar changes."),
+    )
+
+
+def _take_chosen(key: str, options: Sequence[str]) -> None:
+    # An option that is gone comes as its text (see controls.Select): the present model's name changes in a drag.
+    change({"models": " ".join(item for item in st.session_state[key] if item in options)})
+
+
+def _paste(items: Sequence[Item]) -> None:
+    """A field for somebody's config.json, and its problems."""
+    _ = translator()
+    text = st.text_area(_("Paste a config.json of Hugging Face"), key="config_json", height=220)
+    if not text.strip():
+        return
+    try:
+        config, architecture, remarks = read_json(text)
+    except InputError as error:
+        with st.container(border=True):
+            _quote(error.problems)
+        return
+    _quote(remarks)
+    subject = Subject(config, architecture or family_of(config).base.name)
+    count = subject.model().num_parameters()
+    st.text(_("{architecture}: {count:,} parameters").format(architecture=subject.architecture, count=count))
+    _add_button(_("Add to the comparison"), items, item_of(subject))
+
+
+def _quote(problems: Iterable[Problem]) -> None:
+    for problem in problems:
+        # st.text, because it quotes somebody else's text: none of it is Markdown.
+        st.text(said(problem))
+
+
+def _add_button(label: str, items: Sequence[Item], item: Item, **look: Any) -> None:
+    """A button that appends a model, if it is new and there is room for it."""
+    more = write([*items, item])
+    full = item in items or len(items) >= MOST or len(more) > LONGEST
+    st.button(label, on_click=change, args=({"models": more},), disabled=full, **look)
+
+
+def _show_pairs() -> None:
+    """A button for each instructive pair of models, and the lesson of the chosen one."""
+    _ = translator()
+    present = st.session_state["models"]
+    with st.container(horizontal=True, gap="xsmall", key="pairs"):
+        for key, pair in PAIRS.items():
+            chosen = pair.models == present
+            st.button(
+                _(pair.name),
+                key=f"pair {key}",
+                on_click=_take_pair,
+                args=(key,),
+                icon=":material/check:" if chosen else None,
+            )
+    for pair in PAIRS.values():
+        if pair.models == present:
+            st.markdown(_(pair.lesson))
+
+
+def _take_pair(key: str) -> None:
+    change({"models": PAIRS[key].models})
+
+
+def _build(items: Sequence[Item], present: Subject) -> tuple[list[Compared], list[Wrong]]:
+    models, wrong = [], []
+    for item, name in zip(items, names_of(items), strict=True):
+        try:
+            models.append(Compared(item, name, item.subject(present)))
+        except ConfigError as error:
+            wrong.append(Wrong(name, error.problem))
+    return models, wrong
+
+
+def _show_wrong(wrong: Sequence[Wrong], right: Sequence[Item]) -> None:
+    _ = translator()
+    if not wrong:
+        return
+    with st.container(border=True, key="left_out"):
+        for model, problem in wrong:
+            # st.text, because a link is somebody else's text: none of it is Markdown.
+            st.text(_("{model} is left out: {why}").format(model=model, why=said(problem)))
+        st.button(_("Remove it from the link"), on_click=change, args=({"models": write(right)},))
+
+
+def _choose_explained(models: Sequence[Compared]) -> None:
+    """Choose the difference that is explained, and make its model the baseline."""
+    _ = translator()
+    if len(models) > 2:
+        others = [str(model.item) for model in models[1:]]
+        st.selectbox(EXPLAINED.title, others, key=EXPLAINED.name, bind="query-params", width=430)
+    other = explained(models)
+    turned = [other.item, *(model.item for model in models if model is not other)]
+    st.button(
+        _("Use as baseline"),
+        on_click=change,
+        args=({"models": write(turned)},),
+        help=_("Compare all others with {model}.").format(model=other.name),
+    )
+
+
+def explained(models: Sequence[Compared]) -> Compared:
+    """The model whose difference to the first is explained."""
+    key = st.session_state.get("explained")
+    return next((model for model in models[1:] if str(model.item) == key), models[1])

@@ -1,0 +1,160 @@
+"""Differences on the Compare page: how one model's figure comes from another's, as a sum, as bars, line by line."""
+
+import re
+from collections.abc import Sequence
+
+import streamlit as st
+
+from bertcalc.explore.compare import Explanation, Part, explain
+from bertcalc.formula import latex_number
+from pages.ui.compare.compare_charts import HEIGHT, LOW, difference_bars, parts_frame
+from pages.ui.compare.compare_words import relative, signed
+from pages.ui.compare.comparison import Comparison, explained
+from pages.ui.formulas import aligned
+from pages.ui.i18n import listed, translator
+from pages.ui.metrics import show_metric
+from pages.ui.numbers import scaled, size, text_width, written
+from pages.ui.present import presenting
+from pages.ui.quantity_words import title_of
+from pages.ui.tables import show_table
+from pages.ui.take.shown import draw_chart
+from pages.ui.theme import appearance
+
+_TERMS = 66  # digits and letters of a sum that fit on one line beside sidebar and figure at 1280 pixels
+
+
+def show_differences(comparison: Comparison) -> None:
+    """The difference between two models as a sum, as bars and as a table; and all other differences."""
+    _ = translator()
+    models, quantity = comparison.models, comparison.quantity
+    if len(models) < 2:
+        st.info(_("A difference needs two models: choose another one under Models."))
+        return
+    first, other = models[0], explained(models)
+    found = explain(comparison.case(first.subject), comparison.case(other.subject), quantity)
+    phrases = [_phrase(part) for part in found.parts]
+    names = f"**{other.name} − {first.name}**"
+    st.markdown(_("{name}: {what}").format(name=names, what=title_of(quantity)))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        value, share = signed(found.difference), relative(found)
+        show_metric(_("Difference"), value, share, least=230, label_visibility="collapsed")
+        st.latex(_sum_latex(found, phrases), width="content")
+    show_parts(comparison, found)
+    st.caption(
+        _(
+            "The fields are changed one after another, in this order, with a count after each, so "
+            "that the parts add up to the difference. Another order would give different parts."
+        )
+    )
+    if presenting():
+        return
+    _show_steps(comparison, found, phrases)
+    if len(models) > 2:
+        _show_all(comparison)
+
+
+def show_parts(comparison: Comparison, found: Explanation) -> None:
+    """The parts of a difference as bars, and their sum."""
+    _ = translator()
+    labels = [_label(comparison, part.difference) for part in found.parts]
+    height = LOW if presenting() else HEIGHT
+    draw_chart(
+        parts_frame(
+            [(_phrase(part), part.difference) for part in found.parts],
+            [*labels, _label(comparison, found.difference) if found.difference else "0"],
+            _("together"),
+            height,
+        ),
+        difference_bars(appearance(), len(found.parts) + 1, height),
+        numbers={"name": _("Part"), "difference": _("Difference")},
+        alt=_("The parts of the difference"),
+    )
+
+
+def _show_steps(comparison: Comparison, found: Explanation, phrases: Sequence[str]) -> None:
+    """The same sum as a table, with the fields to change in the sidebar to check each line."""
+    _ = translator()
+    first, other = comparison.models[0], explained(comparison.models)
+    show_table(
+        {
+            _("Step"): [first.name, *phrases, f"**{other.name}**"],
+            _("Changed"): ["", *map(_assignments, found.parts), ""],
+            _("Difference"): [
+                "",
+                *(signed(part.difference) for part in found.parts),
+                f"**{signed(found.difference)}**",
+            ],
+            _("Running total"): [
+                f"{found.before:,}",
+                *(f"{part.total:,}" for part in found.parts),
+                f"**{found.after:,}**",
+            ],
+        },
+        _("The difference, step by step"),
+    )
+
+
+def _show_all(comparison: Comparison) -> None:
+    _ = translator()
+    first, *others = comparison.models
+    case = comparison.case(first.subject)
+    found = [explain(case, comparison.case(model.subject), comparison.quantity) for model in others]
+    st.markdown(_("**All models, compared to {first}**").format(first=first.name))
+    show_table(
+        {
+            _("Model"): [model.name for model in others],
+            title_of(comparison.quantity): [f"{one.after:,}" for one in found],
+            _("Difference"): [signed(one.difference) for one in found],
+            _("Share"): [relative(one) for one in found],
+        },
+        _("The differences from the baseline"),
+    )
+
+
+def _phrase(part: Part) -> str:
+    """What changes, in words."""
+    _ = translator()
+    sentences = (change.sentence() for change in part.changes)
+    return listed(_(message).format(**values) for message, values in sentences)
+
+
+def _assignments(part: Part) -> str:
+    return "  \n".join(
+        f"`{change.field}` {written(change.before)} → {written(change.after)}" for change in part.changes
+    )
+
+
+def _label(comparison: Comparison, difference: int) -> str:
+    """A part of the difference, exact and abbreviated."""
+    _ = translator()
+    if not difference:
+        return "0  ·  " + _("changes nothing")
+    unit = comparison.quantity.unit
+    if unit == "parameters":
+        return signed(difference)
+    short = size(abs(difference)) if unit == "bytes" else scaled(abs(difference), unit)
+    return f"{signed(difference)}  ·  {short}"
+
+
+def _sum_latex(found: Explanation, phrases: Sequence[str]) -> str:
+    """LaTeX for the difference as a sum, with words under each term."""
+    lines = [f"& {latex_number(found.after)} - {latex_number(found.before)}"]
+    width: float = _TERMS
+    for phrase, part in zip(phrases, found.parts, strict=True):
+        if not part.difference:
+            continue
+        sign = "-" if part.difference < 0 else "+"
+        needed = max(1.2 * len(signed(part.difference)), 0.72 * text_width(phrase)) + 2
+        if width + needed > _TERMS:
+            first = len(lines) == 1
+            lines.append("& = " if first else r"& \quad ")
+            sign, width = ("" if first and sign == "+" else sign), 0
+        lines[-1] += rf"{sign} \underbrace{{{latex_number(abs(part.difference))}}}_{{\text{{{_escaped(phrase)}}}}}"
+        width += needed
+    if len(lines) == 1:
+        lines[0] += " = 0"
+    return aligned(lines)
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([_%&#$])", r"\\\1", text)

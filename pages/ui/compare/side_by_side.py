@@ -1,0 +1,165 @@
+"""Models side by side on the Compare page: as a table, as bars, and as points among all presets."""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+import streamlit as st
+
+from bertcalc.explore.compare import differing, explain, shapes
+from bertcalc.explore.models import subject_of_preset, values_of
+from bertcalc.explore.quantities import QUANTITIES, Case, components
+from bertcalc.families import family_of
+from bertcalc.presets import PRESETS
+from bertcalc.tree.nn import split_layer
+from bertcalc.tree.totals import COMPONENTS
+from pages.ui.batch import Batch
+from pages.ui.compare.compare_charts import Point, bars_frame, points_frame, scatter, side_by_side
+from pages.ui.compare.compare_words import relative, signed
+from pages.ui.compare.comparison import Compared, Comparison
+from pages.ui.i18n import translator
+from pages.ui.numbers import figure, scaled, unbroken, written
+from pages.ui.quantity_words import title_of
+from pages.ui.tables import shape_text, show_table
+from pages.ui.take.shown import draw_chart
+from pages.ui.theme import appearance
+
+_WIDE = 5  # more models than this are rows of the table, not columns
+
+
+def show_side_by_side(comparison: Comparison) -> None:
+    """Fields that differ, figures, shapes: a column for each model, or a row where there are many."""
+    _ = translator()
+    models = comparison.models
+    alt = _("The models side by side")
+    fields, figures = _field_rows(models), _figure_rows(comparison)
+    if len(models) <= _WIDE:
+        rows = [*fields, *figures, *_shape_rows(models)]
+        columns = {"": [name for name, _cells in rows]}
+        show_table(columns | {model.name: [cells[at] for _n, cells in rows] for at, model in enumerate(models)}, alt)
+    else:
+        # What is the same in all of them would only push the rest from the screen; figures come first on it.
+        columns = {_("Model"): [model.name for model in models]}
+        show_table(columns | {name: cells for name, cells in [*figures, *fields] if len(set(cells)) > 1}, alt)
+
+
+def _field_rows(models: Sequence[Compared]) -> list[tuple[str, list[str]]]:
+    fields = differing([model.subject for model in models])
+    if "architecture" in fields and "add_pooling_layer" in fields:
+        fields.remove("add_pooling_layer")  # the class says it
+    if all(
+        model.subject.architecture in (*model.name.split(", "), family_of(model.subject.config).base.name)
+        for model in models
+    ):
+        fields = [field for field in fields if field != "architecture"]  # the name says it
+    values = [values_of(model.subject) for model in models]
+    return [(f"`{field}`", [written(one[field]) for one in values]) for field in fields]
+
+
+def _shape_rows(models: Sequence[Compared]) -> list[tuple[str, list[str]]]:
+    """A few shapes, as far as they differ."""
+    found = [shapes(model.subject) for model in models]
+    return [
+        (f"`{split_layer(name)[1]}`", [shape_text(one.get(name, ())) for one in found])
+        for name in found[0]
+        if len({one.get(name) for one in found}) > 1
+    ]
+
+
+def _figure_rows(comparison: Comparison) -> list[tuple[str, list[str]]]:
+    _ = translator()
+    cases = [comparison.case(model.subject) for model in comparison.models]
+    parts = [components(case.subject) for case in cases]
+
+    def row(name: str) -> tuple[str, list[str]]:
+        quantity = QUANTITIES[name]
+        return _(quantity.meaning), [unbroken(figure(quantity.of(case), quantity.unit)) for case in cases]
+
+    name, totals = row("parameters")
+    differences = [explain(cases[0], case, comparison.quantity) for case in cases]
+    return [
+        (f"**{name}**", [f"**{total}**" for total in totals]),
+        (
+            _("relative to the baseline: {quantity}").format(quantity=title_of(comparison.quantity)),
+            ["", *(unbroken(f"{signed(one.difference)} ({relative(one)})") for one in differences[1:])],
+        ),
+        *(
+            (_(component), [f"{one[component]:,}" if component in one else "–" for one in parts])
+            for component in COMPONENTS
+            if any(component in one for one in parts)
+        ),
+        *map(row, ("forward", "training_memory", "inference_memory")),
+    ]
+
+
+def show_bars(comparison: Comparison) -> None:
+    """A bar for each model; parameters are stacked by component."""
+    _ = translator()
+    quantity = comparison.quantity
+    cases = {model.name: comparison.case(model.subject) for model in comparison.models}
+    names: dict[str, str] = {component: _(component) for component in COMPONENTS}
+    pieces = {name: _pieces(comparison, case) for name, case in cases.items()}
+    legend = tuple((name, text) for name, text in names.items() if any(name in one for one in pieces.values()))
+    first, *others = (sum(one.values()) for one in pieces.values())
+    labels = [_short(comparison, first)]
+    labels += [f"{_short(comparison, other)}  ·  {_times(other, first)}" for other in others]
+    st.markdown(f"**{_(quantity.meaning)}**")
+    draw_chart(
+        bars_frame(pieces, labels, names),
+        side_by_side(appearance(), len(cases), legend),
+        numbers={
+            "name": _("Model"),
+            **({"part": _("Part")} if legend else {}),
+            "figure": title_of(comparison.quantity),
+        },
+        alt=_("The models side by side as bars"),
+    )
+
+
+def _pieces(comparison: Comparison, case: Case) -> dict[str, int]:
+    if comparison.measure != "parameters":
+        return {comparison.measure: comparison.quantity.of(case)}
+    return {component: count for component, count in components(case.subject).items()}  # noqa: C416
+
+
+def _short(comparison: Comparison, count: int) -> str:
+    quantity = comparison.quantity
+    return scaled(count, quantity.unit) if quantity.unit == "FLOPs" else figure(count, quantity.unit)
+
+
+def _times(other: int, first: int) -> str:
+    return f"{other / first:,.2f} ×" if first else ""
+
+
+def show_scatter(comparison: Comparison) -> None:
+    """A scatter plot of every preset and the compared models: parameters against FLOPs or another quantity."""
+    _ = translator()
+    measure = comparison.measure if comparison.quantity.unit != "parameters" else "forward"
+    quantity = QUANTITIES[measure]
+    compared = [
+        Point(model.name, *_place(comparison.case(model.subject), measure), True) for model in comparison.models
+    ]
+    titles = title_of(QUANTITIES["parameters"]), title_of(quantity)
+    draw_chart(
+        points_frame([*compared, *_presets(comparison.batch, measure)]),
+        scatter(appearance(), *titles),
+        numbers={"name": _("Model"), **dict(zip(("parameters", "flops"), titles, strict=True))},
+        alt=_("Parameters and FLOPs of every preset"),
+    )
+    st.caption(_("Every preset without a head; diamonds are the models of the comparison. Both axes are logarithmic."))
+
+
+@lru_cache(maxsize=64)
+def _presets(batch: Batch, measure: str) -> tuple[Point, ...]:
+    return tuple(
+        Point(_preset_name(name), *_place(Case(subject_of_preset(name), *batch), measure), False) for name in PRESETS
+    )
+
+
+def _place(case: Case, measure: str) -> tuple[int, int]:
+    return QUANTITIES["parameters"].of(case), QUANTITIES[measure].of(case)
+
+
+def _preset_name(name: str) -> str:
+    """A short name for miniatures, such as L-2 H-128; other presets keep theirs."""
+    return re.sub(r"bert_uncased_(L-\d+)_(H-\d+)_A-\d+", r"\1 \2", name)

@@ -1,0 +1,118 @@
+"""The controls of the Compute page: batch, sequence and counting convention."""
+
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from bertcalc.compute.flops import Convention, as_stated, has_masked_head, masked_positions
+from bertcalc.compute.formula import Letters, letters
+from bertcalc.families import class_of
+from bertcalc.formula import CALL_LETTERS, Formula
+from bertcalc.forward.outputs import Call, attends, possible, problems, reads_encoder, run
+from bertcalc.forward.steps import Step
+from bertcalc.text import N_
+from pages.ui.batch import choose_batch
+from pages.ui.call import ENCODER_SEQUENCE_LENGTH, NUM_CHOICES
+from pages.ui.controls import Select, show_problem, view
+from pages.ui.i18n import translator
+from pages.ui.sidebar import Choice
+
+VIEW = view(
+    "compute",
+    {
+        "forward": N_("Forward pass"),
+        "length": N_("Sequence length"),
+        "conventions": N_("Conventions"),
+        "time": N_("Training time"),
+    },
+)
+# By the fields of Convention.
+CONVENTION: dict[str, Select[str]] = {
+    "unit": Select("unit", N_("Unit"), ("FLOPs", "MACs"), row=True),
+    "operations": Select[str](
+        "operations", N_("Operations"), words={"matmul": N_("Matrix products"), "all": N_("All")}, row=True
+    ),
+    "logits": Select[str]("logits", N_("Logits"), words={"all": N_("All"), "masked": N_("Masked")}, row=True),
+    "training": Select[str]("training", N_("Training step"), words={"3x": "3 ×", "4x": "4 ×"}, row=True),
+}
+# What each choice of a convention means.
+MEANINGS: dict[tuple[str, str], str] = {
+    ("unit", "FLOPs"): N_("2 FLOPs for each multiply-add"),
+    ("unit", "MACs"): N_("multiply-adds only: element-wise operations have none"),
+    ("operations", "matmul"): N_("matrix products only"),
+    ("operations", "all"): N_("matrix products and element-wise operations"),
+    ("logits", "all"): N_("logits at every position"),
+    ("logits", "masked"): N_("logits at the 15 % of positions that are masked"),
+    ("training", "3x"): N_("training: forward, and backward twice as much"),
+    ("training", "4x"): N_("training: forward, the layers forward again, and backward twice as much"),
+}
+
+
+class Count(NamedTuple):
+    """A model, the call, the counting convention, and the steps that are counted."""
+
+    choice: Choice
+    call: Call
+    convention: Convention
+    steps: list[Step]
+
+    @property
+    def letters(self) -> Letters:
+        """The same steps in letters."""
+        cross = attends(self.choice.config, self.choice.architecture, self.call)
+        return letters(
+            self.choice.config, self.choice.architecture, self.convention, cross=cross, **self.choice.options
+        )
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The values of the letters that are not fields of the configuration."""
+        length = self.call.sequence_length
+        return {field: getattr(self.call, field) for field in CALL_LETTERS} | {
+            "masked_positions": masked_positions(length)
+        }
+
+    def written(self, formula: Formula) -> tuple[str, str]:
+        """LaTeX with letters, and with numbers."""
+        return formula.latex(), formula.latex(self.choice.config, **self.sizes)
+
+
+def choose_count(choice: Choice) -> Count:
+    """Draw the controls; their values, or the nearest possible ones."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        call = _choose_call(choice)
+        steps = run(choice.config, choice.architecture, call, **choice.options)
+        said: dict[str, Any] = {
+            field: control.show(help=_meanings(control))
+            for field, control in CONVENTION.items()
+            if field != "logits" or has_masked_head(steps)
+        }
+    convention = Convention(**said)
+    return Count(choice, call, convention, as_stated(steps, convention, call.sequence_length))
+
+
+def _choose_call(choice: Choice) -> Call:
+    config, architecture = choice.config, choice.architecture
+    said = Call(*choose_batch(config))
+    if reads_encoder(config, architecture):
+        said = said._replace(encoder_sequence_length=ENCODER_SEQUENCE_LENGTH.show())
+    if class_of(architecture).task == "multiple-choice":
+        said = said._replace(num_choices=NUM_CHOICES.show())
+    for problem in problems(config, architecture, said):
+        if problem.field in CALL_LETTERS:
+            show_problem(problem)
+    return possible(config, architecture, said)
+
+
+def _meanings(control: Select[str]) -> str:
+    _ = translator()
+    return "  \n".join(f"**{control.word(option)}**: {_(MEANINGS[control.name, option])}" for option in control.options)
+
+
+def show_convention(count: Count) -> None:
+    """Say in words what the figures count."""
+    _ = translator()
+    said = count.convention._asdict()
+    if not has_masked_head(count.steps):
+        del said["logits"]
+    st.caption(" · ".join(_(MEANINGS[choice]) for choice in said.items()))

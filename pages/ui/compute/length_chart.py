@@ -1,0 +1,103 @@
+"""Charts of compute: the colours of its parts, and how their shares change with the sequence length."""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from bertcalc.compute.flops import PARTS, Part
+from pages.ui.charts import Spec, spec_of, tooltip
+from pages.ui.columns import Columns, of_rows
+from pages.ui.numbers import percent
+from pages.ui.theme import BACKGROUND, COLORS, INK
+
+_FONT = 15
+# The parts of the encoder have hues of their own, of Okabe and Ito's too; the others are components and keep theirs.
+_ENCODER = {
+    "light": ("#7a6200", "#5b4bb5", "#b34700", "#5f6673"),
+    "dark": ("#e3d04f", "#b5a6ff", "#f0a050", "#a9b0bd"),
+}
+
+
+def part_colors(appearance: str) -> dict[Part, str]:
+    """The colour of each part of the model's compute."""
+    inside = iter(_ENCODER[appearance])
+    components: dict[str, str] = dict(COLORS[appearance].items())
+    return {part: components.get(part) or next(inside) for part in PARTS}
+
+
+def length_frame(
+    lengths: Sequence[int],
+    costs: Sequence[Mapping[Part, int]],
+    names: Mapping[Part, str],
+    marks: Sequence[tuple[float, str]],
+) -> Columns:
+    """The data of the chart: a row for each part at each length, for each label, and for each mark."""
+    areas = []
+    widest: dict[Part, tuple[float, float, int]] = {}  # share, middle and length where a name has the most room
+    inner = lengths[len(lengths) // 7], lengths[-len(lengths) // 7]  # away from the ends, where a name has no room
+    for length, at in zip(lengths, costs, strict=True):
+        whole, below = sum(at.values()), 0.0
+        for order, (part, cost) in enumerate(at.items()):
+            share = cost / whole
+            areas.append(
+                {
+                    "length": length,
+                    "part": part,
+                    "name": names[part],
+                    "share": share,
+                    "percent": percent(cost, whole),
+                    "order": order,
+                }
+            )
+            if inner[0] < length < inner[1]:
+                widest[part] = max(widest.get(part, (0.0, 0.0, 0)), (share, below + share / 2, length))
+            below += share
+    labels = [
+        {"length": length, "label": names[part], "middle": middle}
+        for part, (share, middle, length) in widest.items()
+        if share > _LABELLED
+    ]
+    texts = [{"length": length, "text": text, "row": row} for row, (length, text) in enumerate(marks)]
+    return of_rows([*areas, *labels, *texts])
+
+
+_LABELLED = 0.07  # a thinner area has no room for its name
+
+
+@lru_cache
+def length_areas(appearance: str, share: str) -> Spec:
+    """Each part's share over the sequence length, stacked; with a line at each mark."""
+    import altair as alt
+
+    ink = INK[appearance]
+    look: dict[str, Any] = {"labelColor": ink, "titleColor": ink, "labelFontSize": 13, "titleFontSize": _FONT}
+    scale = alt.Scale(type="log", base=2, nice=False)
+    x = alt.X("length:Q", title="S", scale=scale, axis=alt.Axis(grid=False, format=",d", **look))
+    whole = alt.Scale(domain=[0, 1])
+    y = alt.Y("share:Q", title=None, stack="zero", scale=whole, axis=alt.Axis(format="%", **look))
+    parts = alt.Chart().transform_filter("isValid(datum.part)")
+    places = {"x": x, "y": y, "order": "order:Q"}
+    areas = parts.mark_area(opacity=0.9).encode(**places, color=_color(alt, appearance), tooltip=tooltip(alt, "name"))
+    # An area has one tooltip; its figures are at its edge.
+    figures = [*tooltip(alt, "name", percent=share), alt.Tooltip("length:Q", title="S", format=",d")]
+    edges = parts.mark_point(opacity=0, size=400).encode(**places, detail="part:N", tooltip=figures)
+    labels = (
+        alt.Chart()
+        .transform_filter("isValid(datum.label)")
+        .mark_text(fontSize=_FONT, fontWeight="bold", color=BACKGROUND[appearance])
+        .encode(x=x, y=alt.Y("middle:Q", axis=None, scale=whole), text="label:N", tooltip=tooltip(alt, "label"))
+    )
+    marks = alt.Chart().transform_filter("isValid(datum.text)")
+    rules = marks.mark_rule(color=ink, strokeWidth=2, strokeDash=[6, 4]).encode(x=x)
+    rows = alt.Y("row:Q", axis=None, scale=alt.Scale(domain=[0, 3], range=[-10, -58]))
+    texts = marks.mark_text(fontSize=13, color=ink).encode(x=x, y=rows, text="text:N")
+    return spec_of(
+        alt.layer(areas, edges, labels, rules, texts)
+        .resolve_scale(y="independent")
+        .properties(width="container", height=335)
+    )
+
+
+def _color(alt: Any, appearance: str) -> Any:
+    colors = part_colors(appearance)
+    return alt.Color("part:N", legend=None, scale=alt.Scale(domain=list(colors), range=list(colors.values())))

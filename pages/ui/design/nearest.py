@@ -1,0 +1,320 @@
+"""The controls and the answer of the Design page."""
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from functools import lru_cache, partial
+from math import floor
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from bertcalc.config import Config, Problem
+from bertcalc.explore.design import HEAD_SIZES, MULTIPLES, RATIOS, Budget, Constraints, Design, Result, search
+from bertcalc.explore.quantities import QUANTITIES, Case
+from bertcalc.memory.footprint import Plan
+from bertcalc.presets import DEFAULT_PRESET, PRESETS
+from bertcalc.problem import InputError
+from bertcalc.text import N_
+from bertcalc.typed import LONGEST, Unit, typed
+from pages.ui.batch import choose_batch
+from pages.ui.controls import Fold, Number, Reason, Select, Switch, Text, change, show_problem
+from pages.ui.design.nearest_chart import designs_frame, near_budget
+from pages.ui.i18n import in_a_row, listed, translator
+from pages.ui.memory.run import TRAINING_DTYPE
+from pages.ui.numbers import scaled, signed_count, signed_percent, size, unbroken
+from pages.ui.present import presenting
+from pages.ui.quantity_words import title_of
+from pages.ui.sidebar import Choice
+from pages.ui.tables import show_table
+from pages.ui.take.shown import draw_chart
+
+
+class Kind(NamedTuple):
+    """A kind of budget: its quantity, and the default of its field."""
+
+    quantity: str
+    default: str
+
+    @property
+    def unit(self) -> Unit:
+        """What the amount is of."""
+        return QUANTITIES[self.quantity].unit
+
+
+KINDS = {
+    "parameters": Kind("parameters", "30M"),
+    "FLOPs": Kind("forward", "5 GFLOPs"),
+    "memory": Kind("training_memory", "16 GB"),
+}
+# How many are in the table, each with a button and a key; and in the chart.
+FEW, LISTED, DRAWN = 5, 8, 60
+
+
+def _check(kind: Kind, text: str) -> Reason | None:
+    try:
+        typed(text, kind.unit)
+    except InputError:
+        message = N_("{name}={text} in the link is not possible: it must be an amount, such as {example}.")
+        return message, {"example": kind.default}
+    return None
+
+
+_START = Constraints()
+BUDGET_OF = Select(
+    "budget_of",
+    N_("Budget for"),
+    KINDS,
+    {"parameters": N_("Parameters"), "FLOPs": "FLOPs", "memory": N_("Memory")},
+    row=True,
+)
+# An amount of each kind keeps its own.
+TARGETS = {
+    name: Text(f"target_{name}", N_("Budget"), kind.default, LONGEST, check=partial(_check, kind), width=140)
+    for name, kind in KINDS.items()
+}
+HEAD_SIZE = Select("head_size", N_("Head size"), tuple(map(str, HEAD_SIZES)), default=f"{_START.head_size}", width=105)
+RATIO = Select("intermediate_ratio", N_("Feed-forward ratio"), RATIOS, {"any": N_("Any")}, default="4", width=150)
+MULTIPLE_OF = Select(
+    "multiple_of", N_("Multiple of"), tuple(map(str, MULTIPLES)), default=f"{_START.multiple}", width=115
+)
+LIMITS = (
+    Number("layers_from", N_("Min. layers"), _START.layers_from, width=95),
+    Number("layers_to", N_("Max. layers"), _START.layers_to, width=90),
+    Number("hidden_to", N_("Max. hidden size"), _START.hidden_to, width=115),
+)
+PAD_VOCAB = Switch("pad_vocab", N_("Pad vocabulary"), draw=st.checkbox)
+NEARBY = Fold("nearby", N_("Chart: width and depth of the nearest models"))
+
+
+class Question(NamedTuple):
+    """A budget, and the model and batch that it is for."""
+
+    case: Case
+    budget: Budget
+    field: str  # in which the amount was typed
+
+    def said(self, value: int) -> str:
+        """A value to the last digit, with the unit of the budget."""
+        _ = translator()
+        units: dict[Unit, str] = {
+            "parameters": _("{count} parameters"),
+            "FLOPs": "{count} FLOPs",
+            "bytes": _("{count} bytes"),
+        }
+        return units[QUANTITIES[self.budget.quantity].unit].format(count=f"{value:,}")
+
+
+def choose_question(choice: Choice) -> Question:
+    """Draw the budget and what goes through."""
+    _ = translator()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        name = BUDGET_OF.show()
+        target = TARGETS[name]
+        text = target.show()
+        batch = choose_batch(choice.config)
+        precision = TRAINING_DTYPE.show(
+            help=_("Training memory: weights, gradients, AdamW's states, and the activations of eager attention."),
+            width=145,
+        )
+    budget = Budget(KINDS[name].quantity, _amount(name, text))
+    subject = choice.subject
+    case = Case(subject, *batch, Plan(precision=precision))
+    return Question(case, budget, target.name)
+
+
+def _amount(name: str, text: str) -> int:
+    """The typed amount in whole units; the last valid one if this one is not."""
+    kind, field = KINDS[name], TARGETS[name].name
+    last = f"last {field}"
+    try:
+        amount = typed(text, kind.unit).value
+    except InputError as error:
+        before: str = st.session_state.get(last, kind.default)
+        show_problem(error.problem._replace(field=field, remedies=({field: before},)))
+        return floor(typed(before, kind.unit).value)
+    st.session_state[last] = text
+    return floor(amount)
+
+
+def choose_constraints() -> Constraints:
+    """Draw the limits of the search; impossible ones are explained, and the nearest are used."""
+    _ = translator()
+    any_ratio = listed(map(str, RATIOS["any"]))
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
+        head_size = HEAD_SIZE.show(help=_("hidden_size / num_attention_heads, 64 in most published BERTs"))
+        ratio = RATIO.show(
+            help=_("intermediate_size / hidden_size, 4 in published BERTs; “Any” allows {ratios}.").format(
+                ratios=any_ratio
+            )
+        )
+        multiple = MULTIPLE_OF.show(
+            help=_(
+                "hidden_size and intermediate_size are multiples of it, the latter rounded up. NVIDIA's guide to "
+                "matrix multiplication: 16-bit products are most efficient with multiples of 64 on an A100, of 8 "
+                "before it."
+            )
+        )
+        limits: dict[str, Any] = {control.name: control.show() for control in LIMITS}
+        padded = PAD_VOCAB.show(help=_("vocab_size is also rounded up to a multiple."))
+    said = Constraints(int(head_size), RATIOS[ratio], int(multiple), pad_vocabulary=padded, **limits)
+    for problem in said.problems():
+        show_problem(problem)
+    return said.nearest()
+
+
+# What is searched for does not matter to the search, and most sliders set just that: their readers share an answer.
+_SEARCHED = {
+    field: getattr(PRESETS[DEFAULT_PRESET].config, field)
+    for field in ("hidden_size", "num_attention_heads", "num_hidden_layers", "intermediate_size")
+}
+
+
+def answer(question: Question, constraints: Constraints) -> Result:
+    """The models nearest to the budget."""
+    return _found(question.case.replace(**_SEARCHED), question.budget, constraints)
+
+
+@lru_cache(maxsize=256)
+def _found(case: Case, budget: Budget, constraints: Constraints) -> Result:
+    return search(case, budget, constraints, DRAWN)
+
+
+def show_result(question: Question, result: Result, config: Config) -> None:
+    """The nearest designs: distance to the budget, sizes, and a button that takes the model."""
+    _ = translator()
+    budget = question.budget
+    if not result.possible(budget):
+        show_problem(_impossible(question, result))
+    if budget.is_limit and result.possible(budget):
+        heading = _("Within {exact}, which is {size}").format(
+            exact=question.said(budget.amount), size=size(budget.amount)
+        )
+    else:
+        heading = _("Nearest to {amount}").format(amount=question.said(budget.amount))
+    st.markdown(f"## {heading}")
+    listed = result.designs[: FEW if presenting() else LISTED]
+    # Each button stands in the row of its model: style.css makes both equally high.
+    with st.container(horizontal=True, gap="xsmall", key="designs"):
+        with st.container(width="content", key="designs-take"):
+            _buttons(listed)
+        show_table(_columns(question, listed, config), _("The nearest models, with their distance to the budget"))
+
+
+def _buttons(listed: Sequence[Design]) -> None:
+    """A button for each model, with its number as a key."""
+    _ = translator()
+    for rank, design in enumerate(listed, 1):
+        # The key stands beside the word, and with it the number of the row.
+        st.button(_("Use"), key=f"take {rank}", shortcut=f"{rank}", on_click=change, args=(design.fields,))
+
+
+def _impossible(question: Question, result: Result) -> Problem:
+    amount = question.budget.amount
+    nearest = result.smallest if amount < result.smallest.value else result.largest
+    message = (
+        N_("No model within these constraints fits into {amount}: the smallest takes {smallest} ({narrow}).")
+        if question.budget.is_limit
+        else N_(
+            "No model within these constraints has {amount}: the smallest has {smallest} ({narrow}), "
+            "the largest {largest} ({wide})."
+        )
+    )
+    values = {
+        "amount": question.said(amount),
+        "smallest": question.said(result.smallest.value),
+        "narrow": _model(result.smallest),
+        "largest": question.said(result.largest.value),
+        "wide": _model(result.largest),
+    }
+    return Problem(question.field, amount, message, values, ({question.field: f"{nearest.value:,}"},))
+
+
+def _model(design: Design) -> str:
+    return f"H = {design.hidden_size:,}, L = {design.num_hidden_layers:,}"
+
+
+# How each quantity is written beside others: short.
+_SHORT: Mapping[str, Callable[[int], str]] = {
+    "parameters": lambda value: scaled(value, "").rstrip(),
+    "forward": lambda value: scaled(value, "FLOPs"),
+    "training_memory": lambda value: scaled(value, "B"),
+}
+
+
+def _columns(question: Question, designs: tuple[Design, ...], config: Config) -> dict[str, list[str]]:
+    _ = translator()
+    budget = question.budget
+    names = {"parameters": _("Parameters"), "forward": _("Forward"), "training_memory": _("Training memory")}
+    distances = [one.value - budget.amount for one in designs]
+    columns = {
+        "": [
+            f"**{rank} ✓**" if one.fields.items() <= vars(config).items() else f"{rank}"
+            for rank, one in enumerate(designs, 1)
+        ],
+        "$H$": [f"{one.hidden_size:,}" for one in designs],
+        "$L$": [f"{one.num_hidden_layers:,}" for one in designs],
+        "$A$": [f"{one.num_attention_heads:,}" for one in designs],
+        "$I$": [f"{one.intermediate_size:,}" for one in designs],
+        names.pop(budget.quantity): [f"**{one.value:,}**" for one in designs],
+        _("Difference"): [signed_count(distance) for distance in distances],
+        "%": [_share(distance, budget.amount) for distance in distances],
+        "$H/L$": [f"{float(one.shape):,.1f}" for one in designs],
+    }
+    cases = [question.case.replace(**one.fields) for one in designs]
+    for quantity, name in names.items():
+        columns[name] = [unbroken(_SHORT[quantity](_value(quantity, case))) for case in cases]
+    return columns
+
+
+@lru_cache(maxsize=4096)
+def _value(quantity: str, case: Case) -> int:
+    return QUANTITIES[quantity].of(case)
+
+
+def _share(distance: int, amount: int) -> str:
+    return unbroken(signed_percent(Fraction(distance, amount))) if amount else "–"
+
+
+def show_space(question: Question, constraints: Constraints, result: Result) -> None:
+    """Say how many models were searched, and what the ratio H/L means."""
+    _ = translator()
+    config = question.case.subject.config
+    st.caption(
+        in_a_row(
+            [
+                _(
+                    "{candidates} candidates ({architecture}, vocab_size {vocab_size}), from {smallest} to "
+                    "{largest}: these are the closest."
+                ).format(
+                    candidates=f"{result.candidates:,}",
+                    architecture=question.case.subject.architecture,
+                    vocab_size=f"{constraints.vocabulary(config.vocab_size):,}",
+                    smallest=question.said(result.smallest.value),
+                    largest=question.said(result.largest.value),
+                ),
+                _(
+                    "H/L is 64 for bert-base, 42.7 for bert-large; within wide limits the loss depends little on it "
+                    "(Kaplan et al. 2020, arXiv:2001.08361)."
+                ),
+            ]
+        )
+    )
+
+
+def show_chart(question: Question, result: Result, look: str) -> None:
+    """Width and depth of many models near the budget: wide and shallow to narrow and deep."""
+    _ = translator()
+    sides = (_("within the budget"), _("above it"))
+    draw_chart(
+        designs_frame(result.designs, question.budget, LISTED, sides, question.said),
+        near_budget(look, sides),
+        numbers={
+            "hidden": "hidden_size",
+            "layers": "num_hidden_layers",
+            "heads": "num_attention_heads",
+            "intermediate": "intermediate_size",
+            "figure": title_of(QUANTITIES[question.budget.quantity]),
+            "side": _("The budget"),
+        },
+        alt=_("Hidden size and layers of the models near the budget"),
+    )

@@ -1,0 +1,155 @@
+"""The controls of the Memory page: batch, training or inference settings, and the device."""
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from bertcalc.formula import Formula
+from bertcalc.forward.steps import batch_problems
+from bertcalc.memory.devices import DEFAULT, DEVICES, KEPT_FREE, Device, kept_free
+from bertcalc.memory.footprint import Plan, Subject
+from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS
+from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES, RECOMPUTE, Attention, Dtype
+from bertcalc.text import N_
+from pages.ui.bars import preset_of
+from pages.ui.batch import Batch, choose_batch, show_seen
+from pages.ui.controls import Control, Decimal, Number, Select, Switch, show_problem, view
+from pages.ui.frozen import FREEZE_EMBEDDINGS, FREEZE_LAYERS, TRAINED, choose_freezing
+from pages.ui.i18n import translator
+from pages.ui.sidebar import Choice
+
+VIEW = view(
+    "memory",
+    {
+        "fit": N_("What fits"),
+        "weights": N_("Weights"),
+        "training": N_("Training"),
+        "activations": N_("Activations"),
+        "inference": N_("Inference"),
+    },
+)
+TRAINING_DTYPE = Select(
+    "training_dtype",
+    N_("Training precision"),
+    PRECISIONS,
+    {"fp32": "FP32", "mixed-18": N_("FP16 · 18 B/param"), "mixed-16": N_("FP16 · 16 B/param")},
+)
+OPTIMIZER = Select(
+    "optimizer",
+    N_("Optimizer"),
+    OPTIMIZERS,
+    {
+        "sgd": "SGD",
+        "momentum": N_("Momentum"),
+        "adamw": "Adam(W)",
+        "adamw-8bit": N_("8-bit Adam"),
+        "adafactor": "Adafactor",
+    },
+    width=138,
+)
+ATTENTION = Select("attention", N_("Attention"), ATTENTIONS, {"eager": N_("Eager"), "fused": N_("Fused")}, width=94)
+RECOMPUTATION = Select(
+    "recompute",
+    N_("Recompute"),
+    RECOMPUTE,
+    {"none": N_("None"), "selective": N_("Selective"), "full": N_("Full")},
+    width=116,
+)
+FUSED_DROPOUT = Switch("fused_dropout", N_("One-byte dropout masks"), draw=st.checkbox)
+DTYPE = Select("dtype", N_("Data type"), ITEM_BYTES, width=115)
+TASK = Select[str]("task", N_("Task"), words={"training": N_("Training"), "inference": N_("Inference")}, width=115)
+DEVICE_MEMORY = Select[str](
+    "device_memory",
+    N_("Device"),
+    words={name: name.replace("-", " ").replace("GB", " GB") for name in DEVICES} | {"GiB": N_("Other")},
+    default=DEFAULT,
+    width=160,
+)
+DEVICE_GIB = Number("device_gib", N_("Memory in GiB"), 16, width=105)
+KEEP_FREE = Decimal("kept_free", N_("Kept free, GiB"), KEPT_FREE, step=0.5, width=120)
+_MORE: tuple[Control[Any], ...] = (FUSED_DROPOUT, FREEZE_LAYERS, TRAINED, FREEZE_EMBEDDINGS)
+_LARGEST_GIB = 1_000_000
+
+
+class Run(NamedTuple):
+    """A model and a batch."""
+
+    choice: Choice
+    batch: Batch
+
+    @property
+    def subject(self) -> Subject:
+        """The model as the core takes it."""
+        return self.choice.subject
+
+    def of_preset(self) -> "Run | None":
+        """The preset with the same batch; None if it cannot take it."""
+        start = preset_of(self.choice)
+        return None if any(batch_problems(start.config, self.batch._asdict())) else Run(start, self.batch)
+
+    def written(self, formula: Formula) -> tuple[str, str]:
+        """LaTeX with letters, and with numbers."""
+        return formula.latex(), formula.latex(self.choice.config, **self.batch._asdict())
+
+
+def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
+    """Draw batch and training settings; ``states``: whether the optimizer matters."""
+    _ = translator()
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
+        batch = choose_batch(choice.config)
+        said: dict[str, Any] = {"precision": TRAINING_DTYPE.show(width=163)}
+        if states:
+            said["optimizer"] = OPTIMIZER.show()
+        said |= {"attention": ATTENTION.show(), "recompute": RECOMPUTATION.show()}
+        changed = sum(control.name in st.query_params for control in _MORE)
+        with st.popover(f"{_('More')} ({changed})" if changed else _("More")):
+            said["fused_dropout"] = FUSED_DROPOUT.show()
+            freezing = choose_freezing(choice.config)
+    if problem := replace(freezing, layers=st.session_state["freeze_layers"]).problem(choice.config):
+        show_problem(problem._replace(remedies=()))  # again, where it is seen: the way out is beside the control
+    _show_remarks(choice)
+    if said["fused_dropout"]:
+        st.caption(_("One-byte dropout masks are what PyTorch keeps on CUDA. Not measured here: there is no GPU."))
+    return Run(choice, batch), Plan(**said, freezing=freezing)
+
+
+def choose_inference(choice: Choice) -> tuple[Run, Dtype, Attention]:
+    """Draw batch and inference settings."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        batch = choose_batch(choice.config)
+        dtype, attention = DTYPE.show(), ATTENTION.show()
+    _show_remarks(choice)
+    return Run(choice, batch), dtype, attention
+
+
+def _show_remarks(choice: Choice) -> None:
+    """Relative positions have no fused attention; what a cross attention sees."""
+    _ = translator()
+    if choice.config.position_embedding_type != "absolute" and st.session_state["attention"] == "fused":
+        st.caption(_("With relative positions there is no fused attention: eager attention is counted."))
+    show_seen(choice.subject)
+
+
+def choose_task() -> tuple[str, Device]:
+    """Draw task and device; with an impossible size of its memory, the nearest."""
+    _ = translator()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        task = TASK.show()
+        chosen = DEVICE_MEMORY.show(help=_("Total memory as nvidia-smi reports it."))
+        device = Device(DEVICE_MEMORY.word(chosen), DEVICES[chosen]) if chosen in DEVICES else _typed_device()
+        typed = KEEP_FREE.show(
+            help=_(
+                "For everything but tensors: driver, CUDA context, gaps between tensors, working memory of kernels."
+            ),
+        )
+    found = kept_free(device, typed)
+    if isinstance(found, Device):
+        return task, found
+    show_problem(found)
+    return task, device
+
+
+def _typed_device() -> Device:
+    typed = DEVICE_GIB.show_within(1, _LARGEST_GIB)
+    return Device(f"{typed:,} GiB", typed * 2**30)

@@ -1,0 +1,153 @@
+"""The stacked bar of the Memory page."""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from bertcalc.memory.devices import Device
+from bertcalc.memory.optimizers import PARTS, Part
+from pages.ui.charts import Spec, figures_axis, spec_of, tooltip
+from pages.ui.columns import Columns, of_rows
+from pages.ui.i18n import translator
+from pages.ui.numbers import ems, percent, signed, size
+from pages.ui.scale import kept
+from pages.ui.sidebar import Choice
+from pages.ui.take.shown import draw_chart
+from pages.ui.theme import BACKGROUND, INK, appearance
+
+_FONT = 15
+# Parts that can stand beside each other differ in lightness, too: a test looks at them as colour-blind people do. No
+# bar has both what is kept for the backward pass and what is alive at once.
+COLORS: dict[str, tuple[str, ...]] = {
+    "light": ("#0066ff", "#5a3795", "#007f3f", "#4e1d01", "#b14f88", "#1d262d", "#7a6200", "#b14f88"),
+    "dark": ("#1e77fe", "#c3a3ff", "#7effbb", "#f4794d", "#fbb5e9", "#797f86", "#ebff40", "#fbb5e9"),
+}
+_FREE = {"light": "#dfe3ea", "dark": "#363d4a"}  # what is kept free of a device's memory
+
+
+class Stack(NamedTuple):
+    """The parts of a memory with their formulas, the preset's parts, and the device if there is one."""
+
+    parts: Mapping[Part, int]
+    before: Mapping[Part, int]
+    formulas: Mapping[Part, str]
+    device: Device | None = None
+
+
+def show_bar(choice: Choice, stack: Stack, place: str, *, named: bool = True) -> None:
+    """One bar cut in proportion, on the scale that ``place`` keeps, with marks at the preset's and at the limit.
+
+    ``named``: the names of the parts stand under it, for those that have no room for theirs.
+    """
+    _ = translator()
+    now, was = sum(stack.parts.values()), sum(stack.before.values())
+    memory = stack.device.num_bytes if stack.device else 0
+    end = kept(place, (choice.preset, choice.architecture, stack.device), max(was, memory), now)
+    words = (_("Bytes"), _("Size"), _("Share"), _("Formula"))
+    inks = dict(zip(PARTS, COLORS[appearance()], strict=True))
+    legend = [(_(part), inks[part]) for part, count in stack.parts.items() if count]
+    if stack.device and stack.device.kept_free:
+        legend.append((_("kept free"), _FREE[appearance()]))
+    marks = {"limit": _("Usable memory"), "was": choice.preset, "free": _("kept free")}
+    frame = bar_frame(stack, [_(part) for part in stack.parts], marks, end)
+    draw_chart(
+        frame,
+        stacked_bar(appearance(), words, tuple(legend), named),
+        numbers={"name": _("Part"), "bytes": _("Bytes"), "share": _("Share"), "formula": _("Formula")},
+        alt=_("The parts in proportion"),
+    )
+    if was not in (0, now):
+        text = _("The thin mark is {preset} with the same input: {size}, a difference of {difference}.")
+        st.caption(text.format(preset=choice.preset, size=size(was), difference=signed(now - was, size)))
+
+
+def bar_frame(stack: Stack, names: Sequence[str], marks: Mapping[str, str], end: int) -> Columns:
+    """The data of the bar: a row for each part, one for each mark, limit and was, one for the axis' end.
+
+    What is kept free of a device lies at its end, under the parts where these need too much.
+    """
+    whole, rows, at = sum(stack.parts.values()), [], 0
+    for (part, count), name in zip(stack.parts.items(), names, strict=True):
+        if count:
+            share = percent(count, whole)
+            rows.append(
+                {"part": part, "name": name, "bytes": count, "start": float(at), "end": float(at + count)}
+                | {"exact": f"{count:,}", "size": size(count), "share": share, "formula": stack.formulas.get(part, "")}
+                | {"label": f"{name} {share}", "width": ems(f"{name} {share}")}
+            )
+        at += count
+    was = sum(stack.before.values())
+    device = stack.device
+    figures = {"limit": device.usable if device else 0, "was": was if was != whole else 0}
+    rows += [
+        {mark: float(count), "name": marks[mark], "exact": f"{count:,}", "size": size(count)}
+        for mark, count in figures.items()
+        if count
+    ]
+    if device and device.kept_free:
+        free = {"start": float(device.usable), "end": float(device.num_bytes), "name": marks["free"]}
+        rows.append({"free": True, **free, "exact": f"{device.kept_free:,}", "size": size(device.kept_free)})
+    return of_rows([*rows, {"axis": float(end)}])
+
+
+@lru_cache
+def stacked_bar(look: str, words: tuple[str, ...], legend: tuple[tuple[str, str], ...], named: bool) -> Spec:
+    """Parts of memory as one bar, cut in proportion; a line where what can be used ends, a thin one for the preset.
+
+    ``legend`` has the names of its parts, each with its colour; ``named``: they stand under it.
+    """
+    import altair as alt
+
+    paper, ink = BACKGROUND[look], INK[look]
+    scale = alt.Scale(nice=False, zero=True)
+    said = tooltip(alt, "name", **dict(zip(("exact", "size", "share", "formula"), words, strict=True)))
+    names, inks = map(list, zip(*legend, strict=True)) if legend else ([], [])
+    # As many beside each other as there is room for, on a phone below each other.
+    columns = alt.ExprRef("max(1, floor(width / 142))")
+    key = alt.Legend(
+        orient="bottom",
+        direction="horizontal",
+        columns=columns,
+        symbolType="square",
+        symbolSize=150,
+        symbolStrokeColor=ink,
+        symbolStrokeWidth=0.5,
+        labelFontSize=_FONT,
+        labelColor=ink,
+        labelLimit=0,
+        title=None,
+        offset=4,
+    )
+    color = alt.Color("name:N", legend=key if named else None, scale=alt.Scale(domain=names, range=inks))
+
+    def x(field: str) -> Any:
+        return alt.X(f"{field}:Q", scale=scale, axis=figures_axis(alt, look, "bytes", tickCount=6))
+
+    free = (
+        alt.Chart()
+        .transform_filter("isValid(datum.free)")
+        .mark_rect()
+        .encode(x=x("start"), x2="end:Q", color=color, tooltip=said[:3])
+    )
+    parts = alt.Chart().transform_filter("isValid(datum.part)")
+    pieces = parts.mark_rect(stroke=paper, strokeWidth=2).encode(x=x("start"), x2="end:Q", color=color, tooltip=said)
+    room = "scale('x', datum.end) - scale('x', datum.start)"
+    labels = (
+        parts.transform_calculate(middle="(datum.start + datum.end) / 2")
+        .mark_text(fontSize=_FONT, text=alt.ExprRef(f"{room} > {_FONT} * datum.width + 6 ? datum.label : ''"))
+        .encode(x=x("middle"), color=alt.value(paper), tooltip=said)
+    )
+    marks = [
+        alt.Chart()
+        .transform_filter(f"isValid(datum.{mark})")
+        .mark_rule(color=ink, strokeWidth=stroke, aria=False)
+        .encode(x=x(mark), tooltip=said[:3])
+        for mark, stroke in (("was", 2), ("limit", 4))
+    ]
+    end = alt.Chart().transform_filter("isValid(datum.axis)").mark_rule(opacity=0, aria=False).encode(x=x("axis"))
+    # The legend has its own lines, as many as it takes, below a bar that keeps its height.
+    grown = alt.AutoSizeParams(type="fit-x", contains="padding")
+    layers = alt.layer(free, pieces, labels, *marks, end)
+    return spec_of(layers.properties(width="container", height=32, autosize=grown))

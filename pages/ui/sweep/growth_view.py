@@ -1,0 +1,102 @@
+"""One dimension on the Sweep page: growth as a formula, in words and as a table."""
+
+from bertcalc.explore.formula import Growth, growth, local_exponent
+from bertcalc.explore.quantities import QUANTITIES
+from bertcalc.text import N_
+from pages.ui.controls import Fold, label_of
+from pages.ui.formulas import aligned, colored_sum
+from pages.ui.i18n import translator
+from pages.ui.numbers import figure as exactly
+from pages.ui.numbers import unbroken
+from pages.ui.sweep.swept import LETTER_OF, Swept
+from pages.ui.tables import show_table
+from pages.ui.theme import COLORS, INK
+
+GROWTHS = Fold("growths", N_("Each quantity: formula and growth"))
+_FUNCTIONS = {"parameters": "N", "FLOPs": "F", "bytes": "M"}
+_ORDERS = {
+    1: N_("Linear in {field}, {notation}"),
+    2: N_("Quadratic in {field}, {notation}"),
+}
+_NO_FORMULA = "inference_memory"
+FEW = 8  # points: with fewer a curve has corners
+
+
+def growth_of(swept: Swept) -> Growth | None:
+    """How the quantity grows; None for what has no formula."""
+    return None if swept.measure == _NO_FORMULA else growth(swept.measure, swept.sweep)
+
+
+def growth_formula(swept: Swept, found: Growth, appearance: str) -> str:
+    """LaTeX: the quantity in powers of what is swept, with letters for the rest, then with numbers."""
+    colors = {found.order: COLORS[appearance]["encoder"]}  # what wins in the end
+    name = f"{_FUNCTIONS[swept.quantity.unit]}({LETTER_OF[found.field]})"
+    lines = []
+    for start, terms in ((f"{name} &= ", found.terms), ("&= ", found.numeric_terms(swept.sweep.case))):
+        written = [(latex, colors.get(power, INK[appearance])) for power, latex in terms or ((0, "0"),)]
+        lines += colored_sum(start, written)
+    return aligned(lines)
+
+
+def now_and_doubled(swept: Swept) -> dict[int, int]:
+    """The figure of the present model, and of the one with twice its size if there is one."""
+    sweep = swept.sweep
+    (field,) = sweep.dimensions
+    now = sweep.present(field)
+    values = [now, 2 * now] if sweep.has(field, 2 * now) else [now]
+    return {value: swept.quantity.of(sweep.at(**{field: value})) for value in values}
+
+
+def in_words(swept: Swept, found: Growth | None, figures: dict[int, int]) -> str:
+    """How it grows, and what doubling does."""
+    _ = translator()
+    (now, figure), *doubled = figures.items()
+    sentences = [f"**{_order(swept, found)}**"] if found else []
+    if doubled and figure:
+        [(twice, more)] = doubled
+        text = _("Doubled to {twice}: {figure} → {more}, **{times}**.")
+        times = unbroken(f"× {more / figure:.2f}")
+        before = exactly(figure, swept.quantity.unit)
+        written = {"figure": before, "more": swept.number(more), "times": times}
+        sentences.append(text.format(twice=f"{twice:,}", **written))
+    else:
+        sentences.append(_("At {now}: {figure}.").format(now=f"{now:,}", figure=swept.number(figure)))
+    return " ".join(sentences)  # bold type ends before a space
+
+
+def _order(swept: Swept, found: Growth) -> str:
+    _ = translator()
+    field, letter, now = found.field, LETTER_OF[found.field], swept.sweep.present(found.field)
+    if found.order == 0:
+        falls = any(power < 0 for power in found.powers)
+        text = _("Falls as {field} grows.") if falls else _("Does not depend on {field}, $O(1)$.")
+        return text.format(field=label_of(field))
+    said = _(_ORDERS[found.order]).format(field=label_of(field), notation=f"${_notation(letter, found.order)}$")
+    exponent = local_exponent(found.coefficients(swept.sweep.case), now)
+    if exponent == found.order:
+        return f"{said}."
+    text = _("{order}; near {value} like {power}.")
+    return text.format(order=said, value=f"{now:,}", power=f"${letter}^{{{float(exponent):.2f}}}$")
+
+
+def _notation(letter: str, order: int) -> str:
+    return f"O({letter}^{order})" if order > 1 else f"O({letter})" if order else "O(1)"
+
+
+def show_each_quantity(swept: Swept) -> None:
+    """Every quantity on the chart: its formula and its order of growth."""
+    _ = translator()
+    (field,) = swept.sweep.dimensions
+    found = {name: growth(name, swept.sweep) for name in swept.shown if name != _NO_FORMULA}
+    show_table(
+        {
+            _("Quantity"): [_(QUANTITIES[name].meaning) for name in found],
+            _("Formula"): [f"${_sum(one)}$" for one in found.values()],
+            _("Growth"): [f"${_notation(LETTER_OF[field], one.order)}$" for one in found.values()],
+        },
+        _("How each quantity grows"),
+    )
+
+
+def _sum(found: Growth) -> str:
+    return " + ".join(latex for _power, latex in found.terms).replace("+ -", "- ") or "0"

@@ -1,0 +1,105 @@
+"""Two dimensions on the Sweep page: a map with lines of equal value; a click takes a model."""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import streamlit as st
+
+from bertcalc.explore.sweep import Sweep, around, levels, line, published
+from pages.ui.controls import change
+from pages.ui.i18n import listed, translator
+from pages.ui.model import take_preset
+from pages.ui.sweep.sweep_charts import Point
+from pages.ui.sweep.swept import LETTER_OF, Swept, array, followed
+
+_FINE = 316  # values of each dimension from which the lines are drawn: 100,000 models
+_CELLS = 48  # what a screen can show, and a finger can hit
+# The four miniatures that their authors named; the twenty others are points without a name.
+_NAMES = {
+    "bert_uncased_L-2_H-128_A-2": "Tiny",
+    "bert_uncased_L-4_H-256_A-4": "Mini",
+    "bert_uncased_L-4_H-512_A-8": "Small",
+    "bert_uncased_L-8_H-512_A-8": "Medium",
+}
+CHART, CLICKS = "sweep map", "clicks on the sweep map"
+
+
+class Map(NamedTuple):
+    """The data of the map: models that can be clicked, with their figures, and lines with their levels.
+
+    ``steps`` are the values of both dimensions, ``cells`` those that can be clicked.
+    """
+
+    steps: tuple[Sequence[int], Sequence[int]]
+    cells: tuple[Sequence[int], Sequence[int]]
+    figures: Mapping[tuple[int, int], int]
+    lines: Sequence[tuple[int, Sequence[tuple[float, float]]]]
+
+
+def published_points(swept: Swept) -> list[Point]:
+    """The published models that are on the map, one point for those at the same place."""
+    return [
+        Point(
+            one.place, one.presets[0], _name(one.presets[0]), one.presets[0].startswith("all-"), ", ".join(one.presets)
+        )
+        for one in published(swept.sweep.dimensions)
+        if swept.includes(one.place)
+    ]
+
+
+def _name(preset: str) -> str:
+    """A short name for a published model."""
+    if preset.startswith("bert_"):
+        return _NAMES.get(preset, "")
+    return preset.removeprefix("all-").removesuffix("-v2").removesuffix("-uncased")
+
+
+@lru_cache(maxsize=256)
+def map_of(sweep: Sweep, ranges: tuple[tuple[int, int], tuple[int, int]], measure: str) -> Map:
+    xs, ys = (sweep.values(field, *ends, _FINE) for field, ends in zip(sweep.dimensions, ranges, strict=True))
+    table = sweep.table(measure, xs, ys, array)
+    known = [figure for row in table for figure in row if figure is not None]
+    lines = [(level, line(xs, ys, table, level)) for level in levels(min(known), max(known))] if sweep.grows else []
+    across, up = (sweep.values(field, *ends, _CELLS) for field, ends in zip(sweep.dimensions, ranges, strict=True))
+    shown = zip(across, sweep.table(measure, across, up, array), strict=True)
+    figures = {(x, y): figure for x, row in shown for y, figure in zip(up, row, strict=True) if figure is not None}
+    return Map((xs, ys), (across, up), figures, [(level, places) for level, places in lines if len(places) > 1])
+
+
+def show_present(swept: Swept, found: Map, figure: int) -> None:
+    """The present model in words, and buttons to its neighbours for keyboards."""
+    _ = translator()
+    sweep = swept.sweep
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"{_(swept.quantity.meaning)}: **{swept.number(figure)}**", width="content")
+        present = {field: sweep.present(field) for field in sweep.dimensions}
+        for field, values, signs in zip(sweep.dimensions, found.steps, ("←→", "↓↑"), strict=True):
+            possible = [value for value in values if sweep.exists(**{**present, field: value})]
+            for sign, value in zip(signs, around(possible, present[field]), strict=True):
+                st.button(
+                    f"{sign} {LETTER_OF[field]} = {value:,}" if value else sign,
+                    key=f"{CHART} {sign}",
+                    disabled=value is None,
+                    on_click=change,
+                    args=(sweep.fields(**{field: value}) if value else {},),
+                )
+
+
+def along(sweep: Sweep) -> str:
+    """The sizes that follow when a place of the map is taken, in words."""
+    _ = translator()
+    fields = listed(f"${LETTER_OF[field]} = {followed(sweep, field)}$" for field in sweep.following)
+    return _(", with {fields}").format(fields=fields) if fields else ""
+
+
+def take_clicked(sweep: Sweep, chart: str) -> None:
+    """Take the clicked model: a published one unchanged, or the present one with these two sizes."""
+    for place in st.session_state[chart]["selection"]["place"]:
+        st.session_state[CLICKS] = st.session_state.get(CLICKS, 0) + 1
+        if preset := place.get("preset"):
+            take_preset(preset)
+        else:
+            change(
+                sweep.fields(**{field: int(place[axis]) for field, axis in zip(sweep.dimensions, "xy", strict=True)})
+            )

@@ -1,0 +1,340 @@
+"""Charts of the Sweep page: curves along one dimension, and a map over two with lines of equal value."""
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from math import log, sqrt
+from typing import Any, Literal, NamedTuple
+
+from bertcalc.explore.quantities import Unit
+from pages.ui.charts import Spec, either, json_of, short_expression
+from pages.ui.columns import Columns, of_rows
+from pages.ui.numbers import ems
+from pages.ui.theme import BACKGROUND, COLORS, INK
+
+_FONT = 15
+_HEIGHT = 270
+_MAP_HEIGHT = 340
+_LINE_OF_TEXT = 19 / _HEIGHT  # of the height of the curves: names at their ends keep this distance
+# What is no component is never on a chart with one.
+_HUES = {
+    appearance: {
+        "forward": colors["embeddings"],
+        "training": colors["encoder"],
+        "weights": colors["embeddings"],
+        "activations": colors["encoder"],
+        "inference_memory": colors["pooler"],
+    }
+    for appearance, colors in COLORS.items()
+}
+_CLOSE = 16  # pixels from a name to the next on a phone
+# Where the text of a mark stands beside its point; on a phone, where it is as wide as the way to the edge, inside.
+_SIDES: tuple[tuple[Literal["left", "right"], int, str], ...] = (
+    ("left", 8, "min(8, width - scale('x', datum.x) - 14 * datum.mark_width)"),
+    ("right", -10, "max(-10, 14 * datum.mark_width - scale('x', datum.x))"),
+)
+
+
+class Curve(NamedTuple):
+    """A curve: its quantity, its name, and a figure for each value."""
+
+    quantity: str
+    name: str
+    figures: Sequence[int]
+
+
+class Mark(NamedTuple):
+    """A model on a chart, with what is said of it."""
+
+    x: float
+    y: float
+    text: str
+
+
+class Point(NamedTuple):
+    """Published models at one place of the map: the one that a click takes, its label, and all names."""
+
+    place: tuple[int, int]
+    preset: str
+    label: str
+    above: bool  # where the label stands: others are right of the point
+    presets: str
+
+
+def hue(quantity: str, appearance: str) -> str:
+    """The colour of a quantity: a component has its own everywhere."""
+    components: dict[str, str] = dict(COLORS[appearance].items())
+    return {**components, **_HUES[appearance]}.get(quantity, INK[appearance])
+
+
+def curves_frame(
+    values: Sequence[int], curves: Sequence[Curve], chosen: str, marks: Sequence[Mark], appearance: str, *, logs: bool
+) -> Columns:
+    """The data of the curves: a row for each figure, one for the name at each end, and one for each mark."""
+    rows: list[dict[str, Any]] = []
+    for curve in curves:
+        width = 4 if curve.quantity == chosen else 2
+        look = {"color": hue(curve.quantity, appearance), "name": curve.name, "width": width}
+        rows += [{"x": x, "y": y, **look} for x, y in zip(values, curve.figures, strict=True) if y or not logs]
+    heights = _heights(curves, logs=logs)
+    downwards = sorted(heights, reverse=True)
+    for curve, height in zip(curves, heights, strict=True):
+        look = {"color": hue(curve.quantity, appearance), "width": 600 if curve.quantity == chosen else 400}
+        rows.append({"x": values[-1], "end": curve.name, "height": height, "rank": downwards.index(height), **look})
+    low, high = values[0], values[-1]
+    # The texts stand left of their points, as far as there is room for the first.
+    align = "left" if marks and _part(marks[0].x, low, high, logs=logs) < _LEFT else "right"
+    rows += [
+        {"x": mark.x, "y": mark.y, "mark": mark.text, "align": align, "mark_width": ems(mark.text)} for mark in marks
+    ]
+    return of_rows(rows)
+
+
+_LEFT = 0.2
+
+
+def _part(figure: float, low: float, high: float, *, logs: bool) -> float:
+    """The relative position of a figure between two ends: 0 to 1."""
+    if high <= low:
+        return 0.0
+    return log(figure / low) / log(high / low) if logs else (figure - low) / (high - low)
+
+
+def _heights(curves: Sequence[Curve], *, logs: bool) -> list[float]:
+    """The heights of the curves' names, 0 to 1: near their ends, without overlaps."""
+    figures = [figure for curve in curves for figure in curve.figures if figure or not logs]
+    low, high = (min(figures, default=1) if logs else 0), max(figures, default=1)
+    at = [_part(max(curve.figures[-1], low), low, high, logs=logs) for curve in curves]
+    upwards = sorted(range(len(at)), key=at.__getitem__)
+    for below, above in pairwise(upwards):
+        at[above] = max(at[above], at[below] + _LINE_OF_TEXT)
+    return at
+
+
+def map_frame(
+    cells: tuple[Sequence[int], Sequence[int]],
+    figures: Mapping[tuple[int, int], int],
+    lines: Sequence[tuple[str, Sequence[tuple[float, float]]]],
+    points: Sequence[Point],
+    here: Sequence[Mark],
+    *,
+    logs: bool,
+) -> Columns:
+    """The data of the map: a row for each cell, each place of a line, each published point, and the present model.
+
+    ``lines`` have their name and go from the top left to the bottom right; what is behind them is filled.
+    """
+    xs, ys = cells
+    (left, right), (bottom, top) = (xs[0], xs[-1]), (ys[0], ys[-1])
+    across, up = _edges(xs, logs=logs), _edges(ys, logs=logs)
+    rows: list[dict[str, Any]] = [
+        {"kind": "cell", "x0": across[x][0], "x1": across[x][1], "y0": up[y][0], "y1": up[y][1], "x": x, "y": y}
+        | {"figure": figure}
+        for (x, y), figure in figures.items()
+    ]
+    for name, places in lines:
+        rows += [{"kind": "line", "x0": x, "y0": y, "y1": top, "name": name} for x, y in places]
+        if places[-1][0] < right:  # what is behind a line that ends at the bottom goes on to the right
+            rows += [{"kind": "fill", "x0": x, "y0": bottom, "y1": top, "name": name} for x in (places[-1][0], right)]
+    rows += _line_labels(lines, (left, right), (bottom, top), logs=logs)
+    labels = _room_for_labels(points, (left, right), (bottom, top), logs=logs)
+    for point, label in zip(points, labels, strict=True):
+        x, y = point.place
+        named = {"preset": point.preset, "label": label, "above": point.above, "name": point.presets}
+        rows.append({"kind": "point", "x0": x, "y0": y, "x": x, "y": y, **named})
+    rows += [{"kind": "here", "x0": mark.x, "y0": mark.y, "name": mark.text} for mark in here]
+    return of_rows(rows)
+
+
+def _edges(values: Sequence[int], *, logs: bool) -> dict[int, tuple[float, float]]:
+    """The edges of the cell around each value: half way to the next, as the axis is divided."""
+    between = [sqrt(low * high) if logs else (low + high) / 2 for low, high in pairwise(values)]
+    return dict(zip(values, pairwise([values[0], *between, values[-1]]), strict=True))
+
+
+def _line_labels(
+    lines: Sequence[tuple[str, Sequence[tuple[float, float]]]],
+    width: tuple[int, int],
+    height: tuple[int, int],
+    *,
+    logs: bool,
+) -> list[dict[str, Any]]:
+    """The name of a line over its upper end, or else right of its right one, as far as there is room."""
+    labels: list[dict[str, Any]] = []
+    taken = {"top": -1.0, "right": 2.0}
+    for name, places in lines:
+        (x, y), (last_x, last_y) = places[0], places[-1]
+        across, up = _part(x, *width, logs=logs), _part(last_y, *height, logs=logs)
+        if across > 0 and across - taken["top"] > _LETTER_WIDTH * (len(name) + 1):
+            labels.append({"kind": "top", "x0": x, "y0": y, "name": name})
+            taken["top"] = across
+        elif last_x >= width[1] and abs(up - taken["right"]) > _LABEL_HEIGHT:
+            labels.append({"kind": "right", "x0": last_x, "y0": last_y, "name": name})
+            taken["right"] = up
+    return labels
+
+
+def _room_for_labels(
+    points: Sequence[Point], width: tuple[int, int], height: tuple[int, int], *, logs: bool
+) -> list[str]:
+    """The labels, emptied where they would cover an earlier one."""
+    boxes: list[tuple[float, float, float]] = []
+    labels = []
+    for point in points:
+        x, y = (_part(one, *ends, logs=logs) for one, ends in zip(point.place, (width, height), strict=True))
+        wide = _LETTER_WIDTH * len(point.label)
+        start, level = (x - wide / 2, y + _LABEL_HEIGHT) if point.above else (x, y)
+        box = start, start + wide, level
+        free = all(box[1] < left or right < start or abs(level - at) > _LABEL_HEIGHT for left, right, at in boxes)
+        labels.append(point.label if free else "")
+        if free and point.label:
+            boxes.append(box)
+    return labels
+
+
+_LETTER_WIDTH = 0.01
+_LABEL_HEIGHT = 0.04
+
+
+@lru_cache(maxsize=256)
+def curves(appearance: str, title: str, unit: Unit, *, logs: bool) -> Spec:
+    """Curves with their names at their ends; the present model and what it becomes as points with their figures."""
+    return _titled(_curves(appearance, unit, logs), title)
+
+
+@lru_cache(maxsize=256)
+def equal_values(appearance: str, x_title: str, y_title: str, figure_title: str, *, logs: bool) -> Spec:
+    """The map: each line has its value at its end, each published model its name; a click is a choice of a cell."""
+    return _titled(_equal_values(appearance, logs), x_title, y_title, figure_title)
+
+
+_TITLES = (
+    "title of x",
+    "title of y",
+    "title of figure",
+)  # stand in for those of any dimension, as Altair takes long to write a chart
+
+
+def _titled(spec: str, *titles: str) -> Spec:
+    for stand_in, title in zip(_TITLES, titles, strict=False):
+        spec = spec.replace(json.dumps(stand_in), json.dumps(title))
+    titled: Spec = json.loads(spec)
+    return titled
+
+
+@lru_cache
+def _curves(appearance: str, unit: Unit, logs: bool) -> str:
+    import altair as alt
+
+    ink, paper = INK[appearance], BACKGROUND[appearance]
+    scale = alt.Scale(type="log", nice=False) if logs else alt.Scale(zero=False, nice=False)
+    title = _TITLES[0]
+    x = alt.X("x:Q", title=title, scale=scale, axis=_axis(alt, appearance, logs=logs))
+    tall = alt.Scale(type="log", nice=False) if logs else alt.Scale(zero=True, nice=False)
+    y = alt.Y("y:Q", title=None, scale=tall, axis=_axis(alt, appearance, unit, logs=logs))
+    color = alt.Color("color:N", scale=None)
+    tooltip = [
+        alt.Tooltip("name:N", title=" "),
+        alt.Tooltip("x:Q", title=title, format=",d"),
+        alt.Tooltip("y:Q", title=" ", format=",d"),
+    ]
+    data = alt.Chart().transform_filter("isValid(datum.name)")
+    width = alt.StrokeWidth("width:Q", scale=None)
+    lines = data.mark_line().encode(x=x, y=y, color=color, strokeWidth=width, detail="name:N")
+    targets = data.mark_point(size=120, opacity=0, filled=True).encode(x=x, y=y, tooltip=tooltip)
+    height = alt.Y("height:Q", axis=None, scale=alt.Scale(domain=[0, 1], nice=False))
+    # On a phone the names stand below each other in the corner that growth leaves free, on an edge of paper.
+    ended = alt.Chart().transform_filter("isValid(datum.end)")
+    beside = {
+        "align": "left",
+        "dx": either(alt, "8 - scale('x', datum.x)", 8),
+        "dy": either(alt, f"8 + {_CLOSE} * datum.rank - (1 - datum.height) * height", 0),
+        "fontSize": either(alt, 13, _FONT),
+    }
+    ends = [
+        ended.mark_text(**beside, stroke=paper, strokeWidth=either(alt, 5, 0)).encode(x=x, y=height, text="end:N"),
+        ended.mark_text(**beside).encode(x=x, y=height, text="end:N", color=color),
+    ]
+    marked = alt.Chart().transform_filter("isValid(datum.mark)")
+    rules = marked.mark_rule(color=ink, strokeDash=[6, 4], strokeWidth=1.5).encode(x=x)
+    points = marked.mark_point(size=140, filled=True, color=ink, stroke=paper, strokeWidth=2, opacity=1).encode(
+        x=x, y=y
+    )
+    texts = [
+        marked.transform_filter(f"datum.align == '{side}'")
+        .mark_text(
+            align=side,
+            dx=either(alt, inside, dx),
+            dy=-14,
+            fontSize=either(alt, 13, _FONT),
+            fontWeight="bold",
+            **look,
+        )
+        .encode(x=x, y=y, text="mark:N")
+        for side, dx, inside in _SIDES
+        for look in ({"stroke": paper, "strokeWidth": 5, "color": paper}, {"color": ink})
+    ]
+    under = alt.layer(lines, rules, points, *texts, targets)
+    chart = alt.layer(under, *ends).resolve_scale(y="independent").properties(width="container", height=_HEIGHT)
+    return json.dumps(json_of(chart))
+
+
+@lru_cache
+def _equal_values(appearance: str, logs: bool) -> str:
+    import altair as alt
+
+    ink, paper = INK[appearance], BACKGROUND[appearance]
+    hue_of_lines = COLORS[appearance]["embeddings"]
+    scale = alt.Scale(type="log", nice=False) if logs else alt.Scale(zero=False, nice=False)
+    x_title, y_title, figure_title = _TITLES
+    x = alt.X("x0:Q", title=x_title, scale=scale, axis=_axis(alt, appearance, logs=logs))
+    y = alt.Y("y0:Q", title=y_title, scale=scale, axis=_axis(alt, appearance, logs=logs))
+    place = [alt.Tooltip("x:Q", title=x_title, format=",d"), alt.Tooltip("y:Q", title=y_title, format=",d")]
+
+    def of(*kinds: str) -> Any:
+        return alt.Chart().transform_filter(" || ".join(f"datum.kind == '{kind}'" for kind in kinds))
+
+    chosen = alt.selection_point(name="place", fields=["x", "y", "preset"], on="click", empty=False)
+    fills = of("line", "fill").mark_area(color=hue_of_lines, opacity=0.07).encode(x=x, y=y, y2="y1", detail="name:N")
+    lines = of("line").mark_line(color=hue_of_lines, strokeWidth=2).encode(x=x, y=y, detail="name:N")
+    cells = (
+        of("cell")
+        .mark_rect(opacity=0, cursor="pointer")
+        .encode(x=x, x2="x1", y=y, y2="y1", tooltip=[*place, alt.Tooltip("figure:Q", title=figure_title, format=",d")])
+        .add_params(chosen)
+    )
+    names = alt.Tooltip("name:N", title=" ")
+    points = (
+        of("point")
+        .mark_point(size=90, filled=True, color=ink, stroke=paper, strokeWidth=1, opacity=1, cursor="pointer")
+        .encode(x=x, y=y, tooltip=[names, *place])
+    )
+    labels = [
+        of("point")
+        .transform_filter(f"datum.above == {above}")
+        .mark_text(fontSize=13, color=ink, **look)
+        .encode(x=x, y=y, text="label:N")
+        for above, look in (("true", {"dy": -12}), ("false", {"align": "left", "dx": 9}))
+    ]
+    here = COLORS[appearance]["encoder"]
+    ring = of("here").mark_point(size=420, filled=False, color=here, strokeWidth=3.5, opacity=1).encode(x=x, y=y)
+    said = of("here").mark_text(dy=-22, fontSize=_FONT, fontWeight="bold", color=here).encode(x=x, y=y, text="name:N")
+    ends = [
+        of(kind).mark_text(fontSize=13, fontWeight="bold", color=hue_of_lines, **look).encode(x=x, y=y, text="name:N")
+        for kind, look in (("top", {"baseline": "bottom", "dy": -4}), ("right", {"align": "left", "dx": 5}))
+    ]
+    chart = alt.layer(fills, lines, ring, cells, points, *labels, said, *ends)
+    return json.dumps(json_of(chart.properties(width="container", height=_MAP_HEIGHT)))
+
+
+def _axis(alt: Any, appearance: str, unit: Unit | None = None, *, logs: bool) -> Any:
+    """An axis with whole numbers, or with those of a unit as ``short`` writes them."""
+    ink = INK[appearance]
+    look: dict[str, Any] = {"labelColor": ink, "titleColor": ink, "labelFontSize": 13, "titleFontSize": _FONT}
+    text = "format(datum.value, ',d')" if unit is None else short_expression(unit)
+    # Of the many ticks of a logarithmic axis those with round numbers get a label.
+    look["labelExpr"] = (
+        f"indexof('125', slice(format(datum.value, '.0e'), 0, 1)) >= 0 ? ({text}) : ''" if logs else text
+    )
+    return alt.Axis(grid=True, gridOpacity=0.25, **look)

@@ -1,0 +1,25 @@
+"""What the page of other tools lets people choose, and how it words a tool's main mistake."""
+
+from collections.abc import Sequence
+
+from bertcalc.check.tools import REASONS, TOOLS, Correction
+from bertcalc.text import N_
+from pages.ui.controls import Select
+from pages.ui.i18n import translator
+from pages.ui.numbers import unbroken
+
+TOOL = Select("tool", N_("Tool"), TOOLS, row=True, label_visibility="collapsed")
+
+
+def main_reason(found: Sequence[Correction], missing: int) -> str:
+    """The reason for most of the difference, and how many more there are."""
+    _ = translator()
+    most = max(found, key=lambda one: one.amount * missing)
+    said = _(REASONS[most.slip].said)
+    more = unbroken(_("{count} more").format(count=len(found) - 1))
+    return said if len(found) == 1 else _("{said}; {more}").format(said=said, more=more)
+
+
+def escaped(text: str) -> str:
+    """A name in a text that is read as Markdown."""
+    return text.replace("_", r"\_")

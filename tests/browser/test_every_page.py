@@ -1,0 +1,197 @@
+"""Every page as it is seen: read in each language, at each size, in light and dark, and shown on a projector.
+
+One visit checks all of it.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import pytest
+from axe_playwright_python.base import AXE_SCRIPT
+from playwright.sync_api import ConsoleMessage, Error, Page, Request, expect
+
+from pages.ui.i18n import LANGUAGES
+from tests.browser.conftest import Look
+from tests.browser.look import PAGES, crowded, settled
+
+
+class Size(NamedTuple):
+    """Of a window, in pixels."""
+
+    width: int
+    height: int
+
+
+# A lecture screen, a phone that lies, a tablet, and a phone that stands. From the widest, as Streamlit closes the
+# sidebar where a window becomes narrow, and does not open it again.
+SIZES = (Size(1280, 720), Size(844, 390), Size(820, 1180), Size(390, 844))
+SCREEN, PHONE = SIZES[0], SIZES[-1]
+PROJECTORS = (Size(1920, 1080), SCREEN)
+
+# Views of pages that have other tables, bars and pictures: shown on a projector in Chinese, which is wider.
+VIEWS = (
+    "structure?view=parts",
+    "compute?compute=length",
+    "memory?memory=training",
+    "compare?architecture=BertForPreTraining",
+    "structure?view=freezing",
+    "compute?compute=conventions",
+    "memory?memory=activations",
+    "compute?compute=time",
+    "memory?memory=inference",
+    "compare?compare=bars",
+    "compute?architecture=BertForPreTraining",
+    "memory?memory=fit",
+    "compute?architecture=BertLMHeadModel&is_decoder=true&add_cross_attention=true",
+    "?architecture=BertForPreTraining",
+    "sweep?sweep=map",
+    "explain?explain=terms",
+)
+
+# What a person would see as a fault, by what can be measured: the page goes sideways; words are cut off; words lie on
+# words. Formulas, pictures and what scrolls within itself have their own ways.
+_FAULTS = """() => {
+    const shown = (element) => element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
+    const name = (element) => element.textContent.trim().slice(0, 40);
+    const [main, ...others] = ["stMain", "stSidebar", "stHeader"].map((id) =>
+        document.querySelector(`[data-testid=${id}]`));
+    const faults = [];
+    for (const wide of [document.scrollingElement, main]) {
+        if (wide.scrollWidth > wide.clientWidth) faults.push(`sideways by ${wide.scrollWidth - wide.clientWidth}`);
+    }
+    const own = ".katex, .formula, svg, .tree, [data-testid=stDataFrame], [data-testid=stTable], .vega-embed,"
+        + " .spoken, [popover], [data-testid=stIconMaterial], [data-testid=stHeader] [inert]";
+    const words = [];
+    for (const place of [main, ...others]) {
+        const walker = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
+        while (walker.nextNode()) {
+            const { parentElement, data } = walker.currentNode;
+            if (!data.trim() || parentElement.closest(own) || !shown(parentElement)) continue;
+            const range = document.createRange();
+            range.selectNodeContents(walker.currentNode);
+            const box = range.getBoundingClientRect();
+            for (let around = parentElement; around !== place; around = around.parentElement) {
+                const { overflowX, overflowY } = getComputedStyle(around);
+                const { right, bottom } = around.getBoundingClientRect();
+                const cut = (overflowX === "hidden" && box.right > right + 2)
+                    || (overflowY === "hidden" && box.bottom > bottom + 4);
+                if (cut) faults.push(`cut: ${name(parentElement)}`);
+            }
+            if (place === main && box.right > innerWidth + 1) faults.push(`outside: ${name(parentElement)}`);
+            words.push([place, parentElement, ...[...range.getClientRects()].filter((one) => one.width > 1)]);
+        }
+    }
+    words.forEach(([place, element, ...boxes], at) => {
+        for (const [otherPlace, other, ...otherBoxes] of words.slice(at + 1)) {
+            if (place !== otherPlace || element === other) continue;
+            const on = boxes.some((a) => otherBoxes.some((b) =>
+                Math.min(a.right, b.right) - Math.max(a.left, b.left) > 3
+                && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 8));
+            if (on) faults.push(`on each other: ${name(element)} and ${name(other)}`);
+        }
+    });
+    return [...new Set(faults)];
+}"""
+
+
+HEADINGS = ("page-has-heading-one", "heading-order", "empty-heading")  # how those who hear a page find their way
+
+# axe-core's rules. Contrast takes longer than all others together: it is the same at every size, so that it is measured
+# on a screen and on a phone, which has things of its own; in the dark only contrast is different. Chromium gives the
+# keyboard's focus to what scrolls, which axe does not know.
+EVERYTHING: dict[str, Any] = {}
+CONTRAST: dict[str, Any] = {"runOnly": ["color-contrast"]}
+ON_A_PHONE: dict[str, Any] = {"rules": {"scrollable-region-focusable": {"enabled": False}}}
+AT_ANOTHER_SIZE: dict[str, Any] = {"rules": {**ON_A_PHONE["rules"], "color-contrast": {"enabled": False}}}
+
+# What appears does so by and by, and half-seen text has no contrast. Without the reasons for what is right.
+_AXE = """async (options) => {
+    const ends = document.getAnimations().filter(({ effect, playState }) =>
+        playState === "running" && effect.getComputedTiming().endTime < 2000);
+    await Promise.race([
+        Promise.allSettled(ends.map(({ finished }) => finished)),
+        new Promise((late) => setTimeout(late, 2000)),
+    ]);
+    const { violations } = await axe.run(document, { resultTypes: ["violations"], ...options });
+    return violations.flatMap(({ id, impact, nodes }) => nodes.map(({ html }) => ({ id, impact, html })));
+}"""
+
+
+def serious(page: Page, options: dict[str, Any]) -> list[tuple[str, str]]:
+    """The serious faults for people who see little, hear the page read, or use the keyboard."""
+    if not page.evaluate("() => 'axe' in window"):
+        page.evaluate(AXE_SCRIPT)
+    found = page.evaluate(_AXE, options)
+    return [
+        (node["id"], node["html"])
+        for node in found
+        if node["impact"] in ("serious", "critical") or node["id"] in HEADINGS
+    ]
+
+
+@pytest.fixture
+def told(window: Page, server: str) -> Iterator[list[str]]:
+    """What the console said that is an error, and who was asked besides the server."""
+    said: list[str] = []
+
+    def note(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            said.append(message.text)
+
+    def ask(request: Request) -> None:
+        if urlsplit(request.url.removeprefix("blob:")).netloc != urlsplit(server).netloc:
+            said.append(f"asks {request.url}")
+
+    def fail(error: Error) -> None:
+        said.append(str(error))
+
+    window.on("console", note)
+    window.on("request", ask)
+    window.on("pageerror", fail)
+    yield said
+    window.remove_listener("console", note)
+    window.remove_listener("request", ask)
+    window.remove_listener("pageerror", fail)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("address", PAGES)
+def test_a_page_can_be_read_by_everybody(told: list[str], look: Look, address: str, language: str) -> None:
+    page = look(f"{address}?lang={language}")
+    assert page.locator("html").get_attribute("lang") == language
+    found: list[tuple[object, ...]] = []
+    for size in SIZES:
+        if size != SCREEN:
+            page.set_viewport_size({"width": size.width, "height": size.height})
+            settled(page)
+        found += [(size, fault) for fault in page.evaluate(_FAULTS)]
+        options = {SCREEN: EVERYTHING, PHONE: ON_A_PHONE}.get(size, AT_ANOTHER_SIZE)
+        found += [(size, *fault) for fault in serious(page, options)]
+    assert (found, told) == ([], [])
+
+
+# Two views that have other tables and bars, and what is made for the projector.
+OTHERS = ("structure?view=parts", "memory?memory=fit", "lecture", "?present=1")
+
+
+@pytest.mark.parametrize("address", OTHERS)
+def test_a_view_has_no_serious_fault(told: list[str], look: Look, address: str) -> None:
+    page = look(address)
+    assert (serious(page, EVERYTHING), told) == ([], [])
+
+
+@pytest.mark.parametrize(("lang", "address"), [*(("en", page) for page in PAGES), *(("zh", view) for view in VIEWS)])
+def test_on_a_projector_nothing_needs_scrolling_and_nothing_is_small(look: Look, lang: str, address: str) -> None:
+    page = look(f"{address}{'&' if '?' in address else '?'}present=1&lang={lang}")
+    expect(page.get_by_test_id("stSidebar").get_by_role("slider").last).to_be_visible()
+    for size in PROJECTORS:
+        page.set_viewport_size({"width": size.width, "height": size.height})
+        settled(page)
+        assert crowded(page) == []
+
+
+@pytest.mark.parametrize("address", [*PAGES, *OTHERS])
+def test_in_the_dark_all_text_has_contrast(told: list[str], look: Look, address: str) -> None:
+    page = look(address, "dark")
+    assert (serious(page, CONTRAST), told) == ([], [])

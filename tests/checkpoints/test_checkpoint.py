@@ -1,0 +1,221 @@
+"""A checkpoint is compared with the model tensor by tensor; the files are transformers' own."""
+
+from contextlib import suppress
+from dataclasses import replace
+from math import prod
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors.torch import load_file
+
+from bertcalc import ARCHITECTURES, BertConfig, Config
+from bertcalc.checkpoints.checkpoint import (
+    GROUPS,
+    Group,
+    classes_of,
+    compare,
+    subject_of_shapes,
+)
+from bertcalc.checkpoints.safetensors import Entry
+from bertcalc.memory.footprint import Subject
+from bertcalc.presets import PRESETS, PUBLISHED
+from bertcalc.problem import InputError
+from tests.checkpoints.checkpoints import SMALL, as_google_published, entries, save
+from tests.oracle import Case, bare
+from tests.strategies import cases
+
+
+def like(config: Config, architecture: str = "BertModel", dtype: str = "F32") -> list[Entry]:
+    return [Entry(name, dtype, shape) for name, shape in Subject(config, architecture).model().named_parameters()]
+
+
+# Where the shapes tell num_labels; elsewhere it has its default.
+LABELS = {
+    "BertForSequenceClassification": 3,
+    "BertForTokenClassification": 3,
+    "BertForQuestionAnswering": 3,
+    "BertForMultipleChoice": 1,
+}
+# What no tensor tells apart: the first of the classes with the same tensors is taken.
+ALIKE = {"BertLMHeadModel": "BertForMaskedLM", "BertForMultipleChoice": "BertForSequenceClassification"}
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_what_transformers_saves_is_recognized_by_its_shapes(architecture: str, tmp_path: Path) -> None:
+    tensors = entries(save(tmp_path, architecture))
+    subject, unknown = subject_of_shapes(tensors)
+    assert subject.architecture == ALIKE.get(architecture, architecture)
+    assert unknown == ("num_attention_heads",)
+    found = compare(tensors, Subject(SMALL, architecture))
+    assert found.agrees
+    assert found.groups.keys() == {"same"}
+    real = load_file(tmp_path / "model.safetensors")
+    assert found.tensors == len(real)
+    assert found.ours == found.parameters == found.numbers == sum(tensor.numel() for tensor in real.values())
+    assert subject.config == replace(SMALL, num_labels=LABELS.get(architecture, 2))
+
+
+def test_a_file_of_the_first_releases(tmp_path: Path) -> None:
+    """Its LayerNorms have TensorFlow's names, it has a buffer, and heads that the class in config.json has not."""
+    tensors = entries(as_google_published(save(tmp_path)))
+    found = compare(tensors, Subject(SMALL, "BertForMaskedLM"))
+    counts = {group: some.tensors for group, some in found.groups.items()}
+    # Five LayerNorms in the body, one in the head; a weight and a bias each; the pooler, and next sentence.
+    assert counts == {"same": len(tensors) - 12 - 4 - 1, "renamed": 12, "head": 4, "buffer": 1}
+    assert {one.name for one in found.groups["head"].first} == {
+        "pooler.dense.weight",
+        "pooler.dense.bias",
+        "cls.seq_relationship.weight",
+        "cls.seq_relationship.bias",
+    }
+    assert found.buffers == 40
+    assert found.dtypes == {"F32": found.parameters, "I64": 40}
+    assert found.complete
+    assert not found.agrees
+    assert classes_of(found.groups["head"].first, SMALL) == ["BertForPreTraining", "BertForNextSentencePrediction"]
+    assert compare(tensors, Subject(SMALL, "BertForPreTraining")).agrees
+    assert subject_of_shapes(tensors)[0].architecture == "BertForPreTraining"
+
+
+def test_the_published_total_of_bert_base_is_that_of_its_class() -> None:
+    """110,106,428 in F32, as the Hub says, though its config.json names BertForMaskedLM."""
+    [published] = [count for count in PUBLISHED if count.architecture == "BertForPreTraining"]
+    found = compare(like(BertConfig(), "BertForPreTraining"), Subject(BertConfig(), "BertForMaskedLM"))
+    assert found.dtypes == {"F32": published.parameters}
+    assert found.ours + found.differences["head"] == published.parameters
+
+
+@pytest.mark.parametrize("preset", [name for name in PRESETS if not name.startswith("roberta")])
+def test_every_preset_is_found_by_its_shapes(preset: str) -> None:
+    config = PRESETS[preset].config
+    assert subject_of_shapes(like(config))[0] == Subject(config)
+
+
+@pytest.mark.parametrize("preset", ["roberta-base", "roberta-large"])
+def test_another_family_is_known_by_its_prefix_and_its_heads(preset: str) -> None:
+    subject = Subject(PRESETS[preset].config, "RobertaForMaskedLM")
+    tensors = [Entry(name, "F32", shape) for name, shape in subject.model().named_parameters()]
+    found, guessed = subject_of_shapes(tensors)
+    assert (found.config.vocab_size, found.architecture) == (50265, "RobertaForMaskedLM")
+    assert compare(tensors, found).agrees
+    assert guessed == ("num_attention_heads",)
+
+
+def test_without_a_pooler() -> None:
+    tensors = [entry for entry in like(BertConfig()) if "pooler" not in entry.name]
+    subject = subject_of_shapes(tensors)[0]
+    assert subject == Subject(BertConfig(), "BertModel", (("add_pooling_layer", False),))
+    assert compare(tensors, subject).agrees
+    assert [one.name for one in compare(tensors, Subject(BertConfig())).groups["missing"].first] == [
+        "pooler.dense.weight",
+        "pooler.dense.bias",
+    ]
+
+
+def test_an_untied_decoder_is_told_from_a_copy(tmp_path: Path) -> None:
+    untied = replace(SMALL, tie_word_embeddings=False)
+    tensors = entries(save(tmp_path, "BertForMaskedLM", untied))
+    assert compare(tensors, Subject(untied, "BertForMaskedLM")).agrees
+    tied = compare(tensors, Subject(SMALL, "BertForMaskedLM"))
+    assert {one.name for one in tied.groups["tied"].first} == {
+        "cls.predictions.decoder.weight",
+        "cls.predictions.decoder.bias",
+    }
+    assert tied.differences == {"tied": 50 * 128 + 50}
+
+
+def test_relative_positions_tell_the_heads_and_cross_attention_the_decoder() -> None:
+    config = replace(
+        SMALL, num_attention_heads=8, position_embedding_type="relative_key", is_decoder=True, add_cross_attention=True
+    )
+    subject, unknown = subject_of_shapes(like(config))
+    assert subject.config == replace(config, num_labels=2)
+    assert unknown == ("position_embedding_type",)
+
+
+def test_another_size_and_other_tensors() -> None:
+    tensors = like(replace(SMALL, vocab_size=60, num_hidden_layers=3), "BertForTokenClassification")
+    found = compare([*tensors, Entry("adapter.up", "F16", (4, 4))], Subject(SMALL, "BertForTokenClassification"))
+    assert [one.name for one in found.groups["shape"].first] == ["embeddings.word_embeddings.weight"]
+    assert found.differences["shape"] == 10 * 128
+    layer = {one.name for one in found.groups["other"].first} - {"adapter.up"}
+    assert len(layer) == 16
+    assert all(name.startswith("encoder.layer.2.") for name in layer)
+    assert not found.complete
+
+
+def test_the_same_tensor_twice_counts_once_as_the_models() -> None:
+    tensors = [*like(SMALL), Entry("bert.pooler.dense.bias", "F32", (128,))]
+    found = compare(tensors, Subject(SMALL))
+    assert found.groups["other"].tensors == 1
+    assert found.differences == {"other": 128}
+
+
+NAMES = [
+    name for architecture in ARCHITECTURES for name, _shape in Subject(SMALL, architecture).model().named_parameters()
+]
+ENTRIES = st.builds(
+    Entry,
+    st.sampled_from([*NAMES, "embeddings.position_ids", "x", "bert.embeddings.LayerNorm.gamma"]) | st.text(),
+    st.sampled_from(["F32", "I64"]),
+    st.lists(st.integers(0, 50), max_size=3).map(tuple),
+)
+
+
+@given(st.lists(ENTRIES, max_size=12, unique_by=lambda entry: entry.name), cases(), st.booleans())
+def test_every_tensor_is_in_one_group_and_the_sums_are_exact(tensors: list[Entry], case: Case, whole: bool) -> None:
+    subject = Subject(case.config, case.architecture, tuple(case.options.items()))
+    names = {entry.name for entry in tensors}
+    if whole:
+        tensors = [
+            *tensors,
+            *(Entry(name, "F16", shape) for name, shape in subject.model().named_parameters() if name not in names),
+        ]
+    found = compare(tensors, subject)
+    assert found.groups.keys() <= set(GROUPS)
+    matched = [one.entry for group, some in found.groups.items() if group != "missing" for one in some.first]
+    assert len(set(matched)) == len(matched)
+    assert set(matched) <= set(tensors)
+    assert found.tensors == len(tensors)
+    assert found.numbers == sum(prod(entry.shape) for entry in tensors)
+    assert found.ours + sum(found.differences.values()) == found.numbers
+    assert found.parameters + found.buffers == found.numbers
+    both: tuple[Group, ...] = ("same", "renamed", "shape", "missing")
+    assert sum(found.groups[group].in_model for group in both if group in found.groups) == found.ours
+
+
+def test_of_many_tensors_a_few_are_kept_and_all_are_counted() -> None:
+    others = [Entry(f"x.{number}", "F32", (number,)) for number in range(1_000)]
+    found = compare([*like(SMALL), *others], Subject(SMALL))
+    assert found.groups["other"].tensors == 1_000
+    assert found.differences == {"other": sum(range(1_000))}
+    assert [one.entry for one in found.groups["other"].first] == others[:20]
+
+
+def test_no_heads_have_more_tensors_than_are_kept() -> None:
+    everything = {bare(entry.name): entry for name in ARCHITECTURES for entry in like(SMALL, name)}
+    heads = compare(everything.values(), Subject(SMALL)).groups["head"]
+    assert heads.tensors == len(heads.first)
+
+
+@given(st.lists(ENTRIES, max_size=12))
+def test_tensors_that_are_no_bert_raise_nothing_else(tensors: list[Entry]) -> None:
+    with suppress(InputError):
+        subject_of_shapes(tensors)
+
+
+def test_what_is_no_bert_is_said() -> None:
+    with pytest.raises(
+        InputError, match=r"it has no two-dimensional tensor embeddings\.word_embeddings\.weight\. .* is -\."
+    ):
+        subject_of_shapes([])
+    gpt = [Entry("transformer.wte.weight", "F32", (50257, 768))]
+    with pytest.raises(InputError, match=r"Its first tensor is transformer\.wte\.weight\."):
+        subject_of_shapes(gpt)
+    with pytest.raises(InputError, match=r"no two-dimensional tensor encoder\.layer\.0\.intermediate\.dense\.weight"):
+        subject_of_shapes([entry for entry in like(SMALL) if ".layer." not in entry.name])
+    far = Entry("encoder.layer.999999998.output.dense.weight", "F32", (1, 1))
+    with pytest.raises(InputError, match="num_hidden_layers 999,999,999 is not possible"):
+        subject_of_shapes([*like(SMALL), far])

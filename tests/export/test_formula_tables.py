@@ -1,0 +1,93 @@
+"""The formulas that are taken away: MathML says what LaTeX says, and both give the count."""
+
+from itertools import product
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+
+from bertcalc import ARCHITECTURES, BertConfig, forward_flops
+from bertcalc.config import POSITION_EMBEDDING_TYPES
+from bertcalc.export.formula_tables import component_table, flops_formula, tensor_table
+from bertcalc.export.table import Math
+from bertcalc.memory.footprint import Subject
+from tests.oracle import Case
+from tests.strategies import cases
+
+LETTERS = {"V": 11, "H": 12, "L": 3, "A": 2, "I": 7, "P": 9, "T": 5, "C": 13, "B": 17, "S": 19, "E": 23, "N": 29}
+
+
+def said(node: Any, letters: dict[str, int]) -> str:
+    """MathML as Python; two things beside each other are multiplied by the sign between them."""
+    inside = [said(child, letters) for child in node]
+    match node.tag:
+        case "math" | "mrow":
+            return "(" + "".join(inside).removeprefix("+") + ")" if node.tag == "mrow" else "".join(inside)
+        case "mn":
+            return str(node.text).replace(",", "")
+        case "mi":
+            return str(letters[str(node.text)])
+        case "mo":
+            return {"\N{INVISIBLE TIMES}": "*", "·": "*"}.get(str(node.text), str(node.text))
+        case "msup":
+            return f"{inside[0]}**{inside[1]}"
+        case "mfrac":
+            return f"({inside[0]})/({inside[1]})"
+        case other:
+            raise AssertionError(other)
+
+
+def worth(math: Math, letters: dict[str, int]) -> float:
+    text = math.mathml.replace("&InvisibleTimes;", "\N{INVISIBLE TIMES}")
+    found: float = eval(said(ElementTree.fromstring(text), letters).replace("()", ""))
+    return found
+
+
+def subject_of(case: Case) -> Subject:
+    return Subject(case.config, case.architecture, tuple(case.options.items()))
+
+
+@given(cases(POSITION_EMBEDDING_TYPES))
+def test_the_numbers_in_mathml_give_the_count(case: Case) -> None:
+    table = component_table(subject_of(case), str)
+    assert sum(int(row[3]) for row in table.rows if isinstance(row[3], int)) == case.ours().num_parameters()
+    for _component, letters, numbers, count, _share in table.rows:
+        assert isinstance(letters, Math)
+        assert isinstance(numbers, Math)
+        assert worth(numbers, {}) == count  # no letter is left
+        values = {letter: getattr(case.config, field) for letter, field in FIELDS.items()}
+        assert worth(letters, values) == count
+
+
+FIELDS = {
+    "V": "vocab_size",
+    "H": "hidden_size",
+    "L": "num_hidden_layers",
+    "A": "num_attention_heads",
+    "I": "intermediate_size",
+    "P": "max_position_embeddings",
+    "T": "type_vocab_size",
+    "C": "num_labels",
+}
+
+
+@pytest.mark.parametrize(("architecture", "cross"), [*product(ARCHITECTURES, (False, True))])
+def test_the_formula_of_flops_gives_the_flops(architecture: str, cross: bool) -> None:
+    config = BertConfig(num_hidden_layers=3, is_decoder=cross, add_cross_attention=cross, num_labels=5)
+    subject = Subject(config, architecture)
+    flops = forward_flops(subject.model(), 4, 32, encoder_sequence_length=subject.seen(32))
+    _letters, numbers = flops_formula(subject, 4, 32)
+    assert worth(numbers, {}) == flops
+
+
+@given(cases(POSITION_EMBEDDING_TYPES))
+def test_the_tensors_sum_to_the_model(case: Case) -> None:
+    table = tensor_table(subject_of(case), str)
+    counts = [row[4] for row in table.rows]
+    assert sum(count for count in counts if isinstance(count, int)) == case.ours().num_parameters()
+    values = {letter: getattr(case.config, field) for letter, field in FIELDS.items()}
+    for row, count in zip(table.rows, counts, strict=True):
+        assert isinstance(row[3], Math)
+        python = row[3].latex.replace(r"\cdot", "*").replace("2P", "2*P")
+        assert eval(python, {}, values) == count

@@ -1,0 +1,170 @@
+"""A family is one file: nothing else names what is in it, and what it lacks is said when it is made known."""
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bertcalc import BertConfig, Config, forward_flops, saved_activation_bytes, training_flops
+from bertcalc.exercises.generate import KINDS, sheet
+from bertcalc.families import CLASSES, FAMILIES, bert, build, class_of, output_names, register
+from bertcalc.families.complete import missing
+from bertcalc.family import Class, Family, Hidden
+from bertcalc.formula import component_formulas, symbolic_steps
+from bertcalc.forward.lessons import lesson
+from bertcalc.forward.outputs import Call, inputs, outputs, run, taking_all
+from bertcalc.forward.steps import forward
+from bertcalc.forward.trace import Trace
+from bertcalc.forward.walk import walk
+from bertcalc.tree.totals import rows
+
+ROOT = Path(__file__).parents[2]
+# What a family is called is no name of a module: these are words that the whole field uses.
+WORDS = {"attention", "dropout", "embeddings", "encoder", "pooler", "classifier", "output", "decoder", "activation"}
+
+
+def names() -> set[str]:
+    """Classes, modules and paths of every family, as far as they are no words."""
+    found = set(CLASSES)
+    for name, family in CLASSES.items():
+        found.add(family.config.__name__)
+        for path, module, _copies in build(family.fullest(), name).modules():
+            if module.kind.startswith(family.kind):
+                found.add(module.kind)
+            bare = path.removeprefix(f"{family.prefix}.")
+            found |= {bare} if "." in bare else set()
+            found |= {part for part in bare.split(".") if "_" in part}
+    meanings = {step.key for name, family in CLASSES.items() for step in forward(build(family.fullest(), name), 1, 2)}
+    return found - WORDS - meanings
+
+
+def texts(path: Path) -> Iterator[str]:
+    """Every text in the source, without docstrings and what people read."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        text = node.value if isinstance(node, ast.Constant) and id(node) not in docs else None
+        if isinstance(text, str) and " " not in text:
+            yield text
+
+
+def test_nothing_outside_of_a_family_names_its_modules_or_classes() -> None:
+    families, data = (
+        ROOT / "bertcalc" / "families",
+        {ROOT / "bertcalc" / "presets.py", ROOT / "bertcalc" / "__init__.py"},
+    )
+    sources = [*(ROOT / "bertcalc").rglob("*.py"), *(ROOT / "pages").rglob("*.py")]
+    known = names()
+    said = [
+        (f"{path.relative_to(ROOT)}", text)
+        for path in sources
+        if families not in path.parents and path not in data
+        for text in texts(path)
+        if text in known or any(f"{name}." in text or f".{name}" in text for name in known if "." in name)
+    ]
+    assert said == []
+
+
+@pytest.mark.parametrize("architecture", CLASSES)
+def test_every_class_of_every_family_can_be_read_in_every_way(architecture: str) -> None:
+    family, cls = CLASSES[architecture], class_of(architecture)
+    config = replace(family.fullest(), num_hidden_layers=2, num_labels=2)
+    model, call = build(config, architecture), Call(2, 3, encoder_sequence_length=3)
+    steps = run(config, architecture, call)
+    assert [
+        entry.name for entry in inputs(config, architecture, call, run(taking_all(config), architecture, call))
+    ] == [*cls.inputs]
+    assert [entry.name for entry in outputs(config, architecture, call, steps)][: len(output_names(architecture))] == [
+        *output_names(architecture)
+    ]
+    assert sum(row.tensor.num_parameters() for row in rows(model)) == model.num_parameters()
+    assert all(lesson(stop).text for stop in walk(steps))
+    assert component_formulas(config, architecture)
+    assert len(symbolic_steps(config, architecture)) == len(forward(model, 2, 3))
+    flops = forward_flops(model, batch_size=2, sequence_length=3)
+    assert training_flops(model, batch_size=2, sequence_length=3) == 3 * flops > 0
+    assert saved_activation_bytes(model, batch_size=2, sequence_length=3) > 0
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_family_has_exercises(family: str) -> None:
+    for level in ("easy", "medium", "hard"):
+        found = sheet(7, level, family)
+        assert tuple(one.kind for one in found) == KINDS
+        assert all(CLASSES[one.subject.architecture] is FAMILIES[family] for one in found)
+
+
+def made_up(**changes: object) -> Family:
+    """A family of BERT's body with a head of its own: a second classifier after the first."""
+
+    def head(t: Trace, c: Config, hidden: Hidden) -> None:
+        t.output("logits", t.linear("last", t.linear("first", hidden.states, 5, role="dense"), 3, role="classifier"))
+
+    class MadeUpConfig(BertConfig):
+        pass
+
+    cls = Class("MadeUpForTokenClassification", "token-classification", head, (*bert.TOKENS, "labels"))
+    base = bert.FAMILY.classes[0]._replace(name="MadeUpModel")
+    family = replace(
+        bert.FAMILY,
+        name="made-up",
+        config=MadeUpConfig,
+        classes=(base, cls),
+        presets={"made-up-base": bert.FAMILY.presets["bert-base-uncased"]._replace(config=MadeUpConfig())},
+    )
+    return replace(family, **changes)  # type: ignore[arg-type]  # whatever a test wants to break
+
+
+def test_a_head_added_in_one_place_counts_and_runs() -> None:
+    register(made_up())
+    try:
+        config = CLASSES["MadeUpModel"].config.default()
+        model = build(config, "MadeUpForTokenClassification")
+        body = build(config, "MadeUpModel", add_pooling_layer=False)
+        more = 768 * 5 + 5 + 5 * 3 + 3
+        assert model.num_parameters() == body.num_parameters() + more
+        flops = forward_flops(model, 2, 9) - forward_flops(body, 2, 9)
+        assert flops == 2 * (2 * 9 * 768 * 5 + 2 * 9 * 5 * 3)
+        assert [stop.name for stop in walk(forward(model, 2, 9))][-2:] == ["first", "last"]
+    finally:
+        for known in (CLASSES, FAMILIES):
+            for name in [name for name in known if "ade" in name and ("MadeUp" in name or name == "made-up")]:
+                del known[name]
+
+
+def broken(head: Callable[[Trace, Config, Hidden], None], **changes: object) -> Family:
+    family = made_up(**changes)
+    base, cls = family.classes
+    return replace(family, classes=(base, cls._replace(head=head)))
+
+
+def test_what_is_missing_is_said_when_a_family_is_made_known() -> None:
+    def nameless(t: Trace, c: Config, hidden: Hidden) -> None:
+        t.output("logits", t.linear("last", hidden.states, 3, role="mystery"))
+
+    def silent(t: Trace, c: Config, hidden: Hidden) -> None:
+        t.linear("last", hidden.states, 3, role="classifier")
+
+    def unheard(t: Trace, c: Config, hidden: Hidden) -> None:
+        t.output("nonsense", t.linear("last", hidden.states, 3, role="classifier"))
+
+    def turned(t: Trace, c: Config, hidden: Hidden) -> None:
+        t.output("logits", t.linear("last", t.rotate("dropout", hidden.states), 3, role="classifier"))
+
+    said = {
+        nameless: ("'mystery', which is in no part", "nothing is said at last (head.mystery)"),
+        silent: ("it returns nothing",),
+        unheard: ("nothing says what nonsense means",),
+        turned: ("what autograd keeps of dropout (rotate)",),
+    }
+    for head, sentences in said.items():
+        found = "\n".join(missing(broken(head)))
+        for sentence in sentences:
+            assert sentence in found
+        with pytest.raises(ValueError, match="MadeUpForTokenClassification: "):
+            register(broken(head))
+    with pytest.raises(ValueError, match="made-up: no preset"):
+        register(made_up(presets={}))
+    assert not list(missing(bert.FAMILY))

@@ -1,0 +1,47 @@
+"""A server that speaks the Hub's protocol, and this process asking it instead of the Hub."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import huggingface_hub
+import pytest
+
+from bertcalc.hub.asking import PLACES
+from tests.checkpoints.checkpoints import as_google_published, change_config, save
+from tests.hub.hub_server import Server, serving
+
+
+@pytest.fixture(scope="session")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folders with checkpoints, by the names that they have on the server."""
+    root = tmp_path_factory.mktemp("models")
+    published = as_google_published(save(root / "some" / "published"))
+    change_config(published, architectures=["BertForMaskedLM"], pooler_fc_size=768)
+    save(root / "some" / "sharded", "BertForSequenceClassification", max_shard_size="300KB")
+    change_config(save(root / "some" / "unnamed", "BertForSequenceClassification"), architectures=None)
+    pickled = save(root / "some" / "pickled")
+    (pickled / "model.safetensors").rename(pickled / "pytorch_model.bin")
+    change_config(save(root / "some" / "other"), model_type="gpt2")
+    change_config(save(root / "some" / "wrong"), hidden_size="many", num_hidden_layers=0)
+    cut = save(root / "some" / "cut") / "model.safetensors"
+    cut.write_bytes(cut.read_bytes()[:-1])
+    (save(root / "some" / "bare") / "config.json").unlink()
+    return root
+
+
+@pytest.fixture
+def hub(models: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """The server, which huggingface_hub takes for the Hub, here and in the processes that ask."""
+    with serving(models) as server, ExitStack() as ends:
+        constants = huggingface_hub.constants
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+        monkeypatch.setattr(constants, "ENDPOINT", server.url)
+        template = "/{repo_id}/resolve/{revision}/{filename}"
+        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", server.url + template)
+        monkeypatch.setenv("HF_ENDPOINT", server.url)
+        monkeypatch.setenv("HF_HUB_OFFLINE", "0")
+        for place in PLACES:
+            place.stop()
+            ends.callback(place.stop)
+        yield server

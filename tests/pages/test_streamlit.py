@@ -1,0 +1,68 @@
+"""The ways into Streamlit that no document promises: each test fails when Streamlit changes there (1.67 today).
+
+Elsewhere: the run queue (tests/server/test_run_queue.py), the policy for the scripts of index.html
+(tests/browser/test_security.py), uvicorn's and websockets' methods (tests/server/test_connections.py), which WebSockets
+are allowed (tests/server/test_gate.py), and the files that never change (tests/server/test_assets.py).
+"""
+
+import re
+from copy import copy
+from pathlib import Path
+
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from pages.ui import navigation
+from tests.pages.apptest import ROOT
+
+SCRIPTS = Path(st.__file__).parent / "static" / "static" / "js"
+
+
+def test_style_sheets_and_scripts_know_streamlits_elements_by_their_names() -> None:
+    """By data-testid, and by classes such as stElementContainer."""
+    wanted = set[str]()
+    for path in (ROOT / "pages").rglob("*"):
+        if path.suffix in (".css", ".js", ".py"):
+            named = re.finditer(
+                r"""(?:data-testid[*^~|$]?=["'\\]*|\.(?=st[A-Z]))(\w+)""", path.read_text(encoding="utf-8")
+            )
+            wanted |= {one[1] for one in named}
+    streamlits = "".join(path.read_text(encoding="utf-8") for path in SCRIPTS.glob("*.js"))
+    assert len(wanted) > 40
+    assert sorted(name for name in wanted if not re.search(rf"""["'`]{name}\b""", streamlits)) == []
+
+
+def test_a_page_that_is_kept_can_be_copied_for_each_run() -> None:
+    """st.navigation marks the page that may run; nothing else of a page changes, or is shared by its copies."""
+    navigation._page.cache_clear()
+    AppTest.from_file(f"{ROOT}/pages/main.py", default_timeout=60).run()
+    made = navigation._page.cache_info().misses
+    kept = [navigation._page(path, entry.title, entry.icon) for path, entry in navigation.PAGES.items()]
+    assert navigation._page.cache_info().misses == made
+    for page in kept:
+        copied = copy(page)
+        copied._can_be_called = True
+        assert not page._can_be_called
+        assert {type(value) for value in vars(page).values()} <= {str, bool, type(Path()), type(None)}
+
+
+MOVED_ON = """
+import streamlit as st
+from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
+
+from pages.ui.oracle import wanted
+
+if st.session_state.setdefault("runs", 0):
+    st.write("began anew")
+else:
+    st.session_state["runs"] = 1
+    get_script_run_ctx().script_requests.request_rerun(RerunData())
+    wanted()
+    st.session_state["went on"] = True
+"""
+
+
+def test_a_run_that_waits_ends_where_its_reader_has_moved_on() -> None:
+    app = AppTest.from_string(MOVED_ON).run()
+    assert app.markdown[0].value == "began anew"
+    assert "went on" not in app.session_state

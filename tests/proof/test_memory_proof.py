@@ -1,0 +1,38 @@
+"""The proof of memory: PyTorch's hooks agree with us, and a wrong count would be seen."""
+
+from dataclasses import replace
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from bertcalc import ARCHITECTURES, BertConfig, Config
+from bertcalc.memory.footprint import Plan, Subject, kept
+from bertcalc.memory.saved import RECOMPUTE
+from bertcalc.proof import memory_proof
+from bertcalc.proof.memory_proof import prove
+from bertcalc.tree.freezing import Freezing
+
+SMALL = BertConfig(vocab_size=50, hidden_size=12, num_hidden_layers=3, num_attention_heads=2, intermediate_size=20)
+DECODER = replace(SMALL, is_decoder=True, add_cross_attention=True)
+
+
+@pytest.mark.parametrize("recompute", RECOMPUTE)
+@pytest.mark.parametrize("config", [SMALL, DECODER])
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_pytorch_counts_the_same(architecture: str, config: Config, recompute: Any) -> None:
+    for precision, freezing in (("fp32", Freezing()), ("mixed-16", Freezing(embeddings=True, layers=2))):
+        plan = Plan(precision, recompute=recompute, freezing=freezing)  # type: ignore[arg-type]  # a plain str here
+        found = prove(Subject(config, architecture), plan, 2, 7)
+        assert found.ours == found.theirs > 0
+
+
+def test_a_wrong_count_is_seen() -> None:
+    with patch.object(memory_proof, "kept", lambda *args: kept(*args)[1:]):
+        found = prove(Subject(SMALL), Plan(), 2, 7)
+    assert found.ours < found.theirs
+
+
+def test_what_the_device_does_not_know_is_left_out_of_our_count_too() -> None:
+    with_masks = prove(Subject(SMALL), Plan(fused_dropout=True), 2, 7)
+    assert with_masks == prove(Subject(SMALL), Plan(), 2, 7)

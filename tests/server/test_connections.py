@@ -1,0 +1,135 @@
+"""Connections on which nothing arrives, or what nobody can read: at the real server."""
+
+import resource
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from http.client import HTTPResponse
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from bertcalc.server.connections import PATIENCE
+from bertcalc.server.headers import HEADERS
+from tests.browser.launch import running_server
+
+HEALTH = b"GET /_stcore/health HTTP/1.1\r\nHost: a\r\n\r\n"
+HANDSHAKE = (
+    b"GET /_stcore/stream HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
+    """A server's host and port."""
+    with running_server(tmp_path_factory.mktemp("connections") / "log") as (url, _):
+        yield _place(url)
+
+
+def _place(url: str) -> tuple[str, int]:
+    address = urlsplit(url)
+    return address.hostname or "", address.port or 0
+
+
+def test_a_request_that_never_ends_is_dropped_and_what_goes_on_stays(server: tuple[str, int]) -> None:
+    never = [
+        b"",
+        b"GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ",
+        HANDSHAKE,
+        HANDSHAKE + b"Content-Length: 5\r\n\r\nhello",  # whole, and never answered by uvicorn
+        b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n",
+        HEALTH + HEALTH[:-2],  # the second one on a connection
+    ]
+    with ExitStack() as stack:
+
+        def opened(begin: bytes) -> socket.socket:
+            connection = stack.enter_context(socket.create_connection(server))
+            connection.sendall(begin)
+            return connection
+
+        reader = opened(HANDSHAKE + b"\r\n")
+        visitor = opened(b"")
+        slow = [opened(begin) for begin in never]
+        began = time.monotonic()
+        while time.monotonic() - began < PATIENCE - 2:
+            time.sleep(1)
+            for one in slow[1:]:
+                one.sendall(b"a")
+            visitor.sendall(HEALTH)
+            assert _answer(visitor).status == 200
+        assert not any(_ended(one) for one in slow)
+        while time.monotonic() - began < 2 * PATIENCE + 2:
+            time.sleep(1)
+            visitor.sendall(HEALTH)
+            assert _answer(visitor).status == 200
+        assert all(_ended(one) for one in slow)
+        assert _answer(reader).status == 101
+        assert not _ended(reader)
+
+
+def _answer(connection: socket.socket) -> HTTPResponse:
+    answer = HTTPResponse(connection)
+    answer.begin()
+    if answer.status != 101:
+        answer.read()
+    answer.close()  # the connection stays
+    return answer
+
+
+def _ended(connection: socket.socket) -> bool:
+    """Whether the other side has ended it; what it sent before counts for nothing."""
+    connection.setblocking(False)
+    try:
+        while connection.recv(65_536):
+            pass
+    except BlockingIOError:
+        return False
+    except ConnectionResetError:
+        return True
+    return True
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        (b"GET / HTTP/1.1\r\n\r\n", 400),  # no host
+        (b"anything\r\n\r\n", 400),
+        (HANDSHAKE.replace(b"13", b"7") + b"\r\n", 400),
+        (HANDSHAKE.replace(b"GET", b"PUT") + b"\r\n", 405),
+        (b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nno length\r\n", 400),
+    ],
+    ids=["no host", "no request", "version of WebSocket", "method of WebSocket", "no length"],
+)
+def test_a_refusal_of_what_cannot_be_read_has_the_headers(
+    server: tuple[str, int], request_: bytes, status: int
+) -> None:
+    with socket.create_connection(server) as connection:
+        connection.sendall(request_)
+        answer = _answer(connection)
+    assert answer.status == status
+    assert {name: answer.headers[name] for name in HEADERS} == HEADERS
+
+
+def test_what_cannot_be_read_after_an_answer_brings_no_traceback(server: tuple[str, int]) -> None:
+    """The fixture's server asserts that there is none."""
+    with socket.create_connection(server) as connection:
+        connection.sendall(b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+        assert _answer(connection).status == 405
+        connection.sendall(b"no length\r\n")
+        assert connection.recv(1) == b""
+
+
+def test_the_server_takes_more_connections_than_a_process_may_have_at_first(tmp_path: Path) -> None:
+    allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with ExitStack() as stack:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (128, most))
+        try:
+            url, _ = stack.enter_context(running_server(tmp_path / "log"))
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, most))
+        connections = [stack.enter_context(socket.create_connection(_place(url))) for _ in range(200)]
+        connections[-1].sendall(HEALTH)
+        assert _answer(connections[-1]).status == 200

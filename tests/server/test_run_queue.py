@@ -1,0 +1,253 @@
+"""The run queue: one run at a time, who waits for something else lets others pass, and nobody waits for ever."""
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from types import ModuleType
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from bertcalc import BertConfig
+from bertcalc.hub import asking
+from bertcalc.presets import DEFAULT_PRESET
+from bertcalc.proof import tensor_proof
+from bertcalc.server import run_queue
+from bertcalc.server.run_queue import RunQueue
+from bertcalc.worker import WORKER
+from pages.ui import oracle, verdict
+from pages.ui.bring import bring
+from pages.ui.sidebar import Choice
+
+
+@pytest.fixture(autouse=True)
+def nobody_gets_impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_queue, "PATIENCE", 600)
+
+
+def in_thread(target: Callable[[], object]) -> threading.Thread:
+    thread = threading.Thread(target=target, daemon=True)
+    thread.start()
+    return thread
+
+
+def test_one_at_a_time() -> None:
+    line, inside, most = RunQueue(), [0], [0]
+
+    def run() -> None:
+        for _again in range(20):
+            with line.enter({}):
+                inside[0] += 1
+                most[0] = max(most[0], inside[0])
+                time.sleep(0.0005)
+                inside[0] -= 1
+
+    for thread in [in_thread(run) for _number in range(8)]:
+        thread.join(60)
+        assert not thread.is_alive()
+    assert most == [1]
+
+
+def test_who_waits_for_something_else_lets_others_pass() -> None:
+    line, passed = RunQueue(), threading.Event()
+
+    def other() -> None:
+        with line.enter({}):
+            passed.set()
+
+    with line.enter({}):
+        thread = in_thread(other)
+        assert not passed.wait(0.05)
+        with line.pause():
+            assert passed.wait(60)
+        thread.join(60)
+        passed.clear()
+        thread = in_thread(other)  # the turn is ours again
+        assert not passed.wait(0.05)
+    assert passed.wait(60)
+
+
+def test_a_run_that_does_not_end_stops_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_queue, "PATIENCE", 0.01)
+    line, ended = RunQueue(), threading.Event()
+
+    def endless() -> None:
+        with line.enter({}):
+            ended.wait(60)
+
+    thread = in_thread(endless)
+    while not line.taken:
+        time.sleep(0.001)
+    with line.enter({}):
+        assert thread.is_alive()
+        with line.pause():
+            pass
+        ended.set()
+        thread.join(60)
+        assert line.taken  # what ends late does not end the turn of who passed it
+    assert not line.taken
+
+
+def test_behind_a_run_that_does_not_end_there_is_still_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    line, ended, began = RunQueue(), [threading.Event() for _run in range(3)], [threading.Event() for _run in range(3)]
+
+    def run(number: int) -> None:
+        with line.enter({}):
+            began[number].set()
+            ended[number].wait(60)
+
+    threads = [in_thread(lambda: run(0))]
+    assert began[0].wait(60)
+    monkeypatch.setattr(run_queue, "PATIENCE", 0.05)
+    threads.append(in_thread(lambda: run(1)))
+    assert began[1].wait(60)
+    monkeypatch.setattr(run_queue, "PATIENCE", 600)
+    threads.append(in_thread(lambda: run(2)))
+    ended[0].set()
+    assert not began[2].wait(0.05)
+    ended[1].set()
+    assert began[2].wait(60)
+    ended[2].set()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive()
+
+
+def waiting(line: RunQueue, count: int) -> None:
+    """Wait until so many stand in line."""
+    while len(line._line) < count:
+        time.sleep(0.001)
+
+
+def test_first_come_first_served() -> None:
+    line, order = RunQueue(), list[int]()
+
+    def run(number: int) -> None:
+        with line.enter({}):
+            order.append(number)
+
+    threads = []
+    with line.enter({}):
+        for number in range(20):
+            threads.append(in_thread(partial(run, number)))
+            waiting(line, number + 1)
+    for thread in threads:
+        thread.join(60)
+    assert order == list(range(20))
+
+
+def test_who_moves_again_while_waiting_keeps_the_place_once() -> None:
+    """A reader's run that is ended for a newer one, as Streamlit does it: see test_streamlit_ends_a_run."""
+    line, order = RunQueue(), list[str]()
+
+    def moves() -> None:
+        session: dict[str, str] = {}
+        for name in ("first", "second", "third"):
+            with suppress(KeyboardInterrupt), line.enter(session):
+                order.append(name)
+                if name != "third":
+                    raise KeyboardInterrupt
+
+    def other(name: str, others: int) -> None:
+        with line.enter({}):
+            waiting(line, others)  # who moves again is in line before this one is through
+            order.append(name)
+
+    runs: list[Callable[[], object]] = [
+        moves,
+        partial(other, "one", 3),
+        partial(other, "two", 2),
+        partial(other, "three", 0),
+    ]
+    threads = []
+    with line.enter({}):
+        for number, one in enumerate(runs):
+            threads.append(in_thread(one))
+            waiting(line, number + 1)
+    for thread in threads:
+        thread.join(60)
+    assert order == ["first", "one", "second", "two", "three", "third"]
+
+
+SCRIPT = """
+import streamlit as st
+from bertcalc.server.run_queue import RUN_QUEUE
+
+with RUN_QUEUE.enter(st.session_state):
+    began = st.session_state.setdefault("began", [])
+    began.append(st.session_state["last run"])
+    if len(began) < 3:
+        st.rerun()
+    st.write("drawn")
+"""
+
+
+def test_streamlit_ends_a_run_whose_reader_has_moved_on() -> None:
+    """As of Streamlit 1.67 a newer move, like st.rerun, raises in the script, and session_state stays."""
+    app = AppTest.from_string(SCRIPT).run()
+    assert app.session_state["began"] == ["waited", "first", "waited"]
+    assert app.session_state["last run"] == "ended"
+    assert app.markdown[0].value == "drawn"
+    assert not run_queue.RUN_QUEUE.taken
+
+
+def test_an_error_ends_the_run() -> None:
+    line = RunQueue()
+    with pytest.raises(ValueError, match="no such page"), line.enter({}):
+        raise ValueError("no such page")
+    assert not line.taken
+
+
+def test_readers_who_ask_for_the_same_model_let_others_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second waits for the answer to the first, and must not have the turn meanwhile."""
+    line, asked, answered, passed = RunQueue(), threading.Event(), threading.Event(), threading.Event()
+    monkeypatch.setattr(oracle, "RUN_QUEUE", line)
+
+    def prove(*_question: object) -> tensor_proof.Proof:
+        asked.set()
+        assert answered.wait(60)
+        checks = [tensor_proof.Check(name, "1", "1", agrees=True) for name in ("Tensors", "Parameters")]
+        return tensor_proof.Proof(checks, [], 1.0, 1.0, {"torch": "2"})
+
+    monkeypatch.setattr(WORKER, "run", prove)
+    choice = Choice(BertConfig(vocab_size=12_345), "BertModel", True, DEFAULT_PRESET)
+
+    def read() -> None:
+        with line.enter({}):
+            verdict.show_verdict(choice)
+
+    def pass_by() -> None:
+        with line.enter({}):
+            passed.set()
+
+    readers = [in_thread(read), in_thread(read)]
+    assert asked.wait(60)
+    time.sleep(0.2)  # for the second to ask, too
+    in_thread(pass_by)
+    assert passed.wait(10)
+    answered.set()
+    for reader in readers:
+        reader.join(60)
+        assert not reader.is_alive()
+
+
+def test_outside_of_the_queue_there_is_nothing_to_pause() -> None:
+    line = RunQueue()
+    with line.enter({}):
+        in_thread(lambda: line.pause().__enter__()).join(60)
+        assert line.taken
+
+
+@pytest.mark.parametrize("room", [oracle, bring])
+def test_who_waits_for_another_process_lets_others_pass(room: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    line = RunQueue()
+    taken: list[bool] = []
+    monkeypatch.setattr(room, "RUN_QUEUE", line)
+    monkeypatch.setattr(WORKER, "run", lambda *_: taken.append(line.taken))
+    monkeypatch.setattr(asking, "ask", lambda *_: taken.append(line.taken))
+    with line.enter({}):
+        oracle.run(int) if room is oracle else bring.ask_hub("a/b")
+        assert line.taken
+    assert taken == [False]
