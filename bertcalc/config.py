@@ -233,7 +233,7 @@ def _not_in_vocabulary(pad: int, vocab_size: int) -> Problem:
         pad,
         N_("pad_token_id {value} is not in a vocabulary of {vocab_size}: {nearest} is the largest that is."),
         {"value": _show(pad), "vocab_size": _show(vocab_size), "nearest": _show(vocab_size - 1)},
-        ({"pad_token_id": vocab_size - 1},),
+        ({"pad_token_id": vocab_size - 1}, {"vocab_size": pad + 1}),
     )
 
 

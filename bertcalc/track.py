@@ -101,8 +101,13 @@ def read(link: Mapping[str, str]) -> tuple[Model, list[Problem]]:
         try:
             return model.changed(values), found
         except ConfigError as error:
-            found.append(_as_moved(model.config, values, error.problem))
+            found.append(_in_reach(_as_moved(model.config, values, error.problem)))
             values |= found[-1].remedies[0]
+
+
+def _in_reach(problem: Problem) -> Problem:
+    """The problem with the remedies that can be taken here: no link and no control has a pad_token_id."""
+    return problem._replace(remedies=tuple(remedy for remedy in problem.remedies if remedy.keys() <= set(NAMES)))
 
 
 def _as_moved(start: Config, values: Mapping[str, Any], problem: Problem) -> Problem:
@@ -223,4 +228,5 @@ class Track:
                 except ConfigError as error:
                     found.append(error.problem)
         rest = {name: value for name, value in self.attempt.items() if name in FIELDS and name not in SLIDERS}
-        return [*found, *problems(type(self.kept.config), {**vars(self.kept.config), **rest})]
+        found += problems(type(self.kept.config), {**vars(self.kept.config), **rest})
+        return [*map(_in_reach, found)]

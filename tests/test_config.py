@@ -244,11 +244,11 @@ def test_what_is_nowhere_near_a_number_is_answered_with_the_default(field: str, 
     assert problem.remedies == ({field: DEFAULTS[field]},)
 
 
-def test_a_pad_token_outside_the_vocabulary_is_answered_with_the_last_token() -> None:
+def test_a_pad_token_outside_the_vocabulary_is_answered_with_the_last_token_or_a_larger_one() -> None:
     assert BertConfig(vocab_size=10, pad_token_id=9).pad_token_id == 9
     error = error_of({"vocab_size": 10, "pad_token_id": 10})
     assert error is not None
-    assert error.problem.remedies == ({"pad_token_id": 9},)
+    assert error.problem.remedies == ({"pad_token_id": 9}, {"vocab_size": 11})
 
 
 def test_cross_attention_needs_a_decoder() -> None:

@@ -1,31 +1,33 @@
 """Steps, attempts and links of a model under change."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, reject
 from hypothesis import strategies as st
 
-from bertcalc import ARCHITECTURES, BertConfig
+from bertcalc import BertConfig
 from bertcalc.config import ConfigError
+from bertcalc.families import CLASSES
 from bertcalc.moves import SLIDERS, Locks
 from bertcalc.presets import PRESETS
 from bertcalc.track import FIELDS, NAMES, Model, Track, read
 from tests.strategies import cases
 
-MODELS = st.builds(
-    lambda case, preset, locks: Model(
-        preset,
-        # Only what has a control is part of a link.
-        Model(preset).changed({field: getattr(case.config, field) for field in FIELDS}).config,
-        case.architecture,
-        case.add_pooling_layer,
-        locks,
-    ),
-    cases(),
-    st.sampled_from(list(PRESETS)),
-    st.builds(Locks, st.booleans(), st.booleans()),
-)
+
+@st.composite
+def models(draw: st.DrawFn) -> Model:
+    case = draw(cases())
+    preset = draw(st.sampled_from(list(CLASSES[case.architecture].presets)))
+    try:  # only what has a control is part of a link: the pad_token_id is the preset's
+        config = replace(PRESETS[preset].config, **{field: getattr(case.config, field) for field in FIELDS})
+    except ConfigError:
+        reject()
+    locks = draw(st.builds(Locks, st.booleans(), st.booleans()))
+    return Model(preset, config, case.architecture, case.add_pooling_layer, locks)
+
+
 CHANGES = st.sampled_from(
     [
         {"num_hidden_layers": 24},
@@ -40,7 +42,7 @@ CHANGES = st.sampled_from(
 )
 
 
-@given(MODELS)
+@given(models())
 def test_a_link_says_the_whole_model(model: Model) -> None:
     said = model.link()
     assert said.keys() <= set(NAMES)
@@ -55,10 +57,14 @@ def test_a_short_link_is_the_preset_and_what_differs() -> None:
     assert track.present.link() == {"preset": "bert-large-uncased", "vocab_size": "21128"}
 
 
-@given(st.dictionaries(st.sampled_from(NAMES), st.text(max_size=12) | st.integers(-5, 10**15).map(str), max_size=6))
+TEXTS = st.text(max_size=12) | st.integers(-5, 10**15).map(str) | st.sampled_from([*PRESETS, *CLASSES, "1"])
+
+
+@given(st.dictionaries(st.sampled_from(NAMES), TEXTS, max_size=6))
+@example({"preset": "roberta-base", "vocab_size": "1", "max_position_embeddings": "1"})  # less than its padding needs
 def test_any_link_is_a_model_and_what_was_changed_is_said(link: dict[str, str]) -> None:
     model, found = read(link)
-    assert model.architecture in ARCHITECTURES
+    assert model.architecture in CLASSES
     for name, text in link.items():
         if name in SLIDERS and text.isascii() and text.removeprefix("-").isdigit():
             taken = getattr(model.config, name) == int(text)
@@ -171,6 +177,16 @@ def test_what_was_typed_stays_until_it_is_mended() -> None:
     assert track.attempt == {"hidden_size": 785}
     track.change(track.problems()[0].remedies[1])
     assert (track.kept.config.hidden_size, track.kept.config.num_attention_heads) == (832, 13)
+
+
+def test_what_is_offered_can_be_taken() -> None:
+    """No control has a pad_token_id, which is 1 in RoBERTa."""
+    track = Track(Model().reset("roberta-base"))
+    track.move("vocab_size", 1)
+    (problem,) = track.problems()
+    assert problem.remedies == ({"vocab_size": 2},)
+    track.change(problem.remedies[0])
+    assert track.kept.config.vocab_size == 2
 
 
 def test_back_and_forward_are_steps_where_they_lead_to_one() -> None:

@@ -24,9 +24,9 @@ def test_on_a_phone_the_menu_has_a_name_and_closes_after_a_choice(
     expect(choice).to_be_hidden()
     button.click()
     expect(page.get_by_role("button", name=close, exact=True)).to_be_visible()
-    page.set_viewport_size({"width": PHONE.height, "height": PHONE.width})
+    page.set_viewport_size({"width": PHONE["height"], "height": PHONE["width"]})
     page.goto("about:blank")  # left while it is turned, with the menu open
-    page.set_viewport_size({"width": PHONE.width, "height": PHONE.height})
+    page.set_viewport_size(PHONE)
     page.go_back()  # whoever comes again comes to the page
     ready(page)
     expect(choice).to_be_hidden()

@@ -37,13 +37,13 @@ def test_the_present_step_alone_is_marked() -> None:
 
 
 def test_the_layer_is_framed_and_the_others_stand_outside() -> None:
-    _stops, frame, _rows = drawn(BertConfig(num_hidden_layers=7), layer=2)
+    stops, frame, _rows = drawn(BertConfig(num_hidden_layers=7), layer=2)
     (border,) = frame[frame["mark"] == "frame"].itertuples()
     boxes = frame[frame["mark"] == "box"]
     inside = boxes[(boxes["y"] > border.y) & (boxes["y2"] <= border.y2)]
     assert inside["step"].str.startswith("encoder.layer.*").all()
     assert len(inside) == boxes["step"].str.startswith("encoder.layer.*").sum()
-    labels = dict(zip(boxes["step"], boxes["label"], strict=True))
+    labels = dict(zip([stop.key for stop in stops], boxes["label"], strict=True))
     assert (labels[BEFORE], labels[AFTER]) == ("2 × the same layer", "4 × the same layer")
     assert "Layer 3 of 7: encoder.layer.2" in set(frame["label"])
 
