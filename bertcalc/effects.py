@@ -97,7 +97,8 @@ def _neighbours(field: str, config: Config) -> Iterator[tuple[Config, Config]]:
         try:
             yield config, replace(config, **{field: value})
         except ConfigError as error:
-            others = [remedy for remedy in error.problem.remedies if field not in remedy]
+            # Another size would change the count by itself.
+            others = [remedy for remedy in error.problem.remedies if not remedy.keys() & {field, *DIMENSIONS}]
             if others:
                 base = replace(config, **others[0])
                 yield base, replace(base, **{field: value})

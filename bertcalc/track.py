@@ -1,6 +1,6 @@
 """The model of a session: the steps that its reader took (undo, redo), invalid values that were typed, and the link.
 
->>> track = Track(Model())
+>>> track = Track(ChosenModel())
 >>> track.change({"num_hidden_layers": 24})
 >>> track.move("hidden_size", 1024)
 >>> track.present.link()
@@ -35,7 +35,7 @@ _LOCKS = {f"lock_{name}": name for name in Locks._fields}
 NAMES = ("preset", "architecture", "add_pooling_layer", *_LOCKS, *FIELDS)
 
 
-class Model(NamedTuple):
+class ChosenModel(NamedTuple):
     """A configuration with the preset that it started from, its class, and the locks of its sliders."""
 
     preset: str = DEFAULT_PRESET
@@ -56,17 +56,17 @@ class Model(NamedTuple):
             **config,
         }
 
-    def changed(self, values: Mapping[str, Any]) -> "Model":
+    def changed(self, values: Mapping[str, Any]) -> "ChosenModel":
         """The model with some of these changed. Raises ConfigError if they are not valid together."""
         family = CLASSES.get(values.get("architecture", ""), family_of(self.config))
         if family is not family_of(self.config):  # its models start from a preset of their own
             return self.reset(next(iter(family.presets))).changed(values)
         config = {field: value for field, value in values.items() if field in FIELDS}
         locks = {lock: values[name] for name, lock in _LOCKS.items() if name in values}
-        rest = {name: value for name, value in values.items() if name in Model._fields}
+        rest = {name: value for name, value in values.items() if name in ChosenModel._fields}
         return self._replace(config=replace(self.config, **config), locks=self.locks._replace(**locks), **rest)
 
-    def reset(self, preset: str | None = None) -> "Model":
+    def reset(self, preset: str | None = None) -> "ChosenModel":
         """A preset (the present one if none is named) in the present class, or its like in another family."""
         name = preset or self.preset
         config = PRESETS[name].config
@@ -75,14 +75,14 @@ class Model(NamedTuple):
 
     def link(self) -> dict[str, str]:
         """The parameters of its link: the preset, and what differs from it."""
-        start = Model().reset(self.preset)
+        start = ChosenModel().reset(self.preset)
         given = {name: value for name, value in self.values().items() if value != start.values()[name]}
         if self.preset != DEFAULT_PRESET:
             given = {"preset": self.preset, **given}
         return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in given.items()}
 
 
-def read(link: Mapping[str, str]) -> tuple[Model, list[Problem]]:
+def read(link: Mapping[str, str]) -> tuple[ChosenModel, list[Problem]]:
     """The model of a link, or the nearest valid one, and the problems of the link.
 
     Values of the wrong type are left out.
@@ -90,7 +90,7 @@ def read(link: Mapping[str, str]) -> tuple[Model, list[Problem]]:
     said = link.get("architecture", "")
     start = next(iter(CLASSES[said].presets)) if said in CLASSES else DEFAULT_PRESET
     preset = link.get("preset", start)
-    model = Model().reset(preset if preset in PRESETS else start)
+    model = ChosenModel().reset(preset if preset in PRESETS else start)
     values = {name: value for name, value in _read(link, model.values()) if name != "preset"}
     if said in CLASSES and CLASSES[said] is not family_of(model.config):
         values["architecture"] = counterpart(said, family_of(model.config))
@@ -144,20 +144,20 @@ class Track:
 
     LONGEST = 200  # steps that are kept
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: ChosenModel) -> None:
         self.steps = [model]
         self.at = 0
-        self.draft: Model | None = None
+        self.draft: ChosenModel | None = None
         self.attempt: dict[str, Any] = {}
-        self.unsaid: list[Model] = []  # steps that no link says yet
+        self.unsaid: list[ChosenModel] = []  # steps that no link says yet
 
     @property
-    def kept(self) -> Model:
+    def kept(self) -> ChosenModel:
         """The model of the last step."""
         return self.steps[self.at]
 
     @property
-    def present(self) -> Model:
+    def present(self) -> ChosenModel:
         """The model to show."""
         return self.draft or self.kept
 
@@ -166,7 +166,7 @@ class Track:
         """The index of the last step."""
         return len(self.steps) - 1
 
-    def take(self, model: Model) -> None:
+    def take(self, model: ChosenModel) -> None:
         """Add a step after the present one; steps that were undone are dropped."""
         self.draft, self.attempt = None, {}
         if model != self.kept:
@@ -210,7 +210,7 @@ class Track:
     def _go(self, at: int) -> None:
         self.draft, self.attempt, self.at, self.unsaid = None, {}, at, []
 
-    def go_to(self, model: Model) -> None:
+    def go_to(self, model: ChosenModel) -> None:
         """Follow the browser's Back or Forward: to the step before or after, or else to a new step."""
         for at in (self.at - 1, self.at + 1):
             if 0 <= at < len(self.steps) and self.steps[at] == model:

@@ -7,7 +7,7 @@ from bertcalc.forward.walk import keras_rows
 from pages.ui.batch import choose_batch
 from pages.ui.controls import show_problem
 from pages.ui.sidebar import choice as current_choice
-from pages.ui.walk import steps
+from pages.ui.walk import walk_steps
 from pages.ui.walk.picture import show_picture
 
 choice = current_choice()
@@ -17,20 +17,20 @@ with aside:
     picture = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom", key="walk-call"):
         batch = choose_batch(choice.config)
-        layer = steps.choose_layer(choice.config)
-for problem in problems(choice.config, choice.architecture, steps.call_of(batch)):
+        layer = walk_steps.choose_layer(choice.config)
+for problem in problems(choice.config, choice.architecture, walk_steps.call_of(batch)):
     show_problem(problem)
-stops = steps.stops_of(choice, batch, layer)
+stops = walk_steps.stops_of(choice, batch, layer)
 rows = keras_rows(stops)
 with words:
-    at = steps.choose_stop(stops)
-    steps.show_stop(choice, stops, at, rows, batch, layer)
+    at = walk_steps.choose_stop(stops)
+    walk_steps.show_stop(choice, stops, at, rows, batch, layer)
 with picture:
     show_picture(stops, at, choice.config, layer)
 
-if heads := steps.HEADS.unfolded():
+if heads := walk_steps.HEADS.unfolded():
     with heads:
-        steps.show_heads(choice)
-if table := steps.ROWS.unfolded():
+        walk_steps.show_heads(choice)
+if table := walk_steps.ROWS.unfolded():
     with table:
-        steps.show_keras_rows(rows)
+        walk_steps.show_keras_rows(rows)

@@ -1,6 +1,6 @@
 """Memory: how much of a batch a device is enough for; weights, training, activations and inference."""
 
-from pages.ui.memory import activations, fit, inference, run, training, weights
+from pages.ui.memory import fit_view, inference, run, saved_view, training, weights
 from pages.ui.present import row
 from pages.ui.sidebar import choice as current_choice
 
@@ -15,10 +15,10 @@ if view == "weights":
 elif view == "training":
     training.show_training(*run.choose_plan(choice))
 elif view == "activations":
-    activations.show_activations(*run.choose_plan(choice, states=False))
+    saved_view.show_activations(*run.choose_plan(choice, states=False))
 elif view == "inference":
     inference.show_inference(*run.choose_inference(choice))
 elif task == "training":
-    fit.show_training_fit(*run.choose_plan(choice), device)
+    fit_view.show_training_fit(*run.choose_plan(choice), device)
 else:
-    fit.show_inference_fit(*run.choose_inference(choice), device)
+    fit_view.show_inference_fit(*run.choose_inference(choice), device)

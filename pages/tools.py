@@ -5,8 +5,8 @@ from itertools import accumulate
 
 import streamlit as st
 
-from bertcalc.check.formula import tool_formulas
-from bertcalc.check.slips import Sizes
+from bertcalc.check.cause_formulas import tool_formulas
+from bertcalc.check.slips import SlipSizes
 from bertcalc.check.tools import REASONS, TOOLS, corrections, padded_vocab_size, tool_counts
 from bertcalc.formula import latex_number
 from pages.ui.formulas import aligned, colored_sum
@@ -21,7 +21,7 @@ from pages.ui.tool_counts import TOOL, escaped, main_reason
 _ = translator()
 choice = current_choice()
 config, architecture, model = choice.config, choice.architecture, choice.model()
-sizes, total = Sizes.of(config), model.num_parameters()
+sizes, total = SlipSizes.of(config), model.num_parameters()
 counts = dict(tool_counts(config))
 
 heading = _("{architecture} has {count:,} parameters. Formulas of other tools give:")

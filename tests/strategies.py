@@ -3,13 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from hypothesis import reject
 from hypothesis import strategies as st
 
 from bertcalc import ARCHITECTURES, BertConfig, Config, RobertaConfig
 from bertcalc.activations import ACTIVATIONS
+from bertcalc.config import ConfigError
 from bertcalc.families import CLASSES
 from bertcalc.fields import PositionEmbeddingType
 from bertcalc.forward.outputs import Call
+from bertcalc.moves import Locks
+from bertcalc.presets import PRESETS
+from bertcalc.track import FIELDS, ChosenModel
 from tests.oracle import BASES, Case
 
 architectures = st.sampled_from(list(CLASSES))
@@ -70,6 +75,19 @@ def cases(
     kind = RobertaConfig if architecture.startswith("Roberta") else BertConfig
     pooler = draw(st.booleans()) if architecture in BASES else True
     return Case(draw(configs(positions, kind)), architecture, pooler)
+
+
+@st.composite
+def chosen_models(draw: st.DrawFn) -> ChosenModel:
+    """What a link can say: only what has a control, so that the pad_token_id is the preset's."""
+    case = draw(cases())
+    preset = draw(st.sampled_from(list(CLASSES[case.architecture].presets)))
+    try:
+        config = replace(PRESETS[preset].config, **{field: getattr(case.config, field) for field in FIELDS})
+    except ConfigError:
+        reject()
+    locks = draw(st.builds(Locks, st.booleans(), st.booleans()))
+    return ChosenModel(preset, config, case.architecture, case.add_pooling_layer, locks)
 
 
 def bert_cases(positions: Sequence[PositionEmbeddingType] = _ABSOLUTE) -> st.SearchStrategy[Case]:

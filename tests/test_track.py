@@ -1,10 +1,9 @@
 """Steps, attempts and links of a model under change."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import example, given, reject
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bertcalc import BertConfig
@@ -12,21 +11,8 @@ from bertcalc.config import ConfigError
 from bertcalc.families import CLASSES
 from bertcalc.moves import SLIDERS, Locks
 from bertcalc.presets import PRESETS
-from bertcalc.track import FIELDS, NAMES, Model, Track, read
-from tests.strategies import cases
-
-
-@st.composite
-def models(draw: st.DrawFn) -> Model:
-    case = draw(cases())
-    preset = draw(st.sampled_from(list(CLASSES[case.architecture].presets)))
-    try:  # only what has a control is part of a link: the pad_token_id is the preset's
-        config = replace(PRESETS[preset].config, **{field: getattr(case.config, field) for field in FIELDS})
-    except ConfigError:
-        reject()
-    locks = draw(st.builds(Locks, st.booleans(), st.booleans()))
-    return Model(preset, config, case.architecture, case.add_pooling_layer, locks)
-
+from bertcalc.track import NAMES, ChosenModel, Track, read
+from tests.strategies import chosen_models
 
 CHANGES = st.sampled_from(
     [
@@ -42,15 +28,15 @@ CHANGES = st.sampled_from(
 )
 
 
-@given(models())
-def test_a_link_says_the_whole_model(model: Model) -> None:
+@given(chosen_models())
+def test_a_link_says_the_whole_model(model: ChosenModel) -> None:
     said = model.link()
     assert said.keys() <= set(NAMES)
     assert read(said) == (model, [])
 
 
 def test_a_short_link_is_the_preset_and_what_differs() -> None:
-    track = Track(Model())
+    track = Track(ChosenModel())
     assert track.present.link() == {}
     track.change({"preset": "bert-large-uncased"})
     track.take(track.kept.reset("bert-large-uncased").changed({"vocab_size": 21_128}))
@@ -89,7 +75,7 @@ def test_a_link_to_sizes_that_do_not_fit(link: dict[str, str], sizes: tuple[int,
 
 @given(st.lists(st.tuples(st.sampled_from(list(SLIDERS)), st.integers(0, 3000), st.booleans())), st.data())
 def test_undo_goes_back_through_every_step(moves: list[tuple[str, int, bool]], data: st.DataObject) -> None:
-    track = Track(Model())
+    track = Track(ChosenModel())
     seen = [track.kept]
     for field, value, final in moves:
         track.move(field, value, final=final)
@@ -107,18 +93,18 @@ def test_undo_goes_back_through_every_step(moves: list[tuple[str, int, bool]], d
 
 
 def test_a_drag_is_one_step() -> None:
-    track = Track(Model())
+    track = Track(ChosenModel())
     for value in (832, 896, 960):
         track.move("hidden_size", value, final=False)
         assert (track.present.config.hidden_size, track.kept.config.hidden_size) == (value, 768)
     track.move("hidden_size", 960)
     assert len(track.steps) == 2
     track.undo()
-    assert track.present == Model()
+    assert track.present == ChosenModel()
 
 
 def test_a_step_after_undo_forgets_what_was_undone() -> None:
-    track = Track(Model())
+    track = Track(ChosenModel())
     track.move("num_hidden_layers", 13)
     track.undo()
     track.move("num_hidden_layers", 11)
@@ -128,7 +114,7 @@ def test_a_step_after_undo_forgets_what_was_undone() -> None:
 
 @given(st.lists(CHANGES, max_size=8))
 def test_what_makes_no_model_leaves_the_last_one_and_is_explained(changes: list[dict[str, Any]]) -> None:
-    track = Track(Model())
+    track = Track(ChosenModel())
     for change in changes:
         before = track.kept
         track.change(change)
@@ -147,7 +133,7 @@ def test_what_makes_no_model_leaves_the_last_one_and_is_explained(changes: list[
 
 
 def test_an_attempt_becomes_a_model_with_what_it_needs() -> None:
-    track = Track(Model())
+    track = Track(ChosenModel())
     track.change({"add_cross_attention": True})
     assert track.attempt == {"add_cross_attention": True}
     track.move("num_hidden_layers", 6)
@@ -159,17 +145,17 @@ def test_an_attempt_becomes_a_model_with_what_it_needs() -> None:
 
 
 def test_undo_takes_an_attempt_back_before_it_takes_a_step_back() -> None:
-    track = Track(Model())
+    track = Track(ChosenModel())
     track.move("num_hidden_layers", 6)
     track.change({"add_cross_attention": True})
     track.undo()
     assert (track.attempt, track.kept.config.num_hidden_layers) == ({}, 6)
     track.undo()
-    assert track.kept == Model()
+    assert track.kept == ChosenModel()
 
 
 def test_what_was_typed_stays_until_it_is_mended() -> None:
-    track = Track(Model())
+    track = Track(ChosenModel())
     track.move("hidden_size", 785)
     track.move("vocab_size", "many")
     assert [problem.field for problem in track.problems()] == ["vocab_size", "hidden_size"]
@@ -181,7 +167,7 @@ def test_what_was_typed_stays_until_it_is_mended() -> None:
 
 def test_what_is_offered_can_be_taken() -> None:
     """No control has a pad_token_id, which is 1 in RoBERTa."""
-    track = Track(Model().reset("roberta-base"))
+    track = Track(ChosenModel().reset("roberta-base"))
     track.move("vocab_size", 1)
     (problem,) = track.problems()
     assert problem.remedies == ({"vocab_size": 2},)
@@ -190,23 +176,23 @@ def test_what_is_offered_can_be_taken() -> None:
 
 
 def test_back_and_forward_are_steps_where_they_lead_to_one() -> None:
-    track = Track(Model())
+    track = Track(ChosenModel())
     track.move("num_hidden_layers", 13)
     track.move("num_hidden_layers", 14)
     back = track.steps[1]
     track.go_to(back)
     assert (track.at, len(track.steps)) == (1, 3)
-    track.go_to(Model().reset("bert-large-uncased"))
+    track.go_to(ChosenModel().reset("bert-large-uncased"))
     assert (track.at, len(track.steps)) == (2, 3)
 
 
 def test_reset_leads_to_the_preset_and_keeps_the_class() -> None:
-    model = Model().changed({"architecture": "BertForMaskedLM", "num_hidden_layers": 3, "lock_heads": False})
-    assert model.reset() == Model(architecture="BertForMaskedLM", locks=Locks(heads=False))
+    model = ChosenModel().changed({"architecture": "BertForMaskedLM", "num_hidden_layers": 3, "lock_heads": False})
+    assert model.reset() == ChosenModel(architecture="BertForMaskedLM", locks=Locks(heads=False))
 
 
 def test_steps_are_not_kept_without_limit() -> None:
-    track = Track(Model())
+    track = Track(ChosenModel())
     for number in range(3 * Track.LONGEST):
         track.move("num_hidden_layers", 1 + number % 40)
     assert len(track.steps) == Track.LONGEST
@@ -215,4 +201,4 @@ def test_steps_are_not_kept_without_limit() -> None:
 
 def test_a_change_of_nothing_that_can_be_is_refused() -> None:
     with pytest.raises(ConfigError):
-        Model().changed({"hidden_size": 1})
+        ChosenModel().changed({"hidden_size": 1})

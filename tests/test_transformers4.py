@@ -10,7 +10,7 @@ from hypothesis import Phase, given, settings
 from bertcalc import ARCHITECTURES, BertConfig, forward_flops, saved_activation_bytes
 from bertcalc.fields import POSITION_EMBEDDING_TYPES, PositionEmbeddingType
 from tests.oracle import Case, Facts, ask_transformers4, facts
-from tests.strategies import ACTIVATIONS_OF_4, cases
+from tests.strategies import ACTIVATIONS_OF_4, bert_cases
 
 RELATIVE: tuple[PositionEmbeddingType, ...] = POSITION_EMBEDDING_TYPES[1:]
 BERT_BASE = Case(BertConfig(position_embedding_type="relative_key"))
@@ -33,7 +33,7 @@ def drawn(count: int) -> list[Case]:
     found: list[Case] = []
 
     @settings(max_examples=count, phases=[Phase.generate], database=None)
-    @given(cases(RELATIVE))
+    @given(bert_cases(RELATIVE))
     def collect(case: Case) -> None:
         found.append(case)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from bertcalc import BertConfig, build
 from bertcalc.presets import PRESETS
-from bertcalc.tree.totals import Row, rows, shares, submodule, totals_by_component, totals_by_part
+from bertcalc.tree.totals import TensorRow, rows, shares, submodule, totals_by_component, totals_by_part
 
 BASE = build(BertConfig())
 CHINESE = PRESETS["bert-base-chinese"].config
@@ -82,7 +82,7 @@ def test_004_what_the_write_up_left_out_is_all_that_it_misses() -> None:
     assert sum(written.values()) == 75_641_856
 
     def size(part: str, role: str) -> int:
-        found: list[Row] = [
+        found: list[TensorRow] = [
             row for row in rows(model) if (row.component, row.part, row.role) == ("encoder", part, role)
         ]
         return sum(row.tensor.num_parameters() for row in found)

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from bertcalc.check.explain import Explanation, causes, explain
 from bertcalc.check.known import HAND_COUNTS, HandCount, Known, Reading, known_counts, readings
-from bertcalc.check.parts import Counted, own_counts
-from bertcalc.check.slips import Sizes, counted
+from bertcalc.check.layer_parts import Counted, own_counts
+from bertcalc.check.slips import SlipSizes, counted
 from bertcalc.families import build
 from bertcalc.presets import PRESETS
 from bertcalc.typed import Typed
@@ -92,7 +92,7 @@ def _hand_count(meanings: Sequence[Reading]) -> tuple[HandCount, Slipped] | None
             config = PRESETS[hand.preset].config
             model = build(config)
             known = Known(config, model.kind, True, 0, model.num_parameters())
-            explanation = causes(counted(model), Sizes.of(config), hand.slips)
+            explanation = causes(counted(model), SlipSizes.of(config), hand.slips)
             return hand, Slipped(meanings[0], known, explanation)
     return None
 

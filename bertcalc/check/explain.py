@@ -5,7 +5,7 @@ from functools import cache, lru_cache
 from itertools import combinations
 from typing import NamedTuple
 
-from bertcalc.check.slips import SLIPS, Sizes, Slip, counted, total
+from bertcalc.check.slips import SLIPS, Slip, SlipSizes, counted, total
 from bertcalc.config import Config
 from bertcalc.family import Model
 from bertcalc.tree.nn import Tensor
@@ -30,10 +30,12 @@ def explain(model: Model, config: Config, wrong: int, most: int = MOST_SLIPS) ->
 
     At most MOST_FOUND are given, the likeliest first.
     """
-    return explain_tensors(counted(model), Sizes.of(config), wrong, most)
+    return explain_tensors(counted(model), SlipSizes.of(config), wrong, most)
 
 
-def explain_tensors(tensors: Sequence[Tensor], sizes: Sizes, wrong: int, most: int = MOST_SLIPS) -> list[Explanation]:
+def explain_tensors(
+    tensors: Sequence[Tensor], sizes: SlipSizes, wrong: int, most: int = MOST_SLIPS
+) -> list[Explanation]:
     """The same for some tensors of a model, which are a term of a count, with so many slips at most."""
     found = _search(tuple(tensors), sizes).explanations(wrong, most)
     shortest = min(map(len, found), default=0)
@@ -42,7 +44,7 @@ def explain_tensors(tensors: Sequence[Tensor], sizes: Sizes, wrong: int, most: i
 
 
 def causes(
-    tensors: Sequence[Tensor], sizes: Sizes, slips: Sequence[str], known: Mapping[str, Slip] = SLIPS
+    tensors: Sequence[Tensor], sizes: SlipSizes, slips: Sequence[str], known: Mapping[str, Slip] = SLIPS
 ) -> Explanation:
     """What each of some slips adds to a total, made one after the other; ``known`` says what their names mean."""
     found = []
@@ -68,7 +70,7 @@ class _Search:
     are a family: families add up, so that the sums of half of them are looked up in the sums of the other half.
     """
 
-    def __init__(self, tensors: tuple[Tensor, ...], sizes: Sizes) -> None:
+    def __init__(self, tensors: tuple[Tensor, ...], sizes: SlipSizes) -> None:
         self._tensors = tensors
         self._changed = cache(lambda name, tensor: tuple(SLIPS[name].change(tensor, sizes)))
         self._halves = cache(self._sums_of_halves)

@@ -27,7 +27,7 @@ PLACES = frozenset({NO_POOLER.name, NO_DECODER.name})
 PADDED_TO = (8, 64, 128)
 
 
-class Sizes(NamedTuple):
+class SlipSizes(NamedTuple):
     """The dimensions that slips put in wrong places: numbers or symbols."""
 
     vocab_size: int
@@ -37,7 +37,7 @@ class Sizes(NamedTuple):
     padded_sizes: tuple[int, ...]  # the vocabulary as a multiple of each of PADDED_TO
 
     @classmethod
-    def of(cls, config: Config) -> "Sizes":
+    def of(cls, config: Config) -> "SlipSizes":
         """The sizes of a configuration."""
         vocab = config.vocab_size
         padded = tuple(-(-vocab // multiple) * multiple for multiple in PADDED_TO)
@@ -49,7 +49,7 @@ class Sizes(NamedTuple):
         return dict(zip(PADDED_TO, self.padded_sizes, strict=True))
 
 
-Change = Callable[[Tensor, Sizes], Iterable[Tensor]]
+Change = Callable[[Tensor, SlipSizes], Iterable[Tensor]]
 
 
 class Slip(NamedTuple):
@@ -59,7 +59,7 @@ class Slip(NamedTuple):
     change: Change
     unusual: bool = False  # shown after others, where several explain the same
 
-    def make(self, tensors: Iterable[Tensor], sizes: Sizes) -> tuple[Tensor, ...]:
+    def make(self, tensors: Iterable[Tensor], sizes: SlipSizes) -> tuple[Tensor, ...]:
         """What is counted after the slip."""
         return tuple(after for tensor in tensors for after in self.change(tensor, sizes))
 
@@ -94,11 +94,11 @@ def _once(concerned: Concerned) -> Change:
     return _where(concerned, lambda tensor, sizes: (tensor._replace(copies=1),))
 
 
-def _more(place: Tensor, tensors: Callable[[Sizes], Sequence[Tensor]]) -> Change:
+def _more(place: Tensor, tensors: Callable[[SlipSizes], Sequence[Tensor]]) -> Change:
     return lambda tensor, sizes: (*tensors(sizes), tensor) if tensor == place else (tensor,)
 
 
-def _with_sides(concerned: Concerned, sides: Callable[[Tensor, Sizes], Sequence[Any]]) -> Change:
+def _with_sides(concerned: Concerned, sides: Callable[[Tensor, SlipSizes], Sequence[Any]]) -> Change:
     return _where(concerned, lambda tensor, sizes: (tensor._replace(shape=tuple(sides(tensor, sizes))),))
 
 
@@ -112,7 +112,7 @@ def _padded(multiple: int) -> Slip:
     )
 
 
-def _pooler(sizes: Sizes) -> Sequence[Tensor]:
+def _pooler(sizes: SlipSizes) -> Sequence[Tensor]:
     hidden = sizes.hidden_size
     weight = Tensor("pooler.dense.weight", (hidden, hidden), 1, NO_POOLER.place)
     return weight, Tensor("pooler.dense.bias", (hidden,), 1, NO_POOLER.place)

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from bertcalc.arithmetic import evaluate
 from bertcalc.check.explain import MOST_SLIPS, Explanation, explain_tensors
-from bertcalc.check.parts import PARTS, Counted, parts_of
-from bertcalc.check.slips import Sizes, counted, total
+from bertcalc.check.layer_parts import PARTS, Counted, parts_of
+from bertcalc.check.slips import SlipSizes, counted, total
 from bertcalc.config import Config, Problem, letters
 from bertcalc.family import Model
 from bertcalc.problem import InputError
@@ -45,7 +45,7 @@ _USUAL = (
 )
 
 
-class Line(NamedTuple):
+class TypedLine(NamedTuple):
     """A line as it was typed: a name, which may be missing, and the value of its calculation, if it can be read."""
 
     name: str
@@ -54,14 +54,14 @@ class Line(NamedTuple):
     problem: Problem | None = None  # why it cannot be read, or that its two sides are not equal
 
 
-class Verdict(NamedTuple):
+class LineVerdict(NamedTuple):
     """A line, what it is taken to count, and by which slips it differs from that: none if it is right.
 
     ``counted`` is None where nothing of the model fits; ``explanation`` is None where no slips are found.
     ``modules`` says that the line is right as a number of modules, such as the 37 of Dropout.
     """
 
-    line: Line
+    line: TypedLine
     counted: Counted | None
     explanation: Explanation | None
     modules: bool = False
@@ -80,19 +80,19 @@ class Gap(NamedTuple):
     parameters: int
 
 
-class Report(NamedTuple):
+class TermsReport(NamedTuple):
     """The lines with their verdicts; right = what the lines count, each put right, + the gaps.
 
     Lines that are all numbers of modules have no total and no gaps.
     """
 
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[LineVerdict, ...]
     gaps: tuple[Gap, ...]
     typed: Fraction
     right: int
 
 
-def read(text: str, config: Config) -> list[Line]:
+def read(text: str, config: Config) -> list[TypedLine]:
     """The lines of a hand count, such as ``attention = 12 * 4 * H * H``; letters are the configuration's.
 
     A line may give its result after a second equals sign. What is too much is left out: see ``problem``.
@@ -111,9 +111,9 @@ def problem(text: str) -> Problem | None:
     return Problem("terms", None, message, {"lines": f"{MOST_LINES}", "characters": f"{LONGEST:,}"})
 
 
-def check(model: Model, config: Config, lines: Sequence[Line]) -> Report:
+def check(model: Model, config: Config, lines: Sequence[TypedLine]) -> TermsReport:
     """What each line counts, and what is wrong with it; and what no line counts."""
-    tensors, sizes = counted(model), Sizes.of(config)
+    tensors, sizes = counted(model), SlipSizes.of(config)
     open_copies = {tensor.name: tensor.copies for tensor in tensors}
     verdicts = []
     for line in lines:
@@ -122,25 +122,25 @@ def check(model: Model, config: Config, lines: Sequence[Line]) -> Report:
         for tensor in verdict.counted.tensors if verdict.counted else ():
             open_copies[tensor.name] -= tensor.copies
     if verdicts and all(one.modules for one in verdicts):
-        return Report(tuple(verdicts), (), Fraction(0), 0)
+        return TermsReport(tuple(verdicts), (), Fraction(0), 0)
     typed = sum((one.line.value or Fraction(0) for one in verdicts if not one.modules), Fraction(0))
     gaps = tuple(_gaps([tensor._replace(copies=open_copies[tensor.name]) for tensor in tensors]))
-    return Report(tuple(verdicts), gaps, typed, total(tensors))
+    return TermsReport(tuple(verdicts), gaps, typed, total(tensors))
 
 
-def _read(text: str, names: dict[str, int]) -> Line:
+def _read(text: str, names: dict[str, int]) -> TypedLine:
     name, *sides = (side.strip() for side in re.split(r"[=＝]|[:：](?!.*[=＝])", text))
     if not sides or (re.search(r"[0-9+*/^()]", name) and _is_calculation(name, names)):
         name, sides = "", [name, *sides]
     try:
         values = [evaluate(side, names) for side in sides]
     except InputError as error:
-        return Line(name, text, None, error.problem)
+        return TypedLine(name, text, None, error.problem)
     if len(set(values)) == 1:
-        return Line(name, text, values[0])
+        return TypedLine(name, text, values[0])
     message = N_("The calculation gives {value}, not {written}.")
     given = {"value": _number(values[0]), "written": _number(values[-1])}
-    return Line(name, text, values[0], Problem("terms", text, message, given))
+    return TypedLine(name, text, values[0], Problem("terms", text, message, given))
 
 
 def _is_calculation(text: str, names: dict[str, int]) -> bool:
@@ -155,9 +155,11 @@ def _number(value: Fraction) -> str:
     return f"{int(value):,}" if value.denominator == 1 else f"{float(value):,g}"
 
 
-def _verdict(line: Line, model: Model, tensors: Sequence[Tensor], sizes: Sizes, open_copies: dict[str, int]) -> Verdict:
+def _verdict(
+    line: TypedLine, model: Model, tensors: Sequence[Tensor], sizes: SlipSizes, open_copies: dict[str, int]
+) -> LineVerdict:
     if line.value is None or line.value.denominator != 1:
-        return Verdict(line, None, None)
+        return LineVerdict(line, None, None)
     value = int(line.value)
     candidates = list(_candidates(line.name, tensors))
     right = [found for found in candidates if found.right == value]
@@ -165,9 +167,9 @@ def _verdict(line: Line, model: Model, tensors: Sequence[Tensor], sizes: Sizes, 
     copies = {tensor.name: tensor.copies for tensor in tensors}
     right.sort(key=lambda found: any(open_copies[tensor.name] != copies[tensor.name] for tensor in found.tensors))
     if right:
-        return Verdict(line, right[0], ())
+        return LineVerdict(line, right[0], ())
     if _is_number_of_modules(line.name, model, value):
-        return Verdict(line, None, (), modules=True)
+        return LineVerdict(line, None, (), modules=True)
     is_named = any(_is_called(part, line.name) for part in PARTS)
     whole = [found for found in candidates if found.layers == "all"]
     usual = [found for found in whole if found.part in _USUAL] or whole
@@ -179,8 +181,8 @@ def _verdict(line: Line, model: Model, tensors: Sequence[Tensor], sizes: Sizes, 
     ]
     if explained:
         explanation, found = min(explained, key=lambda pair: len(pair[0]))
-        return Verdict(line, found, explanation)
-    return Verdict(line, usual[-1] if usual and is_named else None, None)
+        return LineVerdict(line, found, explanation)
+    return LineVerdict(line, usual[-1] if usual and is_named else None, None)
 
 
 def _candidates(name: str, tensors: Sequence[Tensor]) -> Iterator[Counted]:

@@ -20,8 +20,8 @@ from bertcalc.check.slips import (
     SLIPS,
     Change,
     Concerned,
-    Sizes,
     Slip,
+    SlipSizes,
     both,
     component,
     counted,
@@ -77,7 +77,7 @@ def tool_counts(config: Config) -> list[tuple[str, int]]:
     return [(tool.name, tool.count(config)) for tool in TOOLS.values()]
 
 
-def corrections(tool: Tool, model: Model, sizes: Sizes) -> tuple[Correction, ...]:
+def corrections(tool: Tool, model: Model, sizes: SlipSizes) -> tuple[Correction, ...]:
     """What leads from a tool's count to that of a model, reason by reason.
 
     Reasons that do not concern this model are left out. Model and sizes are of numbers, or of symbols.
@@ -89,7 +89,7 @@ def corrections(tool: Tool, model: Model, sizes: Sizes) -> tuple[Correction, ...
 
 def padded_vocab_size(config: Config) -> int:
     """The rows that Megatron-LM gives the word embeddings."""
-    return Sizes.of(config).padded[MEGATRON_PADDING]
+    return SlipSizes.of(config).padded[MEGATRON_PADDING]
 
 
 def _slips(tool: Tool, tensors: Sequence[Tensor]) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from functools import cache
 from math import prod
 from typing import Literal, NamedTuple, get_args
 
-from bertcalc.checkpoints.safetensors import Entry
+from bertcalc.checkpoints.safetensors import StoredTensor
 from bertcalc.config import Config, problems
 from bertcalc.families import FAMILIES, build, family_of
 from bertcalc.family import Family, Model
@@ -41,7 +41,7 @@ class Matched(NamedTuple):
     """A tensor of the checkpoint, of the model, or of both, with the name that it has in the model."""
 
     name: str  # without the prefix of the body
-    entry: Entry | None
+    entry: StoredTensor | None
     shape: Shape | None  # in the model, if it has one of that name
 
     def in_checkpoint(self) -> int:
@@ -68,7 +68,7 @@ class Members(NamedTuple):
         return cls(len(some), *elements, tuple(some[:_SHOWN]))
 
 
-class Comparison(NamedTuple):
+class Matching(NamedTuple):
     """A checkpoint beside a model: every tensor of either is in one group."""
 
     subject: Subject
@@ -113,7 +113,7 @@ class Comparison(NamedTuple):
         return self.complete and not self.groups.keys() & {"head", "other"}
 
 
-def compare(tensors: Iterable[Entry], subject: Subject) -> Comparison:
+def compare(tensors: Iterable[StoredTensor], subject: Subject) -> Matching:
     """Every tensor of a checkpoint and of a model in its group."""
     model = subject.model()
     family = model.family
@@ -137,10 +137,10 @@ def compare(tensors: Iterable[Entry], subject: Subject) -> Comparison:
     groups["missing"] = [Matched(name, None, shape) for name, shape in wanted.items() if name not in seen]
     found = {group: Members.of(some) for group, some in groups.items() if some}
     most_first = dict(sorted(dtypes.items(), key=lambda item: -item[1]))
-    return Comparison(subject, found, most_first, model.num_parameters())
+    return Matching(subject, found, most_first, model.num_parameters())
 
 
-def _group(name: str, entry: Entry, tied: dict[str, Shape], heads: dict[str, tuple[str, ...]]) -> Group:
+def _group(name: str, entry: StoredTensor, tied: dict[str, Shape], heads: dict[str, tuple[str, ...]]) -> Group:
     if name.rpartition(".")[2] in BUFFERS:
         return "buffer"
     if tied.get(name) == entry.shape:
@@ -202,7 +202,7 @@ def _tied(model: Model) -> dict[str, Shape]:
     }
 
 
-def best_class(tensors: Iterable[Entry], config: Config) -> Subject:
+def best_class(tensors: Iterable[StoredTensor], config: Config) -> Subject:
     """The class whose heads are most like those of a checkpoint; the first of those that are as good."""
     family, kind = family_of(config), _kind(config)
     names = {plain_name(entry.name, family) for entry in tensors}
@@ -229,7 +229,7 @@ def _family(names: Iterable[str]) -> Family:
     return max(FAMILIES.values(), key=known)
 
 
-def subject_of_shapes(tensors: Sequence[Entry]) -> tuple[Subject, tuple[str, ...]]:
+def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[str, ...]]:
     """The model that the shapes of a checkpoint make, and the fields of it that no shape tells.
 
     Raises InputError if they make none.

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from bertcalc.checkpoints.safetensors import (
     LARGEST_HEADER,
     LENGTH_BYTES,
-    Entry,
     Header,
+    StoredTensor,
     header_length,
     read,
 )
@@ -28,7 +28,7 @@ _LONGEST_NAME = 255
 _LARGEST_FILE = 2**53 - 1  # the largest whole number of a browser
 
 
-class Chosen(NamedTuple):
+class ChosenFile(NamedTuple):
     """A file: its name, its size in bytes, and its first bytes; None if the browser could not read it."""
 
     name: str
@@ -54,11 +54,11 @@ class Weights(NamedTuple):
     """The tensors of some files, and those files that are cut off."""
 
     name: str
-    tensors: tuple[Entry, ...]
+    tensors: tuple[StoredTensor, ...]
     cut_off: tuple[CutOff, ...]
 
 
-def chosen(message: object) -> list[Chosen]:
+def chosen(message: object) -> list[ChosenFile]:
     """The files in a message of the browser. Raises InputError."""
     if not isinstance(message, list) or not message:
         raise wrong(N_("What the browser sent is no list of files."))
@@ -67,11 +67,11 @@ def chosen(message: object) -> list[Chosen]:
     return [_chosen(one) for one in message]
 
 
-def _chosen(said: object) -> Chosen:
+def _chosen(said: object) -> ChosenFile:
     match said:
         case {"name": str(name), "size": int(size), "start": str() | None as start}:
             if 0 < len(name) <= _LONGEST_NAME and type(size) is int and 0 <= size <= _LARGEST_FILE:
-                return Chosen(name, size, None if start is None else _decoded(start))
+                return ChosenFile(name, size, None if start is None else _decoded(start))
     raise wrong(N_("What the browser sent is no list of files."))
 
 
@@ -83,7 +83,7 @@ def _decoded(text: str) -> bytes:
         raise wrong(N_("What the browser sent is no list of files.")) from None
 
 
-def weights_of(files: Sequence[Chosen]) -> Weights:
+def weights_of(files: Sequence[ChosenFile]) -> Weights:
     """The tensors of the safetensors files among these, by their headers. Raises InputError.
 
     An index says which files there have to be; all other files are left out. The field of a problem is the file's name.
@@ -111,14 +111,14 @@ def weights_of(files: Sequence[Chosen]) -> Weights:
     return Weights(" … ".join([names[0], *names[-1:]] if names[1:] else names), tensors, cut_off)
 
 
-def _check_index(index: Chosen, there: set[str]) -> None:
+def _check_index(index: ChosenFile, there: set[str]) -> None:
     names = names_of(index.bytes())
     if missing := [name for name in names if name not in there]:
         message = N_("The index names {file}, which was not chosen: choose all files together.")
         raise wrong(message, file=shorten(missing[0]))
 
 
-def _header(file: Chosen) -> Header:
+def _header(file: ChosenFile) -> Header:
     start = file.bytes()
     try:
         end = LENGTH_BYTES + header_length(start, file.size)

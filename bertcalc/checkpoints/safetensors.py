@@ -38,7 +38,7 @@ DTYPES = {dtype: bits for bits, dtypes in _WIDTHS.items() for dtype in dtypes.sp
 _FIELDS = {"dtype", "shape", "data_offsets"}
 
 
-class Entry(NamedTuple):
+class StoredTensor(NamedTuple):
     """A tensor of a file."""
 
     name: str
@@ -53,7 +53,7 @@ class Entry(NamedTuple):
 class Header(NamedTuple):
     """The contents of a header."""
 
-    tensors: tuple[Entry, ...]  # in the order of their data
+    tensors: tuple[StoredTensor, ...]  # in the order of their data
     metadata: dict[str, str]
     num_bytes: int  # of itself
     data_bytes: int  # of all tensors
@@ -109,7 +109,7 @@ def read(header: bytes, data_bytes: int, *, cut_off: bool = False) -> Header:
     return Header(tuple(entry for _begin, _end, entry in placed), metadata, len(header), end)
 
 
-def _placed(name: str, said: Any) -> tuple[int, int, Entry]:
+def _placed(name: str, said: Any) -> tuple[int, int, StoredTensor]:
     """A tensor, behind the first byte of its data and the byte after the last."""
     if not isinstance(said, dict) or not said.keys() >= _FIELDS:
         raise wrong(N_("The tensor {name} must have dtype, shape and data_offsets."), name=shorten(name))
@@ -136,7 +136,7 @@ def _placed(name: str, said: Any) -> tuple[int, int, Entry]:
             shape=shorten(str(shape)),
             dtype=dtype,
         )
-    return begin, end, Entry(name, dtype, tuple(shape))
+    return begin, end, StoredTensor(name, dtype, tuple(shape))
 
 
 def _are_sizes(given: Any) -> bool:

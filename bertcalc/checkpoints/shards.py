@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from bertcalc.checkpoints.safetensors import LARGEST_HEADER, Entry
+from bertcalc.checkpoints.safetensors import LARGEST_HEADER, StoredTensor
 from bertcalc.problem import InputError, wrong
 from bertcalc.strict_json import read_json
 from bertcalc.text import N_, shorten
@@ -27,9 +27,9 @@ def too_much() -> InputError:
     return wrong(message, most=f"{LARGEST_HEADER:,}")
 
 
-def together(parts: Iterable[tuple[Entry, ...]]) -> tuple[Entry, ...]:
+def together(parts: Iterable[tuple[StoredTensor, ...]]) -> tuple[StoredTensor, ...]:
     """The tensors of all files. Raises InputError if one is in two of them."""
-    found: dict[str, Entry] = {}
+    found: dict[str, StoredTensor] = {}
     for part in parts:
         for entry in part:
             if found.setdefault(entry.name, entry) is not entry:

@@ -12,7 +12,7 @@ from bertcalc.presets import PRESETS
 from bertcalc.text import N_
 
 
-class Sizes(NamedTuple):
+class RuleSizes(NamedTuple):
     """What rules are made of: exact numbers, or SymPy symbols."""
 
     batch_size: Any
@@ -24,38 +24,38 @@ class Sizes(NamedTuple):
     intermediate_size: Any
 
 
-class Rule(NamedTuple):
+class PublishedRule(NamedTuple):
     """FLOPs of one batch as somebody else counts them."""
 
     name: str
     phase: Phase
-    formula: Callable[[Sizes, Iterable[Step]], Any]
+    formula: Callable[[RuleSizes, Iterable[Step]], Any]
     difference: str  # to PyTorch's count
     source: str
 
     def flops(self, config: Config, batch_size: int, sequence_length: int, steps: Iterable[Step]) -> Fraction:
         """What the rule gives for a model and the steps of its forward pass; not whole where the rule is not."""
         sizes = {**vars(config), "batch_size": batch_size, "sequence_length": sequence_length}
-        return Fraction(self.formula(Sizes(*(Fraction(sizes[field]) for field in Sizes._fields)), steps))
+        return Fraction(self.formula(RuleSizes(*(Fraction(sizes[field]) for field in RuleSizes._fields)), steps))
 
 
-def _nanogpt(sizes: Sizes, steps: Iterable[Step]) -> Any:
+def _nanogpt(sizes: RuleSizes, steps: Iterable[Step]) -> Any:
     batch, length, _vocab, hidden, layers, _heads, _inner = sizes
     return 3 * (layers * (24 * batch * length * hidden**2 + 4 * batch * length**2 * hidden) + _logits(sizes))
 
 
-def _narayanan(sizes: Sizes, steps: Iterable[Step]) -> Any:
+def _narayanan(sizes: RuleSizes, steps: Iterable[Step]) -> Any:
     batch, length, vocab, hidden, layers, _heads, _inner = sizes
     return 96 * batch * length * layers * hidden**2 * (1 + length / (6 * hidden) + vocab / (16 * layers * hidden))
 
 
-def _kaplan(sizes: Sizes, steps: Iterable[Step]) -> Any:
+def _kaplan(sizes: RuleSizes, steps: Iterable[Step]) -> Any:
     batch, length, _vocab, hidden, layers, _heads, inner = sizes
     parameters = 2 * hidden * layers * (2 * hidden + inner)
     return 6 * parameters * batch * length
 
 
-def _electra(sizes: Sizes, steps: Iterable[Step]) -> Any:
+def _electra(sizes: RuleSizes, steps: Iterable[Step]) -> Any:
     batch, length, vocab, hidden, layers, heads, inner = sizes
     products = 8 * hidden**2 + 4 * hidden * inner + 4 * length * hidden
     layer = products + 10 * length * heads + 20 * hidden + 9 * inner + 5
@@ -65,53 +65,53 @@ def _electra(sizes: Sizes, steps: Iterable[Step]) -> Any:
     return 2 * tokens * layers * layer + 2 * tokens * embeddings + 2 * masked * logits
 
 
-def _logits(sizes: Sizes) -> Any:
+def _logits(sizes: RuleSizes) -> Any:
     return 2 * sizes.batch_size * sizes.sequence_length * sizes.hidden_size * sizes.vocab_size
 
 
-def _by(counting: Counting) -> Callable[[Sizes, Iterable[Step]], Any]:
+def _by(counting: Counting) -> Callable[[RuleSizes, Iterable[Step]], Any]:
     return lambda sizes, steps: sum(step.runs * counting.of(step) for step in steps)
 
 
-RULES: dict[str, Rule] = {
+RULES: dict[str, PublishedRule] = {
     rule.name: rule
     for rule in (
-        Rule(
+        PublishedRule(
             "nanoGPT",
             "training",
             _nanogpt,
             N_("I = 4H; logits everywhere, always; no pooler, no transform"),
             "karpathy/nanoGPT, transformer_sizing.ipynb",
         ),
-        Rule(
+        PublishedRule(
             "Narayanan",
             "training",
             _narayanan,
             N_("4 × for the layers (recomputed), 3 × for the logits; I = 4H; no pooler"),
             "Narayanan et al. 2021, arXiv:2104.04473",
         ),
-        Rule(
+        PublishedRule(
             "Kaplan 6ND",
             "training",
             _kaplan,
             N_("only the weights of the layers: no scores, no context, no head"),
             "Kaplan et al. 2020, arXiv:2001.08361",
         ),
-        Rule(
+        PublishedRule(
             "ELECTRA",
             "training",
             _electra,
             N_("2 × for training; one-hot embeddings; logits at 5/32; element-wise"),
             "google-research/electra, flops_computation.py",
         ),
-        Rule(
+        PublishedRule(
             "calflops",
             "forward",
             _by(Counting({"linear": 2, "matmul": 2}, {"norm": 5, "softmax": 1})),
             N_("matrix products, plus 5 per element for LayerNorm and 1 for softmax"),
             "MrYxJ/calculate-flops.pytorch, README.md, pytorch_ops.py",
         ),
-        Rule(
+        PublishedRule(
             "DeepSpeed",
             "forward",
             _by(Counting({"linear": 2}, {"softmax": 2})),
@@ -122,7 +122,7 @@ RULES: dict[str, Rule] = {
 }
 
 
-class Published(NamedTuple):
+class PublishedFigure(NamedTuple):
     """A figure that was published: the rule and the case that it is of, what was printed, and its unit in FLOPs."""
 
     rule: str
@@ -142,10 +142,10 @@ class Published(NamedTuple):
 
 UNITS = {"FLOPs": 1, "GFLOPs": 10**9, "GMACs": 2 * 10**9}
 # ELECTRA's are those of its paper (arXiv:2003.10555, tables 1 and 2): 1,000,000 steps of 256 sequences.
-PUBLISHED: tuple[Published, ...] = (
-    Published("calflops", "bert-base-chinese", 1, 128, 22.363, "GFLOPs"),
-    Published("DeepSpeed", "bert-large-uncased", 80, 128, 3092.88, "GMACs", pooler=False),
-    Published("DeepSpeed", "bert-large-uncased", 80, 128, 3092.96, "GMACs"),
-    Published("ELECTRA", "bert-base-uncased", 256 * 10**6, 512, 6.4e19, "FLOPs"),
-    Published("ELECTRA", "bert-large-uncased", 256 * 10**6, 512, 1.9e20, "FLOPs"),
+PUBLISHED: tuple[PublishedFigure, ...] = (
+    PublishedFigure("calflops", "bert-base-chinese", 1, 128, 22.363, "GFLOPs"),
+    PublishedFigure("DeepSpeed", "bert-large-uncased", 80, 128, 3092.88, "GMACs", pooler=False),
+    PublishedFigure("DeepSpeed", "bert-large-uncased", 80, 128, 3092.96, "GMACs"),
+    PublishedFigure("ELECTRA", "bert-base-uncased", 256 * 10**6, 512, 6.4e19, "FLOPs"),
+    PublishedFigure("ELECTRA", "bert-large-uncased", 256 * 10**6, 512, 1.9e20, "FLOPs"),
 )

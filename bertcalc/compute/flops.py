@@ -78,7 +78,7 @@ PARTS: tuple[Part, ...] = (
 )
 
 
-class Row(NamedTuple):
+class CostRow(NamedTuple):
     """A step, or a module with all that runs in it: its name without "bert.", its copies, the cost of one copy."""
 
     name: str
@@ -143,16 +143,16 @@ def by_part(steps: Iterable[Step], convention: Convention = PYTORCH) -> dict[Par
     return {part: whole for part, whole in sums.items() if whole != 0}
 
 
-def by_name(steps: Iterable[Step], convention: Convention = PYTORCH) -> list[Row]:
+def by_name(steps: Iterable[Step], convention: Convention = PYTORCH) -> list[CostRow]:
     """The forward cost of every step and module that costs anything, modules first; the first row is the model."""
-    rows: dict[str, Row] = {}
+    rows: dict[str, CostRow] = {}
     for step in steps:
         one = convention.counting.of(step)
         if one == 0:
             continue
         for name in _with_parents(step.name):
             inside = "*" in name
-            row = rows.get(name, Row(name, step.runs if inside else 1, 0))
+            row = rows.get(name, CostRow(name, step.runs if inside else 1, 0))
             rows[name] = row._replace(cost=row.cost + (one if inside else step.runs * one))
     return list(rows.values())
 

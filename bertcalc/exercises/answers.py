@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 
 from bertcalc.arithmetic import LONGEST, evaluate
 from bertcalc.check.explain import explain_tensors
-from bertcalc.check.slips import SLIPS, Sizes, total
+from bertcalc.check.slips import SLIPS, SlipSizes, total
 from bertcalc.exercises.questions import Exercise, Said
 from bertcalc.problem import InputError, wrong
 from bertcalc.text import N_, shorten
@@ -78,7 +78,7 @@ def _because(exercise: Exercise, right: int, read: Typed) -> list[tuple[Said, ..
     """Ways to a wrong number: those of the exercise, then slips in counting, the fewest that do."""
     found: list[tuple[Said, ...]] = [(mistake.said,) for mistake in exercise.mistakes if read.means(mistake.amount)]
     if tensors := exercise.explained():
-        sizes = Sizes.of(exercise.config)
+        sizes = SlipSizes.of(exercise.config)
         single = {total(slip.make(tensors, sizes)) for slip in SLIPS.values()} - {right}
         meant = sorted(filter(read.means, single))
         if not found and not meant and read.low == read.high and read.value.denominator == 1:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from bertcalc.check.slips import SLIPS, Sizes
+from bertcalc.check.slips import SLIPS, SlipSizes
 from bertcalc.config import DIMENSIONS, Config
 from bertcalc.forward.steps import BATCH
 from bertcalc.memory.footprint import Subject
@@ -106,7 +106,7 @@ class Exercise(NamedTuple):
 
     def slipped(self) -> tuple[Tensor, ...]:
         """What is counted in the worked count of the exercise."""
-        return SLIPS[self.slip].make(self.tensors, Sizes.of(self.config))
+        return SLIPS[self.slip].make(self.tensors, SlipSizes.of(self.config))
 
 
 def by_place(tensors: Iterable[Tensor], subject: Subject) -> dict[tuple[str, str], int]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 
-class Item(NamedTuple):
+class WrittenExercise(NamedTuple):
     """An exercise: its texts, and the lines of what is given and of what is worked out."""
 
     title: str
@@ -26,7 +26,7 @@ class Sheet(NamedTuple):
     title: str
     note: str
     answer: str
-    items: tuple[Item, ...]
+    items: tuple[WrittenExercise, ...]
 
 
 def markdown(sheet: Sheet, *, solutions: bool) -> str:

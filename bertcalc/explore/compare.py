@@ -93,7 +93,7 @@ _QUERY, _UP = Place("encoder", "attention", "query"), Place("encoder", "feed-for
 _SHOWN = (Place("embeddings", role="word"), Place("embeddings", role="position"), _QUERY, _UP)
 
 
-class Change(NamedTuple):
+class FieldChange(NamedTuple):
     """A field, and its values in the one and in the other model."""
 
     field: str
@@ -123,17 +123,17 @@ class Change(NamedTuple):
         return message.format(**values)
 
 
-class Part(NamedTuple):
+class Attribution(NamedTuple):
     """Fields that change together, what is counted after that, and how much more it is."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[FieldChange, ...]
     total: int
     difference: int
 
     def each(self) -> int | None:
         """Parameters of each layer, row or unit that there is more or fewer; None where they are not alike."""
         match self.changes:
-            case [Change(field, before, after)] if field in _ALIKE:
+            case [FieldChange(field, before, after)] if field in _ALIKE:
                 each: int = self.difference // (after - before)
                 return each
         return None
@@ -144,7 +144,7 @@ class Explanation(NamedTuple):
 
     before: int
     after: int
-    parts: list[Part]
+    parts: list[Attribution]
 
     @property
     def difference(self) -> int:
@@ -163,22 +163,22 @@ def explain(here: Case, there: Case, quantity: Quantity) -> Explanation:
     parts = []
     for changes, subject in path(here.subject, there.subject):
         now = quantity.of(here._replace(subject=subject))
-        parts.append(Part(changes, now, now - total))
+        parts.append(Attribution(changes, now, now - total))
         total = now
     return Explanation(before, total, parts)
 
 
-def path(here: Subject, there: Subject) -> Iterator[tuple[tuple[Change, ...], Subject]]:
+def path(here: Subject, there: Subject) -> Iterator[tuple[tuple[FieldChange, ...], Subject]]:
     """The way from one model to another: what changes, and the model after it; each of them can be built.
 
     Where a field cannot change alone (heads that do not divide the old hidden_size), the next one changes with it.
     """
     now, target = values_of(here), values_of(there)
-    waiting: tuple[Change, ...] = ()
+    waiting: tuple[FieldChange, ...] = ()
     for field in FIELDS:
         if now[field] == target[field]:
             continue
-        waiting += (Change(field, now[field], target[field]),)
+        waiting += (FieldChange(field, now[field], target[field]),)
         now = {**now, field: target[field]}
         try:
             subject = subject_of(now)

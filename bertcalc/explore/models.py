@@ -56,7 +56,7 @@ FIELDS = (
 _CONSTANTS: dict[str, bool | None] = {"true": True, "false": False, "none": None}
 
 
-class Item(NamedTuple):
+class WrittenModel(NamedTuple):
     """A model as it is written: where it starts from, and the changed fields with their values."""
 
     base: str
@@ -84,19 +84,19 @@ class Wrong(NamedTuple):
     problem: Problem
 
 
-def write(items: Sequence[Item]) -> str:
+def write(items: Sequence[WrittenModel]) -> str:
     """The text of a comparison."""
     return " ".join(map(str, items))
 
 
-def read(text: str) -> tuple[list[Item], list[Wrong]]:
+def read(text: str) -> tuple[list[WrittenModel], list[Wrong]]:
     """The models of a comparison, each once, and what is wrong with the rest of its text.
 
     Whether a model can be built is not looked at: that of the present one changes.
     """
     if len(text) > LONGEST:
         return [], [Wrong(shorten(text), _too_long(len(text)))]
-    items: list[Item] = []
+    items: list[WrittenModel] = []
     wrong = []
     parts = list(dict.fromkeys(text.split()))
     for part in parts[:MOST]:
@@ -118,7 +118,7 @@ def _too_long(length: int) -> Problem:
     return Problem("models", length, message, {"most": f"{LONGEST:,}", "length": f"{length:,}"})
 
 
-def item_of(subject: Subject, base: str | None = None) -> Item:
+def item_of(subject: Subject, base: str | None = None) -> WrittenModel:
     """A model as it is written from a preset; without one, from the preset with the fewest differences."""
     values = values_of(subject)
 
@@ -133,7 +133,7 @@ def item_of(subject: Subject, base: str | None = None) -> Item:
         )
 
     nearest = base or min(PRESETS, key=lambda preset: len(changes(preset)))
-    return Item(nearest, changes(nearest))
+    return WrittenModel(nearest, changes(nearest))
 
 
 def values_of(subject: Subject) -> dict[str, Any]:
@@ -162,7 +162,7 @@ def subject_of(values: Mapping[str, Any]) -> Subject:
     return Subject(family.config(**config), architecture)
 
 
-def _read_item(text: str) -> Item | Problem:
+def _read_item(text: str) -> WrittenModel | Problem:
     base, *assignments = text.split("~")
     if base != PRESENT and base not in PRESETS:
         message = N_("there is no preset {name}: did you mean {nearest}?")
@@ -181,7 +181,7 @@ def _read_item(text: str) -> Item | Problem:
         if problem := _check(kind, field, value):
             return problem
         changes[field] = value
-    return Item(base, tuple((field, changes[field]) for field in FIELDS if field in changes))
+    return WrittenModel(base, tuple((field, changes[field]) for field in FIELDS if field in changes))
 
 
 def _check(kind: type[Config], field: str, value: Any) -> Problem | None:

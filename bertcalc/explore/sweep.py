@@ -203,21 +203,21 @@ class Sweep(NamedTuple):
             yield values[len(alone) :]
 
 
-class Published(NamedTuple):
+class PublishedModels(NamedTuple):
     """Published models that are at one place of a map: presets, the first of which stands for all."""
 
     place: tuple[int, int]
     presets: tuple[str, ...]
 
 
-def published(dimensions: Sequence[str]) -> list[Published]:
+def published(dimensions: Sequence[str]) -> list[PublishedModels]:
     """The presets by their places on a map of two dimensions; none where these are no fields of a configuration."""
     places: dict[tuple[int, int], list[str]] = {}
     if set(dimensions) <= DIMENSIONS.keys():
         for name, preset in PRESETS.items():
             x, y = (getattr(preset.config, field) for field in dimensions)
             places.setdefault((x, y), []).append(name)
-    return [Published(place, tuple(names)) for place, names in places.items()]
+    return [PublishedModels(place, tuple(names)) for place, names in places.items()]
 
 
 def around(values: Sequence[int], present: int) -> tuple[int | None, int | None]:

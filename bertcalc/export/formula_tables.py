@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 from sympy.printing.mathml import mathml
 
+from bertcalc.compute.flop_formulas import letters, name_formulas
 from bertcalc.compute.flops import PYTORCH
-from bertcalc.compute.formula import letters, name_formulas
 from bertcalc.config import LETTERS
 from bertcalc.export.table import Cell, Math, Table
 from bertcalc.formula import CALL_LETTERS, Formula, component_formulas, tensor_formulas

@@ -26,7 +26,7 @@ class Heading(NamedTuple):
     text: str
 
 
-class Code(NamedTuple):
+class Program(NamedTuple):
     """A program."""
 
     text: str
@@ -38,7 +38,7 @@ class Link(NamedTuple):
     url: str
 
 
-Part = Heading | Code | Link | Table | str | tuple[str | Math, ...]
+Part = Heading | Program | Link | Table | str | tuple[str | Math, ...]
 
 
 class Beside(NamedTuple):
@@ -115,7 +115,7 @@ def report(
             (Heading(_("Proof")), evidence.verdict, *((evidence.checks,) if evidence.checks else ())),
         ),
         _("This program builds the model with transformers and checks the count."),
-        Code(snippet(config, architecture, dict(options))),
+        Program(snippet(config, architecture, dict(options))),
     )
     return Report(f"{architecture}: {total:,}", language, blocks)
 
@@ -135,7 +135,7 @@ def _markdown(block: Block) -> str:
     match block:
         case Heading(text):
             return f"## {markdown_cell(text)}"
-        case Code(text):
+        case Program(text):
             return f"```python\n{text}```"
         case Link(url):
             return f"<{url}>"
@@ -151,7 +151,7 @@ def _html(block: Block) -> str:
     match block:
         case Heading(text):
             return f"<h2>{escape(text)}</h2>"
-        case Code(text):
+        case Program(text):
             return f"<pre>{escape(text)}</pre>"
         case Link(url):
             return f'<p><a href="{escape(url)}">{escape(url)}</a></p>'

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from queue import Empty, LifoQueue
 
-from bertcalc.checkpoints.checkpoint import Comparison
+from bertcalc.checkpoints.checkpoint import Matching
 from bertcalc.config_json import Described
 from bertcalc.hub import reader
 from bertcalc.problem import InputError, wrong
@@ -27,7 +27,7 @@ for _worker in PLACES:
     _FREE.put(_worker)
 
 
-def ask(repo_id: str, wanted: Callable[[], object]) -> tuple[Described, Comparison]:
+def ask(repo_id: str, wanted: Callable[[], object]) -> tuple[Described, Matching]:
     """The config.json of a public model, and its tensors beside ours.
 
     ``wanted`` is called again and again meanwhile, and raises if the reader wants something else by now. Raises

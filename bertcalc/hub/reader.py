@@ -17,9 +17,9 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
-from bertcalc.checkpoints.checkpoint import Comparison, best_class, compare
+from bertcalc.checkpoints.checkpoint import Matching, best_class, compare
 from bertcalc.checkpoints.chosen import MOST_FILES
-from bertcalc.checkpoints.safetensors import LARGEST_HEADER, LENGTH_BYTES, Entry, header_length, read
+from bertcalc.checkpoints.safetensors import LARGEST_HEADER, LENGTH_BYTES, StoredTensor, header_length, read
 from bertcalc.checkpoints.shards import INDEX, names_of, together, too_much
 from bertcalc.config_json import LARGEST, Described, text_of
 from bertcalc.config_json import read as read_config
@@ -39,7 +39,7 @@ class Found(NamedTuple):
     """A model of the Hub: its config.json, and the tensors of its files."""
 
     reading: Described
-    tensors: tuple[Entry, ...]
+    tensors: tuple[StoredTensor, ...]
 
 
 class _Body(NamedTuple):
@@ -70,7 +70,7 @@ def check_name(repo_id: str) -> Problem | None:
     return Problem("repo_id", repo_id, message, {"name": shorten(repo_id) or '""', "most": f"{LONGEST}"})
 
 
-def compared(repo_id: str) -> tuple[Described, Comparison]:
+def compared(repo_id: str) -> tuple[Described, Matching]:
     """The config.json of a public model, and its tensors beside ours. Raises InputError."""
     found = find(repo_id)
     config, named = found.reading.config, found.reading.architecture
@@ -96,7 +96,7 @@ class _Model:
         self.repo_id = repo_id
         self.left = LARGEST_HEADER
 
-    def tensors(self) -> tuple[Entry, ...]:
+    def tensors(self) -> tuple[StoredTensor, ...]:
         """The tensors of its only file, or of all files in its index."""
         if (tensors := self._header(_FILE)) is not None:
             return tensors
@@ -117,7 +117,7 @@ class _Model:
             parts.append(part)
         return together(parts)
 
-    def _header(self, filename: str) -> tuple[Entry, ...] | None:
+    def _header(self, filename: str) -> tuple[StoredTensor, ...] | None:
         start = self.get(filename, _FIRST)
         if start is None:
             return None

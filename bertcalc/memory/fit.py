@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from bertcalc.memory.footprint import Growth, binding
+from bertcalc.memory.footprint import Polynomial, binding
 
 Limit = Literal["memory", "positions", "nothing"]
 
@@ -12,7 +12,7 @@ class Most(NamedTuple):
     """The largest batch, or the longest sequence; what by memory alone it would be; and what grows fastest."""
 
     memory: int | None  # None: any
-    growth: Growth
+    growth: Polynomial
     positions: int | None = None  # no sequence is longer than that
 
     @property
@@ -29,7 +29,7 @@ class Most(NamedTuple):
         return "nothing" if self.memory is None else "memory"
 
 
-def most(growths: Sequence[Growth], usable: int, positions: int | None = None) -> Most:
+def most(growths: Sequence[Polynomial], usable: int, positions: int | None = None) -> Most:
     """The most for which every figure stays within so many bytes."""
     first = binding(growths, usable)
     return Most(first.largest(usable), first, positions)

@@ -84,7 +84,7 @@ class Moment(NamedTuple):
         return sum(value_bytes(value, width) for value in self.values)
 
 
-class Growth(NamedTuple):
+class Polynomial(NamedTuple):
     """A figure as a polynomial of a whole number from 2 on, with whole coefficients that are not negative.
 
     At 1 it can be less: a single sequence or token needs not be laid out anew for products with distances.
@@ -279,20 +279,20 @@ def _alive(steps: Sequence[Step], cached: bool) -> list[Moment]:
     ]
 
 
-def grow(figures: Callable[[int], Sequence[int]]) -> list[Growth]:
+def grow(figures: Callable[[int], Sequence[int]]) -> list[Polynomial]:
     """How each of some figures grows with a whole number; three values of each give its coefficients."""
     found = []
     for one, two, three, four in zip(*map(figures, (1, 2, 3, 4)), strict=True):
         square = (four - 2 * three + two) // 2
         linear = three - two - 5 * square
-        found.append(Growth(one, two - 2 * linear - 4 * square, linear, square))
+        found.append(Polynomial(one, two - 2 * linear - 4 * square, linear, square))
     return found
 
 
-def binding(growths: Sequence[Growth], limit: int) -> Growth:
+def binding(growths: Sequence[Polynomial], limit: int) -> Polynomial:
     """Of several figures, the one that reaches a limit first."""
 
-    def end(growth: Growth) -> float:
+    def end(growth: Polynomial) -> float:
         largest = growth.largest(limit)
         return inf if largest is None else largest
 

@@ -32,7 +32,7 @@ Optimizer = Literal["sgd", "momentum", "adamw", "adamw-8bit", "adafactor"]
 _SMALL, _BLOCK = 4096, 256
 
 
-class Sizes(NamedTuple):
+class StateSizes(NamedTuple):
     """All that weights, gradients and states depend on, summed over the tensors of a model."""
 
     elements: int
@@ -43,7 +43,7 @@ class Sizes(NamedTuple):
     blocks: int  # of all other tensors
 
 
-class Rule(NamedTuple):
+class BytesRule(NamedTuple):
     """Bytes a parameter, and the type that the model computes in."""
 
     weight: int
@@ -53,9 +53,9 @@ class Rule(NamedTuple):
     meaning: str
 
 
-PRECISIONS: dict[Precision, Rule] = {
-    "fp32": Rule(4, 0, 4, "float32", N_("FP32: everything in float32.")),
-    "mixed-18": Rule(
+PRECISIONS: dict[Precision, BytesRule] = {
+    "fp32": BytesRule(4, 0, 4, "float32", N_("FP32: everything in float32.")),
+    "mixed-18": BytesRule(
         2,
         4,
         4,
@@ -65,7 +65,7 @@ PRECISIONS: dict[Precision, Rule] = {
             "weights and gradients, as in Megatron."
         ),
     ),
-    "mixed-16": Rule(
+    "mixed-16": BytesRule(
         2,
         4,
         2,
@@ -75,7 +75,7 @@ PRECISIONS: dict[Precision, Rule] = {
 }
 
 # Bytes of the states, each in float32 unless said otherwise; the step counters are left out.
-OPTIMIZERS: dict[Optimizer, Callable[[Sizes], int]] = {
+OPTIMIZERS: dict[Optimizer, Callable[[StateSizes], int]] = {
     "adamw": lambda sizes: 8 * sizes.elements,  # two averages; Adam has the same
     "adamw-8bit": lambda sizes: 2 * (sizes.elements - sizes.small) + 8 * sizes.small + 8 * sizes.blocks,
     "adafactor": lambda sizes: 4 * (sizes.rows + sizes.columns + sizes.vectors),
@@ -84,17 +84,17 @@ OPTIMIZERS: dict[Optimizer, Callable[[Sizes], int]] = {
 }
 
 
-def sizes(tensors: Iterable[Tensor]) -> Sizes:
+def sizes(tensors: Iterable[Tensor]) -> StateSizes:
     """The sums over some tensors, all copies of each."""
-    return Sizes(*map(sum, zip(_NONE, *map(_sizes, tensors), strict=True)))
+    return StateSizes(*map(sum, zip(_NONE, *map(_sizes, tensors), strict=True)))
 
 
-def elementwise(elements: int) -> Sizes:
+def elementwise(elements: int) -> StateSizes:
     """The sizes that an optimizer needs whose states depend on the number of elements alone, such as AdamW's."""
-    return Sizes(elements, *[0] * (len(Sizes._fields) - 1))
+    return StateSizes(elements, *[0] * (len(StateSizes._fields) - 1))
 
 
-def parts(parameters: int, trained: Sizes, precision: Precision, optimizer: Optimizer) -> dict[Part, int]:
+def parts(parameters: int, trained: StateSizes, precision: Precision, optimizer: Optimizer) -> dict[Part, int]:
     """Bytes of each part beside activations: what is not trained has weights alone."""
     rule = PRECISIONS[precision]
     return {
@@ -105,14 +105,14 @@ def parts(parameters: int, trained: Sizes, precision: Precision, optimizer: Opti
     }
 
 
-_NONE = Sizes(*[0] * len(Sizes._fields))
+_NONE = StateSizes(*[0] * len(StateSizes._fields))
 
 
-def _sizes(tensor: Tensor) -> Sizes:
+def _sizes(tensor: Tensor) -> StateSizes:
     *rows, columns = tensor.shape
     elements = prod(tensor.shape)
     matrix, small = bool(rows), elements < _SMALL
-    one = Sizes(
+    one = StateSizes(
         elements=elements,
         rows=prod(rows) * matrix,
         columns=columns * matrix,
@@ -120,4 +120,4 @@ def _sizes(tensor: Tensor) -> Sizes:
         small=elements * small,
         blocks=-(-elements // _BLOCK) * (not small),
     )
-    return Sizes(*(tensor.copies * size for size in one))
+    return StateSizes(*(tensor.copies * size for size in one))

@@ -11,7 +11,7 @@ from bertcalc.proof.output_proof import given_tensors
 from bertcalc.proof.real_model import empty_model
 
 
-class Count(NamedTuple):
+class FlopCheck(NamedTuple):
     """FLOPs of a module, or of a whole pass, in our count and in PyTorch's; None if it has none."""
 
     name: str
@@ -22,12 +22,12 @@ class Count(NamedTuple):
 class FlopProof(NamedTuple):
     """The counts of the forward pass, of forward and backward together, and of each module of the forward pass."""
 
-    forward: Count
-    training: Count
-    modules: list[Count]
+    forward: FlopCheck
+    training: FlopCheck
+    modules: list[FlopCheck]
 
     @property
-    def differences(self) -> list[Count]:
+    def differences(self) -> list[FlopCheck]:
         """The counts that differ."""
         return [count for count in (self.forward, self.training, *self.modules) if count.ours != count.theirs]
 
@@ -59,10 +59,10 @@ def prove(config: Config, architecture: str, options: dict[str, bool], call: Cal
     modules = compare(
         {row.name: row.copies * row.cost for row in by_name(steps)}, counts, real, family_of(config).prefix
     )
-    return FlopProof(Count("forward", total(steps), forward), Count("training", training, both), modules)
+    return FlopProof(FlopCheck("forward", total(steps), forward), FlopCheck("training", training, both), modules)
 
 
-def compare(ours: dict[str, int], counts: dict[str, int], real: Any, prefix: str) -> list[Count]:
+def compare(ours: dict[str, int], counts: dict[str, int], real: Any, prefix: str) -> list[FlopCheck]:
     """Each module, summed over the layers; a step of ours that is no module counts for the module that it is in.
 
     ``prefix`` is the name that a class with a head gives the body, under which PyTorch counts; ours has none.
@@ -79,7 +79,7 @@ def compare(ours: dict[str, int], counts: dict[str, int], real: Any, prefix: str
     theirs.pop(prefix, None)
     names = {folded(name) for name, _module in real.named_modules()}
     return [
-        Count(name or type(real).__name__, ours.get(name), theirs.get(name))
+        FlopCheck(name or type(real).__name__, ours.get(name), theirs.get(name))
         for name in dict.fromkeys([*ours, *theirs])
         if name in names
     ]

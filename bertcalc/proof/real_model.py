@@ -16,7 +16,7 @@ from bertcalc.tree.nn import Shape
 FORWARD_TOKENS = 8
 
 
-class Run(NamedTuple):
+class RealRun(NamedTuple):
     """A forward pass of the model with random weights."""
 
     parameters: int
@@ -42,13 +42,22 @@ def not_checked(config: Config, architecture: str, options: dict[str, bool]) -> 
     return sum(tensor.num_parameters() for tensor in tensors if tensor.place.role == "distance")
 
 
+def real_class(architecture: str) -> Any:
+    """The class of transformers. Raises NotImplementedError with its name if the installed one does not have it."""
+    import transformers
+
+    if not hasattr(transformers, architecture):
+        raise NotImplementedError(architecture)
+    return getattr(transformers, architecture)
+
+
 def real_model(config: Config, architecture: str, options: dict[str, bool]) -> Any:
     """The model that transformers builds, on PyTorch's current default device."""
     import transformers
 
     transformers.logging.set_verbosity_error()  # its advice about decoders is for people who train
     fields = {name: value for name, value in vars(config).items() if name != "position_embedding_type"}
-    return getattr(transformers, architecture)(getattr(transformers, type(config).__name__)(**fields), **options)
+    return real_class(architecture)(getattr(transformers, type(config).__name__)(**fields), **options)
 
 
 def empty_model(config: Config, architecture: str, options: dict[str, bool]) -> Any:
@@ -82,7 +91,7 @@ def available_bytes() -> int:
     return free if limit == "max" else min(free, max(0, int(limit) - int(used)))
 
 
-def run_forward(config: Config, architecture: str, options: dict[str, bool]) -> Run:
+def run_forward(config: Config, architecture: str, options: dict[str, bool]) -> RealRun:
     """Build the model with random weights, pass a few tokens through it, and free it again.
 
     Raises MemoryError if the model does not fit any more.
@@ -103,4 +112,4 @@ def run_forward(config: Config, architecture: str, options: dict[str, bool]) -> 
     weights = list(real.parameters())
     count = sum(weight.numel() for weight in weights)
     size = sum(weight.numel() * weight.element_size() for weight in weights)
-    return Run(count, size, shapes, perf_counter() - began)
+    return RealRun(count, size, shapes, perf_counter() - began)

@@ -14,7 +14,7 @@ from bertcalc.tree.nn import Module
 from bertcalc.tree.totals import top_level
 
 
-class Change(NamedTuple):
+class ModuleChange(NamedTuple):
     """A place in the folded trees, the module that each model has there, and what the second has more to learn.
 
     The path is without the prefix of the body. Where both models have a module it is of another kind
@@ -27,7 +27,7 @@ class Change(NamedTuple):
     parameters: int
 
 
-def differences(here: Model, there: Model) -> list[Change]:
+def differences(here: Model, there: Model) -> list[ModuleChange]:
     """Every difference between two models, in their order; the parameters sum to the difference of the totals."""
     old, new = ({name: (module, 1) for name, module in top_level(model).items()} for model in (here, there))
     return list(_compare(old, new, "", 1))
@@ -36,15 +36,15 @@ def differences(here: Model, there: Model) -> list[Change]:
 _Children = Mapping[str, tuple[Module, int]]
 
 
-def _compare(here: _Children, there: _Children, start: str, copies: int) -> Iterator[Change]:
+def _compare(here: _Children, there: _Children, start: str, copies: int) -> Iterator[ModuleChange]:
     for name in {**here, **there}:
         path, one, other = start + name, here.get(name), there.get(name)
         if one is None or other is None or one[1] != other[1]:
-            yield Change(path, one and one[0], other and other[0], copies * (_count(other) - _count(one)))
+            yield ModuleChange(path, one and one[0], other and other[0], copies * (_count(other) - _count(one)))
             continue
         (old, times), (new, _) = one, other
         if _facts(old) != _facts(new):
-            yield Change(path, old, new, copies * times * (new.own_parameters() - old.own_parameters()))
+            yield ModuleChange(path, old, new, copies * times * (new.own_parameters() - old.own_parameters()))
         yield from _compare(_children(old), _children(new), f"{path}.", copies * times)
 
 

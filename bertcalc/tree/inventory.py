@@ -11,7 +11,7 @@ from typing import NamedTuple
 from bertcalc.tree.nn import Module
 
 
-class Part(NamedTuple):
+class ModuleGroup(NamedTuple):
     """Modules of one kind or one name: their number, their own parameters, their paths in the folded tree."""
 
     name: str
@@ -20,21 +20,21 @@ class Part(NamedTuple):
     paths: tuple[str, ...]
 
 
-def inventory(model: Module) -> list[Part]:
+def inventory(model: Module) -> list[ModuleGroup]:
     """Each kind of module that has no modules inside or owns tensors; their parameters sum to the model's."""
     found = [at for at in model.modules() if at[1].parameters or not any(at[1].named_children(folded=True))]
     kinds = dict.fromkeys(module.kind for _, module, _ in found)
     return [_part(kind, (at for at in found if at[1].kind == kind)) for kind in kinds]
 
 
-def named(model: Module, name: str) -> Part:
+def named(model: Module, name: str) -> ModuleGroup:
     """The modules that have a name, such as ``dense``, whatever their kind."""
     return _part(name, (at for at in model.modules() if at[0].rpartition(".")[2] == name))
 
 
-def _part(name: str, found: Iterable[tuple[str, Module, int]]) -> Part:
+def _part(name: str, found: Iterable[tuple[str, Module, int]]) -> ModuleGroup:
     here = list(found)
-    return Part(
+    return ModuleGroup(
         name,
         sum(copies for _, _, copies in here),
         sum(copies * module.own_parameters() for _, module, copies in here),

@@ -49,7 +49,7 @@ class Tensor(NamedTuple):
         return self.copies * prod(self.shape)
 
 
-class Line(NamedTuple):
+class PrintedLine(NamedTuple):
     """A line of ``print(model)``: the module that it is of, and how many copies of that it stands for.
 
     A module with modules inside has a first line, which opens it, and a last one, which closes it.
@@ -135,17 +135,17 @@ class Module:
         """The text that ``print(model)`` gives for the real model (the layout of torch.nn.Module.__repr__)."""
         return "\n".join(line.text for line in self.lines())
 
-    def lines(self, path: str = "", copies: int = 1, label: str = "", indent: str = "") -> Iterator[Line]:
+    def lines(self, path: str = "", copies: int = 1, label: str = "", indent: str = "") -> Iterator[PrintedLine]:
         """The lines of ``print(model)``, each with what it is about."""
         start = f"{indent}{label}{self.kind}("
         children = list(self.named_children(folded=True))
         if not children:
-            yield Line(f"{start}{self.extra_repr()})", path, self, copies)
+            yield PrintedLine(f"{start}{self.extra_repr()})", path, self, copies)
             return
-        yield Line(start, path, self, copies, opens=True)
+        yield PrintedLine(start, path, self, copies, opens=True)
         for name, child, count in children:
             yield from child.lines(_join(path, name), count, self._label(name), f"{indent}  ")
-        yield Line(f"{indent})", path, self, copies, closes=True)
+        yield PrintedLine(f"{indent})", path, self, copies, closes=True)
 
     def _label(self, name: str) -> str:
         """What ``print`` puts before the kind of a child."""

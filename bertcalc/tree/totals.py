@@ -37,7 +37,7 @@ PARTS: dict[str, str] = {
 }
 
 
-class Row(NamedTuple):
+class TensorRow(NamedTuple):
     """A tensor with its place in the model."""
 
     tensor: Tensor
@@ -55,11 +55,11 @@ class Bar(NamedTuple):
     parameters: int
 
 
-def rows(model: Module) -> Iterator[Row]:
+def rows(model: Module) -> Iterator[TensorRow]:
     """Every tensor of the folded tree with the component, the part and the role that it has."""
     for tensor in model.tensors():
         part = PARTS[part_of(tensor.place)]
-        yield Row(tensor, tensor.place.component, part, "biases" if tensor.name.endswith("bias") else "weights")
+        yield TensorRow(tensor, tensor.place.component, part, "biases" if tensor.name.endswith("bias") else "weights")
 
 
 def part_of(place: Place) -> str:

@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from bertcalc.explore.compare import Explanation, Part, explain
+from bertcalc.explore.compare import Attribution, Explanation, explain
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.families import class_of, counterpart, family_of
 from bertcalc.memory.footprint import Subject
@@ -89,15 +89,15 @@ def _words(found: Explanation) -> str:
     return _("{changes}, {each:,} each").format(changes=changes, each=each)
 
 
-def _named(found: Explanation) -> list[Part]:
+def _named(found: Explanation) -> list[Attribution]:
     return sorted(_counting(found) or found.parts, key=lambda part: -abs(part.difference))[:2]
 
 
-def _counting(found: Explanation) -> list[Part]:
+def _counting(found: Explanation) -> list[Attribution]:
     return [part for part in found.parts if part.difference]
 
 
-def _phrase(part: Part) -> str:
+def _phrase(part: Attribution) -> str:
     """The changed fields in words; a number of heads that only follows another field is left out."""
     _ = translator()
     changes = [change for change in part.changes if change.field != "num_attention_heads"] or part.changes

@@ -10,7 +10,7 @@ from bertcalc.text import N_
 from pages.ui.i18n import translator
 
 
-class Entry(NamedTuple):
+class PageEntry(NamedTuple):
     """A page: its name in the navigation, its heading, one line that says what it is for, and its icon."""
 
     title: str
@@ -20,54 +20,54 @@ class Entry(NamedTuple):
 
 
 # By the section of the navigation, then by the page's address, which is also its file's name; the first page has none.
-SECTIONS: dict[str, dict[str, Entry]] = {
+SECTIONS: dict[str, dict[str, PageEntry]] = {
     "": {
-        "": Entry(N_("Parameters"), N_("Why does BERT have 110 million parameters?"), ""),  # it has a live sentence
-        "layers": Entry(
+        "": PageEntry(N_("Parameters"), N_("Why does BERT have 110 million parameters?"), ""),  # it has a live sentence
+        "layers": PageEntry(
             N_("Layers"),
             N_("The model, step by step"),
             N_("Walk from the token ids to the output: what each step takes, what it gives, and what it learns."),
         ),
-        "structure": Entry(
+        "structure": PageEntry(
             N_("Structure"),
             N_("What the model is made of"),
             N_("The modules as PyTorch prints them, every tensor by name, and what is trained when parts are frozen."),
         ),
-        "outputs": Entry(
+        "outputs": PageEntry(
             N_("Outputs"),
             N_("What goes in, and what comes out"),
             N_("The arguments of a forward pass, and the tensors that it returns: their names, shapes and bytes."),
         ),
-        "configuration": Entry(
+        "configuration": PageEntry(
             N_("Configuration"),
             N_("What each field of the configuration does"),
             N_("What it means, which values it can have, and how the model changes with it."),
         ),
-        "compute": Entry(
+        "compute": PageEntry(
             N_("Compute"),
             N_("How many operations does the model take?"),
             N_("The FLOPs of a forward pass, step by step; how others count them; and how long training takes."),
         ),
-        "memory": Entry(
+        "memory": PageEntry(
             N_("Memory"),
             N_("How much memory does the model need?"),
             N_("The bytes of weights, gradients, optimizer and activations, and what fits into a device."),
         ),
     },
     N_("Explore"): {
-        "compare": Entry(
+        "compare": PageEntry(
             N_("Compare"),
             N_("Where does the difference come from?"),
             N_("Models side by side, and the difference between any two as a sum over the fields that differ."),
             ":material/compare_arrows:",
         ),
-        "sweep": Entry(
+        "sweep": PageEntry(
             N_("Sweep"),
             N_("What happens when a size grows?"),
             N_("Sweep one or two sizes through a range, and see how parameters, compute or memory grow."),
             ":material/show_chart:",
         ),
-        "design": Entry(
+        "design": PageEntry(
             N_("Design"),
             N_("Which models fit a budget?"),
             N_("Set a budget of parameters, FLOPs or bytes, and find the models that come closest."),
@@ -75,25 +75,25 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         ),
     },
     N_("Check"): {
-        "bring": Entry(
+        "bring": PageEntry(
             N_("Your model"),
             N_("Count a model of your own"),
             N_("From a config.json, a name on the Hugging Face Hub, or a file of weights."),
             ":material/upload_file:",
         ),
-        "verify": Entry(
+        "verify": PageEntry(
             N_("Verify"),
             N_("Does the real model agree?"),
             N_("The Hugging Face model of the same configuration is built here, and compared tensor by tensor."),
             ":material/verified:",
         ),
-        "explain": Entry(
+        "explain": PageEntry(
             N_("Why is my number different?"),
             N_("Why is my number different?"),
             N_("Type your number, or your terms one by one, and read which count it is or which mistake leads to it."),
             ":material/troubleshoot:",
         ),
-        "tools": Entry(
+        "tools": PageEntry(
             N_("Other tools"),
             N_("What do other tools count?"),
             N_("The formulas of other tools, worked out for the same model, and why each gives another number."),
@@ -101,13 +101,13 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         ),
     },
     N_("Teach"): {
-        "lecture": Entry(
+        "lecture": PageEntry(
             N_("Lecture"),
             N_("Lecture"),
             N_("Screens for the projector, with the numbers of a model that you change as you speak."),
             ":material/co_present:",
         ),
-        "exercises": Entry(
+        "exercises": PageEntry(
             N_("Exercises"),
             N_("Count for yourself"),
             N_("A worksheet with a model for each question; a right answer shows the worked solution."),

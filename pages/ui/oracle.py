@@ -42,6 +42,12 @@ def sorry() -> Iterator[None]:
         )
     except StoppedError:
         st.error(_("The process that asks PyTorch was stopped, perhaps for want of memory. Try again."))
+    except NotImplementedError as missing:
+        st.error(
+            _("The installed transformers has no {architecture}: there is nothing to compare with.").format(
+                architecture=missing
+            )
+        )
     except MemoryError:
         st.error(_("That does not fit. Choose a smaller model, or run the app on a larger machine."))
 

@@ -12,9 +12,9 @@ from bertcalc.exercises import generate
 from bertcalc.exercises import sheet as documents
 from bertcalc.exercises.answers import Verdict, check
 from bertcalc.exercises.draw import LEVELS, Level
-from bertcalc.exercises.formula import Line, worked, worked_wrong
 from bertcalc.exercises.questions import TITLES, Exercise, Said
-from bertcalc.exercises.sheet import Item, Sheet
+from bertcalc.exercises.sheet import Sheet, WrittenExercise
+from bertcalc.exercises.worked import WorkedLine, worked, worked_wrong
 from bertcalc.families import FAMILIES, family_of
 from bertcalc.formula import CALL_LETTERS, latex_number
 from bertcalc.text import N_, literal
@@ -40,7 +40,7 @@ _SHAPE = "2 × 5 × 4"
 Translate = Callable[[str], str]
 
 
-class Chosen(NamedTuple):
+class ChosenSheet(NamedTuple):
     """A sheet, as in the link, and whether its solutions are shown."""
 
     level: Level
@@ -59,7 +59,7 @@ class Chosen(NamedTuple):
         return f"/exercises?level={self.level}&seed={self.seed}{family}"
 
 
-def choose_sheet(choice: Choice) -> Chosen:
+def choose_sheet(choice: Choice) -> ChosenSheet:
     """Draw level, seed and solutions; the sheet is about the family of the chosen model."""
     _ = translator()
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -68,14 +68,16 @@ def choose_sheet(choice: Choice) -> Chosen:
         solutions = SOLUTIONS.show()
     if problem := SEED.problem(seed, 0, generate.LARGEST_SEED):
         show_problem(problem)
-    return Chosen(level, problem.remedies[0]["seed"] if problem else seed, solutions, family_of(choice.config).name)
+    return ChosenSheet(
+        level, problem.remedies[0]["seed"] if problem else seed, solutions, family_of(choice.config).name
+    )
 
 
 def _take_new_sheet() -> None:
     change({"seed": randrange(generate.LARGEST_SEED + 1), "exercise": NUMBERS[0]})
 
 
-def offer_downloads(chosen: Chosen) -> None:
+def offer_downloads(chosen: ChosenSheet) -> None:
     """Download buttons for the sheet; files are written on request."""
     name = f"bertcalc-{chosen.level}-{chosen.seed}{'-solutions' if chosen.solutions else ''}"
     latex = partial(documents.latex, chinese=st.session_state["lang"] == "zh")
@@ -92,22 +94,22 @@ def offer_downloads(chosen: Chosen) -> None:
             )
 
 
-def _written(write: Callable[..., str], chosen: Chosen, _: Translate) -> str:
+def _written(write: Callable[..., str], chosen: ChosenSheet, _: Translate) -> str:
     return write(printable(chosen, _), solutions=chosen.solutions)
 
 
-def put_on_paper(chosen: Chosen) -> None:
+def put_on_paper(chosen: ChosenSheet) -> None:
     """The whole sheet, which is seen where the page is printed (see style.css)."""
     with st.container(key="sheet"):
         st.markdown(_on_paper(chosen, st.session_state["lang"]))
 
 
 @lru_cache(maxsize=256)
-def _on_paper(chosen: Chosen, language: str) -> str:
+def _on_paper(chosen: ChosenSheet, language: str) -> str:
     return _written(documents.markdown, chosen, catalogue(language).gettext)
 
 
-def choose_exercise(chosen: Chosen) -> int:
+def choose_exercise(chosen: ChosenSheet) -> int:
     """Previous, the number of the exercise, Next: by button, by key, by the link; and the score of the sheet."""
     _ = translator()
     with st.container(horizontal=True, vertical_alignment="center", key="exercise-row"):
@@ -124,7 +126,7 @@ def choose_exercise(chosen: Chosen) -> int:
     return at
 
 
-def _score(chosen: Chosen) -> str:
+def _score(chosen: ChosenSheet) -> str:
     """How many exercises are right, and which are right and wrong."""
     _ = translator()
     verdicts = {number: verdict for number in NUMBERS if (verdict := _given(chosen, number)[1])}
@@ -144,13 +146,13 @@ def _move(by: int) -> None:
 _Answer = str | tuple[str, ...]
 
 
-def _given(chosen: Chosen, number: str) -> tuple[_Answer, Verdict | None]:
+def _given(chosen: ChosenSheet, number: str) -> tuple[_Answer, Verdict | None]:
     """The answer of this session to an exercise, and its verdict."""
     answers: dict[tuple[str, int, str], tuple[_Answer, Verdict]] = st.session_state.get("answers", {})
     return answers.get((chosen.level, chosen.seed, number), ("", None))
 
 
-def show_exercise(chosen: Chosen, at: int, choice: Choice) -> None:
+def show_exercise(chosen: ChosenSheet, at: int, choice: Choice) -> None:
     """The question, a field for the answer and what is said to it; beside it the sizes of the model."""
     _ = translator()
     exercise, number = chosen.exercises[at], NUMBERS[at]
@@ -186,7 +188,7 @@ def _differences(exercise: Exercise, choice: Choice) -> dict[str, object]:
     return {field: value for field, value in wanted.items() if value != now[field]}
 
 
-def _ask(chosen: Chosen, exercise: Exercise, number: str) -> None:
+def _ask(chosen: ChosenSheet, exercise: Exercise, number: str) -> None:
     """The field for the answer, with the last one in it."""
     _ = translator()
     key = f"typed {chosen.level} {chosen.seed} {number}"
@@ -202,7 +204,7 @@ def _ask(chosen: Chosen, exercise: Exercise, number: str) -> None:
         st.form_submit_button(_("Check answer"), on_click=_answer, args=(chosen, number, key))
 
 
-def _answer(chosen: Chosen, number: str, key: str) -> None:
+def _answer(chosen: ChosenSheet, number: str, key: str) -> None:
     """Check an answer; it is kept in this session alone."""
     answer: str | list[str] = st.session_state[key]
     exercise = chosen.exercises[NUMBERS.index(number)]
@@ -257,7 +259,7 @@ def _right(exercise: Exercise) -> str:
     return ", ".join(f"`{field}`" for field in exercise.options if field in exercise.right)
 
 
-def _lines(_: Translate, lines: Iterable[Line]) -> tuple[str, ...]:
+def _lines(_: Translate, lines: Iterable[WorkedLine]) -> tuple[str, ...]:
     """What is counted, and the equation."""
     said = _("{name}: {what}")
     return tuple(said.format(name=" · ".join(map(_, line.label)), what=f"${line.latex()}$") for line in lines)
@@ -281,7 +283,7 @@ def _show_sizes(exercise: Exercise) -> None:
     )
 
 
-def printable(chosen: Chosen, _: Translate) -> Sheet:
+def printable(chosen: ChosenSheet, _: Translate) -> Sheet:
     """The whole sheet in a language."""
     note = _("The same sheet for everybody, with answers that are checked: {link} (version {version})")
     return Sheet(
@@ -292,12 +294,12 @@ def printable(chosen: Chosen, _: Translate) -> Sheet:
     )
 
 
-def _item(exercise: Exercise, _: Translate) -> Item:
+def _item(exercise: Exercise, _: Translate) -> WrittenExercise:
     preset = exercise.published()
     sizes = ", ".join(
         f"`{field}` ${_LETTERS[field]} = {latex_number(size)}$" for field, size in exercise.sizes().items()
     )
-    return Item(
+    return WrittenExercise(
         title=_(TITLES[exercise.kind]),
         question=_fill(_, exercise.question),
         sizes=f"{preset}: {sizes}" if preset else sizes,

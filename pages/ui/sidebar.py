@@ -13,7 +13,7 @@ from bertcalc.family import Model as Tree
 from bertcalc.memory.footprint import Subject
 from bertcalc.moves import SLIDERS
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
-from bertcalc.track import DECIMALS, NUMBERS, OPTIONS, SWITCHES, Model
+from bertcalc.track import DECIMALS, NUMBERS, OPTIONS, SWITCHES, ChosenModel
 from pages.ui import model, panel
 from pages.ui.controls import Decimal, Number, Select, Switch, show_problem
 from pages.ui.i18n import translator
@@ -28,7 +28,7 @@ _FOLDED = ("add_pooling_layer", *NUMBERS, *SWITCHES, *OPTIONS, *DECIMALS)
 def _declare() -> None:
     """Have the link know all that it can say of the model."""
     options: dict[str, Iterable[str]] = {"preset": PRESETS, "architecture": CLASSES, **OPTIONS}
-    for name, default in Model().values().items():
+    for name, default in ChosenModel().values().items():
         match default:
             case bool():
                 Switch(name, name, default)
@@ -161,4 +161,4 @@ def _take_preset() -> None:
         model.take_preset(preset)
 
 
-assert next(iter(PRESETS)) == DEFAULT_PRESET == Model().preset  # what a link without a preset means
+assert next(iter(PRESETS)) == DEFAULT_PRESET == ChosenModel().preset  # what a link without a preset means

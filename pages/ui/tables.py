@@ -15,10 +15,10 @@ from bertcalc.formula import count_formulas, shape_letters, tensor_formulas
 from bertcalc.forward.outputs import Entry
 from bertcalc.presets import PublishedCount
 from bertcalc.proof.output_proof import ComparedOutput, Returned
-from bertcalc.proof.real_model import Run
+from bertcalc.proof.real_model import RealRun
 from bertcalc.proof.tensor_proof import Check, Difference
 from bertcalc.text import N_
-from bertcalc.tree.difference import Change
+from bertcalc.tree.difference import ModuleChange
 from bertcalc.tree.inventory import inventory, named
 from bertcalc.tree.nn import Shape
 from bertcalc.tree.totals import Component, shares
@@ -103,7 +103,7 @@ def show_differences(differences: Sequence[Difference]) -> None:
     )
 
 
-def show_run(run: Run) -> None:
+def show_run(run: RealRun) -> None:
     """The results of a forward pass."""
     _ = translator()
     st.success(
@@ -170,7 +170,7 @@ def show_inventory(choice: Choice, model: Module) -> None:
     )
 
 
-def show_module_differences(changes: Sequence[Change], here: str, there: str) -> None:
+def show_module_differences(changes: Sequence[ModuleChange], here: str, there: str) -> None:
     """The modules that only one of two architectures has."""
     _ = translator()
     difference = sum(change.parameters for change in changes)
@@ -192,7 +192,7 @@ def show_module_differences(changes: Sequence[Change], here: str, there: str) ->
         )
 
 
-def _sign(change: Change) -> str:
+def _sign(change: ModuleChange) -> str:
     _ = translator()
     sign = _("≠ differs") if change.here and change.there else _("− missing") if change.here else _("+ added")
     return unbroken(sign)  # a plus and a space would begin a list

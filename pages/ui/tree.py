@@ -7,8 +7,8 @@ from types import MappingProxyType
 from bertcalc.families import CLASSES
 from bertcalc.family import Model
 from bertcalc.text import N_
-from bertcalc.tree.difference import Change
-from bertcalc.tree.nn import Line, split_layer
+from bertcalc.tree.difference import ModuleChange
+from bertcalc.tree.nn import PrintedLine, split_layer
 from bertcalc.tree.totals import component_at
 from pages.ui.controls import Select, Switch, view
 from pages.ui.i18n import listed, translator
@@ -31,7 +31,7 @@ Signs = Mapping[
 ]  # by path without the prefix of the body: what stands before a module; + also before all inside it
 
 
-def signs_of(found: Sequence[Change]) -> tuple[Signs, Signs]:
+def signs_of(found: Sequence[ModuleChange]) -> tuple[Signs, Signs]:
     """The signs in two trees side by side: + for modules of this one alone, ≠ for modules that differ."""
     here = {each.path: "≠" if each.there else "+" for each in found if each.here}
     there = {each.path: "≠" if each.here else "+" for each in found if each.there}
@@ -54,7 +54,7 @@ def tree_html(model: Model, signs: Signs = MappingProxyType({}), *, counts: bool
     return "".join([*html, "</div>"])
 
 
-def count_text(line: Line) -> str:
+def count_text(line: PrintedLine) -> str:
     """The parameters of a module: of all copies and of one; tied tensors are named."""
     _ = translator()
     one = line.module.num_parameters()
@@ -63,7 +63,7 @@ def count_text(line: Line) -> str:
     return f"{text} {tied}" if line.module.tied else text
 
 
-def _line(model: Model, line: Line, signs: Signs, *, counts: bool) -> str:
+def _line(model: Model, line: PrintedLine, signs: Signs, *, counts: bool) -> str:
     path = model.bare(line.path)
     inside = any(sign == "+" and path.startswith(f"{start}.") for start, sign in signs.items())
     sign = "+" if inside else signs.get(path, "")

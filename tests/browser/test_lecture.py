@@ -5,9 +5,9 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from bertcalc.lecture import read
-from pages.ui.lecture.files import DEFAULT, FOLDER
-from pages.ui.lecture.parts import VOCABULARY
+from bertcalc.lecture_screens import read
+from pages.ui.lecture.screen_files import DEFAULT, FOLDER
+from pages.ui.lecture.screen_parts import VOCABULARY
 from tests.browser.conftest import Open
 from tests.browser.look import boxes, crowded, expect_query, settled, slider, total
 

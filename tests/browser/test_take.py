@@ -12,7 +12,7 @@ from bertcalc import BertConfig
 from pages.ui.batch import Batch
 from pages.ui.i18n import LANGUAGES, catalogue
 from pages.ui.sidebar import Choice
-from pages.ui.take.files import Place, model_files
+from pages.ui.take.files import Origin, model_files
 from tests.browser.conftest import Open
 from tests.browser.look import boxes, number, ready, settled, slider, total_formula
 
@@ -87,7 +87,7 @@ def test_a_report_is_one_page_of_paper(page: Page, tmp_path: Path, architecture:
     decodes = architecture == "BertLMHeadModel"
     config = BertConfig(is_decoder=decodes, add_cross_attention=decodes, tie_word_embeddings=not decodes)
     choice = Choice(config, architecture, add_pooling_layer=True, preset="bert-base-uncased")
-    place = Place("https://bertcalc.test/?is_decoder=true&add_cross_attention=true", language)
+    place = Origin("https://bertcalc.test/?is_decoder=true&add_cross_attention=true", language)
     files = model_files(choice, Batch(32, 512), place, catalogue(language).gettext)
     path = tmp_path / "report.html"
     path.write_bytes(next(file for file in files if file.mime == "text/html").make())

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bertcalc import BertConfig, build
 from bertcalc.check.explain import MOST_SLIPS, explain, explain_tensors
-from bertcalc.check.slips import SLIPS, Sizes, counted, total
+from bertcalc.check.slips import SLIPS, SlipSizes, counted, total
 from bertcalc.presets import PRESETS
 from bertcalc.tree.nn import Tensor
 from bertcalc.tree.totals import rows
@@ -37,7 +37,7 @@ class Mistaken(NamedTuple):
 def mistaken(draw: st.DrawFn, most: int) -> Mistaken:
     case = draw(cases())
     names = draw(st.sets(st.sampled_from(list(SLIPS)), min_size=1, max_size=most))
-    tensors, sizes = counted(case.ours()), Sizes.of(case.config)
+    tensors, sizes = counted(case.ours()), SlipSizes.of(case.config)
     made = []
     for name in SLIPS:
         after = SLIPS[name].make(tensors, sizes)
@@ -59,7 +59,7 @@ def test_one_or_two_slips_are_found_again(count: Mistaken) -> None:
 
 def same(case: Case, some: tuple[str, ...], others: tuple[str, ...]) -> bool:
     """Whether slips have the same effect on every tensor: without a pooler, no bias at all is none in the layers."""
-    sizes = Sizes.of(case.config)
+    sizes = SlipSizes.of(case.config)
     results = []
     for slips in (some, others):
         tensors = counted(case.ours())
@@ -78,7 +78,7 @@ def test_what_is_found_comes_out_line_by_line(count: Mistaken) -> None:
         assert len(explanation) == len(found[0]) <= MOST_SLIPS
         assert right + sum(cause.amount for cause in explanation) == count.wrong
         assert all(cause.amount for cause in explanation)
-        tensors, sizes = counted(count.case.ours()), Sizes.of(count.case.config)
+        tensors, sizes = counted(count.case.ours()), SlipSizes.of(count.case.config)
         for cause in explanation:
             after = SLIPS[cause.slip].make(tensors, sizes)
             assert total(after) - total(tensors) == cause.amount
@@ -87,7 +87,7 @@ def test_what_is_found_comes_out_line_by_line(count: Mistaken) -> None:
 
 @given(cases(), st.integers(0, 10**12))
 def test_nothing_is_found_that_is_not_there(case: Case, wrong: int) -> None:
-    tensors, sizes = counted(case.ours()), Sizes.of(case.config)
+    tensors, sizes = counted(case.ours()), SlipSizes.of(case.config)
     totals = {total(tensors)}
     for one, two in combinations(possible(case), 2):
         first = SLIPS[one].make(tensors, sizes)
@@ -117,7 +117,7 @@ def part(name: str) -> tuple[Tensor, ...]:
 
 
 def test_write_up_004_term_by_term() -> None:
-    sizes = Sizes.of(CHINESE)
+    sizes = SlipSizes.of(CHINESE)
     assert [("attention biases", -36_864), ("attention once", -25_952_256)] in [
         list(explanation) for explanation in explain_tensors(part("attention"), sizes, 2_359_296)
     ]

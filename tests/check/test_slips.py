@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from bertcalc import BertConfig, build
-from bertcalc.check.slips import SLIPS, Sizes, counted, total
+from bertcalc.check.slips import SLIPS, SlipSizes, counted, total
 from tests.oracle import Case
 from tests.strategies import bert_cases
 
@@ -105,7 +105,7 @@ CLASSIFY = (
 
 @given(bert_cases())
 def test_a_slip_changes_the_total_by_what_it_says(case: Case) -> None:
-    tensors, sizes = counted(case.ours()), Sizes.of(case.config)
+    tensors, sizes = counted(case.ours()), SlipSizes.of(case.config)
     real = sum(tensor.numel() for tensor in case.real().parameters())
     assert total(tensors) == real
     expected = by_hand(case.config, case)
@@ -120,7 +120,7 @@ def test_every_slip_is_tried() -> None:
 def test_relative_distances() -> None:
     config = BertConfig(position_embedding_type="relative_key")
     tensors = counted(build(config))
-    assert total(tensors) - total(SLIPS["distances"].make(tensors, Sizes.of(config))) == 110_267_904 - 109_482_240
+    assert total(tensors) - total(SLIPS["distances"].make(tensors, SlipSizes.of(config))) == 110_267_904 - 109_482_240
 
 
 @pytest.mark.parametrize("name", SLIPS)

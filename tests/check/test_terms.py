@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bertcalc import BertConfig, Config, build
-from bertcalc.check.parts import PARTS
-from bertcalc.check.slips import SLIPS, Sizes, counted, total
-from bertcalc.check.terms import LONGEST, MOST_LINES, Report, check, problem, read
+from bertcalc.check.layer_parts import PARTS
+from bertcalc.check.slips import SLIPS, SlipSizes, counted, total
+from bertcalc.check.terms import LONGEST, MOST_LINES, TermsReport, check, problem, read
 from bertcalc.presets import PRESETS
 from tests.oracle import Case
 from tests.strategies import cases
@@ -18,11 +18,11 @@ CHINESE = PRESETS["bert-base-chinese"].config
 LARGE_CHINESE = PRESETS["bert-large-chinese"].config
 
 
-def report(text: str, config: Config, architecture: str = "BertModel", **options: bool) -> Report:
+def report(text: str, config: Config, architecture: str = "BertModel", **options: bool) -> TermsReport:
     return check(build(config, architecture, **options), config, read(text, config))
 
 
-def slips(found: Report) -> list[list[tuple[str, int]]]:
+def slips(found: TermsReport) -> list[list[tuple[str, int]]]:
     return [[(cause.slip, cause.amount) for cause in verdict.explanation or ()] for verdict in found.verdicts]
 
 
@@ -142,7 +142,7 @@ def test_a_slip_in_a_term_is_found(case: Case, slip: str, name: str) -> None:
     if found is None:
         assert name == "pooler"
         return
-    after = total(SLIPS[slip].make(found.tensors, Sizes.of(case.config)))
+    after = total(SLIPS[slip].make(found.tensors, SlipSizes.of(case.config)))
     [verdict] = check(case.ours(), case.config, read(f"{name} = {after}", case.config)).verdicts
     assert verdict.counted
     if verdict.explanation is not None:

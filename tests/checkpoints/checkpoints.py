@@ -9,7 +9,7 @@ import transformers
 from safetensors.torch import load_file, save_file
 
 from bertcalc import BertConfig, Config
-from bertcalc.checkpoints.safetensors import LENGTH_BYTES, Entry, Header, header_length, read
+from bertcalc.checkpoints.safetensors import LENGTH_BYTES, Header, StoredTensor, header_length, read
 from tests.oracle import real_config
 
 SMALL = BertConfig(
@@ -42,9 +42,9 @@ def as_google_published(folder: Path) -> Path:
     return folder
 
 
-def entries(folder: Path) -> list[Entry]:
+def entries(folder: Path) -> list[StoredTensor]:
     """The tensors of all files in a folder."""
-    found: list[Entry] = []
+    found: list[StoredTensor] = []
     for path in sorted(folder.glob("*.safetensors")):
         found += read_file(path.read_bytes()).tensors
     return found

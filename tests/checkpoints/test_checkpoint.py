@@ -18,7 +18,7 @@ from bertcalc.checkpoints.checkpoint import (
     compare,
     subject_of_shapes,
 )
-from bertcalc.checkpoints.safetensors import Entry
+from bertcalc.checkpoints.safetensors import StoredTensor
 from bertcalc.memory.footprint import Subject
 from bertcalc.presets import PRESETS, PUBLISHED
 from bertcalc.problem import InputError
@@ -27,8 +27,10 @@ from tests.oracle import Case, bare
 from tests.strategies import cases
 
 
-def like(config: Config, architecture: str = "BertModel", dtype: str = "F32") -> list[Entry]:
-    return [Entry(name, dtype, shape) for name, shape in Subject(config, architecture).model().named_parameters()]
+def like(config: Config, architecture: str = "BertModel", dtype: str = "F32") -> list[StoredTensor]:
+    return [
+        StoredTensor(name, dtype, shape) for name, shape in Subject(config, architecture).model().named_parameters()
+    ]
 
 
 # Where the shapes tell num_labels; elsewhere it has its default.
@@ -96,7 +98,7 @@ def test_every_preset_is_found_by_its_shapes(preset: str) -> None:
 @pytest.mark.parametrize("preset", ["roberta-base", "roberta-large"])
 def test_another_family_is_known_by_its_prefix_and_its_heads(preset: str) -> None:
     subject = Subject(PRESETS[preset].config, "RobertaForMaskedLM")
-    tensors = [Entry(name, "F32", shape) for name, shape in subject.model().named_parameters()]
+    tensors = [StoredTensor(name, "F32", shape) for name, shape in subject.model().named_parameters()]
     found, guessed = subject_of_shapes(tensors)
     assert (found.config.vocab_size, found.architecture) == (50265, "RobertaForMaskedLM")
     assert compare(tensors, found).agrees
@@ -137,7 +139,7 @@ def test_relative_positions_tell_the_heads_and_cross_attention_the_decoder() -> 
 
 def test_another_size_and_other_tensors() -> None:
     tensors = like(replace(SMALL, vocab_size=60, num_hidden_layers=3), "BertForTokenClassification")
-    found = compare([*tensors, Entry("adapter.up", "F16", (4, 4))], Subject(SMALL, "BertForTokenClassification"))
+    found = compare([*tensors, StoredTensor("adapter.up", "F16", (4, 4))], Subject(SMALL, "BertForTokenClassification"))
     assert [one.name for one in found.groups["shape"].first] == ["embeddings.word_embeddings.weight"]
     assert found.differences["shape"] == 10 * 128
     layer = {one.name for one in found.groups["other"].first} - {"adapter.up"}
@@ -147,7 +149,7 @@ def test_another_size_and_other_tensors() -> None:
 
 
 def test_the_same_tensor_twice_counts_once_as_the_models() -> None:
-    tensors = [*like(SMALL), Entry("bert.pooler.dense.bias", "F32", (128,))]
+    tensors = [*like(SMALL), StoredTensor("bert.pooler.dense.bias", "F32", (128,))]
     found = compare(tensors, Subject(SMALL))
     assert found.groups["other"].tensors == 1
     assert found.differences == {"other": 128}
@@ -157,7 +159,7 @@ NAMES = [
     name for architecture in ARCHITECTURES for name, _shape in Subject(SMALL, architecture).model().named_parameters()
 ]
 ENTRIES = st.builds(
-    Entry,
+    StoredTensor,
     st.sampled_from([*NAMES, "embeddings.position_ids", "x", "bert.embeddings.LayerNorm.gamma"]) | st.text(),
     st.sampled_from(["F32", "I64"]),
     st.lists(st.integers(0, 50), max_size=3).map(tuple),
@@ -165,13 +167,19 @@ ENTRIES = st.builds(
 
 
 @given(st.lists(ENTRIES, max_size=12, unique_by=lambda entry: entry.name), cases(), st.booleans())
-def test_every_tensor_is_in_one_group_and_the_sums_are_exact(tensors: list[Entry], case: Case, whole: bool) -> None:
+def test_every_tensor_is_in_one_group_and_the_sums_are_exact(
+    tensors: list[StoredTensor], case: Case, whole: bool
+) -> None:
     subject = Subject(case.config, case.architecture, tuple(case.options.items()))
     names = {entry.name for entry in tensors}
     if whole:
         tensors = [
             *tensors,
-            *(Entry(name, "F16", shape) for name, shape in subject.model().named_parameters() if name not in names),
+            *(
+                StoredTensor(name, "F16", shape)
+                for name, shape in subject.model().named_parameters()
+                if name not in names
+            ),
         ]
     found = compare(tensors, subject)
     assert found.groups.keys() <= set(GROUPS)
@@ -187,7 +195,7 @@ def test_every_tensor_is_in_one_group_and_the_sums_are_exact(tensors: list[Entry
 
 
 def test_of_many_tensors_a_few_are_kept_and_all_are_counted() -> None:
-    others = [Entry(f"x.{number}", "F32", (number,)) for number in range(1_000)]
+    others = [StoredTensor(f"x.{number}", "F32", (number,)) for number in range(1_000)]
     found = compare([*like(SMALL), *others], Subject(SMALL))
     assert found.groups["other"].tensors == 1_000
     assert found.differences == {"other": sum(range(1_000))}
@@ -201,7 +209,7 @@ def test_no_heads_have_more_tensors_than_are_kept() -> None:
 
 
 @given(st.lists(ENTRIES, max_size=12))
-def test_tensors_that_are_no_bert_raise_nothing_else(tensors: list[Entry]) -> None:
+def test_tensors_that_are_no_bert_raise_nothing_else(tensors: list[StoredTensor]) -> None:
     with suppress(InputError):
         subject_of_shapes(tensors)
 
@@ -211,11 +219,11 @@ def test_what_is_no_bert_is_said() -> None:
         InputError, match=r"it has no two-dimensional tensor embeddings\.word_embeddings\.weight\. .* is -\."
     ):
         subject_of_shapes([])
-    gpt = [Entry("transformer.wte.weight", "F32", (50257, 768))]
+    gpt = [StoredTensor("transformer.wte.weight", "F32", (50257, 768))]
     with pytest.raises(InputError, match=r"Its first tensor is transformer\.wte\.weight\."):
         subject_of_shapes(gpt)
     with pytest.raises(InputError, match=r"no two-dimensional tensor encoder\.layer\.0\.intermediate\.dense\.weight"):
         subject_of_shapes([entry for entry in like(SMALL) if ".layer." not in entry.name])
-    far = Entry("encoder.layer.999999998.output.dense.weight", "F32", (1, 1))
+    far = StoredTensor("encoder.layer.999999998.output.dense.weight", "F32", (1, 1))
     with pytest.raises(InputError, match="num_hidden_layers 999,999,999 is not possible"):
         subject_of_shapes([*like(SMALL), far])

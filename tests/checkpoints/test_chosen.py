@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import save
 
-from bertcalc.checkpoints.chosen import MOST_FILES, Chosen, CutOff, chosen, weights_of
+from bertcalc.checkpoints.chosen import MOST_FILES, ChosenFile, CutOff, chosen, weights_of
 from bertcalc.checkpoints.safetensors import LARGEST_HEADER
 from bertcalc.problem import InputError
 from tests.checkpoints.test_safetensors import SOME_JSON, file_of, tensor
@@ -117,7 +117,7 @@ def test_what_else_is_in_the_folder_is_left_out() -> None:
     index = said("model.safetensors.index.json", b'{"weight_map": {"a": "model.safetensors"}}')
     folder = [said("config.json", b"{}"), said(), index, {**said("README.md"), "start": None}]
     assert weights_of(chosen(folder)).name == "model.safetensors"
-    assert chosen(folder)[3] == Chosen("README.md", len(DATA), None)
+    assert chosen(folder)[3] == ChosenFile("README.md", len(DATA), None)
 
 
 def test_a_long_name_keeps_its_ending() -> None:

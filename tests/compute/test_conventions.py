@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import ARCHITECTURES, BertConfig, Config
-from bertcalc.compute.conventions import PUBLISHED, RULES, Published
-from bertcalc.compute.devices import DEVICES, RUNS
+from bertcalc.compute.chips import DEVICES, RUNS
+from bertcalc.compute.conventions import PUBLISHED, RULES, PublishedFigure
+from bertcalc.compute.flop_formulas import crossover, letters, name_formulas, part_formulas, rule_formulas, value
 from bertcalc.compute.flops import PYTORCH, Convention, Part, as_stated, by_name, by_part, masked_positions, total
-from bertcalc.compute.formula import crossover, letters, name_formulas, part_formulas, rule_formulas, value
 from bertcalc.forward.outputs import Call, attends, run
 from tests.compute.test_flops import CONVENTIONS, steps_of
 from tests.oracle import Case
@@ -19,7 +19,7 @@ from tests.strategies import configs, passes
 
 
 @pytest.mark.parametrize("published", PUBLISHED, ids=lambda one: f"{one.rule} {one.figure} {one.unit}")
-def test_the_rules_give_what_was_published(published: Published) -> None:
+def test_the_rules_give_what_was_published(published: PublishedFigure) -> None:
     digits = len(f"{published.figure:g}".partition("e")[0].replace(".", ""))
     assert f"{float(published.ours()):.{digits}g}" == f"{published.figure:.{digits}g}"
 

@@ -14,13 +14,13 @@ from transformers.models.bert import modeling_bert
 
 from bertcalc import Config
 from bertcalc.arithmetic import evaluate
-from bertcalc.check.slips import SLIPS, Sizes, total
+from bertcalc.check.slips import SLIPS, SlipSizes, total
 from bertcalc.config import LETTERS
 from bertcalc.exercises.answers import Verdict, check
 from bertcalc.exercises.draw import LEVELS, Level
-from bertcalc.exercises.formula import Line, worked, worked_wrong
 from bertcalc.exercises.generate import KINDS, LARGEST_SEED, exercise, sheet
 from bertcalc.exercises.questions import Exercise, Kind, shown
+from bertcalc.exercises.worked import WorkedLine, worked, worked_wrong
 from bertcalc.formula import CALL_LETTERS
 from bertcalc.forward.outputs import Call
 from tests.compute.test_flops import real_flops
@@ -318,7 +318,7 @@ def test_what_is_rounded_too_much_is_not_accepted() -> None:
 
 @given(exercises("tensor", "layer", "model", "architecture", "error"))
 def test_each_slip_is_named(exercise: Exercise) -> None:
-    tensors, sizes = exercise.explained(), Sizes.of(exercise.config)
+    tensors, sizes = exercise.explained(), SlipSizes.of(exercise.config)
     pooled = any(tensor.name.startswith("pooler.") for tensor in tensors)  # then none is added
     made = {name: slip for name, slip in SLIPS.items() if not (pooled and name == "pooler added")}
     totals = {name: total(slip.make(tensors, sizes)) for name, slip in made.items()}
@@ -356,7 +356,7 @@ def test_the_bias_of_the_same_module_is_no_part_of_a_weight(exercise: Exercise) 
 
 def test_two_slips_are_named_together() -> None:
     model = exercise(1, "hard", "model")
-    tensors, sizes = model.explained(), Sizes.of(model.config)
+    tensors, sizes = model.explained(), SlipSizes.of(model.config)
     for name in ("pooler", "positions"):
         tensors = SLIPS[name].make(tensors, sizes)
     assert {SLIPS["pooler"].said, SLIPS["positions"].said} in sentences(check(model, f"{total(tensors)}"))
@@ -425,7 +425,7 @@ def test_what_is_said_to_wrong_fields() -> None:
     ]
 
 
-def value(line: Line, exercise: Exercise) -> None:
+def value(line: WorkedLine, exercise: Exercise) -> None:
     """The letters, the numbers and the result of a line are the same."""
     names = names_of(exercise) | ({"N": exercise.memory.parameters} if exercise.memory else {})
     result = Fraction(line.result.replace("{,}", "").replace("+", ""))

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc.exercises.sheet import Item, Sheet, latex, markdown
+from bertcalc.exercises.sheet import Sheet, WrittenExercise, latex, markdown
 
-ITEM = Item(
+ITEM = WrittenExercise(
     title="100 % & more_",
     question="What is `a_b.c#1` in {braces} ~ ^ \\?",
     sizes="`hidden_size` $H = 1{,}024$",
@@ -22,7 +22,7 @@ SHEET = Sheet("A sheet: 1", "See `/exercises?level=easy&seed=1`", "Answer: ", (I
 words = st.text("abc ,.:;?!-()[]{}\\&%#_^~×·“”", max_size=30)
 texts = st.lists(words | words.map("`{}`".format) | st.just("$H^{2} \\cdot 3{,}072$") | st.just("**x_y**"), max_size=4)
 items = st.builds(
-    Item,
+    WrittenExercise,
     *[texts.map(" ".join)] * 3,
     *[st.lists(texts.map(" ".join), max_size=2).map(tuple)] * 2,
     texts.map(" ".join),

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import ARCHITECTURES, BertConfig
-from bertcalc.explore.compare import PAIRS, Change, differing, explain, path, shapes
+from bertcalc.explore.compare import PAIRS, FieldChange, differing, explain, path, shapes
 from bertcalc.explore.models import FIELDS, read, values_of
 from bertcalc.explore.quantities import QUANTITIES, Case, components
 from bertcalc.memory.footprint import Subject
@@ -117,16 +117,16 @@ def test_a_pooler_that_comes_with_the_class_is_a_part_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("change", "phrase"),
     [
-        (Change("num_hidden_layers", 12, 13), "1 more layer"),
-        (Change("num_hidden_layers", 13, 12), "1 fewer layer"),
-        (Change("vocab_size", 30522, 21128), "9,394 fewer word pieces"),
-        (Change("tie_word_embeddings", True, False), "decoder with a table of its own"),
-        (Change("add_pooling_layer", False, True), "with a pooler"),
-        (Change("pad_token_id", None, 0), "pad_token_id 0 instead of None"),
-        (Change("architecture", "BertModel", "BertForMaskedLM"), "BertForMaskedLM instead of BertModel"),
+        (FieldChange("num_hidden_layers", 12, 13), "1 more layer"),
+        (FieldChange("num_hidden_layers", 13, 12), "1 fewer layer"),
+        (FieldChange("vocab_size", 30522, 21128), "9,394 fewer word pieces"),
+        (FieldChange("tie_word_embeddings", True, False), "decoder with a table of its own"),
+        (FieldChange("add_pooling_layer", False, True), "with a pooler"),
+        (FieldChange("pad_token_id", None, 0), "pad_token_id 0 instead of None"),
+        (FieldChange("architecture", "BertModel", "BertForMaskedLM"), "BertForMaskedLM instead of BertModel"),
     ],
 )
-def test_a_change_is_said_in_words(change: Change, phrase: str) -> None:
+def test_a_change_is_said_in_words(change: FieldChange, phrase: str) -> None:
     assert str(change) == phrase
 
 

@@ -10,7 +10,18 @@ from hypothesis import strategies as st
 
 from bertcalc import BertConfig, ConfigError
 from bertcalc.config import POSITION_EMBEDDING_TYPES
-from bertcalc.explore.models import FIELDS, LONGEST, MOST, PRESENT, Item, item_of, read, subject_of, values_of, write
+from bertcalc.explore.models import (
+    FIELDS,
+    LONGEST,
+    MOST,
+    PRESENT,
+    WrittenModel,
+    item_of,
+    read,
+    subject_of,
+    values_of,
+    write,
+)
 from bertcalc.memory.footprint import Subject
 from bertcalc.presets import PRESETS
 from tests.oracle import BASES
@@ -44,8 +55,8 @@ def test_the_values_of_a_model_make_the_model(subject: Subject) -> None:
 
 @given(subjects(), subjects())
 def test_the_present_model_is_the_one_that_is_given(present: Subject, other: Subject) -> None:
-    assert Item(PRESENT).subject(present) == present
-    changed = Item(PRESENT, (("architecture", other.architecture),)).subject(present)
+    assert WrittenModel(PRESENT).subject(present) == present
+    changed = WrittenModel(PRESENT, (("architecture", other.architecture),)).subject(present)
     assert changed.config == present.config
     assert changed.model().kind == other.architecture
 
@@ -53,7 +64,7 @@ def test_the_present_model_is_the_one_that_is_given(present: Subject, other: Sub
 @given(st.lists(subjects(), min_size=1, max_size=3))
 def test_nothing_but_changed_numbers_needs_an_escape_in_an_address(models: list[Subject]) -> None:
     """Python's and the browser's rule for queries: letters, digits, - _ . ~ stay, a space becomes a plus."""
-    text = write([*map(item_of, models), Item(PRESENT), *map(Item, PRESETS)])
+    text = write([*map(item_of, models), WrittenModel(PRESENT), *map(WrittenModel, PRESETS)])
     assert quote_plus(text).replace("+", " ") == text
 
 

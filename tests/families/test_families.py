@@ -1,17 +1,20 @@
 """A family is one file: nothing else names what is in it, and what it lacks is said when it is made known."""
 
 import ast
+import json
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from bertcalc import BertConfig, Config, forward_flops, saved_activation_bytes, training_flops
+from bertcalc import Config, families, forward_flops, saved_activation_bytes, training_flops
 from bertcalc.exercises.generate import KINDS, sheet
 from bertcalc.families import CLASSES, FAMILIES, bert, build, class_of, output_names, register
 from bertcalc.families.complete import missing
-from bertcalc.family import Class, Family, Hidden
+from bertcalc.family import Family, Hidden
 from bertcalc.formula import component_formulas, symbolic_steps
 from bertcalc.forward.lessons import lesson
 from bertcalc.forward.outputs import Call, inputs, outputs, run, taking_all
@@ -19,6 +22,8 @@ from bertcalc.forward.steps import forward
 from bertcalc.forward.trace import Trace
 from bertcalc.forward.walk import walk
 from bertcalc.tree.totals import rows
+from pages.ui.navigation import PAGES
+from tests.families.made_up import made_up
 
 ROOT = Path(__file__).parents[2]
 # What a family is called is no name of a module: these are words that the whole field uses.
@@ -51,16 +56,14 @@ def texts(path: Path) -> Iterator[str]:
 
 
 def test_nothing_outside_of_a_family_names_its_modules_or_classes() -> None:
-    families, data = (
-        ROOT / "bertcalc" / "families",
-        {ROOT / "bertcalc" / "presets.py", ROOT / "bertcalc" / "__init__.py"},
-    )
+    own = ROOT / "bertcalc" / "families"
+    data = {ROOT / "bertcalc" / "presets.py", ROOT / "bertcalc" / "__init__.py"}
     sources = [*(ROOT / "bertcalc").rglob("*.py"), *(ROOT / "pages").rglob("*.py")]
     known = names()
     said = [
         (f"{path.relative_to(ROOT)}", text)
         for path in sources
-        if families not in path.parents and path not in data
+        if own not in path.parents and path not in data
         for text in texts(path)
         if text in known or any(f"{name}." in text or f".{name}" in text for name in known if "." in name)
     ]
@@ -96,42 +99,44 @@ def test_every_family_has_exercises(family: str) -> None:
         assert all(CLASSES[one.subject.architecture] is FAMILIES[family] for one in found)
 
 
-def made_up(**changes: object) -> Family:
-    """A family of BERT's body with a head of its own: a second classifier after the first."""
+@pytest.fixture
+def known() -> Iterator[Family]:
+    """The made-up family, known for a test, after which nothing knows it any more."""
+    tables = [table for table in vars(families).values() if isinstance(table, dict) and "bert" in str(table)]
+    kept = [(table, {**table}) for table in tables]
+    register(family := made_up())
+    yield family
+    for table, before in kept:
+        table.clear()
+        table.update(before)
+    for name, module in [*sys.modules.items()]:
+        if name.startswith(("bertcalc", "pages")):
+            for value in vars(module).values():
+                if hasattr(value, "cache_clear"):
+                    value.cache_clear()
 
-    def head(t: Trace, c: Config, hidden: Hidden) -> None:
-        t.output("logits", t.linear("last", t.linear("first", hidden.states, 5, role="dense"), 3, role="classifier"))
 
-    class MadeUpConfig(BertConfig):
-        pass
+def test_a_head_added_in_one_place_counts_and_runs(known: Family) -> None:
+    config = known.config.default()
+    model = build(config, "MadeUpForTokenClassification")
+    body = build(config, "MadeUpModel", add_pooling_layer=False)
+    more = 768 * 5 + 5 + 5 * 3 + 3
+    assert model.num_parameters() == body.num_parameters() + more
+    flops = forward_flops(model, 2, 9) - forward_flops(body, 2, 9)
+    assert flops == 2 * (2 * 9 * 768 * 5 + 2 * 9 * 5 * 3)
+    assert [stop.name for stop in walk(forward(model, 2, 9))][-2:] == ["first", "last"]
 
-    cls = Class("MadeUpForTokenClassification", "token-classification", head, (*bert.TOKENS, "labels"))
-    base = bert.FAMILY.classes[0]._replace(name="MadeUpModel")
-    family = replace(
-        bert.FAMILY,
-        name="made-up",
-        config=MadeUpConfig,
-        classes=(base, cls),
-        presets={"made-up-base": bert.FAMILY.presets["bert-base-uncased"]._replace(config=MadeUpConfig())},
+
+def test_a_made_up_family_is_on_every_page() -> None:
+    """In a process that knows it from its beginning, as a family with a file of its own is known."""
+    process = subprocess.run(
+        [sys.executable, "-c", "from tests.families.made_up import main; main()"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
     )
-    return replace(family, **changes)  # type: ignore[arg-type]  # whatever a test wants to break
-
-
-def test_a_head_added_in_one_place_counts_and_runs() -> None:
-    register(made_up())
-    try:
-        config = CLASSES["MadeUpModel"].config.default()
-        model = build(config, "MadeUpForTokenClassification")
-        body = build(config, "MadeUpModel", add_pooling_layer=False)
-        more = 768 * 5 + 5 + 5 * 3 + 3
-        assert model.num_parameters() == body.num_parameters() + more
-        flops = forward_flops(model, 2, 9) - forward_flops(body, 2, 9)
-        assert flops == 2 * (2 * 9 * 768 * 5 + 2 * 9 * 5 * 3)
-        assert [stop.name for stop in walk(forward(model, 2, 9))][-2:] == ["first", "last"]
-    finally:
-        for known in (CLASSES, FAMILIES):
-            for name in [name for name in known if "ade" in name and ("MadeUp" in name or name == "made-up")]:
-                del known[name]
+    assert process.returncode == 0, process.stderr
+    assert json.loads(process.stdout.splitlines()[-1]) == dict.fromkeys(PAGES, True)
 
 
 def broken(head: Callable[[Trace, Config, Hidden], None], **changes: object) -> Family:

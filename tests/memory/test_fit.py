@@ -6,7 +6,7 @@ from bertcalc import BertConfig
 from bertcalc.config import Problem
 from bertcalc.memory.devices import DEFAULT, DEVICES, KEPT_FREE, Device, kept_free
 from bertcalc.memory.fit import most
-from bertcalc.memory.footprint import Growth, Plan, Subject, training
+from bertcalc.memory.footprint import Plan, Polynomial, Subject, training
 
 
 def test_a_device_has_about_what_its_name_says_and_room_for_something() -> None:
@@ -35,15 +35,15 @@ def test_what_is_kept_free_is_not_usable() -> None:
 @pytest.mark.parametrize(
     ("growth", "positions", "number", "limit"),
     [
-        (Growth(8, 5, 3, 0), None, 31, "memory"),
-        (Growth(8, 5, 3, 0), 30, 30, "positions"),
-        (Growth(8, 5, 3, 0), 31, 31, "positions"),
-        (Growth(8, 5, 3, 0), 32, 31, "memory"),
-        (Growth(5, 5, 0, 0), 32, 32, "positions"),
-        (Growth(5, 5, 0, 0), None, None, "nothing"),
-        (Growth(200, 200, 3, 0), 32, 0, "memory"),
+        (Polynomial(8, 5, 3, 0), None, 31, "memory"),
+        (Polynomial(8, 5, 3, 0), 30, 30, "positions"),
+        (Polynomial(8, 5, 3, 0), 31, 31, "positions"),
+        (Polynomial(8, 5, 3, 0), 32, 31, "memory"),
+        (Polynomial(5, 5, 0, 0), 32, 32, "positions"),
+        (Polynomial(5, 5, 0, 0), None, None, "nothing"),
+        (Polynomial(200, 200, 3, 0), 32, 0, "memory"),
     ],
 )
-def test_the_first_limit_counts(growth: Growth, positions: int | None, number: int | None, limit: str) -> None:
-    found = most([growth, Growth(1, 0, 1, 0)] if number is not None else [growth], 100, positions)
+def test_the_first_limit_counts(growth: Polynomial, positions: int | None, number: int | None, limit: str) -> None:
+    found = most([growth, Polynomial(1, 0, 1, 0)] if number is not None else [growth], 100, positions)
     assert (found.number, found.limit) == (number, limit)

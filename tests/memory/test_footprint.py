@@ -14,8 +14,8 @@ from bertcalc import BertConfig
 from bertcalc.config import POSITION_EMBEDDING_TYPES
 from bertcalc.forward.outputs import Call
 from bertcalc.memory.footprint import (
-    Growth,
     Plan,
+    Polynomial,
     Subject,
     binding,
     grow,
@@ -96,21 +96,21 @@ def test_what_is_found_for_inference_fits_and_one_more_does_not(
 @pytest.mark.parametrize(
     ("growth", "limit", "expected"),
     [
-        (Growth(5, 5, 0, 0), 4, 0),
-        (Growth(5, 5, 0, 0), 5, None),
-        (Growth(8, 5, 3, 0), 13, 2),
-        (Growth(8, 5, 3, 0), 14, 3),
-        (Growth(8, 5, 3, 0), 10, 1),
-        (Growth(8, 5, 3, 0), 7, 0),
-        (Growth(4, 5, 3, 0), 7, 1),
-        (Growth(4, 5, 3, 0), 4, 1),
-        (Growth(4, 5, 3, 0), 3, 0),
-        (Growth(1, 0, 0, 1), 10**40, 10**20),
-        (Growth(1, 0, 0, 1), 10**40 - 1, 10**20 - 1),
-        (Growth(6, 1, 2, 3), 1 + 2 * 7 + 3 * 49 - 1, 6),
+        (Polynomial(5, 5, 0, 0), 4, 0),
+        (Polynomial(5, 5, 0, 0), 5, None),
+        (Polynomial(8, 5, 3, 0), 13, 2),
+        (Polynomial(8, 5, 3, 0), 14, 3),
+        (Polynomial(8, 5, 3, 0), 10, 1),
+        (Polynomial(8, 5, 3, 0), 7, 0),
+        (Polynomial(4, 5, 3, 0), 7, 1),
+        (Polynomial(4, 5, 3, 0), 4, 1),
+        (Polynomial(4, 5, 3, 0), 3, 0),
+        (Polynomial(1, 0, 0, 1), 10**40, 10**20),
+        (Polynomial(1, 0, 0, 1), 10**40 - 1, 10**20 - 1),
+        (Polynomial(6, 1, 2, 3), 1 + 2 * 7 + 3 * 49 - 1, 6),
     ],
 )
-def test_the_root_is_exact(growth: Growth, limit: int, expected: int | None) -> None:
+def test_the_root_is_exact(growth: Polynomial, limit: int, expected: int | None) -> None:
     assert growth.largest(limit) == expected
 
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from streamlit.testing.v1 import AppTest
 
 from bertcalc import build
+from bertcalc.compute.flop_formulas import letters, plain_formulas
 from bertcalc.compute.flops import PYTORCH, by_part
-from bertcalc.compute.formula import letters, plain_formulas
 from bertcalc.config import LETTERS
 from bertcalc.families import CLASSES
 from bertcalc.formula import piece_formulas

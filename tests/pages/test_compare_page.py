@@ -16,7 +16,7 @@ from bertcalc.explore.compare import PAIRS
 from bertcalc.explore.models import LONGEST, MOST
 from bertcalc.explore.quantities import QUANTITIES
 from bertcalc.presets import PRESETS
-from pages.ui.compare.compare_charts import _AREA, Point, bars_frame, parts_frame, points_frame
+from pages.ui.compare.compare_charts import _AREA, ModelPoint, bars_frame, parts_frame, points_frame
 from pages.ui.compare.comparison import VIEW
 from tests.oracle import Case
 from tests.pages.apptest import move, open_app, texts
@@ -283,7 +283,9 @@ def test_bars_are_as_long_as_their_components_together() -> None:
 
 def points(compared: int) -> pd.DataFrame:
     presets = [(name, preset.config) for name, preset in PRESETS.items()]
-    found = [Point(name, real(config), 2 * real(config) * config.num_hidden_layers, False) for name, config in presets]
+    found = [
+        ModelPoint(name, real(config), 2 * real(config) * config.num_hidden_layers, False) for name, config in presets
+    ]
     mine = [point._replace(name=f"my {point.name}", compared=True) for point in found[:compared]]
     frame = pd.DataFrame(points_frame([*mine, *found]))
     return frame[frame["name"].notna()]

@@ -10,7 +10,7 @@ from bertcalc.exercises import sheet as documents
 from bertcalc.exercises.draw import LEVELS
 from bertcalc.exercises.generate import KINDS, exercise, sheet
 from pages.ui.i18n import LANGUAGES, catalogue
-from pages.ui.sheet import NUMBERS, Chosen, printable
+from pages.ui.sheet import NUMBERS, ChosenSheet, printable
 from tests.exercises.test_sheet import check_latex
 from tests.pages.apptest import open_app, texts
 
@@ -176,7 +176,7 @@ def test_the_model_of_an_exercise_can_be_opened(level: Any, number: str, before:
 @pytest.mark.parametrize("solutions", [True, False])
 @pytest.mark.parametrize("level", LEVELS)
 def test_the_sheet_is_the_same_in_every_language(level: Any, solutions: bool) -> None:
-    chosen = Chosen(level, 5, solutions)
+    chosen = ChosenSheet(level, 5, solutions)
     sheets = [printable(chosen, catalogue(language).gettext) for language in LANGUAGES]
     for one, other in zip(*(document.items for document in sheets), strict=True):
         for lines, others in ((one.given, other.given), (one.solution, other.solution)):

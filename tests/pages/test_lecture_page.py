@@ -8,15 +8,15 @@ from streamlit.testing.v1 import AppTest
 
 from bertcalc import BertConfig, build
 from bertcalc.check.terms import check, read
-from bertcalc.lecture import read as read_lecture
+from bertcalc.lecture_screens import read as read_lecture
 from bertcalc.proof.real_model import empty_model
 from pages.ui.i18n import LANGUAGES
-from pages.ui.lecture import files, parts
-from pages.ui.lecture.parts import PARTS, PATHS, VOCABULARY
+from pages.ui.lecture import screen_files, screen_parts
+from pages.ui.lecture.screen_parts import PARTS, PATHS, VOCABULARY
 from tests.pages.apptest import component, move, open_app, texts, total_formula
 
 PAGE = "lecture.py"
-LECTURE = read_lecture((files.FOLDER / f"{files.DEFAULT}.toml").read_bytes(), VOCABULARY)
+LECTURE = read_lecture((screen_files.FOLDER / f"{screen_files.DEFAULT}.toml").read_bytes(), VOCABULARY)
 NAMES = [screen.name for screen in LECTURE.screens]
 # A small model, and the text that a link says of it.
 SMALL = BertConfig(vocab_size=1000, hidden_size=64, num_hidden_layers=3, num_attention_heads=4)
@@ -42,8 +42,12 @@ def own(folder: Path, text: str, name: str = "mine") -> None:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the shipped lecture, for others beside it."""
-    own(tmp_path, (files.FOLDER / f"{files.DEFAULT}.toml").read_text(encoding="utf-8"), files.DEFAULT)
-    monkeypatch.setattr(files, "FOLDER", tmp_path)
+    own(
+        tmp_path,
+        (screen_files.FOLDER / f"{screen_files.DEFAULT}.toml").read_text(encoding="utf-8"),
+        screen_files.DEFAULT,
+    )
+    monkeypatch.setattr(screen_files, "FOLDER", tmp_path)
     return tmp_path
 
 
@@ -150,7 +154,7 @@ def test_the_proof_is_of_the_present_model_and_needs_torch(monkeypatch: pytest.M
     count = build(SMALL).num_parameters()
     assert f"{count:,} parameters" in str(app.success[0].value)
     assert set(app.table[0].value["Verdict"]) == {"✓\N{NO-BREAK SPACE}agrees"}
-    monkeypatch.setattr(parts, "installed", lambda: False)
+    monkeypatch.setattr(screen_parts, "installed", lambda: False)
     app = open_app(PAGE, screen="proof", **LINK)
     assert not app.table
     assert "needs torch and transformers" in str(app.info[0].value)
@@ -225,12 +229,12 @@ def test_a_file_of_the_folder_is_a_lecture(folder: Path) -> None:
     assert [box.label for box in open_app(PAGE).selectbox if box.label == "lecture"] == []
     own(folder, 'title="M"\n[[screen]]\nname="a"\ntitle="Only *{vocab_size}*"\ntext="x"\nshow=[{part="total"}]')
     app = open_app(PAGE, lecture="mine")
-    assert app.selectbox(key="lecture").options == [files.DEFAULT, "mine"]
+    assert app.selectbox(key="lecture").options == [screen_files.DEFAULT, "mine"]
     assert "## Only *30,522*\n\nx" in words(app)
     assert numbers(app) == ["109,482,240"]
     own(folder, 'title="M"\n[[screen]]\nname="b"\ntitle="Changed"\ntext="x"\nshow=[]')
     assert "## Changed" in words(app.run())
-    app.selectbox(key="lecture").set_value(files.DEFAULT).run()
+    app.selectbox(key="lecture").set_value(screen_files.DEFAULT).run()
     assert "## A word is a row of numbers" in words(app)
 
 
@@ -241,9 +245,9 @@ def test_what_is_wrong_with_a_file_is_said_on_the_page(folder: Path) -> None:
         "`mine.toml`: `[[screen]] a, show`: part tota is not possible: did you mean total?"
     ]
     assert not app.metric
-    app.selectbox(key="lecture").set_value(files.DEFAULT).run()
+    app.selectbox(key="lecture").set_value(screen_files.DEFAULT).run()
     assert not app.error
-    (folder / f"{files.DEFAULT}.toml").unlink()
+    (folder / f"{screen_files.DEFAULT}.toml").unlink()
     (folder / "mine.toml").unlink()
     assert [str(one.value) for one in open_app(PAGE).error] == ["There is no lecture in the folder `pages/lectures`."]
 

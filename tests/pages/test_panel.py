@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from bertcalc.moves import SLIDERS
-from bertcalc.track import Model, Track
+from bertcalc.track import ChosenModel, Track
 from pages.ui import panel
 from tests.pages.apptest import move, open_app
 
@@ -57,7 +57,7 @@ EVENTS = st.fixed_dictionaries(
 
 @given(st.lists(EVENTS | JSON, max_size=8), JSON)
 def test_whatever_a_browser_sends_there_is_a_model(events: list[object], other: object) -> None:
-    track = Track(Model())
+    track = Track(ChosenModel())
     for sent in (*([event] for event in events), events, other):
         take(track, said=sent if sent is not None else [])
         track.present.changed({})  # checks the configuration once more
@@ -111,7 +111,7 @@ def test_what_is_typed_is_read_as_people_write_it(text: str, meant: object) -> N
 
 
 def test_an_event_that_comes_again_counts_once() -> None:
-    track = Track(Model())
+    track = Track(ChosenModel())
     first, second = ({"do": "move", "field": "num_hidden_layers", "value": count, "final": True} for count in (13, 14))
     state = take(track, {**first, "number": 7}, {**second, "number": 8}, last=6)
     assert (state["last event"], len(track.steps)) == (8, 3)

@@ -3,28 +3,26 @@
 import pytest
 from hypothesis import given, settings
 
-from bertcalc import ARCHITECTURES
-from bertcalc.config import DIMENSIONS
-from bertcalc.presets import PRESETS
+from bertcalc.families import CLASSES, PRESETS
+from bertcalc.track import ChosenModel
 from tests.oracle import Case
 from tests.pages.apptest import move, open_app, total, total_formula
-from tests.strategies import cases
+from tests.strategies import chosen_models
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("architecture", CLASSES)
 def test_total_is_the_real_models(architecture: str) -> None:
     app = open_app(architecture=architecture)
-    assert total(app) == f"{Case(PRESETS['bert-base-uncased'].config, architecture).real().num_parameters():,}"
+    preset = next(iter(CLASSES[architecture].presets.values()))
+    assert total(app) == f"{Case(preset.config, architecture).real().num_parameters():,}"
 
 
 @settings(max_examples=10)
-@given(cases())
-def test_any_link_shows_the_real_models_total(case: Case) -> None:
-    switches = ("hidden_act", "is_decoder", "add_cross_attention", "tie_word_embeddings")
-    fields = (*DIMENSIONS, *switches)
-    link = {field: str(getattr(case.config, field)) for field in fields}
-    app = open_app(architecture=case.architecture, add_pooling_layer=str(case.add_pooling_layer), **link)
-    assert total(app) == f"{case.real().num_parameters():,}"
+@given(chosen_models())
+def test_any_link_shows_the_real_models_total(model: ChosenModel) -> None:
+    app = open_app(**model.link())
+    real = Case(model.config, model.architecture, model.add_pooling_layer).real()
+    assert total(app) == f"{real.num_parameters():,}"
 
 
 def test_moving_a_slider_moves_total_formula_and_differences() -> None:

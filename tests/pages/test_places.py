@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pages.ui.lecture import files
+from pages.ui.lecture import screen_files
 from tests.pages.apptest import open_app
 from tests.pages.places import PLACES, check, opened
 from tests.payloads import PAYLOADS
@@ -21,7 +21,7 @@ def test_text_is_text(place: str) -> None:
 
 
 def test_a_lecturers_mistakes_are_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "FOLDER", tmp_path)
+    monkeypatch.setattr(screen_files, "FOLDER", tmp_path)
     for payload in PAYLOADS:
         text = "".join(rf"\U{ord(sign):08x}" for sign in payload)
         for said in (

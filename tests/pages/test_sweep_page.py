@@ -12,7 +12,7 @@ from bertcalc.explore.sweep import SWEPT
 from bertcalc.moves import SLIDERS
 from pages.ui.numbers import short
 from pages.ui.sweep.map_view import _name
-from pages.ui.sweep.sweep_charts import Curve, Mark, Point, curves_frame, map_frame
+from pages.ui.sweep.sweep_charts import Curve, MapPoint, Mark, curves_frame, map_frame
 from pages.ui.sweep.swept import RANGES, VIEW
 from tests.oracle import Case
 from tests.pages.apptest import open_app, present, texts
@@ -239,7 +239,7 @@ def test_the_present_model_is_always_within_the_usual_range() -> None:
 def test_a_map_has_a_row_for_each_thing_to_see() -> None:
     figures = {(x, y): x * y for x in (64, 128, 256) for y in (1, 2)}
     line = [(64.0, 1.5), (128.0, 1.0)]
-    points = [Point((128, 2), "a", "first", True, "a, b"), Point((130, 2), "c", "C", True, "c")]
+    points = [MapPoint((128, 2), "a", "first", True, "a, b"), MapPoint((130, 2), "c", "C", True, "c")]
     here = [Mark(128, 1, "128")]
     frame = pd.DataFrame(map_frame(((64, 128, 256), (1, 2)), figures, [("96", line)], points, here, logs=False))
     cells = frame[frame["kind"] == "cell"]

@@ -18,7 +18,7 @@ from pages.ui.batch import Batch
 from pages.ui.columns import Columns
 from pages.ui.sidebar import Choice
 from pages.ui.take.cells import plain, table_of
-from pages.ui.take.files import File, Place, model_files, table_files
+from pages.ui.take.files import File, Origin, model_files, table_files
 from pages.ui.take.shown import Shown
 from pages.ui.take.svg import svg
 from tests.pages.apptest import open_app, total
@@ -45,7 +45,7 @@ PAGES = [
     ("exercises.py", {}),
     ("lecture.py", {}),
 ]
-PLACE = Place("http://somewhere.test/?preset=bert-base-uncased", "en")
+PLACE = Origin("http://somewhere.test/?preset=bert-base-uncased", "en")
 DEFAULT = Choice(BertConfig(), "BertModel", True, "bert-base-uncased")
 
 
@@ -207,7 +207,7 @@ def test_counts_of_a_chart_have_all_their_digits() -> None:
 )
 def test_the_report_says_what_else_it_takes(config: Config, architecture: str, said: str) -> None:
     choice = Choice(config, architecture, True, "bert-base-uncased")
-    files = model_files(choice, Batch(1, 128), Place("http://localhost/", "en"), str)
+    files = model_files(choice, Batch(1, 128), Origin("http://localhost/", "en"), str)
     [told] = [file.make().decode() for file in files if file.name.endswith(".md")]
     assert said in told
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bertcalc import BertConfig, Module, build
 from bertcalc.config import POSITION_EMBEDDING_TYPES
 from bertcalc.families import CLASSES
-from bertcalc.tree.difference import Change, differences
+from bertcalc.tree.difference import ModuleChange, differences
 from tests.oracle import Case, bare
 from tests.strategies import cases
 
@@ -21,7 +21,7 @@ def real_modules(real: Any) -> dict[str, tuple[str, str]]:
     return {path: facts for path, facts in modules.items() if path not in ("", "bert", "roberta")}
 
 
-def inside(change: Change, module: Module | None) -> Iterator[str]:
+def inside(change: ModuleChange, module: Module | None) -> Iterator[str]:
     if module:
         yield from (path for path, _, _ in module.modules(change.path, folded=False))
 

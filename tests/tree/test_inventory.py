@@ -10,19 +10,19 @@ from hypothesis import given
 from bertcalc import BertConfig, build
 from bertcalc.config import POSITION_EMBEDDING_TYPES
 from bertcalc.formula import SYMBOLS, count_formulas
-from bertcalc.tree.inventory import Part, inventory, named
+from bertcalc.tree.inventory import ModuleGroup, inventory, named
 from tests.oracle import Case
 from tests.strategies import cases
 
 LAYERS = SYMBOLS["num_hidden_layers"]
 
 
-def parts(case: Case) -> list[Part]:
+def parts(case: Case) -> list[ModuleGroup]:
     model = case.ours()
     return [*inventory(model), named(model, "dense")]
 
 
-def unfolded(part: Part, layers: int) -> list[str]:
+def unfolded(part: ModuleGroup, layers: int) -> list[str]:
     """The paths of a part with every number of a layer in the place of the star."""
     return [path.replace("*", str(number)) for path in part.paths for number in range(layers if "*" in path else 1)]
 
@@ -88,4 +88,4 @@ def test_published_figures_of_bert_base(name: str, formula: sympy.Expr, count: i
 
 
 def test_a_name_that_no_module_has_is_an_empty_part() -> None:
-    assert named(build(BertConfig()), "qa_outputs") == Part("qa_outputs", 0, 0, ())
+    assert named(build(BertConfig()), "qa_outputs") == ModuleGroup("qa_outputs", 0, 0, ())

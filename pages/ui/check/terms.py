@@ -6,11 +6,11 @@ import streamlit as st
 
 from bertcalc.check import terms
 from bertcalc.check.known import Known
-from bertcalc.check.terms import Gap, Report, Verdict
+from bertcalc.check.terms import Gap, LineVerdict, TermsReport
 from bertcalc.families import family_of
 from bertcalc.presets import PRESETS
 from bertcalc.text import N_, code, shorten
-from pages.ui.check.words import causes, describe, part_name
+from pages.ui.check.cause_words import causes, describe, part_name
 from pages.ui.controls import Reason, Text, sentence, set_values, show_problem
 from pages.ui.i18n import listed, translator
 from pages.ui.model import take_preset
@@ -145,7 +145,7 @@ def show_in_short(choice: Choice, text: str) -> None:
             _show_corrections(report, _known(choice, report))
 
 
-def _known(choice: Choice, report: Report) -> Known:
+def _known(choice: Choice, report: TermsReport) -> Known:
     return Known(choice.config, choice.architecture, choice.add_pooling_layer, 0, report.right)
 
 
@@ -163,19 +163,19 @@ def _take_example(name: str) -> None:
     take_preset(example.preset, architecture=family_of(PRESETS[example.preset].config).base.name, **example.changes)
 
 
-def _name(verdict: Verdict) -> str:
+def _name(verdict: LineVerdict) -> str:
     """The name of a line, which may be empty."""
     return verdict.line.name and code(shorten(verdict.line.name))
 
 
-def _value(verdict: Verdict) -> str:
+def _value(verdict: LineVerdict) -> str:
     value = verdict.line.value
     if value is None:
         return ""
     return f"{int(value):,}" if value.denominator == 1 else f"{float(value):,g}"
 
 
-def _verdict(verdict: Verdict) -> str:
+def _verdict(verdict: LineVerdict) -> str:
     """Whether a line is right, and which part of the model it counts."""
     _ = translator()
     if verdict.modules:
@@ -188,7 +188,7 @@ def _verdict(verdict: Verdict) -> str:
     return ":material/help:"
 
 
-def _slips(verdict: Verdict, known: Known) -> str:
+def _slips(verdict: LineVerdict, known: Known) -> str:
     """Each mistake in a line with its formula and the parameters it adds; or why there is no explanation."""
     _ = translator()
     said = [sentence(verdict.line.problem)] if verdict.line.problem else []
@@ -205,7 +205,7 @@ def _slips(verdict: Verdict, known: Known) -> str:
     return "  \n".join(said)
 
 
-def _part(verdict: Verdict) -> str:
+def _part(verdict: LineVerdict) -> str:
     _ = translator()
     assert verdict.counted
     part = part_name(verdict.counted)
@@ -217,7 +217,7 @@ def _part(verdict: Verdict) -> str:
     return (_("{part} of one layer") if one else _("{part} of all layers but one")).format(part=part)
 
 
-def _show_corrections(report: Report, known: Known) -> None:
+def _show_corrections(report: TermsReport, known: Known) -> None:
     """A table from the typed sum to the right one: what each line misses, and what no line counts."""
     _ = translator()
     rows: list[tuple[str, int]] = []

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import streamlit as st
 
 from bertcalc.arithmetic import LONGEST
+from bertcalc.check.cause_formulas import count_formula
 from bertcalc.check.diagnosis import MOST_SLIPS, Diagnosis, Match, Own, Slipped, diagnose
 from bertcalc.check.explain import MOST_FOUND
-from bertcalc.check.formula import count_formula
 from bertcalc.check.known import READINGS, HandCount, Known, Reading, published_counts, readings
 from bertcalc.check.tools import tool_counts
 from bertcalc.config import letters
@@ -15,7 +15,7 @@ from bertcalc.formula import latex_fraction
 from bertcalc.problem import InputError
 from bertcalc.text import N_, literal, shorten
 from bertcalc.typed import Typed, amount
-from pages.ui.check.words import causes, describe, own_count
+from pages.ui.check.cause_words import causes, describe, own_count
 from pages.ui.controls import Fold, Text, sentence, set_values, view
 from pages.ui.i18n import listed, translator
 from pages.ui.model import take_preset

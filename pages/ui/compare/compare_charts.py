@@ -29,7 +29,7 @@ _MANY = 8  # more bars than this have names of one line
 _KINDS = ("more", "fewer", "together")
 
 
-class Point(NamedTuple):
+class ModelPoint(NamedTuple):
     """A model in the scatter plot."""
 
     name: str
@@ -170,9 +170,9 @@ def side_by_side(appearance: str, count: int, components: tuple[tuple[str, str],
     return spec_of(alt.layer(room, bars, inside, labels).properties(width="container", height=height))
 
 
-def points_frame(points: Sequence[Point]) -> Columns:
+def points_frame(points: Sequence[ModelPoint]) -> Columns:
     """The data of the scatter plot: models at one place are one point; names do not overlap."""
-    groups: dict[tuple[int, int], list[Point]] = {}
+    groups: dict[tuple[int, int], list[ModelPoint]] = {}
     for point in points:
         groups.setdefault((point.parameters, point.flops), []).append(point)
     # Those that are compared get their places first.

@@ -6,12 +6,12 @@ from typing import Any
 
 from bertcalc.config import LETTERS, Problem
 from bertcalc.explore.compare import Explanation
-from bertcalc.explore.models import PRESENT, Item
+from bertcalc.explore.models import PRESENT, WrittenModel
 from pages.ui.i18n import listed, translator
 from pages.ui.numbers import signed_count, signed_percent
 
 
-def names_of(items: Sequence[Item]) -> list[str]:
+def names_of(items: Sequence[WrittenModel]) -> list[str]:
     """A distinct name for each model."""
     names: list[str] = []
     seen: Counter[str] = Counter()
@@ -23,7 +23,7 @@ def names_of(items: Sequence[Item]) -> list[str]:
     return names
 
 
-def _name(item: Item, same_base: bool) -> str:
+def _name(item: WrittenModel, same_base: bool) -> str:
     """The base of a model and its first changes; without the base if all models share it and the changes suffice."""
     _ = translator()
     ordered = sorted(item.changes, key=lambda change: change[0] != "architecture")

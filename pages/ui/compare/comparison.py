@@ -9,7 +9,7 @@ from bertcalc import ConfigError
 from bertcalc.config import Problem
 from bertcalc.config_json import read as read_json
 from bertcalc.explore.compare import PAIRS
-from bertcalc.explore.models import LONGEST, MOST, PRESENT, Item, Wrong, item_of, read, write
+from bertcalc.explore.models import LONGEST, MOST, PRESENT, WrittenModel, Wrong, item_of, read, write
 from bertcalc.explore.quantities import QUANTITIES, Case, Quantity
 from bertcalc.families import family_of
 from bertcalc.memory.footprint import Subject
@@ -43,7 +43,7 @@ COMPARE_BY = Select("compare_by", N_("Compare by"), QUANTITIES, QUANTITY_NAMES, 
 class Compared(NamedTuple):
     """A model of the comparison: as it is in the link, its name, and its configuration."""
 
-    item: Item
+    item: WrittenModel
     name: str
     subject: Subject
 
@@ -66,15 +66,15 @@ class Comparison(NamedTuple):
         return Case(subject, *self.batch)
 
 
-def begin(choice: Choice) -> list[Item]:
+def begin(choice: Choice) -> list[WrittenModel]:
     """The default comparison: the present model with its preset.
 
     A preset itself, of which nothing is changed, is compared with one of the other size.
     """
-    present = Item(PRESENT)
+    present = WrittenModel(PRESENT)
     if item_of(choice.subject, choice.preset).changes:
-        return [Item(choice.preset), present]
-    return [present, Item(_BASE if choice.preset == _LARGE else _LARGE)]
+        return [WrittenModel(choice.preset), present]
+    return [present, WrittenModel(_BASE if choice.preset == _LARGE else _LARGE)]
 
 
 def choose(choice: Choice) -> Comparison:
@@ -121,7 +121,7 @@ def choose_text(choice: Choice) -> None:
     )
 
 
-def _choose_items(items: Sequence[Item], pin: Item) -> None:
+def _choose_items(items: Sequence[WrittenModel], pin: WrittenModel) -> None:
     """The list of models, to add and remove some."""
     _ = translator()
     written = list(map(str, items))
@@ -153,7 +153,7 @@ def _take_chosen(key: str, options: Sequence[str]) -> None:
     change({"models": " ".join(item for item in st.session_state[key] if item in options)})
 
 
-def _paste(items: Sequence[Item]) -> None:
+def _paste(items: Sequence[WrittenModel]) -> None:
     """A field for somebody's config.json, and its problems."""
     _ = translator()
     text = st.text_area(_("Paste a config.json of Hugging Face"), key="config_json", height=220)
@@ -178,7 +178,7 @@ def _quote(problems: Iterable[Problem]) -> None:
         st.text(said(problem))
 
 
-def _add_button(label: str, items: Sequence[Item], item: Item, **look: Any) -> None:
+def _add_button(label: str, items: Sequence[WrittenModel], item: WrittenModel, **look: Any) -> None:
     """A button that appends a model, if it is new and there is room for it."""
     more = write([*items, item])
     full = item in items or len(items) >= MOST or len(more) > LONGEST
@@ -208,7 +208,7 @@ def _take_pair(key: str) -> None:
     change({"models": PAIRS[key].models})
 
 
-def _build(items: Sequence[Item], present: Subject) -> tuple[list[Compared], list[Wrong]]:
+def _build(items: Sequence[WrittenModel], present: Subject) -> tuple[list[Compared], list[Wrong]]:
     models, wrong = [], []
     for item, name in zip(items, names_of(items), strict=True):
         try:
@@ -218,7 +218,7 @@ def _build(items: Sequence[Item], present: Subject) -> tuple[list[Compared], lis
     return models, wrong
 
 
-def _show_wrong(wrong: Sequence[Wrong], right: Sequence[Item]) -> None:
+def _show_wrong(wrong: Sequence[Wrong], right: Sequence[WrittenModel]) -> None:
     _ = translator()
     if not wrong:
         return

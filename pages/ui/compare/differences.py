@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from bertcalc.explore.compare import Explanation, Part, explain
+from bertcalc.explore.compare import Attribution, Explanation, explain
 from bertcalc.formula import latex_number
 from pages.ui.compare.compare_charts import HEIGHT, LOW, difference_bars, parts_frame
 from pages.ui.compare.compare_words import relative, signed
@@ -111,14 +111,14 @@ def _show_all(comparison: Comparison) -> None:
     )
 
 
-def _phrase(part: Part) -> str:
+def _phrase(part: Attribution) -> str:
     """What changes, in words."""
     _ = translator()
     sentences = (change.sentence() for change in part.changes)
     return listed(_(message).format(**values) for message, values in sentences)
 
 
-def _assignments(part: Part) -> str:
+def _assignments(part: Attribution) -> str:
     return "  \n".join(
         f"`{change.field}` {written(change.before)} → {written(change.after)}" for change in part.changes
     )

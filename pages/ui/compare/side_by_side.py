@@ -14,7 +14,7 @@ from bertcalc.presets import PRESETS
 from bertcalc.tree.nn import split_layer
 from bertcalc.tree.totals import COMPONENTS
 from pages.ui.batch import Batch
-from pages.ui.compare.compare_charts import Point, bars_frame, points_frame, scatter, side_by_side
+from pages.ui.compare.compare_charts import ModelPoint, bars_frame, points_frame, scatter, side_by_side
 from pages.ui.compare.compare_words import relative, signed
 from pages.ui.compare.comparison import Compared, Comparison
 from pages.ui.i18n import translator
@@ -137,7 +137,7 @@ def show_scatter(comparison: Comparison) -> None:
     measure = comparison.measure if comparison.quantity.unit != "parameters" else "forward"
     quantity = QUANTITIES[measure]
     compared = [
-        Point(model.name, *_place(comparison.case(model.subject), measure), True) for model in comparison.models
+        ModelPoint(model.name, *_place(comparison.case(model.subject), measure), True) for model in comparison.models
     ]
     titles = title_of(QUANTITIES["parameters"]), title_of(quantity)
     draw_chart(
@@ -150,9 +150,10 @@ def show_scatter(comparison: Comparison) -> None:
 
 
 @lru_cache(maxsize=64)
-def _presets(batch: Batch, measure: str) -> tuple[Point, ...]:
+def _presets(batch: Batch, measure: str) -> tuple[ModelPoint, ...]:
     return tuple(
-        Point(_preset_name(name), *_place(Case(subject_of_preset(name), *batch), measure), False) for name in PRESETS
+        ModelPoint(_preset_name(name), *_place(Case(subject_of_preset(name), *batch), measure), False)
+        for name in PRESETS
     )
 
 

@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
+from bertcalc.compute.flop_formulas import Letters, letters
 from bertcalc.compute.flops import Convention, as_stated, has_masked_head, masked_positions
-from bertcalc.compute.formula import Letters, letters
 from bertcalc.families import class_of
 from bertcalc.formula import CALL_LETTERS, Formula
 from bertcalc.forward.outputs import Call, attends, possible, problems, reads_encoder, run

@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import streamlit as st
 
+from bertcalc.compute.flop_formulas import name_formulas, part_formulas, plain_formulas
 from bertcalc.compute.flops import Part, as_stated, by_name, by_part, tokens, total
-from bertcalc.compute.formula import name_formulas, part_formulas, plain_formulas
 from bertcalc.formula import latex_number
 from bertcalc.forward.outputs import possible, run
 from bertcalc.proof.flop_proof import FlopProof, prove

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import streamlit as st
 
+from bertcalc.compute.flop_formulas import crossover, value
 from bertcalc.compute.flops import PARTS, Part, as_stated, by_part
-from bertcalc.compute.formula import crossover, value
 from bertcalc.formula import Formula, latex_number
 from bertcalc.forward.outputs import run
 from pages.ui.batch import SEQUENCE_LENGTH

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from bertcalc.compute.devices import DEVICES, PRECISIONS, RUNS, Device, Precision, price, seconds
+from bertcalc.compute.chips import DEVICES, PRECISIONS, RUNS, Chip, Precision, price, seconds
+from bertcalc.compute.flop_formulas import scientific, time_formula
 from bertcalc.compute.flops import Convention, tokens, total
-from bertcalc.compute.formula import scientific, time_formula
 from bertcalc.config import Problem
 from bertcalc.text import N_
 from pages.ui.compute.count import Count
@@ -36,11 +36,11 @@ _MOST = {"steps": 10**12, "tokens": 10**15 - 1, "devices": 10**6, "utilisation":
 _MOST_EXPENSIVE = 1e6
 
 
-class Plan(NamedTuple):
+class TrainingRun(NamedTuple):
     """A training run: FLOPs, and the devices that it runs on."""
 
     flops: Fraction
-    device: Device
+    device: Chip
     precision: Precision
     devices: int
     utilisation: Fraction
@@ -58,7 +58,7 @@ class Plan(NamedTuple):
         return price(self.duration, self.devices, self.hourly)
 
 
-def choose_plan(count: Count) -> Plan:
+def choose_plan(count: Count) -> TrainingRun:
     """Draw the controls of a training run; their values, or the nearest possible ones."""
     found: list[Problem] = []
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -90,7 +90,7 @@ def choose_plan(count: Count) -> Plan:
         show_problem(problem)
     step = total(count.steps, count.convention._replace(unit="FLOPs"), "training")
     flops = Fraction(step * amount, 1 if budget == "steps" else tokens(count.steps))
-    return Plan(flops, device, precision, devices, Fraction(utilisation, 100), hourly)
+    return TrainingRun(flops, device, precision, devices, Fraction(utilisation, 100), hourly)
 
 
 def _in_unit(label: str, unit: str) -> str:
@@ -117,7 +117,7 @@ def _hourly(found: list[Problem]) -> float:
     return nearest
 
 
-def show_plan(plan: Plan) -> None:
+def show_plan(plan: TrainingRun) -> None:
     """FLOPs, time and price of a training run, and the formula of the time."""
     _ = translator()
     figures = {
@@ -148,7 +148,7 @@ def show_plan(plan: Plan) -> None:
     )
 
 
-def show_runs(plan: Plan, convention: Convention) -> None:
+def show_runs(plan: TrainingRun, convention: Convention) -> None:
     """Pre-training runs as they were reported, beside what the formula gives for them."""
     _ = translator()
     st.markdown(_("**Published runs**"))

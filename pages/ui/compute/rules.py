@@ -3,8 +3,8 @@
 import streamlit as st
 
 from bertcalc.compute.conventions import PUBLISHED, RULES
+from bertcalc.compute.flop_formulas import letters, rule_formulas
 from bertcalc.compute.flops import ELEMENT_COSTS, PYTORCH, tokens, total
-from bertcalc.compute.formula import letters, rule_formulas
 from bertcalc.forward.outputs import attends, run
 from bertcalc.text import N_
 from pages.ui.compute.count import Count

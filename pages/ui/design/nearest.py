@@ -86,7 +86,7 @@ PAD_VOCAB = Switch("pad_vocab", N_("Pad vocabulary"), draw=st.checkbox)
 NEARBY = Fold("nearby", N_("Chart: width and depth of the nearest models"))
 
 
-class Question(NamedTuple):
+class BudgetQuestion(NamedTuple):
     """A budget, and the model and batch that it is for."""
 
     case: Case
@@ -104,7 +104,7 @@ class Question(NamedTuple):
         return units[QUANTITIES[self.budget.quantity].unit].format(count=f"{value:,}")
 
 
-def choose_question(choice: Choice) -> Question:
+def choose_question(choice: Choice) -> BudgetQuestion:
     """Draw the budget and what goes through."""
     _ = translator()
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -119,7 +119,7 @@ def choose_question(choice: Choice) -> Question:
     budget = Budget(KINDS[name].quantity, _amount(name, text))
     subject = choice.subject
     case = Case(subject, *batch, Plan(precision=precision))
-    return Question(case, budget, target.name)
+    return BudgetQuestion(case, budget, target.name)
 
 
 def _amount(name: str, text: str) -> int:
@@ -169,7 +169,7 @@ _SEARCHED = {
 }
 
 
-def answer(question: Question, constraints: Constraints) -> Result:
+def answer(question: BudgetQuestion, constraints: Constraints) -> Result:
     """The models nearest to the budget."""
     return _found(question.case.replace(**_SEARCHED), question.budget, constraints)
 
@@ -179,7 +179,7 @@ def _found(case: Case, budget: Budget, constraints: Constraints) -> Result:
     return search(case, budget, constraints, DRAWN)
 
 
-def show_result(question: Question, result: Result, config: Config) -> None:
+def show_result(question: BudgetQuestion, result: Result, config: Config) -> None:
     """The nearest designs: distance to the budget, sizes, and a button that takes the model."""
     _ = translator()
     budget = question.budget
@@ -208,7 +208,7 @@ def _buttons(listed: Sequence[Design]) -> None:
         st.button(_("Use"), key=f"take {rank}", shortcut=f"{rank}", on_click=change, args=(design.fields,))
 
 
-def _impossible(question: Question, result: Result) -> Problem:
+def _impossible(question: BudgetQuestion, result: Result) -> Problem:
     amount = question.budget.amount
     nearest = result.smallest if amount < result.smallest.value else result.largest
     message = (
@@ -241,7 +241,7 @@ _SHORT: Mapping[str, Callable[[int], str]] = {
 }
 
 
-def _columns(question: Question, designs: tuple[Design, ...], config: Config) -> dict[str, list[str]]:
+def _columns(question: BudgetQuestion, designs: tuple[Design, ...], config: Config) -> dict[str, list[str]]:
     _ = translator()
     budget = question.budget
     names = {"parameters": _("Parameters"), "forward": _("Forward"), "training_memory": _("Training memory")}
@@ -275,7 +275,7 @@ def _share(distance: int, amount: int) -> str:
     return unbroken(signed_percent(Fraction(distance, amount))) if amount else "–"
 
 
-def show_space(question: Question, constraints: Constraints, result: Result) -> None:
+def show_space(question: BudgetQuestion, constraints: Constraints, result: Result) -> None:
     """Say how many models were searched, and what the ratio H/L means."""
     _ = translator()
     config = question.case.subject.config
@@ -301,7 +301,7 @@ def show_space(question: Question, constraints: Constraints, result: Result) -> 
     )
 
 
-def show_chart(question: Question, result: Result, look: str) -> None:
+def show_chart(question: BudgetQuestion, result: Result, look: str) -> None:
     """Width and depth of many models near the budget: wide and shallow to narrow and deep."""
     _ = translator()
     sides = (_("within the budget"), _("above it"))

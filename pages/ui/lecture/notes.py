@@ -5,7 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from bertcalc.lecture import Screen
+from bertcalc.lecture_screens import Screen
 from pages.ui.i18n import translator
 
 _HERE = Path(__file__).parent

@@ -8,15 +8,15 @@ from pathlib import Path
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from bertcalc.lecture import Lecture, Screen, Show, read
+from bertcalc.lecture_screens import Lecture, Screen, Show, read
 from bertcalc.problem import InputError
 from bertcalc.text import code, literal, shorten
 from bertcalc.tree.totals import component_at
 from pages.ui import stepping
 from pages.ui.controls import sentence, set_values
 from pages.ui.i18n import in_context, translator
-from pages.ui.lecture import files, notes
-from pages.ui.lecture.parts import PARTS, VOCABULARY, draw_place, place, values
+from pages.ui.lecture import notes, screen_files
+from pages.ui.lecture.screen_parts import PARTS, VOCABULARY, draw_place, place, values
 from pages.ui.sidebar import Choice, show_only
 from pages.ui.theme import colors
 
@@ -26,7 +26,7 @@ Fill = Callable[[str], str]
 def choose_lecture(row: DeltaGenerator) -> Lecture | None:
     """The lecture, chosen in the row where there are several; None, and a sentence, where there is none."""
     _ = translator()
-    there = files.names()
+    there = screen_files.names()
     if not there:
         st.error(_("There is no lecture in the folder {folder}.").format(folder="`pages/lectures`"))
         return None
@@ -35,7 +35,7 @@ def choose_lecture(row: DeltaGenerator) -> Lecture | None:
         name = row.selectbox(
             "lecture", there, key="lecture", bind="query-params", width=200, label_visibility="collapsed"
         )
-    file = files.FOLDER / f"{name}.toml"
+    file = screen_files.FOLDER / f"{name}.toml"
     try:
         return _read(file, file.stat().st_mtime_ns)
     except InputError as error:
@@ -60,8 +60,8 @@ def choose_screen(lecture: Lecture, row: DeltaGenerator, fill: Fill) -> Screen:
     order = [screen.name for screen in lecture.screens]
     with st.container(key="lecture-state"):
         # What the link says is in controls that nobody sees: those that people see are in their language.
-        name = files.SCREEN.show() or order[0]
-        speaking = not files.NOTES.show()
+        name = screen_files.SCREEN.show() or order[0]
+        speaking = not screen_files.NOTES.show()
     if name not in order:
         name = _nearest(name, order)
     at = order.index(name)

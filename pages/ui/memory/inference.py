@@ -6,8 +6,8 @@ import streamlit as st
 
 from bertcalc.formula import latex_number
 from bertcalc.memory import footprint
+from bertcalc.memory.byte_formulas import moment_formulas, plain_inference_formulas
 from bertcalc.memory.devices import Device
-from bertcalc.memory.formula import moment_formulas, plain_inference_formulas
 from bertcalc.memory.optimizers import Part
 from bertcalc.memory.saved import ITEM_BYTES, Attention, Dtype
 from pages.ui.formulas import aligned

@@ -10,7 +10,7 @@ from bertcalc.explore.sweep import Sweep, around, levels, line, published
 from pages.ui.controls import change
 from pages.ui.i18n import listed, translator
 from pages.ui.model import take_preset
-from pages.ui.sweep.sweep_charts import Point
+from pages.ui.sweep.sweep_charts import MapPoint
 from pages.ui.sweep.swept import LETTER_OF, Swept, array, followed
 
 _FINE = 316  # values of each dimension from which the lines are drawn: 100,000 models
@@ -37,10 +37,10 @@ class Map(NamedTuple):
     lines: Sequence[tuple[int, Sequence[tuple[float, float]]]]
 
 
-def published_points(swept: Swept) -> list[Point]:
+def published_points(swept: Swept) -> list[MapPoint]:
     """The published models that are on the map, one point for those at the same place."""
     return [
-        Point(
+        MapPoint(
             one.place, one.presets[0], _name(one.presets[0]), one.presets[0].startswith("all-"), ", ".join(one.presets)
         )
         for one in published(swept.sweep.dimensions)

@@ -52,7 +52,7 @@ class Mark(NamedTuple):
     text: str
 
 
-class Point(NamedTuple):
+class MapPoint(NamedTuple):
     """Published models at one place of the map: the one that a click takes, its label, and all names."""
 
     place: tuple[int, int]
@@ -116,7 +116,7 @@ def map_frame(
     cells: tuple[Sequence[int], Sequence[int]],
     figures: Mapping[tuple[int, int], int],
     lines: Sequence[tuple[str, Sequence[tuple[float, float]]]],
-    points: Sequence[Point],
+    points: Sequence[MapPoint],
     here: Sequence[Mark],
     *,
     logs: bool,
@@ -176,7 +176,7 @@ def _line_labels(
 
 
 def _room_for_labels(
-    points: Sequence[Point], width: tuple[int, int], height: tuple[int, int], *, logs: bool
+    points: Sequence[MapPoint], width: tuple[int, int], height: tuple[int, int], *, logs: bool
 ) -> list[str]:
     """The labels, emptied where they would cover an earlier one."""
     boxes: list[tuple[float, float, float]] = []

@@ -15,7 +15,7 @@ from pages.ui.controls import set_values
 from pages.ui.i18n import translator
 from pages.ui.sidebar import Choice
 from pages.ui.take.cells import table_of
-from pages.ui.take.files import File, Place, chart_file, model_files, table_files
+from pages.ui.take.files import File, Origin, chart_file, model_files, table_files
 from pages.ui.take.shown import Shown, shown
 from pages.ui.take.svg import svg
 from pages.ui.theme import appearance
@@ -67,7 +67,7 @@ def _show(choice: Choice) -> None:
     url = _link()
     st.markdown(_("**The link** opens this page exactly as it is now."))
     st.code(url, language=None, wrap_lines=True)
-    place = Place(url, st.session_state.get("lang", "en"))
+    place = Origin(url, st.session_state.get("lang", "en"))
     st.markdown(_("**The model**"))
     _buttons(model_files(choice, present_batch(choice.config), place, _))
     if choice.options == {"add_pooling_layer": False}:

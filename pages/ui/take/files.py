@@ -31,14 +31,14 @@ class File(NamedTuple):
     make: Callable[[], bytes]
 
 
-class Place(NamedTuple):
+class Origin(NamedTuple):
     """Where the model is shown: its address and its language."""
 
     url: str
     language: str
 
 
-def model_files(choice: Choice, batch: Batch, place: Place, _: Translate) -> list[File]:
+def model_files(choice: Choice, batch: Batch, place: Origin, _: Translate) -> list[File]:
     """The model itself: its configuration, the program that rebuilds it, and the report.
 
     Nothing is computed before somebody asks for it, and then outside of a run: hence ``_``, a translator.
@@ -79,7 +79,7 @@ def chart_file(choice: Choice, title: str, draw: Callable[[], str]) -> File:
     return File("SVG", f"{_stem(choice)}-{_slug(title)}.svg", "image/svg+xml", lambda: draw().encode())
 
 
-def _report(choice: Choice, batch: Batch, place: Place, _: Translate) -> Report:
+def _report(choice: Choice, batch: Batch, place: Origin, _: Translate) -> Report:
     subject = choice.subject
     formulas = Formulas(component_table(subject, _), flops_formula(subject, *batch))
     words = (

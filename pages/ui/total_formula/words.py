@@ -23,7 +23,7 @@ COUNTED: dict[str, str] = {
     "num_labels": N_("{value} labels"),
 }
 
-# What a size is that no field sets, by role.
+# What a size is that no field sets, by role; others have the tensor's name.
 _FIXED: dict[str, str] = {
     "next sentence": N_("classes"),
     "activation": N_("activation"),
@@ -40,7 +40,8 @@ def brace_of(term: Term, _: Translate) -> str:
     """What stands under a term, so that its number does not look like another one."""
     if term.norm:
         return "γ, β"
-    return _(_FIXED[term.tensors[0].place.role]) if term.fixed else ""
+    place = term.tensors[0].place
+    return _(_FIXED.get(place.role) or tensor_name(place)) if term.fixed else ""
 
 
 def _name_of(tensor: Tensor, _: Translate) -> str:

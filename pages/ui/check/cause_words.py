@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
+from bertcalc.check.cause_formulas import cause_formulas
 from bertcalc.check.explain import Explanation
-from bertcalc.check.formula import cause_formulas
 from bertcalc.check.known import Known
-from bertcalc.check.parts import PARTS, Counted
-from bertcalc.check.slips import PADDED_TO, PLACES, SLIPS, Sizes
+from bertcalc.check.layer_parts import PARTS, Counted
+from bertcalc.check.slips import PADDED_TO, PLACES, SLIPS, SlipSizes
 from bertcalc.families import class_of
 from bertcalc.text import code
 from pages.ui.i18n import translator
@@ -57,7 +57,7 @@ def causes(known: Known, explanation: Explanation, counted: Callable[[str], bool
     slips = tuple(cause.slip for cause in explanation)
     chosen = frozenset(filter(counted, names | PLACES))
     formulas = cause_formulas(known.config, known.architecture, slips, known.options, chosen)
-    padded = Sizes.of(known.config).padded
+    padded = SlipSizes.of(known.config).padded
     found = []
     for cause, formula in zip(explanation, formulas, strict=True):
         multiple = next((size for size in PADDED_TO if cause.slip == f"padded to {size}"), PADDED_TO[0])

@@ -10,14 +10,14 @@ from bertcalc.check.known import known_counts, readings
 from bertcalc.compute.flops import PYTORCH
 from bertcalc.config import LETTERS
 from bertcalc.explore.compare import explain
-from bertcalc.explore.models import Item, item_of
+from bertcalc.explore.models import WrittenModel, item_of
 from bertcalc.families import CLASSES, class_of
 from bertcalc.family import Model
 from bertcalc.formula import latex_number, shape_letters, symbolic_model
 from bertcalc.forward.outputs import Call, possible, run
 from bertcalc.forward.steps import Step
 from bertcalc.forward.walk import walk
-from bertcalc.lecture import Show, Vocabulary
+from bertcalc.lecture_screens import Show, Vocabulary
 from bertcalc.moves import SLIDERS
 from bertcalc.presets import PRESETS
 from bertcalc.proof.real_model import installed
@@ -26,8 +26,8 @@ from bertcalc.tree.totals import component_at, submodule
 from bertcalc.typed import typed
 from pages.ui.bars import draw_bars, draw_proportions, parameter_bars
 from pages.ui.batch import Batch
+from pages.ui.check.cause_words import describe
 from pages.ui.check.terms import show_in_short
-from pages.ui.check.words import describe
 from pages.ui.compare.compare_words import names_of, relative
 from pages.ui.compare.comparison import Compared, Comparison
 from pages.ui.compare.differences import show_parts as show_differences
@@ -42,10 +42,10 @@ from pages.ui.theme import colors
 from pages.ui.total_formula.show import show_total_formula
 from pages.ui.verdict import show_verdict, verdict_of
 from pages.ui.walk.picture import show_place
-from pages.ui.walk.steps import show_heads
+from pages.ui.walk.walk_steps import show_heads
 
 
-class Part(NamedTuple):
+class ScreenPart(NamedTuple):
     """What draws a part, and the values that each of its arguments can have; None is any text."""
 
     draw: Callable[..., None]
@@ -149,7 +149,7 @@ _ROUNDED = ("base", "pretraining")  # the tasks whose counts round to the papers
 
 def _compare(choice: Choice, preset: str) -> None:
     """The present model and a published one, and what the one has more than the other, as bars."""
-    items = [item_of(choice.subject, choice.preset), Item(preset)]
+    items = [item_of(choice.subject, choice.preset), WrittenModel(preset)]
     models = [Compared(item, name, item.subject()) for item, name in zip(items, names_of(items), strict=True)]
     call = _call(choice)
     comparison = Comparison("differences", models, Batch(call.batch_size, call.sequence_length), "parameters")
@@ -237,18 +237,18 @@ TABLES = tuple(
         if module.place.role in _ROLES
     )
 )
-PARTS: dict[str, Part] = {
-    "row": Part(_row, {"path": TABLES}),
-    "count": Part(_count, {"path": PATHS}),
-    "bars": Part(_bars, {"path": PATHS}),
-    "so_far": Part(_so_far, {"path": PATHS}),
-    "heads": Part(_heads),
-    "total": Part(_total),
-    "rounding": Part(_rounding, {"number": ("110M", "340M")}),
-    "compare": Part(_compare, {"preset": PRESETS}),
-    "compute": Part(_compute),
-    "hand_count": Part(_hand_count, {"terms": None}),
-    "proof": Part(_proof),
+PARTS: dict[str, ScreenPart] = {
+    "row": ScreenPart(_row, {"path": TABLES}),
+    "count": ScreenPart(_count, {"path": PATHS}),
+    "bars": ScreenPart(_bars, {"path": PATHS}),
+    "so_far": ScreenPart(_so_far, {"path": PATHS}),
+    "heads": ScreenPart(_heads),
+    "total": ScreenPart(_total),
+    "rounding": ScreenPart(_rounding, {"number": ("110M", "340M")}),
+    "compare": ScreenPart(_compare, {"preset": PRESETS}),
+    "compute": ScreenPart(_compute),
+    "hand_count": ScreenPart(_hand_count, {"terms": None}),
+    "proof": ScreenPart(_proof),
 }
 # What can stand in braces in the texts of a screen.
 PLACEHOLDERS = (*LETTERS, "attention_head_size", "architecture", "parameters")

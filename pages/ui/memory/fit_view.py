@@ -8,7 +8,7 @@ from bertcalc.formula import latex_number
 from bertcalc.memory import footprint
 from bertcalc.memory.devices import Device
 from bertcalc.memory.fit import Most, most
-from bertcalc.memory.footprint import Growth, Plan, grow
+from bertcalc.memory.footprint import Plan, Polynomial, grow
 from bertcalc.memory.saved import Attention, Dtype
 from pages.ui.formulas import aligned
 from pages.ui.i18n import translator
@@ -50,8 +50,8 @@ def _show_fit(
     run: Run,
     device: Device,
     stack: Stack,
-    by_batch: Sequence[Growth],
-    by_length: Sequence[Growth],
+    by_batch: Sequence[Polynomial],
+    by_length: Sequence[Polynomial],
 ) -> None:
     """The answer, what the chosen batch needs, the bar, and the formulas that were solved."""
     _ = translator()
@@ -142,7 +142,7 @@ def _solved(letter: str, found: Most, device: Device) -> str:
     return rf"{grown} \;\Rightarrow\; {_solution(letter, found)}"
 
 
-def _polynomial(growth: Growth, letter: str) -> str:
+def _polynomial(growth: Polynomial, letter: str) -> str:
     terms = {f"{letter}^2": growth.square, letter: growth.linear, "": growth.constant}
     return " + ".join(rf"{latex_number(count)} \, {power}" for power, count in terms.items() if count) or "0"
 

@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from bertcalc.checkpoints.checkpoint import Comparison, Group, Matched, Members, classes_of
+from bertcalc.checkpoints.checkpoint import Group, Matched, Matching, Members, classes_of
 from bertcalc.checkpoints.chosen import CutOff
 from bertcalc.config import Config
-from bertcalc.explore.models import Item, item_of, subject_of_preset, values_of
+from bertcalc.explore.models import WrittenModel, item_of, subject_of_preset, values_of
 from bertcalc.memory.footprint import Subject
 from bertcalc.text import N_, code, shorten
 from bertcalc.track import DECIMALS, FIELDS
@@ -33,7 +33,7 @@ class Brought(NamedTuple):
     """A checkpoint that was read: its name, its comparison, guessed fields, and files that are cut off."""
 
     name: str
-    comparison: Comparison
+    comparison: Matching
     guessed: tuple[str, ...] = ()
     cut_off: tuple[CutOff, ...] = ()
 
@@ -131,7 +131,7 @@ def _described(subject: Subject) -> str:
     return f"{subject.architecture} ({_('without pooler')})"
 
 
-def _show_groups(found: Comparison) -> None:
+def _show_groups(found: Matching) -> None:
     _ = translator()
     bold = "**{}**".format
     groups = found.groups
@@ -193,7 +193,7 @@ def _metric(label: str, count: int) -> None:
     st.metric(label, value, width=metric_width(130, value, label))
 
 
-def _offer(subject: Subject, item: Item) -> None:
+def _offer(subject: Subject, item: WrittenModel) -> None:
     """Draw the button that copies the model to the sidebar."""
     _ = translator()
     left = [field for field in _NO_CONTROL if getattr(subject.config, field) != getattr(type(subject.config), field)]
@@ -212,7 +212,7 @@ def _offer(subject: Subject, item: Item) -> None:
             )
 
 
-def _take(subject: Subject, item: Item) -> None:
+def _take(subject: Subject, item: WrittenModel) -> None:
     """Copy a model to the sidebar; in a callback."""
     changes = {field: value for field, value in item.changes if field not in _NO_CONTROL}
     # The number fields with decimals take no 0 for 0.0.

@@ -14,7 +14,7 @@ Precision = Literal["16bit", "tf32", "fp32"]
 PRECISIONS: tuple[Precision, ...] = ("16bit", "tf32", "fp32")
 
 
-class Device(NamedTuple):
+class Chip(NamedTuple):
     """A chip: its peak FLOP/s for dense matrix products by number format, and bytes/s of its memory.
 
     16bit is float16 or bfloat16 with sums in float32. ``bandwidth`` is None where sources disagree.
@@ -25,14 +25,14 @@ class Device(NamedTuple):
     source: str
 
 
-def _device(source: str, bandwidth: int | None, **teraflops: float) -> Device:
+def _device(source: str, bandwidth: int | None, **teraflops: float) -> Chip:
     names: dict[str, Precision] = {"half": "16bit", "tf32": "tf32", "fp32": "fp32"}
     peak = {names[name]: round(10**12 * value) for name, value in teraflops.items()}
-    return Device(peak, bandwidth and bandwidth * 10**9, source)
+    return Chip(peak, bandwidth and bandwidth * 10**9, source)
 
 
 _HOPPER = {"half": 989.4, "tf32": 494.7, "fp32": 66.9}
-DEVICES: dict[str, Device] = {
+DEVICES: dict[str, Chip] = {
     "V100": _device("NVIDIA V100 datasheet, SXM2", 900, half=125, fp32=15.7),
     "T4": _device("NVIDIA Turing architecture whitepaper, Tesla T4", 320, half=65, fp32=8.1),
     "A100": _device("NVIDIA A100 datasheet, 80 GB SXM", 2039, half=312, tf32=156, fp32=19.5),

@@ -7,8 +7,8 @@ from typing import Any
 
 import sympy
 
-from bertcalc.compute.conventions import Rule, Sizes
-from bertcalc.compute.devices import seconds
+from bertcalc.compute.chips import seconds
+from bertcalc.compute.conventions import PublishedRule, RuleSizes
 from bertcalc.compute.flops import PYTORCH, Convention, Part, at_masked, by_name, by_part, tokens, total
 from bertcalc.config import Config
 from bertcalc.formula import (
@@ -123,10 +123,10 @@ def _letters(symbolic: tuple[SymbolicStep, ...], masked: bool) -> Letters:
 
 
 @lru_cache(maxsize=1024)
-def rule_formulas(steps: Letters, rule: Rule) -> tuple[tuple[Formula, ...], tuple[Formula, ...]]:
+def rule_formulas(steps: Letters, rule: PublishedRule) -> tuple[tuple[Formula, ...], tuple[Formula, ...]]:
     """The terms of a rule of somebody else's, and the terms that PyTorch counts more than it."""
-    letters = {field: ALL_SYMBOLS[field] for field in Sizes._fields}
-    theirs = exact(rule.formula(Sizes(**{**letters, "batch_size": tokens(steps) / _LENGTH}), steps))
+    letters = {field: ALL_SYMBOLS[field] for field in RuleSizes._fields}
+    theirs = exact(rule.formula(RuleSizes(**{**letters, "batch_size": tokens(steps) / _LENGTH}), steps))
     more = exact(total(steps, phase=rule.phase)) - theirs
     sums = sympy.collect(theirs, SYMBOLS["num_hidden_layers"]), sympy.expand(more)
     first, second = (tuple(map(write, sympy.Add.make_args(one))) for one in sums)

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import sympy
 
 from bertcalc.check.explain import causes
-from bertcalc.check.parts import Counted, Layers, of_layers
-from bertcalc.check.slips import PADDED_TO, Sizes, counted, total
+from bertcalc.check.layer_parts import Counted, Layers, of_layers
+from bertcalc.check.slips import PADDED_TO, SlipSizes, counted, total
 from bertcalc.check.tools import TOOLS, Dimensions, corrections
 from bertcalc.config import Config
 from bertcalc.family import Model
@@ -43,7 +43,7 @@ def _cause_formulas(model: Model, slips: tuple[str, ...], names: frozenset[str] 
 
 
 _PADDED = ALL_SYMBOLS["padded_vocab_size"]
-SYMBOLIC_SIZES = Sizes(
+SYMBOLIC_SIZES = SlipSizes(
     ALL_SYMBOLS["vocab_size"],
     ALL_SYMBOLS["hidden_size"],
     ALL_SYMBOLS["num_attention_heads"],

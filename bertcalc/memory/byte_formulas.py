@@ -12,7 +12,7 @@ from bertcalc.formula import CALL_SYMBOLS, SYMBOLS, Formula, exact, latex_number
 from bertcalc.forward.steps import forward
 from bertcalc.memory import optimizers
 from bertcalc.memory.footprint import Plan, Subject, kept, korthikanti, moments
-from bertcalc.memory.optimizers import Optimizer, Part, Precision, Sizes
+from bertcalc.memory.optimizers import Optimizer, Part, Precision, StateSizes
 from bertcalc.memory.saved import ITEM_BYTES, Attention, Dtype, Saved, by_module, cache_bytes, total_bytes
 from bertcalc.tree.freezing import Freezing
 from bertcalc.tree.nn import Component
@@ -20,7 +20,7 @@ from bertcalc.tree.nn import Component
 # N: all parameters. Over what is trained: parameters; rows and columns of matrices, parameters of what is none;
 # parameters in tensors too small for 8 bits, blocks of the others. Named as LaTeX writes them.
 _PARAMETERS = sympy.Symbol("N")
-_SIZES = Sizes(*sympy.symbols("N_t R C v N_s K"))
+_SIZES = StateSizes(*sympy.symbols("N_t R C v N_s K"))
 _LAYERS, _HEADS = SYMBOLS["num_hidden_layers"], SYMBOLS["num_attention_heads"]
 _BATCH, _LENGTH = CALL_SYMBOLS["batch_size"], CALL_SYMBOLS["sequence_length"]
 
@@ -55,7 +55,7 @@ def moment_formulas(subject: Subject, attention: Attention, dtype: Dtype) -> tup
 
 
 def part_formulas(
-    precision: Precision, optimizer: Optimizer, parameters: int, trained: Sizes
+    precision: Precision, optimizer: Optimizer, parameters: int, trained: StateSizes
 ) -> Mapping[Part, tuple[str, str]]:
     """LaTeX of each part beside activations, with letters and with numbers."""
     return {

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import sympy
 
-from bertcalc.check.formula import SYMBOLIC_SIZES
-from bertcalc.check.slips import PADDED_TO, SLIPS, Sizes, counted
+from bertcalc.check.cause_formulas import SYMBOLIC_SIZES
+from bertcalc.check.slips import PADDED_TO, SLIPS, SlipSizes, counted
+from bertcalc.compute.flop_formulas import letters, name_formulas
 from bertcalc.compute.flops import PYTORCH
-from bertcalc.compute.formula import letters, name_formulas
 from bertcalc.exercises.generate import change
 from bertcalc.exercises.questions import Exercise, Memory, asked, by_place
 from bertcalc.formula import (
@@ -37,7 +37,7 @@ from bertcalc.tree.nn import Shape, Tensor
 _PARAMETERS = sympy.Symbol("N")
 
 
-class Line(NamedTuple):
+class WorkedLine(NamedTuple):
     """A line of a count: what is counted (English, or a name in backquotes), and LaTeX: letters, numbers, result."""
 
     label: tuple[str, ...]
@@ -50,7 +50,7 @@ class Line(NamedTuple):
         return " = ".join(dict.fromkeys(part for part in (self.letters, self.numbers, self.result) if part))
 
 
-def worked(exercise: Exercise) -> tuple[Line, ...]:
+def worked(exercise: Exercise) -> tuple[WorkedLine, ...]:
     """How the right answer comes about: the terms of a count and their sum, one equation, or what a change does."""
     match exercise.kind:
         case "shape" | "step":
@@ -65,7 +65,7 @@ def worked(exercise: Exercise) -> tuple[Line, ...]:
     return lines if len(lines) == 1 else (*lines, _total(exercise))
 
 
-def worked_wrong(exercise: Exercise) -> tuple[Line, ...]:
+def worked_wrong(exercise: Exercise) -> tuple[WorkedLine, ...]:
     """The worked count in which one line is wrong, without the letters that would show which."""
     wrong = SLIPS[exercise.slip].make(_symbolic(exercise), SYMBOLIC_SIZES)
     return tuple(line._replace(letters="") for line in _terms(exercise, exercise.slipped(), wrong))
@@ -77,7 +77,7 @@ def _symbolic(exercise: Exercise) -> tuple[Tensor, ...]:
     return tuple(asked(exercise, counted(model)))
 
 
-def _terms(exercise: Exercise, tensors: Iterable[Tensor], symbolic: Iterable[Tensor]) -> Iterator[Line]:
+def _terms(exercise: Exercise, tensors: Iterable[Tensor], symbolic: Iterable[Tensor]) -> Iterator[WorkedLine]:
     sizes = _padded(exercise)
     values = by_place(tensors, exercise.subject)
     for place, count in by_place(symbolic, exercise.subject).items():
@@ -85,14 +85,14 @@ def _terms(exercise: Exercise, tensors: Iterable[Tensor], symbolic: Iterable[Ten
         yield _line(place, term, exercise, values[place], **sizes)
 
 
-def _total(exercise: Exercise) -> Line:
+def _total(exercise: Exercise) -> WorkedLine:
     """The sum of the terms: of a module its formula, of a model that of each component."""
     config, (_config, architecture, options) = exercise.config, exercise.subject
     result = sum(tensor.num_parameters() for tensor in exercise.tensors)
     if exercise.path:
         return _line(_TOGETHER, formula(config, architecture, path=exercise.path, **dict(options)), exercise, result)
     components = component_formulas(config, architecture, **dict(options))
-    return Line(_TOGETHER, " + ".join(term.latex() for _, term in components), "", latex_number(result))
+    return WorkedLine(_TOGETHER, " + ".join(term.latex() for _, term in components), "", latex_number(result))
 
 
 _TOGETHER = (N_("together"),)
@@ -101,11 +101,11 @@ _TOGETHER = (N_("together"),)
 def _padded(exercise: Exercise) -> dict[str, int]:
     """The size of a vocabulary that is rounded up in the worked count."""
     sizes = [size for size in PADDED_TO if exercise.slip == f"padded to {size}"]
-    return {"padded_vocab_size": Sizes.of(exercise.config).padded[sizes[0]]} if sizes else {}
+    return {"padded_vocab_size": SlipSizes.of(exercise.config).padded[sizes[0]]} if sizes else {}
 
 
-def _line(label: tuple[str, ...], term: Formula, exercise: Exercise, result: int, **sizes: int) -> Line:
-    return Line(label, term.latex(), term.latex(exercise.config, **sizes), latex_number(result))
+def _line(label: tuple[str, ...], term: Formula, exercise: Exercise, result: int, **sizes: int) -> WorkedLine:
+    return WorkedLine(label, term.latex(), term.latex(exercise.config, **sizes), latex_number(result))
 
 
 @lru_cache(maxsize=1024)
@@ -113,7 +113,7 @@ def _written(count: Any) -> Formula:
     return write(sympy.factor(count))
 
 
-def _flops(exercise: Exercise) -> Line:
+def _flops(exercise: Exercise) -> WorkedLine:
     assert isinstance(exercise.right, int)
     assert exercise.call is not None
     steps = letters(exercise.config, exercise.subject.architecture)
@@ -121,17 +121,17 @@ def _flops(exercise: Exercise) -> Line:
     return _line(("FLOPs",), cost, exercise, exercise.right, **dict(zip(BATCH, exercise.call, strict=True)))
 
 
-def _shape(exercise: Exercise) -> Line:
+def _shape(exercise: Exercise) -> WorkedLine:
     config, architecture = exercise.config, exercise.subject.architecture
     model = symbolic_model(config, architecture)
     shapes: dict[str, Shape] = {model.bare(one.name): one.shape for one in model.tensors()}
     shapes |= {one.step.name: one.step.gives.shape for one in symbolic_steps(config, architecture)}
     assert isinstance(exercise.right, tuple)
     sides = r" \times ".join(map(latex_number, exercise.right))
-    return Line((N_("shape"),), shape_letters(shapes[exercise.path]).replace("×", r"\times"), "", sides)
+    return WorkedLine((N_("shape"),), shape_letters(shapes[exercise.path]).replace("×", r"\times"), "", sides)
 
 
-def _memory(memory: Memory) -> Iterator[Line]:
+def _memory(memory: Memory) -> Iterator[WorkedLine]:
     rules = parts(_PARAMETERS, elementwise(_PARAMETERS), memory.precision, memory.optimizer)
     found = memory.num_bytes()
     for part, count in found.items():
@@ -140,15 +140,15 @@ def _memory(memory: Memory) -> Iterator[Line]:
         yield _bytes(_TOGETHER, sum(rules[part] for part in found), memory, sum(found.values()))
 
 
-def _bytes(label: tuple[str, ...], rule: Any, memory: Memory, count: int) -> Line:
+def _bytes(label: tuple[str, ...], rule: Any, memory: Memory, count: int) -> WorkedLine:
     numbers = sympy.latex(rule, symbol_names={_PARAMETERS: latex_number(memory.parameters)}, mul_symbol="dot")
-    return Line(label, sympy.latex(rule), numbers, latex_number(count))
+    return WorkedLine(label, sympy.latex(rule), numbers, latex_number(count))
 
 
-def _changes(exercise: Exercise) -> Iterator[Line]:
+def _changes(exercise: Exercise) -> Iterator[WorkedLine]:
     assert exercise.call is not None
     assert exercise.unit is not None
     for field in exercise.options:
         difference = change(exercise.unit, field, exercise.subject, exercise.call)
         sign = "+" if difference > 0 else ""
-        yield Line((f"`{field}`",), "", "", f"{sign}{latex_number(difference)}")
+        yield WorkedLine((f"`{field}`",), "", "", f"{sign}{latex_number(difference)}")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from bertcalc.checkpoints.checkpoint import Comparison, compare, subject_of_shapes
+from bertcalc.checkpoints.checkpoint import Matching, compare, subject_of_shapes
 from bertcalc.checkpoints.chosen import INDEX_SUFFIX, SUFFIX, chosen, weights_of
 from bertcalc.checkpoints.safetensors import LARGEST_HEADER
 from bertcalc.config_json import LARGEST, Described, read, text_of
@@ -18,7 +18,7 @@ from bertcalc.problem import InputError, Problem
 from bertcalc.server.run_queue import RUN_QUEUE
 from bertcalc.text import N_, code, shorten
 from pages.ui.bring.chooser import Wanted, choose_files, take_files
-from pages.ui.bring.comparison import Brought, show_brought, show_model
+from pages.ui.bring.matching import Brought, show_brought, show_model
 from pages.ui.controls import Text, sentence, set_values, view
 from pages.ui.i18n import translator
 from pages.ui.oracle import wanted
@@ -109,7 +109,7 @@ def show_hub() -> None:
         _show_remarks(reading)
 
 
-def ask_hub(repo_id: str) -> tuple[Described, Comparison]:
+def ask_hub(repo_id: str) -> tuple[Described, Matching]:
     """Ask the Hub for a model; other runs go on meanwhile. Raises InputError."""
     with RUN_QUEUE.pause():
         return asking.ask(repo_id, wanted)

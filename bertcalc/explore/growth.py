@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import sympy
 
-from bertcalc.compute.formula import value
+from bertcalc.compute.flop_formulas import value
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.explore.sweep import LAID_OUT, Sweep
 from bertcalc.formula import ALL_SYMBOLS, SYMBOLS, Formula, exact, latex_fraction, write

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from bertcalc.lecture import Show, Vocabulary, read
+from bertcalc.lecture_screens import Show, Vocabulary, read
 from bertcalc.problem import InputError
 
 WORDS = Vocabulary(

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bertcalc import BertConfig
-from bertcalc.explore.formula import growth, local_exponent
+from bertcalc.explore.growth import growth, local_exponent
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.explore.sweep import SWEPT, Sweep, Ties
 from bertcalc.formula import ALL_SYMBOLS

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import BertConfig
+from bertcalc.check.cause_formulas import cause_formulas
 from bertcalc.check.explain import causes
-from bertcalc.check.formula import cause_formulas
-from bertcalc.check.slips import SLIPS, Sizes, counted
+from bertcalc.check.slips import SLIPS, SlipSizes, counted
 from bertcalc.formula import ALL_SYMBOLS
 from tests.oracle import Case
 from tests.strategies import cases
@@ -26,7 +26,7 @@ def test_the_formula_of_a_slip_gives_its_number(case: Case, names: tuple[str, ..
     config = case.config
     if config.num_hidden_layers == 1:  # then there is no layer less
         names = tuple(name for name in names if name != "layer less")
-    sizes = Sizes.of(config)
+    sizes = SlipSizes.of(config)
     numbers: dict[str, Any] = vars(config) | {"padded_vocab_size": _padded(names, sizes)}
     formulas = cause_formulas(config, case.architecture, names, case.options)
     values = {symbol: numbers[field] for field, symbol in ALL_SYMBOLS.items() if field in numbers}
@@ -35,7 +35,7 @@ def test_the_formula_of_a_slip_gives_its_number(case: Case, names: tuple[str, ..
     ]
 
 
-def _padded(names: tuple[str, ...], sizes: Sizes) -> int:
+def _padded(names: tuple[str, ...], sizes: SlipSizes) -> int:
     multiples = [int(name.rpartition(" ")[2]) for name in names if name in _PADDINGS]
     return sizes.padded[multiples[0]] if multiples else 0
 

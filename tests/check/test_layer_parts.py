@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 
 from bertcalc import BertConfig, build
-from bertcalc.check.parts import own_counts
+from bertcalc.check.layer_parts import own_counts
 from bertcalc.check.slips import counted
 from tests.oracle import Case, bare
 from tests.strategies import cases
