@@ -1,8 +1,10 @@
 """What every test needs before it imports anything."""
 
 import os
+from functools import cache
 
 from hypothesis import settings
+from streamlit.components.v2 import manifest_scanner
 
 # The real classes are built from configurations alone; nothing is ever fetched.
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -15,3 +17,7 @@ settings.register_profile("all", deadline=None, max_examples=600)
 # For python -m pytest --hypothesis-profile bulk: see tests/README.md.
 settings.register_profile("bulk", deadline=None, max_examples=20_000)
 settings.load_profile("bertcalc")
+
+# Each run of AppTest (Streamlit 1.67) looks through the metadata of every installed package for components again: a
+# third of the time of the pages' tests.
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)

@@ -19,7 +19,6 @@ LINK = {
 }
 
 
-@pytest.mark.parametrize(("language", "appearance"), [("en", "light"), ("zh", "dark")])
 @pytest.mark.parametrize(
     ("view", "things"),
     [
@@ -30,6 +29,8 @@ LINK = {
         ("fit", ("stMetric", "stVegaLiteChart", "stAlert")),
     ],
 )
+# Below the views, so that it changes once: what is dark begins anew.
+@pytest.mark.parametrize(("language", "appearance"), [("en", "light"), ("zh", "dark")])
 def test_the_first_screen_has_it_all(
     look: Look, view: str, things: tuple[str, ...], language: str, appearance: Literal["light", "dark"]
 ) -> None:

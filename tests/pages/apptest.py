@@ -15,9 +15,9 @@ def open_app(page: str = "", **link: str) -> AppTest:
     """The app as the first request of a session sees it, at a page and with the parameters of a link."""
     app = AppTest.from_file(str(ROOT / "pages" / "main.py"), default_timeout=60)
     app.query_params.update(link)
-    app.run()
     if page:
-        app.switch_page(page).run()
+        app.switch_page(page)
+    app.run()
     assert not app.exception
     return app
 
