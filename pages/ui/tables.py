@@ -296,8 +296,10 @@ def _returned(output: Returned | None) -> str:
 def show_table(columns: dict[str, list[str]], alt: str) -> None:
     """A table of texts, by column."""
     note(Shown(alt, columns, marked=True))
+    # A cell is Markdown, in which ">99.9 %" would be a quotation of 99.9 %.
+    cells = {name: [re.sub("^>", r"\\>", text) for text in texts] for name, texts in columns.items()}
     # st.table wraps long texts, where st.dataframe cuts them off.
-    st.table(sent(columns), border="horizontal", hide_index=True, alt=alt)
+    st.table(sent(cells), border="horizontal", hide_index=True, alt=alt)
 
 
 def _verdict(agrees: bool) -> str:

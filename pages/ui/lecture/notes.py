@@ -1,24 +1,13 @@
 """The speaker's notes: a window of their own, which follows the lecture in the same browser; never on its screen."""
 
 from collections.abc import Sequence
-from pathlib import Path
-
-import streamlit as st
 
 from bertcalc.lecture_screens import Screen
+from pages.ui.component import component
 from pages.ui.i18n import translator
 
-_HERE = Path(__file__).parent
-_BUTTON = st.components.v2.component(
-    "bertcalc_notes_button",
-    css=(_HERE / "notes.css").read_text(encoding="utf-8"),
-    js=(_HERE / "notes_button.js").read_text(encoding="utf-8"),
-)
-_NOTES = st.components.v2.component(
-    "bertcalc_notes",
-    css=(_HERE / "notes.css").read_text(encoding="utf-8"),
-    js=(_HERE / "notes.js").read_text(encoding="utf-8"),
-)
+_BUTTON = component("bertcalc_notes_button", "lecture/notes.css", "lecture/notes_button.js")
+_NOTES = component("bertcalc_notes", "lecture/notes.css", "lecture/notes.js")
 
 
 def offer(said: dict[str, str]) -> None:

@@ -7,7 +7,6 @@ answers come; what is drawn at the end of the page says that it is there.
 import re
 import unicodedata
 from collections.abc import Collection
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -19,14 +18,13 @@ from bertcalc.presets import PRESETS
 from bertcalc.text import N_
 from bertcalc.track import NAMES, Track
 from pages.ui import model, stepping
+from pages.ui.component import component
 from pages.ui.controls import sentence
 from pages.ui.i18n import listed, translator
 
-_HERE = Path(__file__).parent
-_PANEL = st.components.v2.component(
+_PANEL = component(
     "bertcalc_panel",
-    css=(_HERE / "panel.css").read_text(encoding="utf-8"),
-    js="".join((_HERE / name).read_text(encoding="utf-8") for name in ("../dom.js", "panel.js", "menu.js")),
+    *("panel/panel.css", "dom.js", "panel/panel.js", "panel/menu.js"),
     isolate_styles=False,  # in a shadow root, letters typed into it would be taken for shortcuts of the page
 )
 _DRAWN = st.components.v2.component(

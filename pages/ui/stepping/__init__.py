@@ -5,16 +5,14 @@ again until they are answered (pages/ui/panel/).
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import streamlit as st
 
+from pages.ui.component import component
 from pages.ui.controls import set_values
 from pages.ui.present import presenting
 
-_KEYS = st.components.v2.component(
-    "bertcalc_stepping", js=(Path(__file__).parent / "stepping.js").read_text(encoding="utf-8")
-)
+_KEYS = component("bertcalc_stepping", "stepping/stepping.js")
 _PLACE = "where steps go"
 
 

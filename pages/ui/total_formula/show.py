@@ -1,19 +1,11 @@
 """The total's formula on a page: each term and letter says what it is, on hover, tap and keyboard focus."""
 
-from pathlib import Path
-
-import streamlit as st
-
+from pages.ui.component import component
 from pages.ui.sidebar import Choice
 from pages.ui.theme import colors
 from pages.ui.total_formula.parts import total_formula
 
-_HERE = Path(__file__).parent
-_component = st.components.v2.component(
-    "total_formula",
-    css=(_HERE / "formula.css").read_text(encoding="utf-8"),
-    js=(_HERE / "formula.js").read_text(encoding="utf-8"),
-)
+_component = component("total_formula", "total_formula/formula.css", "total_formula/formula.js")
 
 
 def show_total_formula(choice: Choice) -> None:

@@ -1,21 +1,16 @@
 """A component to choose files of any size: the browser sends their first bytes alone."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import NamedTuple
 
 import streamlit as st
 
 from bertcalc.checkpoints.chosen import MOST_FILES
 from bertcalc.checkpoints.safetensors import LARGEST_HEADER
+from pages.ui.component import component
 from pages.ui.i18n import translator
 
-_HERE = Path(__file__).parent
-_CHOOSER = st.components.v2.component(
-    "bertcalc_chooser",
-    css=(_HERE / "chooser.css").read_text(encoding="utf-8"),
-    js="".join((_HERE / name).read_text(encoding="utf-8") for name in ("../../dom.js", "chooser.js")),
-)
+_CHOOSER = component("bertcalc_chooser", "bring/chooser/chooser.css", "dom.js", "bring/chooser/chooser.js")
 
 
 class Wanted(NamedTuple):
