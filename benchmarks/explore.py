@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.core import ROWS, by_hand, microseconds
 from bertcalc import BertConfig, columns
 from bertcalc.explore.quantities import QUANTITIES, Case
-from bertcalc.memory.footprint import Subject
+from bertcalc.subject import Subject
 
 _BATCH, _LENGTH = 8, 128
 

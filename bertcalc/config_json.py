@@ -3,7 +3,7 @@
 >>> from bertcalc import BertConfig
 >>> read('{"model_type": "bert", "vocab_size": 21128, "architectures": ["BertForMaskedLM"]}').config.vocab_size
 21128
->>> read(write(BertConfig(vocab_size=21128), "BertForMaskedLM")).architecture
+>>> read(write(Subject(BertConfig(vocab_size=21128), "BertForMaskedLM"))).architecture
 'BertForMaskedLM'
 >>> read('{"hidden_size": 770}')
 Traceback (most recent call last):
@@ -21,6 +21,7 @@ from bertcalc.families import CLASSES, FAMILIES, family_of
 from bertcalc.family import Family
 from bertcalc.problem import InputError, Problem
 from bertcalc.strict_json import decode, read_json
+from bertcalc.subject import Subject
 from bertcalc.text import N_, shorten
 
 LARGEST = 1_000_000  # characters; a real one has less than 2,000, with a thousand labels 60,000
@@ -40,13 +41,14 @@ class Described(NamedTuple):
     remarks: list[Problem]
 
 
-def write(config: Config, architecture: str) -> str:
+def write(subject: Subject) -> str:
     """The text of a config.json that describes the model, for transformers to load.
 
     transformers 5 knows absolute positions only, and has no field for them. Whether the body has a pooler is no
     property of its configuration.
     """
-    given = {"architectures": [architecture], "model_type": family_of(config).name, **vars(config)}
+    config = subject.config
+    given = {"architectures": [subject.architecture], "model_type": family_of(config).name, **vars(config)}
     if config.position_embedding_type == "absolute":
         del given["position_embedding_type"]
     return json.dumps(given, indent=2, sort_keys=True) + "\n"

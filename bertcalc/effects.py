@@ -1,6 +1,7 @@
 """What a field of the configuration changes, found by counting: the model is built with it changed a little."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -8,10 +9,9 @@ from typing import Any, NamedTuple
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.compute.flops import total
 from bertcalc.config import DIMENSIONS, POSITION_EMBEDDING_TYPES, Config, ConfigError
-from bertcalc.families import build
-from bertcalc.forward.outputs import reads_encoder
 from bertcalc.forward.steps import forward
 from bertcalc.memory.saved import cache_bytes, saved_by, total_bytes
+from bertcalc.subject import Subject
 
 # One activation of each kind (what it learns, what it keeps); those with parameters first: ``effect`` stops there.
 _ACTIVATIONS = sorted(
@@ -33,21 +33,20 @@ class Effect(NamedTuple):
     memory: int
 
 
-def effect(
-    field: str, config: Config, architecture: str, batch_size: int, sequence_length: int, **options: bool
-) -> Effect:
+def effect(field: str, subject: Subject, batch_size: int, sequence_length: int) -> Effect:
     """The effect of the least change of a field that makes a valid model; of several, the first that shows.
 
     Where a field can change only together with another one (cross attention needs a decoder), the model that it is
     compared with has that other one changed, too. Where nothing else is possible (one unit has one head), nothing
     changes.
     """
-    call = architecture, batch_size, sequence_length, tuple(options.items())
-    now = getattr(config, field)
+    now = getattr(subject.config, field)
     first = None
-    for base, changed in _neighbours(field, config):
-        before, read = _cost(base, *call)
-        after = _cost(changed, *call)[0] if field in read else before  # what nothing reads, changes nothing
+    for base, changed in _neighbours(field, subject.config):
+        before, read = _cost(subject._replace(config=base), batch_size, sequence_length)
+        after = (
+            _cost(subject._replace(config=changed), batch_size, sequence_length)[0] if field in read else before
+        )  # what nothing reads, changes nothing
         differences = (more - less for less, more in zip(before, after, strict=True))
         found = Effect(getattr(base, field), getattr(changed, field), *differences)
         if any((found.parameters, found.flops, found.memory)):
@@ -58,15 +57,13 @@ def effect(
 
 # Every field is compared with the same model, and neighbours come again when a slider goes up and down.
 @lru_cache(maxsize=4096)
-def _cost(
-    config: Config, architecture: str, batch_size: int, sequence_length: int, options: tuple[tuple[str, bool], ...]
-) -> tuple[tuple[int, int, int], frozenset[str]]:
+def _cost(subject: Subject, batch_size: int, sequence_length: int) -> tuple[tuple[int, int, int], frozenset[str]]:
     """Parameters, FLOPs and bytes, and the fields that were read to find them."""
-    config, read = _watched(config)
-    model = build(config, architecture, **dict(options))
+    config, read = _watched(subject.config)
+    subject = subject._replace(config=config)
+    model = subject.model()
     length = min(sequence_length, config.longest)
-    seen = length if reads_encoder(config, architecture) else None
-    steps = forward(model, batch_size, length, encoder_sequence_length=seen)
+    steps = forward(model, batch_size, length, encoder_sequence_length=subject.seen(length))
     parameters = model.num_parameters()
     memory = 4 * parameters + total_bytes(saved_by(steps))
     if config.is_decoder and config.use_cache:
@@ -101,7 +98,8 @@ def _neighbours(field: str, config: Config) -> Iterator[tuple[Config, Config]]:
             others = [remedy for remedy in error.problem.remedies if not remedy.keys() & {field, *DIMENSIONS}]
             if others:
                 base = replace(config, **others[0])
-                yield base, replace(base, **{field: value})
+                with suppress(ConfigError):  # the family may have a rule of its own against it
+                    yield base, replace(base, **{field: value})
         else:
             if field in DIMENSIONS:
                 return  # one more (or one less) of something shows all there is to see

@@ -1,23 +1,23 @@
 """Formulas: the same definition read with SymPy symbols for dimensions, written as LaTeX by SymPy.
 
 >>> from bertcalc import BertConfig
->>> formula(BertConfig(), "BertModel", path="encoder.layer.*").latex()
+>>> formula(Subject(BertConfig()), path="encoder.layer.*").latex()
 '4 H^{2} + 2 H I + 9 H + I'
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache, wraps
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 
 import sympy
 
 from bertcalc.config import LETTERS, Config, unchecked
-from bertcalc.families import build
 from bertcalc.family import Model
 from bertcalc.forward.steps import Step, forward
+from bertcalc.subject import Subject
 from bertcalc.tree.inventory import inventory, named
 from bertcalc.tree.nn import Component, Module, ModuleList, Shape, Tensor
 from bertcalc.tree.totals import breakdown, submodule, top_level
@@ -111,7 +111,45 @@ def latex_fraction(number: Fraction) -> str:
     return whole if number.denominator == 1 else rf"\frac{{{whole}}}{{{latex_number(number.denominator)}}}"
 
 
-def formula(config: Config, architecture: str, *, path: str = "", **options: bool) -> Formula:
+_OfSubject = TypeVar("_OfSubject", bound=Callable[..., Any])
+
+# All that a structure depends on; the fields that only ``print`` shows would split the caches for nothing.
+_SHAPING = ("hidden_act", "position_embedding_type", "is_decoder", "add_cross_attention", "tie_word_embeddings")
+
+
+def _once(maxsize: int) -> Callable[[_OfSubject], _OfSubject]:
+    """Have a function be called once for each structure: with symbols in place of the sizes, which sliders change."""
+
+    def decorate(function: _OfSubject) -> _OfSubject:
+        cached = lru_cache(maxsize)(function)
+
+        @wraps(function)
+        def found(subject: Subject, **named: Any) -> Any:
+            shaping = {field: getattr(subject.config, field) for field in _SHAPING}
+            kind: Any = type(subject.config)
+            return cached(subject._replace(config=unchecked(_in_letters(kind), **shaping)), **named)
+
+        found.cache_clear = cached.cache_clear  # type: ignore[attr-defined]
+        return cast(_OfSubject, found)
+
+    return decorate
+
+
+@cache
+def _in_letters(kind: type[Config]) -> Config:
+    """The default of a family, with symbols for its sizes."""
+    return unchecked(kind.default(), **SYMBOLS)
+
+
+# Architectures x positions x ties x cross attention x activations, and no more: hidden_act is checked before.
+@_once(1024)
+def symbolic_model(subject: Subject) -> Model:
+    """The tree with symbols for its dimensions."""
+    return subject.model()
+
+
+@_once(4096)
+def formula(subject: Subject, *, path: str = "") -> Formula:
     """The number of parameters of the node at ``path`` as a formula: "" is the model, encoder.layer.* one layer.
 
     Paths are without the "bert." of the task architectures.
@@ -119,27 +157,44 @@ def formula(config: Config, architecture: str, *, path: str = "", **options: boo
     A formula holds for every configuration of the same structure and is derived once for each. Raises KeyError
     if there is no module at path.
     """
-    return _formula(*_structure(config, architecture, options), path)
+    return write(_expression(submodule(symbolic_model(subject), path)))
 
 
-def component_formulas(config: Config, architecture: str, **options: bool) -> tuple[tuple[Component, Formula], ...]:
+@_once(1024)
+def component_formulas(subject: Subject) -> tuple[tuple[Component, Formula], ...]:
     """The formula of each component, in the order of the model; their sum is the number of parameters."""
-    return _component_formulas(*_structure(config, architecture, options))
+    sums: dict[Component, Any] = {}
+    for module in top_level(symbolic_model(subject)).values():
+        if count := _expression(module):
+            component = module.place.component
+            sums[component] = sums.get(component, 0) + count
+    return tuple((component, write(count)) for component, count in sums.items())
 
 
-def component_terms(
-    config: Config, architecture: str, **options: bool
-) -> tuple[tuple[Component, tuple[Bracket, ...]], ...]:
+@_once(1024)
+def component_terms(subject: Subject) -> tuple[tuple[Component, tuple[Bracket, ...]], ...]:
     """The sum that each component's formula is, term by term: every tensor of the folded tree is in one of them.
 
     >>> from bertcalc import BertConfig
-    >>> for component, brackets in component_terms(BertConfig(), "BertModel"):
+    >>> for component, brackets in component_terms(Subject(BertConfig())):
     ...     print(component, " + ".join(bracket.text for bracket in brackets))
     embeddings H (V + P + T) + 2H
     encoder L (4H² + 2HI + 9H + I)
     pooler H² + H
     """
-    return _component_terms(*_structure(config, architecture, options))
+    alike: dict[Component, dict[Any, list[Tensor]]] = {}
+    for tensor in symbolic_model(subject).tensors():
+        one = exact(prod(tensor.shape))
+        alike.setdefault(tensor.place.component, {}).setdefault((tensor.copies, one), []).append(tensor)
+    found: list[tuple[Component, tuple[Bracket, ...]]] = []
+    for component, sizes in alike.items():
+        terms: dict[Any, list[Term]] = {}
+        # Matrices before vectors, both in the model's order, as everybody writes it: 4H² + 2HI + 9H + I.
+        for (copies, one), tensors in sorted(sizes.items(), key=lambda size: -len(size[1][0].shape)):
+            terms.setdefault(copies, []).append(_term(one, tensors))
+        brackets = [bracket for copies, here in terms.items() for bracket in _brackets(copies, here)]
+        found.append((component, tuple(brackets)))
+    return tuple(found)
 
 
 def filled(text: str, config: Config) -> str:
@@ -153,98 +208,48 @@ def filled(text: str, config: Config) -> str:
     return re.sub("[A-Z]", lambda letter: f"{getattr(config, FIELDS[letter[0]]):,}", dotted)
 
 
-def count_formulas(config: Config, architecture: str, **options: bool) -> dict[str, Formula]:
+@_once(1024)
+def count_formulas(subject: Subject) -> dict[str, Formula]:
     """How many modules there are of each kind in the inventory, and how many are named ``dense``, in layers L."""
-    return _count_formulas(*_structure(config, architecture, options))
+    model = symbolic_model(subject)
+    parts = [*inventory(model), named(model, "dense")]
+    return {part.name: write(sympy.sympify(part.modules)) for part in parts}
 
 
-def tensor_formulas(config: Config, architecture: str, *, copies: bool = True, **options: bool) -> tuple[str, ...]:
+@_once(1024)
+def tensor_formulas(subject: Subject, *, copies: bool = True) -> tuple[str, ...]:
     """For each tensor of the folded tree, in its order: its sides in letters, such as ``I · H``.
 
     With ``copies`` the number of layers stands in front where the tensor is in every layer: ``L · I · H``.
     """
-    return _tensor_formulas(*_structure(config, architecture, options), copies)
+    return tuple(
+        " · ".join(map(_side, ((tensor.copies,) if copies and tensor.copies != 1 else ()) + tensor.shape))
+        for tensor in symbolic_model(subject).tensors()
+    )
 
 
-def piece_formulas(config: Config, architecture: str, *, path: str = "", **options: bool) -> tuple[str, ...]:
+@_once(4096)
+def piece_formulas(subject: Subject, *, path: str = "") -> tuple[str, ...]:
     """The formula of each bar of ``breakdown``, in its order, as plain text: ``L·(4 H² + 4 H)``."""
-    return _piece_formulas(*_structure(config, architecture, options), path)
+    return tuple(plain(piece.parameters) for piece in breakdown(symbolic_model(subject), path))
 
 
-def symbolic_steps(
-    config: Config, architecture: str, *, cross: bool = False, **options: bool
-) -> tuple[SymbolicStep, ...]:
+@_once(1024)
+def symbolic_steps(subject: Subject, *, cross: bool = False) -> tuple[SymbolicStep, ...]:
     """For each step of ``forward``, in its order: what it takes, gives and learns, in letters.
 
     ``cross`` says that encoder_hidden_states are given.
     """
-    return _symbolic_steps(*_structure(config, architecture, options), cross)
-
-
-def symbolic_model(config: Config, architecture: str, **options: bool) -> Model:
-    """The tree with symbols for its dimensions."""
-    return _tree(*_structure(config, architecture, options))
+    sizes = {field: symbol for field, symbol in CALL_SYMBOLS.items() if cross or field != "encoder_sequence_length"}
+    return tuple(
+        SymbolicStep(step, write(_rows_times_units(exact(step.num_parameters()))) if step.tensors else None)
+        for step in forward(symbolic_model(subject), **sizes)
+    )
 
 
 def shape_letters(shape: Shape) -> str:
     """A shape with SymPy sides as people write it: B × A × S × H/A."""
     return " × ".join(map(_side, shape))
-
-
-_Structure = tuple[Config, str, tuple[tuple[str, bool], ...]]
-
-
-# All that a structure depends on; the fields that only ``print`` shows would split the caches for nothing.
-_SHAPING = ("hidden_act", "position_embedding_type", "is_decoder", "add_cross_attention", "tie_word_embeddings")
-
-
-def _structure(config: Config, architecture: str, options: Mapping[str, bool]) -> _Structure:
-    shaping = {field: getattr(config, field) for field in _SHAPING}
-    return unchecked(type(config).default(), **SYMBOLS, **shaping), architecture, tuple(sorted(options.items()))
-
-
-# Architectures x positions x ties x cross attention x activations, and no more: hidden_act is checked before.
-@lru_cache(maxsize=1024)
-def _tree(config: Config, architecture: str, options: tuple[tuple[str, bool], ...]) -> Model:
-    return build(config, architecture, **dict(options))
-
-
-@lru_cache(maxsize=4096)
-def _formula(config: Config, architecture: str, options: tuple[tuple[str, bool], ...], path: str) -> Formula:
-    model = _tree(config, architecture, options)
-    return write(_expression(submodule(model, path)))
-
-
-@lru_cache(maxsize=1024)
-def _component_formulas(
-    config: Config, architecture: str, options: tuple[tuple[str, bool], ...]
-) -> tuple[tuple[Component, Formula], ...]:
-    sums: dict[Component, Any] = {}
-    model = _tree(config, architecture, options)
-    for module in top_level(model).values():
-        if count := _expression(module):
-            component = module.place.component
-            sums[component] = sums.get(component, 0) + count
-    return tuple((component, write(count)) for component, count in sums.items())
-
-
-@lru_cache(maxsize=1024)
-def _component_terms(
-    config: Config, architecture: str, options: tuple[tuple[str, bool], ...]
-) -> tuple[tuple[Component, tuple[Bracket, ...]], ...]:
-    alike: dict[Component, dict[Any, list[Tensor]]] = {}
-    for tensor in _tree(config, architecture, options).tensors():
-        one = exact(prod(tensor.shape))
-        alike.setdefault(tensor.place.component, {}).setdefault((tensor.copies, one), []).append(tensor)
-    found: list[tuple[Component, tuple[Bracket, ...]]] = []
-    for component, sizes in alike.items():
-        terms: dict[Any, list[Term]] = {}
-        # Matrices before vectors, both in the model's order, as everybody writes it: 4H² + 2HI + 9H + I.
-        for (copies, one), tensors in sorted(sizes.items(), key=lambda size: -len(size[1][0].shape)):
-            terms.setdefault(copies, []).append(_term(one, tensors))
-        brackets = [bracket for copies, here in terms.items() for bracket in _brackets(copies, here)]
-        found.append((component, tuple(brackets)))
-    return tuple(found)
 
 
 def _term(one: Any, tensors: list[Tensor]) -> Term:
@@ -271,41 +276,6 @@ def _brackets(copies: Any, terms: list[Term]) -> list[Bracket]:
 
 def _text(expression: Any) -> str:
     return str(sympy.sstr(expression)).replace("**2", "²").replace("*", "").replace("-", "−")
-
-
-@lru_cache(maxsize=1024)
-def _count_formulas(config: Config, architecture: str, options: tuple[tuple[str, bool], ...]) -> dict[str, Formula]:
-    model = _tree(config, architecture, options)
-    parts = [*inventory(model), named(model, "dense")]
-    return {part.name: write(sympy.sympify(part.modules)) for part in parts}
-
-
-@lru_cache(maxsize=1024)
-def _tensor_formulas(
-    config: Config, architecture: str, options: tuple[tuple[str, bool], ...], copies: bool
-) -> tuple[str, ...]:
-    return tuple(
-        " · ".join(map(_side, ((tensor.copies,) if copies and tensor.copies != 1 else ()) + tensor.shape))
-        for tensor in _tree(config, architecture, options).tensors()
-    )
-
-
-@lru_cache(maxsize=4096)
-def _piece_formulas(
-    config: Config, architecture: str, options: tuple[tuple[str, bool], ...], path: str
-) -> tuple[str, ...]:
-    return tuple(plain(piece.parameters) for piece in breakdown(_tree(config, architecture, options), path))
-
-
-@lru_cache(maxsize=1024)
-def _symbolic_steps(
-    config: Config, architecture: str, options: tuple[tuple[str, bool], ...], cross: bool
-) -> tuple[SymbolicStep, ...]:
-    sizes = {field: symbol for field, symbol in CALL_SYMBOLS.items() if cross or field != "encoder_sequence_length"}
-    return tuple(
-        SymbolicStep(step, write(_rows_times_units(exact(step.num_parameters()))) if step.tensors else None)
-        for step in forward(_tree(config, architecture, options), **sizes)
-    )
 
 
 def _side(side: Any) -> str:

@@ -38,5 +38,5 @@ st.caption(
 )
 show_seen(choice.subject)
 fields = SLIDERS if presenting() else MEANINGS
-effects = {field: effect(field, choice.config, choice.architecture, *batch, **choice.options) for field in fields}
+effects = {field: effect(field, choice.subject, *batch) for field in fields}
 tables.show_fields(choice.config, effects)

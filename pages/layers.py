@@ -18,7 +18,7 @@ with aside:
     with st.container(horizontal=True, vertical_alignment="bottom", key="walk-call"):
         batch = choose_batch(choice.config)
         layer = walk_steps.choose_layer(choice.config)
-for problem in problems(choice.config, choice.architecture, walk_steps.call_of(batch)):
+for problem in problems(choice.subject, walk_steps.call_of(batch)):
     show_problem(problem)
 stops = walk_steps.stops_of(choice, batch, layer)
 rows = keras_rows(stops)

@@ -12,17 +12,16 @@ from pages.ui.present import presenting
 from pages.ui.sidebar import choice as current_choice
 
 _ = translator()
-choice = current_choice()
-config, architecture, options = choice.config, choice.architecture, choice.options
-call = choose_call(choice)
+subject = current_choice().subject
+call = choose_call(subject)
 
-wide, crossed = taking_all(config), attends(config, architecture, call)
-letters_in = [found.step for found in symbolic_steps(wide, architecture, cross=True, **options)]
-letters_out = [found.step for found in symbolic_steps(config, architecture, cross=crossed, **options)]
-goes_in = inputs(config, architecture, call, run(wide, architecture, call, **options))
-goes_in_letters = inputs(config, architecture, call, letters_in)
-comes_out = outputs(config, architecture, call, run(config, architecture, call, **options))
-comes_out_letters = outputs(config, architecture, call, letters_out)
+wide, crossed = taking_all(subject), attends(subject, call)
+letters_in = [found.step for found in symbolic_steps(wide, cross=True)]
+letters_out = [found.step for found in symbolic_steps(subject, cross=crossed)]
+goes_in = inputs(subject, call, run(wide, call))
+goes_in_letters = inputs(subject, call, letters_in)
+comes_out = outputs(subject, call, run(subject, call))
+comes_out_letters = outputs(subject, call, letters_out)
 
 st.markdown(_("**Inputs**"))
 tables.show_entries(goes_in, goes_in_letters, True, _("What is given to the model"))
@@ -32,7 +31,7 @@ st.markdown(
     )
 )
 tables.show_entries(comes_out, comes_out_letters, True, _("What the model returns"))
-for version in versions(config, architecture, call, **options):
+for version in versions(subject, call):
     st.caption(_(version.message))
 if not presenting():
     st.markdown(_("**Optional inputs**"))

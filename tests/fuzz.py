@@ -40,9 +40,9 @@ from bertcalc.exercises.generate import sheet
 from bertcalc.explore import models
 from bertcalc.export.table import Code, Math
 from bertcalc.hub import reader
-from bertcalc.memory.footprint import Subject
 from bertcalc.presets import PRESETS
 from bertcalc.problem import InputError
+from bertcalc.subject import Subject
 from bertcalc.text import code, literal, visible
 from bertcalc.typed import Unit, typed
 from pages.ui import link
@@ -60,7 +60,7 @@ from tests.payloads import PAYLOADS
 _CONFIG = BertConfig()
 _SUBJECT = Subject(_CONFIG)
 _MODEL = _SUBJECT.model()
-_KNOWN = Known(_CONFIG, "BertModel", True, 0, _MODEL.num_parameters())
+_KNOWN = Known(_SUBJECT, _MODEL.num_parameters())
 _SIZES = {letter: getattr(_CONFIG, field) for field, letter in LETTERS.items()}
 _UNITS: tuple[Unit | None, ...] = (None, "parameters", "FLOPs", "bytes")
 PAGES = Path(__file__).parents[1] / "pages"

@@ -16,9 +16,10 @@ import torch
 import transformers
 from transformers.initialization import no_init_weights
 
-from bertcalc import Config, build
+from bertcalc import Config
 from bertcalc.family import Model
 from bertcalc.forward.outputs import Call, Entry
+from bertcalc.subject import Subject
 
 transformers.logging.set_verbosity_error()  # BertLMHeadModel remarks on every configuration without is_decoder
 
@@ -38,8 +39,12 @@ class Case(NamedTuple):
         """Keyword arguments beside the configuration: only BertModel has any."""
         return {} if self.add_pooling_layer else {"add_pooling_layer": False}
 
+    @property
+    def subject(self) -> Subject:
+        return Subject(*self)
+
     def ours(self) -> Model:
-        return build(self.config, self.architecture, **self.options)
+        return self.subject.model()
 
     def real(self) -> Any:
         """Built as ``from_pretrained`` builds it: what would fill the weights, half of the time, is left out."""

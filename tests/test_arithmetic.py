@@ -11,6 +11,7 @@ from bertcalc.arithmetic import LONGEST, evaluate
 from bertcalc.config import LETTERS
 from bertcalc.formula import formula
 from bertcalc.problem import InputError
+from bertcalc.subject import Subject
 
 NAMES = {letter: getattr(BertConfig(), field) for field, letter in LETTERS.items()}
 
@@ -76,7 +77,7 @@ def test_any_text_has_a_value_or_one_sentence(text: str) -> None:
 @pytest.mark.parametrize("path", ["", "embeddings", "encoder", "encoder.layer.*", "pooler"])
 def test_a_formula_of_the_page_can_be_typed_as_it_stands(path: str) -> None:
     model = build(BertConfig())
-    text = formula(BertConfig(), "BertModel", path=path).letters
+    text = formula(Subject(BertConfig()), path=path).letters
     for field, letter in LETTERS.items():
         text = text.replace(rf"\{{{field}\}}", letter)
     for latex, typed in ((r"\left", ""), (r"\right", ""), ("{", ""), ("}", "")):

@@ -7,9 +7,10 @@ import pytest
 import transformers
 from hypothesis import given, settings
 
-from bertcalc import BertConfig
+from bertcalc import BertConfig, RobertaConfig
 from bertcalc.effects import effect
 from bertcalc.fields import MEANINGS
+from bertcalc.subject import Subject
 from tests.oracle import Case
 from tests.strategies import cases
 
@@ -40,11 +41,11 @@ def test_every_field_that_bert_adds_is_there() -> None:
     ],
 )
 def test_effects_on_bert_base(field: str, parameters: int) -> None:
-    assert effect(field, BertConfig(), "BertModel", 1, 128).parameters == parameters
+    assert effect(field, Subject(BertConfig()), 1, 128).parameters == parameters
 
 
 def test_what_costs_neither_parameters_nor_compute_nor_memory() -> None:
-    silent = {field for field in MEANINGS if not any(effect(field, BertConfig(), "BertModel", 1, 128)[2:])}
+    silent = {field for field in MEANINGS if not any(effect(field, Subject(BertConfig()), 1, 128)[2:])}
     assert silent == {
         "initializer_range",
         "layer_norm_eps",
@@ -61,26 +62,32 @@ def test_what_costs_neither_parameters_nor_compute_nor_memory() -> None:
 def test_a_cross_attention_that_never_runs_computes_nothing() -> None:
     """FlopCounterMode on the real classes: sequence classification takes no encoder_hidden_states."""
     for architecture, runs in (("BertForSequenceClassification", False), ("BertLMHeadModel", True)):
-        found = effect("add_cross_attention", BertConfig(is_decoder=True), architecture, 1, 128)
+        found = effect("add_cross_attention", Subject(BertConfig(is_decoder=True), architecture), 1, 128)
         assert found.parameters == 12 * (4 * (768 * 768 + 768) + 2 * 768)
         assert bool(found.flops) == runs
 
 
 def test_some_fields_cost_memory_alone() -> None:
     for field in ("hidden_dropout_prob", "attention_probs_dropout_prob", "num_attention_heads"):
-        found = effect(field, BertConfig(), "BertModel", 1, 128)
+        found = effect(field, Subject(BertConfig()), 1, 128)
         assert (found.parameters, found.flops) == (0, 0)
         assert found.memory
     decoder = BertConfig(is_decoder=True)
     # Keys and values of 12 layers, 128 tokens, 768 numbers of 4 bytes.
-    assert effect("use_cache", decoder, "BertModel", 1, 128).memory == -2 * 12 * 128 * 768 * 4
+    assert effect("use_cache", Subject(decoder), 1, 128).memory == -2 * 12 * 128 * 768 * 4
+
+
+def test_a_change_that_a_family_never_allows_is_no_change() -> None:
+    """sqrtsoftplus is of transformers 5, relative positions are of 4 and of BERT."""
+    subject = Subject(RobertaConfig(hidden_act="sqrtsoftplus"), "RobertaModel")
+    assert effect("position_embedding_type", subject, 1, 4) == ("absolute", "absolute", 0, 0, 0)
 
 
 @settings(max_examples=15)
 @given(cases())
 def test_parameters_are_the_difference_of_two_real_models(case: Case) -> None:
     for field in MEANINGS:
-        found = effect(field, case.config, case.architecture, 1, 4, **case.options)
+        found = effect(field, case.subject, 1, 4)
         changes: dict[str, Any] = {field: found.after}
         if field == "position_embedding_type":  # transformers 4 only; test_transformers4 compares those
             continue

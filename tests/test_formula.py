@@ -21,6 +21,7 @@ from bertcalc.formula import (
     symbolic_model,
     tensor_formulas,
 )
+from bertcalc.subject import Subject
 from bertcalc.tree.totals import openable, submodule, totals_by_component
 from tests.oracle import Case
 from tests.strategies import cases
@@ -52,7 +53,7 @@ def substituted(expression: Any, config: Config) -> Any:
 
 @given(cases(POSITION_EMBEDDING_TYPES))
 def test_the_formula_is_the_count(case: Case) -> None:
-    found = formula(case.config, case.architecture, path="", **case.options)
+    found = formula(case.subject, path="")
     total = case.ours().num_parameters()
     assert substituted(found.expression, case.config) == total
     assert value(found.latex(case.config)) == total
@@ -62,7 +63,7 @@ def test_the_formula_is_the_count(case: Case) -> None:
 @example(Case(BertConfig(), "BertForPreTraining"))
 @example(Case(BertConfig(position_embedding_type="relative_key", hidden_act="xielu"), "BertForMaskedLM"))
 def test_the_formula_of_each_component_is_its_count(case: Case) -> None:
-    found = dict(component_formulas(case.config, case.architecture, **case.options))
+    found = dict(component_formulas(case.subject))
     totals = totals_by_component(case.ours())
     assert list(found) == list(totals)
     assert {name: substituted(each.expression, case.config) for name, each in found.items()} == totals
@@ -73,15 +74,15 @@ def test_the_formula_of_each_component_is_its_count(case: Case) -> None:
 def test_everything_that_can_be_opened_has_a_formula_that_is_its_count(case: Case) -> None:
     model = case.ours()
     for path in openable(model):
-        found = formula(case.config, case.architecture, path=path, **case.options)
+        found = formula(case.subject, path=path)
         assert value(found.latex(case.config)) == submodule(model, path).num_parameters()
 
 
 @given(cases(POSITION_EMBEDDING_TYPES))
 def test_each_tensor_has_a_formula_that_is_its_count(case: Case) -> None:
     tensors = list(case.ours().tensors())
-    with_copies = tensor_formulas(case.config, case.architecture, **case.options)
-    without = tensor_formulas(case.config, case.architecture, copies=False, **case.options)
+    with_copies = tensor_formulas(case.subject)
+    without = tensor_formulas(case.subject, copies=False)
     assert [value(text, case.config) for text in with_copies] == [tensor.num_parameters() for tensor in tensors]
     assert [value(text, case.config) for text in without] == [t._replace(copies=1).num_parameters() for t in tensors]
 
@@ -105,8 +106,8 @@ _STRUCTURES = [
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_the_terms_add_up_to_the_formula_and_each_tensor_is_in_one_of_them(architecture: str) -> None:
     for config in _STRUCTURES:
-        formulas = dict(component_formulas(config, architecture))
-        found = component_terms(config, architecture)
+        formulas = dict(component_formulas(Subject(config, architecture)))
+        found = component_terms(Subject(config, architecture))
         assert [component for component, _brackets in found] == list(formulas)
         for component, brackets in found:
             whole = sum(term.tensors[0].copies * term.expression for bracket in brackets for term in bracket.terms)
@@ -115,13 +116,13 @@ def test_the_terms_add_up_to_the_formula_and_each_tensor_is_in_one_of_them(archi
             tensor for _c, brackets in found for each in brackets for term in each.terms for tensor in term.tensors
         ]
         assert len(tensors) == len(set(tensors))
-        assert set(tensors) == set(symbolic_model(config, architecture).tensors())
+        assert set(tensors) == set(symbolic_model(Subject(config, architecture)).tensors())
 
 
 @given(cases(POSITION_EMBEDDING_TYPES))
 def test_a_term_has_tensors_of_one_size_and_its_text_is_their_number(case: Case) -> None:
     here = {tensor.name: tensor for tensor in case.ours().tensors()}
-    for _component, brackets in component_terms(case.config, case.architecture, **case.options):
+    for _component, brackets in component_terms(case.subject):
         for bracket in brackets:
             for term in bracket.terms:
                 assert len({exact(tensor._replace(copies=1).num_parameters()) for tensor in term.tensors}) == 1
@@ -133,7 +134,7 @@ def test_a_term_has_tensors_of_one_size_and_its_text_is_their_number(case: Case)
 
 @given(cases())
 def test_the_formula_of_terms_with_numbers_is_the_real_models_count(case: Case) -> None:
-    found = component_terms(case.config, case.architecture, **case.options)
+    found = component_terms(case.subject)
     numbers = [filled(bracket.text, case.config) for _component, brackets in found for bracket in brackets]
     assert sum(map(spoken, numbers)) == case.real().num_parameters()
 
@@ -144,7 +145,7 @@ def spoken(text: str) -> Fraction:
 
 
 def by_text(config: Config, architecture: str) -> dict[str, Term]:
-    found = component_terms(config, architecture)
+    found = component_terms(Subject(config, architecture))
     return {f"{name} {term.text}": term for name, brackets in found for each in brackets for term in each.terms}
 
 
@@ -155,44 +156,48 @@ def test_what_is_layer_norms_alone_and_what_is_a_size_that_no_field_sets() -> No
 
 
 def test_one_layer_in_letters() -> None:
-    assert formula(BertConfig(), "BertModel", path="encoder.layer.*").latex() == "4 H^{2} + 2 H I + 9 H + I"
+    assert formula(Subject(BertConfig()), path="encoder.layer.*").latex() == "4 H^{2} + 2 H I + 9 H + I"
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_one_layer_is_the_same_in_every_architecture(architecture: str) -> None:
-    assert formula(BertConfig(), architecture, path="encoder.layer.*") == formula(
-        BertConfig(), "BertModel", path="encoder.layer.*"
+    assert formula(Subject(BertConfig(), architecture), path="encoder.layer.*") == formula(
+        Subject(BertConfig()), path="encoder.layer.*"
     )
 
 
 def test_the_embeddings_in_letters_and_in_numbers() -> None:
-    embeddings = formula(BertConfig(), "BertModel", path="embeddings")
+    embeddings = formula(Subject(BertConfig()), path="embeddings")
     assert embeddings.latex() == r"H \left(P + T + V + 2\right)"
     assert embeddings.latex(BertConfig()) == r"768 \cdot \left(512 + 2 + 30{,}522 + 2\right)"
 
 
 def test_relative_positions_divide_by_the_heads_without_a_floor() -> None:
     config = BertConfig(position_embedding_type="relative_key")
-    assert r"\frac{H \left(2 P - 1\right)}{A}" in formula(config, "BertModel").latex()
-    assert "L · (2P - 1) · H/A" in tensor_formulas(config, "BertModel")
+    assert r"\frac{H \left(2 P - 1\right)}{A}" in formula(Subject(config)).latex()
+    assert "L · (2P - 1) · H/A" in tensor_formulas(Subject(config))
 
 
 def test_tensors_are_written_with_the_layers_in_front_or_without() -> None:
     embeddings = "V · H", "P · H", "T · H", "H", "H"
-    assert tensor_formulas(BertConfig(), "BertModel")[:7] == (*embeddings, "L · H · H", "L · H")
-    assert tensor_formulas(BertConfig(), "BertModel", copies=False)[:7] == (*embeddings, "H · H", "H")
+    assert tensor_formulas(Subject(BertConfig()))[:7] == (*embeddings, "L · H · H", "L · H")
+    assert tensor_formulas(Subject(BertConfig()), copies=False)[:7] == (*embeddings, "H · H", "H")
 
 
 def test_a_formula_depends_on_structure_alone() -> None:
     other = replace(BertConfig(), vocab_size=7, hidden_dropout_prob=0.5, num_attention_heads=3, num_hidden_layers=1)
-    assert formula(other, "BertForMaskedLM") is formula(BertConfig(), "BertForMaskedLM")
-    assert formula(replace(other, tie_word_embeddings=False), "BertForMaskedLM") != formula(other, "BertForMaskedLM")
+    untied = replace(other, tie_word_embeddings=False)
+    of_bert, of_other, of_untied = (
+        formula(Subject(config, "BertForMaskedLM")) for config in (BertConfig(), other, untied)
+    )
+    assert of_other is of_bert
+    assert of_untied != of_other
 
 
 @pytest.mark.parametrize("path", ["nothing", "encoder.layer.*.nothing", "cls", "bert.encoder"])
 def test_there_is_no_formula_for_what_is_not_there(path: str) -> None:
     with pytest.raises(KeyError):
-        formula(BertConfig(), "BertModel", path=path)
+        formula(Subject(BertConfig()), path=path)
 
 
 def test_a_number_is_written_in_groups_of_three() -> None:

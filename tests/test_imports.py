@@ -39,10 +39,6 @@ print(json.dumps(found))
 """
 
 
-# What makes formulas besides the modules that have it in their names.
-_OWN = {"bertcalc.exercises.worked", "bertcalc.explore.growth"}
-
-
 def room_of(module: str) -> str:
     """The first two names of a module's path."""
     return ".".join(module.split(".")[:2])
@@ -50,7 +46,7 @@ def room_of(module: str) -> str:
 
 def sympy_of(module: str) -> set[str]:
     """SymPy, and mpmath, which it needs itself, for the modules with formulas."""
-    return {"sympy", "mpmath"} if "formula" in module.rpartition(".")[2] or module in _OWN else set()
+    return {"sympy", "mpmath"} if "formula" in module.rpartition(".")[2] else set()
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 """Formulas for slips and for other tools: the same changes of the same tensors, read with symbols.
 
 >>> from bertcalc import BertConfig
->>> found = cause_formulas(BertConfig(), "BertModel", ("pooler", "attention once"), {})
+>>> found = cause_formulas(Subject(BertConfig()), ("pooler", "attention once"))
 >>> [formula.latex() for formula in found]
 ['- H \\\\left(H + 1\\\\right)', '- 4 H \\\\left(H + 1\\\\right) \\\\left(L - 1\\\\right)']
 """
@@ -16,24 +16,20 @@ from bertcalc.check.explain import causes
 from bertcalc.check.layer_parts import Counted, Layers, of_layers
 from bertcalc.check.slips import PADDED_TO, SlipSizes, counted, total
 from bertcalc.check.tools import TOOLS, Dimensions, corrections
-from bertcalc.config import Config
 from bertcalc.family import Model
 from bertcalc.formula import ALL_SYMBOLS, Formula, exact, symbolic_model, write
+from bertcalc.subject import Subject
 
 
 def cause_formulas(
-    config: Config,
-    architecture: str,
-    slips: tuple[str, ...],
-    options: Mapping[str, bool],
-    names: frozenset[str] | None = None,
+    subject: Subject, slips: tuple[str, ...], names: frozenset[str] | None = None
 ) -> tuple[Formula, ...]:
     """What each of some slips makes a total larger by, made one after the other.
 
     ``names`` are those of the tensors that are counted, as ``counted`` gives them; None for all. The letter of a
     padded vocabulary is written with ``padded_vocab_size`` among the sizes.
     """
-    return _cause_formulas(symbolic_model(config, architecture, **options), slips, names)
+    return _cause_formulas(symbolic_model(subject), slips, names)
 
 
 @lru_cache(maxsize=4096)
@@ -52,10 +48,10 @@ SYMBOLIC_SIZES = SlipSizes(
 )
 
 
-def count_formula(config: Config, architecture: str, options: Mapping[str, bool], count: Counted) -> Formula:
+def count_formula(subject: Subject, count: Counted) -> Formula:
     """How many parameters a part, module or tensor of a model has."""
     names = frozenset(tensor.name for tensor in count.tensors)
-    return _count_formula(symbolic_model(config, architecture, **options), names, count.layers)
+    return _count_formula(symbolic_model(subject), names, count.layers)
 
 
 @lru_cache(maxsize=1024)
@@ -71,12 +67,12 @@ class ToolFormulas(NamedTuple):
     corrections: Mapping[str, Formula]  # by the names of their reasons; with the terms they are the model's formula
 
 
-def tool_formulas(tool: str, config: Config, architecture: str, options: Mapping[str, bool]) -> ToolFormulas:
+def tool_formulas(tool: str, subject: Subject) -> ToolFormulas:
     """The formula of a tool by its name, and its corrections for a model.
 
     The letter of a padded vocabulary is written with ``padded_vocab_size`` among the sizes.
     """
-    return _tool_formulas(tool, symbolic_model(config, architecture, **options))
+    return _tool_formulas(tool, symbolic_model(subject))
 
 
 @lru_cache(maxsize=1024)

@@ -1,8 +1,9 @@
 """Why somebody's number is different: which known count it is, what of the model it counts, or which slips are in it.
 
 >>> from bertcalc import BertConfig, build
+>>> from bertcalc.subject import Subject
 >>> from bertcalc.typed import typed
->>> found = diagnose(Known(BertConfig(), "BertModel", True, 0, 109_482_240), typed("85,054,464"))
+>>> found = diagnose(Known(Subject(BertConfig()), 109_482_240), typed("85,054,464"))
 >>> [(own.counted.part, own.counted.layers) for own in found.own]
 [('layers', 'all')]
 """
@@ -16,6 +17,7 @@ from bertcalc.check.layer_parts import Counted, own_counts
 from bertcalc.check.slips import SlipSizes, counted
 from bertcalc.families import build
 from bertcalc.presets import PRESETS
+from bertcalc.subject import Subject
 from bertcalc.typed import Typed
 
 # More slips than these lead to any number sooner or later. Beside other units a single one is looked for.
@@ -66,7 +68,7 @@ def diagnose(model: Known, number: Typed) -> Diagnosis:
     with a single slip are looked at as well.
     """
     meanings = readings(number)
-    known = list(known_counts(model.config))
+    known = list(known_counts(model.subject.config))
     if matches := tuple(_matches(meanings, known)):
         return Diagnosis(matches)
     hand = _hand_count(meanings)
@@ -77,7 +79,7 @@ def diagnose(model: Known, number: Typed) -> Diagnosis:
 
 def _own(model: Known, meanings: Sequence[Reading]) -> tuple[Own, ...]:
     """What of the model has so many parameters, or so many bytes if that is exact, in the first meaning that fits."""
-    counts = list(own_counts(counted(model.model())))
+    counts = list(own_counts(counted(model.subject.model())))
     fitting = (
         tuple(Own(reading, one) for one in counts if reading.means(one.right))
         for reading in meanings
@@ -91,7 +93,7 @@ def _hand_count(meanings: Sequence[Reading]) -> tuple[HandCount, Slipped] | None
         if hand.parameters == meanings[0].exact:
             config = PRESETS[hand.preset].config
             model = build(config)
-            known = Known(config, model.kind, True, 0, model.num_parameters())
+            known = Known(Subject(config, model.kind), model.num_parameters())
             explanation = causes(counted(model), SlipSizes.of(config), hand.slips)
             return hand, Slipped(meanings[0], known, explanation)
     return None
@@ -103,7 +105,10 @@ def _slipped(model: Known, meanings: Sequence[Reading], known: Sequence[Known]) 
         Slipped(reading, model, explanation)
         for reading, total in exact.items()
         for explanation in explain(
-            model.model(), model.config, total, MOST_SLIPS if reading.key == "parameters" else _MOST_BESIDE_UNITS
+            model.subject.model(),
+            model.subject.config,
+            total,
+            MOST_SLIPS if reading.key == "parameters" else _MOST_BESIDE_UNITS,
         )
     ]
     if exact and min(map(_slips, found), default=MOST_SLIPS) > 1:
@@ -111,7 +116,7 @@ def _slipped(model: Known, meanings: Sequence[Reading], known: Sequence[Known]) 
             Slipped(meanings[0], other, explanation)
             for other in known
             if not other.buffers
-            for explanation in explain(other.model(), other.config, exact[meanings[0]], most=1)
+            for explanation in explain(other.subject.model(), other.subject.config, exact[meanings[0]], most=1)
         ]
     shortest = min(map(_slips, found), default=0)
     return tuple(one for one in found if _slips(one) == shortest)

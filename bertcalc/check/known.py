@@ -2,7 +2,7 @@
 
 >>> from bertcalc import BertConfig
 >>> from bertcalc.typed import typed
->>> [known.architecture for known in matching(BertConfig(), typed("109,514,298"))]
+>>> [known.subject.architecture for known in matching(BertConfig(), typed("109,514,298"))]
 ['BertForMaskedLM', 'BertLMHeadModel']
 """
 
@@ -13,9 +13,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from bertcalc.config import Config
-from bertcalc.families import build, family_of
-from bertcalc.family import Model
+from bertcalc.families import family_of
 from bertcalc.presets import PRESETS
+from bertcalc.subject import Subject
 from bertcalc.text import N_
 from bertcalc.typed import Typed
 
@@ -33,11 +33,9 @@ READINGS: dict[str, tuple[str, Fraction]] = {
 class Known(NamedTuple):
     """A count that is right for a model of the configuration, by a convention."""
 
-    config: Config
-    architecture: str
-    add_pooling_layer: bool
-    buffers: int  # elements of position_ids, which files of older releases hold beside the parameters
+    subject: Subject
     parameters: int
+    buffers: int = 0  # elements of position_ids, which files of older releases hold beside the parameters
 
     @property
     def total(self) -> int:
@@ -45,18 +43,9 @@ class Known(NamedTuple):
         return self.parameters + self.buffers
 
     @property
-    def options(self) -> dict[str, bool]:
-        """Those of ``build``."""
-        return {} if self.add_pooling_layer else {"add_pooling_layer": False}
-
-    @property
     def has_decoder(self) -> bool:
         """Whether it can be tied or not."""
-        return any(tensor.place.role == "decoder bias" for tensor in self.model().tensors())
-
-    def model(self) -> Model:
-        """Its tree."""
-        return build(self.config, self.architecture, **self.options)
+        return any(tensor.place.role == "decoder bias" for tensor in self.subject.model().tensors())
 
 
 class HandCount(NamedTuple):
@@ -102,7 +91,8 @@ def known_counts(config: Config) -> Iterator[Known]:
         for tied in (config.tie_word_embeddings, not config.tie_word_embeddings):
             for pooler in (True, False):
                 if pooler or cls.task == "base":
-                    found = _known(replace(config, tie_word_embeddings=tied), cls.name, pooler)
+                    subject = Subject(replace(config, tie_word_embeddings=tied), cls.name, pooler)
+                    found = Known(subject, subject.model().num_parameters())
                     if tied == config.tie_word_embeddings or found.has_decoder:
                         yield found
                         yield found._replace(buffers=config.max_position_embeddings)
@@ -137,11 +127,6 @@ def readings(number: Typed) -> list[Reading]:
             low, high = ((number.value + way * reach) * factor for way in (-1, 1))
             found.append(Reading(key, max(low, Fraction(0)), high, rounded))
     return found
-
-
-def _known(config: Config, architecture: str, pooler: bool) -> Known:
-    known = Known(config, architecture, pooler, 0, 0)
-    return known._replace(parameters=known.model().num_parameters())
 
 
 def _reach(number: Typed, rounded: bool) -> Fraction:

@@ -5,7 +5,7 @@ other sides or copies, or several. So slips can be made one after the other, and
 of what it changes.
 
 >>> from bertcalc import BertConfig, build
->>> after = SLIPS["positions"].make(counted(build(BertConfig())), Sizes.of(BertConfig()))
+>>> after = SLIPS["positions"].make(counted(build(BertConfig())), SlipSizes.of(BertConfig()))
 >>> total(after) - 109482240  # 512 rows of 768
 -393216
 """

@@ -1,8 +1,8 @@
 """The tensors of a checkpoint beside those of a model, by name and by shape.
 
 >>> from bertcalc import BertConfig
->>> from bertcalc.memory.footprint import Subject
->>> tensors = [Entry(name, "F32", shape) for name, shape in Subject(BertConfig()).model().named_parameters()]
+>>> from bertcalc.subject import Subject
+>>> tensors = [StoredTensor(name, "F32", shape) for name, shape in Subject(BertConfig()).model().named_parameters()]
 >>> subject, guessed = subject_of_shapes(tensors)
 >>> compare(tensors, subject).agrees
 True
@@ -21,9 +21,9 @@ from bertcalc.checkpoints.safetensors import StoredTensor
 from bertcalc.config import Config, problems
 from bertcalc.families import FAMILIES, build, family_of
 from bertcalc.family import Family, Model
-from bertcalc.memory.footprint import Subject
 from bertcalc.presets import PRESETS
 from bertcalc.problem import InputError, Problem
+from bertcalc.subject import Subject
 from bertcalc.text import N_, shorten
 from bertcalc.tree.nn import Shape
 
@@ -170,9 +170,9 @@ def classes_of(some: Iterable[Matched], config: Config) -> list[str]:
 
 
 @cache
-def _heads(architecture: str, config: Config) -> frozenset[str]:
-    """Names of the tensors that a class has beside embeddings and encoder."""
-    model = build(config, architecture)
+def _heads(subject: Subject) -> frozenset[str]:
+    """Names of the tensors that a model has beside embeddings and encoder."""
+    model = subject.model()
     beside = (tensor for tensor in model.tensors() if tensor.place.component not in ("embeddings", "encoder"))
     return frozenset(model.bare(tensor.name) for tensor in beside)
 
@@ -182,7 +182,7 @@ def _elsewhere(config: Config) -> dict[str, tuple[str, ...]]:
     kind = _kind(config)
     found: dict[str, tuple[str, ...]] = {}
     for cls in family_of(config).classes:
-        for name in _heads(cls.name, kind):
+        for name in _heads(Subject(kind, cls.name)):
             found[name] = (*found.get(name, ()), cls.name)
     return found
 
@@ -209,12 +209,10 @@ def best_class(tensors: Iterable[StoredTensor], config: Config) -> Subject:
     there = names & _elsewhere(kind).keys()
 
     def distance(subject: Subject) -> int:
-        wanted = _heads(subject.architecture, kind)
-        if dict(subject.options).get("add_pooling_layer") is False:
-            wanted = frozenset()
+        wanted = _heads(subject._replace(config=kind))
         return len(wanted - there) * 2 + len(there - wanted)  # what is missing would have to be trained
 
-    without_pooler = Subject(config, family.base.name, (("add_pooling_layer", False),))
+    without_pooler = Subject(config, family.base.name, add_pooling_layer=False)
     return min([*(Subject(config, cls.name) for cls in family.classes), without_pooler], key=distance)
 
 

@@ -2,7 +2,7 @@
 
 >>> header = b'{"a": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}'
 >>> start = len(header).to_bytes(8, "little") + header
->>> weights_of([Chosen("model.safetensors", len(start) + 20, start)]).cut_off
+>>> weights_of([ChosenFile("model.safetensors", len(start) + 20, start)]).cut_off
 (CutOff(name='model.safetensors', expected=24, there=20),)
 """
 

@@ -5,7 +5,7 @@ bytes, the lowest first; the header is a JSON object; the rest is the tensors' d
 
 >>> header = b'{"a": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}'
 >>> read(header, 24).tensors
-(Entry(name='a', dtype='F32', shape=(2, 3)),)
+(StoredTensor(name='a', dtype='F32', shape=(2, 3)),)
 >>> read(header, 20)
 Traceback (most recent call last):
     ...

@@ -23,19 +23,18 @@ from bertcalc.formula import (
     write,
 )
 from bertcalc.forward.steps import Step
+from bertcalc.subject import Subject
 
 _LENGTH, _MASKED = (ALL_SYMBOLS[field] for field in ("sequence_length", "masked_positions"))
 Letters = tuple[Step, ...]
 
 
-def letters(
-    config: Config, architecture: str, convention: Convention = PYTORCH, *, cross: bool = False, **options: bool
-) -> Letters:
+def letters(subject: Subject, convention: Convention = PYTORCH, *, cross: bool = False) -> Letters:
     """The steps in letters; M is the number of masked positions, where the convention counts the head there alone.
 
     ``cross`` says that encoder_hidden_states are given.
     """
-    return _letters(symbolic_steps(config, architecture, cross=cross, **options), convention.logits == "masked")
+    return _letters(symbolic_steps(subject, cross=cross), convention.logits == "masked")
 
 
 @lru_cache(maxsize=1024)

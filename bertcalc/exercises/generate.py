@@ -21,8 +21,8 @@ from bertcalc.families import FAMILIES
 from bertcalc.family import Family, Task
 from bertcalc.forward.steps import Step, forward
 from bertcalc.forward.trace import Sizes
-from bertcalc.memory.footprint import Subject
 from bertcalc.memory.optimizers import PRECISIONS, Optimizer, Precision
+from bertcalc.subject import Subject
 from bertcalc.text import N_
 from bertcalc.tree.nn import split_layer
 from bertcalc.tree.totals import submodule
@@ -303,7 +303,7 @@ _ASKED: Mapping[Unit, str] = {
 
 def change(of: Unit, field: str, subject: Subject, call: tuple[int, int]) -> int:
     """By how much a small change of a field changes the number of parameters, or the FLOPs of a forward pass."""
-    found = effect(field, subject.config, subject.architecture, *call)
+    found = effect(field, subject, *call)
     return found.parameters if of == "parameters" else found.flops
 
 

@@ -8,9 +8,9 @@ from typing import Literal, NamedTuple
 from bertcalc.check.slips import SLIPS, SlipSizes
 from bertcalc.config import DIMENSIONS, Config
 from bertcalc.forward.steps import BATCH
-from bertcalc.memory.footprint import Subject
 from bertcalc.memory.optimizers import Optimizer, Part, Precision, elementwise, parts
 from bertcalc.presets import PRESETS
+from bertcalc.subject import Subject
 from bertcalc.text import N_
 from bertcalc.tree.nn import Shape, Tensor
 from bertcalc.tree.totals import rows

@@ -23,8 +23,8 @@ from bertcalc.config import ConfigError
 from bertcalc.explore.models import FIELDS, subject_of, values_of
 from bertcalc.explore.quantities import Case, Quantity
 from bertcalc.families import family_of
-from bertcalc.memory.footprint import Subject
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
+from bertcalc.subject import Subject
 from bertcalc.text import N_
 from bertcalc.tree.nn import Place, Shape
 

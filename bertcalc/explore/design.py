@@ -1,7 +1,7 @@
 """Models that meet a budget: of all that the constraints allow, those that are nearest to it.
 
 >>> from bertcalc import BertConfig
->>> from bertcalc.memory.footprint import Subject
+>>> from bertcalc.subject import Subject
 >>> found = search(Case(Subject(BertConfig())), Budget("parameters", 30_000_000), Constraints())
 >>> [(one.hidden_size, one.num_hidden_layers, one.value) for one in found.designs[:3]]
 [(640, 2, 30121600), (576, 3, 30176640), (384, 10, 29811072)]

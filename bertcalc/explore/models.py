@@ -7,7 +7,7 @@ signs in it are among the few that browsers and Streamlit leave as they are in a
 >>> [item], wrong = read("bert-base-uncased~vocab_size-21128")
 >>> item.subject().config.vocab_size, wrong
 (21128, [])
->>> write([item, Item("present")])
+>>> write([item, WrittenModel("present")])
 'bert-base-uncased~vocab_size-21128 present'
 """
 
@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 from bertcalc.config import Config, ConfigError, Problem, check_field
 from bertcalc.families import CLASSES, class_of, family_of
-from bertcalc.memory.footprint import Subject
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
+from bertcalc.subject import Subject
 from bertcalc.text import N_, shorten
 
 PRESENT = "present"
@@ -127,9 +127,7 @@ def item_of(subject: Subject, base: str | None = None) -> WrittenModel:
         found = (field for field in FIELDS if values[field] != start[field])
         # Every other class decides by itself whether it has a pooler.
         return tuple(
-            (field, values[field])
-            for field in found
-            if field != "add_pooling_layer" or class_of(subject.architecture).task == "base"
+            (field, values[field]) for field in found if field != "add_pooling_layer" or subject.cls.task == "base"
         )
 
     nearest = base or min(PRESETS, key=lambda preset: len(changes(preset)))
@@ -138,7 +136,7 @@ def item_of(subject: Subject, base: str | None = None) -> WrittenModel:
 
 def values_of(subject: Subject) -> dict[str, Any]:
     """What a model has in each of FIELDS."""
-    pooler = dict(subject.options).get("add_pooling_layer", class_of(subject.architecture).pooler)
+    pooler = subject.cls.pooler and subject.add_pooling_layer
     return {**vars(subject.config), "architecture": subject.architecture, "add_pooling_layer": pooler}
 
 
@@ -153,13 +151,11 @@ def subject_of(values: Mapping[str, Any]) -> Subject:
     config = dict(values)
     architecture, pooler = config.pop("architecture"), config.pop("add_pooling_layer")
     family, cls = CLASSES[architecture], class_of(architecture)
-    if cls.task == "base":
-        return Subject(family.config(**config), architecture, (("add_pooling_layer", pooler),))
-    if pooler != cls.pooler:
+    if cls.task != "base" and pooler != cls.pooler:
         message = N_("{architecture} has no option add_pooling_layer: only {base} has.")
         values = {"architecture": architecture, "base": family.base.name}
         raise ConfigError(Problem("add_pooling_layer", pooler, message, values))
-    return Subject(family.config(**config), architecture)
+    return Subject(family.config(**config), architecture, pooler or cls.task != "base")
 
 
 def _read_item(text: str) -> WrittenModel | Problem:

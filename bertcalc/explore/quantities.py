@@ -15,9 +15,10 @@ from typing import Any, Literal, NamedTuple
 from bertcalc.compute.flops import forward_flops, training_flops
 from bertcalc.config import unchecked
 from bertcalc.memory import footprint
-from bertcalc.memory.footprint import Plan, Subject, kept
+from bertcalc.memory.footprint import Plan, kept
 from bertcalc.memory.optimizers import PRECISIONS, elementwise, parts
 from bertcalc.memory.saved import ITEM_BYTES, total_bytes
+from bertcalc.subject import Subject
 from bertcalc.text import N_
 from bertcalc.tree.nn import Component
 from bertcalc.tree.totals import totals_by_component

@@ -1,6 +1,6 @@
 """Models along one dimension or two: which of them there are, what they cost, and where a cost reaches a level.
 
->>> from bertcalc.memory.footprint import Subject
+>>> from bertcalc.subject import Subject
 >>> from bertcalc import BertConfig
 >>> wider = Sweep(Case(Subject(BertConfig())), ("hidden_size",))
 >>> wider.at(hidden_size=1024).subject.config.intermediate_size

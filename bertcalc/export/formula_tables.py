@@ -10,7 +10,7 @@ from bertcalc.compute.flops import PYTORCH
 from bertcalc.config import LETTERS
 from bertcalc.export.table import Cell, Math, Table
 from bertcalc.formula import CALL_LETTERS, Formula, component_formulas, tensor_formulas
-from bertcalc.memory.footprint import Subject
+from bertcalc.subject import Subject
 from bertcalc.tree.totals import totals_by_component
 
 Translate = Callable[[str], str]
@@ -21,7 +21,7 @@ _IDENTIFIER = re.compile(r"<mi>([A-Z])</mi>")
 def component_table(subject: Subject, _: Translate) -> Table:
     """The parameters of each component: the formula, with letters and with numbers, the count and its share."""
     totals = totals_by_component(subject.model())
-    formulas = component_formulas(subject.config, subject.architecture, **dict(subject.options))
+    formulas = component_formulas(subject)
     whole = sum(totals.values())
     rows: list[tuple[Cell, ...]] = [
         (_(component), *both(formula, subject), totals[component], _percent(totals[component], whole))
@@ -34,7 +34,7 @@ def component_table(subject: Subject, _: Translate) -> Table:
 def tensor_table(subject: Subject, _: Translate) -> Table:
     """Every tensor with the formula of its elements, a repeated layer once; the parameters sum to the model's."""
     model = subject.model()
-    texts = tensor_formulas(subject.config, subject.architecture, **dict(subject.options))
+    texts = tensor_formulas(subject)
     whole = model.num_parameters()
     rows: list[tuple[Cell, ...]] = [
         (
@@ -54,7 +54,7 @@ def tensor_table(subject: Subject, _: Translate) -> Table:
 def flops_formula(subject: Subject, batch_size: int, sequence_length: int) -> tuple[Math, Math]:
     """FLOPs of a forward pass, as PyTorch counts them: with letters and with numbers."""
     cross = subject.seen(sequence_length) is not None
-    steps = letters(subject.config, subject.architecture, PYTORCH, cross=cross, **dict(subject.options))
+    steps = letters(subject, cross=cross)
     sizes = {"batch_size": batch_size, "sequence_length": sequence_length}
     if cross:
         sizes["encoder_sequence_length"] = sequence_length

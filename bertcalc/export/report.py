@@ -8,14 +8,14 @@ from dataclasses import fields
 from html import escape
 from typing import NamedTuple
 
-from bertcalc.config import DIMENSIONS, Config
+from bertcalc.config import DIMENSIONS
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.export.formats import html_cell, html_text, markdown_cell, markdown_text
 from bertcalc.export.snippet import snippet
 from bertcalc.export.table import Cell, Math, Table
-from bertcalc.families import class_of
 from bertcalc.forward.outputs import Call, run
 from bertcalc.forward.walk import keras_rows, walk
+from bertcalc.subject import Subject
 
 Translate = Callable[[str], str]
 
@@ -77,8 +77,7 @@ def report(
     case: Case, formulas: Formulas, evidence: Evidence, *, name: str, url: str, language: str, _: Translate
 ) -> Report:
     """The report of a model with its inputs; ``name`` says what it started from, ``url`` is its link."""
-    config, architecture, options = case.subject
-    model = case.subject.model()
+    architecture, model = case.subject.architecture, case.subject.model()
     tensors = sum(1 for _tensor in model.named_parameters())
     total = model.num_parameters()
     flops = QUANTITIES["forward"].of(case)
@@ -87,13 +86,13 @@ def report(
     )
     if case.subject.seen(case.sequence_length):
         sizes += f", encoder_sequence_length E = {case.sequence_length:,}"
-    if class_of(architecture).task == "multiple-choice":
+    if case.subject.cls.task == "multiple-choice":
         sizes += ", num_choices 1"
     blocks: tuple[Block, ...] = (
         _("{name}: {parameters} parameters in {tensors} tensors.").format(
             name=name, parameters=f"{total:,}", tensors=f"{tensors:,}"
         ),
-        _said(config, options),
+        _said(case.subject),
         Link(url),
         Heading(_("Parameters")),
         formulas.components,
@@ -115,7 +114,7 @@ def report(
             (Heading(_("Proof")), evidence.verdict, *((evidence.checks,) if evidence.checks else ())),
         ),
         _("This program builds the model with transformers and checks the count."),
-        Program(snippet(config, architecture, dict(options))),
+        Program(snippet(case.subject)),
     )
     return Report(f"{architecture}: {total:,}", language, blocks)
 
@@ -164,14 +163,15 @@ def _html(block: Block) -> str:
             return f"<p>{html_cell(block)}</p>"
 
 
-def _said(config: Config, options: Sequence[tuple[str, bool]]) -> str:
+def _said(subject: Subject) -> str:
     """The sizes, and the other fields that differ from Hugging Face's defaults."""
     values = [
         (field.name, value)
-        for field in fields(config)
-        if (value := getattr(config, field.name)) != field.default or field.name in DIMENSIONS
+        for field in fields(subject.config)
+        if (value := getattr(subject.config, field.name)) != field.default or field.name in DIMENSIONS
     ]
-    values += [(name, value) for name, value in options if not value]
+    if not subject.add_pooling_layer:
+        values.append(("add_pooling_layer", False))
     return ", ".join(f"{name} {_shown(value)}" for name, value in values) + "."
 
 
@@ -190,7 +190,6 @@ def _costs(case: Case, _: Translate) -> Table:
 
 def _walk(case: Case, _: Translate) -> Table:
     """A row for each Keras-style layer, as on the Layers page."""
-    config, architecture, options = case.subject
     call = Call(case.batch_size, case.sequence_length, encoder_sequence_length=case.sequence_length)
     rows: list[tuple[Cell, ...]] = [
         (
@@ -200,7 +199,7 @@ def _walk(case: Case, _: Translate) -> Table:
             row.parameters,
             row.stops[-1].so_far,
         )
-        for row in keras_rows(walk(run(config, architecture, call, **dict(options))))
+        for row in keras_rows(walk(run(case.subject, call)))
     ]
     columns = (_("Keras-style name"), "Hugging Face", _("Output shape"), _("Learned here"), _("So far"))
     return Table(_("The whole forward pass"), columns, tuple(rows))

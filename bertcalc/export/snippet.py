@@ -1,10 +1,9 @@
 """A Python program that rebuilds a model with transformers and checks our count."""
 
-from collections.abc import Mapping
 from dataclasses import fields
 
 from bertcalc.config import DIMENSIONS, Config
-from bertcalc.families import build
+from bertcalc.subject import Subject
 
 _PROGRAM = '''\
 """{architecture} with {total:,} parameters in {tensors:,} tensors, rebuilt and counted.
@@ -29,23 +28,23 @@ assert len(tensors) == {tensors:_}
 '''
 
 
-def snippet(config: Config, architecture: str, options: Mapping[str, bool]) -> str:
+def snippet(subject: Subject) -> str:
     """The source of the program, which fails if the real model has another number of parameters or tensors.
 
-    ``options`` are those of ``build``. It has all sizes, and other fields if they are not the default.
+    It has all sizes, and other fields if they are not the default.
     """
-    model = build(config, architecture, **options)
+    config, model = subject.config, subject.model()
     old = config.transformers_version == 4
     # In transformers 4 xielu reads a value of a tensor while it is built: a tensor without memory has none.
     on_cpu = old and config.hidden_act == "xielu"
     return _PROGRAM.format(
-        architecture=architecture,
+        architecture=subject.architecture,
         config=type(config).__name__,
         total=model.num_parameters(),
         tensors=sum(1 for _ in model.named_parameters()),
         requirement="transformers<5" if old else "transformers>=5",
         arguments="\n".join(f"    {name}={value!r}," for name, value in _arguments(config).items()),
-        options="".join(f", {name}={value}" for name, value in options.items()),
+        options=f", add_pooling_layer={subject.add_pooling_layer}" if subject.cls.task == "base" else "",
         device="cpu" if on_cpu else "meta",
         remark="with weights: hidden_act xielu needs them" if on_cpu else 'shapes without weights; "cpu" makes weights',
     )

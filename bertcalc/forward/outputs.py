@@ -9,12 +9,13 @@ from dataclasses import replace
 from math import prod
 from typing import Literal, NamedTuple
 
-from bertcalc.config import Config, Problem, check_whole_number
-from bertcalc.families import build, class_of, output_names
+from bertcalc.config import Problem, check_whole_number
+from bertcalc.families import output_names
 from bertcalc.family import Class
 from bertcalc.forward import transformers4
 from bertcalc.forward.meanings import MEANINGS
 from bertcalc.forward.steps import BATCH, LARGEST, Step, forward
+from bertcalc.subject import Subject
 from bertcalc.text import N_
 from bertcalc.tree.nn import Shape
 
@@ -78,43 +79,38 @@ class Entry(NamedTuple):
         return BYTES[self.dtype] * self.num_elements()
 
 
-def run(config: Config, architecture: str, call: Call, **options: bool) -> list[Step]:
+def run(subject: Subject, call: Call) -> list[Step]:
     """The steps of the call; encoder_hidden_states count only where the class takes them and the layers see them."""
     return forward(
-        build(config, architecture, **options),
+        subject.model(),
         call.batch_size,
         call.sequence_length,
-        encoder_sequence_length=call.encoder_sequence_length if attends(config, architecture, call) else None,
+        encoder_sequence_length=call.encoder_sequence_length if attends(subject, call) else None,
         num_choices=call.num_choices,
     )
 
 
-def attends(config: Config, architecture: str, call: Call) -> bool:
+def attends(subject: Subject, call: Call) -> bool:
     """Whether the cross attention runs."""
-    return call.encoder_sequence_length is not None and reads_encoder(config, architecture)
+    return call.encoder_sequence_length is not None and subject.reads_encoder
 
 
-def reads_encoder(config: Config, architecture: str) -> bool:
-    """Whether the layers have a cross attention and the class takes what it looks at."""
-    return config.add_cross_attention and class_of(architecture).sees_encoder
-
-
-def caches(config: Config, architecture: str, call: Call) -> bool:
+def caches(subject: Subject, call: Call) -> bool:
     """Whether the body of the model fills past_key_values, returned or not."""
-    cls = class_of(architecture)
+    config, cls = subject.config, subject.cls
     wanted = config.use_cache if call.use_cache is None or not cls.caches else call.use_cache
     # A causal language model switches the cache off itself when it is given labels.
     return config.is_decoder and wanted and not (cls.caches and call.labels and cls.targets)
 
 
-def taking_all(config: Config) -> Config:
-    """The configuration in which every input is used: ``inputs`` reads its shapes from the steps of that one."""
-    return replace(config, is_decoder=True, add_cross_attention=True)
+def taking_all(subject: Subject) -> Subject:
+    """The model in which every input is used: ``inputs`` reads its shapes from the steps of that one."""
+    return subject._replace(config=replace(subject.config, is_decoder=True, add_cross_attention=True))
 
 
-def inputs(config: Config, architecture: str, call: Call, steps: Sequence[Step]) -> list[Entry]:
-    """Every parameter of the class's forward method, in its order; ``steps`` are those of ``taking_all(config)``."""
-    cls, found = class_of(architecture), _by_key(steps)
+def inputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
+    """Every parameter of the class's forward method, in its order; ``steps`` are those of ``taking_all(subject)``."""
+    config, cls, found = subject.config, subject.cls, _by_key(steps)
     ids = found["embeddings.input_ids"].gives.shape
     given = {"input_ids", *(cls.targets if call.labels else ())}
     if call.encoder_sequence_length is not None:
@@ -135,7 +131,7 @@ def inputs(config: Config, architecture: str, call: Call, steps: Sequence[Step])
         elif name == "logits_to_keep":
             entries.append(Entry(name, "int", (), given=False))
         elif name == "past_key_values":
-            cache = _cache(steps, attends(config, architecture, call), config.transformers_version == 4)
+            cache = _cache(steps, attends(subject, call), config.transformers_version == 4)
             entries.append(cache._replace(given=False))
         else:
             shape = shapes.get(name, ids)
@@ -163,20 +159,20 @@ def _input_shapes(cls: Class, ids: Shape, found: Mapping[str, Step]) -> dict[str
     }
 
 
-def outputs(config: Config, architecture: str, call: Call, steps: Sequence[Step]) -> list[Entry]:
+def outputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
     """What the forward method returns, in its order; ``steps`` are those of ``run``, or the same with symbols."""
-    cls, four = class_of(architecture), config.transformers_version == 4
+    cls, four = subject.cls, subject.config.transformers_version == 4
     given = {step.output: step for step in steps if step.output}
-    crossed = attends(config, architecture, call)
+    crossed = attends(subject, call)
     # In a tuple, transformers 4 passes on all that the body returns, and says None for a missing pooler.
     body = cls.caches or (four and not call.return_dict)
     entries = [Entry("loss", "float32", (Tensors(1, ()),))] if call.labels and cls.targets else []
-    for name in output_names(architecture):
+    for name in output_names(subject.architecture):
         if name in given:
             entries.append(Entry(name, "float32", (Tensors(1, given[name].gives.shape),)))
         elif four and not call.return_dict:
             entries.append(Entry(name, "float32", ()))
-    extras = [_cache(steps, crossed, four)] if body and caches(config, architecture, call) else []
+    extras = [_cache(steps, crossed, four)] if body and caches(subject, call) else []
     if call.output_hidden_states:
         layer = [step for step in steps if "*" in step.name][-1]
         # The embeddings' own output has the shape of every layer's.
@@ -225,9 +221,9 @@ def _attentions(name: str, steps: Sequence[Step], kind: str) -> Entry:
     return Entry(name, "float32", (Tensors(step.runs, step.gives.shape),) if step else (), "tuple")
 
 
-def problems(config: Config, architecture: str, call: Call) -> Iterator[Problem]:
+def problems(subject: Subject, call: Call) -> Iterator[Problem]:
     """Why the forward method would not run; the batch has checks of its own, in ``batch_problems``."""
-    cls = class_of(architecture)
+    config, cls = subject.config, subject.cls
     sizes = {"encoder_sequence_length": cls.sees_encoder, "num_choices": cls.task == "multiple-choice"}
     for field, taken in sizes.items():
         value = getattr(call, field)
@@ -239,7 +235,7 @@ def problems(config: Config, architecture: str, call: Call) -> Iterator[Problem]
             "num_labels",
             config.num_labels,
             N_("{architecture} needs num_labels 2 for a forward pass: the start and the end of an answer."),
-            {"architecture": architecture},
+            {"architecture": subject.architecture},
             ({"num_labels": 2},),
         )
     given = cls.sees_encoder and call.encoder_sequence_length is not None
@@ -265,13 +261,13 @@ def problems(config: Config, architecture: str, call: Call) -> Iterator[Problem]
             {},
             ({"output_attentions": False},),
         )
-    yield from _label_problems(config, architecture, call)
+    yield from _label_problems(subject, call)
 
 
-def _label_problems(config: Config, architecture: str, call: Call) -> Iterator[Problem]:
-    if not call.labels or not _classifies(config, architecture):
+def _label_problems(subject: Subject, call: Call) -> Iterator[Problem]:
+    if not call.labels or not _classifies(subject):
         return
-    high = _answers(config, architecture, call) - 1
+    high = _answers(subject, call) - 1
     if not 0 <= call.label <= high and call.label != IGNORED:
         nearest = min(max(call.label, 0), high)
         yield Problem(
@@ -286,9 +282,9 @@ def _label_problems(config: Config, architecture: str, call: Call) -> Iterator[P
         )
 
 
-def remarks(config: Config, architecture: str, call: Call) -> Iterator[Problem]:
+def remarks(subject: Subject, call: Call) -> Iterator[Problem]:
     """What is possible, but does not do what one may expect."""
-    cls = class_of(architecture)
+    config, cls = subject.config, subject.cls
     if cls.caches and call.use_cache and not config.is_decoder:
         yield _remark("use_cache", N_("use_cache has no effect without is_decoder."))
     elif cls.caches and cls.targets and call.use_cache and call.labels:
@@ -298,7 +294,7 @@ def remarks(config: Config, architecture: str, call: Call) -> Iterator[Problem]:
             "encoder_sequence_length",
             N_("encoder_hidden_states have no effect without is_decoder and add_cross_attention."),
         )
-    if config.add_cross_attention and not attends(config, architecture, call):
+    if config.add_cross_attention and not attends(subject, call):
         yield _remark(
             "add_cross_attention",
             N_("Without encoder_hidden_states the cross attention is left out.")
@@ -314,12 +310,12 @@ def remarks(config: Config, architecture: str, call: Call) -> Iterator[Problem]:
             ),
         )
     if call.labels and cls.targets:
-        yield from _label_remarks(config, architecture, call)
+        yield from _label_remarks(subject, call)
 
 
-def _label_remarks(config: Config, architecture: str, call: Call) -> Iterator[Problem]:
+def _label_remarks(subject: Subject, call: Call) -> Iterator[Problem]:
     last = call.sequence_length - 1
-    task = class_of(architecture).task
+    task = subject.cls.task
     if task == "question-answering":
         if not 0 <= call.label <= last:
             yield _remark(
@@ -328,7 +324,7 @@ def _label_remarks(config: Config, architecture: str, call: Call) -> Iterator[Pr
                 value=f"{call.label:,}",
                 last=f"{last:,}",
             )
-    elif not _classifies(config, architecture):
+    elif not _classifies(subject):
         yield _remark("label", N_("With num_labels 1 this is regression: a label can be any number."))
     elif call.label == IGNORED:
         yield _remark("label", N_("Labels of -100 are ignored; if all of them are, the loss is nan."))
@@ -336,13 +332,13 @@ def _label_remarks(config: Config, architecture: str, call: Call) -> Iterator[Pr
         yield _remark("label", N_("Each token predicts the next: with a single token, the loss is nan."))
 
 
-def versions(config: Config, architecture: str, call: Call, **options: bool) -> Iterator[Problem]:
+def versions(subject: Subject, call: Call) -> Iterator[Problem]:
     """Where transformers 4 and 5 differ in what they return for this call."""
+    config, cls, crossed = subject.config, subject.cls, attends(subject, call)
     if config.transformers_version == 4:
         yield _remark("position_embedding_type", N_("This is transformers 4, because 5 has no relative positions."))
         return
-    cls, crossed = class_of(architecture), attends(config, architecture, call)
-    cached = caches(config, architecture, call)
+    cached = caches(subject, call)
     if call.output_attentions and config.add_cross_attention and not crossed:
         yield _remark(
             "cross_attentions", N_("transformers 4 fails here: it expects cross attentions, and there are none.")
@@ -360,16 +356,16 @@ def versions(config: Config, architecture: str, call: Call, **options: bool) -> 
             "return_dict",
             N_("In a tuple, transformers 4 returns past_key_values and cross_attentions too, where the body has them."),
         )
-    if not call.return_dict and not options.get("add_pooling_layer", True):
+    if not call.return_dict and not subject.add_pooling_layer:
         yield _remark("return_dict", N_("In a tuple, transformers 4 has None in place of the missing pooler_output."))
 
 
-def possible(config: Config, architecture: str, call: Call) -> Call:
+def possible(subject: Subject, call: Call) -> Call:
     """The nearest call that runs; what is wrong with the configuration stays wrong."""
-    for problem in problems(config, architecture, call):
+    for problem in problems(subject, call):
         for remedy in problem.remedies:
             if set(remedy) <= set(Call._fields):
-                return possible(config, architecture, call._replace(**remedy))
+                return possible(subject, call._replace(**remedy))
     return call
 
 
@@ -377,12 +373,12 @@ def _remark(field: str, message: str, **values: str) -> Problem:
     return Problem(field, None, message, values)
 
 
-def _classifies(config: Config, architecture: str) -> bool:
+def _classifies(subject: Subject) -> bool:
     """Whether labels are numbers of classes: not with one class (regression), nor where they are positions."""
-    cls = class_of(architecture)
-    return config.num_labels > 1 if cls.task == "sequence-classification" else "labels" in cls.targets
+    cls = subject.cls
+    return subject.config.num_labels > 1 if cls.task == "sequence-classification" else "labels" in cls.targets
 
 
-def _answers(config: Config, architecture: str, call: Call) -> int:
+def _answers(subject: Subject, call: Call) -> int:
     """The number of classes that a label chooses from: the last side of the logits."""
-    return outputs(config, architecture, Call(*call[:4]), run(config, architecture, call))[0].tensors[0].shape[-1]
+    return outputs(subject, Call(*call[:4]), run(subject, call))[0].tensors[0].shape[-1]

@@ -23,8 +23,8 @@ from bertcalc.checkpoints.safetensors import LARGEST_HEADER, LENGTH_BYTES, Store
 from bertcalc.checkpoints.shards import INDEX, names_of, together, too_much
 from bertcalc.config_json import LARGEST, Described, text_of
 from bertcalc.config_json import read as read_config
-from bertcalc.memory.footprint import Subject
 from bertcalc.problem import InputError, Problem, wrong
+from bertcalc.subject import Subject
 from bertcalc.text import N_, shorten
 
 LONGEST = 96  # characters of a name, as on the Hub

@@ -4,10 +4,8 @@ from collections.abc import Callable, Sequence
 from math import inf, isqrt, prod
 from typing import NamedTuple
 
-from bertcalc.config import Config, ConfigError, unchecked
-from bertcalc.families import CLASSES, build
-from bertcalc.family import Model
-from bertcalc.forward.outputs import Call, caches, outputs, reads_encoder, run
+from bertcalc.config import unchecked
+from bertcalc.forward.outputs import Call, caches, outputs, run
 from bertcalc.forward.steps import Step, Value, forward
 from bertcalc.memory import optimizers
 from bertcalc.memory.optimizers import PRECISIONS, Optimizer, Part, Precision, sizes
@@ -26,6 +24,7 @@ from bertcalc.memory.saved import (
     saved_activations,
     total_bytes,
 )
+from bertcalc.subject import Subject
 from bertcalc.text import N_
 from bertcalc.tree.freezing import Freezing
 
@@ -45,32 +44,6 @@ class Plan(NamedTuple):
     fused_dropout: bool = False
     recompute: Recompute = "none"
     freezing: Freezing = Freezing()
-
-
-class Subject(NamedTuple):
-    """A model, as ``build`` takes it."""
-
-    config: Config
-    architecture: str = next(iter(CLASSES))
-    options: tuple[tuple[str, bool], ...] = ()
-
-    def model(self) -> Model:
-        """Its tree."""
-        return build(self.config, self.architecture, **dict(self.options))
-
-    def as_class(self, architecture: str) -> "Subject":
-        """The same sizes in another class; in a class of another family as near to them as that can be."""
-        kind, values = CLASSES[architecture].config, vars(self.config)
-        while type(self.config) is not kind:
-            try:
-                return Subject(kind(**values), architecture)
-            except ConfigError as error:
-                values = values | error.problem.remedies[0]
-        return Subject(self.config, architecture)
-
-    def seen(self, sequence_length: int) -> int | None:
-        """The length of what an encoder gives a decoder to see: with cross attention as long as its own sequence."""
-        return sequence_length if reads_encoder(self.config, self.architecture) else None
 
 
 class Moment(NamedTuple):
@@ -217,7 +190,7 @@ def inference(
     alive = moments(subject, attention, batch_size, sequence_length)
     return {
         "weights": width * model.num_parameters(),
-        "cache": cache_bytes(steps, dtype) if _caches(subject) else 0,
+        "cache": cache_bytes(steps, dtype) if caches(subject, Call()) else 0,
         "alive at once": largest(moment.num_bytes(width) for moment in alive),
     }
 
@@ -225,8 +198,7 @@ def inference(
 def output_bytes(subject: Subject, dtype: Dtype, batch_size: int, sequence_length: int) -> int:
     """Bytes of what a forward pass returns, without a cache."""
     call = Call(batch_size, sequence_length, subject.seen(sequence_length), num_choices=1, use_cache=False)
-    steps = run(subject.config, subject.architecture, call, **dict(subject.options))
-    entries = outputs(subject.config, subject.architecture, call, steps)
+    entries = outputs(subject, call, run(subject, call))
     return ITEM_BYTES[dtype] * sum(entry.num_elements() for entry in entries if not entry.container)
 
 
@@ -240,7 +212,7 @@ def moments(subject: Subject, attention: Attention, batch_size: int, sequence_le
     steps = forward(subject.model(), batch_size, sequence_length, encoder_sequence_length=seen)
     if attention == "fused":
         steps = fuse_attention(steps)
-    return _alive(steps, _caches(subject))
+    return _alive(steps, caches(subject, Call()))
 
 
 def _alive(steps: Sequence[Step], cached: bool) -> list[Moment]:
@@ -312,7 +284,3 @@ def inference_figures(
     steady = held["weights"] + held["cache"]
     width = ITEM_BYTES[dtype]
     return [steady + moment.num_bytes(width) for moment in moments(subject, attention, batch_size, sequence_length)]
-
-
-def _caches(subject: Subject) -> bool:
-    return caches(subject.config, subject.architecture, Call())

@@ -3,12 +3,12 @@
 import re
 from typing import Any, NamedTuple
 
-from bertcalc import Config
 from bertcalc.compute.flops import Convention, by_name, total
 from bertcalc.families import family_of
 from bertcalc.forward.outputs import Call, inputs, run, taking_all
 from bertcalc.proof.output_proof import given_tensors
 from bertcalc.proof.real_model import empty_model
+from bertcalc.subject import Subject
 
 
 class FlopCheck(NamedTuple):
@@ -32,7 +32,7 @@ class FlopProof(NamedTuple):
         return [count for count in (self.forward, self.training, *self.modules) if count.ours != count.theirs]
 
 
-def prove(config: Config, architecture: str, options: dict[str, bool], call: Call, *, recompute: bool) -> FlopProof:
+def prove(subject: Subject, call: Call, *, recompute: bool) -> FlopProof:
     """Compare with PyTorch's count of a forward and backward pass on the meta device, with eager attention.
 
     The configuration has to be one that transformers 5 builds, and the call one that runs.
@@ -41,12 +41,12 @@ def prove(config: Config, architecture: str, options: dict[str, bool], call: Cal
     from torch.utils.flop_counter import FlopCounterMode
 
     with torch.device("meta"):
-        real = empty_model(config, architecture, options)
+        real = empty_model(subject)
         real.set_attn_implementation("eager")  # FlopCounterMode counts nothing for fused attention on this device
         if recompute:
             real.train()
             real.activation_checkpointing_enable()
-        entries = inputs(config, architecture, call, run(taking_all(config), architecture, call, **options))
+        entries = inputs(subject, call, run(taking_all(subject), call))
         with FlopCounterMode(display=False) as counter:
             returned = real(**given_tensors(entries))
             forward = counter.get_total_flops()
@@ -54,10 +54,10 @@ def prove(config: Config, architecture: str, options: dict[str, bool], call: Cal
             outputs = [value for value in returned.values() if isinstance(value, torch.Tensor) and value.requires_grad]
             torch.autograd.backward([output.sum() for output in outputs])
             both = counter.get_total_flops()
-    steps = run(config, architecture, call, **options)
+    steps = run(subject, call)
     training = total(steps, Convention(training="4x" if recompute else "3x"), "training")
     modules = compare(
-        {row.name: row.copies * row.cost for row in by_name(steps)}, counts, real, family_of(config).prefix
+        {row.name: row.copies * row.cost for row in by_name(steps)}, counts, real, family_of(subject.config).prefix
     )
     return FlopProof(FlopCheck("forward", total(steps), forward), FlopCheck("training", training, both), modules)
 

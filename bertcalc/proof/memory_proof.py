@@ -5,11 +5,12 @@ from typing import Any, NamedTuple
 from weakref import WeakSet
 
 from bertcalc.forward.outputs import Call, inputs, run, taking_all
-from bertcalc.memory.footprint import Plan, Subject, kept
+from bertcalc.memory.footprint import Plan, kept
 from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.saved import total_bytes
 from bertcalc.proof.output_proof import given_tensors
 from bertcalc.proof.real_model import empty_model
+from bertcalc.subject import Subject
 from bertcalc.tree.nn import Attention
 
 _SELECTIVE = "bertcalc-selective"
@@ -30,12 +31,11 @@ def prove(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -
     """
     import torch
 
-    config, architecture, options = subject.config, subject.architecture, dict(subject.options)
     dtype = getattr(torch, PRECISIONS[plan.precision].dtype)
     call = Call(batch_size, sequence_length, subject.seen(sequence_length), num_choices=1)
     masks: list[torch.Tensor] = []
     with torch.device("meta"):
-        real = empty_model(config, architecture, options).train().to(dtype)
+        real = empty_model(subject).train().to(dtype)
         ours = subject.model()
         frozen = plan.freezing.names(ours)
         for name, parameter in real.named_parameters():
@@ -45,7 +45,7 @@ def prove(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -
         for module in real.modules():
             if type(module).__name__ in attentions:
                 module.register_forward_pre_hook(partial(_note_masks, masks), with_kwargs=True)
-        entries = inputs(config, architecture, call, run(taking_all(config), architecture, call, **options))
+        entries = inputs(subject, call, run(taking_all(subject), call))
         theirs = _kept_bytes(real, given_tensors(entries, dtype), masks)
     saved = kept(subject, plan._replace(attention="eager", fused_dropout=False), batch_size, sequence_length)
     return MemoryProof(total_bytes(saved), theirs)

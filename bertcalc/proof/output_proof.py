@@ -4,9 +4,9 @@ from itertools import zip_longest
 from math import prod
 from typing import Any, NamedTuple
 
-from bertcalc import Config
 from bertcalc.forward.outputs import Call, Entry, inputs, outputs, run, taking_all
 from bertcalc.proof.real_model import empty_model
+from bertcalc.subject import Subject
 from bertcalc.tree.nn import Shape
 
 Contents = list[tuple[Shape, str]]
@@ -32,7 +32,7 @@ class ComparedOutput(NamedTuple):
         return self.ours == self.theirs
 
 
-def prove(config: Config, architecture: str, options: dict[str, bool], call: Call) -> list[ComparedOutput]:
+def prove(subject: Subject, call: Call) -> list[ComparedOutput]:
     """Run the real forward method with the arguments of a call, and compare each output with ours.
 
     The configuration has to be one that transformers 5 builds, and the call one that runs.
@@ -40,17 +40,17 @@ def prove(config: Config, architecture: str, options: dict[str, bool], call: Cal
     import torch
 
     with torch.device("meta"):
-        real = empty_model(config, architecture, options)
+        real = empty_model(subject)
         real.set_attn_implementation("eager")  # the only one that returns attentions
-        entries = inputs(config, architecture, call, run(taking_all(config), architecture, call, **options))
+        entries = inputs(subject, call, run(taking_all(subject), call))
         returned = real(**_arguments(call, entries))
-    ours = outputs(config, architecture, call, run(config, architecture, call, **options))
+    ours = outputs(subject, call, run(subject, call))
     return compare(ours, returned)
 
 
-def countable(config: Config, architecture: str, options: dict[str, bool], call: Call) -> bool:
+def countable(subject: Subject, call: Call) -> bool:
     """Whether the bytes of every tensor fit into 63 bits, in which PyTorch counts them."""
-    return all(4 * prod(step.gives.shape) < 2**63 for step in run(config, architecture, call, **options))
+    return all(4 * prod(step.gives.shape) < 2**63 for step in run(subject, call))
 
 
 def given_tensors(entries: list[Entry], dtype: Any = None) -> dict[str, Any]:

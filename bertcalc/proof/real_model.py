@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import psutil
 
-from bertcalc import Config, Module, build
-from bertcalc.families import class_of
+from bertcalc import Module
+from bertcalc.subject import Subject
 from bertcalc.tree.nn import Shape
 
 FORWARD_TOKENS = 8
@@ -31,14 +31,14 @@ def installed() -> bool:
     return all(importlib.util.find_spec(name) for name in ("torch", "transformers"))
 
 
-def buildable(config: Config) -> Config:
-    """The configuration as transformers 5 can build it: relative position embeddings exist in 4 only."""
-    return replace(config, position_embedding_type="absolute")
+def buildable(subject: Subject) -> Subject:
+    """The model as transformers 5 can build it: relative position embeddings exist in 4 only."""
+    return subject._replace(config=replace(subject.config, position_embedding_type="absolute"))
 
 
-def not_checked(config: Config, architecture: str, options: dict[str, bool]) -> int:
+def not_checked(subject: Subject) -> int:
     """Parameters of the relative position embeddings, which ``buildable`` leaves out."""
-    tensors = build(config, architecture, **options).tensors()
+    tensors = subject.model().tensors()
     return sum(tensor.num_parameters() for tensor in tensors if tensor.place.role == "distance")
 
 
@@ -51,16 +51,18 @@ def real_class(architecture: str) -> Any:
     return getattr(transformers, architecture)
 
 
-def real_model(config: Config, architecture: str, options: dict[str, bool]) -> Any:
+def real_model(subject: Subject) -> Any:
     """The model that transformers builds, on PyTorch's current default device."""
     import transformers
 
     transformers.logging.set_verbosity_error()  # its advice about decoders is for people who train
-    fields = {name: value for name, value in vars(config).items() if name != "position_embedding_type"}
-    return real_class(architecture)(getattr(transformers, type(config).__name__)(**fields), **options)
+    fields = {name: value for name, value in vars(subject.config).items() if name != "position_embedding_type"}
+    config = getattr(transformers, type(subject.config).__name__)(**fields)
+    options = {} if subject.add_pooling_layer else {"add_pooling_layer": False}  # which only the body's class has
+    return real_class(subject.architecture)(config, **options)
 
 
-def empty_model(config: Config, architecture: str, options: dict[str, bool]) -> Any:
+def empty_model(subject: Subject) -> Any:
     """The model that transformers builds on the meta device: shapes without weights.
 
     PyTorch runs the initialisation of weights that are not there, too. transformers 5.23 can skip it, which saves a
@@ -70,7 +72,7 @@ def empty_model(config: Config, architecture: str, options: dict[str, bool]) -> 
     from transformers.initialization import no_init_weights
 
     with torch.device("meta"), no_init_weights():
-        real = real_model(config, architecture, options)
+        real = real_model(subject)
     real.tie_weights()
     return real
 
@@ -91,21 +93,19 @@ def available_bytes() -> int:
     return free if limit == "max" else min(free, max(0, int(limit) - int(used)))
 
 
-def run_forward(config: Config, architecture: str, options: dict[str, bool]) -> RealRun:
+def run_forward(subject: Subject) -> RealRun:
     """Build the model with random weights, pass a few tokens through it, and free it again.
 
     Raises MemoryError if the model does not fit any more.
     """
     import torch
 
-    if needed_bytes(build(config, architecture, **options)) > available_bytes():
+    if needed_bytes(subject.model()) > available_bytes():
         raise MemoryError
     began = perf_counter()
-    real = real_model(config, architecture, options).eval()
-    tokens = min(FORWARD_TOKENS, config.longest)
-    ids = torch.zeros(
-        (1, 1, tokens) if class_of(architecture).task == "multiple-choice" else (1, tokens), dtype=torch.long
-    )
+    real = real_model(subject).eval()
+    tokens = min(FORWARD_TOKENS, subject.config.longest)
+    ids = torch.zeros((1, 1, tokens) if subject.cls.task == "multiple-choice" else (1, tokens), dtype=torch.long)
     with torch.inference_mode():
         outputs = real(input_ids=ids)
     shapes = [(name, tuple(value.shape)) for name, value in outputs.items() if isinstance(value, torch.Tensor)]

@@ -5,8 +5,9 @@ from itertools import zip_longest
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from bertcalc import Config, Module, build
+from bertcalc import Module
 from bertcalc.proof.real_model import empty_model, real_class
+from bertcalc.subject import Subject
 from bertcalc.text import N_
 from bertcalc.tree.inventory import named
 from bertcalc.tree.nn import Shape
@@ -47,16 +48,16 @@ class Proof(NamedTuple):
         return next(check.theirs for check in self.checks if check.name == name)
 
 
-def prove(config: Config, architecture: str, options: dict[str, bool]) -> Proof:
+def prove(subject: Subject) -> Proof:
     """Build the real class on the meta device and compare it with our tree."""
     import torch
     import transformers
 
-    real_class(architecture)  # imports the module that has the class, which is not to be timed
+    real_class(subject.architecture)  # imports the module that has the class, which is not to be timed
     began = perf_counter()
-    real = empty_model(config, architecture, options)
+    real = empty_model(subject)
     built = perf_counter()
-    checks, differences = compare(build(config, architecture, **options), real)
+    checks, differences = compare(subject.model(), real)
     # str: PyTorch's version is an object of its own, and unpickling it would import PyTorch in the server.
     versions = {"transformers": transformers.__version__, "torch": str(torch.__version__)}
     return Proof(checks, differences, 1000 * (built - began), 1000 * (perf_counter() - built), versions)

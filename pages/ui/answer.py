@@ -5,8 +5,8 @@ from functools import cache
 from bertcalc.explore.compare import Attribution, Explanation, explain
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.families import class_of, counterpart, family_of
-from bertcalc.memory.footprint import Subject
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
+from bertcalc.subject import Subject
 from pages.ui.compare.compare_words import signed
 from pages.ui.i18n import in_a_row, listed, translator
 from pages.ui.sidebar import Choice

@@ -93,7 +93,7 @@ def parameter_bars(choice: Choice, path: str = "") -> Bars:
         {(piece.component, piece.name): piece.parameters for piece in before},
         [piece.name if path else _(PART_NAMES[piece.component, piece.name]) for piece in pieces],
         [inks[piece.component] for piece in pieces],
-        piece_formulas(choice.config, choice.architecture, path=path, **choice.options),
+        piece_formulas(choice.subject, path=path),
         [piece.path for piece in pieces],
     )
 

@@ -8,7 +8,7 @@ import streamlit as st
 from bertcalc.config import Config
 from bertcalc.formula import CALL_LETTERS
 from bertcalc.forward.steps import BATCH, batch_problems
-from bertcalc.memory.footprint import Subject
+from bertcalc.subject import Subject
 from bertcalc.text import N_
 from pages.ui.controls import Number, show_problem
 from pages.ui.i18n import translator

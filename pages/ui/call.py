@@ -4,17 +4,15 @@ from typing import Any
 
 import streamlit as st
 
-from bertcalc.config import Config
-from bertcalc.families import class_of
 from bertcalc.formula import CALL_LETTERS
 from bertcalc.forward.outputs import Call, possible, problems, remarks
 from bertcalc.forward.steps import BATCH, batch_problems
+from bertcalc.subject import Subject
 from bertcalc.text import N_
 from pages.ui import model
 from pages.ui.batch import choose_batch
 from pages.ui.controls import Number, Select, Switch, assignment, change, show_problem
 from pages.ui.i18n import translator
-from pages.ui.sidebar import Choice
 
 _DEFAULT = Call()
 ENCODER_SEQUENCE_LENGTH = Number[int | None](
@@ -35,13 +33,12 @@ _USE_CACHE: dict[str, bool | None] = {"none": None, "true": True, "false": False
 USE_CACHE = Select("use_cache", "use_cache", _USE_CACHE, {"none": N_("As configured")}, width=140)
 
 
-def choose_call(choice: Choice) -> Call:
+def choose_call(subject: Subject) -> Call:
     """Draw the arguments that this class takes; their values, or the nearest with which it runs."""
     _ = translator()
-    config, architecture = choice.config, choice.architecture
-    cls = class_of(architecture)
+    cls = subject.cls
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        said: dict[str, Any] = choose_batch(config)._asdict()
+        said: dict[str, Any] = choose_batch(subject.config)._asdict()
         if cls.sees_encoder:
             said["encoder_sequence_length"] = ENCODER_SEQUENCE_LENGTH.show()
         if cls.caches:
@@ -54,22 +51,22 @@ def choose_call(choice: Choice) -> Call:
         for field in ("is_decoder", "add_cross_attention"):
             _switch(field)
     call = Call(**said)
-    if found := list(problems(config, architecture, call)):
+    if found := list(problems(subject, call)):
         with st.container(horizontal=True):
             for problem in found:
                 show_problem(problem)
-    st.session_state["call"] = call = possible(config, architecture, call)
-    for remark in remarks(config, architecture, call):
+    st.session_state["call"] = call = possible(subject, call)
+    for remark in remarks(subject, call):
         st.caption(_(remark.message).format(**remark.values))
     return call
 
 
-def last_call(config: Config, architecture: str) -> Call:
+def last_call(subject: Subject) -> Call:
     """The last chosen call, or the nearest that this model can run."""
     call: Call = st.session_state.get("call", _DEFAULT)
-    for problem in batch_problems(config, call._asdict()):
+    for problem in batch_problems(subject.config, call._asdict()):
         call = call._replace(**problem.remedies[0])
-    return possible(config, architecture, call)
+    return possible(subject, call)
 
 
 def written(call: Call) -> str:

@@ -18,11 +18,11 @@ def node_formula(choice: Choice, path: str, count: int, color: str = "") -> str:
     """
     _ = translator()
     config = choice.config
-    component = dict(component_terms(config, choice.architecture, **choice.options)).get(path)
+    component = dict(component_terms(choice.subject)).get(path)
     if component:
         letters, numbers = _component_latex(component), _text_latex(filled(_text(component), config))
     else:
-        node = formula(config, choice.architecture, path=path, **choice.options)
+        node = formula(choice.subject, path=path)
         letters, numbers = node.latex(), node.latex(config)
     if color:
         letters = rf"\textcolor{{{color}}}{{{letters}}}"
@@ -61,9 +61,7 @@ def stop_formula(choice: Choice, stop: Stop, formulas: Sequence[Formula]) -> str
     """LaTeX for the parameters of a stop of the walk; ``formulas`` are those of its steps."""
     start, end = "", ""
     if stop.layers:
-        formulas = [
-            formula(choice.config, choice.architecture, path=split_layer(stop.steps[0].name)[0], **choice.options)
-        ]
+        formulas = [formula(choice.subject, path=split_layer(stop.steps[0].name)[0])]
         start, end = rf"{stop.layers} \cdot (", ")"
     letters = " + ".join(term.latex() for term in formulas)
     numbers = " + ".join(term.latex(choice.config) for term in formulas)

@@ -7,10 +7,10 @@ from typing import Any, ParamSpec, TypeVar
 import streamlit as st
 
 from bertcalc.forward.outputs import Call, problems
-from bertcalc.memory.footprint import Subject
 from bertcalc.proof import real_model
 from bertcalc.proof.output_proof import countable
 from bertcalc.server.run_queue import RUN_QUEUE
+from bertcalc.subject import Subject
 from bertcalc.worker import WORKER, SlowError, StoppedError
 from pages.ui.controls import show_problem
 from pages.ui.i18n import translator
@@ -82,18 +82,17 @@ def _kept(name: str, arguments: tuple[Any, ...], named: dict[str, Any], _functio
 def runs(subject: Subject, call: Call) -> bool:
     """Whether the real model can be run with these arguments; shows why not."""
     _ = translator()
-    config, architecture, options = subject
     if not real_model.installed():
         st.info(_("This needs torch and transformers, which are not installed here."))
-    elif real_model.buildable(config) != config:
+    elif real_model.buildable(subject) != subject:
         st.info(
             _("transformers 5 no longer builds position_embedding_type {kind}: there is nothing to count.").format(
-                kind=config.position_embedding_type
+                kind=subject.config.position_embedding_type
             )
         )
-    elif problem := next(problems(config, architecture, call), None):
+    elif problem := next(problems(subject, call), None):
         show_problem(problem)
-    elif not countable(config, architecture, dict(options), call):
+    elif not countable(subject, call):
         st.error(_("These tensors are too large for PyTorch to count. Choose a smaller batch or a shorter sequence."))
     else:
         return True

@@ -14,7 +14,7 @@ from bertcalc.exercises.answers import Verdict, check
 from bertcalc.exercises.draw import LEVELS, Level
 from bertcalc.exercises.questions import TITLES, Exercise, Said
 from bertcalc.exercises.sheet import Sheet, WrittenExercise
-from bertcalc.exercises.worked import WorkedLine, worked, worked_wrong
+from bertcalc.exercises.worked_formulas import WorkedLine, worked, worked_wrong
 from bertcalc.families import FAMILIES, family_of
 from bertcalc.formula import CALL_LETTERS, latex_number
 from bertcalc.text import N_, literal
@@ -182,7 +182,7 @@ def show_exercise(chosen: ChosenSheet, at: int, choice: Choice) -> None:
 
 def _differences(exercise: Exercise, choice: Choice) -> dict[str, object]:
     """The fields that differ between the sidebar's model and the exercise's."""
-    config, architecture, _options = exercise.subject
+    config, architecture = exercise.config, exercise.subject.architecture
     wanted = {"architecture": architecture, "add_pooling_layer": True, **{one: getattr(config, one) for one in FIELDS}}
     now = {**vars(choice.config), **choice._asdict()}
     return {field: value for field, value in wanted.items() if value != now[field]}

@@ -10,9 +10,9 @@ from bertcalc import Config, build
 from bertcalc.config import LETTERS
 from bertcalc.families import CLASSES, class_of
 from bertcalc.family import Model as Tree
-from bertcalc.memory.footprint import Subject
 from bertcalc.moves import SLIDERS
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
+from bertcalc.subject import Subject
 from bertcalc.track import DECIMALS, NUMBERS, OPTIONS, SWITCHES, ChosenModel
 from pages.ui import model, panel
 from pages.ui.controls import Decimal, Number, Select, Switch, show_problem
@@ -52,14 +52,10 @@ class Choice(NamedTuple):
     preset: str
 
     @property
-    def options(self) -> dict[str, bool]:
-        """Options of the class, as ``build`` takes them."""
-        return {"add_pooling_layer": self.add_pooling_layer} if class_of(self.architecture).task == "base" else {}
-
-    @property
     def subject(self) -> Subject:
-        """The chosen model, as the quantities take it."""
-        return Subject(self.config, self.architecture, tuple(self.options.items()))
+        """The chosen model; every class but that of the body decides by itself whether it has a pooler."""
+        decides = class_of(self.architecture).task != "base"
+        return Subject(self.config, self.architecture, self.add_pooling_layer or decides)
 
     def as_class(self, architecture: str) -> "Choice":
         """The same sizes in another class."""

@@ -59,7 +59,7 @@ def show_tensors(choice: Choice, model: Module, *, unfolded: bool) -> None:
 
 def tensor_columns(choice: Choice, model: Module, *, unfolded: bool) -> Columns:
     """The rows of the table, by column; their parameters sum to the model's."""
-    formulas = tensor_formulas(choice.config, choice.architecture, copies=not unfolded, **choice.options)
+    formulas = tensor_formulas(choice.subject, copies=not unfolded)
     of_name = {tensor.name: formula for tensor, formula in zip(model.tensors(), formulas, strict=True)}
     tensors = list(model.tensors(folded=not unfolded))
     parameters = [tensor.num_parameters() for tensor in tensors]
@@ -146,7 +146,7 @@ def _ours(count: PublishedCount) -> int:
 def show_inventory(choice: Choice, model: Module) -> None:
     """How many modules there are of each kind, and of the name ``dense``: as a formula; and below, where they are."""
     _ = translator()
-    formulas = count_formulas(choice.config, choice.architecture, **choice.options)
+    formulas = count_formulas(choice.subject)
     parts = {part.name: part for part in inventory(model)}
     parts[_("named dense")] = named(model, "dense")
     show_table(

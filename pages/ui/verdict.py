@@ -2,8 +2,6 @@
 
 import streamlit as st
 
-from bertcalc import build
-from bertcalc.families import class_of
 from bertcalc.proof.output_proof import prove as prove_forward
 from bertcalc.proof.real_model import available_bytes, buildable, needed_bytes, not_checked, run_forward
 from bertcalc.proof.tensor_proof import Proof, prove
@@ -23,8 +21,7 @@ TOTALS = 6  # checks of the whole model; one for each kind of module follows
 def show_verdict(choice: Choice) -> Proof:
     """Build the real model, which needs torch and transformers, and say whether it agrees."""
     _ = translator()
-    config = buildable(choice.config)
-    if config != choice.config:
+    if buildable(choice.subject) != choice.subject:
         st.warning(
             _(
                 "transformers 5 no longer builds position_embedding_type {kind}. The check below uses"
@@ -32,7 +29,7 @@ def show_verdict(choice: Choice) -> Proof:
                 "checked by the test suite against transformers 4.57, in a separate environment."
             ).format(
                 kind=choice.config.position_embedding_type,
-                added=not_checked(choice.config, choice.architecture, choice.options),
+                added=not_checked(choice.subject),
             )
         )
     result = verdict_of(choice)
@@ -65,15 +62,15 @@ def show_verdict(choice: Choice) -> Proof:
 
 def verdict_of(choice: Choice) -> Proof:
     """The comparison with the real model, from the cache if it was made before."""
-    return ask(choice.architecture, prove, buildable(choice.config), choice.architecture, choice.options)
+    return ask(choice.architecture, prove, buildable(choice.subject))
 
 
 def show_weights(choice: Choice) -> None:
     """Build and run the real model with random weights, on request, if it fits into memory."""
     _ = translator()
-    config = buildable(choice.config)
+    subject = buildable(choice.subject)
     st.header(_("With random weights"))
-    needed = needed_bytes(build(config, choice.architecture, **choice.options))
+    needed = needed_bytes(subject.model())
     available = available_bytes()
     st.markdown(
         _("Random weights, actually allocated, and one forward pass need {needed}; {available} is free here.").format(
@@ -82,7 +79,7 @@ def show_weights(choice: Choice) -> None:
     )
     if needed > available:
         st.error(_("That does not fit. Choose a smaller model, or run the app on a larger machine."))
-    elif class_of(choice.architecture).task == "question-answering" and config.num_labels != 2:
+    elif subject.cls.task == "question-answering" and subject.config.num_labels != 2:
         st.error(
             _("{architecture} needs num_labels 2 for a forward pass: the start and the end of an answer.").format(
                 architecture=choice.architecture
@@ -90,7 +87,7 @@ def show_weights(choice: Choice) -> None:
         )
     elif st.button(_("Build it and run it"), icon=":material/play_arrow:"):
         with sorry(), st.spinner(_("Building and running ...")):
-            show_run(run(run_forward, config, choice.architecture, choice.options))
+            show_run(run(run_forward, subject))
 
 
 def show_returned(choice: Choice) -> None:
@@ -102,11 +99,11 @@ def show_returned(choice: Choice) -> None:
 
 def _compare_returned(choice: Choice) -> None:
     _ = translator()
-    config = buildable(choice.config)
-    call = last_call(config, choice.architecture)
+    subject = buildable(choice.subject)
+    call = last_call(subject)
     st.caption(_("With the arguments of the Outputs page: {arguments}").format(arguments=written(call)))
-    if runs(choice.subject._replace(config=config), call):
-        compared = ask(choice.architecture, prove_forward, config, choice.architecture, choice.options, call)
+    if runs(subject, call):
+        compared = ask(choice.architecture, prove_forward, subject, call)
         if all(comparison.agrees for comparison in compared):
             st.success(
                 _("The real {architecture} returns the same {outputs:,} outputs.").format(

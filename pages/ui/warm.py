@@ -21,7 +21,7 @@ def warm_up() -> None:
     config = PRESETS[DEFAULT_PRESET].config
     choice = Choice(config, family_of(config).base.name, True, DEFAULT_PRESET)
     model = choice.model()
-    component_terms(choice.config, choice.architecture, **choice.options)
+    component_terms(choice.subject)
     for appearance in COLORS:
         proportional_bar(appearance, words("parameters", str))
         ranked_bars(appearance, 8, "parameters", words("parameters", str))

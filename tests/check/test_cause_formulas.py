@@ -28,7 +28,7 @@ def test_the_formula_of_a_slip_gives_its_number(case: Case, names: tuple[str, ..
         names = tuple(name for name in names if name != "layer less")
     sizes = SlipSizes.of(config)
     numbers: dict[str, Any] = vars(config) | {"padded_vocab_size": _padded(names, sizes)}
-    formulas = cause_formulas(config, case.architecture, names, case.options)
+    formulas = cause_formulas(case.subject, names)
     values = {symbol: numbers[field] for field, symbol in ALL_SYMBOLS.items() if field in numbers}
     assert [formula.expression.subs(values) for formula in formulas] == [
         cause.amount for cause in causes(counted(case.ours()), sizes, names)
@@ -43,6 +43,6 @@ def _padded(names: tuple[str, ...], sizes: SlipSizes) -> int:
 def test_a_formula_of_some_tensors_alone() -> None:
     case = Case(BertConfig(), "BertModel", True)
     names = frozenset(tensor.name for tensor in counted(case.ours()) if "attention.self" in tensor.name)
-    [biases] = cause_formulas(case.config, "BertModel", ("attention biases",), {}, names)
+    [biases] = cause_formulas(case.subject, ("attention biases",), names)
     assert biases.latex() == "- 3 H L"
     assert biases.latex(case.config) == r"- 3 \cdot 768 \cdot 12"

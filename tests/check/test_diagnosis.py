@@ -4,22 +4,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc import BertConfig, Config, build
+from bertcalc import BertConfig, Config
 from bertcalc.check.diagnosis import Diagnosis, diagnose
 from bertcalc.check.known import Known
 from bertcalc.presets import PRESETS
+from bertcalc.subject import Subject
 from bertcalc.typed import typed
 
 CHINESE = PRESETS["bert-base-chinese"].config
 
 
 def of(text: str, config: Config = BertConfig(), architecture: str = "BertModel") -> Diagnosis:  # noqa: B008 # frozen
-    return diagnose(Known(config, architecture, True, 0, build(config, architecture).num_parameters()), typed(text))
+    subject = Subject(config, architecture)
+    return diagnose(Known(subject, subject.model().num_parameters()), typed(text))
 
 
 def test_a_known_count_needs_no_slips() -> None:
     found = of("109,514,298")
-    assert [(match.total, {model.architecture for model in match.models}) for match in found.matches] == [
+    assert [(match.total, {model.subject.architecture for model in match.models}) for match in found.matches] == [
         (109_514_298, {"BertForMaskedLM", "BertLMHeadModel"})
     ]
     assert not found.slipped
@@ -27,7 +29,7 @@ def test_a_known_count_needs_no_slips() -> None:
 
 def test_a_checkpoint_file_with_its_buffer() -> None:
     [match] = of("110,106,940").matches
-    assert [(model.architecture, model.buffers) for model in match.models] == [("BertForPreTraining", 512)]
+    assert [(model.subject.architecture, model.buffers) for model in match.models] == [("BertForPreTraining", 512)]
 
 
 def test_bytes_of_a_known_count() -> None:
@@ -44,7 +46,7 @@ def test_bytes_of_a_count_with_a_slip() -> None:
 
 def test_a_slip_in_another_architecture_is_found() -> None:
     found = of("132,955,194").slipped
-    assert {one.model.architecture for one in found} == {"BertForMaskedLM", "BertLMHeadModel"}
+    assert {one.model.subject.architecture for one in found} == {"BertForMaskedLM", "BertLMHeadModel"}
     assert {cause.slip for one in found for cause in one.explanation} == {"decoder again"}
 
 

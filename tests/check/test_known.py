@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from bertcalc import BertConfig, Config
 from bertcalc.check.known import Known, known_counts, matching, published_counts, readings
 from bertcalc.presets import PRESETS, PUBLISHED, PublishedCount
+from bertcalc.subject import Subject
 from bertcalc.typed import typed
 from tests.oracle import Case
 from tests.strategies import configs
@@ -18,7 +19,7 @@ from tests.strategies import configs
 @given(configs())
 def test_a_known_count_is_the_real_models(config: Config) -> None:
     for known in known_counts(config):
-        real = Case(known.config, known.architecture, known.add_pooling_layer).real()
+        real = Case(*known.subject).real()
         positions = [buffer.numel() for name, buffer in real.named_buffers() if name.endswith("position_ids")]
         assert known.parameters == sum(tensor.numel() for tensor in real.parameters())
         assert known.buffers in (0, sum(positions))
@@ -27,7 +28,7 @@ def test_a_known_count_is_the_real_models(config: Config) -> None:
 @pytest.mark.parametrize("published", PUBLISHED)
 def test_a_published_count_is_known(published: PublishedCount) -> None:
     found = matching(PRESETS[published.preset].config, typed(f"{published.parameters:,}"))
-    models = [(known.architecture, known.add_pooling_layer) for known in found]
+    models = [(known.subject.architecture, known.subject.add_pooling_layer) for known in found]
     assert (published.architecture, published.add_pooling_layer) in models
 
 
@@ -52,13 +53,13 @@ def test_which_counts_round_to_110_million() -> None:
 
 def test_the_published_checkpoint_with_its_buffer() -> None:
     [found] = matching(BertConfig(), typed("110,106,940"))
-    assert (found.architecture, found.buffers) == ("BertForPreTraining", 512)
+    assert (found.subject.architecture, found.buffers) == ("BertForPreTraining", 512)
 
 
 def test_an_untied_decoder() -> None:
     untied = replace(BertConfig(), tie_word_embeddings=False)
     real = sum(tensor.numel() for tensor in Case(untied, "BertForMaskedLM").real().parameters())
-    assert [known.architecture for known in matching(BertConfig(), typed(str(real)))] == [
+    assert [known.subject.architecture for known in matching(BertConfig(), typed(str(real)))] == [
         "BertForMaskedLM",
         "BertLMHeadModel",
     ]
@@ -95,5 +96,5 @@ def test_the_published_models_are_found_by_their_counts() -> None:
 
 
 def test_a_known_count_builds_its_own_model() -> None:
-    known = Known(BertConfig(), "BertModel", False, 512, 108_891_648)
-    assert known.model().num_parameters() == known.total - 512
+    known = Known(Subject(BertConfig(), add_pooling_layer=False), 108_891_648, 512)
+    assert known.subject.model().num_parameters() == known.total - 512

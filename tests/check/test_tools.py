@@ -12,6 +12,7 @@ from bertcalc.check.slips import SlipSizes, counted, total
 from bertcalc.check.tools import REASONS, TOOLS, Tool, corrections, padded_vocab_size, tool_counts
 from bertcalc.config import POSITION_EMBEDDING_TYPES
 from bertcalc.formula import ALL_SYMBOLS, Formula
+from bertcalc.subject import Subject
 from tests.oracle import Case
 from tests.strategies import cases, configs
 
@@ -100,7 +101,7 @@ def test_formulas_give_the_numbers(case: Case, tool: Tool) -> None:
     def value(formula: Formula) -> Any:
         return formula.expression.subs(values)
 
-    formulas = tool_formulas(tool.name, case.config, case.architecture, case.options)
+    formulas = tool_formulas(tool.name, case.subject)
     assert sum(map(value, formulas.terms)) == tool.count(case.config)
     found = {one.slip: one.amount for one in corrections(tool, case.ours(), SlipSizes.of(case.config))}
     assert list(found) == [slip for slip in formulas.corrections if slip in found]
@@ -110,7 +111,7 @@ def test_formulas_give_the_numbers(case: Case, tool: Tool) -> None:
 
 
 def test_formulas_are_written_as_their_sources_have_them() -> None:
-    formulas = {name: tool_formulas(name, BertConfig(), "BertModel", {}) for name in TOOLS}
+    formulas = {name: tool_formulas(name, Subject(BertConfig())) for name in TOOLS}
     latex = {name: [term.latex() for term in one.terms] for name, one in formulas.items()}
     assert latex["EleutherAI"] == ["2 H V", "4 H^{2} L", "8 H^{2} L", "H P", "8 H L + 2 H"]
     assert latex["12LH2"] == ["12 H^{2} L"]

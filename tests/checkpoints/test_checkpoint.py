@@ -19,9 +19,9 @@ from bertcalc.checkpoints.checkpoint import (
     subject_of_shapes,
 )
 from bertcalc.checkpoints.safetensors import StoredTensor
-from bertcalc.memory.footprint import Subject
 from bertcalc.presets import PRESETS, PUBLISHED
 from bertcalc.problem import InputError
+from bertcalc.subject import Subject
 from tests.checkpoints.checkpoints import SMALL, as_google_published, entries, save
 from tests.oracle import Case, bare
 from tests.strategies import cases
@@ -108,7 +108,7 @@ def test_another_family_is_known_by_its_prefix_and_its_heads(preset: str) -> Non
 def test_without_a_pooler() -> None:
     tensors = [entry for entry in like(BertConfig()) if "pooler" not in entry.name]
     subject = subject_of_shapes(tensors)[0]
-    assert subject == Subject(BertConfig(), "BertModel", (("add_pooling_layer", False),))
+    assert subject == Subject(BertConfig(), "BertModel", add_pooling_layer=False)
     assert compare(tensors, subject).agrees
     assert [one.name for one in compare(tensors, Subject(BertConfig())).groups["missing"].first] == [
         "pooler.dense.weight",
@@ -170,7 +170,7 @@ ENTRIES = st.builds(
 def test_every_tensor_is_in_one_group_and_the_sums_are_exact(
     tensors: list[StoredTensor], case: Case, whole: bool
 ) -> None:
-    subject = Subject(case.config, case.architecture, tuple(case.options.items()))
+    subject = case.subject
     names = {entry.name for entry in tensors}
     if whole:
         tensors = [

@@ -13,6 +13,7 @@ from bertcalc.compute.conventions import PUBLISHED, RULES, PublishedFigure
 from bertcalc.compute.flop_formulas import crossover, letters, name_formulas, part_formulas, rule_formulas, value
 from bertcalc.compute.flops import PYTORCH, Convention, Part, as_stated, by_name, by_part, masked_positions, total
 from bertcalc.forward.outputs import Call, attends, run
+from bertcalc.subject import Subject
 from tests.compute.test_flops import CONVENTIONS, steps_of
 from tests.oracle import Case
 from tests.strategies import configs, passes
@@ -40,7 +41,7 @@ def test_narayanans_training_is_ours_with_recomputation_but_for_the_transform(
         is_decoder=False,
         add_cross_attention=False,
     )
-    steps = run(config, "BertForMaskedLM", Call(batch, length))
+    steps = run(Subject(config, "BertForMaskedLM"), Call(batch, length))
     transform = 3 * 2 * batch * length * config.hidden_size**2
     ours = total(steps, Convention(training="4x"), "training")
     assert RULES["Narayanan"].flops(config, batch, length, steps) == ours - transform
@@ -49,7 +50,7 @@ def test_narayanans_training_is_ours_with_recomputation_but_for_the_transform(
 @given(configs(), st.integers(1, 9), st.integers(1, 600))
 def test_kaplans_training_is_that_of_the_dense_layers(config: Config, batch: int, length: int) -> None:
     config = replace(config, max_position_embeddings=1000, is_decoder=False, add_cross_attention=False)
-    steps = run(config, "BertModel", Call(batch, length), add_pooling_layer=False)
+    steps = run(Subject(config, add_pooling_layer=False), Call(batch, length))
     parts = by_part(steps)
     dense = 3 * (parts["projections"] + parts["feed-forward"])
     assert RULES["Kaplan 6ND"].flops(config, batch, length, steps) == dense
@@ -59,8 +60,8 @@ def test_kaplans_training_is_that_of_the_dense_layers(config: Config, batch: int
 def test_formulas_are_the_counts(drawn: tuple[Case, Call], convention: Convention) -> None:
     case, call = drawn
     steps = as_stated(steps_of(case, call), convention, call.sequence_length)
-    cross = attends(case.config, case.architecture, call)
-    symbolic = letters(case.config, case.architecture, convention, cross=cross, **case.options)
+    cross = attends(case.subject, call)
+    symbolic = letters(case.subject, convention, cross=cross)
     sizes = {**call._asdict(), "masked_positions": masked_positions(call.sequence_length)}
 
     rows = {row.name: row.cost for row in by_name(steps, convention)}
@@ -77,8 +78,8 @@ def test_formulas_are_the_counts(drawn: tuple[Case, Call], convention: Conventio
 def test_a_rule_and_what_pytorch_counts_more_are_pytorchs_count(drawn: tuple[Case, Call]) -> None:
     case, call = drawn
     steps = steps_of(case, call)
-    cross = attends(case.config, case.architecture, call)
-    symbolic = letters(case.config, case.architecture, PYTORCH, cross=cross, **case.options)
+    cross = attends(case.subject, call)
+    symbolic = letters(case.subject, PYTORCH, cross=cross)
     choices = call.num_choices if case.architecture.endswith("MultipleChoice") else 1
     for rule in RULES.values():
         theirs, more = (
@@ -98,12 +99,12 @@ def test_scores_and_context_overtake_just_after_the_crossover(
     architecture: str, config: Config, convention: Convention, others: tuple[Part, ...]
 ) -> None:
     config = replace(config, max_position_embeddings=10**6, num_labels=2)
-    formula = crossover(letters(config, architecture, convention), convention, others)
+    formula = crossover(letters(Subject(config, architecture), convention), convention, others)
     assert formula is not None
     length = int(value(formula, config))  # the last whole length that is not beyond it
 
     def ahead(length: int) -> Fraction:
-        parts = by_part(run(config, architecture, Call(1, length)), convention)
+        parts = by_part(run(Subject(config, architecture), Call(1, length)), convention)
         return Fraction(parts["scores and context"] - sum(parts[other] for other in others))
 
     assert ahead(length + 1) > 0
@@ -114,7 +115,7 @@ def test_scores_and_context_overtake_just_after_the_crossover(
 @given(configs(), st.integers(1, 500))
 def test_with_cross_attention_the_feed_forward_is_overtaken_earlier(config: Config, encoder: int) -> None:
     config = replace(config, max_position_embeddings=10**6, is_decoder=True, add_cross_attention=True)
-    symbolic = letters(config, "BertLMHeadModel", cross=True)
+    symbolic = letters(Subject(config, "BertLMHeadModel"), cross=True)
     formula = crossover(symbolic, PYTORCH, ("feed-forward",))
     assert formula is not None
     assert value(formula, config, encoder_sequence_length=encoder) == config.intermediate_size - encoder
@@ -122,7 +123,7 @@ def test_with_cross_attention_the_feed_forward_is_overtaken_earlier(config: Conf
 
 
 def test_the_crossover_of_bert_is_its_intermediate_size() -> None:
-    symbolic = letters(BertConfig(), "BertModel")
+    symbolic = letters(Subject(BertConfig()))
     feed_forward, both = (
         crossover(symbolic, PYTORCH, parts) for parts in (("feed-forward",), ("feed-forward", "projections"))
     )

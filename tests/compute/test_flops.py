@@ -26,6 +26,7 @@ from bertcalc.compute.flops import (
 from bertcalc.forward.outputs import Call, run
 from bertcalc.forward.steps import Step
 from bertcalc.presets import PRESETS
+from bertcalc.subject import Subject
 from tests.oracle import Case, arguments, bare
 from tests.strategies import passes
 
@@ -39,7 +40,7 @@ CONVENTIONS = st.builds(
 
 
 def steps_of(case: Case, call: Call) -> list[Step]:
-    return run(case.config, case.architecture, call, **case.options)
+    return run(case.subject, call)
 
 
 def real_flops(case: Case, call: Call, *, recompute: bool = False) -> tuple[dict[str, int], int, int]:
@@ -143,6 +144,6 @@ def test_published_figures() -> None:
     assert round(forward_flops(base, 1, 128) / 1e9, 2) == 22.35
     assert training_flops(base, 1, 128) == 3 * forward_flops(base, 1, 128)
     config = PRESETS["bert-large-uncased"].config
-    steps = run(config, "BertModel", Call(80, 128), add_pooling_layer=False)
+    steps = run(Subject(config, add_pooling_layer=False), Call(80, 128))
     assert round(total(steps, Convention(unit="MACs")) / 1e9, 2) == 3156.80
     assert total(steps, PYTORCH, "training") == 3 * total(steps)

@@ -20,7 +20,7 @@ from bertcalc.exercises.answers import Verdict, check
 from bertcalc.exercises.draw import LEVELS, Level
 from bertcalc.exercises.generate import KINDS, LARGEST_SEED, exercise, sheet
 from bertcalc.exercises.questions import Exercise, Kind, shown
-from bertcalc.exercises.worked import WorkedLine, worked, worked_wrong
+from bertcalc.exercises.worked_formulas import WorkedLine, worked, worked_wrong
 from bertcalc.formula import CALL_LETTERS
 from bertcalc.forward.outputs import Call
 from tests.compute.test_flops import real_flops

@@ -11,8 +11,8 @@ from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.explore.compare import PAIRS, FieldChange, differing, explain, path, shapes
 from bertcalc.explore.models import FIELDS, read, values_of
 from bertcalc.explore.quantities import QUANTITIES, Case, components
-from bertcalc.memory.footprint import Subject
 from bertcalc.presets import PRESETS
+from bertcalc.subject import Subject
 from tests.explore.test_models import subjects
 from tests.oracle import Case as Model
 
@@ -21,8 +21,7 @@ sizes = st.tuples(st.integers(1, 3), st.integers(1, 8))
 
 
 def real(subject: Subject) -> int:
-    pooler = dict(subject.options).get("add_pooling_layer", True)
-    return sum(tensor.numel() for tensor in Model(subject.config, subject.architecture, pooler).real().parameters())
+    return sum(tensor.numel() for tensor in Model(*subject).real().parameters())
 
 
 def pair(name: str) -> list[Subject]:
@@ -105,7 +104,7 @@ def test_what_cannot_change_alone_changes_together() -> None:
 
 
 def test_a_pooler_that_comes_with_the_class_is_a_part_of_its_own() -> None:
-    here = Case(Subject(BertConfig(), "BertModel", (("add_pooling_layer", True),)))
+    here = Case(Subject(BertConfig()))
     there = Case(Subject(BertConfig(), "BertForTokenClassification"))
     parts = explain(here, there, PARAMETERS).parts
     assert [(str(part.changes[0]), part.difference) for part in parts] == [

@@ -15,9 +15,9 @@ from bertcalc.config import POSITION_EMBEDDING_TYPES
 from bertcalc.explore.design import HEAD_SIZES, MULTIPLES, RATIOS, Budget, Constraints, search
 from bertcalc.explore.quantities import Case
 from bertcalc.memory import footprint
-from bertcalc.memory.footprint import Plan, Subject
+from bertcalc.memory.footprint import Plan
 from bertcalc.memory.optimizers import PRECISIONS
-from tests.oracle import BASES
+from bertcalc.subject import Subject
 from tests.oracle import Case as Model
 from tests.strategies import bert_cases as models
 
@@ -49,10 +49,9 @@ def constraints(draw: st.DrawFn) -> Constraints:
 @st.composite
 def bert_cases(draw: st.DrawFn) -> Case:
     model = draw(models(POSITION_EMBEDDING_TYPES))
-    options = (("add_pooling_layer", model.add_pooling_layer),) if model.architecture in BASES else ()
     length = draw(st.integers(1, min(9, model.config.max_position_embeddings)))
     plan = Plan(precision=draw(st.sampled_from(list(PRECISIONS))))
-    return Case(Subject(model.config, model.architecture, options), draw(st.integers(1, 3)), length, plan)
+    return Case(model.subject, draw(st.integers(1, 3)), length, plan)
 
 
 def candidates(config: Config, allowed: Constraints) -> Iterator[Candidate]:
@@ -74,11 +73,11 @@ def candidates(config: Config, allowed: Constraints) -> Iterator[Candidate]:
 
 
 def parameters(case: Case, config: Config) -> int:
-    return build(config, case.subject.architecture, **dict(case.subject.options)).num_parameters()
+    return case.subject._replace(config=config).model().num_parameters()
 
 
 def flops(case: Case, config: Config) -> int:
-    model = build(config, case.subject.architecture, **dict(case.subject.options))
+    model = case.subject._replace(config=config).model()
     seen = case.subject.seen(case.sequence_length)
     return forward_flops(model, case.batch_size, case.sequence_length, encoder_sequence_length=seen)
 

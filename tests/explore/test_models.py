@@ -22,17 +22,15 @@ from bertcalc.explore.models import (
     values_of,
     write,
 )
-from bertcalc.memory.footprint import Subject
 from bertcalc.presets import PRESETS
-from tests.oracle import BASES
+from bertcalc.subject import Subject
 from tests.strategies import bert_cases
 
 
 @st.composite
 def subjects(draw: st.DrawFn) -> Subject:
     case = draw(bert_cases(POSITION_EMBEDDING_TYPES))
-    options = (("add_pooling_layer", case.add_pooling_layer),) if case.architecture in BASES else ()
-    return Subject(case.config, case.architecture, options)
+    return case.subject
 
 
 def test_every_field_is_written() -> None:

@@ -11,10 +11,9 @@ from bertcalc import columns
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.formula import ALL_SYMBOLS, exact
 from bertcalc.memory import footprint
-from bertcalc.memory.footprint import Plan, Subject
+from bertcalc.memory.footprint import Plan
 from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES
-from tests.oracle import BASES
 from tests.oracle import Case as Model
 from tests.strategies import cases as models
 
@@ -26,9 +25,8 @@ plans = st.tuples(st.sampled_from(list(PRECISIONS)), st.sampled_from(ATTENTIONS)
 @st.composite
 def cases(draw: st.DrawFn) -> Case:
     model = draw(models())
-    options = (("add_pooling_layer", model.add_pooling_layer),) if model.architecture in BASES else ()
     length = draw(st.integers(1, min(32, model.config.max_position_embeddings)))
-    return Case(Subject(model.config, model.architecture, options), draw(st.integers(1, 4)), length, draw(plans))
+    return Case(model.subject, draw(st.integers(1, 4)), length, draw(plans))
 
 
 @given(cases())
@@ -50,10 +48,7 @@ def test_a_quantity_is_what_the_other_pages_show(case: Case) -> None:
 
 @given(models())
 def test_the_parameters_are_the_real_models(case: Model) -> None:
-    options = (("add_pooling_layer", case.add_pooling_layer),) if case.architecture in BASES else ()
-    assert QUANTITIES["parameters"].of(Case(Subject(case.config, case.architecture, options))) == sum(
-        tensor.numel() for tensor in case.real().parameters()
-    )
+    assert QUANTITIES["parameters"].of(Case(case.subject)) == sum(tensor.numel() for tensor in case.real().parameters())
 
 
 @pytest.mark.parametrize("name", QUANTITIES)

@@ -15,9 +15,9 @@ from bertcalc.config import DIMENSIONS, POSITION_EMBEDDING_TYPES, ConfigError
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.explore.sweep import SWEPT, Sweep, Ties, around, crossing, levels, line, published, round_up
 from bertcalc.forward.steps import BATCH, batch_problems
-from bertcalc.memory.footprint import Plan, Subject
+from bertcalc.memory.footprint import Plan
 from bertcalc.presets import PRESETS
-from tests.oracle import BASES
+from bertcalc.subject import Subject
 from tests.strategies import cases as models
 
 array = partial(np.array, dtype=np.int64)
@@ -27,10 +27,9 @@ ties = st.builds(Ties, st.booleans(), st.booleans())
 @st.composite
 def sweeps(draw: st.DrawFn, dimensions: int = 1) -> Sweep:
     model = draw(models(POSITION_EMBEDDING_TYPES))
-    options = (("add_pooling_layer", model.add_pooling_layer),) if model.architecture in BASES else ()
     length = draw(st.integers(1, min(32, model.config.longest)))
     plan = Plan(attention=draw(st.sampled_from(("eager", "fused"))))
-    case = Case(Subject(model.config, model.architecture, options), draw(st.integers(1, 4)), length, plan)
+    case = Case(model.subject, draw(st.integers(1, 4)), length, plan)
     fields = draw(st.lists(st.sampled_from(list(SWEPT)), min_size=dimensions, max_size=dimensions, unique=True))
     return Sweep(case, tuple(fields), draw(ties))
 

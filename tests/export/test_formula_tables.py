@@ -11,7 +11,7 @@ from bertcalc import ARCHITECTURES, BertConfig, forward_flops
 from bertcalc.config import POSITION_EMBEDDING_TYPES
 from bertcalc.export.formula_tables import component_table, flops_formula, tensor_table
 from bertcalc.export.table import Math
-from bertcalc.memory.footprint import Subject
+from bertcalc.subject import Subject
 from tests.oracle import Case
 from tests.strategies import cases
 
@@ -44,13 +44,9 @@ def worth(math: Math, letters: dict[str, int]) -> float:
     return found
 
 
-def subject_of(case: Case) -> Subject:
-    return Subject(case.config, case.architecture, tuple(case.options.items()))
-
-
 @given(cases(POSITION_EMBEDDING_TYPES))
 def test_the_numbers_in_mathml_give_the_count(case: Case) -> None:
-    table = component_table(subject_of(case), str)
+    table = component_table(case.subject, str)
     assert sum(int(row[3]) for row in table.rows if isinstance(row[3], int)) == case.ours().num_parameters()
     for _component, letters, numbers, count, _share in table.rows:
         assert isinstance(letters, Math)
@@ -83,7 +79,7 @@ def test_the_formula_of_flops_gives_the_flops(architecture: str, cross: bool) ->
 
 @given(cases(POSITION_EMBEDDING_TYPES))
 def test_the_tensors_sum_to_the_model(case: Case) -> None:
-    table = tensor_table(subject_of(case), str)
+    table = tensor_table(case.subject, str)
     counts = [row[4] for row in table.rows]
     assert sum(count for count in counts if isinstance(count, int)) == case.ours().num_parameters()
     values = {letter: getattr(case.config, field) for letter, field in FIELDS.items()}

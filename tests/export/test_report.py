@@ -11,7 +11,7 @@ from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.export.formula_tables import component_table, flops_formula
 from bertcalc.export.report import Evidence, Formulas, Report, html, markdown, report
 from bertcalc.export.table import Table
-from bertcalc.memory.footprint import Subject
+from bertcalc.subject import Subject
 
 LINK = "http://somewhere.test/?number=<script>&lang=en"
 CROSS = BertConfig(num_hidden_layers=3, is_decoder=True, add_cross_attention=True, tie_word_embeddings=False)

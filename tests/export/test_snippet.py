@@ -32,7 +32,7 @@ CASES += [Case(config, "BertModel", add_pooling_layer=False) for config in CONFI
 
 
 def program(case: Case) -> str:
-    return snippet(case.config, case.architecture, case.options)
+    return snippet(case.subject)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -21,6 +21,7 @@ from bertcalc.forward.outputs import Call, inputs, outputs, run, taking_all
 from bertcalc.forward.steps import forward
 from bertcalc.forward.trace import Trace
 from bertcalc.forward.walk import walk
+from bertcalc.subject import Subject
 from bertcalc.tree.totals import rows
 from pages.ui.navigation import PAGES
 from tests.families.made_up import made_up
@@ -74,18 +75,15 @@ def test_nothing_outside_of_a_family_names_its_modules_or_classes() -> None:
 def test_every_class_of_every_family_can_be_read_in_every_way(architecture: str) -> None:
     family, cls = CLASSES[architecture], class_of(architecture)
     config = replace(family.fullest(), num_hidden_layers=2, num_labels=2)
-    model, call = build(config, architecture), Call(2, 3, encoder_sequence_length=3)
-    steps = run(config, architecture, call)
-    assert [
-        entry.name for entry in inputs(config, architecture, call, run(taking_all(config), architecture, call))
-    ] == [*cls.inputs]
-    assert [entry.name for entry in outputs(config, architecture, call, steps)][: len(output_names(architecture))] == [
-        *output_names(architecture)
-    ]
+    subject, call = Subject(config, architecture), Call(2, 3, encoder_sequence_length=3)
+    model, steps = subject.model(), run(subject, call)
+    assert [entry.name for entry in inputs(subject, call, run(taking_all(subject), call))] == [*cls.inputs]
+    names = output_names(architecture)
+    assert [entry.name for entry in outputs(subject, call, steps)][: len(names)] == [*names]
     assert sum(row.tensor.num_parameters() for row in rows(model)) == model.num_parameters()
     assert all(lesson(stop).text for stop in walk(steps))
-    assert component_formulas(config, architecture)
-    assert len(symbolic_steps(config, architecture)) == len(forward(model, 2, 3))
+    assert component_formulas(subject)
+    assert len(symbolic_steps(subject)) == len(forward(model, 2, 3))
     flops = forward_flops(model, batch_size=2, sequence_length=3)
     assert training_flops(model, batch_size=2, sequence_length=3) == 3 * flops > 0
     assert saved_activation_bytes(model, batch_size=2, sequence_length=3) > 0

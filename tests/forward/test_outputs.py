@@ -30,6 +30,7 @@ from bertcalc.forward.outputs import (
     taking_all,
     total_bytes,
 )
+from bertcalc.subject import Subject
 from tests.oracle import Case, arguments, flat, real_config, real_outputs
 from tests.strategies import cases
 
@@ -63,12 +64,12 @@ def calls(draw: st.DrawFn) -> tuple[Case, Call]:
     )
     if case.architecture.endswith("QuestionAnswering"):
         case = case._replace(config=replace(case.config, num_labels=2))
-    return case, possible(case.config, case.architecture, call)
+    return case, possible(case.subject, call)
 
 
 def ours(case: Case, call: Call) -> list[Entry]:
-    steps = run(case.config, case.architecture, call, **case.options)
-    return outputs(case.config, case.architecture, call, steps)
+    steps = run(case.subject, call)
+    return outputs(case.subject, call, steps)
 
 
 @given(calls())
@@ -88,7 +89,7 @@ def test_any_call_of_any_model_returns_what_the_real_one_returns(drawn: tuple[Ca
 def test_every_class_with_everything_switched_on(architecture: str, config: Config) -> None:
     for labels, return_dict in ((True, True), (False, False)):
         case = Case(config, architecture)
-        call = possible(config, architecture, ALL._replace(labels=labels, return_dict=return_dict))
+        call = possible(case.subject, ALL._replace(labels=labels, return_dict=return_dict))
         entries = ours(case, call)
         assert [flat(entry, return_dict) for entry in entries] == real_outputs(case, call)
         assert [entry.position for entry in entries] == (
@@ -99,7 +100,8 @@ def test_every_class_with_everything_switched_on(architecture: str, config: Conf
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_the_inputs_are_the_parameters_of_the_real_method(architecture: str) -> None:
     parameters = inspect.signature(getattr(transformers, architecture).forward).parameters
-    entries = inputs(SMALL, architecture, ALL, run(taking_all(SMALL), architecture, ALL))
+    subject = Subject(SMALL, architecture)
+    entries = inputs(subject, ALL, run(taking_all(subject), ALL))
     assert [entry.name for entry in entries] == [name for name in parameters if name not in ("self", "kwargs")]
 
 
@@ -108,7 +110,7 @@ def test_the_inputs_are_the_parameters_of_the_real_method(architecture: str) -> 
 @settings(max_examples=40)
 def test_what_is_given_is_what_the_real_method_was_given(drawn: tuple[Case, Call]) -> None:
     case, call = drawn
-    entries = inputs(case.config, case.architecture, call, run(taking_all(case.config), case.architecture, call))
+    entries = inputs(case.subject, call, run(taking_all(case.subject), call))
     tensors = {
         name: (tuple(value.shape), str(value.dtype).removeprefix("torch."))
         for name, value in arguments(case, call).items()
@@ -125,7 +127,8 @@ OPTIONAL = ("attention_mask", "token_type_ids", "position_ids", "encoder_attenti
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_the_real_method_takes_every_optional_input_in_the_shape_that_is_shown(architecture: str) -> None:
     real = getattr(transformers, architecture)(real_config(CROSS))  # with numbers: it looks into the masks
-    entries = inputs(CROSS, architecture, ALL, run(taking_all(CROSS), architecture, ALL))
+    subject = Subject(CROSS, architecture)
+    entries = inputs(subject, ALL, run(taking_all(subject), ALL))
     given = {
         entry.name: torch.ones(shape, dtype=getattr(torch, entry.dtype))
         for entry in entries
@@ -139,10 +142,11 @@ def test_the_real_method_takes_every_optional_input_in_the_shape_that_is_shown(a
 
 def test_past_key_values_go_in_as_they_came_out() -> None:
     for config in (DECODER, CROSS):
-        call = possible(config, "BertModel", ALL)
+        subject = Subject(config)
+        call = possible(subject, ALL)
         [came] = [entry for entry in ours(Case(config), call) if entry.name == "past_key_values"]
-        steps = run(taking_all(config), "BertModel", call)
-        [goes] = [entry for entry in inputs(config, "BertModel", call, steps) if entry.name == "past_key_values"]
+        steps = run(taking_all(subject), call)
+        [goes] = [entry for entry in inputs(subject, call, steps) if entry.name == "past_key_values"]
         assert goes == came._replace(given=False)
 
 
@@ -150,18 +154,18 @@ def test_past_key_values_go_in_as_they_came_out() -> None:
 @settings(max_examples=30)
 def test_the_letters_stand_for_the_numbers(drawn: tuple[Case, Call]) -> None:
     case, call = drawn
-    config, architecture = case.config, case.architecture
-    sizes = {letter: getattr(config, field) for field, letter in LETTERS.items()}
+    subject, wide = case.subject, taking_all(case.subject)
+    sizes = {letter: getattr(case.config, field) for field, letter in LETTERS.items()}
     sizes |= {letter: getattr(call, field) for field, letter in CALL_LETTERS.items()}
-    cross = any("crossattention" in step.name for step in run(config, architecture, call, **case.options))
+    cross = any("crossattention" in step.name for step in run(subject, call))
     both = [
         (
-            outputs(config, architecture, call, run(config, architecture, call, **case.options)),
-            outputs(config, architecture, call, letters(config, architecture, cross, **case.options)),
+            outputs(subject, call, run(subject, call)),
+            outputs(subject, call, letters(subject, cross)),
         ),
         (
-            inputs(config, architecture, call, run(taking_all(config), architecture, call, **case.options)),
-            inputs(config, architecture, call, letters(taking_all(config), architecture, True, **case.options)),
+            inputs(subject, call, run(wide, call)),
+            inputs(subject, call, letters(wide, True)),
         ),
     ]
     for numbers, symbols in both:
@@ -172,14 +176,14 @@ def test_the_letters_stand_for_the_numbers(drawn: tuple[Case, Call]) -> None:
                 assert [int(eval(side, {}, sizes)) for side in written.split(" × ")] == [mine.copies, *mine.shape]
 
 
-def letters(config: Config, architecture: str, cross: bool, **options: bool) -> list[Any]:
-    return [found.step for found in symbolic_steps(config, architecture, cross=cross, **options)]
+def letters(subject: Subject, cross: bool) -> list[Any]:
+    return [found.step for found in symbolic_steps(subject, cross=cross)]
 
 
 @pytest.mark.parametrize("config", [SMALL, CROSS], ids=["encoder", "cross attention"])
 def test_the_bytes_are_those_of_the_tensors_that_there_are(config: Config) -> None:
     """last_hidden_state and the last of hidden_states are one tensor: it is in memory once."""
-    call = possible(config, "BertModel", ALL)
+    call = possible(Subject(config), ALL)
     real = Case(config).real()
     real.set_attn_implementation("eager")
     found: dict[int, torch.Tensor] = {}
@@ -205,7 +209,7 @@ def test_the_bytes_are_those_of_the_tensors_that_there_are(config: Config) -> No
 @pytest.mark.parametrize("label", [-101, IGNORED, -1, 0, 1, 2, 3, 6, 7, 10, 11, 16])
 def test_a_label_is_possible_where_the_real_loss_takes_it(architecture: str, label: int) -> None:
     config = replace(SMALL, num_labels=2 if architecture == "BertForQuestionAnswering" else 3)
-    call = Call(3, 4, None, 7, labels=True, label=label)
+    subject, call = Subject(config, architecture), Call(3, 4, None, 7, labels=True, label=label)
     given = arguments(Case(config, architecture), call)
     real = getattr(transformers, architecture)(real_config(config))
     targets = ("labels", "start_positions", "end_positions")
@@ -214,17 +218,17 @@ def test_a_label_is_possible_where_the_real_loss_takes_it(architecture: str, lab
         for name, value in given.items()
     }
     values["input_ids"] = torch.zeros_like(values["input_ids"])
-    found = list(problems(config, architecture, call))
+    found = list(problems(subject, call))
     try:
         loss = real(**values).loss
     except IndexError:
         [problem] = found
         assert problem.field == "label"
-        assert not list(problems(config, architecture, call._replace(**problem.remedies[0])))
+        assert not list(problems(subject, call._replace(**problem.remedies[0])))
     else:
         assert not found
         if torch.isnan(loss):
-            assert "label" in [remark.field for remark in remarks(config, architecture, call)]
+            assert "label" in [remark.field for remark in remarks(subject, call)]
 
 
 @pytest.mark.parametrize(
@@ -239,12 +243,12 @@ def test_a_label_is_possible_where_the_real_loss_takes_it(architecture: str, lab
 def test_what_the_real_method_refuses_is_a_problem(config: Config, architecture: str, call: Call) -> None:
     with pytest.raises(ValueError, match=r"cross-attention|unpack"):
         real_outputs(Case(config, architecture), call)
-    [problem] = problems(config, architecture, call)
+    [problem] = problems(Subject(config, architecture), call)
     for remedy in problem.remedies:
         changed = {name: value for name, value in remedy.items() if name in Call._fields}
         fixed = replace(config, **{name: value for name, value in remedy.items() if name not in changed})
         assert real_outputs(Case(fixed, architecture), call._replace(**changed))
-        assert not list(problems(fixed, architecture, call._replace(**changed)))
+        assert not list(problems(Subject(fixed, architecture), call._replace(**changed)))
 
 
 @pytest.mark.parametrize(
@@ -259,15 +263,15 @@ def test_what_the_real_method_refuses_is_a_problem(config: Config, architecture:
 )
 def test_what_has_no_effect_is_said(config: Config, architecture: str, without: Call, changes: dict[str, Any]) -> None:
     call, case = without._replace(**changes), Case(config, architecture)
-    [remark] = remarks(config, architecture, call)
+    [remark] = remarks(case.subject, call)
     assert remark.field in (*changes, "add_cross_attention")
     assert real_outputs(case, call) == real_outputs(case, without)
-    assert bool(changes) != bool(list(remarks(config, architecture, without)))
+    assert bool(changes) != bool(list(remarks(case.subject, without)))
 
 
 def test_attentions_need_eager_attention() -> None:
     call = Call(1, 4, output_attentions=True)
-    [remark] = remarks(SMALL, "BertModel", call)
+    [remark] = remarks(Subject(SMALL), call)
     assert 'attn_implementation="eager"' in str(remark)
     assert len(real_outputs(Case(SMALL), call)[-2].tensors) == 2
     assert Case(SMALL).real()(**arguments(Case(SMALL), call)).attentions == ()
@@ -284,24 +288,24 @@ def test_attentions_need_eager_attention() -> None:
     ],
 )
 def test_the_nearest_call_is_taken(architecture: str, wrong: dict[str, Any], nearest: dict[str, Any]) -> None:
-    call = Call(2, 4)._replace(**wrong)
-    assert possible(SMALL, architecture, call) == call._replace(**nearest)
-    assert possible(SMALL, architecture, Call(2, 4)) == Call(2, 4)
+    subject, call = Subject(SMALL, architecture), Call(2, 4)._replace(**wrong)
+    assert possible(subject, call) == call._replace(**nearest)
+    assert possible(subject, Call(2, 4)) == Call(2, 4)
 
 
 def test_a_size_that_the_class_does_not_take_is_no_problem() -> None:
-    assert not list(problems(SMALL, "BertForTokenClassification", Call(1, 4, 0, 0)))
+    assert not list(problems(Subject(SMALL, "BertForTokenClassification"), Call(1, 4, 0, 0)))
 
 
 def test_everything_has_a_meaning_and_nothing_else_has() -> None:
     named = set()
     for config in (CROSS, replace(CROSS, position_embedding_type="relative_key")):
         for architecture in ARCHITECTURES:
-            call = ALL._replace(labels=True)
+            subject, call = Subject(config, architecture), ALL._replace(labels=True)
             entries = [
-                *inputs(config, architecture, call, run(taking_all(config), architecture, call)),
-                *outputs(config, architecture, call, run(config, architecture, call)),
-                *outputs(config, architecture, ALL, run(config, architecture, ALL)),
+                *inputs(subject, call, run(taking_all(subject), call)),
+                *outputs(subject, call, run(subject, call)),
+                *outputs(subject, ALL, run(subject, ALL)),
             ]
             named |= {entry.name for entry in entries}
             assert all(entry.meaning for entry in entries)

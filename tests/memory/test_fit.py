@@ -6,7 +6,8 @@ from bertcalc import BertConfig
 from bertcalc.config import Problem
 from bertcalc.memory.devices import DEFAULT, DEVICES, KEPT_FREE, Device, kept_free
 from bertcalc.memory.fit import most
-from bertcalc.memory.footprint import Plan, Polynomial, Subject, training
+from bertcalc.memory.footprint import Plan, Polynomial, training
+from bertcalc.subject import Subject
 
 
 def test_a_device_has_about_what_its_name_says_and_room_for_something() -> None:

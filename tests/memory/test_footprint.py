@@ -16,7 +16,6 @@ from bertcalc.forward.outputs import Call
 from bertcalc.memory.footprint import (
     Plan,
     Polynomial,
-    Subject,
     binding,
     grow,
     inference,
@@ -30,6 +29,7 @@ from bertcalc.memory.footprint import (
 )
 from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS
 from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES, RECOMPUTE, recomputed_bytes, total_bytes
+from bertcalc.subject import Subject
 from bertcalc.tree.freezing import TRAIN, Freezing
 from tests.oracle import Case, meta, real_outputs
 from tests.strategies import bert_cases
@@ -43,9 +43,7 @@ plans = st.builds(
     st.sampled_from(RECOMPUTE),
     st.builds(Freezing, st.booleans(), st.integers(0, 4), st.sampled_from(TRAIN)),
 )
-subjects = bert_cases(POSITION_EMBEDDING_TYPES).map(
-    lambda case: Subject(case.config, case.architecture, tuple(case.options.items()))
-)
+subjects = bert_cases(POSITION_EMBEDDING_TYPES).map(lambda case: case.subject)
 
 
 def possible(plan: Plan, subject: Subject) -> Plan:
@@ -218,9 +216,7 @@ def test_inference_needs_what_a_trace_of_the_real_model_needs(case: Case, batch:
     real = case.real().eval()
     real.set_attn_implementation("eager")
     shape = (batch, 1, length) if case.architecture.endswith("MultipleChoice") else (batch, length)
-    found = inference(
-        Subject(config, case.architecture, tuple(case.options.items())), "float32", "eager", batch, length
-    )
+    found = inference(case.subject._replace(config=config), "float32", "eager", batch, length)
     assert found["cache"] == 0
     assert found["alive at once"] == most_alive(real, {"input_ids": meta(shape), "token_type_ids": meta(shape)})
 
@@ -230,7 +226,7 @@ def test_inference_needs_what_a_trace_of_the_real_model_needs(case: Case, batch:
 def test_outputs_and_cache_are_what_the_real_model_returns(case: Case, batch: int, length: int) -> None:
     config = replace(case.config, is_decoder=True, add_cross_attention=False, use_cache=True, num_labels=2)
     case = case._replace(config=replace(config, max_position_embeddings=9))
-    subject = Subject(case.config, case.architecture, tuple(case.options.items()))
+    subject = case.subject
     returned = real_outputs(case, Call(batch, length, num_choices=1))
     counts = {output.name: sum(torch.Size(shape).numel() for shape, _dtype in output.tensors) for output in returned}
     cache = counts.pop("past_key_values", None)

@@ -54,18 +54,17 @@ def lengths(app: AppTest) -> dict[str, float]:
 
 @given(cases())
 def test_the_formula_of_each_bar_gives_its_figure(case: Case) -> None:
-    config, architecture = case.config, case.architecture
-    model = build(config, architecture, **case.options)
+    model = case.ours()
     for path in openable(model):
         bars = breakdown(model, path)
-        written = piece_formulas(config, architecture, path=path, **case.options)
-        assert [value(one, config) for one in written] == [bar.parameters for bar in bars]
+        written = piece_formulas(case.subject, path=path)
+        assert [value(one, case.config) for one in written] == [bar.parameters for bar in bars]
 
 
 @given(cases())
 def test_the_formula_of_each_part_of_compute_gives_its_figure(case: Case) -> None:
-    costs = by_part(forward(build(case.config, case.architecture, **case.options), 3, 5, num_choices=2))
-    written = plain_formulas(letters(case.config, case.architecture, PYTORCH, **case.options), PYTORCH)
+    costs = by_part(forward(case.ours(), 3, 5, num_choices=2))
+    written = plain_formulas(letters(case.subject, PYTORCH), PYTORCH)
     assert {part: value(one, case.config, B=3, S=5, N=2) for part, one in written.items()} == costs
 
 

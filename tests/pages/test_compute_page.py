@@ -7,6 +7,7 @@ from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.compute.conventions import RULES
 from bertcalc.forward.outputs import Call
 from bertcalc.proof.flop_proof import compare, prove
+from bertcalc.subject import Subject
 from pages.ui.compute.count import VIEW
 from pages.ui.compute.length_chart import part_colors
 from pages.ui.numbers import duration, scaled
@@ -81,7 +82,7 @@ def test_a_difference_is_shown() -> None:
 
 def test_a_proof_of_cross_attention_covers_it() -> None:
     config = BertConfig(num_hidden_layers=1, is_decoder=True, add_cross_attention=True)
-    proof = prove(config, "BertLMHeadModel", {}, Call(2, 8, 5), recompute=True)
+    proof = prove(Subject(config, "BertLMHeadModel"), Call(2, 8, 5), recompute=True)
     assert not proof.differences
     assert "encoder.layer.*.crossattention.self" in [count.name for count in proof.modules]
 

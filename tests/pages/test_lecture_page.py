@@ -10,6 +10,7 @@ from bertcalc import BertConfig, build
 from bertcalc.check.terms import check, read
 from bertcalc.lecture_screens import read as read_lecture
 from bertcalc.proof.real_model import empty_model
+from bertcalc.subject import Subject
 from pages.ui.i18n import LANGUAGES
 from pages.ui.lecture import screen_files, screen_parts
 from pages.ui.lecture.screen_parts import PARTS, PATHS, VOCABULARY
@@ -53,7 +54,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="module")
 def real() -> Any:
-    return empty_model(SMALL, "BertModel", {})
+    return empty_model(Subject(SMALL))
 
 
 def test_a_lecture_has_12_to_15_screens_of_few_words() -> None:

@@ -12,8 +12,8 @@ from bertcalc import BertConfig, Config, build
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.export.formats import csv_text
 from bertcalc.export.table import Code, Math
-from bertcalc.memory.footprint import Subject
 from bertcalc.proof import real_model
+from bertcalc.subject import Subject
 from pages.ui.batch import Batch
 from pages.ui.columns import Columns
 from pages.ui.sidebar import Choice

@@ -8,6 +8,7 @@ import pytest
 from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.presets import PUBLISHED
 from bertcalc.proof import real_model, tensor_proof
+from bertcalc.subject import Subject
 from pages.ui import verdict
 from tests.pages.apptest import ROOT, open_app
 
@@ -38,7 +39,7 @@ def test_relative_positions_say_what_was_checked_instead() -> None:
 def test_what_was_not_checked_is_the_relative_positions_alone() -> None:
     """An untied head differs between transformers 4 and 5 by a bias: that is no part of it."""
     config = BertConfig(position_embedding_type="relative_key", tie_word_embeddings=False, num_attention_heads=64)
-    assert real_model.not_checked(config, "BertForMaskedLM", {}) == 12 * (2 * 512 - 1) * (768 // 64)
+    assert real_model.not_checked(Subject(config, "BertForMaskedLM")) == 12 * (2 * 512 - 1) * (768 // 64)
 
 
 def test_a_difference_is_shown_tensor_by_tensor(monkeypatch: pytest.MonkeyPatch) -> None:

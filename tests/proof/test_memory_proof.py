@@ -7,10 +7,11 @@ from unittest.mock import patch
 import pytest
 
 from bertcalc import ARCHITECTURES, BertConfig, Config
-from bertcalc.memory.footprint import Plan, Subject, kept
+from bertcalc.memory.footprint import Plan, kept
 from bertcalc.memory.saved import RECOMPUTE
 from bertcalc.proof import memory_proof
 from bertcalc.proof.memory_proof import prove
+from bertcalc.subject import Subject
 from bertcalc.tree.freezing import Freezing
 
 SMALL = BertConfig(vocab_size=50, hidden_size=12, num_hidden_layers=3, num_attention_heads=2, intermediate_size=20)

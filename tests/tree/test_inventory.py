@@ -10,6 +10,7 @@ from hypothesis import given
 from bertcalc import BertConfig, build
 from bertcalc.config import POSITION_EMBEDDING_TYPES
 from bertcalc.formula import SYMBOLS, count_formulas
+from bertcalc.subject import Subject
 from bertcalc.tree.inventory import ModuleGroup, inventory, named
 from tests.oracle import Case
 from tests.strategies import cases
@@ -60,7 +61,7 @@ def test_every_part_learns_what_its_real_modules_own(case: Case) -> None:
 
 @given(cases(POSITION_EMBEDDING_TYPES))
 def test_the_formula_of_every_part_gives_its_number(case: Case) -> None:
-    formulas = count_formulas(case.config, case.architecture, **case.options)
+    formulas = count_formulas(case.subject)
     values = {name: each.expression.subs(LAYERS, case.config.num_hidden_layers) for name, each in formulas.items()}
     assert values == {part.name: part.modules for part in parts(case)}
     assert all(each.expression.free_symbols <= {LAYERS} for each in formulas.values())
@@ -82,7 +83,7 @@ def test_the_parts_learn_all_that_the_model_learns(case: Case) -> None:
     ],
 )
 def test_published_figures_of_bert_base(name: str, formula: sympy.Expr, count: int) -> None:
-    assert count_formulas(BertConfig(), "BertModel")[name].expression == formula
+    assert count_formulas(Subject(BertConfig()))[name].expression == formula
     [part] = [part for part in parts(Case(BertConfig())) if part.name == name]
     assert part.modules == count
 

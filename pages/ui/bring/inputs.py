@@ -13,9 +13,9 @@ from bertcalc.checkpoints.chosen import INDEX_SUFFIX, SUFFIX, chosen, weights_of
 from bertcalc.checkpoints.safetensors import LARGEST_HEADER
 from bertcalc.config_json import LARGEST, Described, read, text_of
 from bertcalc.hub import asking, reader
-from bertcalc.memory.footprint import Subject
 from bertcalc.problem import InputError, Problem
 from bertcalc.server.run_queue import RUN_QUEUE
+from bertcalc.subject import Subject
 from bertcalc.text import N_, code, shorten
 from pages.ui.bring.chooser import Wanted, choose_files, take_files
 from pages.ui.bring.matching import Brought, show_brought, show_model
@@ -58,8 +58,7 @@ def show_config(choice: Choice) -> None:
                 architecture=choice.architecture
             )
         )
-        options = tuple(choice.options.items())
-        show_model(Subject(reading.config, choice.architecture, options))
+        show_model(choice.subject._replace(config=reading.config))
     else:
         show_model(Subject(reading.config, reading.architecture))
 

@@ -8,7 +8,7 @@ from bertcalc.checkpoints.checkpoint import Group, Matched, Matching, Members, c
 from bertcalc.checkpoints.chosen import CutOff
 from bertcalc.config import Config
 from bertcalc.explore.models import WrittenModel, item_of, subject_of_preset, values_of
-from bertcalc.memory.footprint import Subject
+from bertcalc.subject import Subject
 from bertcalc.text import N_, code, shorten
 from bertcalc.track import DECIMALS, FIELDS
 from pages.ui.i18n import listed, translator
@@ -126,9 +126,7 @@ def _show_verdict(brought: Brought) -> None:
 
 def _described(subject: Subject) -> str:
     _ = translator()
-    if dict(subject.options).get("add_pooling_layer", True):
-        return subject.architecture
-    return f"{subject.architecture} ({_('without pooler')})"
+    return subject.architecture if subject.add_pooling_layer else f"{subject.architecture} ({_('without pooler')})"
 
 
 def _show_groups(found: Matching) -> None:

@@ -7,7 +7,6 @@ from bertcalc.check.explain import Explanation
 from bertcalc.check.known import Known
 from bertcalc.check.layer_parts import PARTS, Counted
 from bertcalc.check.slips import PADDED_TO, PLACES, SLIPS, SlipSizes
-from bertcalc.families import class_of
 from bertcalc.text import code
 from pages.ui.i18n import translator
 
@@ -15,11 +14,11 @@ from pages.ui.i18n import translator
 def describe(known: Known) -> str:
     """A known count in words: its class, and what else is said about it."""
     _ = translator()
-    said = [f"`{known.architecture}`"]
-    if class_of(known.architecture).task == "base":
-        said.append(_("with pooler") if known.add_pooling_layer else _("without pooler"))
+    said = [f"`{known.subject.architecture}`"]
+    if known.subject.cls.task == "base":
+        said.append(_("with pooler") if known.subject.add_pooling_layer else _("without pooler"))
     if known.has_decoder:
-        said.append(_("decoder tied") if known.config.tie_word_embeddings else _("decoder untied"))
+        said.append(_("decoder tied") if known.subject.config.tie_word_embeddings else _("decoder untied"))
     if known.buffers:
         said.append(_("with {count:,} position_ids, a buffer in files of older releases").format(count=known.buffers))
     return " · ".join(said)
@@ -52,15 +51,15 @@ def own_count(count: Counted, layers: int) -> str:
 def causes(known: Known, explanation: Explanation, counted: Callable[[str], bool]) -> list[tuple[str, str, int]]:
     """Each slip in words, its formula with letters and with numbers, and what it adds."""
     _ = translator()
-    model = known.model()
+    config, model = known.subject.config, known.subject.model()
     names = frozenset(model.bare(tensor.name) for tensor in model.tensors())
     slips = tuple(cause.slip for cause in explanation)
     chosen = frozenset(filter(counted, names | PLACES))
-    formulas = cause_formulas(known.config, known.architecture, slips, known.options, chosen)
-    padded = SlipSizes.of(known.config).padded
+    formulas = cause_formulas(known.subject, slips, chosen)
+    padded = SlipSizes.of(config).padded
     found = []
     for cause, formula in zip(explanation, formulas, strict=True):
         multiple = next((size for size in PADDED_TO if cause.slip == f"padded to {size}"), PADDED_TO[0])
-        written = f"${formula.latex()} = {formula.latex(known.config, padded_vocab_size=padded[multiple])}$"
+        written = f"${formula.latex()} = {formula.latex(config, padded_vocab_size=padded[multiple])}$"
         found.append((_(SLIPS[cause.slip].said), written, cause.amount))
     return found

@@ -146,7 +146,7 @@ def show_in_short(choice: Choice, text: str) -> None:
 
 
 def _known(choice: Choice, report: TermsReport) -> Known:
-    return Known(choice.config, choice.architecture, choice.add_pooling_layer, 0, report.right)
+    return Known(choice.subject, report.right)
 
 
 def _choose_terms() -> str:

@@ -43,7 +43,7 @@ def show_total(choice: Choice) -> None:
     except InputError as error:
         st.error(sentence(error.problem))
         return
-    known = Known(choice.config, choice.architecture, choice.add_pooling_layer, 0, choice.model().num_parameters())
+    known = Known(choice.subject, choice.model().num_parameters())
     found = diagnose(known, number)
     if found.hand:
         _show_hand_count(choice, *found.hand, number)
@@ -117,7 +117,7 @@ def _show_hand_count(choice: Choice, hand: HandCount, slipped: Slipped, number: 
         icon=":material/article:",
     )
     _show_sum(slipped, number)
-    if choice.config != slipped.model.config:
+    if choice.config != slipped.model.subject.config:
         st.button(_("Use {preset}").format(preset=hand.preset), on_click=take_preset, args=(hand.preset,))
 
 
@@ -134,7 +134,7 @@ def _show_own(choice: Choice, found: Sequence[Own]) -> None:
             _("Exactly a part of this model, as {meaning}:").format(meaning=said), icon=":material/check_circle:"
         )
     shown = [one.counted for one in found[:_MOST_ROWS]]
-    formulas = [count_formula(choice.config, choice.architecture, choice.options, count) for count in shown]
+    formulas = [count_formula(choice.subject, count) for count in shown]
     show_table(
         {
             _("What is counted"): [own_count(count, layers) for count in shown],

@@ -12,9 +12,9 @@ from bertcalc.explore.compare import PAIRS
 from bertcalc.explore.models import LONGEST, MOST, PRESENT, WrittenModel, Wrong, item_of, read, write
 from bertcalc.explore.quantities import QUANTITIES, Case, Quantity
 from bertcalc.families import family_of
-from bertcalc.memory.footprint import Subject
 from bertcalc.presets import PRESETS
 from bertcalc.problem import InputError
+from bertcalc.subject import Subject
 from bertcalc.text import N_
 from pages.ui.batch import Batch, choose_batch
 from pages.ui.compare.compare_words import names_of, said

@@ -6,10 +6,10 @@ import streamlit as st
 
 from bertcalc.compute.flop_formulas import Letters, letters
 from bertcalc.compute.flops import Convention, as_stated, has_masked_head, masked_positions
-from bertcalc.families import class_of
 from bertcalc.formula import CALL_LETTERS, Formula
-from bertcalc.forward.outputs import Call, attends, possible, problems, reads_encoder, run
+from bertcalc.forward.outputs import Call, attends, possible, problems, run
 from bertcalc.forward.steps import Step
+from bertcalc.subject import Subject
 from bertcalc.text import N_
 from pages.ui.batch import choose_batch
 from pages.ui.call import ENCODER_SEQUENCE_LENGTH, NUM_CHOICES
@@ -59,10 +59,8 @@ class Count(NamedTuple):
     @property
     def letters(self) -> Letters:
         """The same steps in letters."""
-        cross = attends(self.choice.config, self.choice.architecture, self.call)
-        return letters(
-            self.choice.config, self.choice.architecture, self.convention, cross=cross, **self.choice.options
-        )
+        subject = self.choice.subject
+        return letters(subject, self.convention, cross=attends(subject, self.call))
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -80,8 +78,8 @@ class Count(NamedTuple):
 def choose_count(choice: Choice) -> Count:
     """Draw the controls; their values, or the nearest possible ones."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        call = _choose_call(choice)
-        steps = run(choice.config, choice.architecture, call, **choice.options)
+        call = _choose_call(choice.subject)
+        steps = run(choice.subject, call)
         said: dict[str, Any] = {
             field: control.show(help=_meanings(control))
             for field, control in CONVENTION.items()
@@ -91,17 +89,16 @@ def choose_count(choice: Choice) -> Count:
     return Count(choice, call, convention, as_stated(steps, convention, call.sequence_length))
 
 
-def _choose_call(choice: Choice) -> Call:
-    config, architecture = choice.config, choice.architecture
-    said = Call(*choose_batch(config))
-    if reads_encoder(config, architecture):
+def _choose_call(subject: Subject) -> Call:
+    said = Call(*choose_batch(subject.config))
+    if subject.reads_encoder:
         said = said._replace(encoder_sequence_length=ENCODER_SEQUENCE_LENGTH.show())
-    if class_of(architecture).task == "multiple-choice":
+    if subject.cls.task == "multiple-choice":
         said = said._replace(num_choices=NUM_CHOICES.show())
-    for problem in problems(config, architecture, said):
+    for problem in problems(subject, said):
         if problem.field in CALL_LETTERS:
             show_problem(problem)
-    return possible(config, architecture, said)
+    return possible(subject, said)
 
 
 def _meanings(control: Select[str]) -> str:

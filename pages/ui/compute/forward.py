@@ -73,10 +73,10 @@ def show_parts(count: Count, place: str) -> None:
 
 def _preset_costs(count: Count) -> dict[Part, int]:
     """The same for the preset; empty if it cannot take this batch."""
-    start = preset_of(count.choice)
-    if possible(start.config, start.architecture, count.call) != count.call:
+    start = preset_of(count.choice).subject
+    if possible(start, count.call) != count.call:
         return {}
-    steps = run(start.config, start.architecture, count.call, **start.options)
+    steps = run(start, count.call)
     return by_part(as_stated(steps, count.convention, count.call.sequence_length), count.convention)
 
 
@@ -106,13 +106,10 @@ def show_verdict(count: Count) -> None:
     _ = translator()
     if not PYTORCH.show():
         return
-    choice = count.choice
-    if runs(choice.subject, count.call):
+    subject = count.choice.subject
+    if runs(subject, count.call):
         recompute = count.convention.training == "4x"
-        architecture = choice.architecture
-        _show_proof(
-            ask(architecture, prove, choice.config, architecture, choice.options, count.call, recompute=recompute)
-        )
+        _show_proof(ask(subject.architecture, prove, subject, count.call, recompute=recompute))
 
 
 def _show_proof(proof: FlopProof) -> None:

@@ -82,5 +82,5 @@ _SHORTEST, _LONGEST = 16, 500_000
 
 def _parts_at(count: Count, length: int) -> dict[Part, int]:
     call = count.call._replace(batch_size=1, sequence_length=length)  # shares do not depend on the batch
-    steps = run(count.choice.config, count.choice.architecture, call, **count.choice.options)
+    steps = run(count.choice.subject, call)
     return by_part(as_stated(steps, count.convention, length), count.convention)

@@ -21,11 +21,11 @@ RULE = Select("rule", N_("Convention"), RULES, row=True, label_visibility="colla
 def show_rules(count: Count, look: str) -> None:
     """The counts of other conventions for the same model, batch and sequence; one of them with its formula."""
     _ = translator()
-    config, call = count.choice.config, count.call
-    steps = run(config, count.choice.architecture, call, **count.choice.options)
+    subject, call = count.choice.subject, count.call
+    steps = run(subject, call)
     sequences = tokens(steps) // call.sequence_length
     ours = {rule.name: total(steps, PYTORCH, rule.phase) for rule in RULES.values()}
-    theirs = {rule.name: rule.flops(config, sequences, call.sequence_length, steps) for rule in RULES.values()}
+    theirs = {rule.name: rule.flops(subject.config, sequences, call.sequence_length, steps) for rule in RULES.values()}
     phases = {"forward": _("forward"), "training": _("training")}
     show_table(
         {
@@ -38,8 +38,7 @@ def show_rules(count: Count, look: str) -> None:
     )
     chosen = RULE.show()
     rule = RULES[chosen]
-    cross = attends(config, count.choice.architecture, call)
-    symbolic = letters(config, count.choice.architecture, PYTORCH, cross=cross, **count.choice.options)
+    symbolic = letters(subject, cross=attends(subject, call))
     starts = (rf"\text{{{rule.name}}} &= ", r"\Delta &= ")
     lines = []
     for start, terms in zip(starts, rule_formulas(symbolic, rule), strict=True):

@@ -11,7 +11,7 @@ from bertcalc.compute.flops import PYTORCH
 from bertcalc.config import LETTERS
 from bertcalc.explore.compare import explain
 from bertcalc.explore.models import WrittenModel, item_of
-from bertcalc.families import CLASSES, class_of
+from bertcalc.families import CLASSES
 from bertcalc.family import Model
 from bertcalc.formula import latex_number, shape_letters, symbolic_model
 from bertcalc.forward.outputs import Call, possible, run
@@ -126,7 +126,7 @@ def _rounding(choice: Choice, number: str) -> None:
     counts = [
         known
         for known in known_counts(config)
-        if class_of(known.architecture).task in _ROUNDED and known.config == config and not known.buffers
+        if known.subject.cls.task in _ROUNDED and known.subject.config == config and not known.buffers
     ]
     counts.sort(key=lambda known: known.total)
     exactly, roughly = (reading for reading in readings(typed(number)) if reading.key == "parameters")
@@ -191,11 +191,11 @@ _MOST_CHECKS = 4  # those of the whole model, without those of each kind of modu
 
 
 def _steps(choice: Choice, call: Call) -> list[Step]:
-    return run(choice.config, choice.architecture, call, **choice.options)
+    return run(choice.subject, call)
 
 
 def _symbolic(choice: Choice) -> Model:
-    return symbolic_model(choice.config, choice.architecture, **choice.options)
+    return symbolic_model(choice.subject)
 
 
 def _metric(label: str, value: str, below: str) -> None:
@@ -217,7 +217,7 @@ def draw_place(choice: Choice, paths: Collection[str]) -> None:
 
 def _call(choice: Choice) -> Call:
     """A short sequence, or the longest that the model takes."""
-    return possible(choice.config, choice.architecture, Call())
+    return possible(choice.subject, Call())
 
 
 # Everything that a model of any family can have; a part says where the present one has no such thing.

@@ -1,6 +1,6 @@
 """One dimension on the Sweep page: growth as a formula, in words and as a table."""
 
-from bertcalc.explore.growth import Growth, growth, local_exponent
+from bertcalc.explore.growth_formulas import Growth, growth, local_exponent
 from bertcalc.explore.quantities import QUANTITIES
 from bertcalc.text import N_
 from pages.ui.controls import Fold, label_of

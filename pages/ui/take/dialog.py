@@ -70,7 +70,7 @@ def _show(choice: Choice) -> None:
     place = Origin(url, st.session_state.get("lang", "en"))
     st.markdown(_("**The model**"))
     _buttons(model_files(choice, present_batch(choice.config), place, _))
-    if choice.options == {"add_pooling_layer": False}:
+    if not choice.subject.add_pooling_layer:
         st.caption(_("A config.json cannot say that the pooler is left out; the program does."))
     st.markdown(_("**The numbers**, and the charts of this page"))
     offered = things(choice)

@@ -43,20 +43,20 @@ def model_files(choice: Choice, batch: Batch, place: Origin, _: Translate) -> li
 
     Nothing is computed before somebody asks for it, and then outside of a run: hence ``_``, a translator.
     """
-    config, architecture, stem = choice.config, choice.architecture, _stem(choice)
+    subject, stem = choice.subject, _stem(choice)
     told = partial(_report, choice, batch, place, _)
     return [
         File(
             "config.json",
             "config.json",
             "application/json",
-            lambda: config_json.write(config, architecture).encode(),
+            lambda: config_json.write(subject).encode(),
         ),
         File(
             _("Python program"),
             f"{stem}.py",
             "text/x-python",
-            lambda: snippet(config, architecture, choice.options).encode(),
+            lambda: snippet(subject).encode(),
         ),
         File(_("Report, Markdown"), f"{stem}.md", "text/markdown", lambda: markdown(told()).encode()),
         File(_("Report, HTML to print"), f"{stem}.html", "text/html", lambda: html(told()).encode()),
@@ -95,9 +95,9 @@ def _evidence(choice: Choice, _: Translate) -> Evidence:
     """The verdict of the real model, which is built for the report."""
     if not real_model.installed():
         return Evidence(_("Not compared with the real model, as torch and transformers are not installed here."))
-    config = real_model.buildable(choice.config)
+    compared = real_model.buildable(choice.subject)
     try:
-        result = answer(tensor_proof.prove, config, choice.architecture, choice.options)
+        result = answer(tensor_proof.prove, compared)
     except (SlowError, StoppedError, MemoryError):
         return Evidence(_("Not compared with the real model, as PyTorch gave no answer."))
     words = (
@@ -111,12 +111,12 @@ def _evidence(choice: Choice, _: Translate) -> Evidence:
     )
     versions = _(", ").join(f"{name} {version}" for name, version in result.versions.items())
     verdict = f"{words} ({versions})"
-    if config != choice.config:
+    if compared != choice.subject:
         verdict += " " + _(
             "The comparison used the same model with absolute positions, because transformers 5 "
             "builds no others; the {added} parameters of {kind} were not compared."
         ).format(
-            added=f"{real_model.not_checked(choice.config, choice.architecture, choice.options):,}",
+            added=f"{real_model.not_checked(choice.subject):,}",
             kind=choice.config.position_embedding_type,
         )
     # One line for each kind of module would fill a page of its own.
@@ -131,7 +131,7 @@ def _evidence(choice: Choice, _: Translate) -> Evidence:
 
 
 def _changed(choice: Choice) -> bool:
-    return choice.config != PRESETS[choice.preset].config or not all(choice.options.values())
+    return choice.config != PRESETS[choice.preset].config or not choice.subject.add_pooling_layer
 
 
 def _stem(choice: Choice) -> str:

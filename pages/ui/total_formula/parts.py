@@ -46,7 +46,7 @@ class _Builder:
         self._tensors = {tensor.name: tensor for tensor in choice.model().tensors()}
         self._total = sum(tensor.num_parameters() for tensor in self._tensors.values())
         self._ones = {name: tensor._replace(copies=1).num_parameters() for name, tensor in self._tensors.items()}
-        self._terms = component_terms(choice.config, choice.architecture, **choice.options)
+        self._terms = component_terms(choice.subject)
         self._written = " + ".join(bracket.text for _component, brackets in self._terms for bracket in brackets)
         self._tips: Tips = {}
 

@@ -52,7 +52,7 @@ def choose_layer(config: Config) -> int:
 
 def stops_of(choice: Choice, batch: Batch, layer: int) -> list[Stop]:
     """The walk through the chosen model."""
-    return walk(run(choice.config, choice.architecture, call_of(batch), **choice.options), layer)
+    return walk(run(choice.subject, call_of(batch)), layer)
 
 
 def call_of(batch: Batch) -> Call:
@@ -138,7 +138,7 @@ def show_keras_rows(rows: Sequence[KerasRow]) -> None:
 def show_heads(choice: Choice) -> None:
     """Query, key and value counted per head and as one matrix each: the same numbers."""
     _ = translator()
-    letters = symbolic_model(choice.config, choice.architecture, **choice.options).heads()
+    letters = symbolic_model(choice.subject).heads()
     numbers = choice.model().heads()
     assert isinstance(letters, Attention)
     assert isinstance(numbers, Attention)
@@ -168,8 +168,7 @@ def _values(config: Config, stop: Stop, batch: Batch) -> dict[str, str]:
 
 def _in_letters(choice: Choice, stop: Stop, batch: Batch) -> tuple[Stop, list[Formula]]:
     """The stop with symbolic shapes, and the formula of each of its steps that learns something."""
-    cross = attends(choice.config, choice.architecture, call_of(batch))
-    steps = symbolic_steps(choice.config, choice.architecture, cross=cross, **choice.options)
+    steps = symbolic_steps(choice.subject, cross=attends(choice.subject, call_of(batch)))
     found = {symbolic.step.name: symbolic for symbolic in steps}
     mine = [found[step.name] for step in stop.steps]
     return stop._replace(steps=tuple(symbolic.step for symbolic in mine)), [s.parameters for s in mine if s.parameters]

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bertcalc import BertConfig
-from bertcalc.explore.growth import growth, local_exponent
+from bertcalc.explore.growth_formulas import growth, local_exponent
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.explore.sweep import SWEPT, Sweep, Ties
 from bertcalc.formula import ALL_SYMBOLS
-from bertcalc.memory.footprint import Subject
+from bertcalc.subject import Subject
 from tests.explore.test_sweep import array, near, sweeps
 
 WITH_FORMULA = [name for name in QUANTITIES if name != "inference_memory"]

@@ -73,7 +73,7 @@ def worked_wrong(exercise: Exercise) -> tuple[WorkedLine, ...]:
 
 def _symbolic(exercise: Exercise) -> tuple[Tensor, ...]:
     """The tensors of a count with symbols."""
-    model = symbolic_model(exercise.config, exercise.subject.architecture, **dict(exercise.subject.options))
+    model = symbolic_model(exercise.subject)
     return tuple(asked(exercise, counted(model)))
 
 
@@ -87,11 +87,10 @@ def _terms(exercise: Exercise, tensors: Iterable[Tensor], symbolic: Iterable[Ten
 
 def _total(exercise: Exercise) -> WorkedLine:
     """The sum of the terms: of a module its formula, of a model that of each component."""
-    config, (_config, architecture, options) = exercise.config, exercise.subject
     result = sum(tensor.num_parameters() for tensor in exercise.tensors)
     if exercise.path:
-        return _line(_TOGETHER, formula(config, architecture, path=exercise.path, **dict(options)), exercise, result)
-    components = component_formulas(config, architecture, **dict(options))
+        return _line(_TOGETHER, formula(exercise.subject, path=exercise.path), exercise, result)
+    components = component_formulas(exercise.subject)
     return WorkedLine(_TOGETHER, " + ".join(term.latex() for _, term in components), "", latex_number(result))
 
 
@@ -116,16 +115,15 @@ def _written(count: Any) -> Formula:
 def _flops(exercise: Exercise) -> WorkedLine:
     assert isinstance(exercise.right, int)
     assert exercise.call is not None
-    steps = letters(exercise.config, exercise.subject.architecture)
+    steps = letters(exercise.subject)
     cost = name_formulas(steps, PYTORCH)[exercise.path]
     return _line(("FLOPs",), cost, exercise, exercise.right, **dict(zip(BATCH, exercise.call, strict=True)))
 
 
 def _shape(exercise: Exercise) -> WorkedLine:
-    config, architecture = exercise.config, exercise.subject.architecture
-    model = symbolic_model(config, architecture)
+    model = symbolic_model(exercise.subject)
     shapes: dict[str, Shape] = {model.bare(one.name): one.shape for one in model.tensors()}
-    shapes |= {one.step.name: one.step.gives.shape for one in symbolic_steps(config, architecture)}
+    shapes |= {one.step.name: one.step.gives.shape for one in symbolic_steps(exercise.subject)}
     assert isinstance(exercise.right, tuple)
     sides = r" \times ".join(map(latex_number, exercise.right))
     return WorkedLine((N_("shape"),), shape_letters(shapes[exercise.path]).replace("×", r"\times"), "", sides)

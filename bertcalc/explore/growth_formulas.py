@@ -1,7 +1,7 @@
 """Formulas of growth: each quantity in powers of the dimension that is swept, read from the definition with symbols.
 
 >>> from bertcalc import BertConfig
->>> from bertcalc.memory.footprint import Subject
+>>> from bertcalc.subject import Subject
 >>> case = Case(Subject(BertConfig()))
 >>> growth("parameters", Sweep(case, ("num_hidden_layers",))).powers[1].latex()
 '4 H^{2} + 2 H I + 9 H + I'
