@@ -1,6 +1,6 @@
 """Your model: a config.json, a name on the Hub, or a file of weights, beside the model that is counted."""
 
-from pages.ui.bring import inputs as bring
+from pages.ui.checkpoints import inputs as bring
 from pages.ui.sidebar import choice as current_choice
 
 match bring.VIEW.show():

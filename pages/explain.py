@@ -1,7 +1,7 @@
 """Why is my number different? A total or single terms, and what explains them."""
 
-from pages.ui.check.terms import show_terms
-from pages.ui.check.total import VIEW, show_total
+from pages.ui.diagnosis.terms import show_terms
+from pages.ui.diagnosis.total import VIEW, show_total
 from pages.ui.sidebar import choice as current_choice
 
 choice = current_choice()

@@ -6,11 +6,11 @@ import streamlit as st
 
 from bertcalc.server.run_queue import RUN_QUEUE
 from pages.ui import controls, link, model, panel, present, sidebar
+from pages.ui.export import dialog, shown
 from pages.ui.headings import show_heading
 from pages.ui.i18n import choose_language, translator
 from pages.ui.navigation import PAGES, navigation
 from pages.ui.oracle import sorry
-from pages.ui.take import dialog, shown
 from pages.ui.theme import follow, print_dark_on_white
 
 st.set_page_config(page_icon="🧮", layout="wide")

@@ -6,13 +6,13 @@ from bertcalc.tree.difference import differences
 from bertcalc.tree.totals import totals_by_component
 from pages.ui import tables
 from pages.ui.charts import frozen_bars, frozen_frame
+from pages.ui.export.shown import draw_chart
 from pages.ui.frozen import choose_freezing
 from pages.ui.i18n import translator
 from pages.ui.metrics import show_metric
 from pages.ui.numbers import percent
 from pages.ui.present import presenting
 from pages.ui.sidebar import choice as current_choice
-from pages.ui.take.shown import draw_chart
 from pages.ui.theme import appearance
 from pages.ui.tree import BESIDE, COUNTS, VIEW, signs_of, tree_html
 

@@ -7,6 +7,7 @@ import streamlit as st
 from bertcalc.explore.quantities import QUANTITIES
 from bertcalc.explore.sweep import published
 from pages.ui.controls import label_of
+from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import in_a_row, translator
 from pages.ui.numbers import short
 from pages.ui.present import lower, presenting
@@ -15,7 +16,6 @@ from pages.ui.sidebar import choice as current_choice
 from pages.ui.sweep import growth_view, map_view
 from pages.ui.sweep.sweep_charts import Curve, Mark, curves, curves_frame, equal_values, map_frame
 from pages.ui.sweep.swept import LETTER_OF, array, choose
-from pages.ui.take.shown import draw_chart
 from pages.ui.theme import appearance
 
 _ = translator()

@@ -5,9 +5,9 @@ from itertools import accumulate
 
 import streamlit as st
 
-from bertcalc.check.cause_formulas import tool_formulas
-from bertcalc.check.slips import SlipSizes
-from bertcalc.check.tools import REASONS, TOOLS, corrections, padded_vocab_size, tool_counts
+from bertcalc.diagnosis.cause_formulas import tool_formulas
+from bertcalc.diagnosis.miscounts import MiscountSizes
+from bertcalc.diagnosis.tools import REASONS, TOOLS, corrections, padded_vocab_size, tool_counts
 from bertcalc.formula import latex_number
 from pages.ui.formulas import aligned, colored_sum
 from pages.ui.i18n import translator
@@ -21,7 +21,7 @@ from pages.ui.tool_counts import TOOL, escaped, main_reason
 _ = translator()
 choice = current_choice()
 config, architecture, model = choice.config, choice.architecture, choice.model()
-sizes, total = SlipSizes.of(config), model.num_parameters()
+sizes, total = MiscountSizes.of(config), model.num_parameters()
 counts = dict(tool_counts(config))
 
 heading = _("{architecture} has {count:,} parameters. Formulas of other tools give:")
@@ -51,15 +51,15 @@ st.caption("  \n".join([*map(_, tool.notes), _("Source: {source}").format(source
 
 if not presenting():
     # A reason that adds nothing to this model, such as I = 4 H, is listed all the same.
-    found = {one.slip: one.amount for one in corrections(tool, model, sizes)}
-    amounts = [found.get(slip, 0) for slip in formulas.corrections]
+    found = {one.miscount: one.amount for one in corrections(tool, model, sizes)}
+    amounts = [found.get(miscount, 0) for miscount in formulas.corrections]
     added = formulas.corrections.values()
     bold = "**{}**".format
     show_table(
         {
             _("Where it differs"): [
                 bold(_("{tool} gives").format(tool=escaped(tool.name))),
-                *(_(REASONS[slip].said) for slip in formulas.corrections),
+                *(_(REASONS[miscount].said) for miscount in formulas.corrections),
                 bold(_("{architecture} has").format(architecture=architecture)),
             ],
             _("To be added"): ["", *(f"${one.latex()}$" for one in added), ""],

@@ -28,13 +28,13 @@ from urllib.parse import parse_qsl, urlsplit
 
 from bertcalc import BertConfig, Config
 from bertcalc.arithmetic import evaluate
-from bertcalc.check import terms
-from bertcalc.check.diagnosis import diagnose
-from bertcalc.check.known import Known
 from bertcalc.checkpoints.checkpoint import compare, subject_of_shapes
 from bertcalc.config import DIMENSIONS, LETTERS, ConfigError, Problem
 from bertcalc.config_json import read as read_config
 from bertcalc.config_json import text_of
+from bertcalc.diagnosis import terms
+from bertcalc.diagnosis.diagnose import diagnose
+from bertcalc.diagnosis.known import Known
 from bertcalc.exercises import answers
 from bertcalc.exercises.generate import sheet
 from bertcalc.explore import models
@@ -46,10 +46,10 @@ from bertcalc.subject import Subject
 from bertcalc.text import code, literal, visible
 from bertcalc.typed import Unit, typed
 from pages.ui import link
-from pages.ui.check.terms import EXAMPLES
 from pages.ui.compare.comparison import VIEW
 from pages.ui.controls import CONTROLS, Decimal, Fold, Number, Select, Switch, Text
-from pages.ui.take.cells import plain
+from pages.ui.diagnosis.terms import EXAMPLES
+from pages.ui.export.cells import plain
 from tests.checkpoints.checkpoints import read_file
 from tests.export.test_formats import check_name
 from tests.markdown import read

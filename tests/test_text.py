@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bertcalc.export.table import Code, Math
 from bertcalc.text import code, literal, shorten, visible
-from pages.ui.take.cells import plain
+from pages.ui.export.cells import plain
 from tests.markdown import read
 from tests.payloads import PAYLOADS
 

@@ -127,7 +127,7 @@ def test_the_server_never_imports_what_the_worker_needs() -> None:
         "app = open_app('compute.py', num_hidden_layers='1', pytorch='true');"
         "assert len(app.success) == 1;"
         "from bertcalc import BertConfig; from pages.ui.sidebar import Choice;"
-        "from pages.ui.take.files import _evidence;"
+        "from pages.ui.export.files import _evidence;"
         "found = _evidence(Choice(BertConfig(), 'BertModel', True, 'bert-base-uncased'), str);"
         "assert '109,482,240' in found.verdict;"
         "print(sorted({'torch', 'transformers'} & set(sys.modules)))"

@@ -1,1 +1,1 @@
-"""Exercises in counting: drawn from a seed, answered as people type, checked with the slips of wrong counts."""
+"""Exercises in counting: drawn from a seed, answered as people type, checked with the miscounts of wrong counts."""

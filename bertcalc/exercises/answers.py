@@ -16,16 +16,16 @@ from fractions import Fraction
 from typing import Literal, NamedTuple
 
 from bertcalc.arithmetic import LONGEST, evaluate
-from bertcalc.check.explain import explain_tensors
-from bertcalc.check.slips import SLIPS, SlipSizes, total
+from bertcalc.diagnosis.explain import explain_tensors
+from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, total
 from bertcalc.exercises.questions import Exercise, Said
 from bertcalc.problem import InputError, wrong
 from bertcalc.text import N_, shorten
 from bertcalc.tree.nn import Shape
 from bertcalc.typed import Typed, amount
 
-# So many slips in one answer are looked for, and so many ways to come to it are told.
-_MOST_SLIPS = 2
+# So many miscounts in one answer are looked for, and so many ways to come to it are told.
+_MOST_MISCOUNTS = 2
 _MOST_TOLD = 3
 # A rounded answer that means more than so much of the right number, up and down together, says too little.
 _ROUGH = Fraction(1, 10)
@@ -33,7 +33,7 @@ State = Literal["right", "rounded", "wrong", "unreadable"]
 
 
 class Verdict(NamedTuple):
-    """Whether an answer is right, what there is to say, and the ways to come to a wrong one, each of several slips."""
+    """Whether an answer is right, what there is to say, and ways to come to a wrong one, each of several miscounts."""
 
     state: State
     said: tuple[Said, ...] = ()
@@ -75,17 +75,17 @@ _TOO_SMALL, _TOO_LARGE = Said(N_("It is too small.")), Said(N_("It is too large.
 
 
 def _because(exercise: Exercise, right: int, read: Typed) -> list[tuple[Said, ...]]:
-    """Ways to a wrong number: those of the exercise, then slips in counting, the fewest that do."""
+    """Ways to a wrong number: those of the exercise, then miscounts in counting, the fewest that do."""
     found: list[tuple[Said, ...]] = [(mistake.said,) for mistake in exercise.mistakes if read.means(mistake.amount)]
     if tensors := exercise.explained():
-        sizes = SlipSizes.of(exercise.config)
-        single = {total(slip.make(tensors, sizes)) for slip in SLIPS.values()} - {right}
+        sizes = MiscountSizes.of(exercise.config)
+        single = {total(miscount.make(tensors, sizes)) for miscount in MISCOUNTS.values()} - {right}
         meant = sorted(filter(read.means, single))
         if not found and not meant and read.low == read.high and read.value.denominator == 1:
             meant = [int(read.value)]
         for amount in meant:
-            explanations = explain_tensors(tensors, sizes, amount, _MOST_SLIPS)
-            found += [tuple(Said(SLIPS[cause.slip].said) for cause in causes) for causes in explanations]
+            explanations = explain_tensors(tensors, sizes, amount, _MOST_MISCOUNTS)
+            found += [tuple(Said(MISCOUNTS[cause.miscount].said) for cause in causes) for causes in explanations]
     return [one for number, one in enumerate(found) if one not in found[:number]][:_MOST_TOLD]
 
 

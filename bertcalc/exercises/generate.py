@@ -11,8 +11,8 @@ from dataclasses import replace
 from functools import lru_cache
 from random import Random
 
-from bertcalc.check.slips import SLIPS, counted, total
 from bertcalc.compute.flops import PYTORCH, Convention, by_name, part_of
+from bertcalc.diagnosis.miscounts import MISCOUNTS, counted, total
 from bertcalc.effects import effect
 from bertcalc.exercises import draw
 from bertcalc.exercises.draw import Level
@@ -314,12 +314,14 @@ def _error(random: Random, level: Level, family: Family) -> Exercise:
         {"architecture": family.base.name},
     )
     flawless = Exercise("error", subject, question, 0, "parameters", tensors=counted(subject.model()))
-    slip = random.choice([slip for slip in SLIPS if len(_wrong_places(flawless._replace(slip=slip))) == 1])
-    [place] = _wrong_places(flawless._replace(slip=slip))
-    flawed = flawless._replace(slip=slip, place=place)
+    miscount = random.choice(
+        [miscount for miscount in MISCOUNTS if len(_wrong_places(flawless._replace(miscount=miscount))) == 1]
+    )
+    [place] = _wrong_places(flawless._replace(miscount=miscount))
+    flawed = flawless._replace(miscount=miscount, place=place)
     right = by_place(flawed.tensors, subject)
     mistakes = [
-        Mistake(Said(N_("the line is left unchanged")), by_place(flawed.slipped(), subject)[place]),
+        Mistake(Said(N_("the line is left unchanged")), by_place(flawed.miscounted(), subject)[place]),
         *(Mistake(Said(N_("a different line is taken, which is right")), amount) for amount in right.values()),
     ]
     return flawed._replace(right=right[place], mistakes=_others(right[place], mistakes))
@@ -328,8 +330,8 @@ def _error(random: Random, level: Level, family: Family) -> Exercise:
 def _wrong_places(exercise: Exercise) -> list[tuple[str, str]]:
     """The lines of a worked count that are wrong; none if a line is missing, or something is counted in addition."""
     right = by_place(exercise.tensors, exercise.subject)
-    wrong = by_place(exercise.slipped(), exercise.subject)
-    if set(wrong) != set(right) or len(exercise.slipped()) > len(exercise.tensors):
+    wrong = by_place(exercise.miscounted(), exercise.subject)
+    if set(wrong) != set(right) or len(exercise.miscounted()) > len(exercise.tensors):
         return []
     return [place for place in right if wrong[place] != right[place]]
 

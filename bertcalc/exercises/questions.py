@@ -5,8 +5,8 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from bertcalc.check.slips import SLIPS, SlipSizes
 from bertcalc.config import DIMENSIONS, Config
+from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes
 from bertcalc.forward.steps import BATCH
 from bertcalc.memory.optimizers import Optimizer, Part, Precision, elementwise, parts
 from bertcalc.presets import PRESETS
@@ -73,9 +73,9 @@ class Exercise(NamedTuple):
     call: tuple[int, int] | None = None  # batch_size and sequence_length, where something goes through the model
     path: str = ""  # the module or step that is asked about, as in the tree
     tensors: tuple[Tensor, ...] = ()  # that are counted
-    mistakes: tuple[Mistake, ...] = ()  # beside those of SLIPS
+    mistakes: tuple[Mistake, ...] = ()  # beside those of MISCOUNTS
     options: tuple[str, ...] = ()  # fields to choose from
-    slip: str = ""  # in the worked count
+    miscount: str = ""  # in the worked count
     place: tuple[str, str] | None = None  # the component and the part where it is
     memory: Memory | None = None
 
@@ -104,9 +104,9 @@ class Exercise(NamedTuple):
         places = _places(self.subject)
         return tuple(tensor for tensor in self.tensors if places.get(tensor.name) == self.place)
 
-    def slipped(self) -> tuple[Tensor, ...]:
+    def miscounted(self) -> tuple[Tensor, ...]:
         """What is counted in the worked count of the exercise."""
-        return SLIPS[self.slip].make(self.tensors, SlipSizes.of(self.config))
+        return MISCOUNTS[self.miscount].make(self.tensors, MiscountSizes.of(self.config))
 
 
 def by_place(tensors: Iterable[Tensor], subject: Subject) -> dict[tuple[str, str], int]:

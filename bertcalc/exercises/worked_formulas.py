@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import sympy
 
-from bertcalc.check.cause_formulas import SYMBOLIC_SIZES
-from bertcalc.check.slips import PADDED_TO, SLIPS, SlipSizes, counted
 from bertcalc.compute.flop_formulas import letters, name_formulas
 from bertcalc.compute.flops import PYTORCH
+from bertcalc.diagnosis.cause_formulas import SYMBOLIC_SIZES
+from bertcalc.diagnosis.miscounts import MISCOUNTS, PADDED_TO, MiscountSizes, counted
 from bertcalc.exercises.generate import change
 from bertcalc.exercises.questions import Exercise, Memory, asked, by_place
 from bertcalc.formula import (
@@ -67,8 +67,8 @@ def worked(exercise: Exercise) -> tuple[WorkedLine, ...]:
 
 def worked_wrong(exercise: Exercise) -> tuple[WorkedLine, ...]:
     """The worked count in which one line is wrong, without the letters that would show which."""
-    wrong = SLIPS[exercise.slip].make(_symbolic(exercise), SYMBOLIC_SIZES)
-    return tuple(line._replace(letters="") for line in _terms(exercise, exercise.slipped(), wrong))
+    wrong = MISCOUNTS[exercise.miscount].make(_symbolic(exercise), SYMBOLIC_SIZES)
+    return tuple(line._replace(letters="") for line in _terms(exercise, exercise.miscounted(), wrong))
 
 
 def _symbolic(exercise: Exercise) -> tuple[Tensor, ...]:
@@ -99,8 +99,8 @@ _TOGETHER = (N_("together"),)
 
 def _padded(exercise: Exercise) -> dict[str, int]:
     """The size of a vocabulary that is rounded up in the worked count."""
-    sizes = [size for size in PADDED_TO if exercise.slip == f"padded to {size}"]
-    return {"padded_vocab_size": SlipSizes.of(exercise.config).padded[sizes[0]]} if sizes else {}
+    sizes = [size for size in PADDED_TO if exercise.miscount == f"padded to {size}"]
+    return {"padded_vocab_size": MiscountSizes.of(exercise.config).padded[sizes[0]]} if sizes else {}
 
 
 def _line(label: tuple[str, ...], term: Formula, exercise: Exercise, result: int, **sizes: int) -> WorkedLine:

@@ -21,12 +21,12 @@ from pages.ui import charts
 from pages.ui.charts import NARROW, Spec, figures_axis, spec_of, tooltip
 from pages.ui.columns import Columns
 from pages.ui.controls import Select, set_values
+from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import translator
 from pages.ui.numbers import ems, figure, percent, short, signed
 from pages.ui.present import presenting
 from pages.ui.scale import kept
 from pages.ui.sidebar import Choice
-from pages.ui.take.shown import draw_chart
 from pages.ui.theme import BACKGROUND, INK, appearance, colors
 
 _FONT = 15

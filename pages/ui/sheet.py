@@ -159,7 +159,7 @@ def show_exercise(chosen: ChosenSheet, at: int, choice: Choice) -> None:
     words, sizes = st.columns([0.66, 0.34], gap="medium")
     with words:
         st.markdown(f"## {number} · {_(TITLES[exercise.kind])}\n\n{_fill(_, exercise.question)}")
-        if exercise.slip:
+        if exercise.miscount:
             st.markdown(_bullets(_lines(_, worked_wrong(exercise))))
         _ask(chosen, exercise, number)
         verdict = _given(chosen, number)[1]
@@ -224,7 +224,7 @@ def _show_verdict(verdict: Verdict) -> None:
     _ = translator()
     said = [_fill(_, sentence, plain=True) for sentence in verdict.said]
     if verdict.because:
-        ways = [_(" and ").join(_fill(_, slip) for slip in way) for way in verdict.because]
+        ways = [_(" and ").join(_fill(_, miscount) for miscount in way) for way in verdict.because]
         said.append(_("You get it if {ways}.").format(ways=_(", or if ").join(ways)))
     if verdict.state == "unreadable":
         st.warning(in_a_row(said), icon=":material/help:")
@@ -303,7 +303,7 @@ def _item(exercise: Exercise, _: Translate) -> WrittenExercise:
         title=_(TITLES[exercise.kind]),
         question=_fill(_, exercise.question),
         sizes=f"{preset}: {sizes}" if preset else sizes,
-        given=_lines(_, worked_wrong(exercise)) if exercise.slip else (),
+        given=_lines(_, worked_wrong(exercise)) if exercise.miscount else (),
         options=tuple(f"`{field}`" for field in exercise.options),
         answer=f"**{_right(exercise)}**" if not exercise.options else _right(exercise),
         solution=_lines(_, worked(exercise)),

@@ -24,12 +24,12 @@ from bertcalc.tree.nn import Shape
 from bertcalc.tree.totals import Component, shares
 from pages.ui.columns import Columns, sent
 from pages.ui.controls import Fold, Switch
+from pages.ui.export.shown import Shown, draw_frame, note
 from pages.ui.formulas import count_formula
 from pages.ui.i18n import in_a_row, translator
 from pages.ui.numbers import percent, signed_count, size, unbroken, written
 from pages.ui.present import presenting
 from pages.ui.sidebar import Choice
-from pages.ui.take.shown import Shown, draw_frame, note
 
 TENSORS = Fold("tensors", N_("Tensors: name, shape, formula, count, share"))
 UNFOLD = Switch("unfold", N_("Unfold the layers"))

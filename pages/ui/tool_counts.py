@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bertcalc.check.tools import REASONS, TOOLS, Correction
+from bertcalc.diagnosis.tools import REASONS, TOOLS, Correction
 from bertcalc.text import N_
 from pages.ui.controls import Select
 from pages.ui.i18n import translator
@@ -15,7 +15,7 @@ def main_reason(found: Sequence[Correction], missing: int) -> str:
     """The reason for most of the difference, and how many more there are."""
     _ = translator()
     most = max(found, key=lambda one: one.amount * missing)
-    said = _(REASONS[most.slip].said)
+    said = _(REASONS[most.miscount].said)
     more = unbroken(_("{count} more").format(count=len(found) - 1))
     return said if len(found) == 1 else _("{said}; {more}").format(said=said, more=more)
 

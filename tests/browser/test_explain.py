@@ -12,11 +12,11 @@ def test_a_typed_number_is_in_the_link_and_explained(visit: Open) -> None:
     expect(page.get_by_text("Every count that rounds to it")).to_be_visible()
     field.fill("109,089,024")
     field.press("Enter")
-    expect(page.get_by_text("One slip explains it exactly.")).to_be_visible()
+    expect(page.get_by_text("One miscount explains it exactly.")).to_be_visible()
     expect(page.get_by_text("the position embeddings are left out")).to_be_in_viewport()
     expect_query(page, {"number": "109,089,024"})
     page.reload()
-    expect(page.get_by_text("One slip explains it exactly.")).to_be_visible()
+    expect(page.get_by_text("One miscount explains it exactly.")).to_be_visible()
     expect(page.get_by_role("textbox", name="Your number")).to_have_value("109,089,024")
 
 
@@ -38,4 +38,4 @@ def test_the_example_of_a_write_up_fits_the_screen_and_survives_other_pages(visi
 def test_in_chinese(visit: Open) -> None:
     page = visit("explain?lang=zh&number=109,089,024")
     expect(page.get_by_text("位置嵌入")).to_be_visible()
-    expect(page.get_by_text("slip")).to_have_count(0)
+    expect(page.get_by_text("miscount")).to_have_count(0)

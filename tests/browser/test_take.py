@@ -10,9 +10,9 @@ from playwright.sync_api import Download, Locator, Page, expect
 
 from bertcalc import BertConfig
 from pages.ui.batch import Batch
+from pages.ui.export.files import Origin, model_files
 from pages.ui.i18n import LANGUAGES, catalogue
 from pages.ui.sidebar import Choice
-from pages.ui.take.files import Origin, model_files
 from tests.browser.conftest import Open
 from tests.browser.look import boxes, number, ready, settled, slider, total_formula
 

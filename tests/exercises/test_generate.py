@@ -1,4 +1,4 @@
-"""Exercises: every answer is the real model's, every way to type it is right, every slip is named."""
+"""Exercises: every answer is the real model's, every way to type it is right, every miscount is named."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -14,8 +14,8 @@ from transformers.models.bert import modeling_bert
 
 from bertcalc import Config
 from bertcalc.arithmetic import evaluate
-from bertcalc.check.slips import SLIPS, SlipSizes, total
 from bertcalc.config import LETTERS
+from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, total
 from bertcalc.exercises.answers import Verdict, check
 from bertcalc.exercises.draw import LEVELS, Level
 from bertcalc.exercises.generate import KINDS, LARGEST_SEED, exercise, sheet
@@ -45,7 +45,7 @@ def names_of(exercise: Exercise) -> dict[str, int]:
 
 
 def sentences(verdict: Verdict) -> list[set[str]]:
-    """The ways to a wrong answer that are told, each as the set of its slips."""
+    """The ways to a wrong answer that are told, each as the set of its miscounts."""
     return [{said.message for said in way} for way in verdict.because]
 
 
@@ -92,7 +92,7 @@ PINNED: dict[tuple[int, Level], list[tuple[str, str, int, int, int]]] = {
 
 def facts(exercise: Exercise) -> tuple[str, str, int, int, int]:
     config = exercise.config
-    asked = exercise.path or exercise.slip or exercise.subject.architecture
+    asked = exercise.path or exercise.miscount or exercise.subject.architecture
     return exercise.kind, asked, config.hidden_size, config.num_hidden_layers, config.vocab_size
 
 
@@ -317,20 +317,20 @@ def test_what_is_rounded_too_much_is_not_accepted() -> None:
 
 
 @given(exercises("tensor", "layer", "model", "architecture", "error"))
-def test_each_slip_is_named(exercise: Exercise) -> None:
-    tensors, sizes = exercise.explained(), SlipSizes.of(exercise.config)
+def test_each_miscount_is_named(exercise: Exercise) -> None:
+    tensors, sizes = exercise.explained(), MiscountSizes.of(exercise.config)
     pooled = any(tensor.name.startswith("pooler.") for tensor in tensors)  # then none is added
-    made = {name: slip for name, slip in SLIPS.items() if not (pooled and name == "pooler added")}
-    totals = {name: total(slip.make(tensors, sizes)) for name, slip in made.items()}
+    made = {name: miscount for name, miscount in MISCOUNTS.items() if not (pooled and name == "pooler added")}
+    totals = {name: total(miscount.make(tensors, sizes)) for name, miscount in made.items()}
     for wrong in set(totals.values()) - {exercise.right, 0}:
         verdict = check(exercise, f"{wrong:,}")
         assert verdict.state == "wrong"
-        slips = {SLIPS[name].said for name, amount in totals.items() if amount == wrong}
+        miscounts = {MISCOUNTS[name].said for name, amount in totals.items() if amount == wrong}
         mistakes = {mistake.said.message for mistake in exercise.mistakes if mistake.amount == wrong}
         told = sentences(verdict)
         assert all(len(way) == 1 for way in told)
-        assert set.union(*told) <= slips | mistakes
-        assert mistakes or set.union(*told) & slips
+        assert set.union(*told) <= miscounts | mistakes
+        assert mistakes or set.union(*told) & miscounts
 
 
 @given(exercises("tensor", "layer", "flops", "memory", "error"))
@@ -354,12 +354,12 @@ def test_the_bias_of_the_same_module_is_no_part_of_a_weight(exercise: Exercise) 
         assert {"the bias is counted as well, but it is a tensor of its own"} in sentences(verdict)
 
 
-def test_two_slips_are_named_together() -> None:
+def test_two_miscounts_are_named_together() -> None:
     model = exercise(1, "hard", "model")
-    tensors, sizes = model.explained(), SlipSizes.of(model.config)
+    tensors, sizes = model.explained(), MiscountSizes.of(model.config)
     for name in ("pooler", "positions"):
-        tensors = SLIPS[name].make(tensors, sizes)
-    assert {SLIPS["pooler"].said, SLIPS["positions"].said} in sentences(check(model, f"{total(tensors)}"))
+        tensors = MISCOUNTS[name].make(tensors, sizes)
+    assert {MISCOUNTS["pooler"].said, MISCOUNTS["positions"].said} in sentences(check(model, f"{total(tensors)}"))
 
 
 def test_what_nothing_explains_is_too_small_or_too_large() -> None:

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from bertcalc import BertConfig, build
 from bertcalc.export.table import Cell, Code
-from pages.ui.take.cells import table_of
+from pages.ui.export.cells import table_of
 from tests.checkpoints.test_safetensors import file_of, tensor
 from tests.markdown import read
 from tests.pages.apptest import open_app

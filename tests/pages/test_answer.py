@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bertcalc import ARCHITECTURES
-from bertcalc.check.known import readings
+from bertcalc.diagnosis.known import readings
 from bertcalc.presets import PRESETS
 from bertcalc.typed import typed
 from pages.ui import answer

@@ -13,8 +13,8 @@ from streamlit.testing.v1 import AppTest
 
 from bertcalc import BertConfig, Config, build
 from bertcalc.config_json import LARGEST
-from pages.ui.bring import chooser
-from pages.ui.bring import inputs as bring
+from pages.ui.checkpoints import chooser
+from pages.ui.checkpoints import inputs as bring
 from tests.checkpoints.checkpoints import SMALL, change_config
 from tests.hub.conftest import hub, models
 from tests.hub.hub_server import Answer, Server

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from bertcalc.presets import PRESETS, PUBLISHED
-from pages.ui.check.terms import EXAMPLES, TERMS
+from pages.ui.diagnosis.terms import EXAMPLES, TERMS
 from tests.markdown import read
 from tests.pages.apptest import open_app, present
 
@@ -44,9 +44,9 @@ def test_a_published_total_is_recognised(published: Any) -> None:
     assert any(published.architecture in row[1] for row in cells(app))
 
 
-def test_a_slip_is_said_with_its_formula_and_comes_out() -> None:
+def test_a_miscount_is_said_with_its_formula_and_comes_out() -> None:
     app = open_app("explain.py", number="109,089,024")  # without the 512 positions of 768
-    assert app.info[0].value == "One slip explains it exactly."
+    assert app.info[0].value == "One miscount explains it exactly."
     rows = cells(app)
     assert rows[0][2] == "109,482,240"
     assert rows[1] == ["the position embeddings are left out", r"$- H P = - 768 \cdot 512$", "−393,216"]
@@ -74,7 +74,7 @@ def test_a_product_is_worked_out(text: str) -> None:
     assert ["all 12 layers", "85,054,464"] in [[row[0], row[2]] for row in cells(app)]
 
 
-def test_a_bar_of_the_first_page_is_said_to_be_that_and_no_slip() -> None:
+def test_a_bar_of_the_first_page_is_said_to_be_that_and_no_miscount() -> None:
     app = open_app("explain.py", number="28,348,416")
     assert "Exactly a part of this model" in app.success[0].value
     rows = cells(app)
@@ -126,7 +126,7 @@ def test_what_cannot_be_read_is_said_and_nothing_else_is_shown(text: str) -> Non
     assert not [*app.success, *app.info, *app.warning, *app.caption]
 
 
-def test_bytes_are_no_slip_where_a_known_count_rounds_to_them() -> None:
+def test_bytes_are_no_miscount_where_a_known_count_rounds_to_them() -> None:
     app = open_app("explain.py", number="437.9 MB")
     assert any(row[0] == "**109,482,240**" for row in cells(app))
     assert not app.info

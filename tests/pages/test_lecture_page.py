@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from bertcalc import BertConfig, build
-from bertcalc.check.terms import check, read
+from bertcalc.diagnosis.terms import check, read
 from bertcalc.lecture_screens import read as read_lecture
 from bertcalc.proof.real_model import empty_model
 from bertcalc.subject import Subject

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from bertcalc import ARCHITECTURES, BertConfig, Config
-from bertcalc.check.tools import TOOLS
+from bertcalc.diagnosis.tools import TOOLS
 from tests.oracle import Case
 from tests.pages.apptest import open_app, texts
 

@@ -18,7 +18,7 @@ from bertcalc.server import run_queue
 from bertcalc.server.run_queue import RunQueue
 from bertcalc.worker import WORKER
 from pages.ui import oracle, verdict
-from pages.ui.bring import inputs as bring
+from pages.ui.checkpoints import inputs as bring
 from pages.ui.sidebar import Choice
 
 

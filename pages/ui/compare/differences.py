@@ -10,6 +10,7 @@ from bertcalc.formula import latex_number
 from pages.ui.compare.compare_charts import HEIGHT, LOW, difference_bars, parts_frame
 from pages.ui.compare.compare_words import relative, signed
 from pages.ui.compare.comparison import Comparison, explained
+from pages.ui.export.shown import draw_chart
 from pages.ui.formulas import aligned
 from pages.ui.i18n import listed, translator
 from pages.ui.metrics import show_metric
@@ -17,7 +18,6 @@ from pages.ui.numbers import scaled, size, text_width, written
 from pages.ui.present import presenting
 from pages.ui.quantity_words import title_of
 from pages.ui.tables import show_table
-from pages.ui.take.shown import draw_chart
 from pages.ui.theme import appearance
 
 _TERMS = 66  # digits and letters of a sum that fit on one line beside sidebar and figure at 1280 pixels

@@ -17,11 +17,11 @@ from pages.ui.batch import Batch
 from pages.ui.compare.compare_charts import ModelPoint, bars_frame, points_frame, scatter, side_by_side
 from pages.ui.compare.compare_words import relative, signed
 from pages.ui.compare.comparison import Compared, Comparison
+from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import translator
 from pages.ui.numbers import figure, scaled, unbroken, written
 from pages.ui.quantity_words import title_of
 from pages.ui.tables import shape_text, show_table
-from pages.ui.take.shown import draw_chart
 from pages.ui.theme import appearance
 
 _WIDE = 5  # more models than this are rows of the table, not columns

@@ -12,9 +12,9 @@ from bertcalc.forward.outputs import run
 from pages.ui.batch import SEQUENCE_LENGTH
 from pages.ui.compute.count import Count
 from pages.ui.compute.length_chart import length_areas, length_frame
+from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import translator
 from pages.ui.present import lower
-from pages.ui.take.shown import draw_chart
 
 
 class Crossing(NamedTuple):

@@ -19,6 +19,7 @@ from bertcalc.typed import LONGEST, Unit, typed
 from pages.ui.batch import choose_batch
 from pages.ui.controls import Fold, Number, Reason, Select, Switch, Text, change, show_problem
 from pages.ui.design.nearest_chart import designs_frame, near_budget
+from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import in_a_row, listed, translator
 from pages.ui.memory.run import TRAINING_DTYPE
 from pages.ui.numbers import scaled, signed_count, signed_percent, size, unbroken
@@ -26,7 +27,6 @@ from pages.ui.present import presenting
 from pages.ui.quantity_words import title_of
 from pages.ui.sidebar import Choice
 from pages.ui.tables import show_table
-from pages.ui.take.shown import draw_chart
 
 
 class Kind(NamedTuple):

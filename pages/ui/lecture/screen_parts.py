@@ -6,9 +6,9 @@ from typing import NamedTuple
 import streamlit as st
 
 from bertcalc import build
-from bertcalc.check.known import known_counts, readings
 from bertcalc.compute.flops import PYTORCH
 from bertcalc.config import LETTERS
+from bertcalc.diagnosis.known import known_counts, readings
 from bertcalc.explore.compare import explain
 from bertcalc.explore.models import WrittenModel, item_of
 from bertcalc.families import CLASSES
@@ -26,13 +26,13 @@ from bertcalc.tree.totals import component_at, submodule
 from bertcalc.typed import typed
 from pages.ui.bars import draw_bars, draw_proportions, parameter_bars
 from pages.ui.batch import Batch
-from pages.ui.check.cause_words import describe
-from pages.ui.check.terms import show_in_short
 from pages.ui.compare.compare_words import names_of, relative
 from pages.ui.compare.comparison import Compared, Comparison
 from pages.ui.compare.differences import show_parts as show_differences
 from pages.ui.compute.count import Count
 from pages.ui.compute.forward import show_figures, show_parts
+from pages.ui.diagnosis.cause_words import describe
+from pages.ui.diagnosis.terms import show_in_short
 from pages.ui.formulas import node_formula
 from pages.ui.i18n import translator
 from pages.ui.numbers import metric_width, percent, text_width

@@ -16,6 +16,7 @@ from bertcalc.text import N_
 from bertcalc.tree.totals import Component, component_at
 from pages.ui.bars import Bars, draw_bars
 from pages.ui.controls import Fold, Switch
+from pages.ui.export.shown import draw_frame
 from pages.ui.formulas import aligned, colored_sum
 from pages.ui.i18n import translator
 from pages.ui.memory.run import Run
@@ -23,7 +24,6 @@ from pages.ui.metrics import show_metrics
 from pages.ui.numbers import signed_count, size
 from pages.ui.oracle import ask, runs
 from pages.ui.tables import shape_text, show_table
-from pages.ui.take.shown import draw_frame
 from pages.ui.theme import colors
 
 HOOKS = Switch("hooks", N_("Check with PyTorch"))

@@ -10,11 +10,11 @@ from bertcalc.memory.devices import Device
 from bertcalc.memory.optimizers import PARTS, Part
 from pages.ui.charts import Spec, figures_axis, spec_of, tooltip
 from pages.ui.columns import Columns, of_rows
+from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import translator
 from pages.ui.numbers import ems, percent, signed, size
 from pages.ui.scale import kept
 from pages.ui.sidebar import Choice
-from pages.ui.take.shown import draw_chart
 from pages.ui.theme import BACKGROUND, INK, appearance
 
 _FONT = 15

@@ -13,9 +13,9 @@ from bertcalc.forward.walk import Stop
 from bertcalc.tree.nn import split_layer
 from pages.ui.charts import Spec, component_color, spec_of, tooltip
 from pages.ui.columns import Columns, of_rows
+from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import listed, translator
 from pages.ui.present import presenting
-from pages.ui.take.shown import draw_chart
 from pages.ui.theme import BACKGROUND, INK, appearance
 
 # Stops that stand side by side, by what they mean; any other stop has a row for itself.

@@ -3,8 +3,8 @@
 from hypothesis import given, settings
 
 from bertcalc import BertConfig, build
-from bertcalc.check.layer_parts import own_counts
-from bertcalc.check.slips import counted
+from bertcalc.diagnosis.layer_parts import own_counts
+from bertcalc.diagnosis.miscounts import counted
 from tests.oracle import Case, bare
 from tests.strategies import cases
 

@@ -1,4 +1,4 @@
-"""Formulas for slips and for other tools: the same changes of the same tensors, read with symbols.
+"""Formulas for miscounts and for other tools: the same changes of the same tensors, read with symbols.
 
 >>> from bertcalc import BertConfig
 >>> found = cause_formulas(Subject(BertConfig()), ("pooler", "attention once"))
@@ -12,34 +12,34 @@ from typing import NamedTuple
 
 import sympy
 
-from bertcalc.check.explain import causes
-from bertcalc.check.layer_parts import Counted, Layers, of_layers
-from bertcalc.check.slips import PADDED_TO, SlipSizes, counted, total
-from bertcalc.check.tools import TOOLS, Dimensions, corrections
+from bertcalc.diagnosis.explain import causes
+from bertcalc.diagnosis.layer_parts import Counted, Layers, of_layers
+from bertcalc.diagnosis.miscounts import PADDED_TO, MiscountSizes, counted, total
+from bertcalc.diagnosis.tools import TOOLS, Dimensions, corrections
 from bertcalc.family import Model
 from bertcalc.formula import ALL_SYMBOLS, Formula, exact, symbolic_model, write
 from bertcalc.subject import Subject
 
 
 def cause_formulas(
-    subject: Subject, slips: tuple[str, ...], names: frozenset[str] | None = None
+    subject: Subject, miscounts: tuple[str, ...], names: frozenset[str] | None = None
 ) -> tuple[Formula, ...]:
-    """What each of some slips makes a total larger by, made one after the other.
+    """What each of some miscounts makes a total larger by, made one after the other.
 
     ``names`` are those of the tensors that are counted, as ``counted`` gives them; None for all. The letter of a
     padded vocabulary is written with ``padded_vocab_size`` among the sizes.
     """
-    return _cause_formulas(symbolic_model(subject), slips, names)
+    return _cause_formulas(symbolic_model(subject), miscounts, names)
 
 
 @lru_cache(maxsize=4096)
-def _cause_formulas(model: Model, slips: tuple[str, ...], names: frozenset[str] | None) -> tuple[Formula, ...]:
+def _cause_formulas(model: Model, miscounts: tuple[str, ...], names: frozenset[str] | None) -> tuple[Formula, ...]:
     tensors = [tensor for tensor in counted(model) if names is None or tensor.name in names]
-    return tuple(write(sympy.factor(exact(cause.amount))) for cause in causes(tensors, SYMBOLIC_SIZES, slips))
+    return tuple(write(sympy.factor(exact(cause.amount))) for cause in causes(tensors, SYMBOLIC_SIZES, miscounts))
 
 
 _PADDED = ALL_SYMBOLS["padded_vocab_size"]
-SYMBOLIC_SIZES = SlipSizes(
+SYMBOLIC_SIZES = MiscountSizes(
     ALL_SYMBOLS["vocab_size"],
     ALL_SYMBOLS["hidden_size"],
     ALL_SYMBOLS["num_attention_heads"],
@@ -81,5 +81,5 @@ def _tool_formulas(tool: str, model: Model) -> ToolFormulas:
     found = corrections(TOOLS[tool], model, SYMBOLIC_SIZES)
     return ToolFormulas(
         tuple(write(sympy.sympify(term)) for term in TOOLS[tool].terms(letters)),
-        {one.slip: write(sympy.factor(exact(one.amount))) for one in found},
+        {one.miscount: write(sympy.factor(exact(one.amount))) for one in found},
     )

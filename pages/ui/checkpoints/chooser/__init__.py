@@ -10,7 +10,7 @@ from bertcalc.checkpoints.safetensors import LARGEST_HEADER
 from pages.ui.component import component
 from pages.ui.i18n import translator
 
-_CHOOSER = component("bertcalc_chooser", "bring/chooser/chooser.css", "dom.js", "bring/chooser/chooser.js")
+_CHOOSER = component("bertcalc_chooser", "checkpoints/chooser/chooser.css", "dom.js", "checkpoints/chooser/chooser.js")
 
 
 class Wanted(NamedTuple):

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from pages.ui.take.shown import Shown
+from pages.ui.export.shown import Shown
 from pages.ui.theme import BACKGROUND, INK
 
 _WIDTH = 900  # as on a lecture screen beside the sidebar

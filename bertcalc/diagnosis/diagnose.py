@@ -1,4 +1,4 @@
-"""Why somebody's number is different: which known count it is, what of the model it counts, or which slips are in it.
+"""Why somebody's number is different: which known count it is, what of the model it counts, or its miscounts.
 
 >>> from bertcalc import BertConfig, build
 >>> from bertcalc.subject import Subject
@@ -11,17 +11,17 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from bertcalc.check.explain import Explanation, causes, explain
-from bertcalc.check.known import HAND_COUNTS, HandCount, Known, Reading, known_counts, readings
-from bertcalc.check.layer_parts import Counted, own_counts
-from bertcalc.check.slips import SlipSizes, counted
+from bertcalc.diagnosis.explain import Explanation, causes, explain
+from bertcalc.diagnosis.known import HAND_COUNTS, HandCount, Known, Reading, known_counts, readings
+from bertcalc.diagnosis.layer_parts import Counted, own_counts
+from bertcalc.diagnosis.miscounts import MiscountSizes, counted
 from bertcalc.families import build
 from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
 from bertcalc.typed import Typed
 
-# More slips than these lead to any number sooner or later. Beside other units a single one is looked for.
-MOST_SLIPS = 3
+# More miscounts than these lead to any number sooner or later. Beside other units a single one is looked for.
+MOST_MISCOUNTS = 3
 _MOST_BESIDE_UNITS = 1
 
 
@@ -40,8 +40,8 @@ class Own(NamedTuple):
     counted: Counted
 
 
-class Slipped(NamedTuple):
-    """Slips by which the count of a known model becomes the number, in one of its readings."""
+class Miscounted(NamedTuple):
+    """Miscounts by which the count of a known model becomes the number, in one of its readings."""
 
     reading: Reading
     model: Known
@@ -51,21 +51,21 @@ class Slipped(NamedTuple):
 class Diagnosis(NamedTuple):
     """What was found: known counts, or else counts of parts, or else the shortest explanations; or nothing.
 
-    ``hand`` is beside these: whose count it is, if somebody published it, and the slips in that.
+    ``hand`` is beside these: whose count it is, if somebody published it, and the miscounts in that.
     """
 
     matches: tuple[Match, ...] = ()
     own: tuple[Own, ...] = ()
-    slipped: tuple[Slipped, ...] = ()  # all of the same length
-    hand: tuple[HandCount, Slipped] | None = None
+    miscounted: tuple[Miscounted, ...] = ()  # all of the same length
+    hand: tuple[HandCount, Miscounted] | None = None
 
 
 def diagnose(model: Known, number: Typed) -> Diagnosis:
-    """Look for a number among the known counts of a model's configuration, its own counts, its count with slips.
+    """Look for a number among the known counts of a model's configuration, its own counts, its count with miscounts.
 
-    Slips are looked for where one number is meant: among all totals that round to another one some would always be.
-    A number in other units is one slip more. Where the model itself needs more than one slip, its other architectures
-    with a single slip are looked at as well.
+    Miscounts are looked for where one number is meant: among all totals that round to another one some would always be.
+    A number in other units is one miscount more. Where the model itself needs more than one, its other architectures
+    with a single miscount are looked at as well.
     """
     meanings = readings(number)
     known = list(known_counts(model.subject.config))
@@ -74,7 +74,7 @@ def diagnose(model: Known, number: Typed) -> Diagnosis:
     hand = _hand_count(meanings)
     if own := _own(model, meanings):
         return Diagnosis(own=own, hand=hand)
-    return Diagnosis(hand=hand) if hand else Diagnosis(slipped=_slipped(model, meanings, known))
+    return Diagnosis(hand=hand) if hand else Diagnosis(miscounted=_miscounted(model, meanings, known))
 
 
 def _own(model: Known, meanings: Sequence[Reading]) -> tuple[Own, ...]:
@@ -88,38 +88,38 @@ def _own(model: Known, meanings: Sequence[Reading]) -> tuple[Own, ...]:
     return next(filter(None, fitting), ())
 
 
-def _hand_count(meanings: Sequence[Reading]) -> tuple[HandCount, Slipped] | None:
+def _hand_count(meanings: Sequence[Reading]) -> tuple[HandCount, Miscounted] | None:
     for hand in HAND_COUNTS:
         if hand.parameters == meanings[0].exact:
             config = PRESETS[hand.preset].config
             model = build(config)
             known = Known(Subject(config, model.kind), model.num_parameters())
-            explanation = causes(counted(model), SlipSizes.of(config), hand.slips)
-            return hand, Slipped(meanings[0], known, explanation)
+            explanation = causes(counted(model), MiscountSizes.of(config), hand.miscounts)
+            return hand, Miscounted(meanings[0], known, explanation)
     return None
 
 
-def _slipped(model: Known, meanings: Sequence[Reading], known: Sequence[Known]) -> tuple[Slipped, ...]:
+def _miscounted(model: Known, meanings: Sequence[Reading], known: Sequence[Known]) -> tuple[Miscounted, ...]:
     exact = {reading: reading.exact for reading in meanings if reading.exact}
     found = [
-        Slipped(reading, model, explanation)
+        Miscounted(reading, model, explanation)
         for reading, total in exact.items()
         for explanation in explain(
             model.subject.model(),
             model.subject.config,
             total,
-            MOST_SLIPS if reading.key == "parameters" else _MOST_BESIDE_UNITS,
+            MOST_MISCOUNTS if reading.key == "parameters" else _MOST_BESIDE_UNITS,
         )
     ]
-    if exact and min(map(_slips, found), default=MOST_SLIPS) > 1:
+    if exact and min(map(_miscounts, found), default=MOST_MISCOUNTS) > 1:
         found += [
-            Slipped(meanings[0], other, explanation)
+            Miscounted(meanings[0], other, explanation)
             for other in known
             if not other.buffers
             for explanation in explain(other.subject.model(), other.subject.config, exact[meanings[0]], most=1)
         ]
-    shortest = min(map(_slips, found), default=0)
-    return tuple(one for one in found if _slips(one) == shortest)
+    shortest = min(map(_miscounts, found), default=0)
+    return tuple(one for one in found if _miscounts(one) == shortest)
 
 
 def _matches(meanings: Sequence[Reading], known: Sequence[Known]) -> Iterator[Match]:
@@ -135,5 +135,5 @@ def _matches(meanings: Sequence[Reading], known: Sequence[Known]) -> Iterator[Ma
                 yield Match(reading, total, tuple(by_total.pop(total)))
 
 
-def _slips(found: Slipped) -> int:
+def _miscounts(found: Miscounted) -> int:
     return len(found.explanation) + (found.reading.key != "parameters")

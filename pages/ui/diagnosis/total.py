@@ -5,18 +5,18 @@ from collections.abc import Sequence
 import streamlit as st
 
 from bertcalc.arithmetic import LONGEST
-from bertcalc.check.cause_formulas import count_formula
-from bertcalc.check.diagnosis import MOST_SLIPS, Diagnosis, Match, Own, Slipped, diagnose
-from bertcalc.check.explain import MOST_FOUND
-from bertcalc.check.known import READINGS, HandCount, Known, Reading, published_counts, readings
-from bertcalc.check.tools import tool_counts
 from bertcalc.config import letters
+from bertcalc.diagnosis.cause_formulas import count_formula
+from bertcalc.diagnosis.diagnose import MOST_MISCOUNTS, Diagnosis, Match, Miscounted, Own, diagnose
+from bertcalc.diagnosis.explain import MOST_FOUND
+from bertcalc.diagnosis.known import READINGS, HandCount, Known, Reading, published_counts, readings
+from bertcalc.diagnosis.tools import tool_counts
 from bertcalc.formula import latex_fraction
 from bertcalc.problem import InputError
 from bertcalc.text import N_, literal, shorten
 from bertcalc.typed import Typed, amount
-from pages.ui.check.cause_words import causes, describe, own_count
 from pages.ui.controls import Fold, Text, sentence, set_values, view
+from pages.ui.diagnosis.cause_words import causes, describe, own_count
 from pages.ui.i18n import listed, translator
 from pages.ui.model import take_preset
 from pages.ui.numbers import signed_count
@@ -54,8 +54,8 @@ def show_total(choice: Choice) -> None:
     elsewhere = not found.matches and _show_elsewhere(number)
     if found.own:
         _show_own(choice, found.own)
-    elif found.slipped and not elsewhere:
-        _show_slipped(found, number)
+    elif found.miscounted and not elsewhere:
+        _show_miscounted(found, number)
     elif not (found.hand or found.matches or tools or elsewhere):
         _show_nothing(choice, number, text)
 
@@ -108,16 +108,16 @@ def _meaning(reading: Reading) -> str:
     return _("Every count that rounds to it, as {meaning}: {low} to {high}").format(**bounds)
 
 
-def _show_hand_count(choice: Choice, hand: HandCount, slipped: Slipped, number: Typed) -> None:
+def _show_hand_count(choice: Choice, hand: HandCount, miscounted: Miscounted, number: Typed) -> None:
     """Whose published count a number is, its mistakes, and a button that takes its model."""
     _ = translator()
     said = _("This is {whose}. Exactly, {model} has {count:,} parameters.")
     st.info(
-        said.format(whose=_(hand.said), model=hand.preset, count=slipped.model.parameters),
+        said.format(whose=_(hand.said), model=hand.preset, count=miscounted.model.parameters),
         icon=":material/article:",
     )
-    _show_sum(slipped, number)
-    if choice.config != slipped.model.subject.config:
+    _show_sum(miscounted, number)
+    if choice.config != miscounted.model.subject.config:
         st.button(_("Use {preset}").format(preset=hand.preset), on_click=take_preset, args=(hand.preset,))
 
 
@@ -147,15 +147,15 @@ def _show_own(choice: Choice, found: Sequence[Own]) -> None:
         st.caption(_("And {count:,} more.").format(count=len(found) - len(shown)))
 
 
-def _show_slipped(found: Diagnosis, number: Typed) -> None:
+def _show_miscounted(found: Diagnosis, number: Typed) -> None:
     """The shortest explanation; others of the same length are folded away."""
     _ = translator()
-    first, *others = found.slipped
+    first, *others = found.miscounted
     count = len(first.explanation) + (first.reading.key != "parameters")
     if count == 1:
-        said = _("One slip explains it exactly.")
+        said = _("One miscount explains it exactly.")
     else:
-        said = _("{count} slips together explain it exactly; fewer do not.")
+        said = _("{count} miscounts together explain it exactly; fewer do not.")
     st.info(said.format(count=count), icon=":material/troubleshoot:")
     _show_sum(first, number)
     if others:
@@ -171,18 +171,18 @@ def _show_slipped(found: Diagnosis, number: Typed) -> None:
                     _show_sum(other, number)
 
 
-def _show_sum(slipped: Slipped, number: Typed) -> None:
+def _show_sum(miscounted: Miscounted, number: Typed) -> None:
     """From the right count to the number, line by line."""
     _ = translator()
-    known = slipped.model
+    known = miscounted.model
     rows = [(_("right: {model}").format(model=describe(known)), "", f"{known.parameters:,}")]
     rows += [
         (said, formula, signed_count(amount))
-        for said, formula, amount in causes(known, slipped.explanation, lambda name: True)
+        for said, formula, amount in causes(known, miscounted.explanation, lambda name: True)
     ]
-    wrong = known.parameters + sum(cause.amount for cause in slipped.explanation)
-    meaning, factor = READINGS[slipped.reading.key]
-    if slipped.reading.key != "parameters":
+    wrong = known.parameters + sum(cause.amount for cause in miscounted.explanation)
+    meaning, factor = READINGS[miscounted.reading.key]
+    if miscounted.reading.key != "parameters":
         rows.append((_("in parameters"), "", f"{wrong:,}"))
         rows.append((_(meaning), rf"$\div\ {latex_fraction(factor)}$", f"{float(wrong / factor):,.0f}"))
     rows.append((_("**your number**"), "", f"**{int(number.value):,}**"))
@@ -233,7 +233,7 @@ def _offer(presets: Sequence[str]) -> None:
 
 _UNEXPLAINED = N_(
     "Nothing plausible gives {number}: no known count of this configuration, no part of it, and no combination of up "
-    "to {most} slips. It may belong to another model: {architecture} in the sidebar has {count:,} parameters. The "
+    "to {most} miscounts. It may belong to another model: {architecture} in the sidebar has {count:,} parameters. The "
     "individual terms of the count would tell more."
 )
 _UNKNOWN = N_(
@@ -249,7 +249,7 @@ def _show_nothing(choice: Choice, number: Typed, text: str) -> None:
     exactly = number.low == number.high
     st.warning(
         (_(_UNEXPLAINED) if exactly else _(_UNKNOWN)).format(
-            most=MOST_SLIPS,
+            most=MOST_MISCOUNTS,
             number=literal(shorten(text)),
             architecture=choice.architecture,
             count=choice.model().num_parameters(),

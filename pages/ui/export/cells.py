@@ -3,8 +3,8 @@
 import re
 
 from bertcalc.export.table import Cell, Code, Math, Part, Table
+from pages.ui.export.shown import Shown
 from pages.ui.numbers import MINUS
-from pages.ui.take.shown import Shown
 
 # What the pages write: code, formulas, escaped signs, colours and sizes, icons, emphasis, breaks of lines.
 _MARKS = re.compile(

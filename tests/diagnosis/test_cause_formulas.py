@@ -1,4 +1,4 @@
-"""The formula of a slip gives what the slip changes."""
+"""The formula of a miscount gives what the miscount changes."""
 
 from typing import Any
 
@@ -6,27 +6,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import BertConfig
-from bertcalc.check.cause_formulas import cause_formulas
-from bertcalc.check.explain import causes
-from bertcalc.check.slips import SLIPS, SlipSizes, counted
+from bertcalc.diagnosis.cause_formulas import cause_formulas
+from bertcalc.diagnosis.explain import causes
+from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted
 from bertcalc.formula import ALL_SYMBOLS
 from tests.oracle import Case
 from tests.strategies import cases
 
-_PADDINGS = [name for name in SLIPS if name.startswith("padded")]
-slips = st.builds(
-    lambda names, padding: tuple(name for name in SLIPS if name in names or name == padding),
-    st.sets(st.sampled_from([name for name in SLIPS if name not in _PADDINGS]), max_size=2),
+_PADDINGS = [name for name in MISCOUNTS if name.startswith("padded")]
+miscounts = st.builds(
+    lambda names, padding: tuple(name for name in MISCOUNTS if name in names or name == padding),
+    st.sets(st.sampled_from([name for name in MISCOUNTS if name not in _PADDINGS]), max_size=2),
     st.none() | st.sampled_from(_PADDINGS),
 )
 
 
-@given(cases(), slips)
-def test_the_formula_of_a_slip_gives_its_number(case: Case, names: tuple[str, ...]) -> None:
+@given(cases(), miscounts)
+def test_the_formula_of_a_miscount_gives_its_number(case: Case, names: tuple[str, ...]) -> None:
     config = case.config
     if config.num_hidden_layers == 1:  # then there is no layer less
         names = tuple(name for name in names if name != "layer less")
-    sizes = SlipSizes.of(config)
+    sizes = MiscountSizes.of(config)
     numbers: dict[str, Any] = vars(config) | {"padded_vocab_size": _padded(names, sizes)}
     formulas = cause_formulas(case.subject, names)
     values = {symbol: numbers[field] for field, symbol in ALL_SYMBOLS.items() if field in numbers}
@@ -35,7 +35,7 @@ def test_the_formula_of_a_slip_gives_its_number(case: Case, names: tuple[str, ..
     ]
 
 
-def _padded(names: tuple[str, ...], sizes: SlipSizes) -> int:
+def _padded(names: tuple[str, ...], sizes: MiscountSizes) -> int:
     multiples = [int(name.rpartition(" ")[2]) for name in names if name in _PADDINGS]
     return sizes.padded[multiples[0]] if multiples else 0
 

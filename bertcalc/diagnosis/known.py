@@ -49,12 +49,12 @@ class Known(NamedTuple):
 
 
 class HandCount(NamedTuple):
-    """A count that somebody published and that is not right: whose it is, of which preset, and the slips in it."""
+    """A count that somebody published and that is not right: whose it is, of which preset, and the miscounts in it."""
 
     parameters: int
     said: str
     preset: str
-    slips: tuple[str, ...]  # of SLIPS, in their order
+    miscounts: tuple[str, ...]  # of MISCOUNTS, in their order
 
 
 HAND_COUNTS = (

@@ -1,4 +1,4 @@
-"""What each slip changes, against the same slip written out as an expression of the dimensions."""
+"""What each miscount changes, against the same miscount written out as an expression of the dimensions."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from bertcalc import BertConfig, build
-from bertcalc.check.slips import SLIPS, SlipSizes, counted, total
+from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
 from tests.oracle import Case
 from tests.strategies import bert_cases
 
@@ -16,7 +16,7 @@ def up(number: int, multiple: int) -> int:
 
 
 def by_hand(c: Any, case: Case) -> dict[str, int]:
-    """What each slip adds to the total."""
+    """What each miscount adds to the total."""
     v, h, i, n, p, t, labels = (
         c.vocab_size,
         c.hidden_size,
@@ -104,26 +104,29 @@ CLASSIFY = (
 
 
 @given(bert_cases())
-def test_a_slip_changes_the_total_by_what_it_says(case: Case) -> None:
-    tensors, sizes = counted(case.ours()), SlipSizes.of(case.config)
+def test_a_miscount_changes_the_total_by_what_it_says(case: Case) -> None:
+    tensors, sizes = counted(case.ours()), MiscountSizes.of(case.config)
     real = sum(tensor.numel() for tensor in case.real().parameters())
     assert total(tensors) == real
     expected = by_hand(case.config, case)
-    assert {name: total(SLIPS[name].make(tensors, sizes)) - real for name in expected} == expected
+    assert {name: total(MISCOUNTS[name].make(tensors, sizes)) - real for name in expected} == expected
 
 
-def test_every_slip_is_tried() -> None:
+def test_every_miscount_is_tried() -> None:
     relative = {"distances"}
-    assert set(by_hand(BertConfig(), Case(BertConfig(), "BertModel", True))) == set(SLIPS) - relative
+    assert set(by_hand(BertConfig(), Case(BertConfig(), "BertModel", True))) == set(MISCOUNTS) - relative
 
 
 def test_relative_distances() -> None:
     config = BertConfig(position_embedding_type="relative_key")
     tensors = counted(build(config))
-    assert total(tensors) - total(SLIPS["distances"].make(tensors, SlipSizes.of(config))) == 110_267_904 - 109_482_240
+    assert (
+        total(tensors) - total(MISCOUNTS["distances"].make(tensors, MiscountSizes.of(config)))
+        == 110_267_904 - 109_482_240
+    )
 
 
-@pytest.mark.parametrize("name", SLIPS)
-def test_a_slip_is_said_in_words(name: str) -> None:
-    assert SLIPS[name].said[0].islower()
-    assert not SLIPS[name].said.endswith(".")
+@pytest.mark.parametrize("name", MISCOUNTS)
+def test_a_miscount_is_said_in_words(name: str) -> None:
+    assert MISCOUNTS[name].said[0].islower()
+    assert not MISCOUNTS[name].said.endswith(".")

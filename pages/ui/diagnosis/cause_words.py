@@ -1,12 +1,12 @@
-"""What a count, a slip and somebody's text are in words, for the page that explains numbers."""
+"""What a count, a miscount and somebody's text are in words, for the page that explains numbers."""
 
 from collections.abc import Callable
 
-from bertcalc.check.cause_formulas import cause_formulas
-from bertcalc.check.explain import Explanation
-from bertcalc.check.known import Known
-from bertcalc.check.layer_parts import PARTS, Counted
-from bertcalc.check.slips import PADDED_TO, PLACES, SLIPS, SlipSizes
+from bertcalc.diagnosis.cause_formulas import cause_formulas
+from bertcalc.diagnosis.explain import Explanation
+from bertcalc.diagnosis.known import Known
+from bertcalc.diagnosis.layer_parts import PARTS, Counted
+from bertcalc.diagnosis.miscounts import MISCOUNTS, PADDED_TO, PLACES, MiscountSizes
 from bertcalc.text import code
 from pages.ui.i18n import translator
 
@@ -49,17 +49,17 @@ def own_count(count: Counted, layers: int) -> str:
 
 
 def causes(known: Known, explanation: Explanation, counted: Callable[[str], bool]) -> list[tuple[str, str, int]]:
-    """Each slip in words, its formula with letters and with numbers, and what it adds."""
+    """Each miscount in words, its formula with letters and with numbers, and what it adds."""
     _ = translator()
     config, model = known.subject.config, known.subject.model()
     names = frozenset(model.bare(tensor.name) for tensor in model.tensors())
-    slips = tuple(cause.slip for cause in explanation)
+    miscounts = tuple(cause.miscount for cause in explanation)
     chosen = frozenset(filter(counted, names | PLACES))
-    formulas = cause_formulas(known.subject, slips, chosen)
-    padded = SlipSizes.of(config).padded
+    formulas = cause_formulas(known.subject, miscounts, chosen)
+    padded = MiscountSizes.of(config).padded
     found = []
     for cause, formula in zip(explanation, formulas, strict=True):
-        multiple = next((size for size in PADDED_TO if cause.slip == f"padded to {size}"), PADDED_TO[0])
+        multiple = next((size for size in PADDED_TO if cause.miscount == f"padded to {size}"), PADDED_TO[0])
         written = f"${formula.latex()} = {formula.latex(config, padded_vocab_size=padded[multiple])}$"
-        found.append((_(SLIPS[cause.slip].said), written, cause.amount))
+        found.append((_(MISCOUNTS[cause.miscount].said), written, cause.amount))
     return found

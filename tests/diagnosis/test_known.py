@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bertcalc import BertConfig, Config
-from bertcalc.check.known import Known, known_counts, matching, published_counts, readings
+from bertcalc.diagnosis.known import Known, known_counts, matching, published_counts, readings
 from bertcalc.presets import PRESETS, PUBLISHED, PublishedCount
 from bertcalc.subject import Subject
 from bertcalc.typed import typed

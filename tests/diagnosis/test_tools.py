@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import BertConfig, Config, build
-from bertcalc.check.cause_formulas import tool_formulas
-from bertcalc.check.slips import SlipSizes, counted, total
-from bertcalc.check.tools import REASONS, TOOLS, Tool, corrections, padded_vocab_size, tool_counts
 from bertcalc.config import POSITION_EMBEDDING_TYPES
+from bertcalc.diagnosis.cause_formulas import tool_formulas
+from bertcalc.diagnosis.miscounts import MiscountSizes, counted, total
+from bertcalc.diagnosis.tools import REASONS, TOOLS, Tool, corrections, padded_vocab_size, tool_counts
 from bertcalc.formula import ALL_SYMBOLS, Formula
 from bertcalc.subject import Subject
 from tests.oracle import Case
@@ -78,16 +78,16 @@ def test_no_formula_depends_on_what_it_does_not_know(config: Config, tool: Tool)
 @given(cases(), tools)
 def test_the_reasons_lead_to_the_real_count(case: Case, tool: Tool) -> None:
     right = sum(tensor.numel() for tensor in case.real().parameters())
-    found = corrections(tool, case.ours(), SlipSizes.of(case.config))
+    found = corrections(tool, case.ours(), MiscountSizes.of(case.config))
     assert tool.count(case.config) + sum(one.amount for one in found) == right
     assert all(one.amount for one in found)
 
 
 @given(cases(POSITION_EMBEDDING_TYPES), tools)
-def test_a_right_count_with_the_slips_of_a_tool_is_its_count(case: Case, tool: Tool) -> None:
-    tensors, sizes = counted(case.ours()), SlipSizes.of(case.config)
+def test_a_right_count_with_the_miscounts_of_a_tool_is_its_count(case: Case, tool: Tool) -> None:
+    tensors, sizes = counted(case.ours()), MiscountSizes.of(case.config)
     for one in corrections(tool, case.ours(), sizes):
-        after = REASONS[one.slip].make(tensors, sizes)
+        after = REASONS[one.miscount].make(tensors, sizes)
         assert total(tensors) - total(after) == one.amount
         tensors = after
     assert total(tensors) == tool.count(case.config)
@@ -103,10 +103,10 @@ def test_formulas_give_the_numbers(case: Case, tool: Tool) -> None:
 
     formulas = tool_formulas(tool.name, case.subject)
     assert sum(map(value, formulas.terms)) == tool.count(case.config)
-    found = {one.slip: one.amount for one in corrections(tool, case.ours(), SlipSizes.of(case.config))}
-    assert list(found) == [slip for slip in formulas.corrections if slip in found]
-    assert {slip: value(formula) for slip, formula in formulas.corrections.items()} == {
-        slip: found.get(slip, 0) for slip in formulas.corrections
+    found = {one.miscount: one.amount for one in corrections(tool, case.ours(), MiscountSizes.of(case.config))}
+    assert list(found) == [miscount for miscount in formulas.corrections if miscount in found]
+    assert {miscount: value(formula) for miscount, formula in formulas.corrections.items()} == {
+        miscount: found.get(miscount, 0) for miscount in formulas.corrections
     }
 
 
@@ -120,7 +120,7 @@ def test_formulas_are_written_as_their_sources_have_them() -> None:
 
 
 def reasons(tool: str, case: Case) -> set[str]:
-    return {one.slip for one in corrections(TOOLS[tool], case.ours(), SlipSizes.of(case.config))}
+    return {one.miscount for one in corrections(TOOLS[tool], case.ours(), MiscountSizes.of(case.config))}
 
 
 @pytest.mark.parametrize("tool", TOOLS)
@@ -143,5 +143,9 @@ def test_an_output_matrix_is_right_where_the_decoder_is_not_tied(tool: str) -> N
 
 def test_only_what_is_wrong_here_is_a_reason() -> None:
     right, wrong = BertConfig(), BertConfig(intermediate_size=3000)
-    assert "four times" not in {one.slip for one in corrections(TOOLS["nanoGPT"], build(right), SlipSizes.of(right))}
-    assert "four times" in {one.slip for one in corrections(TOOLS["nanoGPT"], build(wrong), SlipSizes.of(wrong))}
+    assert "four times" not in {
+        one.miscount for one in corrections(TOOLS["nanoGPT"], build(right), MiscountSizes.of(right))
+    }
+    assert "four times" in {
+        one.miscount for one in corrections(TOOLS["nanoGPT"], build(wrong), MiscountSizes.of(wrong))
+    }

@@ -2,7 +2,7 @@
 
 >>> from bertcalc import BertConfig, build
 >>> report = check(build(BertConfig()), BertConfig(), read("pooler = H*H", BertConfig()))
->>> [[cause.slip for cause in verdict.explanation or ()] for verdict in report.verdicts]
+>>> [[cause.miscount for cause in verdict.explanation or ()] for verdict in report.verdicts]
 [['pooler bias']]
 """
 
@@ -12,10 +12,10 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from bertcalc.arithmetic import evaluate
-from bertcalc.check.explain import MOST_SLIPS, Explanation, explain_tensors
-from bertcalc.check.layer_parts import PARTS, Counted, parts_of
-from bertcalc.check.slips import SlipSizes, counted, total
 from bertcalc.config import Config, Problem, letters
+from bertcalc.diagnosis.explain import MOST_MISCOUNTS, Explanation, explain_tensors
+from bertcalc.diagnosis.layer_parts import PARTS, Counted, parts_of
+from bertcalc.diagnosis.miscounts import MiscountSizes, counted, total
 from bertcalc.family import Model
 from bertcalc.problem import InputError
 from bertcalc.text import N_
@@ -25,7 +25,7 @@ from bertcalc.tree.totals import COMPONENTS
 
 MOST_LINES = 40
 LONGEST = 4000
-# Where no part is right as it stands, slips are looked for in these: they are what most people mean by the names.
+# Where no part is right as it stands, miscounts are looked for in these: they are what most people mean by the names.
 _USUAL = (
     "word embeddings",
     "position embeddings",
@@ -55,9 +55,9 @@ class TypedLine(NamedTuple):
 
 
 class LineVerdict(NamedTuple):
-    """A line, what it is taken to count, and by which slips it differs from that: none if it is right.
+    """A line, what it is taken to count, and by which miscounts it differs from that: none if it is right.
 
-    ``counted`` is None where nothing of the model fits; ``explanation`` is None where no slips are found.
+    ``counted`` is None where nothing of the model fits; ``explanation`` is None where no miscounts are found.
     ``modules`` says that the line is right as a number of modules, such as the 37 of Dropout.
     """
 
@@ -113,7 +113,7 @@ def problem(text: str) -> Problem | None:
 
 def check(model: Model, config: Config, lines: Sequence[TypedLine]) -> TermsReport:
     """What each line counts, and what is wrong with it; and what no line counts."""
-    tensors, sizes = counted(model), SlipSizes.of(config)
+    tensors, sizes = counted(model), MiscountSizes.of(config)
     open_copies = {tensor.name: tensor.copies for tensor in tensors}
     verdicts = []
     for line in lines:
@@ -156,7 +156,7 @@ def _number(value: Fraction) -> str:
 
 
 def _verdict(
-    line: TypedLine, model: Model, tensors: Sequence[Tensor], sizes: SlipSizes, open_copies: dict[str, int]
+    line: TypedLine, model: Model, tensors: Sequence[Tensor], sizes: MiscountSizes, open_copies: dict[str, int]
 ) -> LineVerdict:
     if line.value is None or line.value.denominator != 1:
         return LineVerdict(line, None, None)
@@ -177,7 +177,7 @@ def _verdict(
         (explanations[0], found)
         for found in usual
         # Without a name that says what is counted, only what is nearly right can be told.
-        if (explanations := explain_tensors(found.tensors, sizes, value, MOST_SLIPS if is_named else 1))
+        if (explanations := explain_tensors(found.tensors, sizes, value, MOST_MISCOUNTS if is_named else 1))
     ]
     if explained:
         explanation, found = min(explained, key=lambda pair: len(pair[0]))

@@ -1,7 +1,7 @@
 """The counts that a model has of its own beside its total: of parts, modules and tensors, in one layer and in all.
 
 >>> from bertcalc import BertConfig, build
->>> from bertcalc.check.slips import counted
+>>> from bertcalc.diagnosis.miscounts import counted
 >>> [(one.part, one.layers) for one in own_counts(counted(build(BertConfig()))) if one.right == 28_348_416]
 [('attention', 'all'), ('first matrix of the feed-forward', 'all')]
 """
@@ -9,7 +9,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from bertcalc.check.slips import LAYERS, NORM, Concerned, block, both, component, is_bias, role, total
+from bertcalc.diagnosis.miscounts import LAYERS, NORM, Concerned, block, both, component, is_bias, role, total
 from bertcalc.family import LANGUAGE_MODEL
 from bertcalc.text import N_
 from bertcalc.tree.nn import Tensor

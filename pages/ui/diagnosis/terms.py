@@ -4,14 +4,14 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from bertcalc.check import terms
-from bertcalc.check.known import Known
-from bertcalc.check.terms import Gap, LineVerdict, TermsReport
+from bertcalc.diagnosis import terms
+from bertcalc.diagnosis.known import Known
+from bertcalc.diagnosis.terms import Gap, LineVerdict, TermsReport
 from bertcalc.families import family_of
 from bertcalc.presets import PRESETS
 from bertcalc.text import N_, code, shorten
-from pages.ui.check.cause_words import causes, describe, part_name
 from pages.ui.controls import Reason, Text, sentence, set_values, show_problem
+from pages.ui.diagnosis.cause_words import causes, describe, part_name
 from pages.ui.i18n import listed, translator
 from pages.ui.model import take_preset
 from pages.ui.numbers import signed_count
@@ -119,7 +119,7 @@ def show_report(choice: Choice, text: str) -> None:
             _("Term"): [_name(verdict) for verdict in report.verdicts],
             _("Value"): [_value(verdict) for verdict in report.verdicts],
             _("Verdict"): [_verdict(verdict) for verdict in report.verdicts],
-            _("What is wrong, and by how much"): [_slips(verdict, known) for verdict in report.verdicts],
+            _("What is wrong, and by how much"): [_miscounts(verdict, known) for verdict in report.verdicts],
         },
         _("Each term with its verdict"),
     )
@@ -188,18 +188,18 @@ def _verdict(verdict: LineVerdict) -> str:
     return ":material/help:"
 
 
-def _slips(verdict: LineVerdict, known: Known) -> str:
+def _miscounts(verdict: LineVerdict, known: Known) -> str:
     """Each mistake in a line with its formula and the parameters it adds; or why there is no explanation."""
     _ = translator()
     said = [sentence(verdict.line.problem)] if verdict.line.problem else []
     if verdict.counted and verdict.explanation is not None:
         names = {tensor.name for tensor in verdict.counted.tensors}
         said += [
-            f"{slip}  \n{formula} = {signed_count(amount)}"
-            for slip, formula, amount in causes(known, verdict.explanation, names.__contains__)
+            f"{miscount}  \n{formula} = {signed_count(amount)}"
+            for miscount, formula, amount in causes(known, verdict.explanation, names.__contains__)
         ]
     elif verdict.counted:
-        said.append(_("No slips were found that give this value."))
+        said.append(_("No miscounts were found that give this value."))
     elif verdict.line.value is not None and not verdict.modules:
         said.append(_("Nothing in this model has this value."))
     return "  \n".join(said)

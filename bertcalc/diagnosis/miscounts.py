@@ -1,11 +1,11 @@
 """What people do wrong when they count a BERT by hand, as changes of the tensors that they count.
 
-A count is a list of tensors. A slip takes a tensor and gives what is counted in its place: nothing, the same with
-other sides or copies, or several. So slips can be made one after the other, and with symbols a slip gives the formula
+A count is a list of tensors. A miscount takes a tensor and gives what is counted in its place: nothing, the same with
+other sides or copies, or several. So they can be made one after the other, and with symbols one gives the formula
 of what it changes.
 
 >>> from bertcalc import BertConfig, build
->>> after = SLIPS["positions"].make(counted(build(BertConfig())), SlipSizes.of(BertConfig()))
+>>> after = MISCOUNTS["positions"].make(counted(build(BertConfig())), MiscountSizes.of(BertConfig()))
 >>> total(after) - 109482240  # 512 rows of 768
 -393216
 """
@@ -27,8 +27,8 @@ PLACES = frozenset({NO_POOLER.name, NO_DECODER.name})
 PADDED_TO = (8, 64, 128)
 
 
-class SlipSizes(NamedTuple):
-    """The dimensions that slips put in wrong places: numbers or symbols."""
+class MiscountSizes(NamedTuple):
+    """The dimensions that miscounts put in wrong places: numbers or symbols."""
 
     vocab_size: int
     hidden_size: int
@@ -37,7 +37,7 @@ class SlipSizes(NamedTuple):
     padded_sizes: tuple[int, ...]  # the vocabulary as a multiple of each of PADDED_TO
 
     @classmethod
-    def of(cls, config: Config) -> "SlipSizes":
+    def of(cls, config: Config) -> "MiscountSizes":
         """The sizes of a configuration."""
         vocab = config.vocab_size
         padded = tuple(-(-vocab // multiple) * multiple for multiple in PADDED_TO)
@@ -49,18 +49,18 @@ class SlipSizes(NamedTuple):
         return dict(zip(PADDED_TO, self.padded_sizes, strict=True))
 
 
-Change = Callable[[Tensor, SlipSizes], Iterable[Tensor]]
+Change = Callable[[Tensor, MiscountSizes], Iterable[Tensor]]
 
 
-class Slip(NamedTuple):
+class Miscount(NamedTuple):
     """One mistake: what it is in words, and what it makes of each tensor."""
 
     said: str  # an English sentence without its full stop
     change: Change
     unusual: bool = False  # shown after others, where several explain the same
 
-    def make(self, tensors: Iterable[Tensor], sizes: SlipSizes) -> tuple[Tensor, ...]:
-        """What is counted after the slip."""
+    def make(self, tensors: Iterable[Tensor], sizes: MiscountSizes) -> tuple[Tensor, ...]:
+        """What is counted after the miscount."""
         return tuple(after for tensor in tensors for after in self.change(tensor, sizes))
 
 
@@ -94,16 +94,16 @@ def _once(concerned: Concerned) -> Change:
     return _where(concerned, lambda tensor, sizes: (tensor._replace(copies=1),))
 
 
-def _more(place: Tensor, tensors: Callable[[SlipSizes], Sequence[Tensor]]) -> Change:
+def _more(place: Tensor, tensors: Callable[[MiscountSizes], Sequence[Tensor]]) -> Change:
     return lambda tensor, sizes: (*tensors(sizes), tensor) if tensor == place else (tensor,)
 
 
-def _with_sides(concerned: Concerned, sides: Callable[[Tensor, SlipSizes], Sequence[Any]]) -> Change:
+def _with_sides(concerned: Concerned, sides: Callable[[Tensor, MiscountSizes], Sequence[Any]]) -> Change:
     return _where(concerned, lambda tensor, sizes: (tensor._replace(shape=tuple(sides(tensor, sizes))),))
 
 
-def _padded(multiple: int) -> Slip:
-    return Slip(
+def _padded(multiple: int) -> Miscount:
+    return Miscount(
         _PADDED[multiple],
         _with_sides(
             role("word", "decoder", "decoder bias"),
@@ -112,7 +112,7 @@ def _padded(multiple: int) -> Slip:
     )
 
 
-def _pooler(sizes: SlipSizes) -> Sequence[Tensor]:
+def _pooler(sizes: MiscountSizes) -> Sequence[Tensor]:
     hidden = sizes.hidden_size
     weight = Tensor("pooler.dense.weight", (hidden, hidden), 1, NO_POOLER.place)
     return weight, Tensor("pooler.dense.bias", (hidden,), 1, NO_POOLER.place)
@@ -166,67 +166,67 @@ _FEED_FORWARD = role("up", "down")
 
 # In the order in which they are made: what is added first, then biases, then whole parts, then sides and copies. So
 # "attention for one layer" after "biases of the attention" is about the weights that are left.
-SLIPS: Mapping[str, Slip] = {
-    "pooler added": Slip(N_("a pooler is counted that this model does not have"), _more(NO_POOLER, _pooler)),
-    "decoder again": Slip(
+MISCOUNTS: Mapping[str, Miscount] = {
+    "pooler added": Miscount(N_("a pooler is counted that this model does not have"), _more(NO_POOLER, _pooler)),
+    "decoder again": Miscount(
         N_("the decoder is counted as a separate matrix, although it is the word embeddings again"),
         _more(NO_DECODER, lambda sizes: (Tensor(_DECODER, (sizes.vocab_size, sizes.hidden_size), 1),)),
     ),
-    "biases": Slip(N_("no bias of any Linear is counted"), _without(is_bias)),
-    "layer biases": Slip(
+    "biases": Miscount(N_("no bias of any Linear is counted"), _without(is_bias)),
+    "layer biases": Miscount(
         N_("the biases of the layers are left out, in attention and feed-forward"),
         _without(both(LAYERS, is_bias)),
     ),
-    "attention biases": Slip(N_("the biases of the attention are left out"), _without(both(_ATTENTION, is_bias))),
-    "feed-forward biases": Slip(
+    "attention biases": Miscount(N_("the biases of the attention are left out"), _without(both(_ATTENTION, is_bias))),
+    "feed-forward biases": Miscount(
         N_("the biases of the feed-forward are left out"), _without(both(_FEED_FORWARD, is_bias))
     ),
-    "pooler bias": Slip(N_("the bias of the pooler is left out"), _without(both(component("pooler"), is_bias))),
-    "head biases": Slip(
+    "pooler bias": Miscount(N_("the bias of the pooler is left out"), _without(both(component("pooler"), is_bias))),
+    "head biases": Miscount(
         N_("the biases of the head are left out"),
         _without(both(component("head"), is_bias)),
     ),
-    "LayerNorm half": Slip(N_("of each LayerNorm only gamma is counted, not beta"), _without(_is_beta)),
-    "LayerNorm": Slip(N_("no LayerNorm is counted"), _without(NORM)),
-    "embedding LayerNorm": Slip(
+    "LayerNorm half": Miscount(N_("of each LayerNorm only gamma is counted, not beta"), _without(_is_beta)),
+    "LayerNorm": Miscount(N_("no LayerNorm is counted"), _without(NORM)),
+    "embedding LayerNorm": Miscount(
         N_("the LayerNorm of the embeddings is left out"), _without(both(component("embeddings"), NORM))
     ),
-    "layer LayerNorms": Slip(N_("the LayerNorms of the layers are left out"), _without(both(LAYERS, NORM))),
-    "second LayerNorm": Slip(
+    "layer LayerNorms": Miscount(N_("the LayerNorms of the layers are left out"), _without(both(LAYERS, NORM))),
+    "second LayerNorm": Miscount(
         N_("of the two LayerNorms of a layer only one is counted"), _without(both(block("feed-forward"), NORM))
     ),
-    "embeddings": Slip(N_("the embeddings are left out, with their LayerNorm"), _without(component("embeddings"))),
-    "words": Slip(N_("the word embeddings are left out"), _without(role("word"))),
-    "positions": Slip(N_("the position embeddings are left out"), _without(role("position"))),
-    "token types": Slip(N_("the token type embeddings are left out"), _without(role("token type"))),
-    "distances": Slip(N_("the embeddings of relative distances are left out"), _without(role("distance"))),
-    "cross attention": Slip(N_("the cross attention is left out"), _without(block("cross-attention"))),
-    "output projection": Slip(
+    "embeddings": Miscount(N_("the embeddings are left out, with their LayerNorm"), _without(component("embeddings"))),
+    "words": Miscount(N_("the word embeddings are left out"), _without(role("word"))),
+    "positions": Miscount(N_("the position embeddings are left out"), _without(role("position"))),
+    "token types": Miscount(N_("the token type embeddings are left out"), _without(role("token type"))),
+    "distances": Miscount(N_("the embeddings of relative distances are left out"), _without(role("distance"))),
+    "cross attention": Miscount(N_("the cross attention is left out"), _without(block("cross-attention"))),
+    "output projection": Miscount(
         N_("the output projection of the attention is left out"),
         _without(role("output")),
         unusual=True,  # the pooler, which is as large, is forgotten more easily
     ),
-    "second matrix": Slip(
+    "second matrix": Miscount(
         N_("the second matrix of the feed-forward is left out, with its bias"), _without(role("down"))
     ),
-    "pooler": Slip(N_("the pooler is left out"), _without(component("pooler"))),
-    "head": Slip(N_("the head is left out"), _without(component("head"))),
-    "one of three": Slip(
+    "pooler": Miscount(N_("the pooler is left out"), _without(component("pooler"))),
+    "head": Miscount(N_("the head is left out"), _without(component("head"))),
+    "one of three": Miscount(
         N_("query, key and value are counted as one matrix"),
         _without(role("key", "value")),
         unusual=True,
     ),
-    "one head": Slip(
+    "one head": Miscount(
         N_("query, key and value are counted for one head"),
         _with_sides(_QKV, lambda tensor, sizes: (sizes.hidden_size // sizes.num_attention_heads, *tensor.shape[1:])),
         unusual=True,
     ),
-    "heads times": Slip(
+    "heads times": Miscount(
         N_("each head is given matrices of the full hidden size"),
         _with_sides(_QKV, lambda tensor, sizes: (sizes.num_attention_heads, *tensor.shape)),
         unusual=True,
     ),
-    "gated": Slip(
+    "gated": Miscount(
         N_("the feed-forward is counted as a gated one, with a third matrix"),
         _where(
             lambda tensor: tensor.place.role == "up" and not is_bias(tensor),
@@ -237,7 +237,7 @@ SLIPS: Mapping[str, Slip] = {
         ),
         unusual=True,
     ),
-    "four times": Slip(
+    "four times": Miscount(
         N_("the intermediate size is assumed to be 4 times the hidden size"),
         _with_sides(
             _FEED_FORWARD,
@@ -248,10 +248,10 @@ SLIPS: Mapping[str, Slip] = {
         ),
     ),
     **{f"padded to {multiple}": _padded(multiple) for multiple in PADDED_TO},
-    "attention once": Slip(N_("the attention is counted for one layer"), _once(_ATTENTION)),
-    "feed-forward once": Slip(N_("the feed-forward is counted for one layer"), _once(_FEED_FORWARD)),
-    "encoder once": Slip(N_("a single layer is counted"), _once(LAYERS)),
-    "layer less": Slip(
+    "attention once": Miscount(N_("the attention is counted for one layer"), _once(_ATTENTION)),
+    "feed-forward once": Miscount(N_("the feed-forward is counted for one layer"), _once(_FEED_FORWARD)),
+    "encoder once": Miscount(N_("a single layer is counted"), _once(LAYERS)),
+    "layer less": Miscount(
         N_("one layer too few is counted"),
         _where(LAYERS, lambda tensor, sizes: (tensor._replace(copies=_one_less(tensor.copies)),)),
         unusual=True,

@@ -1,6 +1,6 @@
 """What other tools give for the same model: the formulas of their sources, and why these differ from the right count.
 
-The formulas were read in the sources that are named; none of their code is here. The reasons are slips, as in a count
+The formulas were read in the sources that are named; none of their code is here. The reasons are miscounts, as in one
 by hand: a right count becomes the tool's when they are made, so that what is missing is found in the tensors of the
 model, and is not written down a second time.
 
@@ -13,22 +13,22 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from bertcalc.check.explain import causes
-from bertcalc.check.slips import (
+from bertcalc.config import Config
+from bertcalc.diagnosis.explain import causes
+from bertcalc.diagnosis.miscounts import (
     LAYERS,
+    MISCOUNTS,
     NORM,
-    SLIPS,
     Change,
     Concerned,
-    Slip,
-    SlipSizes,
+    Miscount,
+    MiscountSizes,
     both,
     component,
     counted,
     is_bias,
     role,
 )
-from bertcalc.config import Config
 from bertcalc.family import Model
 from bertcalc.text import N_
 from bertcalc.tree.nn import Tensor
@@ -53,7 +53,7 @@ class Tool(NamedTuple):
 
     name: str
     terms: Callable[[Dimensions], tuple[Any, ...]]  # in the order of the source; their sum is the count
-    slips: tuple[str, ...]  # names in REASONS, besides those that every tool makes
+    miscounts: tuple[str, ...]  # names in REASONS, besides those that every tool makes
     source: str
     notes: tuple[str, ...] = ()  # what it was asked, and what is surprising in it
     output_matrix: bool = False  # always counts a decoder of its own
@@ -66,9 +66,9 @@ class Tool(NamedTuple):
 
 
 class Correction(NamedTuple):
-    """What has to be added to a tool's count to make one of its slips good: a number, or a SymPy expression."""
+    """What has to be added to a tool's count to make one of its miscounts good: a number, or a SymPy expression."""
 
-    slip: str  # a name in REASONS
+    miscount: str  # a name in REASONS
     amount: int
 
 
@@ -77,30 +77,30 @@ def tool_counts(config: Config) -> list[tuple[str, int]]:
     return [(tool.name, tool.count(config)) for tool in TOOLS.values()]
 
 
-def corrections(tool: Tool, model: Model, sizes: SlipSizes) -> tuple[Correction, ...]:
+def corrections(tool: Tool, model: Model, sizes: MiscountSizes) -> tuple[Correction, ...]:
     """What leads from a tool's count to that of a model, reason by reason.
 
     Reasons that do not concern this model are left out. Model and sizes are of numbers, or of symbols.
     """
     tensors = counted(model)
-    made = causes(tensors, sizes, _slips(tool, tensors), REASONS)
-    return tuple(Correction(cause.slip, -cause.amount) for cause in made if cause.amount != 0)
+    made = causes(tensors, sizes, _miscounts(tool, tensors), REASONS)
+    return tuple(Correction(cause.miscount, -cause.amount) for cause in made if cause.amount != 0)
 
 
 def padded_vocab_size(config: Config) -> int:
     """The rows that Megatron-LM gives the word embeddings."""
-    return SlipSizes.of(config).padded[MEGATRON_PADDING]
+    return MiscountSizes.of(config).padded[MEGATRON_PADDING]
 
 
-def _slips(tool: Tool, tensors: Sequence[Tensor]) -> tuple[str, ...]:
-    """The slips of a tool for a model: what is not counted first, so that each is said with all that it has."""
+def _miscounts(tool: Tool, tensors: Sequence[Tensor]) -> tuple[str, ...]:
+    """The miscounts of a tool for a model: what is not counted first, so that each is said with all that it has."""
     if not tool.output_matrix:
         head: tuple[str, ...] = ("head",)
     elif any(map(_is_decoder, tensors)):
         head = ("head but decoder",)
     else:
         head = ("head", "output matrix")
-    return ("pooler", *head, "cross attention", "distances", "activation", *tool.slips)
+    return ("pooler", *head, "cross attention", "distances", "activation", *tool.miscounts)
 
 
 def _is_decoder(tensor: Tensor) -> bool:
@@ -113,17 +113,17 @@ def _times(copies: int, concerned: Concerned) -> Change:
 
 
 _HEAD = component("head")
-REASONS: dict[str, Slip] = {
-    **SLIPS,
-    "output matrix": Slip(
-        N_("an output matrix is counted in addition to the word embeddings"), SLIPS["decoder again"].change
+REASONS: dict[str, Miscount] = {
+    **MISCOUNTS,
+    "output matrix": Miscount(
+        N_("an output matrix is counted in addition to the word embeddings"), MISCOUNTS["decoder again"].change
     ),
-    "head but decoder": Slip(
+    "head but decoder": Miscount(
         N_("the head is left out, all but the matrix of its decoder"),
         _times(0, lambda tensor: _HEAD(tensor) and not _is_decoder(tensor)),
     ),
-    "activation": Slip(N_("the parameters of the activation function are left out"), _times(0, role("activation"))),
-    "LayerNorms twice": Slip(
+    "activation": Miscount(N_("the parameters of the activation function are left out"), _times(0, role("activation"))),
+    "LayerNorms twice": Miscount(
         N_("each LayerNorm of the layers is counted twice"),
         _times(2, both(LAYERS, NORM)),
     ),

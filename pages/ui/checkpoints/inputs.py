@@ -17,8 +17,8 @@ from bertcalc.problem import InputError, Problem
 from bertcalc.server.run_queue import RUN_QUEUE
 from bertcalc.subject import Subject
 from bertcalc.text import N_, code, shorten
-from pages.ui.bring.chooser import Wanted, choose_files, take_files
-from pages.ui.bring.matching import Brought, show_brought, show_model
+from pages.ui.checkpoints.chooser import Wanted, choose_files, take_files
+from pages.ui.checkpoints.matching import Brought, show_brought, show_model
 from pages.ui.controls import Text, sentence, set_values, view
 from pages.ui.i18n import translator
 from pages.ui.oracle import wanted

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bertcalc import BertConfig, Config, build
-from bertcalc.check.layer_parts import PARTS
-from bertcalc.check.slips import SLIPS, SlipSizes, counted, total
-from bertcalc.check.terms import LONGEST, MOST_LINES, TermsReport, check, problem, read
+from bertcalc.diagnosis.layer_parts import PARTS
+from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
+from bertcalc.diagnosis.terms import LONGEST, MOST_LINES, TermsReport, check, problem, read
 from bertcalc.presets import PRESETS
 from tests.oracle import Case
 from tests.strategies import cases
@@ -22,8 +22,8 @@ def report(text: str, config: Config, architecture: str = "BertModel", **options
     return check(build(config, architecture, **options), config, read(text, config))
 
 
-def slips(found: TermsReport) -> list[list[tuple[str, int]]]:
-    return [[(cause.slip, cause.amount) for cause in verdict.explanation or ()] for verdict in found.verdicts]
+def miscounts(found: TermsReport) -> list[list[tuple[str, int]]]:
+    return [[(cause.miscount, cause.amount) for cause in verdict.explanation or ()] for verdict in found.verdicts]
 
 
 def test_write_up_004() -> None:
@@ -36,7 +36,7 @@ def test_write_up_004() -> None:
     )
     assert [verdict.line.value for verdict in found.verdicts] == [16_621_056, 2_359_296, 56_623_104, 38_400]
     assert [verdict.is_right for verdict in found.verdicts] == [True, False, False, True]
-    assert slips(found)[1:3] == [
+    assert miscounts(found)[1:3] == [
         [("attention biases", -36_864), ("attention once", -25_952_256)],
         [("feed-forward biases", -46_080)],
     ]
@@ -136,13 +136,13 @@ def test_the_terms_of_a_model_are_right_and_complete(case: Case, data: st.DataOb
     assert found.right == real == found.typed + sum(gap.parameters for gap in found.gaps)
 
 
-@given(cases(), st.sampled_from(list(SLIPS)), st.sampled_from(["attention", "feed-forward", "pooler", "layers"]))
-def test_a_slip_in_a_term_is_found(case: Case, slip: str, name: str) -> None:
+@given(cases(), st.sampled_from(list(MISCOUNTS)), st.sampled_from(["attention", "feed-forward", "pooler", "layers"]))
+def test_a_miscount_in_a_term_is_found(case: Case, miscount: str, name: str) -> None:
     found = check(case.ours(), case.config, read(f"{name} = 1", case.config)).verdicts[0].counted
     if found is None:
         assert name == "pooler"
         return
-    after = total(SLIPS[slip].make(found.tensors, SlipSizes.of(case.config)))
+    after = total(MISCOUNTS[miscount].make(found.tensors, MiscountSizes.of(case.config)))
     [verdict] = check(case.ours(), case.config, read(f"{name} = {after}", case.config)).verdicts
     assert verdict.counted
     if verdict.explanation is not None:
@@ -217,8 +217,8 @@ def test_cross_attention_and_distances_are_lines_of_their_own() -> None:
 
 @pytest.mark.parametrize("line", ["head = H^2+3H+V + V*H", "decoder = V*H"])
 def test_a_tied_decoder_that_is_counted_again_is_found(line: str) -> None:
-    assert slips(report(line, BertConfig(), "BertForMaskedLM")) == [[("decoder again", 30_522 * 768)]]
+    assert miscounts(report(line, BertConfig(), "BertForMaskedLM")) == [[("decoder again", 30_522 * 768)]]
 
 
 def test_a_pooler_that_is_not_there_is_found() -> None:
-    assert slips(report("pooler = H*H+H", BertConfig(), "BertForMaskedLM")) == [[("pooler added", 768 * 768 + 768)]]
+    assert miscounts(report("pooler = H*H+H", BertConfig(), "BertForMaskedLM")) == [[("pooler added", 768 * 768 + 768)]]

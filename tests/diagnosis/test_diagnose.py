@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import BertConfig, Config
-from bertcalc.check.diagnosis import Diagnosis, diagnose
-from bertcalc.check.known import Known
+from bertcalc.diagnosis.diagnose import Diagnosis, diagnose
+from bertcalc.diagnosis.known import Known
 from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
 from bertcalc.typed import typed
@@ -19,12 +19,12 @@ def of(text: str, config: Config = BertConfig(), architecture: str = "BertModel"
     return diagnose(Known(subject, subject.model().num_parameters()), typed(text))
 
 
-def test_a_known_count_needs_no_slips() -> None:
+def test_a_known_count_needs_no_miscounts() -> None:
     found = of("109,514,298")
     assert [(match.total, {model.subject.architecture for model in match.models}) for match in found.matches] == [
         (109_514_298, {"BertForMaskedLM", "BertLMHeadModel"})
     ]
-    assert not found.slipped
+    assert not found.miscounted
 
 
 def test_a_checkpoint_file_with_its_buffer() -> None:
@@ -37,17 +37,17 @@ def test_bytes_of_a_known_count() -> None:
     assert (match.reading.key, match.total) == ("float32", 109_482_240)
 
 
-def test_bytes_of_a_count_with_a_slip() -> None:
+def test_bytes_of_a_count_with_a_miscount() -> None:
     right, positions = 109_482_240, 393_216
-    [slipped] = of(str(4 * (right - positions))).slipped
-    assert slipped.reading.key == "float32"
-    assert [cause.slip for cause in slipped.explanation] == ["positions"]
+    [miscounted] = of(str(4 * (right - positions))).miscounted
+    assert miscounted.reading.key == "float32"
+    assert [cause.miscount for cause in miscounted.explanation] == ["positions"]
 
 
-def test_a_slip_in_another_architecture_is_found() -> None:
-    found = of("132,955,194").slipped
+def test_a_miscount_in_another_architecture_is_found() -> None:
+    found = of("132,955,194").miscounted
     assert {one.model.subject.architecture for one in found} == {"BertForMaskedLM", "BertLMHeadModel"}
-    assert {cause.slip for one in found for cause in one.explanation} == {"decoder again"}
+    assert {cause.miscount for one in found for cause in one.explanation} == {"decoder again"}
 
 
 def test_all_that_rounds_to_a_number_is_listed() -> None:
@@ -62,11 +62,11 @@ def test_write_up_004_is_said_to_be_what_it_is_whatever_is_shown(config: Config)
     found = of("75,641,856", config)
     assert found == Diagnosis(hand=found.hand)
     assert found.hand
-    hand, slipped = found.hand
+    hand, miscounted = found.hand
     assert hand.preset == "bert-base-chinese"
     # By which terms the write-up differs from the exact 102,267,648: it was worked out from its formulas.
-    assert slipped.model.parameters == 102_267_648
-    assert [tuple(cause) for cause in slipped.explanation] == [
+    assert miscounted.model.parameters == 102_267_648
+    assert [tuple(cause) for cause in miscounted.explanation] == [
         ("layer biases", -36_864 - 46_080),
         ("pooler", -590_592),
         ("attention once", -11 * 2_359_296),
@@ -84,11 +84,11 @@ def test_write_up_004_is_said_to_be_what_it_is_whatever_is_shown(config: Config)
         ("85M", "layers", "all"),
     ],
 )
-def test_a_part_of_the_model_is_no_slip(text: str, part: str, layers: str) -> None:
+def test_a_part_of_the_model_is_no_miscount(text: str, part: str, layers: str) -> None:
     found = of(text)
     assert (part, layers) in [(own.counted.part, own.counted.layers) for own in found.own]
     assert {own.reading.key for own in found.own} == {"parameters"}
-    assert not found.slipped
+    assert not found.miscounted
 
 
 def test_bytes_of_a_part() -> None:
@@ -98,16 +98,16 @@ def test_bytes_of_a_part() -> None:
 
 @given(st.integers(10**6, 2 * 10**8))
 def test_no_far_fetched_explanation_is_offered(number: int) -> None:
-    for one in of(str(768 * (number // 768))).slipped:
+    for one in of(str(768 * (number // 768))).miscounted:
         assert len(one.explanation) <= (3 if one.reading.key == "parameters" else 1)
 
 
 def test_a_rounded_number_is_not_explained_by_chance() -> None:
-    """Among all totals that round to a number, some slips would always lead to one."""
+    """Among all totals that round to a number, some miscounts would always lead to one."""
     assert of("72.1 MB", CHINESE) == Diagnosis()
     found = of("437.9 MB")
     assert 109_482_240 in {match.total for match in found.matches}
-    assert not found.slipped
+    assert not found.miscounted
 
 
 def test_nothing_is_made_up() -> None:

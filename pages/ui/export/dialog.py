@@ -12,12 +12,12 @@ from bertcalc.export.table import Table
 from pages.ui.batch import present_batch
 from pages.ui.columns import sent
 from pages.ui.controls import set_values
+from pages.ui.export.cells import table_of
+from pages.ui.export.files import File, Origin, chart_file, model_files, table_files
+from pages.ui.export.shown import Shown, shown
+from pages.ui.export.svg import svg
 from pages.ui.i18n import translator
 from pages.ui.sidebar import Choice
-from pages.ui.take.cells import table_of
-from pages.ui.take.files import File, Origin, chart_file, model_files, table_files
-from pages.ui.take.shown import Shown, shown
-from pages.ui.take.svg import svg
 from pages.ui.theme import appearance
 
 KEY = "t"
