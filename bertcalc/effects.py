@@ -44,9 +44,9 @@ def effect(field: str, subject: Subject, batch_size: int, sequence_length: int) 
     first = None
     for base, changed in _neighbours(field, subject.config):
         before, read = _cost(subject._replace(config=base), batch_size, sequence_length)
-        after = (
-            _cost(subject._replace(config=changed), batch_size, sequence_length)[0] if field in read else before
-        )  # what nothing reads, changes nothing
+        after = before
+        if field in read:  # what nothing reads, changes nothing
+            after, _read = _cost(subject._replace(config=changed), batch_size, sequence_length)
         differences = (more - less for less, more in zip(before, after, strict=True))
         found = Effect(getattr(base, field), getattr(changed, field), *differences)
         if any((found.parameters, found.flops, found.memory)):

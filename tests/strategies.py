@@ -96,9 +96,9 @@ def bert_cases(positions: Sequence[PositionEmbeddingType] = _ABSOLUTE) -> st.Sea
 
 
 @st.composite
-def passes(draw: st.DrawFn) -> tuple[Case, Call]:
+def passes(draw: st.DrawFn, classes: Sequence[str] = tuple(CLASSES)) -> tuple[Case, Call]:
     """A model and what goes through it, with an encoder's output where a decoder can read one."""
-    case = draw(cases())
+    case = draw(cases(classes=classes))
     if case.architecture.endswith("QuestionAnswering"):  # its forward method splits the scores in two
         case = case._replace(config=replace(case.config, num_labels=2))
     reads_encoder = case.config.add_cross_attention and case.architecture.endswith(_READ_AN_ENCODER)

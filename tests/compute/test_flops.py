@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -121,14 +121,22 @@ def test_macs_are_half_the_flops_and_elements_come_on_top(drawn: tuple[Case, Cal
     assert total(steps, Convention(operations="all")) == products + more
 
 
+LANGUAGE_MODELS = {
+    "BertForMaskedLM": "cls.predictions",
+    "BertForPreTraining": "cls.predictions",
+    "BertLMHeadModel": "cls.predictions",
+    "RobertaForMaskedLM": "lm_head",
+    "RobertaForCausalLM": "lm_head",
+}
+
+
 @settings(max_examples=20)
-@given(passes())
+@given(passes(tuple(LANGUAGE_MODELS)))
 def test_logits_at_masked_positions_are_the_head_on_a_shorter_sequence(drawn: tuple[Case, Call]) -> None:
     case, call = drawn
-    assume(case.architecture in ("BertForMaskedLM", "BertForPreTraining", "BertLMHeadModel"))
     steps = steps_of(case, call)
     modules = real_flops(case, call)[0]
-    head = modules["cls.predictions"]
+    head = modules[LANGUAGE_MODELS[case.architecture]]
     masked = total(at_masked(steps, 1))
     assert masked == modules[""] - head + Fraction(head, call.sequence_length)
 

@@ -135,7 +135,7 @@ def test_nothing_stays_nothing() -> None:
         st.session_state["lang"] = "zh"
         st.text(repr(translator()("")))
 
-    assert AppTest.from_function(script).run().text[0].value == "''"
+    assert AppTest.from_function(script, default_timeout=60).run().text[0].value == "''"
 
 
 def test_english_is_the_source_itself() -> None:
@@ -171,4 +171,7 @@ def test_lists_and_sentences_have_the_punctuation_of_their_language() -> None:
         for st.session_state["lang"] in ("en", "zh"):
             st.text(listed(["a", "b"]) + in_a_row(["一。", "", "二。"]))
 
-    assert [text.value for text in AppTest.from_function(script).run().text] == ["a, b一。 二。", "a、b一。二。"]
+    assert [text.value for text in AppTest.from_function(script, default_timeout=60).run().text] == [
+        "a, b一。 二。",
+        "a、b一。二。",
+    ]

@@ -6,6 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.ui.numbers import percent, signed_percent, size
+from tests.markdown import read
 
 
 @pytest.mark.parametrize(
@@ -65,4 +66,14 @@ def test_chinese_has_no_space_before_the_sign_of_per_cent() -> None:
             " ".join([percent(1, 3), percent(1, 10**6), signed_percent(Fraction(-1, 3)), signed_percent(Fraction(0))])
         )
 
-    assert AppTest.from_function(script).run().text[0].value == "33.3% <0.1% −33.3% ±0%"
+    assert AppTest.from_function(script, default_timeout=60).run().text[0].value == "33.3% <0.1% −33.3% ±0%"
+
+
+def test_a_share_at_the_start_of_a_cell_is_no_quotation() -> None:
+    def table() -> None:
+        from pages.ui.tables import show_table
+
+        show_table({"Share": [">99.9 %", "5 > 4"]}, "shares")
+
+    cells = AppTest.from_function(table, default_timeout=60).run().table[0].value["Share"]
+    assert [read(cell).seen for cell in cells] == [">99.9 %", "5 > 4"]
