@@ -9,7 +9,7 @@ bertcalc.config.ConfigError: hidden_size 770 is not a multiple of num_attention_
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Literal, Self, TypeVar
 
 from bertcalc.activations import ACTIVATIONS
@@ -133,7 +133,7 @@ def columns(config: Kind, **arrays: Any) -> Kind:
 
 def problems(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]:
     """Everything that is wrong with the values of a kind of configuration, field by field, then across fields."""
-    single = [problem for field in fields(kind) if (problem := check_field(kind, field.name, values[field.name]))]
+    single = [problem for name in kind.__dataclass_fields__ if (problem := check_field(kind, name, values[name]))]
     # Relations between fields mean nothing while a field itself is wrong.
     yield from single or kind.relations(values)
 

@@ -123,8 +123,6 @@ _ONE = Sizes()
 class Model(Module):
     """The root of a tree, which knows the program that it comes from, so that it can run it."""
 
-    __slots__ = ("cls", "config", "family", "pooler")
-
     def __init__(self, family: Family, cls: Class, config: Any, pooler: bool) -> None:
         super().__init__(cls.name)
         self.family = family

@@ -70,14 +70,16 @@ class Module:
     module uses without owning it to the name of the tensor that it shares: it is not counted again.
     """
 
-    __slots__ = ("children", "kind", "parameters", "place", "tied")
+    # What most modules have is the class's: a tree is built at every stop of a slider.
+    kind = "Module"
+    parameters: Mapping[str, Shape] = _NO_TENSORS
+    children: dict[str, "Module"] = {}  # noqa: RUF012  # of modules without modules inside, which nobody adds to
+    place = NOWHERE
+    tied: Mapping[str, str] = _NOT_TIED
 
-    def __init__(self, kind: str, parameters: Mapping[str, Shape] = _NO_TENSORS, /, **children: "Module") -> None:
+    def __init__(self, kind: str, /, **children: "Module") -> None:
         self.kind = kind
-        self.parameters = parameters
         self.children = children
-        self.place = NOWHERE
-        self.tied = _NOT_TIED
 
     def num_parameters(self) -> int:
         """Learned numbers in this module and below; tied tensors count once, where they are owned."""
@@ -155,8 +157,6 @@ class Module:
 class ModuleList(Module):
     """Copies of one layer, under the name ``*``; or several kinds of layers, under their numbers: ``0``, ``1-21``."""
 
-    __slots__ = ("groups",)
-
     def __init__(self, layer: Module | None = None, length: int = 1) -> None:
         super().__init__("ModuleList")
         self.groups: dict[str, tuple[int, int]] = {}  # by name: the first number, and how many
@@ -200,14 +200,14 @@ class ModuleList(Module):
 class Linear(Module):
     """y = x W^T + b: a weight of (out_features, in_features) and a bias of (out_features), unless it has none."""
 
-    __slots__ = ("in_features", "out_features")
+    kind = "Linear"
 
     def __init__(
         self, in_features: int, out_features: int, tied: Mapping[str, str] = _NOT_TIED, *, bias: bool = True
     ) -> None:
         weight: Shape = (out_features, in_features)
         shapes: dict[str, Shape] = {"weight": weight, "bias": (out_features,)} if bias else {"weight": weight}
-        super().__init__("Linear", {name: shapes[name] for name in shapes if name not in tied} if tied else shapes)
+        self.parameters = {name: shapes[name] for name in shapes if name not in tied} if tied else shapes
         self.in_features = in_features
         self.out_features = out_features
         self.tied = tied
@@ -220,10 +220,10 @@ class Linear(Module):
 class Conv1D(Module):
     """y = x W + b: a weight of (in_features, out_features), the other way round than Linear's, and a bias."""
 
-    __slots__ = ("in_features", "out_features")
+    kind = "Conv1D"
 
     def __init__(self, in_features: int, out_features: int) -> None:
-        super().__init__("Conv1D", {"weight": (in_features, out_features), "bias": (out_features,)})
+        self.parameters = {"weight": (in_features, out_features), "bias": (out_features,)}
         self.in_features = in_features
         self.out_features = out_features
 
@@ -234,10 +234,10 @@ class Conv1D(Module):
 class Embedding(Module):
     """A table with one row per thing that is looked up; the row at padding_idx exists, it is only never trained."""
 
-    __slots__ = ("embedding_dim", "num_embeddings", "padding_idx")
+    kind = "Embedding"
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None) -> None:
-        super().__init__("Embedding", {"weight": (num_embeddings, embedding_dim)})
+        self.parameters = {"weight": (num_embeddings, embedding_dim)}
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
         self.padding_idx = padding_idx
@@ -250,10 +250,9 @@ class Embedding(Module):
 class Norm(Module):
     """One gamma (weight) and one beta (bias) for each unit, shared by all positions; an RMSNorm has no beta."""
 
-    __slots__ = ("eps", "size")
-
     def __init__(self, kind: str, size: int, eps: float, *, bias: bool = True) -> None:
-        super().__init__(kind, {"weight": (size,), "bias": (size,)} if bias else {"weight": (size,)})
+        self.kind = kind
+        self.parameters = {"weight": (size,), "bias": (size,)} if bias else {"weight": (size,)}
         self.size = size
         self.eps = eps
 
@@ -267,10 +266,9 @@ class Norm(Module):
 class Dropout(Module):
     """Learns nothing."""
 
-    __slots__ = ("p",)
+    kind = "Dropout"
 
     def __init__(self, p: float) -> None:
-        super().__init__("Dropout")
         self.p = p
 
     def extra_repr(self) -> str:
@@ -279,8 +277,6 @@ class Dropout(Module):
 
 class Attention(Module):
     """What query, key and value do together: the heads share out the hidden units between them."""
-
-    __slots__ = ("attention_head_size", "num_attention_heads", "position_embedding_type")
 
     def __init__(
         self,
@@ -300,10 +296,9 @@ class Attention(Module):
 class Activation(Module):
     """An activation function under the class name that ``print`` shows; nearly all of them learn nothing."""
 
-    __slots__ = ("extra", "kept")
-
     def __init__(self, kind: str, kept: Kept, extra: str = "", parameters: Mapping[str, Shape] = _NO_TENSORS) -> None:
-        super().__init__(kind, parameters)
+        self.kind = kind
+        self.parameters = parameters
         self.kept = kept
         self.extra = extra
 
