@@ -11,6 +11,7 @@ from bertcalc.families import build
 from bertcalc.families.bert import FAMILY as _BERT
 from bertcalc.families.bert import BertConfig
 from bertcalc.families.roberta import RobertaConfig
+from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
 from bertcalc.memory.saved import saved_activation_bytes
 from bertcalc.tree.nn import Module
 
@@ -24,8 +25,10 @@ __all__ = [
     "build",
     "columns",
     "forward_flops",
+    "inference_peak_bytes",
     "saved_activation_bytes",
     "training_flops",
+    "training_peak_bytes",
 ]
 
 ARCHITECTURES = {cls.name: cls for cls in _BERT.classes}  # of BERT; bertcalc.families.CLASSES has those of all families

@@ -1,0 +1,94 @@
+"""What Python holds while transformers' forward methods run: which variable has which value, and until when.
+
+Read off transformers 5.23 (models/bert/modeling_bert.py); RoBERTa's are the same in this.
+"""
+
+from collections.abc import Sequence
+
+from bertcalc.forward.steps import Step, Value
+from bertcalc.forward.walk import numbered
+from bertcalc.tree.nn import split_layer
+
+HEADS = ("query_heads", "key_heads", "value_heads")
+
+
+def unfolded(steps: Sequence[Step]) -> list[Step]:
+    """The steps with each layer for itself, and in the order in which transformers runs them.
+
+    It makes the heads of the query before it computes the key, which our steps do not.
+    """
+    heads = {step.takes[0].name: step for step in steps if step.place.role in HEADS}
+    steps = [
+        one
+        for step in steps
+        if step.place.role not in HEADS
+        for one in (step, *((heads[step.gives.name],) if step.gives.name in heads else ()))
+    ]
+    repeated = [step for step in steps if "*" in step.name]
+    if not repeated:
+        return list(steps)
+    first = steps.index(repeated[0])
+    entry = steps[first - 1].gives.name
+    last = repeated[-1].gives.name
+    found = list(steps[:first])
+    inside = entry
+    for layer in range(repeated[0].runs):
+        for step in repeated:
+            one = numbered(step, layer, {entry: inside})
+            output = step.output if layer == step.runs - 1 else ""
+            found.append(one._replace(name=step.name.replace("*", str(layer)), runs=1, output=output))
+        inside = last.replace("*", str(layer))
+    found += [numbered(step, "", {last: inside}) for step in steps[first + len(repeated) :]]
+    return found
+
+
+def held_until(steps: Sequence[Step]) -> list[list[str]]:
+    """For each step the names of the values that no variable holds after it.
+
+    What is passed to a module is held while the module runs, by the frame that called it. What a forward method has in
+    a variable is held until the variable is set anew or the method returns.
+    """
+    made: dict[str, int] = {}
+    until: dict[str, int] = {}
+    last_in: dict[str, int] = {}
+    for at, step in enumerate(steps):
+        for module in _modules(step.name):
+            last_in[module] = at
+    end = len(steps)  # after all of them: until the forward method returns
+    body = max(at for at, step in enumerate(steps) if step.place.component != "head")
+
+    def hold(value: Value, at: int) -> None:
+        until[value.name] = max(until.get(value.name, 0), at)
+
+    for at, step in enumerate(steps):
+        made[step.gives.name] = at
+        hold(step.gives, at)
+        inner = _modules(step.name)
+        for value in step.takes:
+            outer = set(_modules(steps[made[value.name]].name)) if value.name in made else set()
+            hold(value, max([at, *(last_in[module] for module in inner if module not in outer)]))
+        role = step.place.role
+        if step.operation == "lookup" or role in HEADS:
+            hold(step.gives, last_in[inner[-1]])
+        elif role == "context":  # BertLayer calls the attention's weights _, and has them until it returns
+            hold(step.takes[0], last_in[split_layer(step.name)[0]])
+        elif role == "add":  # hidden_states is set anew by what LayerNorm gives
+            hold(step.takes[0], last_in[inner[-1]])
+        if step.output or not inner:
+            hold(step.gives, end)
+        if step.place.component == "embeddings" and steps[at + 1].place.component != "embeddings":
+            hold(step.gives, body)
+        if at == body or (step.place.component == "encoder" and steps[at + 1].place.component != "encoder"):
+            hold(step.gives, end)  # outputs of the body
+    until["attention_mask"] = body
+    until["positions"] = until["types"] = last_in["embeddings"]
+    found: list[list[str]] = [[] for _step in range(end + 1)]
+    for name, at in until.items():
+        found[at].append(name)
+    return found
+
+
+def _modules(name: str) -> list[str]:
+    """The modules that something with a dotted name is in, outermost first."""
+    parts = name.split(".")[:-1]
+    return [".".join(parts[: length + 1]) for length in range(len(parts))]

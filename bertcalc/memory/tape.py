@@ -1,0 +1,528 @@
+"""A PyTorch without numbers: tensors that have a shape and bytes, operations that say what autograd keeps, a backward.
+
+It is run to see what is alive when. A storage is released when the last simulated tensor that holds it goes, at the
+very moment at which CPython would let go of the real one: the simulation leaves that to CPython's own counting of
+references. So an expression written here as transformers writes it holds its intermediate values exactly as long.
+
+Every rule was read off PyTorch 2.13, and tests compare it with the real one, release by release.
+"""
+
+from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
+from math import prod
+from typing import Literal, NamedTuple
+
+from bertcalc.tree.nn import Shape
+
+Area = Literal["weights", "buffers and batch", "gradients", "optimizer states", "kept activations", "temporaries"]
+AREAS: tuple[Area, ...] = (
+    "weights",
+    "buffers and batch",
+    "gradients",
+    "optimizer states",
+    "kept activations",
+    "temporaries",
+)
+Phase = Literal["before", "forward", "loss", "backward", "optimizer"]
+
+
+class Change(NamedTuple):
+    """Bytes that come to an area or go from it; or move from another area, so that no more are alive than before."""
+
+    phase: Phase
+    where: str  # the step of the forward pass that it is for, the loss, or the tensor that is learned
+    area: Area
+    num_bytes: int
+    storage: int  # its number, by which its release is found
+    moved_from: Area | None = None
+
+
+class Memory:
+    """What is alive, and everything that came and went."""
+
+    def __init__(self) -> None:
+        self.phase: Phase = "before"
+        self.where = ""
+        self.changes: list[Change] = []
+        self.storages = 0
+        self.closed = False  # what happens from then on is not written down
+
+    def change(self, area: Area, num_bytes: int, storage: int, moved_from: Area | None = None) -> None:
+        """Write down a change."""
+        if not self.closed:
+            self.changes.append(Change(self.phase, self.where, area, num_bytes, storage, moved_from))
+
+
+class Storage:
+    """Bytes that one or more tensors are views of; ``holders`` counts them."""
+
+    __slots__ = ("area", "holders", "memory", "num_bytes", "number")
+
+    def __init__(self, memory: Memory, num_bytes: int, area: Area) -> None:
+        self.memory = memory
+        self.num_bytes = num_bytes
+        self.area = area
+        self.holders = 0
+        memory.storages += 1
+        self.number = memory.storages
+        memory.change(area, num_bytes, self.number)
+
+    def move(self, area: Area) -> None:
+        """From now on it counts to another area."""
+        if area != self.area:
+            self.memory.change(area, self.num_bytes, self.number, self.area)
+            self.area = area
+
+    def __del__(self) -> None:
+        self.memory.change(self.area, -self.num_bytes, self.number)
+
+
+class Tensor:
+    """A view of a storage.
+
+    ``node`` is what made it, if a gradient flows back through that; ``output`` says which of the node's outputs it is.
+    ``is_view`` says whether PyTorch takes it for a view, which holds on to the tensor that it is a view of.
+    """
+
+    __slots__ = ("is_view", "item", "node", "output", "shape", "storage", "strides")
+
+    def __init__(self, storage: Storage, shape: Shape, strides: Shape, item: int, *, is_view: bool = False) -> None:
+        self.storage = storage
+        self.shape = shape
+        self.strides = strides
+        self.item = item
+        self.is_view = is_view
+        self.node: Node | None = None
+        self.output = 0
+        storage.holders += 1
+
+    def __del__(self) -> None:
+        self.storage.holders -= 1
+
+    def detached(self) -> "Tensor":
+        """The same without its history, as autograd keeps it."""
+        return Tensor(self.storage, self.shape, self.strides, self.item, is_view=self.is_view)
+
+
+Gradients = Sequence[Tensor | None]
+Rule = Callable[..., Gradients]  # of the gradients of the outputs, and what was kept
+
+
+class Node:
+    """How a gradient flows back through an operation; or where it is added up, for a leaf."""
+
+    __slots__ = ("edges", "grad", "kept", "name", "number", "outputs", "rule", "shapes", "where")
+
+    def __init__(self, number: int, where: str, name: str) -> None:
+        self.number = number
+        self.where = where
+        self.name = name
+        self.edges: list[tuple[Node, int] | None] = []
+        self.shapes: list[tuple[Shape, int]] = []  # of the inputs, with the bytes of an element
+        self.kept: tuple[Tensor, ...] = ()
+        self.rule: Rule | None = None  # None for a leaf
+        self.outputs = 1
+        self.grad: Tensor | None = None  # of a leaf
+
+
+_LEAF = 1 << 62  # PyTorch runs what is ready and was made last; leaves before all others
+
+
+class Tape:
+    """Operations under the names of PyTorch's own. ``grad`` says whether autograd is on."""
+
+    def __init__(self, memory: Memory, *, grad: bool) -> None:
+        self.memory = memory
+        self.grad = grad
+        self._made = 0
+
+    # Making tensors.
+
+    def new(self, shape: Shape, item: int = 4, area: Area = "temporaries") -> Tensor:
+        """A tensor with memory of its own."""
+        return Tensor(Storage(self.memory, prod(shape) * item, area), shape, contiguous_strides(shape), item)
+
+    def leaf(self, name: str, shape: Shape, item: int = 4) -> Tensor:
+        """What a model learns."""
+        tensor = self.new(shape, item, "weights")
+        tensor.node = Node(_LEAF, name, "AccumulateGrad")
+        return tensor
+
+    def like(self, tensor: Tensor) -> Tensor:
+        """A new tensor of the same shape."""
+        return self.new(tensor.shape, tensor.item)
+
+    def record(
+        self, name: str, given: Sequence[Tensor], made: Sequence[Tensor], kept: Sequence[Tensor], rule: Rule
+    ) -> None:
+        """Write down how gradients flow from what an operation made to what it was given, and what that needs."""
+        if not self.grad or all(tensor.node is None for tensor in given):
+            return
+        self._made += 1
+        node = Node(self._made, self.memory.where, name)
+        node.edges = [(tensor.node, tensor.output) if tensor.node else None for tensor in given]
+        node.shapes = [(tensor.shape, tensor.item) for tensor in given]
+        node.kept = tuple(tensor.detached() for tensor in kept)
+        for tensor in kept:
+            if tensor.storage.area == "temporaries":
+                tensor.storage.move("kept activations")
+        node.rule = rule
+        node.outputs = len(made)
+        for output, tensor in enumerate(made):
+            tensor.node = node
+            tensor.output = output
+
+    # Views.
+
+    def _view(self, name: str, x: Tensor, shape: Shape, strides: Shape, rule: Rule) -> Tensor:
+        view = Tensor(x.storage, shape, strides, x.item, is_view=True)
+        self.record(name, (x,), (view,), (), rule)
+        return view
+
+    def view(self, x: Tensor, shape: Shape) -> Tensor:
+        """The same numbers in another shape."""
+        strides = view_strides(x.shape, x.strides, shape)
+        assert strides is not None
+        before = x.shape
+        return self._view("View", x, shape, strides, lambda grad: (self.reshape(grad, before),))
+
+    def transpose(self, x: Tensor, one: int, other: int) -> Tensor:
+        """Two axes exchanged."""
+        shape, strides = list(x.shape), list(x.strides)
+        shape[one], shape[other] = shape[other], shape[one]
+        strides[one], strides[other] = strides[other], strides[one]
+        back = lambda grad: (self.transpose(grad, one, other),)  # noqa: E731
+        return self._view("Transpose", x, tuple(shape), tuple(strides), back)
+
+    def narrow(self, x: Tensor, shape: Shape) -> Tensor:
+        """A part of a tensor, whose gradient is a whole one with zeros around."""
+        before, item = x.shape, x.item
+        return self._view("Slice", x, shape, x.strides, lambda grad: (self.new(before, item),))
+
+    def select_first(self, x: Tensor) -> Tensor:
+        """The first along the second axis."""
+        before, item = x.shape, x.item
+        shape, strides = (x.shape[0], *x.shape[2:]), (x.strides[0], *x.strides[2:])
+        return self._view("Select", x, shape, strides, lambda grad: (self.new(before, item),))
+
+    def same(self, x: Tensor) -> Tensor:
+        """A view that changes nothing, such as an expansion to the shape that is there."""
+        return self._view("Expand", x, x.shape, x.strides, lambda grad: (grad,))
+
+    def clone(self, x: Tensor) -> Tensor:
+        """A copy, laid out in order."""
+        copy = self.like(x)
+        self.record("Clone", (x,), (copy,), (), lambda grad: (grad,))
+        return copy
+
+    def unsafe_view(self, x: Tensor, shape: Shape) -> Tensor:
+        """A view that PyTorch does not take for one."""
+        before = x.shape
+        strides = view_strides(x.shape, x.strides, shape)
+        assert strides is not None
+        view = Tensor(x.storage, shape, strides, x.item, is_view=x.is_view)
+        self.record("UnsafeView", (x,), (view,), (), lambda grad: (self.reshape(grad, before),))
+        return view
+
+    def reshape(self, x: Tensor, shape: Shape) -> Tensor:
+        """A view where there can be one, else a copy."""
+        if view_strides(x.shape, x.strides, shape) is not None:
+            return self.view(x, shape)
+        return self.unsafe_view(self.clone(x), shape)
+
+    def contiguous(self, x: Tensor) -> Tensor:
+        """The tensor itself if it is laid out in order, else a copy."""
+        return x if is_contiguous(x) else self.clone(x)
+
+    # Products.
+
+    def linear(self, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        """x W^T + b."""
+        if len(x.shape) == 2:
+            return self._addmm(bias, x, self.transpose(weight, 0, 1))
+        rows = prod(x.shape[:-1])
+        flat = self._addmm(bias, self.reshape(x, (rows, x.shape[-1])), self.transpose(weight, 0, 1))
+        return self.view(flat, (*x.shape[:-1], weight.shape[0]))
+
+    def _addmm(self, bias: Tensor, x: Tensor, weight: Tensor) -> Tensor:
+        y = self.new((x.shape[0], weight.shape[1]), x.item)
+        of_bias, of_x, of_weight = (tensor.node is not None for tensor in (bias, x, weight))
+        kept = [*((weight,) if of_x else ()), *((x,) if of_weight else ())]
+
+        def rule(grad: Tensor, *kept: Tensor) -> Gradients:
+            grad_x = self.new((grad.shape[0], kept[0].shape[0]), grad.item) if of_x else None
+            grad_weight = None
+            if of_weight:  # the weight came transposed, and its gradient is laid out as it is
+                product = self.new((grad.shape[1], kept[-1].shape[1]), grad.item)
+                grad_weight = self.transpose(product, 0, 1)
+            return grad if of_bias else None, grad_x, grad_weight
+
+        self.record("Addmm", (bias, x, weight), (y,), kept, rule)
+        return y
+
+    def matmul(self, x: Tensor, y: Tensor) -> Tensor:
+        """The products of two stacks of matrices (batch, heads, rows, columns)."""
+        batch, heads, rows, columns = x.shape
+        left = self.reshape(self.same(x), (batch * heads, rows, columns))
+        right = self.reshape(self.same(y), (batch * heads, columns, y.shape[-1]))
+        return self.unsafe_view(self._bmm(left, right), (batch, heads, rows, y.shape[-1]))
+
+    def _bmm(self, x: Tensor, y: Tensor) -> Tensor:
+        product = self.new((*x.shape[:2], y.shape[2]), x.item)
+        of_x, of_y = x.node is not None, y.node is not None
+        kept = [*((y,) if of_x else ()), *((x,) if of_y else ())]
+
+        def rule(grad: Tensor, *kept: Tensor) -> Gradients:
+            grad_y = self.new((grad.shape[0], kept[-1].shape[2], grad.shape[2]), grad.item) if of_y else None
+            grad_x = self.new((grad.shape[0], grad.shape[1], kept[0].shape[1]), grad.item) if of_x else None
+            return grad_x, grad_y
+
+        self.record("Bmm", (x, y), (product,), kept, rule)
+        return product
+
+    # Number by number.
+
+    def kernel(self, name: str, x: Tensor, *, keep: Literal["input", "output", "both", "nothing"]) -> Tensor:
+        """A function of each number that has a kernel of its own, backward too."""
+        y = self.like(x)
+        kept = {"input": (x,), "output": (y,), "both": (x, y), "nothing": ()}[keep]
+        self.record(name, (x,), (y,), kept, lambda grad, *kept: (self.like(grad),))
+        return y
+
+    def add(self, x: Tensor, y: Tensor) -> Tensor:
+        """A sum: both terms get the gradient of it."""
+        total = self.new(broadcast(x.shape, y.shape), common_item(x, y))
+        self.record("Add", (x, y), (total,), (), lambda grad: (grad, grad.detached()))
+        return total
+
+    def shift(self, x: Tensor) -> Tensor:
+        """Plus or minus a Python number."""
+        y = self.like(x)
+        self.record("AddScalar", (x,), (y,), (), lambda grad: (grad,))
+        return y
+
+    def subtract(self, x: Tensor, y: Tensor) -> Tensor:
+        """A difference."""
+        difference = self.new(broadcast(x.shape, y.shape), common_item(x, y))
+        needed = y.node is not None
+        self.record("Sub", (x, y), (difference,), (), lambda grad: (grad, self.like(grad) if needed else None))
+        return difference
+
+    def scale(self, x: Tensor) -> Tensor:
+        """Times a Python number, or divided by one."""
+        y = self.like(x)
+        self.record("MulScalar", (x,), (y,), (), lambda grad: (self.like(grad),))
+        return y
+
+    def multiply(self, x: Tensor, y: Tensor) -> Tensor:
+        """A product number by number: the gradient of each factor needs the other one."""
+        product = self.new(broadcast(x.shape, y.shape), common_item(x, y))
+        of_x, of_y = x.node is not None, y.node is not None
+        kept = [*((x,) if of_y else ()), *((y,) if of_x else ())]
+
+        def rule(grad: Tensor, *kept: Tensor) -> Gradients:
+            return self.like(grad) if of_x else None, self.like(grad) if of_y else None
+
+        self.record("Mul", (x, y), (product,), kept, rule)
+        return product
+
+    # Layers.
+
+    def embedding(self, table: Tensor, ids: Tensor) -> Tensor:
+        """A row of the table for each id."""
+        rows = self.new((*ids.shape, table.shape[1]), table.item)
+        shape, item = table.shape, table.item
+        self.record("Embedding", (table,), (rows,), (ids,), lambda grad, ids: (self.new(shape, item),))
+        return rows
+
+    def layer_norm(self, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        """With mean and 1 / standard deviation of each row, which the backward pass needs."""
+        y, mean, rstd = self.like(x), self.new(x.shape[:-1]), self.new(x.shape[:-1])
+
+        def rule(grad: Tensor, *kept: Tensor) -> Gradients:
+            return self.like(grad), self.new(grad.shape[-1:], grad.item), self.new(grad.shape[-1:], grad.item)
+
+        self.record("NativeLayerNorm", (x, weight, bias), (y,), (x, mean, rstd, weight), rule)
+        return y
+
+    def dropout(self, x: Tensor, p: float) -> Tensor:
+        """A product with a mask; all or nothing, it is none."""
+        if p == 0:
+            return x
+        return self.multiply(x, self.new((), x.item) if p == 1 else self.like(x))
+
+    def split_in_two(self, x: Tensor) -> list[Tensor]:
+        """The two columns of the last axis, each without it."""
+        shape, item = x.shape, x.item
+        halves = [Tensor(x.storage, (*shape[:-1], 1), x.strides, item, is_view=True) for _half in range(2)]
+        self.record("Split", (x,), halves, (), lambda *grads: (self.new(shape, item),))
+        return halves
+
+    def squeeze(self, x: Tensor, axis: int = -1) -> Tensor:
+        """Without an axis of one."""
+        axis %= len(x.shape)
+        shape, strides = x.shape, x.strides
+
+        def rule(grad: Tensor) -> Gradients:
+            at = (*grad.strides[:axis], 1, *grad.strides[axis:])
+            return (Tensor(grad.storage, shape, at, grad.item, is_view=True),)
+
+        rest = shape[:axis] + shape[axis + 1 :], strides[:axis] + strides[axis + 1 :]
+        return self._view("Squeeze", x, *rest, rule)
+
+    def softmax(self, x: Tensor) -> Tensor:
+        """Along the last axis; its logarithm takes the same memory."""
+        return self.kernel("Softmax", x, keep="output")
+
+    def cat_with_nothing(self, x: Tensor) -> Tensor:
+        """What a cache without tokens makes of the first ones: a copy."""
+        copy = self.like(x)
+        self.record("Cat", (x,), (copy,), (), lambda grad: (self.same(grad),))
+        return copy
+
+    def cross_entropy(self, scores: Tensor, labels: Tensor) -> Tensor:
+        """The mean of -log softmax at the labels."""
+        logs = self.softmax(scores)
+        loss, weight = self.new((), logs.item), self.new((), logs.item)
+        self.record("NllLoss", (logs,), (loss,), (logs, labels, weight), lambda grad, logs, *kept: (self.like(logs),))
+        return loss
+
+    def mean_squared_error(self, scores: Tensor, labels: Tensor) -> Tensor:
+        """The mean of (score - label)^2."""
+        loss = self.new((), scores.item)
+        kept = (scores, labels)
+        self.record("MseLoss", (scores,), (loss,), kept, lambda grad, scores, *kept: (self.like(scores),))
+        return loss
+
+    # Backward.
+
+    def backward(self, loss: Tensor) -> None:
+        """Send a gradient back to every leaf, as PyTorch's engine does: what was made last goes first."""
+        assert loss.node
+        grad, self.grad = self.grad, False
+        waiting: dict[Node, int] = {}
+        seen, found = {loss.node}, [loss.node]
+        while found:
+            for edge in found.pop().edges:
+                if edge:
+                    waiting[edge[0]] = waiting.get(edge[0], 0) + 1
+                    if edge[0] not in seen:
+                        seen.add(edge[0])
+                        found.append(edge[0])
+        seen.clear()
+        root = self.like(loss)  # held by Tensor.backward until it returns
+        buffers: dict[Node, list[Tensor | None]] = {loss.node: [root]}
+        ready = [(-loss.node.number, id(loss.node), loss.node)]
+        while ready:
+            node = heappop(ready)[2]
+            self.memory.where = node.where
+            gradients = self._run(node, buffers.pop(node))
+            for edge in node.edges:
+                gradient = gradients.pop(0)
+                if edge:
+                    after, output = edge
+                    if gradient is not None:
+                        buffer = buffers.setdefault(after, [None] * after.outputs)
+                        buffer[output] = self._accumulated(buffer[output], gradient)
+                    waiting[after] -= 1
+                    if not waiting[after] and after in buffers:
+                        heappush(ready, (-after.number, id(after), after))
+                del gradient  # a variable of ours that PyTorch's engine does not have
+        self.grad = grad
+
+    def _run(self, node: Node, given: list[Tensor | None]) -> list[Tensor | None]:
+        """The gradients of what an operation was given; what was kept for them is let go of."""
+        if node.rule is None:
+            (gradient,) = given
+            assert gradient
+            gradient.storage.move("gradients")
+            node.grad = gradient
+            return []
+        gradients = list(node.rule(*given, *node.kept))
+        for at, (shape, item) in enumerate(node.shapes):
+            if not node.edges[at]:
+                gradients[at] = None
+            gradients[at] = self._summed(gradients[at], shape)
+            gradients[at] = self._cast(gradients[at], item)
+        node.kept, node.rule = (), _released
+        return gradients
+
+    def _summed(self, gradient: Tensor | None, shape: Shape) -> Tensor | None:
+        """Summed over the axes along which the operation repeated what it was given."""
+        if gradient is None or gradient.shape == shape:
+            return gradient
+        total = self.new(shape, gradient.item)
+        total.is_view = len(shape) < len(gradient.shape)
+        return total
+
+    def _cast(self, gradient: Tensor | None, item: int) -> Tensor | None:
+        return gradient if gradient is None or gradient.item == item else self.new(gradient.shape, item)
+
+    def _accumulated(self, before: Tensor | None, gradient: Tensor) -> Tensor:
+        """The sum of two gradients, in the memory of the first if nothing else holds that."""
+        if before is None:
+            return gradient
+        if before.storage.holders == 1 and not before.is_view and is_contiguous(before):
+            return before
+        return self.like(before)
+
+
+def _released(*_kept: object) -> Gradients:
+    raise RuntimeError("A second backward pass through the same operations")
+
+
+def contiguous_strides(shape: Shape) -> Shape:
+    """The strides of numbers in order: PyTorch counts an axis of nothing as one."""
+    strides = [1]
+    for side in reversed(shape[1:]):
+        strides.append(strides[-1] * max(side, 1))
+    return tuple(reversed(strides)) if shape else ()
+
+
+def is_contiguous(tensor: Tensor) -> bool:
+    """Whether the numbers are in order; the stride of an axis of one does not matter."""
+    expected = 1
+    for side, stride in zip(reversed(tensor.shape), reversed(tensor.strides), strict=True):
+        if side != 1:
+            if stride != expected:
+                return False
+            expected *= side
+    return True
+
+
+def common_item(x: Tensor, y: Tensor) -> int:
+    """The bytes of an element of what two tensors give: a tensor without axes does not count beside one with them."""
+    if bool(x.shape) != bool(y.shape):
+        return x.item if x.shape else y.item
+    return max(x.item, y.item)
+
+
+def broadcast(one: Shape, other: Shape) -> Shape:
+    """The shape of what two tensors are together."""
+    length = max(len(one), len(other))
+    one, other = (1,) * (length - len(one)) + one, (1,) * (length - len(other)) + other
+    return tuple(b if a == 1 else a for a, b in zip(one, other, strict=True))
+
+
+def view_strides(shape: Shape, strides: Shape, wanted: Shape) -> Shape | None:
+    """The strides of a view of another shape; None where there is none (PyTorch's computeStride)."""
+    if not shape:
+        return (1,) * len(wanted)
+    found = [0] * len(wanted)
+    at = len(wanted) - 1
+    base = strides[-1]
+    elements = taken = 1
+    for axis in reversed(range(len(shape))):
+        elements *= shape[axis]
+        if axis and (shape[axis - 1] == 1 or strides[axis - 1] == elements * base):
+            continue
+        while at >= 0 and (taken < elements or wanted[at] == 1):
+            found[at] = taken * base
+            taken *= wanted[at]
+            at -= 1
+        if taken != elements:
+            return None
+        if axis:
+            base = strides[axis - 1]
+            elements = taken = 1
+    return tuple(found) if at == -1 else None
