@@ -1,9 +1,11 @@
 """The forward pass against the real one: every module that is called, in order, with the shapes in and out."""
 
+from inspect import signature
 from typing import Any
 
 import numpy as np
 import pytest
+import transformers
 from hypothesis import given
 
 from bertcalc import BertConfig, build, columns
@@ -103,3 +105,12 @@ def test_what_cannot_go_through_is_explained(values: dict[str, int], sentence: s
 
 def test_what_can_go_through_is_no_problem() -> None:
     assert not list(batch_problems(BertConfig(), {"batch_size": 7, "sequence_length": 512}))
+
+
+def test_each_attention_is_masked_where_its_own_tokens_are_padding() -> None:
+    config = BertConfig(num_hidden_layers=1, is_decoder=True, add_cross_attention=True)
+    steps = forward(build(config, "BertModel"), 1, 4, encoder_sequence_length=3)
+    masks = {step.key: step.takes[1].name for step in steps if step.place.role == "mask"}
+    assert masks == {"attention.mask": "attention_mask", "cross-attention.mask": "encoder_attention_mask"}
+    # transformers' names.
+    assert set(masks.values()) <= set(signature(transformers.BertModel.forward).parameters)
