@@ -1,4 +1,5 @@
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import given
 
 from bertcalc import ARCHITECTURES, BertConfig, Module, build
 from bertcalc.activations import ACTIVATIONS
+from bertcalc.families import CLASSES
 from tests.oracle import Case, facts
 from tests.strategies import cases
 
@@ -23,6 +25,31 @@ def real_kinds(model: Any) -> list[tuple[str, str]]:
 
 @given(cases())
 def test_every_model_has_the_names_shapes_order_total_and_text_of_the_real_one(case: Case) -> None:
+    assert facts(case.ours()) == facts(case.real())
+
+
+# Each field has a value of its own, so that none is taken for another.
+APART: dict[str, Any] = {
+    "vocab_size": 91,
+    "hidden_size": 24,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 3,
+    "intermediate_size": 40,
+    "max_position_embeddings": 30,
+    "type_vocab_size": 7,
+    "num_labels": 5,
+    "pad_token_id": 4,
+    "hidden_dropout_prob": 0.1,
+    "attention_probs_dropout_prob": 0.2,
+    "classifier_dropout": 0.3,
+    "layer_norm_eps": 1e-3,
+    "hidden_act": "relu",
+}
+
+
+@pytest.mark.parametrize("architecture", CLASSES)
+def test_every_class_takes_each_field_where_the_real_one_does(architecture: str) -> None:
+    case = Case(replace(CLASSES[architecture].config.default(), **APART), architecture)
     assert facts(case.ours()) == facts(case.real())
 
 
