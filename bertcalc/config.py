@@ -133,9 +133,12 @@ def columns(config: Kind, **arrays: Any) -> Kind:
 
 def problems(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]:
     """Everything that is wrong with the values of a kind of configuration, field by field, then across fields."""
-    single = [problem for name in kind.__dataclass_fields__ if (problem := check_field(kind, name, values[name]))]
-    # Relations between fields mean nothing while a field itself is wrong.
-    yield from single or kind.relations(values)
+    wrong = [name for name in kind.__dataclass_fields__ if not FIELDS[name].is_right(values[name])]
+    for name in wrong:
+        if problem := check_field(kind, name, values[name]):
+            yield problem
+    if not wrong:  # relations between fields mean nothing while a field itself is wrong
+        yield from kind.relations(values)
 
 
 def _relations(values: Mapping[str, Any]) -> Iterator[Problem]:
@@ -170,10 +173,10 @@ def _relations(values: Mapping[str, Any]) -> Iterator[Problem]:
 def check_field(kind: type[Config], field: str, value: Any) -> Problem | None:
     """What is wrong with one field taken by itself, or None."""
     default, known = getattr(kind, field), FIELDS[field]
-    if known.letter:
-        return check_whole_number(field, value, known.low, known.high, like=default)
     if known.is_right(value):
         return None
+    if known.letter:
+        return _not_between(field, value, known.low, known.high, like=default)
     return Problem(
         field,
         value,
