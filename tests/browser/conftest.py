@@ -51,9 +51,9 @@ def page(window: Page) -> Page:
     for other in window.context.pages:
         if other != window:
             other.close()
+    window.goto("about:blank")  # before it is wide: what a phone left is forgotten as a phone's
     window.set_viewport_size({"width": 1280, "height": 720})
     window.emulate_media(color_scheme="light", media="screen")
-    window.goto("about:blank")
     return window
 
 

@@ -258,6 +258,7 @@ def test_undo_redo_and_reset_by_button_and_by_key(visit: Open) -> None:
     expect(undo).to_be_disabled()
     expect(reset).to_be_disabled()
     slider(page, "num_hidden_layers").press("ArrowRight")
+    expect(total(page)).to_have_text(layers(13))
     slider(page, "num_hidden_layers").press("ArrowRight")
     expect(total(page)).to_have_text(layers(14))
     undo.click()
