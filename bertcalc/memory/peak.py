@@ -99,8 +99,8 @@ def curve(changes: Sequence[Change]) -> list[Moment]:
 def alive_at_peak(changes: Sequence[Change]) -> list[Change]:
     """How each storage came that is alive at the peak, with the area that it is in then."""
     before = sum(change.phase == "before" for change in changes)
-    moments = curve(changes)
-    return _alive(changes[: before + moments.index(peak(changes)) + 1])
+    live = [moment.live for moment in curve(changes)]
+    return _alive(changes[: before + live.index(max(live)) + 1])
 
 
 def training_changes(
