@@ -15,8 +15,9 @@ from typing import Any, Literal, NamedTuple
 from bertcalc.compute.flops import forward_flops, training_flops
 from bertcalc.config import unchecked
 from bertcalc.memory import footprint
-from bertcalc.memory.footprint import Plan, kept
+from bertcalc.memory.footprint import kept
 from bertcalc.memory.optimizers import PRECISIONS, elementwise, parts
+from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import ITEM_BYTES, total_bytes
 from bertcalc.subject import Subject
 from bertcalc.text import N_

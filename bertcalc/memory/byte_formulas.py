@@ -11,8 +11,9 @@ from bertcalc.config import unchecked
 from bertcalc.formula import CALL_SYMBOLS, SYMBOLS, Formula, exact, latex_number, plain, write
 from bertcalc.forward.steps import forward
 from bertcalc.memory import optimizers
-from bertcalc.memory.footprint import Plan, kept, korthikanti, moments
+from bertcalc.memory.footprint import kept, korthikanti, moments
 from bertcalc.memory.optimizers import Optimizer, Part, Precision, StateSizes
+from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import ITEM_BYTES, Attention, Dtype, Saved, by_module, cache_bytes, total_bytes
 from bertcalc.subject import Subject
 from bertcalc.tree.freezing import Freezing

@@ -8,7 +8,8 @@ from bertcalc.config import unchecked
 from bertcalc.forward.outputs import Call, caches, outputs, run
 from bertcalc.forward.steps import Step, Value, forward
 from bertcalc.memory import optimizers
-from bertcalc.memory.optimizers import PRECISIONS, Optimizer, Part, Precision, sizes
+from bertcalc.memory.optimizers import PRECISIONS, Part, sizes
+from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import (
     ITEM_BYTES,
     Attention,
@@ -33,17 +34,6 @@ WEIGHT_BITS = {"float32": 32, "bfloat16, float16": 16, "int8": 8, "4-bit": 4}
 # A write-up's parameters (without eleven layers of attention, the biases and the pooler), and what it calls "72.1 MB".
 WRITE_UP = 75_641_856
 _ID_BYTES = 8
-
-
-class Plan(NamedTuple):
-    """How a model is trained and run."""
-
-    precision: Precision = "fp32"
-    optimizer: Optimizer = "adamw"
-    attention: Attention = "eager"
-    fused_dropout: bool = False
-    recompute: Recompute = "none"
-    freezing: Freezing = Freezing()
 
 
 class Moment(NamedTuple):

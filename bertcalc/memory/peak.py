@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from bertcalc.family import Model
+from bertcalc.memory.optimizers import Optimizer
+from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import Attention, Dtype
 from bertcalc.memory.simulated_pass import Pass
 from bertcalc.memory.tape import AREAS, Area, Change, Phase, Tape, Tensor
@@ -29,7 +31,7 @@ def training_peak_bytes(
     sequence_length: int,
     *,
     labels: bool = True,
-    optimizer: str = "adamw",
+    optimizer: Optimizer = "adamw",
     dtype: Dtype = "float32",
     attention: Attention = "eager",
     keep_outputs: bool = True,
@@ -37,18 +39,12 @@ def training_peak_bytes(
     padded: bool = False,
 ) -> int:
     """The most bytes of tensors alive at any moment of a training step, weights and all: see ``training_changes``."""
-    changes = training_changes(
-        model,
-        batch_size,
-        sequence_length,
-        labels=labels,
-        optimizer=optimizer,
-        dtype=dtype,
-        attention=attention,
-        keep_outputs=keep_outputs,
-        num_choices=num_choices,
-        padded=padded,
-    )
+    if not labels:
+        raise ValueError("Without labels there is no loss: nothing can be trained.")
+    if dtype != "float32":
+        raise NotImplementedError(f"The peak is known for float32 alone so far, not for {dtype}.")
+    plan = Plan("fp32", optimizer, attention, keep_outputs=keep_outputs)
+    changes = training_changes(model, batch_size, sequence_length, plan, num_choices=num_choices, padded=padded)
     return peak(changes).live
 
 
@@ -107,12 +103,8 @@ def training_changes(
     model: Model,
     batch_size: int,
     sequence_length: int,
+    plan: Plan,
     *,
-    labels: bool = True,
-    optimizer: str = "adamw",
-    dtype: Dtype = "float32",
-    attention: Attention = "eager",
-    keep_outputs: bool = True,
     num_choices: int = 1,
     padded: bool = False,
 ) -> list[Change]:
@@ -133,10 +125,10 @@ def training_changes(
 
     Raises ValueError where there is no loss, NotImplementedError for what is not simulated yet.
     """
-    _check(model, dtype, attention)
-    if optimizer != "adamw":
-        raise NotImplementedError(f"The peak is known for AdamW alone so far, not for {optimizer}.")
-    if not (labels and model.cls.targets):
+    _check(model, plan.attention)
+    if plan._replace(keep_outputs=False) != Plan():
+        raise NotImplementedError(f"The peak is not known for {plan} yet.")
+    if not model.cls.targets:
         raise ValueError(f"{model.cls.name} gives no loss without labels: nothing can be trained with it alone.")
     step = Pass(model, batch_size, sequence_length, num_choices=num_choices, training=True, padded=padded)
     step.begin()
@@ -144,7 +136,7 @@ def training_changes(
     states: list[Tensor] = []
     for _step in range(2):  # the second is like every one after it: there are states, and outputs of the step before
         step.memory.changes = [change._replace(phase="before") for change in _alive(step.memory.changes)]
-        outputs = step.forward() if keep_outputs else step.forward()[:1]
+        outputs = step.forward() if plan.keep_outputs else step.forward()[:1]
         step.memory.phase = "backward"
         step.tape.backward(outputs[0])
         step.memory.phase = "optimizer"
@@ -169,7 +161,9 @@ def inference_changes(
 
     Raises NotImplementedError for what is not simulated yet.
     """
-    _check(model, dtype, attention)
+    if dtype != "float32":
+        raise NotImplementedError(f"The peak is known for float32 alone so far, not for {dtype}.")
+    _check(model, attention)
     step = Pass(model, batch_size, sequence_length, num_choices=num_choices, training=False, padded=padded)
     step.begin()
     outputs = step.forward()
@@ -178,9 +172,7 @@ def inference_changes(
     return step.memory.changes
 
 
-def _check(model: Model, dtype: Dtype, attention: Attention) -> None:
-    if dtype != "float32":
-        raise NotImplementedError(f"The peak is known for float32 alone so far, not for {dtype}.")
+def _check(model: Model, attention: Attention) -> None:
     if attention != "eager":
         raise NotImplementedError(f"The peak is known for eager attention alone so far, not for {attention}.")
     if model.config.transformers_version == 4:

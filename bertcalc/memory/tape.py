@@ -475,7 +475,7 @@ def contiguous_strides(shape: Shape) -> Shape:
     """The strides of numbers in order: PyTorch counts an axis of nothing as one."""
     strides = [1]
     for side in reversed(shape[1:]):
-        strides.append(strides[-1] * max(side, 1))
+        strides.append(strides[-1] * (side or 1))
     return tuple(reversed(strides)) if shape else ()
 
 
@@ -516,7 +516,7 @@ def view_strides(shape: Shape, strides: Shape, wanted: Shape) -> Shape | None:
         elements *= shape[axis]
         if axis and (shape[axis - 1] == 1 or strides[axis - 1] == elements * base):
             continue
-        while at >= 0 and (taken < elements or wanted[at] == 1):
+        while at >= 0 and (taken != elements or wanted[at] == 1):
             found[at] = taken * base
             taken *= wanted[at]
             at -= 1

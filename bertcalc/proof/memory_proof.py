@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 from weakref import WeakSet
 
 from bertcalc.forward.outputs import Call, inputs, run, taking_all
-from bertcalc.memory.footprint import Plan, kept
+from bertcalc.memory.footprint import kept
 from bertcalc.memory.optimizers import PRECISIONS
+from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import total_bytes
 from bertcalc.proof.output_proof import given_tensors
 from bertcalc.proof.real_model import empty_model

@@ -15,8 +15,8 @@ from bertcalc.config import POSITION_EMBEDDING_TYPES
 from bertcalc.explore.design import HEAD_SIZES, MULTIPLES, RATIOS, Budget, Constraints, search
 from bertcalc.explore.quantities import Case
 from bertcalc.memory import footprint
-from bertcalc.memory.footprint import Plan
 from bertcalc.memory.optimizers import PRECISIONS
+from bertcalc.memory.plan import Plan
 from bertcalc.subject import Subject
 from tests.oracle import Case as Model
 from tests.strategies import bert_cases as models

@@ -11,8 +11,8 @@ from bertcalc import columns
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.formula import ALL_SYMBOLS, exact
 from bertcalc.memory import footprint
-from bertcalc.memory.footprint import Plan
 from bertcalc.memory.optimizers import PRECISIONS
+from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES
 from tests.oracle import Case as Model
 from tests.strategies import cases as models

@@ -15,7 +15,7 @@ from bertcalc.config import DIMENSIONS, POSITION_EMBEDDING_TYPES, ConfigError
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.explore.sweep import SWEPT, Sweep, Ties, around, crossing, levels, line, published, round_up
 from bertcalc.forward.steps import BATCH, batch_problems
-from bertcalc.memory.footprint import Plan
+from bertcalc.memory.plan import Plan
 from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
 from tests.strategies import cases as models

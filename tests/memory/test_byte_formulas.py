@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from bertcalc.formula import ALL_SYMBOLS, Formula
 from bertcalc.memory.byte_formulas import kept_formulas, korthikanti_formulas, moment_formulas, part_formulas
-from bertcalc.memory.footprint import Plan, kept, korthikanti, moments
+from bertcalc.memory.footprint import kept, korthikanti, moments
 from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS, parts, sizes
+from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES, Saved, total_bytes
 from bertcalc.subject import Subject
 from tests.memory.test_footprint import plans, possible, subjects

@@ -6,7 +6,8 @@ from bertcalc import BertConfig
 from bertcalc.config import Problem
 from bertcalc.memory.devices import DEFAULT, DEVICES, KEPT_FREE, Device, kept_free
 from bertcalc.memory.fit import most
-from bertcalc.memory.footprint import Plan, Polynomial, training
+from bertcalc.memory.footprint import Polynomial, training
+from bertcalc.memory.plan import Plan
 from bertcalc.subject import Subject
 
 

@@ -14,7 +14,6 @@ from bertcalc import BertConfig
 from bertcalc.config import POSITION_EMBEDDING_TYPES
 from bertcalc.forward.outputs import Call
 from bertcalc.memory.footprint import (
-    Plan,
     Polynomial,
     binding,
     grow,
@@ -28,6 +27,7 @@ from bertcalc.memory.footprint import (
     weight_bytes,
 )
 from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS
+from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES, RECOMPUTE, recomputed_bytes, total_bytes
 from bertcalc.subject import Subject
 from bertcalc.tree.freezing import TRAIN, Freezing
@@ -35,7 +35,6 @@ from tests.oracle import Case, meta, real_outputs
 from tests.strategies import bert_cases
 
 plans = st.builds(
-    Plan,
     st.sampled_from(list(PRECISIONS)),
     st.sampled_from(list(OPTIMIZERS)),
     st.sampled_from(ATTENTIONS),

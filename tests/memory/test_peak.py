@@ -1,6 +1,7 @@
 """The simulated peaks against the real models, followed storage by storage."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from bertcalc.families import class_of
 from bertcalc.forward.outputs import Call
 from bertcalc.memory.peak import alive_at_peak, curve, inference_changes, training_changes
 from bertcalc.memory.peak import peak as our_peak
+from bertcalc.memory.plan import Plan
 from bertcalc.memory.tape import AREAS
 from tests.memory.allocator import inference_allocated, training_allocated
 from tests.memory.live import inference_moments, on_cpu, peak, tops, training_moments
@@ -62,7 +64,7 @@ def test_a_training_step_holds_what_the_real_one_holds(run: tuple[Case, Call], k
         case.ours(),
         call.batch_size,
         call.sequence_length,
-        keep_outputs=keep_outputs,
+        Plan(keep_outputs=keep_outputs),
         num_choices=call.num_choices,
     )
     assert our_peak(ours).live == peak(moments).live
@@ -82,7 +84,7 @@ def test_a_padded_batch(run: tuple[Case, Call], training: bool) -> None:
     given["attention_mask"] = torch.ones_like(given["input_ids"])
     given["attention_mask"][..., -1] = 0
     moments = training_moments(real, given) if training else inference_moments(real, given)
-    simulated = training_changes if training else inference_changes
+    simulated = partial(training_changes, plan=Plan(keep_outputs=True)) if training else inference_changes
     ours = simulated(case.ours(), call.batch_size, call.sequence_length, num_choices=call.num_choices, padded=True)
     assert our_peak(ours).live == peak(moments).live
     assert tops(moment.live for moment in curve(ours)) == tops(moment.live for moment in moments)
@@ -144,17 +146,19 @@ def test_the_figures_of_the_issue_that_asked_for_them() -> None:
 
 def test_a_language_model_peaks_in_the_loss_and_a_classifier_in_the_backward_pass() -> None:
     config = BertConfig(num_hidden_layers=2)
-    words = our_peak(training_changes(build(config, "BertForMaskedLM"), 32, 128))
+    words = our_peak(training_changes(build(config, "BertForMaskedLM"), 32, 128, Plan(keep_outputs=True)))
     assert (words.phase, words.where) == ("backward", "loss")  # of log-softmax
-    classes = our_peak(training_changes(build(config, "BertForSequenceClassification"), 32, 128))
+    classes = our_peak(
+        training_changes(build(config, "BertForSequenceClassification"), 32, 128, Plan(keep_outputs=True))
+    )
     assert (classes.phase, classes.where) == ("backward", "encoder.layer.1.output.dense")
-    small = our_peak(training_changes(build(config, "BertForSequenceClassification"), 1, 8))
+    small = our_peak(training_changes(build(config, "BertForSequenceClassification"), 1, 8, Plan(keep_outputs=True)))
     assert (small.phase, small.where) == ("optimizer", "bert.embeddings.word_embeddings.weight")
 
 
 def test_areas_add_up_and_what_is_alive_at_the_peak_is_named() -> None:
     model = build(BertConfig(num_hidden_layers=2, vocab_size=3000), "BertForMaskedLM")
-    changes = training_changes(model, 32, 128)
+    changes = training_changes(model, 32, 128, Plan(keep_outputs=True))
     assert all(sum(moment.areas.values()) == moment.live for moment in curve(changes))
     top = our_peak(changes)
     alive = alive_at_peak(changes)
@@ -171,13 +175,13 @@ def test_what_is_not_simulated_is_refused() -> None:
         training_peak_bytes(words, 1, 8, dtype="bfloat16")
     with pytest.raises(NotImplementedError, match="eager attention alone so far, not for fused"):
         inference_peak_bytes(words, 1, 8, attention="fused")
-    with pytest.raises(NotImplementedError, match="AdamW alone so far, not for sgd"):
+    with pytest.raises(NotImplementedError, match="not known for Plan"):
         training_peak_bytes(words, 1, 8, optimizer="sgd")
     with pytest.raises(NotImplementedError, match="relative positions"):
         inference_peak_bytes(build(BertConfig(position_embedding_type="relative_key")), 1, 8)
     with pytest.raises(ValueError, match="BertModel gives no loss"):
         training_peak_bytes(build(BertConfig()), 1, 8)
-    with pytest.raises(ValueError, match="BertForMaskedLM gives no loss without labels"):
+    with pytest.raises(ValueError, match="Without labels there is no loss"):
         training_peak_bytes(words, 1, 8, labels=False)
     with pytest.raises(ValueError, match="needs num_labels to be 2"):
         inference_peak_bytes(build(BertConfig(num_labels=3), "BertForQuestionAnswering"), 1, 8)

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from bertcalc import BertConfig, Config, forward_flops
 from bertcalc.memory import footprint
-from bertcalc.memory.footprint import Plan
+from bertcalc.memory.plan import Plan
 from bertcalc.subject import Subject
 from pages.ui.design.nearest import KINDS
 from tests.markdown import read

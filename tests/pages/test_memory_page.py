@@ -12,8 +12,9 @@ from streamlit.testing.v1 import AppTest
 from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.forward.outputs import Call
 from bertcalc.memory.devices import DEVICES
-from bertcalc.memory.footprint import Plan, inference, training
+from bertcalc.memory.footprint import inference, training
 from bertcalc.memory.optimizers import PARTS
+from bertcalc.memory.plan import Plan
 from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
 from pages.ui.memory.stack import COLORS

@@ -7,7 +7,8 @@ from unittest.mock import patch
 import pytest
 
 from bertcalc import ARCHITECTURES, BertConfig, Config
-from bertcalc.memory.footprint import Plan, kept
+from bertcalc.memory.footprint import kept
+from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import RECOMPUTE
 from bertcalc.proof import memory_proof
 from bertcalc.proof.memory_proof import prove

@@ -11,7 +11,7 @@ import streamlit as st
 from bertcalc.config import Config, Problem
 from bertcalc.explore.design import HEAD_SIZES, MULTIPLES, RATIOS, Budget, Constraints, Design, Result, search
 from bertcalc.explore.quantities import QUANTITIES, Case
-from bertcalc.memory.footprint import Plan
+from bertcalc.memory.plan import Plan
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.problem import InputError
 from bertcalc.text import N_

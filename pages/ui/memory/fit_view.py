@@ -8,7 +8,8 @@ from bertcalc.formula import latex_number
 from bertcalc.memory import footprint
 from bertcalc.memory.devices import Device
 from bertcalc.memory.fit import Most, most
-from bertcalc.memory.footprint import Plan, Polynomial, grow
+from bertcalc.memory.footprint import Polynomial, grow
+from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import Attention, Dtype
 from pages.ui.formulas import aligned
 from pages.ui.i18n import translator

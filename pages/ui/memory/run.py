@@ -8,8 +8,8 @@ import streamlit as st
 from bertcalc.formula import Formula
 from bertcalc.forward.steps import batch_problems
 from bertcalc.memory.devices import DEFAULT, DEVICES, KEPT_FREE, Device, kept_free
-from bertcalc.memory.footprint import Plan
 from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS
+from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES, RECOMPUTE, Attention, Dtype
 from bertcalc.subject import Subject
 from bertcalc.text import N_

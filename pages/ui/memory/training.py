@@ -7,8 +7,8 @@ import streamlit as st
 from bertcalc.memory import footprint
 from bertcalc.memory.byte_formulas import kept_formulas, part_formulas, plain_formulas
 from bertcalc.memory.devices import Device
-from bertcalc.memory.footprint import Plan
 from bertcalc.memory.optimizers import PRECISIONS, Part, sizes
+from bertcalc.memory.plan import Plan
 from bertcalc.text import N_
 from pages.ui.i18n import in_a_row, translator
 from pages.ui.memory.run import Run

@@ -1,0 +1,24 @@
+"""How a model is trained and run, as far as memory depends on it."""
+
+from typing import NamedTuple
+
+from bertcalc.memory.optimizers import Optimizer, Precision
+from bertcalc.memory.saved import Attention, Recompute
+from bertcalc.tree.freezing import Freezing
+
+
+class Plan(NamedTuple):
+    """A training step.
+
+    ``keep_outputs``: the loop has all outputs in a variable until the next forward pass has returned, not the loss
+    alone. ``accumulate``: gradients of the batch before are there already, and are added to.
+    """
+
+    precision: Precision = "fp32"
+    optimizer: Optimizer = "adamw"
+    attention: Attention = "eager"
+    fused_dropout: bool = False
+    recompute: Recompute = "none"
+    freezing: Freezing = Freezing()
+    keep_outputs: bool = False
+    accumulate: bool = False
