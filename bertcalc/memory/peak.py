@@ -96,7 +96,7 @@ def alive_at_peak(changes: Sequence[Change]) -> list[Change]:
     """How each storage came that is alive at the peak, with the area that it is in then."""
     before = sum(change.phase == "before" for change in changes)
     live = [moment.live for moment in curve(changes)]
-    return _alive(changes[: before + live.index(max(live)) + 1])
+    return alive(changes[: before + live.index(max(live)) + 1])
 
 
 def training_changes(
@@ -135,7 +135,7 @@ def training_changes(
     outputs: list[Tensor] = []
     states: list[Tensor] = []
     for _step in range(2):  # the second is like every one after it: there are states, and outputs of the step before
-        step.memory.changes = [change._replace(phase="before") for change in _alive(step.memory.changes)]
+        step.memory.changes = [change._replace(phase="before") for change in alive(step.memory.changes)]
         outputs = step.forward() if plan.keep_outputs else step.forward()[:1]
         step.memory.phase = "backward"
         step.tape.backward(outputs[0])
@@ -181,15 +181,15 @@ def _check(model: Model, attention: Attention) -> None:
         raise ValueError(f"{model.cls.name} cannot run: its forward method needs num_labels to be 2.")
 
 
-def _alive(changes: Sequence[Change]) -> list[Change]:
+def alive(changes: Sequence[Change]) -> list[Change]:
     """Of some changes, those that brought what is alive after them."""
     found: dict[int, Change] = {}
     for change in changes:
         if change.moved_from:
             found[change.storage] = found[change.storage]._replace(area=change.area)
-        elif change.num_bytes < 0:
+        elif change.storage in found:
             del found[change.storage]
-        elif change.num_bytes:
+        else:
             found[change.storage] = change
     return list(found.values())
 
@@ -200,7 +200,10 @@ def _alive(changes: Sequence[Change]) -> list[Change]:
 def _states(step: Pass) -> list[Tensor]:
     """AdamW's two averages of each tensor that has a gradient, and a counter of steps, which is on the CPU."""
     states = []
-    for parameter in step.trained():
+    for name, parameter in step.parameters.items():
+        step.memory.where = name
+        if not (parameter.node and parameter.node.grad):
+            continue
         for shape, item in (((), 4), (parameter.shape, parameter.item), (parameter.shape, parameter.item)):
             states.append(step.tape.new(shape, item, "optimizer states"))
     return states

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from bertcalc.memory.optimizers import Optimizer, Precision
-from bertcalc.memory.saved import Attention, Recompute
+from bertcalc.memory.saved import Attention, Dtype, Recompute
 from bertcalc.tree.freezing import Freezing
 
 
@@ -22,3 +22,10 @@ class Plan(NamedTuple):
     freezing: Freezing = Freezing()
     keep_outputs: bool = False
     accumulate: bool = False
+
+
+class Inference(NamedTuple):
+    """A forward pass without gradients."""
+
+    dtype: Dtype = "float32"
+    attention: Attention = "eager"
