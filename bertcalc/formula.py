@@ -30,7 +30,8 @@ CALL_LETTERS: dict[str, str] = {
     "num_choices": "N",
 }
 _MORE_LETTERS = {"masked_positions": "M", "padded_vocab_size": "V'"}
-_ALL_LETTERS = {**LETTERS, **CALL_LETTERS, **_MORE_LETTERS}
+_COUNT_LETTERS = {"parameters": "N", "trained_parameters": "N_{t}"}
+_ALL_LETTERS = {**LETTERS, **CALL_LETTERS, **_MORE_LETTERS, **_COUNT_LETTERS}
 
 
 FIELDS = {letter: field for field, letter in LETTERS.items()}
@@ -43,10 +44,15 @@ def _symbols(letters: Mapping[str, str]) -> dict[str, Any]:
 SYMBOLS = _symbols(LETTERS)
 CALL_SYMBOLS = _symbols(CALL_LETTERS)
 ALL_SYMBOLS = {**SYMBOLS, **CALL_SYMBOLS, **_symbols(_MORE_LETTERS)}
+# Whole counts in a formula: other symbols than those of CALL_LETTERS, where N is the number of choices.
+COUNT_SYMBOLS = {
+    "parameters": sympy.Symbol("N", positive=True),
+    "trained_parameters": sympy.Symbol("N_t", positive=True),
+}
 
 # While SymPy writes, a symbol is a placeholder, so that letters or numbers can be put in afterwards: SymPy takes
 # a millisecond for a formula, putting numbers in takes microseconds.
-_PLACEHOLDERS = {symbol: rf"\{{{field}\}}" for field, symbol in ALL_SYMBOLS.items()}
+_PLACEHOLDERS = {symbol: rf"\{{{field}\}}" for field, symbol in (ALL_SYMBOLS | COUNT_SYMBOLS).items()}
 _PLACEHOLDER = re.compile(r"\\\{(\w+)\\\}")
 
 

@@ -1,6 +1,6 @@
 """Memory: how much of a batch a device is enough for; weights, training, activations and inference."""
 
-from pages.ui.memory import fit_view, inference, run, saved_view, training, weights
+from pages.ui.memory import fit_view, peak_view, run, saved_view, weights
 from pages.ui.present import row
 from pages.ui.sidebar import choice as current_choice
 
@@ -13,12 +13,12 @@ with row():
 if view == "weights":
     weights.show_weights(choice)
 elif view == "training":
-    training.show_training(*run.choose_plan(choice))
+    peak_view.show_peak(*run.choose_plan(choice))
 elif view == "activations":
     saved_view.show_activations(*run.choose_plan(choice, states=False))
 elif view == "inference":
-    inference.show_inference(*run.choose_inference(choice))
+    peak_view.show_peak(*run.choose_inference(choice))
 elif task == "training":
-    fit_view.show_training_fit(*run.choose_plan(choice), device)
+    fit_view.show_fit(*run.choose_plan(choice), device)
 else:
-    fit_view.show_inference_fit(*run.choose_inference(choice), device)
+    fit_view.show_fit(*run.choose_inference(choice), device)

@@ -14,10 +14,9 @@ from typing import Any, Literal, NamedTuple
 
 from bertcalc.compute.flops import forward_flops, training_flops
 from bertcalc.config import unchecked
-from bertcalc.memory import footprint
 from bertcalc.memory.footprint import kept
-from bertcalc.memory.optimizers import PRECISIONS, elementwise, parts
-from bertcalc.memory.plan import Plan
+from bertcalc.memory.optimizers import PRECISIONS
+from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.saved import ITEM_BYTES, total_bytes
 from bertcalc.subject import Subject
 from bertcalc.text import N_
@@ -90,17 +89,18 @@ def activations(case: Case) -> int:
 
 
 def training_memory(case: Case) -> int:
-    """Bytes of weights, gradients, AdamW's states and activations, when the backward pass begins."""
-    count = parameters(case)
-    steady = parts(count, elementwise(count), case.plan.precision, "adamw")
-    return activations(case) + sum(steady.values())
+    """The most bytes that are alive at once in a training step."""
+    from bertcalc.memory.peak_formulas import peak_bytes  # SymPy is loaded when it is needed first
+
+    return peak_bytes(case.subject, case.plan, case.batch_size, case.sequence_length)
 
 
 def inference_memory(case: Case) -> int:
-    """Bytes of weights, cache, and what is alive at the largest moment of a forward pass."""
-    dtype = PRECISIONS[case.plan.precision].dtype
-    found = footprint.inference(case.subject, dtype, case.plan.attention, case.batch_size, case.sequence_length)
-    return sum(found.values())
+    """The most bytes that are alive at once in a forward pass."""
+    from bertcalc.memory.peak_formulas import peak_bytes
+
+    how = Inference(PRECISIONS[case.plan.precision].dtype, case.plan.attention)
+    return peak_bytes(case.subject, how, case.batch_size, case.sequence_length)
 
 
 QUANTITIES: Mapping[str, Quantity] = {

@@ -9,12 +9,11 @@ import sympy
 
 from bertcalc.config import unchecked
 from bertcalc.formula import CALL_SYMBOLS, SYMBOLS, Formula, exact, latex_number, plain, write
-from bertcalc.forward.steps import forward
 from bertcalc.memory import optimizers
-from bertcalc.memory.footprint import kept, korthikanti, moments
+from bertcalc.memory.footprint import kept, korthikanti
 from bertcalc.memory.optimizers import Optimizer, Part, Precision, StateSizes
 from bertcalc.memory.plan import Plan
-from bertcalc.memory.saved import ITEM_BYTES, Attention, Dtype, Saved, by_module, cache_bytes, total_bytes
+from bertcalc.memory.saved import Saved, by_module, total_bytes
 from bertcalc.subject import Subject
 from bertcalc.tree.freezing import Freezing
 from bertcalc.tree.nn import Component
@@ -50,12 +49,6 @@ def korthikanti_formulas(subject: Subject, plan: Plan, batch_size: int, sequence
     return _korthikanti_formulas(*_symbolic(subject, batch_size, sequence_length), plan)
 
 
-def moment_formulas(subject: Subject, attention: Attention, dtype: Dtype) -> tuple[Formula, ...]:
-    """The bytes of each of ``footprint.moments``."""
-    config = unchecked(subject.config, **SYMBOLS)
-    return _moment_formulas(subject._replace(config=config), attention, ITEM_BYTES[dtype])
-
-
 def part_formulas(
     precision: Precision, optimizer: Optimizer, parameters: int, trained: StateSizes
 ) -> Mapping[Part, tuple[str, str]]:
@@ -85,18 +78,6 @@ def plain_formulas(precision: Precision, optimizer: Optimizer) -> Mapping[Part, 
     }
 
 
-@lru_cache(maxsize=256)
-def plain_inference_formulas(subject: Subject, attention: Attention, dtype: Dtype, moment: int) -> Mapping[Part, str]:
-    """Each part of ``footprint.inference`` as plain text; ``moment`` is the number of the largest."""
-    subject = subject._replace(config=unchecked(subject.config, **SYMBOLS))
-    steps = forward(subject.model(), _BATCH, _LENGTH, encoder_sequence_length=subject.seen(_LENGTH))
-    return {
-        "weights": plain(ITEM_BYTES[dtype] * _PARAMETERS),
-        "cache": plain(cache_bytes(steps, dtype)),
-        "alive at once": plain(moment_formulas(subject, attention, dtype)[moment].expression),
-    }
-
-
 def _symbolic(subject: Subject, batch_size: int, sequence_length: int) -> tuple[Subject, Any, Any]:
     """A model and what goes through it in letters; with relative positions a 1 stays, as it decides what is kept."""
     config = subject.config
@@ -110,12 +91,6 @@ def _symbolic(subject: Subject, batch_size: int, sequence_length: int) -> tuple[
 @lru_cache(maxsize=256)
 def _korthikanti_formulas(subject: Subject, batch: Any, length: Any, plan: Plan) -> list[Formula]:
     return [write(sympy.expand(exact(more))) for _reason, more in korthikanti(subject, plan, batch, length)]
-
-
-@lru_cache(maxsize=256)
-def _moment_formulas(subject: Subject, attention: Attention, width: int) -> tuple[Formula, ...]:
-    alive = moments(subject, attention, _BATCH, _LENGTH)
-    return tuple(write(sympy.expand(exact(moment.num_bytes(width)))) for moment in alive)
 
 
 @lru_cache(maxsize=256)
@@ -138,11 +113,12 @@ def _by_copies(saved: Sequence[Saved]) -> Any:
     for one in saved:
         copies = sympy.sympify(one.copies)
         sums[copies] = sums.get(copies, 0) + exact(one._replace(copies=1).num_bytes())
-    terms = [term for copies, one in sums.items() for term in _by_tokens(copies, sympy.expand(one))]
+    terms = [term for copies, one in sums.items() for term in by_tokens(copies, sympy.expand(one))]
     return sympy.Add(*terms, evaluate=False) if len(terms) > 1 else sum(terms)
 
 
-def _by_tokens(copies: Any, expression: Any) -> Iterator[Any]:
+def by_tokens(copies: Any, expression: Any) -> Iterator[Any]:
+    """So many copies of something as two summands: what each token needs, times the tokens, and the rest."""
     tokens = _BATCH * _LENGTH
     per_token = sum(term / tokens for term in sympy.Add.make_args(expression) if (term / tokens).is_polynomial())
     rest = expression - sympy.expand(tokens * per_token)

@@ -1,11 +1,33 @@
 """How much of a batch a memory is enough for, and what else sets a limit."""
 
 from collections.abc import Sequence
+from math import inf, isqrt
 from typing import Literal, NamedTuple
 
-from bertcalc.memory.footprint import Polynomial, binding
-
 Limit = Literal["memory", "positions", "nothing"]
+
+
+class Polynomial(NamedTuple):
+    """A figure as a polynomial of a whole number from 2 on, with whole coefficients that are not negative.
+
+    At 1 it can be less: a single sequence or token needs not be laid out anew for products with distances.
+    """
+
+    first: int
+    constant: int
+    linear: int
+    square: int
+
+    def largest(self, limit: int) -> int | None:
+        """The last whole number at which the figure is within a limit: 0 if not even 1, None if every number."""
+        room = limit - self.constant
+        if room >= 0 and not self.square and not self.linear:
+            return None
+        if self.square:
+            last = (isqrt(self.linear**2 + 4 * self.square * max(room, 0)) - self.linear) // (2 * self.square)
+        else:
+            last = room // self.linear if self.linear else 0
+        return last if last > 1 else int(self.first <= limit)
 
 
 class Most(NamedTuple):
@@ -31,5 +53,10 @@ class Most(NamedTuple):
 
 def most(growths: Sequence[Polynomial], usable: int, positions: int | None = None) -> Most:
     """The most for which every figure stays within so many bytes."""
-    first = binding(growths, usable)
+
+    def end(growth: Polynomial) -> float:
+        largest = growth.largest(usable)
+        return inf if largest is None else largest
+
+    first = min(growths, key=end)
     return Most(first.largest(usable), first, positions)

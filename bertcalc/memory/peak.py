@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 from bertcalc.family import Model
 from bertcalc.memory.optimizers import Optimizer
-from bertcalc.memory.plan import Plan
+from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.saved import Attention, Dtype
 from bertcalc.memory.simulated_pass import Pass
 from bertcalc.memory.tape import AREAS, Area, Change, Phase, Tape, Tensor
+from bertcalc.subject import Subject
 
 
 class Moment(NamedTuple):
@@ -90,6 +91,20 @@ def curve(changes: Sequence[Change]) -> list[Moment]:
         if change.phase != "before":
             moments.append(Moment(change.phase, change.where, live, dict(areas)))
     return moments
+
+
+def moments_of_step(
+    subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int, most: int = 300
+) -> list[Moment]:
+    """A whole step in about so many moments: of those that are left out, none has more alive than one beside it."""
+    model = subject.model()
+    if isinstance(how, Inference):
+        changes = inference_changes(model, batch_size, sequence_length, dtype=how.dtype, attention=how.attention)
+    else:
+        changes = training_changes(model, batch_size, sequence_length, how)
+    found = curve(changes)
+    step = -(-len(found) // most)
+    return [max(found[at : at + step], key=lambda moment: moment.live) for at in range(0, len(found), step)]
 
 
 def alive_at_peak(changes: Sequence[Change]) -> list[Change]:

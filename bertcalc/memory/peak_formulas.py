@@ -18,12 +18,15 @@ from typing import Any, NamedTuple
 import sympy
 
 from bertcalc.config import unchecked
-from bertcalc.formula import CALL_SYMBOLS, SYMBOLS, Formula, write
+from bertcalc.formula import CALL_SYMBOLS, COUNT_SYMBOLS, SYMBOLS, Formula, exact, write
+from bertcalc.memory.byte_formulas import by_tokens
+from bertcalc.memory.fit import Polynomial
 from bertcalc.memory.peak import alive, inference_changes, training_changes
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.saved import largest
 from bertcalc.memory.tape import AREAS, Area, Change, Phase
 from bertcalc.subject import Subject
+from bertcalc.tree.freezing import Freezing
 from bertcalc.tree.nn import split_layer
 
 _HEAD_SIZE = sympy.Symbol("d", integer=True, positive=True)
@@ -41,48 +44,101 @@ Monomial = tuple[int, ...]  # the power of each of _NAMES
 Terms = Mapping[Monomial, int]
 
 
+class Products(dict[Monomial, Any]):
+    """Products of sizes, each computed when it is asked for first."""
+
+    def __init__(self, sizes: Sequence[Any]) -> None:
+        self.sizes = sizes
+
+    def __missing__(self, powers: Monomial) -> Any:
+        product = 1
+        for size, power in zip(self.sizes, powers, strict=True):
+            for _time in range(power):
+                product = product * size
+        self[powers] = product
+        return product
+
+    def sum(self, terms: Terms) -> Any:
+        """The value of a sum: a number, or a column."""
+        total = 0
+        for powers, count in terms.items():
+            total = total + count * self[powers]
+        return total
+
+
 class Moment(NamedTuple):
-    """A moment of a step, with the bytes of each area as a sum of products of sizes."""
+    """A moment of a step, with the bytes of each area, and of all, as a sum of products of sizes."""
 
     phase: Phase
     where: str
     areas: Mapping[Area, Terms]
+    live: Terms
     at: int  # its place among the changes of the symbolic run
 
-    def num_bytes(self, sizes: Mapping[str, Any]) -> int:
-        """All bytes that are alive, for sizes as ``sizes_of`` gives them."""
-        return sum(self.area_bytes(sizes).values())
 
-    def area_bytes(self, sizes: Mapping[str, Any]) -> dict[Area, int]:
-        """The bytes of each area."""
-        return {area: _value(terms, sizes) for area, terms in self.areas.items()}
+class Piece(NamedTuple):
+    """A tensor that is alive: the step that it is for, its bytes, and their formula."""
 
-    def formulas(self) -> dict[Area, Formula]:
-        """The bytes of each area in letters."""
-        return {area: write(_expression(terms)) for area, terms in self.areas.items() if terms}
+    where: str
+    num_bytes: int
+    formula: Formula
+
+
+class Peak(NamedTuple):
+    """The moment at which most is alive, with the bytes of each area that has any."""
+
+    phase: Phase
+    where: str  # a step of the forward pass, "loss", or the name of the tensor that is learned
+    areas: dict[Area, int]
+    formulas: Mapping[Area, Formula]
+    temporaries: tuple[Piece, ...]
+    expression: Any  # of all bytes, a sympy.Expr
+
+    @property
+    def num_bytes(self) -> int:
+        """All bytes that are alive."""
+        return sum(self.areas.values())
 
 
 def peak_bytes(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> int:
-    """The most bytes that are alive at once, in a training step or a forward pass: numbers or columns."""
-    sizes = sizes_of(subject, batch_size, sequence_length)
-    found = moments(subject, how, batch_size, sequence_length)
-    return largest(moment.num_bytes(sizes) for moment in found)
+    """The most bytes that are alive at once, in a training step or a forward pass: a number, or a column."""
+    products = _products(subject, batch_size, sequence_length)
+    return largest(products.sum(moment.live) for moment in moments(subject, how, batch_size, sequence_length))
 
 
-def peak_moment(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> Moment:
-    """The first moment at which most is alive."""
-    sizes = sizes_of(subject, batch_size, sequence_length)
-    found = moments(subject, how, batch_size, sequence_length)
-    return max(found, key=lambda moment: moment.num_bytes(sizes))
+def peak(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> Peak:
+    """The first moment at which most is alive, with its formulas: N are all parameters, N_t those that are trained."""
+    products = _products(subject, batch_size, sequence_length)
+    symbolic = _symbolic(subject, how, batch_size, sequence_length)
+    most = max(_moments(*symbolic), key=lambda moment: products.sum(moment.live))
+    areas = {area: products.sum(terms) for area, terms in most.areas.items() if terms}
+    formulas, temporaries, expression = _written(symbolic, most.at)
+    pieces = (Piece(_unfolded(where, symbolic, subject), products.sum(terms), one) for where, terms, one in temporaries)
+    where = _unfolded(most.where, symbolic, subject)
+    return Peak(most.phase, where, areas, formulas, tuple(pieces), expression)
 
 
-def sizes_of(subject: Subject, batch_size: int, sequence_length: int) -> dict[str, Any]:
-    """The numbers for the letters of a moment."""
+def growths(
+    subject: Subject, how: Plan | Inference, field: str, batch_size: int, sequence_length: int
+) -> list[Polynomial]:
+    """The bytes of each moment that can be the peak, as they grow with batch_size or sequence_length alone."""
+    call = {"batch_size": batch_size, "sequence_length": sequence_length}
+    first = peak_bytes(subject, how, **{**call, field: 1})
+    many = {**call, field: 2}
+    products = _products(subject, **{**many, field: 1})
+    at = _NAMES.index(field)
+    found = []
+    for moment in moments(subject, how, **many):
+        powers: list[dict[Monomial, int]] = [{}, {}, {}]
+        for monomial, count in moment.live.items():
+            powers[monomial[at]][monomial] = count
+        found.append(Polynomial(first, *map(products.sum, powers)))
+    return found
+
+
+def _products(subject: Subject, batch_size: int, sequence_length: int) -> Products:
     config = subject.config
-    return {name: getattr(config, name) for name in _NAMES[:-2]} | {
-        "batch_size": batch_size,
-        "sequence_length": sequence_length,
-    }
+    return Products((*(getattr(config, name) for name in _NAMES[:-2]), batch_size, sequence_length))
 
 
 def moments(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> tuple[Moment, ...]:
@@ -95,14 +151,6 @@ def moments(subject: Subject, how: Plan | Inference, batch_size: int, sequence_l
     return _moments(*_symbolic(subject, how, batch_size, sequence_length))
 
 
-def alive_then(
-    subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int, moment: Moment
-) -> list[tuple[Change, Formula]]:
-    """What is alive at a moment, with the formula of each: layers that are alike are not repeated."""
-    changes = _changes(*_symbolic(subject, how, batch_size, sequence_length)[:4])
-    return [(change, write(_expression(_terms(change.num_bytes)))) for change in alive(changes[: moment.at + 1])]
-
-
 class _Fold(NamedTuple):
     """Layers that are left out: ``more`` of them, after the one with a number."""
 
@@ -110,16 +158,17 @@ class _Fold(NamedTuple):
     more: Any
 
 
-def _symbolic(
-    subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int
-) -> tuple[Subject, Plan | Inference, Any, Any, tuple[_Fold, ...]]:
+_Symbolic = tuple[Subject, Plan | Inference, Any, Any, tuple[_Fold, ...]]
+
+
+def _symbolic(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> _Symbolic:
     """A model and its batch in letters, with the sizes that are 1, and few layers; and what that leaves out."""
     config = subject.config
     fields = set(SYMBOLS) - {"hidden_size", "num_hidden_layers"}
     if subject.cls.task == "question-answering":
         fields.remove("num_labels")  # which has to be 2
-    sizes = sizes_of(subject, batch_size, sequence_length)
-    letters = {name: _one_or(size, _SYMBOLS[name]) for name, size in sizes.items()}
+    sizes = _products(subject, batch_size, sequence_length).sizes
+    letters = {name: _one_or(size, _SYMBOLS[name]) for name, size in zip(_NAMES, sizes, strict=True)}
     changes = {name: letters[name] for name in fields}
     changes["hidden_size"] = letters["num_attention_heads"] * letters["attention_head_size"]
     frozen = how.freezing.layers if isinstance(how, Plan) else 0
@@ -153,15 +202,12 @@ def _changes(subject: Subject, how: Plan | Inference, batch: Any, length: Any) -
 def _moments(
     subject: Subject, how: Plan | Inference, batch: Any, length: Any, folds: tuple[_Fold, ...]
 ) -> tuple[Moment, ...]:
-    found: list[tuple[Terms, Moment]] = []
+    found: list[Moment] = []
     for moment in _tops(_changes(subject, how, batch, length), folds):
-        live: Counter[Monomial] = Counter()
-        for terms in moment.areas.values():
-            live.update(terms)
-        if not any(_covers(other, live) for other, _moment in found):
-            found = [one for one in found if not _covers(live, one[0])]
-            found.append((live, moment))
-    return tuple(moment for _live, moment in found)
+        if not any(_covers(other.live, moment.live) for other in found):
+            found = [other for other in found if not _covers(moment.live, other.live)]
+            found.append(moment)
+    return tuple(found)
 
 
 def _covers(more: Terms, less: Terms) -> bool:
@@ -227,7 +273,10 @@ def _apply(areas: Mapping[Area, Counter[Monomial]], change: Change, times: Any) 
 
 def _moment(changes: Sequence[Change], at: int, areas: Mapping[Area, Counter[Monomial]]) -> Moment:
     found = {area: {one: count for one, count in terms.items() if count} for area, terms in areas.items()}
-    return Moment(changes[at].phase, changes[at].where, found, at)
+    live: Counter[Monomial] = Counter()
+    for terms in found.values():
+        live.update(terms)
+    return Moment(changes[at].phase, changes[at].where, found, live, at)
 
 
 @lru_cache(maxsize=65536)
@@ -236,18 +285,70 @@ def _terms(expression: Any) -> Terms:
     return {powers: int(count) for powers, count in sympy.Poly(expression, *_SYMBOLS.values()).terms()}
 
 
-def _value(terms: Terms, sizes: Mapping[str, Any]) -> int:
-    total = 0
-    for powers, count in terms.items():
-        product = count
-        for name, power in zip(_NAMES, powers, strict=True):
-            for _time in range(power):
-                product = product * sizes[name]
-        total = total + product
-    return total
-
-
 def _expression(terms: Terms) -> Any:
     """A sum in letters, in which the size of a head is H / A."""
     polynomial = sympy.Poly.from_dict(dict(terms), *_SYMBOLS.values()).as_expr()
     return sympy.expand(polynomial.subs(_HEAD_SIZE, SYMBOLS["hidden_size"] / SYMBOLS["num_attention_heads"]))
+
+
+@lru_cache(maxsize=1024)
+def _written(symbolic: _Symbolic, at: int) -> tuple[Mapping[Area, Formula], list[tuple[str, Terms, Formula]], Any]:
+    """The formulas of a moment: of each area, of each temporary tensor, and of all together."""
+    moment = next(one for one in _moments(*symbolic) if one.at == at)
+    counts = _counts(symbolic)
+    areas: dict[Area, Formula] = {}
+    for area, terms in moment.areas.items():
+        if terms:
+            expression = _expression(terms)
+            written = _in_counts(expression, counts)
+            areas[area] = write(sympy.Add(*_grouped(expression), evaluate=False) if written is None else written)
+    alive_then = [one for one in alive(_changes(*symbolic[:4])[: at + 1]) if one.area == "temporaries"]
+    pieces = [(one.where, _terms(one.num_bytes)) for one in alive_then]
+    return areas, [(where, terms, write(_expression(terms))) for where, terms in pieces], _expression(moment.live)
+
+
+def _unfolded(where: str, symbolic: _Symbolic, subject: Subject) -> str:
+    """A name with the number that its layer has when none is left out."""
+    layer, inside = split_layer(where)
+    if not layer:
+        return where
+    stack, _dot, number = layer.rpartition(".")
+    more = sum(fold.more for fold in symbolic[4] if int(number) > fold.layer)
+    found = int(number) + int(sympy.sympify(more).subs(_LAYERS, subject.config.num_hidden_layers))
+    return f"{stack}.{found}.{inside}"
+
+
+def _counts(symbolic: _Symbolic) -> dict[Any, Any]:
+    """How many parameters there are, and how many are trained, by their letters."""
+    subject, how, *_rest = symbolic
+    frozen = how.freezing.layers if isinstance(how, Plan) else 0
+    letters = unchecked(subject.config, **{**SYMBOLS, "num_hidden_layers": frozen + _LAYERS})
+    model = subject._replace(config=letters).model()
+    counts = {COUNT_SYMBOLS["parameters"]: model.num_parameters()}
+    if isinstance(how, Plan) and how.freezing != Freezing():
+        trained = [how.freezing.trained(tensor).num_parameters() for tensor in model.tensors()]
+        counts[COUNT_SYMBOLS["trained_parameters"]] = sum(trained)
+    return {
+        letter: sympy.expand(exact(count).subs(_LAYERS, _LAYERS - frozen)) for letter, count in counts.items() if count
+    }
+
+
+def _in_counts(expression: Any, counts: Mapping[Any, Any]) -> Any:
+    """So many bytes for each parameter, and what is left; None if that is not shorter than the sum as it is."""
+    terms = expression.as_coefficients_dict()
+    best, length = None, len(terms) / 2
+    for letter, count in counts.items():
+        product, times = next(iter(count.as_coefficients_dict().items()))
+        rest = sympy.expand(expression - terms[product] / times * count)
+        if len(rest.as_coefficients_dict()) < length:
+            best, length = terms[product] / times * letter + rest, len(rest.as_coefficients_dict())
+    return best
+
+
+def _grouped(expression: Any) -> Iterator[Any]:
+    """L B S (...) + B S (...) + ...: first what is in all layers; each bracket is what one token needs."""
+    for power in (1, 0):
+        if part := expression.coeff(_LAYERS, power):
+            tokens, *rest = by_tokens(_LAYERS**power, part)
+            yield tokens
+            yield from (term for one in rest for term in sympy.Add.make_args(one))

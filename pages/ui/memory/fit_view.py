@@ -1,64 +1,28 @@
 """The longest sequence and the largest batch that fit into the memory of a device."""
 
-from collections.abc import Sequence
-
 import streamlit as st
 
-from bertcalc.formula import latex_number
-from bertcalc.memory import footprint
+from bertcalc.formula import latex_number, plain
 from bertcalc.memory.devices import Device
-from bertcalc.memory.fit import Most, most
-from bertcalc.memory.footprint import Polynomial, grow
-from bertcalc.memory.plan import Plan
-from bertcalc.memory.saved import Attention, Dtype
+from bertcalc.memory.fit import Most, Polynomial, most
+from bertcalc.memory.peak_formulas import growths, peak
+from bertcalc.memory.plan import Inference, Plan
 from pages.ui.formulas import aligned
 from pages.ui.i18n import translator
-from pages.ui.memory.inference import inference_stack
 from pages.ui.memory.run import Run
 from pages.ui.memory.stack import Stack, show_bar
-from pages.ui.memory.training import training_stack
 from pages.ui.metrics import show_metrics
 from pages.ui.numbers import percent, size
 from pages.ui.present import presenting
 
 
-def show_training_fit(run: Run, plan: Plan, device: Device) -> None:
-    """The longest sequence and the largest batch that can be trained on a device."""
-    subject, (batch_size, sequence_length) = run.subject, run.batch
-    _show_fit(
-        run,
-        device,
-        training_stack(run, plan, footprint.training(subject, plan, *run.batch), device),
-        grow(lambda batch: footprint.training_figures(subject, plan, batch, sequence_length)),
-        grow(lambda length: footprint.training_figures(subject, plan, batch_size, length)),
-    )
-
-
-def show_inference_fit(run: Run, dtype: Dtype, attention: Attention, device: Device) -> None:
-    """The longest sequence and the largest batch for inference on a device."""
-    subject, (batch_size, sequence_length) = run.subject, run.batch
-    found = footprint.inference(subject, dtype, attention, *run.batch)
-    _show_fit(
-        run,
-        device,
-        inference_stack(run, dtype, attention, found, device),
-        grow(lambda batch: footprint.inference_figures(subject, dtype, attention, batch, sequence_length)),
-        grow(lambda length: footprint.inference_figures(subject, dtype, attention, batch_size, length)),
-    )
-
-
-def _show_fit(
-    run: Run,
-    device: Device,
-    stack: Stack,
-    by_batch: Sequence[Polynomial],
-    by_length: Sequence[Polynomial],
-) -> None:
+def show_fit(run: Run, how: Plan | Inference, device: Device) -> None:
     """The answer, what the chosen batch needs, the bar, and the formulas that were solved."""
     _ = translator()
-    total = sum(stack.parts.values())
-    length = most(by_length, device.usable, run.choice.config.longest)
-    batch = most(by_batch, device.usable)
+    found = peak(run.subject, how, *run.batch)
+    total = found.num_bytes
+    length = most(growths(run.subject, how, "sequence_length", *run.batch), device.usable, run.choice.config.longest)
+    batch = most(growths(run.subject, how, "batch_size", *run.batch), device.usable)
     said = _answer(run, device, length)
     if not presenting():
         said += "  \n" + _(
@@ -85,7 +49,10 @@ def _show_fit(
             ),
         }
     )
-    show_bar(run.choice, stack, "fit")
+    start = run.of_preset()
+    before = peak(start.subject, how, *start.batch).areas if start else {}
+    formulas = {area: plain(formula.expression) for area, formula in found.formulas.items()}
+    show_bar(run.choice, Stack(found.areas, before, formulas, device), "fit")
     if presenting():
         st.latex(aligned([_solved("S", length, device)]))
         return

@@ -9,8 +9,8 @@ from bertcalc.formula import Formula
 from bertcalc.forward.steps import batch_problems
 from bertcalc.memory.devices import DEFAULT, DEVICES, KEPT_FREE, Device, kept_free
 from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS
-from bertcalc.memory.plan import Plan
-from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES, RECOMPUTE, Attention, Dtype
+from bertcalc.memory.plan import Inference, Plan
+from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES, RECOMPUTE
 from bertcalc.subject import Subject
 from bertcalc.text import N_
 from pages.ui.bars import preset_of
@@ -115,13 +115,13 @@ def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
     return Run(choice, batch), Plan(**said, freezing=freezing)
 
 
-def choose_inference(choice: Choice) -> tuple[Run, Dtype, Attention]:
+def choose_inference(choice: Choice) -> tuple[Run, Inference]:
     """Draw batch and inference settings."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         batch = choose_batch(choice.config)
-        dtype, attention = DTYPE.show(), ATTENTION.show()
+        how = Inference(DTYPE.show(), ATTENTION.show())
     _show_remarks(choice)
-    return Run(choice, batch), dtype, attention
+    return Run(choice, batch), how
 
 
 def _show_remarks(choice: Choice) -> None:

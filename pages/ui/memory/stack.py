@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from bertcalc.memory.devices import Device
-from bertcalc.memory.optimizers import PARTS, Part
+from bertcalc.memory.tape import Area
+from bertcalc.text import N_
 from pages.ui.charts import Spec, figures_axis, spec_of, tooltip
 from pages.ui.columns import Columns, of_rows
 from pages.ui.export.shown import draw_chart
@@ -18,11 +19,21 @@ from pages.ui.sidebar import Choice
 from pages.ui.theme import BACKGROUND, INK, appearance
 
 _FONT = 15
-# Parts that can stand beside each other differ in lightness, too: a test looks at them as colour-blind people do. No
-# bar has both what is kept for the backward pass and what is alive at once.
-COLORS: dict[str, tuple[str, ...]] = {
-    "light": ("#0066ff", "#5a3795", "#007f3f", "#4e1d01", "#b14f88", "#1d262d", "#7a6200", "#b14f88"),
-    "dark": ("#1e77fe", "#c3a3ff", "#7effbb", "#f4794d", "#fbb5e9", "#797f86", "#ebff40", "#fbb5e9"),
+AREA_WORDS: dict[Area, str] = {
+    "weights": N_("weights"),
+    "buffers and batch": N_("buffers and batch"),
+    "gradients": N_("gradients"),
+    "optimizer states": N_("optimizer states"),
+    "kept activations": N_("kept activations"),
+    "temporaries": N_("temporaries"),
+}
+# They stand beside each other and differ in lightness, too: a test looks at them as colour-blind people do.
+COLORS: dict[str, dict[Area, str]] = {
+    look: dict(zip(AREA_WORDS, inks, strict=True))
+    for look, inks in {
+        "light": ("#0066ff", "#5a3795", "#007f3f", "#4e1d01", "#b14f88", "#1d262d"),
+        "dark": ("#1e77fe", "#c3a3ff", "#7effbb", "#f4794d", "#fbb5e9", "#797f86"),
+    }.items()
 }
 _FREE = {"light": "#dfe3ea", "dark": "#363d4a"}  # what is kept free of a device's memory
 
@@ -30,9 +41,9 @@ _FREE = {"light": "#dfe3ea", "dark": "#363d4a"}  # what is kept free of a device
 class Stack(NamedTuple):
     """The parts of a memory with their formulas, the preset's parts, and the device if there is one."""
 
-    parts: Mapping[Part, int]
-    before: Mapping[Part, int]
-    formulas: Mapping[Part, str]
+    parts: Mapping[Area, int]
+    before: Mapping[Area, int]
+    formulas: Mapping[Area, str]
     device: Device | None = None
 
 
@@ -46,12 +57,12 @@ def show_bar(choice: Choice, stack: Stack, place: str, *, named: bool = True) ->
     memory = stack.device.num_bytes if stack.device else 0
     end = kept(place, (choice.preset, choice.architecture, stack.device), max(was, memory), now)
     words = (_("Bytes"), _("Size"), _("Share"), _("Formula"))
-    inks = dict(zip(PARTS, COLORS[appearance()], strict=True))
-    legend = [(_(part), inks[part]) for part, count in stack.parts.items() if count]
+    inks = COLORS[appearance()]
+    legend = [(_(AREA_WORDS[area]), inks[area]) for area, count in stack.parts.items() if count]
     if stack.device and stack.device.kept_free:
         legend.append((_("kept free"), _FREE[appearance()]))
     marks = {"limit": _("Usable memory"), "was": choice.preset, "free": _("kept free")}
-    frame = bar_frame(stack, [_(part) for part in stack.parts], marks, end)
+    frame = bar_frame(stack, [_(AREA_WORDS[area]) for area in stack.parts], marks, end)
     draw_chart(
         frame,
         stacked_bar(appearance(), words, tuple(legend), named),

@@ -1,0 +1,114 @@
+"""What is alive over a step: the peak, a chart of the step, and the formula of the peak area by area."""
+
+import streamlit as st
+
+from bertcalc.memory import optimizers
+from bertcalc.memory.footprint import output_bytes
+from bertcalc.memory.optimizers import PRECISIONS, sizes
+from bertcalc.memory.peak import moments_of_step
+from bertcalc.memory.peak_formulas import Peak, peak, peak_bytes
+from bertcalc.memory.plan import Inference, Plan
+from bertcalc.memory.tape import Phase
+from bertcalc.text import N_
+from pages.ui.controls import Fold
+from pages.ui.export.shown import draw_chart
+from pages.ui.i18n import in_a_row, translator
+from pages.ui.memory.run import Run
+from pages.ui.memory.stack import AREA_WORDS
+from pages.ui.memory.step_chart import step_areas, step_frame
+from pages.ui.metrics import show_metrics
+from pages.ui.numbers import percent, signed, size, unbroken
+from pages.ui.present import lower, presenting
+from pages.ui.tables import show_table
+from pages.ui.theme import appearance
+
+TEMPORARIES = Fold("temporaries", N_("Temporary tensors at the peak"))
+PHASES: dict[Phase, str] = {
+    "forward": N_("forward pass"),
+    "loss": N_("loss"),
+    "backward": N_("backward pass"),
+    "optimizer": N_("optimizer step"),
+}
+# What comes on top of tensors on a GPU, each with its source.
+NOT_COUNTED = N_(
+    "Counted is every tensor that is alive, to the byte. Not counted is what a GPU needs beside them: the CUDA context "
+    "(some hundred MB), workspaces of cuBLAS (8 to 32 MiB) and the gaps of PyTorch's allocator, which rounds each "
+    "tensor up to 512 bytes and asks the device for blocks of 2 or 20 MiB (PyTorch, CUDA semantics)."
+)
+
+
+def show_peak(run: Run, how: Plan | Inference) -> None:
+    """The most that is alive at once, when that is, a chart of the whole step, and the formula of the moment."""
+    _ = translator()
+    found = peak(run.subject, how, *run.batch)
+    show_metrics(_figures(run, how, found))
+    st.markdown(_when(found))
+    names = {area: _(word) for area, word in AREA_WORDS.items()}
+    phases = {phase: _(word) for phase, word in PHASES.items()}
+    columns = step_frame(moments_of_step(run.subject, how, *run.batch), names, phases)
+    draw_chart(
+        columns,
+        lower(step_areas(appearance(), tuple(names.values()), _("Step")), 250),
+        numbers={"at": _("Operation"), "name": _("Area"), "bytes": _("Bytes"), "where": _("Step")},
+        alt=_("What is alive over the step: at most {size}").format(size=size(found.num_bytes)),
+    )
+    if presenting():
+        return
+    formulas = {area: run.written(formula)[0] for area, formula in found.formulas.items()}
+    show_table(
+        {
+            _("Alive at the peak"): [unbroken(names[area]) for area in found.areas],
+            _("Formula, in bytes"): [f"${formulas[area]}$" for area in found.areas],
+            _("Size"): [unbroken(size(count)) for count in found.areas.values()],
+            _("Share"): [unbroken(percent(count, found.num_bytes)) for count in found.areas.values()],
+        },
+        _("What is alive at the peak"),
+    )
+    said = [_("$N$: all parameters; $N_t$: trainable parameters.")]
+    if isinstance(how, Plan):
+        said.append(_(PRECISIONS[how.precision].meaning))
+    st.caption(in_a_row([*said, _(NOT_COUNTED)]))
+    if pieces := TEMPORARIES.unfolded():
+        with pieces:
+            show_table(
+                {
+                    _("Made for"): [f"`{piece.where}`" for piece in found.temporaries],
+                    _("Formula, in bytes"): [f"${run.written(piece.formula)[0]}$" for piece in found.temporaries],
+                    _("Size"): [unbroken(size(piece.num_bytes)) for piece in found.temporaries],
+                },
+                _("Temporary tensors at the peak"),
+            )
+
+
+def _figures(run: Run, how: Plan | Inference, found: Peak) -> dict[str, tuple[str, str]]:
+    """The peak, and beside it what is there all the time, or what is returned."""
+    _ = translator()
+    start = run.of_preset()
+    before = peak_bytes(start.subject, how, *start.batch) if start else found.num_bytes
+    tokens = _("{batch_size:,} × {sequence_length:,} tokens").format(**run.batch._asdict())
+    more = signed(found.num_bytes - before, size)
+    told = _("{difference} against {preset}").format(difference=more, preset=run.choice.preset) if more else tokens
+    if isinstance(how, Inference):
+        kept = output_bytes(run.subject, how.dtype, *run.batch)
+        return {
+            _("Peak of inference"): (size(found.num_bytes), told),
+            _("Outputs kept"): (size(kept), _("part of what is alive")),
+        }
+    model = run.choice.model()
+    trained = sizes(map(how.freezing.trained, model.tensors()))
+    steady = sum(optimizers.parts(model.num_parameters(), trained, how.precision, how.optimizer).values())
+    return {
+        _("Peak of a training step"): (size(found.num_bytes), told),
+        _("Weights, gradients, optimizer"): (
+            _("{bytes:.2f} bytes a parameter").format(bytes=steady / model.num_parameters()),
+            size(steady),
+        ),
+    }
+
+
+def _when(found: Peak) -> str:
+    """The moment of the peak, in a sentence."""
+    _ = translator()
+    text = _("Memory peaks in the **{phase}**, at {step}.")
+    step = _("the loss") if found.where == "loss" else f"`{found.where}`"
+    return text.format(phase=_(PHASES[found.phase]), step=step)

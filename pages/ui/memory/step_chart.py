@@ -1,0 +1,93 @@
+"""The chart of a step: what is alive after each operation, area by area."""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from bertcalc.memory.peak import Moment
+from bertcalc.memory.tape import AREAS, Area, Phase
+from pages.ui.charts import Spec, figures_axis, spec_of, tooltip
+from pages.ui.columns import Columns, of_rows
+from pages.ui.memory.stack import COLORS
+from pages.ui.numbers import size
+from pages.ui.theme import BACKGROUND, INK
+
+_FONT = 15
+_NAMED = 0.12  # of the peak: a thinner area has no room for its name
+
+
+def step_frame(moments: Sequence[Moment], names: Mapping[Area, str], phases: Mapping[Phase, str]) -> Columns:
+    """The data: a row for each area at each moment, for each name that has room, for each phase, and for the peak."""
+    rows: list[dict[str, Any]] = []
+    top = max(moments, key=lambda moment: moment.live)
+    widest: dict[Area, tuple[int, int, int]] = {}  # bytes, the middle, and when
+    for at, moment in enumerate(moments):
+        below = 0
+        for area, count in moment.areas.items():
+            rows.append(
+                {"at": at, "area": names[area], "start": float(below), "end": float(below + count), "bytes": count}
+                | {"name": names[area], "size": size(count), "where": moment.where, "live": size(moment.live)}
+            )
+            if len(moments) // 8 < at < len(moments) * 7 // 8:  # at the ends a name has no room
+                widest[area] = max(widest.get(area, (0, 0, 0)), (count, below + count // 2, at))
+            below += count
+    rows += [
+        {"at": at, "label": names[area], "middle": float(middle)}
+        for area, (count, middle, at) in widest.items()
+        if count > _NAMED * top.live
+    ]
+    for phase, name in phases.items():
+        within = [at for at, moment in enumerate(moments) if moment.phase == phase]
+        if within:
+            rows.append({"at": within[0], "until": within[-1] + 1, "phase": name})
+    return of_rows([*rows, {"at": moments.index(top), "peak": float(top.live), "text": size(top.live).split(" (")[0]}])
+
+
+@lru_cache
+def step_areas(look: str, names: tuple[str, ...], step: str) -> Spec:
+    """The areas on each other, the phases above them, and a mark at the peak."""
+    import altair as alt
+
+    ink = INK[look]
+    inks = [COLORS[look][area] for area in AREAS]
+    x = alt.X("at:Q", title=None, axis=None, scale=alt.Scale(nice=False))
+    y = alt.Y("start:Q", axis=figures_axis(alt, look, "bytes", tickCount=4), scale=alt.Scale(zero=True))
+    color = alt.Color("area:N", legend=None, scale=alt.Scale(domain=list(names), range=inks))
+    said = tooltip(alt, "name", "size", where=step)
+    areas = (
+        alt.Chart()
+        .transform_filter("isValid(datum.area)")
+        .mark_area(interpolate="step-after", opacity=0.9)
+        .encode(x=x, y=y, y2="end:Q", color=color, tooltip=tooltip(alt, "name"))
+    )
+    # An area has one tooltip; its figures are at its edge.
+    edges = (
+        alt.Chart()
+        .transform_filter("isValid(datum.area) && datum.bytes > 0")
+        .mark_point(opacity=0, size=200)
+        .encode(x=x, y="end:Q", tooltip=said)
+    )
+    labels = (
+        alt.Chart()
+        .transform_filter("isValid(datum.label)")
+        .mark_text(fontSize=_FONT, fontWeight="bold", color=BACKGROUND[look])
+        .encode(x=x, y="middle:Q", text="label:N", tooltip=tooltip(alt, "label"))
+    )
+    peak = alt.Chart().transform_filter("isValid(datum.peak)")
+    mark = peak.mark_point(filled=True, size=90, color=ink, opacity=1).encode(x=x, y="peak:Q", tooltip=["text:N"])
+    number = peak.mark_text(fontSize=_FONT, fontWeight="bold", dy=-14, color=ink).encode(x=x, y="peak:Q", text="text:N")
+    bands = alt.Chart().transform_filter("isValid(datum.phase)")
+    rules = bands.mark_rule(color=ink, strokeDash=[4, 4], opacity=0.6).encode(x=x)
+    room = "scale('x', datum.until) - scale('x', datum.at) > 60 ? datum.phase : ''"
+    phases = (
+        bands.transform_calculate(center="(datum.at + datum.until) / 2")
+        .mark_text(
+            fontSize=13,
+            color=ink,
+            text=alt.ExprRef(room),
+        )
+        .encode(x=alt.X("center:Q"), y=alt.value(-22), tooltip=tooltip(alt, "phase"))
+    )
+    return spec_of(
+        alt.layer(areas, edges, rules, labels, mark, number, phases).properties(width="container", height=230)
+    )
