@@ -15,6 +15,7 @@ from bertcalc.memory.saved import Attention, Dtype
 from bertcalc.memory.simulated_pass import Pass
 from bertcalc.memory.tape import AREAS, Area, Change, Phase, Tape, Tensor
 from bertcalc.subject import Subject
+from bertcalc.tree.freezing import Freezing
 
 
 class Moment(NamedTuple):
@@ -141,23 +142,31 @@ def training_changes(
     Raises ValueError where there is no loss, NotImplementedError for what is not simulated yet.
     """
     _check(model, plan.attention)
-    if plan._replace(keep_outputs=False) != Plan():
+    if plan._replace(keep_outputs=False, freezing=Freezing(), accumulate=False) != Plan():
         raise NotImplementedError(f"The peak is not known for {plan} yet.")
-    if not model.cls.targets:
-        raise ValueError(f"{model.cls.name} gives no loss without labels: nothing can be trained with it alone.")
-    step = Pass(model, batch_size, sequence_length, num_choices=num_choices, training=True, padded=padded)
+    step = Pass(model, batch_size, sequence_length, plan, num_choices=num_choices, training=True, padded=padded)
     step.begin()
     outputs: list[Tensor] = []
     states: list[Tensor] = []
-    for _step in range(2):  # the second is like every one after it: there are states, and outputs of the step before
+    loss: Tensor
+    for step_number in range(
+        2
+    ):  # the second is like every one after it: there are states, and outputs of the step before
         step.memory.changes = [change._replace(phase="before") for change in alive(step.memory.changes)]
-        outputs = step.forward() if plan.keep_outputs else step.forward()[:1]
+        returned = step.forward()
+        if plan.keep_outputs:
+            outputs = returned  # noqa: F841  # held until the next forward pass has returned
+        loss = step.loss(returned)
+        del returned
+        if not loss.node:
+            raise ValueError(f"Of {model.cls.name} nothing is left to train.")
         step.memory.phase = "backward"
-        step.tape.backward(outputs[0])
+        step.tape.backward(loss)
         step.memory.phase = "optimizer"
         states = states or _states(step)
         _optimizer(step)
-        _zero_grad(step)
+        if not plan.accumulate or step_number:
+            _zero_grad(step)
     step.memory.closed = True
     return step.memory.changes
 
@@ -179,7 +188,8 @@ def inference_changes(
     if dtype != "float32":
         raise NotImplementedError(f"The peak is known for float32 alone so far, not for {dtype}.")
     _check(model, attention)
-    step = Pass(model, batch_size, sequence_length, num_choices=num_choices, training=False, padded=padded)
+    plan = Plan(attention=attention)
+    step = Pass(model, batch_size, sequence_length, plan, num_choices=num_choices, training=False, padded=padded)
     step.begin()
     outputs = step.forward()
     step.memory.closed = True
@@ -215,10 +225,8 @@ def alive(changes: Sequence[Change]) -> list[Change]:
 def _states(step: Pass) -> list[Tensor]:
     """AdamW's two averages of each tensor that has a gradient, and a counter of steps, which is on the CPU."""
     states = []
-    for name, parameter in step.parameters.items():
+    for name, parameter in step.trained().items():
         step.memory.where = name
-        if not (parameter.node and parameter.node.grad):
-            continue
         for shape, item in (((), 4), (parameter.shape, parameter.item), (parameter.shape, parameter.item)):
             states.append(step.tape.new(shape, item, "optimizer states"))
     return states
@@ -228,10 +236,9 @@ def _optimizer(step: Pass) -> None:
     """AdamW tensor by tensor: its denominator is a variable, alive until the next one is there."""
     tape = step.tape
     denominator: Tensor | None = None
-    for name, parameter in step.parameters.items():
-        if parameter.node and parameter.node.grad:
-            step.memory.where = name
-            denominator = _divided(tape, tape.like(parameter))
+    for name, parameter in step.trained().items():
+        step.memory.where = name
+        denominator = _divided(tape, tape.like(parameter))
     del denominator
 
 

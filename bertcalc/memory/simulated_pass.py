@@ -5,6 +5,7 @@ from math import prod
 from bertcalc.family import Model
 from bertcalc.forward.steps import Step, forward
 from bertcalc.memory.held import HEADS, held_until, unfolded
+from bertcalc.memory.plan import Plan
 from bertcalc.memory.simulated_activations import simulate_activation
 from bertcalc.memory.tape import Memory, Tape, Tensor
 from bertcalc.tree.nn import Activation, Dropout, Embedding
@@ -25,12 +26,14 @@ class Pass:
         model: Model,
         batch_size: int,
         sequence_length: int,
+        plan: Plan,
         *,
         num_choices: int,
         training: bool,
         padded: bool,
     ) -> None:
         self.model = model
+        self.plan = plan
         self.training = training
         self.padded = padded
         self._masks = padded or model.config.is_decoder
@@ -55,11 +58,13 @@ class Pass:
     def begin(self) -> None:
         """What is there before the first step."""
         tape, ids = self.tape, self._ids
+        frozen = self.plan.freezing.names(self.model)
         self.buffers = [ids((1, self.model.config.max_position_embeddings)) for _types in (False, True)]
         for name, shape in self.model.named_parameters():
             self.memory.where = name
             xielu = name.endswith((".alpha_p", ".alpha_n"))  # bfloat16 in every model
-            self.parameters[name] = tape.leaf(name, shape, 2 if xielu else 4)
+            self.memory.where = name
+            self.parameters[name] = tape.leaf(name, shape, 2 if xielu else 4, trained=name not in frozen)
             if xielu:
                 self.buffers.append(tape.new((), 2, "buffers and batch"))  # one beside each of the two
         for step in self.steps:
@@ -81,12 +86,12 @@ class Pass:
         regression = cls.task == "sequence-classification" and self.model.config.num_labels == 1
         return self.tape.new(shape, 4 if regression else _INT64, "buffers and batch")
 
-    def trained(self) -> list[Tensor]:
+    def trained(self) -> dict[str, Tensor]:
         """What has a gradient."""
-        return [tensor for tensor in self.parameters.values() if tensor.node and tensor.node.grad]
+        return {name: tensor for name, tensor in self.parameters.items() if tensor.node and tensor.node.grad}
 
     def forward(self) -> list[Tensor]:
-        """What the model returns: the loss first, if there is one."""
+        """What the model returns: the loss first, if the class has one."""
         self.memory.phase = "forward"
         in_encoder = False
         for at, step in enumerate(self.steps):
@@ -101,13 +106,24 @@ class Pass:
                 self.values.pop(name, None)
         self.memory.phase, self.memory.where = "loss", "loss"
         returned = [self.values[step.gives.name] for step in self.steps if step.output]
-        if self.training:
+        if self.training and self.model.cls.targets:
             returned.insert(0, self._loss(returned))
         if self.model.cls.caches:
             returned += self.cache
         self.values.clear()
         self.cache = []
         return returned
+
+    def loss(self, returned: list[Tensor]) -> Tensor:
+        """What is minimized: the class's loss, or the sum of all numbers that a class without one returns."""
+        if self.model.cls.targets:
+            return returned[0]
+        tape = self.tape
+        first, *others = returned[: sum(step.output != "" for step in self.steps)]
+        total = tape.shift(tape.sum(first))  # Python begins with 0
+        for output in others:
+            total = tape.add(total, tape.sum(output))
+        return total
 
     def _do(self, step: Step) -> None:
         """Run a step, and keep what it gives as a variable."""
@@ -217,7 +233,7 @@ class Pass:
     def _caches(self) -> bool:
         """Whether a decoder fills its cache: a causal language model does not if it is given labels."""
         config, cls = self.model.config, self.model.cls
-        return config.is_decoder and config.use_cache and not (cls.caches and self.training)
+        return config.is_decoder and config.use_cache and not (cls.caches and cls.targets and self.training)
 
     def _fill_cache(self, step: Step) -> None:
         path = step.name.removesuffix("value_heads")

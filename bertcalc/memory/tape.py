@@ -142,10 +142,11 @@ class Tape:
         """A tensor with memory of its own."""
         return Tensor(Storage(self.memory, prod(shape) * item, area), shape, contiguous_strides(shape), item)
 
-    def leaf(self, name: str, shape: Shape, item: int = 4) -> Tensor:
-        """What a model learns."""
+    def leaf(self, name: str, shape: Shape, item: int = 4, *, trained: bool = True) -> Tensor:
+        """What a model learns, or once learned."""
         tensor = self.new(shape, item, "weights")
-        tensor.node = Node(_LEAF, name, "AccumulateGrad")
+        if trained:
+            tensor.node = Node(_LEAF, name, "AccumulateGrad")
         return tensor
 
     def like(self, tensor: Tensor) -> Tensor:
@@ -338,9 +339,11 @@ class Tape:
     def layer_norm(self, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         """With mean and 1 / standard deviation of each row, which the backward pass needs."""
         y, mean, rstd = self.like(x), self.new(x.shape[:-1]), self.new(x.shape[:-1])
+        given = (x, weight, bias)
+        needed = [(tensor.shape, tensor.item) if tensor.node else None for tensor in given]
 
         def rule(grad: Tensor, *kept: Tensor) -> Gradients:
-            return self.like(grad), self.new(grad.shape[-1:], grad.item), self.new(grad.shape[-1:], grad.item)
+            return [self.new(*size) if size else None for size in needed]
 
         self.record("NativeLayerNorm", (x, weight, bias), (y,), (x, mean, rstd, weight), rule)
         return y
@@ -379,6 +382,16 @@ class Tape:
         copy = self.like(x)
         self.record("Cat", (x,), (copy,), (), lambda grad: (self.same(grad),))
         return copy
+
+    def sum(self, x: Tensor) -> Tensor:
+        """Of all numbers."""
+        total, shape = self.new((), x.item), x.shape
+
+        def rule(grad: Tensor) -> Gradients:
+            return (Tensor(grad.storage, shape, (0,) * len(shape), grad.item, is_view=True),)
+
+        self.record("Sum", (x,), (total,), (), rule)
+        return total
 
     def cross_entropy(self, scores: Tensor, labels: Tensor) -> Tensor:
         """The mean of -log softmax at the labels."""

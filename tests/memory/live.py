@@ -14,6 +14,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten
 
+from bertcalc.memory.plan import Plan
+
 RELEASE = "release"
 
 
@@ -86,12 +88,13 @@ def _is_alone(gradient: torch.Tensor) -> bool:
     return alone and not gradient._is_view() and gradient.is_contiguous()
 
 
-def training_moments(real: Any, given: dict[str, Any], *, keep_outputs: bool = True, steps: int = 3) -> list[Moment]:
-    """The moments of the last of some steps of the usual loop, with AdamW.
+def training_moments(real: Any, given: dict[str, Any], plan: Plan = Plan(), *, steps: int = 3) -> list[Moment]:
+    """The moments of the last of some batches in the usual loop, after which the optimizer makes a step.
 
     The variable ``outputs`` is set anew when the next forward pass has returned: until then the logits of the step
-    before are alive, as in any loop that is written so. Without ``keep_outputs`` the loop says
-    ``loss = model(**batch).loss`` and has the loss alone: the logits go before the backward pass.
+    before are alive, as in any loop that is written so. Without ``plan.keep_outputs`` the loop says
+    ``loss = loss_of(model(**batch))`` and has the loss alone: the logits go before the backward pass.
+    With ``plan.accumulate`` the optimizer makes a step after every second batch.
     """
     real.train()
     optimizer = torch.optim.AdamW(real.parameters(), foreach=False)
@@ -101,23 +104,31 @@ def training_moments(real: Any, given: dict[str, Any], *, keep_outputs: bool = T
         live = Live(*real.parameters(), *real.buffers(), *given.values())
         moments = live.moments
         with live:
-            for _step in range(steps):
+            for batch in range(steps * (1 + plan.accumulate)):
                 live.moments.clear()
                 live.phase = "forward"
-                if keep_outputs:
+                if plan.keep_outputs:
                     outputs = real(**given)
-                    live.phase = "backward"
-                    outputs.loss.backward()
+                    loss = loss_of(outputs)
                 else:
-                    loss = real(**given).loss
-                    live.phase = "backward"
-                    loss.backward()
+                    loss = loss_of(real(**given))
+                live.phase = "backward"
+                loss.backward()
                 live.phase = "optimizer"
-                optimizer.step()
-                optimizer.zero_grad(set_to_none=True)
+                if not plan.accumulate or batch % 2:
+                    optimizer.step()
+                    optimizer.zero_grad(set_to_none=True)
         return list(moments)  # what goes from now on is not of the step
     finally:
         gc.enable()
+
+
+def loss_of(outputs: Any) -> torch.Tensor:
+    """The loss of a class; of a body alone, which has none, the sum of all numbers that it returns."""
+    if "loss" in outputs:
+        return outputs.loss
+    total: Any = sum(output.sum() for output in outputs.to_tuple() if isinstance(output, torch.Tensor))
+    return total
 
 
 def on_cpu(real: Any, given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:

@@ -16,6 +16,7 @@ from bertcalc.memory.peak import alive_at_peak, curve, inference_changes, traini
 from bertcalc.memory.peak import peak as our_peak
 from bertcalc.memory.plan import Plan
 from bertcalc.memory.tape import AREAS
+from bertcalc.tree.freezing import TRAIN, Freezing
 from tests.memory.allocator import inference_allocated, training_allocated
 from tests.memory.live import inference_moments, on_cpu, peak, tops, training_moments
 from tests.oracle import Case, arguments
@@ -50,25 +51,49 @@ def test_a_forward_pass_holds_what_the_real_one_holds(run: tuple[Case, Call]) ->
     assert tops(moment.live for moment in curve(ours)) == tops(moment.live for moment in moments)
 
 
-@settings(max_examples=20)
-@given(calls(), st.booleans())
-def test_a_training_step_holds_what_the_real_one_holds(run: tuple[Case, Call], keep_outputs: bool) -> None:
-    case, call = run
-    if not class_of(case.architecture).targets:
-        return
-    call = call._replace(labels=True)
-    real = case.real()
-    real.set_attn_implementation("eager")
-    moments = training_moments(*device(case, real, arguments(case, call)), keep_outputs=keep_outputs)
-    ours = training_changes(
-        case.ours(),
-        call.batch_size,
-        call.sequence_length,
-        Plan(keep_outputs=keep_outputs),
-        num_choices=call.num_choices,
+def plans(**parts: st.SearchStrategy[Any]) -> st.SearchStrategy[Plan]:
+    """Plans that differ from the usual one in ``parts``."""
+    return st.fixed_dictionaries({"keep_outputs": st.booleans(), **parts}).map(lambda said: Plan(**said))
+
+
+def freezings() -> st.SearchStrategy[Freezing]:
+    return st.builds(Freezing, st.booleans(), st.integers(0, 4), st.sampled_from(TRAIN))
+
+
+def check_training(case: Case, call: Call, plan: Plan) -> None:
+    """A step of the simulation holds what a step of the real model holds, from each top to the next."""
+    call = call._replace(labels=bool(class_of(case.architecture).targets))
+    plan = plan._replace(
+        freezing=replace(plan.freezing, layers=min(plan.freezing.layers, case.config.num_hidden_layers))
     )
+    real, given = device(case, case.real(), arguments(case, call))
+    frozen = plan.freezing.names(case.ours())
+    for name, parameter in real.named_parameters():
+        parameter.requires_grad_(name not in frozen)
+    real.set_attn_implementation("eager")
+    simulated = partial(
+        training_changes, case.ours(), call.batch_size, call.sequence_length, plan, num_choices=call.num_choices
+    )
+    if len(frozen) == len(list(real.parameters())):
+        with pytest.raises(ValueError, match="nothing is left to train"):
+            simulated()
+        return
+    moments = training_moments(real, given, plan)
+    ours = simulated()
     assert our_peak(ours).live == peak(moments).live
     assert tops(moment.live for moment in curve(ours)) == tops(moment.live for moment in moments)
+
+
+@settings(max_examples=20)
+@given(calls(), plans())
+def test_a_training_step_holds_what_the_real_one_holds(run: tuple[Case, Call], plan: Plan) -> None:
+    check_training(*run, plan)
+
+
+@settings(max_examples=20)
+@given(calls(), plans(freezing=freezings(), accumulate=st.booleans()))
+def test_freezing_and_accumulating(run: tuple[Case, Call], plan: Plan) -> None:
+    check_training(*run, plan)
 
 
 @settings(max_examples=10)
@@ -76,14 +101,14 @@ def test_a_training_step_holds_what_the_real_one_holds(run: tuple[Case, Call], k
 def test_a_padded_batch(run: tuple[Case, Call], training: bool) -> None:
     """On the CPU: whether there is padding is asked of the numbers."""
     case, call = run
-    training = training and bool(class_of(case.architecture).targets)
     case = case._replace(config=replace(case.config, type_vocab_size=2))
-    real, given = on_cpu(case.real(), arguments(case, call._replace(labels=training)))
+    labels = training and bool(class_of(case.architecture).targets)
+    real, given = on_cpu(case.real(), arguments(case, call._replace(labels=labels)))
     real.set_attn_implementation("eager")
     given["token_type_ids"] = torch.zeros_like(given["input_ids"])
     given["attention_mask"] = torch.ones_like(given["input_ids"])
     given["attention_mask"][..., -1] = 0
-    moments = training_moments(real, given) if training else inference_moments(real, given)
+    moments = training_moments(real, given, Plan(keep_outputs=True)) if training else inference_moments(real, given)
     simulated = partial(training_changes, plan=Plan(keep_outputs=True)) if training else inference_changes
     ours = simulated(case.ours(), call.batch_size, call.sequence_length, num_choices=call.num_choices, padded=True)
     assert our_peak(ours).live == peak(moments).live
@@ -179,8 +204,6 @@ def test_what_is_not_simulated_is_refused() -> None:
         training_peak_bytes(words, 1, 8, optimizer="sgd")
     with pytest.raises(NotImplementedError, match="relative positions"):
         inference_peak_bytes(build(BertConfig(position_embedding_type="relative_key")), 1, 8)
-    with pytest.raises(ValueError, match="BertModel gives no loss"):
-        training_peak_bytes(build(BertConfig()), 1, 8)
     with pytest.raises(ValueError, match="Without labels there is no loss"):
         training_peak_bytes(words, 1, 8, labels=False)
     with pytest.raises(ValueError, match="needs num_labels to be 2"):
