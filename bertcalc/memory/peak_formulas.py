@@ -246,16 +246,20 @@ def _left_out(changes: Sequence[Change], folds: Sequence[_Fold]) -> Mapping[int,
     """What the layers that are left out bring: before which change it comes, and how often.
 
     In each phase that is what happens from the first change of one layer to the first of the next, forward or backward.
+    What was made for a layer can also come before the step, and go with those of all other layers, such as a cache.
     """
     layers = [split_layer(change.where)[0].rpartition(".")[2] for change in changes]
     firsts: dict[tuple[Phase, str], int] = {}
+    born: dict[int, str] = {}
     for at, (change, layer) in enumerate(zip(changes, layers, strict=True)):
         firsts.setdefault((change.phase, layer), at)
+        born.setdefault(change.storage, layer)
     found: dict[int, list[tuple[Change, Any]]] = {}
     for fold in folds:
         one, after = str(fold.layer), str(fold.layer + 1)
-        before = [change for change, layer in zip(changes, layers, strict=True) if layer == one]
-        found.setdefault(0, []).extend((change, fold.more) for change in before if change.phase == "before")
+        for at, (change, layer) in enumerate(zip(changes, layers, strict=True)):
+            if born[change.storage] == one and (change.phase == "before" or not layer):
+                found.setdefault(at, []).append((change, fold.more))
         for phase in ("forward", "backward", "optimizer"):
             if (phase, one) in firsts and (phase, after) in firsts:
                 start, end = sorted((firsts[phase, one], firsts[phase, after]))
