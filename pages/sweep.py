@@ -4,7 +4,8 @@ from functools import partial
 
 import streamlit as st
 
-from bertcalc.explore.quantities import QUANTITIES
+from bertcalc.explore.growth_formulas import growth
+from bertcalc.explore.quantities import PEAKS, QUANTITIES
 from bertcalc.explore.sweep import published
 from pages.ui.controls import label_of
 from pages.ui.export.shown import draw_chart
@@ -29,13 +30,10 @@ measure = _(quantity.meaning)
 
 if len(sweep.dimensions) == 1:
     [field], [label], [title], [now] = sweep.dimensions, labels, titles, present
-    growth = growth_view.growth_of(swept)
-    if growth is None:
-        st.caption(_("Inference memory has no formula: it is the largest of several moments."))
-    else:
-        st.latex(growth_view.growth_formula(swept, growth, look))
+    found = growth(swept.measure, sweep)
+    st.latex(growth_view.growth_formula(swept, found, look))
     figures = growth_view.now_and_doubled(swept)
-    st.markdown(growth_view.in_words(swept, growth, figures))
+    st.markdown(growth_view.in_words(swept, found, figures))
     values = sweep.values(field, *swept.ranges[field])
     marks = [
         Mark(at, figure, f"{LETTER_OF[field]} = {at:,}: {short(figure, unit)}")
@@ -51,6 +49,8 @@ if len(sweep.dimensions) == 1:
             measure=measure, field=label, value=f"{now:,}"
         ),
     )
+    if swept.measure in PEAKS:
+        st.caption(_("The formula is that of the moment of the peak now; further away another moment can be the peak."))
     if sweep.following and len(values) < growth_view.FEW:
         said = _("Only multiples of {unit} are possible here, because the sizes that follow must be whole numbers.")
         st.caption(said.format(unit=f"{sweep.unit(field):,}"))
@@ -58,7 +58,7 @@ if len(sweep.dimensions) == 1:
         with details:
             growth_view.show_each_quantity(swept)
 else:
-    found = map_view.map_of(sweep, tuple(swept.ranges.values()), swept.measure)
+    drawn = map_view.map_of(sweep, tuple(swept.ranges.values()), swept.measure)
     now = quantity.of(sweep.case)
     map_view.show_present(swept, found, now)
     # A new chart after every click, so that nothing is chosen in it. A choice that is cleared as the pointer leaves
@@ -66,9 +66,9 @@ else:
     chart = f"{map_view.CHART} {st.session_state.get(map_view.CLICKS, 0)}"
     draw_chart(
         map_frame(
-            found.cells,
-            found.figures,
-            [(short(level, unit), places) for level, places in found.lines],
+            drawn.cells,
+            drawn.figures,
+            [(short(level, unit), places) for level, places in drawn.lines],
             map_view.published_points(swept),
             [Mark(present[0], present[1], short(now, unit))] if swept.includes(present) else [],
             logs=logs,

@@ -12,13 +12,14 @@ sixteen exact counts give the quantity of every candidate exactly, as Python int
 intermediate size the depths nearest to a budget follow from a division.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import lcm
 from typing import Any, NamedTuple, TypeVar
 
 from bertcalc.config import DIMENSIONS, Problem, check_whole_number
-from bertcalc.explore.quantities import QUANTITIES, Case
+from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.text import N_
 
 HEAD_SIZES = (32, 64, 96, 128)
@@ -136,16 +137,11 @@ class Result(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """All depths of one width and intermediate size: the value with no layer at all, and what each layer adds."""
+    """All depths of one width and intermediate size, with the value at each: it grows with every layer."""
 
     heads: int
     intermediate: int
-    base: int
-    layer: int
-
-    def at(self, layers: int) -> int:
-        """The value with so many layers."""
-        return self.base + layers * self.layer
+    at: Callable[[int], int]
 
 
 def search(case: Case, budget: Budget, constraints: Constraints, count: int = 8) -> Result:
@@ -187,20 +183,8 @@ def _first(items: Sequence[_Item], far: Callable[[_Item], tuple[bool, int]], cou
 
 def _rows(case: Case, budget: Budget, constraints: Constraints) -> Iterator[_Row]:
     heads = constraints.step // constraints.head_size
-
-    def count(width: int, intermediate: int, layers: int) -> int:
-        sizes = {"hidden_size": width * constraints.step, "num_attention_heads": width * heads}
-        return QUANTITIES[budget.quantity].of(
-            case.replace(**sizes, intermediate_size=intermediate, num_hidden_layers=layers)
-        )
-
-    curves = {
-        (inner, layers): _through(*(count(width, inner, layers) for width in (1, 2, 3, 4)))
-        for inner in (1, 2)
-        for layers in (1, 2)
-    }
+    values = _values(case, budget.quantity, constraints)
     for width in range(1, constraints.hidden_to // constraints.step + 1):
-        at = {corner: curve(width) for corner, curve in curves.items()}
         hidden_size = width * constraints.step
         # Two ratios can come to the same.
         for intermediate in sorted(
@@ -209,8 +193,37 @@ def _rows(case: Case, budget: Budget, constraints: Constraints) -> Iterator[_Row
                 for ratio in constraints.ratios
             }
         ):
-            one, two = (at[1, layers] + (intermediate - 1) * (at[2, layers] - at[1, layers]) for layers in (1, 2))
-            yield _Row(width * heads, intermediate, 2 * one - two, two - one)
+            yield _Row(width * heads, intermediate, values(width, intermediate))
+
+
+def _values(case: Case, quantity: str, constraints: Constraints) -> Callable[[int, int], Callable[[int], int]]:
+    """Of a width and an intermediate size the value at each depth."""
+    heads = constraints.step // constraints.head_size
+
+    def one(width: int, intermediate: int, layers: int) -> Case:
+        sizes = {"hidden_size": width * constraints.step, "num_attention_heads": width * heads}
+        return case.replace(**sizes, intermediate_size=intermediate, num_hidden_layers=layers)
+
+    if moment := PEAKS.get(quantity):
+        from bertcalc.memory.peak_formulas import peak_of_designs  # SymPy is loaded when it is needed first
+
+        sizes = one(1, 1, 1)
+        peak = peak_of_designs(sizes.subject, moment(sizes.plan), sizes.batch_size, sizes.sequence_length)
+        return lambda width, intermediate: lambda layers: peak(width * heads, intermediate, layers)
+
+    # Each is a polynomial: of degree 2 in the width, linear in intermediate size and depth.
+    curves = {
+        (inner, layers): _through(*(QUANTITIES[quantity].of(one(width, inner, layers)) for width in (1, 2, 3, 4)))
+        for inner in (1, 2)
+        for layers in (1, 2)
+    }
+
+    def depths(width: int, intermediate: int) -> Callable[[int], int]:
+        at = {corner: curve(width) for corner, curve in curves.items()}
+        first, second = (at[1, layers] + (intermediate - 1) * (at[2, layers] - at[1, layers]) for layers in (1, 2))
+        return lambda layers: first + (layers - 1) * (second - first)
+
+    return depths
 
 
 def _through(one: int, two: int, three: int, four: int) -> Callable[[int], int]:
@@ -222,8 +235,8 @@ def _through(one: int, two: int, three: int, four: int) -> Callable[[int], int]:
 def _around(row: _Row, budget: Budget, constraints: Constraints, count: int) -> range:
     """The depths among which are the ``count`` nearest to a budget: as many on either side of it."""
     first, last = constraints.layers_from, constraints.layers_to
-    within = (budget.amount - row.base) // row.layer  # the last depth that does not exceed it
-    within = min(max(within, first - 1), last)
+    depths = range(first, last + 1)
+    within = first - 1 + bisect_right(depths, budget.amount, key=row.at)  # the last depth that does not exceed it
     return range(max(first, within - count + 1), min(last, within + count) + 1)
 
 

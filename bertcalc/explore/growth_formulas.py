@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 import sympy
 
 from bertcalc.compute.flop_formulas import value
-from bertcalc.explore.quantities import QUANTITIES, Case
+from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.explore.sweep import LAID_OUT, Sweep
 from bertcalc.formula import ALL_SYMBOLS, SYMBOLS, Formula, exact, latex_fraction, write
 from bertcalc.forward.steps import BATCH
+from bertcalc.memory.peak_formulas import peak
 
 
 class Growth(NamedTuple):
@@ -49,12 +50,14 @@ class Growth(NamedTuple):
 def growth(name: str, sweep: Sweep) -> Growth:
     """How a quantity grows along the one dimension of a sweep, with what goes along.
 
-    With relative positions it holds from 2 on where batch, heads or sequence are swept: see ``Sweep.row``. Raises
-    KeyError for the memory of inference, which is the largest of several moments.
+    With relative positions it holds from 2 on where batch, heads or sequence are swept: see ``Sweep.row``. Of memory it
+    is the formula of the moment at which the present model needs most: it holds as long as that is the peak.
     """
-    if name == "inference_memory":
-        raise KeyError(name)
     (field,) = sweep.dimensions
+    if moment := PEAKS.get(name):
+        case = sweep.case
+        found = peak(case.subject, moment(case.plan), case.batch_size, case.sequence_length)
+        return _growth(found.expression, field, _along(sweep, field))
     sizes = {size: sweep.present(size) for size in LAID_OUT}
     relative = sweep.config.position_embedding_type != "absolute"
     ones = {
@@ -62,7 +65,7 @@ def growth(name: str, sweep: Sweep) -> Growth:
     }
     letters = {name: ALL_SYMBOLS[name] for name in (*SYMBOLS, *BATCH)} | ones
     symbolic = sweep.case._replace(**{size: letters.pop(size) for size in BATCH}).replace(**letters)
-    return _growth(name, symbolic, field, _along(sweep, field))
+    return _growth(_expression(name, symbolic), field, _along(sweep, field))
 
 
 def local_exponent(coefficients: Mapping[int, Fraction], at: int) -> Fraction:
@@ -95,9 +98,9 @@ def _expression(name: str, symbolic: Case) -> Any:
 
 
 @lru_cache(maxsize=1024)
-def _growth(name: str, symbolic: Case, field: str, along: tuple[tuple[Any, Any], ...]) -> Growth:
+def _growth(expression: Any, field: str, along: tuple[tuple[Any, Any], ...]) -> Growth:
     letter = ALL_SYMBOLS[field]
-    expression = sympy.expand(_expression(name, symbolic).subs(dict(along)))
+    expression = sympy.expand(expression.subs(dict(along)))
     sums: dict[int, Any] = {}
     for term in sympy.Add.make_args(expression):
         coefficient, power = term.as_coeff_exponent(letter)

@@ -1,7 +1,7 @@
 """What models are compared by: the parameters, FLOPs and bytes of a model with something going through it.
 
-Each quantity is read from the tree with whatever it was built with: integers, columns, or symbols. Only the memory for
-inference has no symbolic reading, as it is the largest of several moments.
+Each quantity is read from the tree with whatever it was built with: integers, columns, or symbols. Only the peaks of
+memory have no symbolic reading, as each is the largest of several moments.
 
 >>> from bertcalc import BertConfig
 >>> QUANTITIES["parameters"].of(Case(Subject(BertConfig())))
@@ -88,19 +88,17 @@ def activations(case: Case) -> int:
     return total_bytes(kept(case.subject, case.plan, case.batch_size, case.sequence_length))
 
 
-def training_memory(case: Case) -> int:
-    """The most bytes that are alive at once in a training step."""
+PEAKS: Mapping[str, Callable[[Plan], Plan | Inference]] = {
+    "training_memory": lambda plan: plan,
+    "inference_memory": lambda plan: Inference(PRECISIONS[plan.precision].dtype, plan.attention),
+}
+
+
+def peak(name: str, case: Case) -> int:
+    """The most bytes that are alive at once in a step."""
     from bertcalc.memory.peak_formulas import peak_bytes  # SymPy is loaded when it is needed first
 
-    return peak_bytes(case.subject, case.plan, case.batch_size, case.sequence_length)
-
-
-def inference_memory(case: Case) -> int:
-    """The most bytes that are alive at once in a forward pass."""
-    from bertcalc.memory.peak_formulas import peak_bytes
-
-    how = Inference(PRECISIONS[case.plan.precision].dtype, case.plan.attention)
-    return peak_bytes(case.subject, how, case.batch_size, case.sequence_length)
+    return peak_bytes(case.subject, PEAKS[name](case.plan), case.batch_size, case.sequence_length)
 
 
 QUANTITIES: Mapping[str, Quantity] = {
@@ -113,6 +111,8 @@ QUANTITIES: Mapping[str, Quantity] = {
     "training": Quantity("FLOPs", N_("FLOPs of a training step"), partial(flops, training_flops)),
     "weights": Quantity("bytes", N_("memory of the weights"), weights),
     "activations": Quantity("bytes", N_("memory of saved activations"), activations),
-    "training_memory": Quantity("bytes", N_("memory of a training step with AdamW"), training_memory),
-    "inference_memory": Quantity("bytes", N_("memory of inference"), inference_memory),
+    "training_memory": Quantity(
+        "bytes", N_("peak memory of a training step with AdamW"), partial(peak, "training_memory")
+    ),
+    "inference_memory": Quantity("bytes", N_("peak memory of inference"), partial(peak, "inference_memory")),
 }

@@ -10,10 +10,10 @@ The moments that can be the largest for some sizes are kept, about a dozen of a 
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
-from typing import Any, NamedTuple
+from functools import cache, lru_cache
+from typing import Any, NamedTuple, cast
 
 import sympy
 
@@ -22,7 +22,7 @@ from bertcalc.formula import CALL_SYMBOLS, COUNT_SYMBOLS, SYMBOLS, Formula, exac
 from bertcalc.memory.byte_formulas import by_tokens
 from bertcalc.memory.fit import Polynomial
 from bertcalc.memory.peak import alive, inference_changes, training_changes
-from bertcalc.memory.plan import Inference, Plan
+from bertcalc.memory.plan import ALONE, Inference, Plan
 from bertcalc.memory.saved import largest
 from bertcalc.memory.tape import AREAS, Area, Change, Phase
 from bertcalc.subject import Subject
@@ -38,10 +38,22 @@ _SYMBOLS: dict[str, Any] = {
     "sequence_length": CALL_SYMBOLS["sequence_length"],
 }
 _NAMES = tuple(_SYMBOLS)
-_ALONE = 4  # with more layers than that, those in the middle are all alike
+_DERIVED = ("batch_size", "sequence_length", "attention_head_size")  # what is no field of a configuration
 
 Monomial = tuple[int, ...]  # the power of each of _NAMES
 Terms = Mapping[Monomial, int]
+_Designs = Callable[[int, int, int], int]  # of heads, intermediate_size and layers
+
+
+class _Fold(NamedTuple):
+    """Layers that are left out: ``more`` of them, after the one with a number."""
+
+    layer: int
+    more: Any
+
+
+# A model in letters with few layers, how it is run, batch_size and sequence_length in letters, and what is left out.
+_Symbolic = tuple[Subject, Plan | Inference, Any, Any, tuple[_Fold, ...]]
 
 
 class Products(dict[Monomial, Any]):
@@ -102,13 +114,35 @@ class Peak(NamedTuple):
 
 def peak_bytes(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> int:
     """The most bytes that are alive at once, in a training step or a forward pass: a number, or a column."""
-    products = _products(subject, batch_size, sequence_length)
-    return largest(products.sum(moment.live) for moment in moments(subject, how, batch_size, sequence_length))
+    sizes = _sizes(subject, batch_size, sequence_length)
+    if all(isinstance(size, int) for size in sizes):
+        return _peak_bytes(subject, how, sizes, sizes)
+    # A column for each structure: which sizes are 1, and how many layers there are if they are few.
+    layers = sizes[_NAMES.index("num_hidden_layers")]
+    structure = layers * (layers <= ALONE) + (ALONE + 1) * (layers > ALONE)
+    for size in sizes:
+        structure = 2 * structure + (size == 1)
+    found = 0 * structure
+    for one in set(structure.ravel().tolist()):
+        rows = structure == one
+        columns = [(size + 0 * structure)[rows] for size in sizes]
+        found[rows] = _peak_bytes(subject, how, [int(column[0]) for column in columns], columns)
+    return cast(int, found)
+
+
+def _peak_bytes(subject: Subject, how: Plan | Inference, like: Sequence[int], sizes: Sequence[Any]) -> int:
+    """The same for sizes of one structure, that of ``like``."""
+    fields = dict(zip(_NAMES, like, strict=True))
+    batch_size, sequence_length, _head_size = (fields.pop(name) for name in _DERIVED)
+    config = unchecked(subject.config, **fields)
+    products = Products(sizes)
+    found = moments(subject._replace(config=config), how, batch_size, sequence_length)
+    return largest(products.sum(moment.live) for moment in found)
 
 
 def peak(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> Peak:
     """The first moment at which most is alive, with its formulas: N are all parameters, N_t those that are trained."""
-    products = _products(subject, batch_size, sequence_length)
+    products = Products(_sizes(subject, batch_size, sequence_length))
     symbolic = _symbolic(subject, how, batch_size, sequence_length)
     most = max(_moments(*symbolic), key=lambda moment: products.sum(moment.live))
     areas = {area: products.sum(terms) for area, terms in most.areas.items() if terms}
@@ -124,41 +158,68 @@ def growths(
     """The bytes of each moment that can be the peak, as they grow with batch_size or sequence_length alone."""
     call = {"batch_size": batch_size, "sequence_length": sequence_length}
     first = peak_bytes(subject, how, **{**call, field: 1})
-    many = {**call, field: 2}
-    products = _products(subject, **{**many, field: 1})
-    at = _NAMES.index(field)
-    found = []
-    for moment in moments(subject, how, **many):
-        powers: list[dict[Monomial, int]] = [{}, {}, {}]
-        for monomial, count in moment.live.items():
-            powers[monomial[at]][monomial] = count
-        found.append(Polynomial(first, *map(products.sum, powers)))
+    return [
+        Polynomial(first, *(terms.get((power,), 0) for power in range(3)))
+        for terms in _along(subject, how, **{**call, field: 2}, free=(field,))
+    ]
+
+
+def peak_of_designs(case: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> _Designs:
+    """The peak of the models that differ in heads, intermediate_size and layers alone, with heads of one size."""
+
+    @cache
+    def terms(one_head: bool, one_unit: bool, layers: int) -> list[Terms]:
+        heads, units = 2 - one_head, 2 - one_unit
+        config = unchecked(
+            case.config,
+            hidden_size=heads * case.config.attention_head_size,
+            num_attention_heads=heads,
+            intermediate_size=units,
+            num_hidden_layers=layers,
+        )
+        free = ("num_attention_heads", "intermediate_size", "num_hidden_layers")
+        return _along(case._replace(config=config), how, batch_size, sequence_length, free=free)
+
+    def peak_of(heads: int, intermediate: int, layers: int) -> int:
+        products = Products((heads, intermediate, layers))
+        return max(map(products.sum, terms(heads == 1, intermediate == 1, min(layers, ALONE + 1))))
+
+    return peak_of
+
+
+def _along(
+    subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int, *, free: Sequence[str]
+) -> list[Terms]:
+    """The bytes of each moment as products of some sizes that are left free, with numbers for the others."""
+    sizes = _sizes(subject, batch_size, sequence_length)
+    at = [_NAMES.index(name) for name in free]
+    numbers = Products([1 if place in at else size for place, size in enumerate(sizes)])
+    found: list[Terms] = []
+    for moment in moments(subject, how, batch_size, sequence_length):
+        terms: Counter[Monomial] = Counter()
+        for powers, count in moment.live.items():
+            terms[tuple(powers[place] for place in at)] += count * numbers[powers]
+        found = _with(found, terms)
     return found
 
 
-def _products(subject: Subject, batch_size: int, sequence_length: int) -> Products:
-    config = subject.config
-    return Products((*(getattr(config, name) for name in _NAMES[:-2]), batch_size, sequence_length))
+def _with(found: list[Terms], terms: Terms) -> list[Terms]:
+    """Some sums with one more, without those that are never the largest."""
+    if any(_covers(other, terms) for other in found):
+        return found
+    return [*(other for other in found if not _covers(terms, other)), terms]
+
+
+def _sizes(subject: Subject, batch_size: Any, sequence_length: Any) -> list[Any]:
+    return [*(getattr(subject.config, name) for name in _NAMES[:-2]), batch_size, sequence_length]
 
 
 def moments(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> tuple[Moment, ...]:
     """The moments that can be the peak of a model of this structure, in the order in which they come.
 
-    Columns are taken for sizes greater than 1 and for more than four layers.
-
     Raises NotImplementedError and ValueError as peak.py does.
     """
     return _moments(*_symbolic(subject, how, batch_size, sequence_length))
-
-
-class _Fold(NamedTuple):
-    """Layers that are left out: ``more`` of them, after the one with a number."""
-
-    layer: int
-    more: Any
-
-
-_Symbolic = tuple[Subject, Plan | Inference, Any, Any, tuple[_Fold, ...]]
 
 
 def _symbolic(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> _Symbolic:
@@ -167,27 +228,23 @@ def _symbolic(subject: Subject, how: Plan | Inference, batch_size: int, sequence
     fields = set(SYMBOLS) - {"hidden_size", "num_hidden_layers"}
     if subject.cls.task == "question-answering":
         fields.remove("num_labels")  # which has to be 2
-    sizes = _products(subject, batch_size, sequence_length).sizes
-    letters = {name: _one_or(size, _SYMBOLS[name]) for name, size in zip(_NAMES, sizes, strict=True)}
+    sizes = _sizes(subject, batch_size, sequence_length)
+    letters = {name: 1 if size == 1 else _SYMBOLS[name] for name, size in zip(_NAMES, sizes, strict=True)}
     changes = {name: letters[name] for name in fields}
     changes["hidden_size"] = letters["num_attention_heads"] * letters["attention_head_size"]
     frozen = how.freezing.layers if isinstance(how, Plan) else 0
     folds = []
     layers = 0
     for count, letter in ((frozen, frozen), (config.num_hidden_layers - frozen, _LAYERS - frozen)):
-        many = not isinstance(count, int) or count > _ALONE
+        many = count > ALONE
         if many:
-            folds.append(_Fold(layers + 1, letter - _ALONE))
-        layers += _ALONE if many else count
+            folds.append(_Fold(layers + 1, letter - ALONE))
+        layers += ALONE if many else count
         if isinstance(how, Plan) and letter is frozen:
             how = how._replace(freezing=replace(how.freezing, layers=layers))
     changes["num_hidden_layers"] = layers
     symbolic = subject._replace(config=unchecked(config, **changes))
     return symbolic, how, letters["batch_size"], letters["sequence_length"], tuple(folds)
-
-
-def _one_or(size: Any, letter: Any) -> Any:
-    return 1 if isinstance(size, int) and size == 1 else letter
 
 
 @lru_cache(maxsize=64)

@@ -6,6 +6,8 @@ from bertcalc.memory.optimizers import Optimizer, Precision
 from bertcalc.memory.saved import Attention, Dtype, Recompute
 from bertcalc.tree.freezing import Freezing
 
+ALONE = 4  # layers: in the peak's formulas the first two and the last two stand for themselves
+
 
 class Plan(NamedTuple):
     """A training step.

@@ -54,7 +54,7 @@ def show_peak(run: Run, how: Plan | Inference) -> None:
     )
     if presenting():
         return
-    formulas = {area: run.written(formula)[0] for area, formula in found.formulas.items()}
+    formulas = {area: formula.latex() for area, formula in found.formulas.items()}
     show_table(
         {
             _("Alive at the peak"): [unbroken(names[area]) for area in found.areas],
@@ -73,7 +73,7 @@ def show_peak(run: Run, how: Plan | Inference) -> None:
             show_table(
                 {
                     _("Made for"): [f"`{piece.where}`" for piece in found.temporaries],
-                    _("Formula, in bytes"): [f"${run.written(piece.formula)[0]}$" for piece in found.temporaries],
+                    _("Formula, in bytes"): [f"${piece.formula.latex()}$" for piece in found.temporaries],
                     _("Size"): [unbroken(size(piece.num_bytes)) for piece in found.temporaries],
                 },
                 _("Temporary tensors at the peak"),

@@ -18,13 +18,7 @@ _ORDERS = {
     1: N_("Linear in {field}, {notation}"),
     2: N_("Quadratic in {field}, {notation}"),
 }
-_NO_FORMULA = "inference_memory"
 FEW = 8  # points: with fewer a curve has corners
-
-
-def growth_of(swept: Swept) -> Growth | None:
-    """How the quantity grows; None for what has no formula."""
-    return None if swept.measure == _NO_FORMULA else growth(swept.measure, swept.sweep)
 
 
 def growth_formula(swept: Swept, found: Growth, appearance: str) -> str:
@@ -47,11 +41,11 @@ def now_and_doubled(swept: Swept) -> dict[int, int]:
     return {value: swept.quantity.of(sweep.at(**{field: value})) for value in values}
 
 
-def in_words(swept: Swept, found: Growth | None, figures: dict[int, int]) -> str:
+def in_words(swept: Swept, found: Growth, figures: dict[int, int]) -> str:
     """How it grows, and what doubling does."""
     _ = translator()
     (now, figure), *doubled = figures.items()
-    sentences = [f"**{_order(swept, found)}**"] if found else []
+    sentences = [f"**{_order(swept, found)}**"]
     if doubled and figure:
         [(twice, more)] = doubled
         text = _("Doubled to {twice}: {figure} → {more}, **{times}**.")
@@ -87,7 +81,7 @@ def show_each_quantity(swept: Swept) -> None:
     """Every quantity on the chart: its formula and its order of growth."""
     _ = translator()
     (field,) = swept.sweep.dimensions
-    found = {name: growth(name, swept.sweep) for name in swept.shown if name != _NO_FORMULA}
+    found = {name: growth(name, swept.sweep) for name in swept.shown}
     show_table(
         {
             _("Quantity"): [_(QUANTITIES[name].meaning) for name in found],
