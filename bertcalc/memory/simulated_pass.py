@@ -6,6 +6,7 @@ from bertcalc.family import Model
 from bertcalc.forward.steps import Step, forward
 from bertcalc.memory.held import HEADS, held_until, unfolded
 from bertcalc.memory.plan import Plan
+from bertcalc.memory.saved import ITEM_BYTES, Dtype
 from bertcalc.memory.simulated_activations import simulate_activation
 from bertcalc.memory.tape import Memory, Tape, Tensor
 from bertcalc.tree.nn import Activation, Dropout, Embedding
@@ -28,12 +29,14 @@ class Pass:
         sequence_length: int,
         plan: Plan,
         *,
+        dtype: Dtype,
         num_choices: int,
         training: bool,
         padded: bool,
     ) -> None:
         self.model = model
         self.plan = plan
+        self.width = ITEM_BYTES[dtype]
         self.training = training
         self.padded = padded
         self._masks = padded or model.config.is_decoder
@@ -63,7 +66,7 @@ class Pass:
         for name, shape in self.model.named_parameters():
             xielu = name.endswith((".alpha_p", ".alpha_n"))  # bfloat16 in every model
             self.memory.where = name
-            self.parameters[name] = tape.leaf(name, shape, 2 if xielu else 4, trained=name not in frozen)
+            self.parameters[name] = tape.leaf(name, shape, 2 if xielu else self.width, trained=name not in frozen)
             if xielu:
                 self.buffers.append(tape.new((), 2, "buffers and batch"))  # one beside each of the two
         for step in self.steps:
@@ -249,8 +252,8 @@ class Pass:
         if self.padded and not self.model.config.is_decoder:
             tape.new((), 1)  # whether there is no padding
         allowed = self._allowed(batch, length)
-        zero, least = tape.new(()), tape.new(())
-        mask = tape.new((batch, 1, length, length))
+        zero, least = tape.new((), self.width), tape.new((), self.width)
+        mask = tape.new((batch, 1, length, length), self.width)
         del zero, least, allowed, padding
         return mask
 
@@ -283,10 +286,11 @@ class Pass:
             case "sequence-classification" | "multiple-choice":
                 return self._classified(logits[0], batch["labels"])
             case "causal-lm":
+                scores = tape.to(logits[0], 4)
                 labels = batch["labels"]
                 padded = tape.new((labels.shape[0], labels.shape[1] + 1), _INT64)
                 rows = Tensor(padded.storage, labels.shape, padded.strides, _INT64, is_view=True)
-                return self._classified(logits[0], tape.contiguous(rows))
+                return self._classified(scores, tape.contiguous(rows))
             case "pretraining":
                 words = self._classified(logits[0], batch["labels"])
                 sentences = self._classified(logits[1], batch["next_sentence_label"])

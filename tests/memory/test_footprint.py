@@ -35,6 +35,7 @@ from tests.oracle import Case, meta, real_outputs
 from tests.strategies import bert_cases
 
 plans = st.builds(
+    Plan,
     st.sampled_from(list(PRECISIONS)),
     st.sampled_from(list(OPTIMIZERS)),
     st.sampled_from(ATTENTIONS),

@@ -39,6 +39,10 @@ def test_gradients_are_added_up_where_they_are_without_the_oracle(architecture: 
 
     real = case.real()
     real.set_attn_implementation("eager")
-    names = [moment.operation for moment in training_moments(real, given, Plan(keep_outputs=True)) if moment.phase == "backward"]
+    names = [
+        moment.operation
+        for moment in training_moments(real, given, Plan(keep_outputs=True))
+        if moment.phase == "backward"
+    ]
     assert [name.split(".")[1] for name in names if name in ("aten.add.Tensor", "aten.add_.Tensor")] == unwatched
     assert "add_" in unwatched
