@@ -124,8 +124,8 @@ def training_changes(
 
     Raises ValueError where there is no loss, NotImplementedError for what is not simulated yet.
     """
-    _check(model, plan.attention)
-    simulated = {"precision", "optimizer", "freezing", "keep_outputs", "accumulate"}
+    _check(model)
+    simulated = {"precision", "optimizer", "attention", "freezing", "keep_outputs", "accumulate"}
     if plan._replace(**{name: default for name, default in Plan()._asdict().items() if name in simulated}) != Plan():
         raise NotImplementedError(f"The peak is not known for {plan} yet.")
     dtype = PRECISIONS[plan.precision].dtype
@@ -169,7 +169,7 @@ def inference_changes(
 
     Raises NotImplementedError for what is not simulated yet.
     """
-    _check(model, attention)
+    _check(model)
     plan = Plan(attention=attention)
     step = Pass(
         model, batch_size, sequence_length, plan, dtype=dtype, num_choices=num_choices, training=False, padded=padded
@@ -181,9 +181,7 @@ def inference_changes(
     return step.memory.changes
 
 
-def _check(model: Model, attention: Attention) -> None:
-    if attention != "eager":
-        raise NotImplementedError(f"The peak is known for eager attention alone so far, not for {attention}.")
+def _check(model: Model) -> None:
     if model.config.transformers_version == 4:
         raise NotImplementedError("The peak is known for transformers 5 alone, which has no relative positions.")
     if model.cls.task == "question-answering" and model.config.num_labels != 2:

@@ -6,7 +6,7 @@ from bertcalc.family import Model
 from bertcalc.forward.steps import Step, forward
 from bertcalc.memory.held import HEADS, held_until, unfolded
 from bertcalc.memory.plan import Plan
-from bertcalc.memory.saved import ITEM_BYTES, Dtype
+from bertcalc.memory.saved import ITEM_BYTES, Dtype, fuse_attention
 from bertcalc.memory.simulated_activations import simulate_activation
 from bertcalc.memory.tape import Memory, Tape, Tensor
 from bertcalc.tree.nn import Activation, Dropout, Embedding
@@ -39,10 +39,13 @@ class Pass:
         self.width = ITEM_BYTES[dtype]
         self.training = training
         self.padded = padded
-        self._masks = padded or model.config.is_decoder
+        # The fused kernel sees what is before a token without being told.
+        self._masks = padded or (model.config.is_decoder and plan.attention == "eager")
         self.memory = Memory()
         self.tape = Tape(self.memory, grad=training)
-        self.steps = unfolded(forward(model, batch_size, sequence_length, num_choices=num_choices))
+        steps = forward(model, batch_size, sequence_length, num_choices=num_choices)
+        self._fused = plan.attention == "fused"
+        self.steps = unfolded(fuse_attention(steps) if self._fused else steps)
         self.batch_size, self.sequence_length = batch_size, sequence_length
         self.held = held_until(self.steps)
         # As RoBERTa does, whose padding has a position of its own.
@@ -203,16 +206,30 @@ class Pass:
         self.values["types"] = Tensor(types.storage, batch, types.strides, _INT64, is_view=True)
 
     def _product(self, step: Step) -> Tensor:
+        if len(step.takes) == 3:
+            return self._attention(*self._taken(step))
         x, y = self._taken(step)
         if step.place.role == "scores":
             return self.tape.matmul(x, self.tape.transpose(y, 2, 3))
         return self.tape.matmul(x, y)
+
+    def _attention(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        """The fused core, with a mask in numbers: each core makes its own of the one that says yes or no."""
+        tape = self.tape
+        mask = None
+        if allowed := self.values.get("attention_mask"):
+            zero, least = tape.new((), self.width), tape.new((), self.width)
+            mask = tape.new(allowed.shape, self.width)
+            del zero, least
+        return tape.flash_attention(query, key, value, mask)
 
     def _seen(self, step: Step) -> Tensor | None:
         """A view of what a step takes."""
         if step.takes[0].name not in self.values:  # token types, which nobody gave
             return None
         (x,) = self._taken(step)
+        if step.place.role == "merge_heads":  # of the fused kernel's output, which is laid out so
+            return self._copied(step)
         if step.place.role == "first_token":
             return self.tape.select_first(x)
         if step.place.role in HEADS:
@@ -251,7 +268,14 @@ class Pass:
         padding = tape.new((batch, length), 1) if self.padded else None
         if self.padded and not self.model.config.is_decoder:
             tape.new((), 1)  # whether there is no padding
+        elif self._fused:
+            for _time in range(2):  # the same, by a count
+                count = tape.new((), _INT64)
+                tape.new((), 1)
+                del count
         allowed = self._allowed(batch, length)
+        if self._fused:
+            return allowed
         zero, least = tape.new((), self.width), tape.new((), self.width)
         mask = tape.new((batch, 1, length, length), self.width)
         del zero, least, allowed, padding
