@@ -70,7 +70,9 @@ def held_until(steps: Sequence[Step]) -> list[list[str]]:
         role = step.place.role
         if step.operation == "lookup" or role in HEADS:
             hold(step.gives, last_in[inner[-1]])
-        elif role == "context":  # BertLayer calls the attention's weights _, and has them until it returns
+        elif (
+            role == "context" and len(step.takes) == 2
+        ):  # BertLayer calls the attention's weights _, and has them until it returns
             hold(step.takes[0], last_in[split_layer(step.name)[0]])
         elif role == "add":  # hidden_states is set anew by what LayerNorm gives
             hold(step.takes[0], last_in[inner[-1]])

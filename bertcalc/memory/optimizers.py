@@ -24,7 +24,7 @@ PARTS: tuple[Part, ...] = (
     N_("cache"),
     N_("alive at once"),
 )
-Precision = Literal["fp32", "mixed-18", "mixed-16"]
+Precision = Literal["fp32", "bf16", "mixed-18", "mixed-16"]
 Optimizer = Literal["sgd", "momentum", "adamw", "adamw-8bit", "adafactor"]
 
 # bitsandbytes 0.50 (optim/optimizer.py): a tensor of fewer elements keeps its states in float32; blocks have one
@@ -52,9 +52,17 @@ class BytesRule(NamedTuple):
     dtype: Dtype
     meaning: str
 
+    @property
+    def state(self) -> int:
+        """Of one average of an optimizer, which is in the type of what it updates: the master weights, if any."""
+        return self.master or self.weight
+
 
 PRECISIONS: dict[Precision, BytesRule] = {
     "fp32": BytesRule(4, 0, 4, "float32", N_("FP32: everything in float32.")),
+    "bf16": BytesRule(
+        2, 0, 2, "bfloat16", N_("Everything in 16 bits, as model.to(torch.bfloat16) does: optimizer states, too.")
+    ),
     "mixed-18": BytesRule(
         2,
         4,
@@ -74,13 +82,15 @@ PRECISIONS: dict[Precision, BytesRule] = {
     ),
 }
 
-# Bytes of the states, each in float32 unless said otherwise; the step counters are left out.
-OPTIMIZERS: dict[Optimizer, Callable[[StateSizes], int]] = {
-    "adamw": lambda sizes: 8 * sizes.elements,  # two averages; Adam has the same
-    "adamw-8bit": lambda sizes: 2 * (sizes.elements - sizes.small) + 8 * sizes.small + 8 * sizes.blocks,
-    "adafactor": lambda sizes: 4 * (sizes.rows + sizes.columns + sizes.vectors),
-    "momentum": lambda sizes: 4 * sizes.elements,  # SGD with momentum: one average
-    "sgd": lambda sizes: 0 * sizes.elements,
+# Bytes of the states, by the bytes of a state's element; the step counters are left out. They are PyTorch's own, which
+# has states in the type of the weights: transformers' Adafactor has float32 beside 16-bit weights, too.
+OPTIMIZERS: dict[Optimizer, Callable[[StateSizes, int], int]] = {
+    "adamw": lambda sizes, width: 2 * width * sizes.elements,  # two averages; Adam has the same
+    # bitsandbytes has one byte, or float32, whatever the weights are in.
+    "adamw-8bit": lambda sizes, _width: 2 * (sizes.elements - sizes.small) + 8 * sizes.small + 8 * sizes.blocks,
+    "adafactor": lambda sizes, width: width * (sizes.rows + sizes.columns + sizes.vectors),
+    "momentum": lambda sizes, width: width * sizes.elements,  # SGD with momentum: one average
+    "sgd": lambda sizes, _width: 0 * sizes.elements,
 }
 
 
@@ -101,7 +111,7 @@ def parts(parameters: int, trained: StateSizes, precision: Precision, optimizer:
         "weights": rule.weight * parameters,
         "master weights": rule.master * trained.elements,
         "gradients": rule.gradient * trained.elements,
-        "optimizer states": OPTIMIZERS[optimizer](trained),
+        "optimizer states": OPTIMIZERS[optimizer](trained, rule.state),
     }
 
 

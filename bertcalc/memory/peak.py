@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from bertcalc.family import Model
-from bertcalc.memory.optimizers import Optimizer
+from bertcalc.memory.optimizers import PRECISIONS, Optimizer
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.saved import Attention, Dtype
+from bertcalc.memory.simulated_optimizer import Optimizing
 from bertcalc.memory.simulated_pass import Pass
-from bertcalc.memory.tape import AREAS, Area, Change, Phase, Tape, Tensor
+from bertcalc.memory.tape import AREAS, Area, Change, Phase, Tensor
 from bertcalc.subject import Subject
-from bertcalc.tree.freezing import Freezing
 
 
 class Moment(NamedTuple):
@@ -43,9 +43,7 @@ def training_peak_bytes(
     """The most bytes of tensors alive at any moment of a training step, weights and all: see ``training_changes``."""
     if not labels:
         raise ValueError("Without labels there is no loss: nothing can be trained.")
-    if dtype != "float32":
-        raise NotImplementedError(f"The peak is known for float32 alone so far, not for {dtype}.")
-    plan = Plan("fp32", optimizer, attention, keep_outputs=keep_outputs)
+    plan = Plan("fp32" if dtype == "float32" else "bf16", optimizer, attention, keep_outputs=keep_outputs)
     changes = training_changes(model, batch_size, sequence_length, plan, num_choices=num_choices, padded=padded)
     return peak(changes).live
 
@@ -141,17 +139,19 @@ def training_changes(
 
     Raises ValueError where there is no loss, NotImplementedError for what is not simulated yet.
     """
-    _check(model, plan.attention)
-    if plan._replace(keep_outputs=False, freezing=Freezing(), accumulate=False) != Plan():
+    _check(model)
+    simulated = {"precision", "optimizer", "attention", "freezing", "keep_outputs", "accumulate"}
+    if plan._replace(**{name: default for name, default in Plan()._asdict().items() if name in simulated}) != Plan():
         raise NotImplementedError(f"The peak is not known for {plan} yet.")
-    step = Pass(model, batch_size, sequence_length, plan, num_choices=num_choices, training=True, padded=padded)
+    dtype = PRECISIONS[plan.precision].dtype
+    step = Pass(
+        model, batch_size, sequence_length, plan, dtype=dtype, num_choices=num_choices, training=True, padded=padded
+    )
     step.begin()
+    optimizer = Optimizing(step)
     outputs: list[Tensor] = []
-    states: list[Tensor] = []
     loss: Tensor
-    for step_number in range(
-        2
-    ):  # the second is like every one after it: there are states, and outputs of the step before
+    for number in range(2):  # the second is like every one after it: there are states, and outputs of the step before
         step.memory.changes = [change._replace(phase="before") for change in alive(step.memory.changes)]
         returned = step.forward()
         if plan.keep_outputs:
@@ -163,10 +163,9 @@ def training_changes(
         step.memory.phase = "backward"
         step.tape.backward(loss)
         step.memory.phase = "optimizer"
-        states = states or _states(step)
-        _optimizer(step)
-        if not plan.accumulate or step_number:
-            _zero_grad(step)
+        optimizer.step()
+        if not plan.accumulate or number:
+            optimizer.zero_grad()
     step.memory.closed = True
     return step.memory.changes
 
@@ -185,11 +184,11 @@ def inference_changes(
 
     Raises NotImplementedError for what is not simulated yet.
     """
-    if dtype != "float32":
-        raise NotImplementedError(f"The peak is known for float32 alone so far, not for {dtype}.")
-    _check(model, attention)
+    _check(model)
     plan = Plan(attention=attention)
-    step = Pass(model, batch_size, sequence_length, plan, num_choices=num_choices, training=False, padded=padded)
+    step = Pass(
+        model, batch_size, sequence_length, plan, dtype=dtype, num_choices=num_choices, training=False, padded=padded
+    )
     step.begin()
     outputs = step.forward()
     step.memory.closed = True
@@ -197,9 +196,7 @@ def inference_changes(
     return step.memory.changes
 
 
-def _check(model: Model, attention: Attention) -> None:
-    if attention != "eager":
-        raise NotImplementedError(f"The peak is known for eager attention alone so far, not for {attention}.")
+def _check(model: Model) -> None:
     if model.config.transformers_version == 4:
         raise NotImplementedError("The peak is known for transformers 5 alone, which has no relative positions.")
     if model.cls.task == "question-answering" and model.config.num_labels != 2:
@@ -217,36 +214,3 @@ def alive(changes: Sequence[Change]) -> list[Change]:
         else:
             found[change.storage] = change
     return list(found.values())
-
-
-# The optimizer.
-
-
-def _states(step: Pass) -> list[Tensor]:
-    """AdamW's two averages of each tensor that has a gradient, and a counter of steps, which is on the CPU."""
-    states = []
-    for name, parameter in step.trained().items():
-        step.memory.where = name
-        for shape, item in (((), 4), (parameter.shape, parameter.item), (parameter.shape, parameter.item)):
-            states.append(step.tape.new(shape, item, "optimizer states"))
-    return states
-
-
-def _optimizer(step: Pass) -> None:
-    """AdamW tensor by tensor: its denominator is a variable, alive until the next one is there."""
-    tape = step.tape
-    denominator: Tensor | None = None
-    for name, parameter in step.trained().items():
-        step.memory.where = name
-        denominator = _divided(tape, tape.like(parameter))
-    del denominator
-
-
-def _divided(tape: Tape, root: Tensor) -> Tensor:
-    return tape.like(root)
-
-
-def _zero_grad(step: Pass) -> None:
-    for parameter in step.parameters.values():
-        if parameter.node:
-            parameter.node.grad = None

@@ -6,6 +6,7 @@ from bertcalc.family import Model
 from bertcalc.forward.steps import Step, forward
 from bertcalc.memory.held import HEADS, held_until, unfolded
 from bertcalc.memory.plan import Plan
+from bertcalc.memory.saved import ITEM_BYTES, Dtype, fuse_attention
 from bertcalc.memory.simulated_activations import simulate_activation
 from bertcalc.memory.tape import Memory, Tape, Tensor
 from bertcalc.tree.nn import Activation, Dropout, Embedding
@@ -28,18 +29,23 @@ class Pass:
         sequence_length: int,
         plan: Plan,
         *,
+        dtype: Dtype,
         num_choices: int,
         training: bool,
         padded: bool,
     ) -> None:
         self.model = model
         self.plan = plan
+        self.width = ITEM_BYTES[dtype]
         self.training = training
         self.padded = padded
-        self._masks = padded or model.config.is_decoder
+        # The fused kernel sees what is before a token without being told.
+        self._masks = padded or (model.config.is_decoder and plan.attention == "eager")
         self.memory = Memory()
         self.tape = Tape(self.memory, grad=training)
-        self.steps = unfolded(forward(model, batch_size, sequence_length, num_choices=num_choices))
+        steps = forward(model, batch_size, sequence_length, num_choices=num_choices)
+        self._fused = plan.attention == "fused"
+        self.steps = unfolded(fuse_attention(steps) if self._fused else steps)
         self.batch_size, self.sequence_length = batch_size, sequence_length
         self.held = held_until(self.steps)
         # As RoBERTa does, whose padding has a position of its own.
@@ -64,7 +70,7 @@ class Pass:
             self.memory.where = name
             xielu = name.endswith((".alpha_p", ".alpha_n"))  # bfloat16 in every model
             self.memory.where = name
-            self.parameters[name] = tape.leaf(name, shape, 2 if xielu else 4, trained=name not in frozen)
+            self.parameters[name] = tape.leaf(name, shape, 2 if xielu else self.width, trained=name not in frozen)
             if xielu:
                 self.buffers.append(tape.new((), 2, "buffers and batch"))  # one beside each of the two
         for step in self.steps:
@@ -201,16 +207,30 @@ class Pass:
         self.values["types"] = Tensor(types.storage, batch, types.strides, _INT64, is_view=True)
 
     def _product(self, step: Step) -> Tensor:
+        if len(step.takes) == 3:
+            return self._attention(*self._taken(step))
         x, y = self._taken(step)
         if step.place.role == "scores":
             return self.tape.matmul(x, self.tape.transpose(y, 2, 3))
         return self.tape.matmul(x, y)
+
+    def _attention(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        """The fused core, with a mask in numbers: each core makes its own of the one that says yes or no."""
+        tape = self.tape
+        mask = None
+        if allowed := self.values.get("attention_mask"):
+            zero, least = tape.new((), self.width), tape.new((), self.width)
+            mask = tape.new(allowed.shape, self.width)
+            del zero, least
+        return tape.flash_attention(query, key, value, mask)
 
     def _seen(self, step: Step) -> Tensor | None:
         """A view of what a step takes."""
         if step.takes[0].name not in self.values:  # token types, which nobody gave
             return None
         (x,) = self._taken(step)
+        if step.place.role == "merge_heads":  # of the fused kernel's output, which is laid out so
+            return self._copied(step)
         if step.place.role == "first_token":
             return self.tape.select_first(x)
         if step.place.role in HEADS:
@@ -249,9 +269,16 @@ class Pass:
         padding = tape.new((batch, length), 1) if self.padded else None
         if self.padded and not self.model.config.is_decoder:
             tape.new((), 1)  # whether there is no padding
+        elif self._fused:
+            for _time in range(2):  # the same, by a count
+                count = tape.new((), _INT64)
+                tape.new((), 1)
+                del count
         allowed = self._allowed(batch, length)
-        zero, least = tape.new(()), tape.new(())
-        mask = tape.new((batch, 1, length, length))
+        if self._fused:
+            return allowed
+        zero, least = tape.new((), self.width), tape.new((), self.width)
+        mask = tape.new((batch, 1, length, length), self.width)
         del zero, least, allowed, padding
         return mask
 
@@ -284,10 +311,11 @@ class Pass:
             case "sequence-classification" | "multiple-choice":
                 return self._classified(logits[0], batch["labels"])
             case "causal-lm":
+                scores = tape.to(logits[0], 4)
                 labels = batch["labels"]
                 padded = tape.new((labels.shape[0], labels.shape[1] + 1), _INT64)
                 rows = Tensor(padded.storage, labels.shape, padded.strides, _INT64, is_view=True)
-                return self._classified(logits[0], tape.contiguous(rows))
+                return self._classified(scores, tape.contiguous(rows))
             case "pretraining":
                 words = self._classified(logits[0], batch["labels"])
                 sentences = self._classified(logits[1], batch["next_sentence_label"])

@@ -210,6 +210,14 @@ class Tape:
         """A view that changes nothing, such as an expansion to the shape that is there."""
         return self._view("Expand", x, x.shape, x.strides, lambda grad: (grad,))
 
+    def to(self, x: Tensor, item: int) -> Tensor:
+        """In elements of some bytes."""
+        if x.item == item:
+            return x
+        copy = self.new(x.shape, item)
+        self.record("ToCopy", (x,), (copy,), (), lambda grad: (grad,))  # in the type of what it is for: _cast
+        return copy
+
     def clone(self, x: Tensor) -> Tensor:
         """A copy, laid out in order."""
         copy = self.like(x)
@@ -280,6 +288,28 @@ class Tape:
 
         self.record("Bmm", (x, y), (product,), kept, rule)
         return product
+
+    def flash_attention(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+        """The attention core in one kernel, whose output is laid out as the heads are merged; no squares are made.
+
+        For the backward pass it keeps one float32 for each row of scores, and all that it takes and gives.
+        """
+        heads_last = lambda x: (x.shape[0], x.shape[2], x.shape[1], x.shape[3])  # noqa: E731
+
+        def laid_out(x: Tensor) -> Tensor:
+            made = self.new(heads_last(x), x.item)
+            a, b, c, d = made.strides
+            return Tensor(made.storage, x.shape, (a, c, b, d), x.item)
+
+        output = laid_out(query)
+        sums = self.new(query.shape[:3])
+        kept = (query, key, value, output, sums, *((mask,) if mask else ()))
+
+        def rule(grad: Tensor, query: Tensor, key: Tensor, value: Tensor, *kept: Tensor) -> Gradients:
+            return laid_out(query), laid_out(key), laid_out(value)
+
+        self.record("FlashAttention", (query, key, value), (output,), kept, rule)
+        return output
 
     # Number by number.
 
@@ -402,9 +432,13 @@ class Tape:
 
     def mean_squared_error(self, scores: Tensor, labels: Tensor) -> Tensor:
         """The mean of (score - label)^2."""
-        loss = self.new((), scores.item)
-        kept = (scores, labels)
-        self.record("MseLoss", (scores,), (loss,), kept, lambda grad, scores, *kept: (self.like(scores),))
+        item = common_item(scores, labels)
+        loss = self.new((), item)
+
+        def rule(grad: Tensor, scores: Tensor, labels: Tensor) -> Gradients:
+            return (self.new(scores.shape, item),)
+
+        self.record("MseLoss", (scores,), (loss,), (scores, labels), rule)
         return loss
 
     # Backward.
@@ -437,10 +471,11 @@ class Tape:
                     if gradient is not None:
                         buffer = buffers.setdefault(after, [None] * after.outputs)
                         buffer[output] = self._accumulated(buffer[output], gradient)
+                        del buffer
                     waiting[after] -= 1
                     if not waiting[after] and after in buffers:
                         heappush(ready, (-after.number, id(after), after))
-                del gradient  # a variable of ours that PyTorch's engine does not have
+                del gradient  # variables of ours that PyTorch's engine does not have
         self.grad = grad
 
     def _run(self, node: Node, given: list[Tensor | None]) -> list[Tensor | None]:
@@ -448,9 +483,10 @@ class Tape:
         if node.rule is None:
             (gradient,) = given
             assert gradient
-            gradient.storage.move("gradients")
-            node.grad = gradient
-            return []
+            if node.grad is None:
+                gradient.storage.move("gradients")
+                node.grad = gradient
+            return []  # one that was there is added to
         gradients = list(node.rule(*given, *node.kept))
         for at, (shape, item) in enumerate(node.shapes):
             if not node.edges[at]:

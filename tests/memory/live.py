@@ -8,12 +8,14 @@ CPU and CUDA have a kernel. ``on_cpu`` is for that.
 import gc
 import weakref
 from collections.abc import Iterable
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten
 
+from bertcalc.memory.optimizers import Optimizer, Precision
 from bertcalc.memory.plan import Plan
 
 RELEASE = "release"
@@ -58,6 +60,8 @@ class Live(TorchDispatchMode):  # type: ignore[misc]  # torch's types are not fo
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if self.phase == "backward" and function is torch.ops.aten.add.Tensor and _is_alone(args[0]):
             function = torch.ops.aten.add_.Tensor  # as PyTorch adds gradients up where no dispatch mode is on
+        if function is torch.ops.aten._local_scalar_dense.default and args[0].is_meta:
+            return 1.0  # Adafactor asks for norms
         outputs = function(*args, **(kwargs or {}))
         self._follow_all(outputs)
         self.moments.append(Moment(self.phase, str(function), self.live))
@@ -88,7 +92,7 @@ def _is_alone(gradient: torch.Tensor) -> bool:
     return alone and not gradient._is_view() and gradient.is_contiguous()
 
 
-def training_moments(real: Any, given: dict[str, Any], plan: Plan = Plan(), *, steps: int = 3) -> list[Moment]:
+def training_moments(real: Any, given: dict[str, Any], plan: Plan, *, steps: int = 3) -> list[Moment]:
     """The moments of the last of some batches in the usual loop, after which the optimizer makes a step.
 
     The variable ``outputs`` is set anew when the next forward pass has returned: until then the logits of the step
@@ -97,11 +101,12 @@ def training_moments(real: Any, given: dict[str, Any], plan: Plan = Plan(), *, s
     With ``plan.accumulate`` the optimizer makes a step after every second batch.
     """
     real.train()
-    optimizer = torch.optim.AdamW(real.parameters(), foreach=False)
+    make = partial(_OPTIMIZERS[plan.optimizer], foreach=False)
+    optimizer = Masters(real, make, plan.precision) if "mixed" in plan.precision else make(real.parameters())
     gc.collect()
     gc.disable()
     try:
-        live = Live(*real.parameters(), *real.buffers(), *given.values())
+        live = Live(*real.parameters(), *real.buffers(), *given.values(), *getattr(optimizer, "holds", []))
         moments = live.moments
         with live:
             for batch in range(steps * (1 + plan.accumulate)):
@@ -121,6 +126,55 @@ def training_moments(real: Any, given: dict[str, Any], plan: Plan = Plan(), *, s
         return list(moments)  # what goes from now on is not of the step
     finally:
         gc.enable()
+
+
+_OPTIMIZERS: dict[Optimizer, Any] = {
+    "sgd": torch.optim.SGD,
+    "momentum": partial(torch.optim.SGD, momentum=0.9),
+    "adamw": torch.optim.AdamW,
+    "adafactor": torch.optim.Adafactor,
+}
+
+
+class Masters:
+    """Mixed precision in the simplest way: an optimizer for each tensor's float32 copy, one after the other.
+
+    ``mixed-16`` makes a float32 copy of a gradient when its tensor's turn comes. With ``mixed-18`` all float32
+    gradients are there from the beginning; a 16-bit one is added to its own, and goes, as soon as it is there.
+    """
+
+    def __init__(self, real: Any, make: Any, precision: Precision) -> None:
+        self.tensors = []
+        for parameter in real.parameters():
+            if parameter.requires_grad:
+                master = parameter.detach().float().requires_grad_()
+                if precision == "mixed-18":
+                    master.grad = torch.zeros_like(master)
+                    parameter.register_post_accumulate_grad_hook(partial(self._add, main_grad=master.grad))
+                self.tensors.append((parameter, master, make([master])))
+        self.holds = [tensor for _, master, _ in self.tensors for tensor in (master, master.grad) if tensor is not None]
+
+    @staticmethod
+    def _add(parameter: torch.Tensor, main_grad: torch.Tensor) -> None:
+        main_grad.add_(parameter.grad)
+        parameter.grad = None
+
+    def step(self) -> None:
+        for parameter, master, optimizer in self.tensors:
+            cast = parameter.grad is not None
+            if cast:
+                master.grad = parameter.grad.float()
+            if master.grad is not None:
+                optimizer.step()
+                parameter.detach().copy_(master.detach())
+            if cast:
+                master.grad = None
+
+    def zero_grad(self, *, set_to_none: bool) -> None:
+        for parameter, master, _optimizer in self.tensors:
+            parameter.grad = None
+            if master.grad is not None:
+                master.grad.zero_()
 
 
 def loss_of(outputs: Any) -> torch.Tensor:

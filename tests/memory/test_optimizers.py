@@ -29,14 +29,20 @@ REAL: list[tuple[Optimizer, Any]] = [
 
 @pytest.mark.parametrize(("optimizer", "make"), REAL)
 @settings(max_examples=10)
-@given(bert_cases(), st.builds(Freezing, st.booleans(), st.integers(0, 4), st.sampled_from(TRAIN)))
+@given(
+    bert_cases(),
+    st.builds(Freezing, st.booleans(), st.integers(0, 4), st.sampled_from(TRAIN)),
+    st.sampled_from([torch.float32, torch.bfloat16]),
+)
 def test_states_are_those_of_the_real_optimizer(
-    optimizer: Optimizer, make: Any, case: Case, freezing: Freezing
+    optimizer: Optimizer, make: Any, case: Case, freezing: Freezing, dtype: torch.dtype
 ) -> None:
+    if isinstance(make([torch.nn.Parameter()]), transformers.optimization.Adafactor):
+        dtype = torch.float32  # beside 16-bit weights it has float32 states nevertheless
     freezing = replace(freezing, layers=min(freezing.layers, case.config.num_hidden_layers))
     # Zeros in memory: an optimizer sees shapes and numbers alone, and Adafactor looks at the numbers.
     learned = [
-        torch.nn.Parameter(torch.zeros(tensor.shape))
+        torch.nn.Parameter(torch.zeros(tensor.shape, dtype=dtype))
         for name, tensor in case.real().named_parameters()
         if name not in freezing.names(case.ours())
     ]
@@ -47,7 +53,7 @@ def test_states_are_those_of_the_real_optimizer(
     real = make(learned or [torch.nn.Parameter()])
     real.step()
     held = [value for state in real.state.values() for value in state.values() if isinstance(value, torch.Tensor)]
-    assert OPTIMIZERS[optimizer](trained) == sum(value.nbytes for value in held if value.dim())
+    assert OPTIMIZERS[optimizer](trained, dtype.itemsize) == sum(value.nbytes for value in held if value.dim())
 
 
 @pytest.mark.parametrize(
@@ -64,14 +70,18 @@ def test_states_are_those_of_the_real_optimizer(
 def test_8_bit_states_are_those_that_bitsandbytes_makes(shape: tuple[int, ...], states: int) -> None:
     """Read off AdamW8bit.init_state of bitsandbytes 0.50.2, which the tests do not install."""
     for copies in (1, 12):
-        assert OPTIMIZERS["adamw-8bit"](sizes([Tensor("", shape, copies)])) == copies * states
+        for width in (2, 4):
+            assert OPTIMIZERS["adamw-8bit"](sizes([Tensor("", shape, copies)]), width) == copies * states
 
 
 def test_bytes_a_parameter_as_published() -> None:
-    """formulas.md: float32 Adam 16 bytes; mixed precision 18 (Megatron, EleutherAI), or 16 with 16-bit gradients."""
+    """formulas.md: float32 Adam 16 bytes; mixed precision 18 (Megatron, EleutherAI), or 16 with 16-bit gradients.
+
+    And everything in 16 bits: half of float32.
+    """
     model = build(BertConfig())
     everything = sizes(model.tensors())
-    published = {"fp32": 16, "mixed-18": 18, "mixed-16": 16}
+    published = {"fp32": 16, "bf16": 8, "mixed-18": 18, "mixed-16": 16}
     for precision in PRECISIONS:
         found = parts(model.num_parameters(), everything, precision, "adamw")
         assert sum(found.values()) == published[precision] * 109_482_240

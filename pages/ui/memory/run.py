@@ -34,7 +34,12 @@ TRAINING_DTYPE = Select(
     "training_dtype",
     N_("Training precision"),
     PRECISIONS,
-    {"fp32": "FP32", "mixed-18": N_("FP16 · 18 B/param"), "mixed-16": N_("FP16 · 16 B/param")},
+    {
+        "fp32": "FP32",
+        "bf16": "BF16 · 8 B/param",
+        "mixed-18": N_("FP16 · 18 B/param"),
+        "mixed-16": N_("FP16 · 16 B/param"),
+    },
 )
 OPTIMIZER = Select(
     "optimizer",
