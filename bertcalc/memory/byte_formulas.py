@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 import sympy
 
 from bertcalc.config import unchecked
-from bertcalc.formula import CALL_SYMBOLS, SYMBOLS, Formula, exact, latex_number, plain, write
-from bertcalc.memory import optimizers
+from bertcalc.formula import CALL_SYMBOLS, SYMBOLS, Formula, exact, plain, write
 from bertcalc.memory.footprint import kept, korthikanti
-from bertcalc.memory.optimizers import Optimizer, Part, Precision, StateSizes
+from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS, Optimizer, Precision, StateSizes
 from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import Saved, by_module, total_bytes
 from bertcalc.subject import Subject
@@ -49,33 +48,9 @@ def korthikanti_formulas(subject: Subject, plan: Plan, batch_size: int, sequence
     return _korthikanti_formulas(*_symbolic(subject, batch_size, sequence_length), plan)
 
 
-def part_formulas(
-    precision: Precision, optimizer: Optimizer, parameters: int, trained: StateSizes
-) -> Mapping[Part, tuple[str, str]]:
-    """LaTeX of each part beside activations, with letters and with numbers."""
-    return {
-        part: (
-            sympy.latex(expression),
-            sympy.latex(
-                expression,
-                symbol_names={
-                    symbol: latex_number(number)
-                    for symbol, number in zip((_PARAMETERS, *_SIZES), (parameters, *trained), strict=True)
-                },
-                mul_symbol="dot",
-            ),
-        )
-        for part, expression in optimizers.parts(_PARAMETERS, _SIZES, precision, optimizer).items()
-    }
-
-
-@lru_cache(maxsize=256)
-def plain_formulas(precision: Precision, optimizer: Optimizer) -> Mapping[Part, str]:
-    """Each part beside activations as plain text."""
-    return {
-        part: plain(expression)
-        for part, expression in optimizers.parts(_PARAMETERS, _SIZES, precision, optimizer).items()
-    }
+def state_expression(precision: Precision, optimizer: Optimizer) -> Any:
+    """The bytes of an optimizer's states in letters: see _SIZES."""
+    return OPTIMIZERS[optimizer](_SIZES, PRECISIONS[precision].state)
 
 
 def _symbolic(subject: Subject, batch_size: int, sequence_length: int) -> tuple[Subject, Any, Any]:

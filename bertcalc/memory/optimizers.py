@@ -11,19 +11,7 @@ from bertcalc.memory.saved import Dtype
 from bertcalc.text import N_
 from bertcalc.tree.nn import Tensor
 
-Part = Literal[
-    "weights", "master weights", "gradients", "optimizer states", "activations", "recomputed", "cache", "alive at once"
-]
-PARTS: tuple[Part, ...] = (
-    N_("weights"),
-    N_("master weights"),
-    N_("gradients"),
-    N_("optimizer states"),
-    N_("activations"),
-    N_("recomputed"),
-    N_("cache"),
-    N_("alive at once"),
-)
+Part = Literal["weights", "master weights", "gradients", "optimizer states"]
 Precision = Literal["fp32", "bf16", "mixed-18", "mixed-16"]
 Optimizer = Literal["sgd", "momentum", "adamw", "adamw-8bit", "adafactor"]
 

@@ -19,8 +19,10 @@ import sympy
 
 from bertcalc.config import unchecked
 from bertcalc.formula import CALL_SYMBOLS, COUNT_SYMBOLS, SYMBOLS, Formula, exact, write
-from bertcalc.memory.byte_formulas import by_tokens
+from bertcalc.memory import optimizers
+from bertcalc.memory.byte_formulas import by_tokens, state_expression
 from bertcalc.memory.fit import Polynomial
+from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS
 from bertcalc.memory.peak import alive, inference_changes, training_changes
 from bertcalc.memory.plan import ALONE, Inference, Plan
 from bertcalc.memory.saved import largest
@@ -137,7 +139,7 @@ def _peak_bytes(subject: Subject, how: Plan | Inference, like: Sequence[int], si
     config = unchecked(subject.config, **fields)
     products = Products(sizes)
     found = moments(subject._replace(config=config), how, batch_size, sequence_length)
-    return largest(products.sum(moment.live) for moment in found)
+    return largest(products.sum(moment.live) for moment in found) + _in_8_bits(subject, how)
 
 
 def peak(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> Peak:
@@ -146,7 +148,11 @@ def peak(subject: Subject, how: Plan | Inference, batch_size: int, sequence_leng
     symbolic = _symbolic(subject, how, batch_size, sequence_length)
     most = max(_moments(*symbolic), key=lambda moment: products.sum(moment.live))
     areas = {area: products.sum(terms) for area, terms in most.areas.items() if terms}
+    if states := _in_8_bits(subject, how):
+        areas["optimizer states"] = states
     formulas, temporaries, expression = _written(symbolic, most.at)
+    if isinstance(how, Plan) and how.optimizer == "adamw-8bit":
+        formulas = {**formulas, "optimizer states": write(state_expression(how.precision, how.optimizer))}
     pieces = (Piece(_unfolded(where, symbolic, subject), products.sum(terms), one) for where, terms, one in temporaries)
     where = _unfolded(most.where, symbolic, subject)
     return Peak(most.phase, where, areas, formulas, tuple(pieces), expression)
@@ -157,9 +163,9 @@ def growths(
 ) -> list[Polynomial]:
     """The bytes of each moment that can be the peak, as they grow with batch_size or sequence_length alone."""
     call = {"batch_size": batch_size, "sequence_length": sequence_length}
-    first = peak_bytes(subject, how, **{**call, field: 1})
+    first, states = peak_bytes(subject, how, **{**call, field: 1}), _in_8_bits(subject, how)
     return [
-        Polynomial(first, *(terms.get((power,), 0) for power in range(3)))
+        Polynomial(first, states + terms.get((0,), 0), terms.get((1,), 0), terms.get((2,), 0))
         for terms in _along(subject, how, **{**call, field: 2}, free=(field,))
     ]
 
@@ -210,6 +216,17 @@ def _with(found: list[Terms], terms: Terms) -> list[Terms]:
     return [*(other for other in found if not _covers(terms, other)), terms]
 
 
+def _in_8_bits(subject: Subject, how: Plan | Inference) -> int:
+    """The states of an optimizer with 8 bits, which no polynomial gives: blocks are whole, small tensors are left out.
+
+    They are there all the time, and the step has no temporary tensors: beside them it is one of SGD.
+    """
+    if not isinstance(how, Plan) or how.optimizer != "adamw-8bit":
+        return 0
+    trained = optimizers.sizes(map(how.freezing.trained, subject.model().tensors()))
+    return OPTIMIZERS[how.optimizer](trained, PRECISIONS[how.precision].state)
+
+
 def _sizes(subject: Subject, batch_size: Any, sequence_length: Any) -> list[Any]:
     return [*(getattr(subject.config, name) for name in _NAMES[:-2]), batch_size, sequence_length]
 
@@ -243,6 +260,8 @@ def _symbolic(subject: Subject, how: Plan | Inference, batch_size: int, sequence
         if isinstance(how, Plan) and letter is frozen:
             how = how._replace(freezing=replace(how.freezing, layers=layers))
     changes["num_hidden_layers"] = layers
+    if isinstance(how, Plan) and how.optimizer == "adamw-8bit":
+        how = how._replace(optimizer="sgd")
     symbolic = subject._replace(config=unchecked(config, **changes))
     return symbolic, how, letters["batch_size"], letters["sequence_length"], tuple(folds)
 
@@ -262,8 +281,7 @@ def _moments(
     found: list[Moment] = []
     for moment in _tops(_changes(subject, how, batch, length), folds):
         if not any(_covers(other.live, moment.live) for other in found):
-            found = [other for other in found if not _covers(moment.live, other.live)]
-            found.append(moment)
+            found = [*(other for other in found if not _covers(moment.live, other.live)), moment]
     return tuple(found)
 
 

@@ -165,17 +165,6 @@ def by_module(kept: Sequence[Saved]) -> dict[str, int]:
     return sums
 
 
-def recomputed_bytes(everything: Sequence[Saved], kept: Sequence[Saved], recompute: Recompute) -> int:
-    """Bytes of the most that one recomputation brings back: of ``everything``, what is not ``kept`` in one region."""
-    names = {saved.name for saved in kept}
-    regions: dict[str, int] = {}
-    for saved in everything:
-        if saved.name not in names:
-            region = _region_of(saved.step, recompute)
-            regions[region] = regions.get(region, 0) + saved._replace(copies=1).num_bytes()
-    return largest(regions.values())
-
-
 def largest(figures: Iterable[int]) -> int:
     """The largest of some figures, row by row where they are columns; 0 if there are none."""
     most = 0

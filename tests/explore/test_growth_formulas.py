@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 from bertcalc import BertConfig
 from bertcalc.explore.growth_formulas import growth, local_exponent
-from bertcalc.explore.quantities import QUANTITIES, Case
+from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.explore.sweep import SWEPT, Sweep, Ties
 from bertcalc.formula import ALL_SYMBOLS
+from bertcalc.memory.plan import ALONE
 from bertcalc.subject import Subject
 from tests.explore.test_sweep import array, near, sweeps
 
-WITH_FORMULA = [name for name in QUANTITIES if name != "inference_memory"]
+WITH_FORMULA = [name for name in QUANTITIES if name not in PEAKS]  # one formula everywhere
 
 
 @pytest.mark.parametrize("name", WITH_FORMULA)
@@ -86,9 +87,20 @@ def test_what_a_model_does_not_have_is_nothing() -> None:
     assert growth("head", Sweep(Case(Subject(BertConfig())), ("hidden_size",))).terms == ()
 
 
-def test_the_memory_of_inference_has_no_formula() -> None:
-    with pytest.raises(KeyError):
-        growth("inference_memory", Sweep(Case(Subject(BertConfig())), ("hidden_size",)))
+@pytest.mark.parametrize("name", PEAKS)
+@settings(max_examples=25)
+@given(sweeps())
+def test_of_a_peak_it_is_the_formula_of_the_moment_where_it_is_now(name: str, sweep: Sweep) -> None:
+    (field,) = sweep.dimensions
+    coefficients = growth(name, sweep).coefficients(sweep.case)
+
+    def figure(value: int) -> Fraction:
+        return sum((one * Fraction(value) ** power for power, one in coefficients.items()), Fraction())
+
+    now = sweep.present(field)
+    assert figure(now) == QUANTITIES[name].of(sweep.case)
+    if sweep.has(field, 2 * now) and now > ALONE:
+        assert figure(2 * now) <= QUANTITIES[name].of(sweep.at(**{field: 2 * now}))
 
 
 @pytest.mark.parametrize("field", SWEPT)

@@ -8,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import columns
-from bertcalc.explore.quantities import QUANTITIES, Case
+from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.formula import ALL_SYMBOLS, exact
-from bertcalc.memory import footprint
+from bertcalc.memory.footprint import kept
 from bertcalc.memory.optimizers import PRECISIONS
+from bertcalc.memory.peak import inference_changes, peak, training_changes
 from bertcalc.memory.plan import Plan
-from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES
+from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES, total_bytes
 from tests.oracle import Case as Model
 from tests.strategies import cases as models
 
@@ -34,16 +35,13 @@ def test_a_quantity_is_what_the_other_pages_show(case: Case) -> None:
     found = {name: quantity.of(case) for name, quantity in QUANTITIES.items()}
     assert found["parameters"] == sum(found[name] for name in ("embeddings", "encoder", "pooler", "head"))
     sizes = case.batch_size, case.sequence_length
-    parts = footprint.training(case.subject, case.plan, *sizes)
-    assert (found["weights"], found["activations"]) == (
-        ITEM_BYTES[PRECISIONS[case.plan.precision].dtype] * found["parameters"],
-        parts["activations"],
-    )
-    assert found["training_memory"] == sum(parts.values())
     dtype = PRECISIONS[case.plan.precision].dtype
-    assert found["inference_memory"] == max(
-        footprint.inference_figures(case.subject, dtype, case.plan.attention, *sizes)
-    )
+    assert found["weights"] == ITEM_BYTES[dtype] * found["parameters"]
+    assert found["activations"] == total_bytes(kept(case.subject, case.plan, *sizes))
+    model = case.subject.model()
+    assert found["training_memory"] == peak(training_changes(model, *sizes, case.plan)).live
+    inference = inference_changes(model, *sizes, dtype=dtype, attention=case.plan.attention)
+    assert found["inference_memory"] == peak(inference).live
 
 
 @given(models())
@@ -65,7 +63,7 @@ def test_a_column_holds_what_each_row_gives_alone(name: str, case: Case, rows: l
     assert column.tolist() == [QUANTITIES[name].of(case.replace(**row)) for row in fields]
 
 
-@pytest.mark.parametrize("name", [name for name in QUANTITIES if name != "inference_memory"])
+@pytest.mark.parametrize("name", [name for name in QUANTITIES if name not in PEAKS])
 @given(cases())
 def test_the_formula_gives_the_number(name: str, case: Case) -> None:
     sizes: dict[str, Any] = {"batch_size": case.batch_size, "sequence_length": case.sequence_length}

@@ -1,17 +1,15 @@
 """The formulas of memory, with numbers put in, against the counts."""
 
-from dataclasses import replace
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bertcalc.formula import ALL_SYMBOLS, Formula
-from bertcalc.memory.byte_formulas import kept_formulas, korthikanti_formulas, moment_formulas, part_formulas
-from bertcalc.memory.footprint import kept, korthikanti, moments
-from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS, parts, sizes
+from bertcalc.memory.byte_formulas import kept_formulas, korthikanti_formulas
+from bertcalc.memory.footprint import kept, korthikanti
 from bertcalc.memory.plan import Plan
-from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES, Saved, total_bytes
+from bertcalc.memory.saved import Saved, total_bytes
 from bertcalc.subject import Subject
 from tests.memory.test_footprint import plans, possible, subjects
 from tests.oracle import component_of
@@ -43,26 +41,3 @@ def test_the_formulas_of_the_reasons_are_the_counts(subject: Subject, plan: Plan
     assert [substituted(formula, subject, batch, length) for formula in found] == [
         more for _reason, more in korthikanti(subject, plan, batch, length)
     ]
-
-
-@settings(max_examples=30)
-@given(subjects, st.sampled_from(ATTENTIONS), st.sampled_from(list(ITEM_BYTES)), st.integers(1, 9), st.integers(1, 99))
-def test_the_formulas_of_the_moments_are_the_counts(
-    subject: Subject, attention: Any, dtype: Any, batch: int, length: int
-) -> None:
-    found = moment_formulas(subject, attention, dtype)
-    assert [substituted(formula, subject, batch, length) for formula in found] == [
-        moment.num_bytes(ITEM_BYTES[dtype]) for moment in moments(subject, attention, batch, length)
-    ]
-
-
-@given(subjects, st.sampled_from(list(PRECISIONS)), st.sampled_from(list(OPTIMIZERS)), st.integers(0, 4))
-def test_the_formulas_of_the_parts_are_the_counts(
-    subject: Subject, precision: Any, optimizer: Any, layers: int
-) -> None:
-    model = subject.model()
-    freezing = replace(Plan().freezing, layers=min(layers, subject.config.num_hidden_layers))
-    trained = sizes(map(freezing.trained, model.tensors()))
-    written = part_formulas(precision, optimizer, model.num_parameters(), trained)
-    spoken = {part: eval(numbers.replace("{,}", "").replace(r"\cdot", "*")) for part, (_l, numbers) in written.items()}
-    assert spoken == parts(model.num_parameters(), trained, precision, optimizer)

@@ -2,13 +2,11 @@
 
 import pytest
 
-from bertcalc import BertConfig
+from bertcalc import BertConfig, build
 from bertcalc.config import Problem
 from bertcalc.memory.devices import DEFAULT, DEVICES, KEPT_FREE, Device, kept_free
-from bertcalc.memory.fit import most
-from bertcalc.memory.footprint import Polynomial, training
-from bertcalc.memory.plan import Plan
-from bertcalc.subject import Subject
+from bertcalc.memory.fit import Polynomial, most
+from bertcalc.memory.peak import training_peak_bytes
 
 
 def test_a_device_has_about_what_its_name_says_and_room_for_something() -> None:
@@ -17,7 +15,7 @@ def test_a_device_has_about_what_its_name_says_and_room_for_something() -> None:
         assert 0.93 * marketed * 2**30 <= num_bytes <= 1.01 * marketed * 2**30
     smallest = kept_free(Device("", min(DEVICES.values())), KEPT_FREE)
     assert isinstance(smallest, Device)
-    assert sum(training(Subject(BertConfig()), Plan(), 1, 128).values()) < smallest.usable
+    assert training_peak_bytes(build(BertConfig()), 1, 128) < smallest.usable
     assert DEFAULT in DEVICES
 
 
@@ -49,3 +47,24 @@ def test_what_is_kept_free_is_not_usable() -> None:
 def test_the_first_limit_counts(growth: Polynomial, positions: int | None, number: int | None, limit: str) -> None:
     found = most([growth, Polynomial(1, 0, 1, 0)] if number is not None else [growth], 100, positions)
     assert (found.number, found.limit) == (number, limit)
+
+
+@pytest.mark.parametrize(
+    ("growth", "limit", "expected"),
+    [
+        (Polynomial(5, 5, 0, 0), 4, 0),
+        (Polynomial(5, 5, 0, 0), 5, None),
+        (Polynomial(8, 5, 3, 0), 13, 2),
+        (Polynomial(8, 5, 3, 0), 14, 3),
+        (Polynomial(8, 5, 3, 0), 10, 1),
+        (Polynomial(8, 5, 3, 0), 7, 0),
+        (Polynomial(4, 5, 3, 0), 7, 1),
+        (Polynomial(4, 5, 3, 0), 4, 1),
+        (Polynomial(4, 5, 3, 0), 3, 0),
+        (Polynomial(1, 0, 0, 1), 10**40, 10**20),
+        (Polynomial(1, 0, 0, 1), 10**40 - 1, 10**20 - 1),
+        (Polynomial(6, 1, 2, 3), 1 + 2 * 7 + 3 * 49 - 1, 6),
+    ],
+)
+def test_the_root_is_exact(growth: Polynomial, limit: int, expected: int | None) -> None:
+    assert growth.largest(limit) == expected

@@ -1,0 +1,194 @@
+"""The peak in letters against the simulation with numbers, and what fits against the real model."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import sympy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bertcalc import BertConfig, columns
+from bertcalc.formula import ALL_SYMBOLS, COUNT_SYMBOLS
+from bertcalc.memory.fit import most
+from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS
+from bertcalc.memory.peak import inference_changes, training_changes
+from bertcalc.memory.peak import peak as simulated
+from bertcalc.memory.peak_formulas import growths, peak, peak_bytes, peak_of_designs
+from bertcalc.memory.plan import ALONE, Inference, Plan
+from bertcalc.memory.saved import ITEM_BYTES
+from bertcalc.subject import Subject
+from bertcalc.tree.freezing import TRAIN, Freezing
+from tests.memory.live import inference_moments, training_moments
+from tests.memory.live import peak as measured
+from tests.memory.test_peak import calls
+from tests.oracle import Case, arguments
+from tests.strategies import cases
+
+freezings = st.builds(Freezing, st.booleans(), st.integers(0, 6), st.sampled_from(TRAIN))
+plans = st.builds(
+    Plan,
+    st.sampled_from(list(PRECISIONS)),
+    st.sampled_from(list(OPTIMIZERS)),
+    st.sampled_from(("eager", "fused")),
+    st.just(False),
+    st.just("none"),
+    freezing=freezings,
+    keep_outputs=st.booleans(),
+    accumulate=st.booleans(),
+)
+ways = plans | st.builds(Inference, st.sampled_from(list(ITEM_BYTES)), st.sampled_from(("eager", "fused")))
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> tuple[Subject, Plan | Inference, int, int]:
+    """A model with up to nine layers, how it is run, and a batch."""
+    case, call = draw(calls())
+    config = replace(case.config, num_hidden_layers=draw(st.integers(1, 2 * ALONE + 1)))
+    how = draw(ways)
+    if isinstance(how, Plan):
+        layers = min(how.freezing.layers, config.num_hidden_layers)
+        how = how._replace(freezing=replace(how.freezing, layers=layers))
+    return case.subject._replace(config=config), how, call.batch_size, call.sequence_length
+
+
+def in_numbers(subject: Subject, how: Plan | Inference, batch: int, length: int) -> int | None:
+    """The peak of a run with numbers; None if there is nothing to train."""
+    model = subject.model()
+    if isinstance(how, Inference):
+        return simulated(inference_changes(model, batch, length, dtype=how.dtype, attention=how.attention)).live
+    try:
+        return simulated(training_changes(model, batch, length, how)).live
+    except ValueError as error:
+        if "nothing is left to train" not in str(error):
+            raise
+        return None
+
+
+@given(runs())
+def test_a_run_with_letters_gives_the_peak_of_the_run_with_numbers(run: tuple[Subject, Any, int, int]) -> None:
+    expected = in_numbers(*run)
+    if expected is not None:
+        assert peak_bytes(*run) == peak(*run).num_bytes == expected
+
+
+@given(runs())
+def test_the_formulas_are_those_of_the_areas_and_of_the_pieces(run: tuple[Subject, Any, int, int]) -> None:
+    subject, how, batch, length = run
+    if in_numbers(*run) is None or (isinstance(how, Plan) and how.optimizer == "adamw-8bit"):
+        return
+    found = peak(*run)
+    model = subject.model()
+    trained = how.freezing.split(model).trainable if isinstance(how, Plan) else 0
+    numbers = {**vars(subject.config), "batch_size": batch, "sequence_length": length}
+    values = {ALL_SYMBOLS[field]: number for field, number in numbers.items() if field in ALL_SYMBOLS}
+    values |= {COUNT_SYMBOLS["parameters"]: model.num_parameters(), COUNT_SYMBOLS["trained_parameters"]: trained}
+    assert {area: formula.expression.subs(values) for area, formula in found.formulas.items()} == found.areas
+    assert sympy.sympify(found.expression).subs(values) == found.num_bytes
+    assert [piece.formula.expression.subs(values) for piece in found.temporaries] == [
+        piece.num_bytes for piece in found.temporaries
+    ]
+    assert sum(piece.num_bytes for piece in found.temporaries) == found.areas.get("temporaries", 0)
+
+
+@given(
+    runs(),
+    st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9), st.integers(1, 9), st.integers(1, 4)), min_size=1),
+)
+def test_a_column_has_what_each_row_has_alone(
+    run: tuple[Subject, Any, int, int], rows: list[tuple[int, int, int, int]]
+) -> None:
+    subject, how, _batch, length = run
+    if isinstance(how, Plan):
+        how = how._replace(freezing=Freezing())
+    heads, layers, intermediate, batches = (np.array(column) for column in zip(*rows, strict=True))
+    sizes = {
+        "hidden_size": 6 * heads,
+        "num_attention_heads": heads,
+        "num_hidden_layers": layers,
+        "intermediate_size": intermediate,
+    }
+    column = peak_bytes(subject._replace(config=columns(subject.config, **sizes)), how, batches, length)
+    alone = [
+        subject._replace(config=replace(subject.config, **{field: int(one[at]) for field, one in sizes.items()}))
+        for at in range(len(rows))
+    ]
+    assert np.broadcast_to(column, len(rows)).tolist() == [
+        peak_bytes(one, how, int(many), length) for one, many in zip(alone, batches, strict=True)
+    ]
+
+
+@given(runs(), st.integers(1, 5), st.integers(1, 30), st.integers(1, 12))
+def test_designs_have_what_each_has_alone(
+    run: tuple[Subject, Any, int, int], heads: int, intermediate: int, layers: int
+) -> None:
+    subject, how, batch, length = run
+    if isinstance(how, Plan):
+        how = how._replace(freezing=Freezing(), optimizer="adamw")
+    config = replace(
+        subject.config,
+        hidden_size=heads * subject.config.attention_head_size,
+        num_attention_heads=heads,
+        intermediate_size=intermediate,
+        num_hidden_layers=layers,
+    )
+    expected = peak_bytes(subject._replace(config=config), how, batch, length)
+    assert peak_of_designs(subject, how, batch, length)(heads, intermediate, layers) == expected
+
+
+@settings(max_examples=15)
+@given(calls(), st.booleans(), st.sampled_from(("batch_size", "sequence_length")), st.integers(0, 200_000))
+def test_the_most_that_fits_fits_the_real_model_and_one_more_does_not(
+    run: tuple[Case, Any], training: bool, field: str, more: int
+) -> None:
+    case, call = run
+    case = case._replace(config=replace(case.config, hidden_act="gelu", max_position_embeddings=40))
+    how: Plan | Inference = Plan() if training else Inference()
+    call = call._replace(labels=training, num_choices=1)
+    limit = peak_bytes(case.subject, how, call.batch_size, call.sequence_length) + more
+    longest = case.config.longest if field == "sequence_length" else None
+    found = most(growths(case.subject, how, field, call.batch_size, call.sequence_length), limit, longest).number
+    assert found
+    real = case.real()
+    real.set_attn_implementation("eager")
+    for number, fits in ((found, True), (found + 1, False)):
+        if longest is not None and number > longest:
+            continue
+        given = arguments(case, call._replace(**{field: number}))
+        moments = training_moments(real, given, how) if isinstance(how, Plan) else inference_moments(real, given)
+        assert (measured(moments).live <= limit) == fits
+
+
+@settings(max_examples=20)
+@given(cases(), freezings, st.integers(1, 4), st.integers(1, 9), st.integers(0, 10**6))
+def test_training_never_needs_less_than_inference(
+    case: Case, freezing: Freezing, batch: int, length: int, more: int
+) -> None:
+    """Whatever is frozen: a forward pass is part of the step."""
+    case = case._replace(config=replace(case.config, num_labels=2))
+    length = min(length, case.config.longest)
+    layers = min(freezing.layers, case.config.num_hidden_layers)
+    plan = Plan(optimizer="sgd", freezing=replace(freezing, layers=layers))
+    try:
+        training = peak_bytes(case.subject, plan, batch, length)
+    except ValueError as error:
+        if "nothing is left to train" not in str(error):
+            raise
+        return
+    inference = peak_bytes(case.subject, Inference(), batch, length)
+    assert training >= inference
+    fits = [
+        most(growths(case.subject, how, "batch_size", batch, length), inference + more) for how in (plan, Inference())
+    ]
+    assert (fits[0].number or 0) <= (fits[1].number or 0)
+
+
+def test_the_figures_of_the_issue() -> None:
+    for vocab_size, largest in ((30522, 90), (119547, 46)):
+        subject = Subject(BertConfig(vocab_size=vocab_size), "BertForMaskedLM")
+        assert most(growths(subject, Plan(), "batch_size", 1, 128), 16 * 10**9).number == largest
+
+
+def test_the_layer_of_the_peak_has_its_own_number() -> None:
+    classes = Subject(BertConfig(), "BertForSequenceClassification")
+    assert peak(classes, Plan(), 32, 128).where == "encoder.layer.11.output.dense"
