@@ -156,7 +156,7 @@ class Pass:
             case "dropout":
                 assert isinstance(step.module, Dropout)
                 (x,) = self._taken(step)
-                return tape.dropout(x, step.module.p if self.training else 0)
+                return tape.dropout(x, step.module.p if self.training else 0, fused=self.plan.fused_dropout)
             case "activation":
                 assert isinstance(step.module, Activation)
                 learned = [self.parameters[tensor.name] for tensor in step.tensors]

@@ -378,11 +378,15 @@ class Tape:
         self.record("NativeLayerNorm", (x, weight, bias), (y,), (x, mean, rstd, weight), rule)
         return y
 
-    def dropout(self, x: Tensor, p: float) -> Tensor:
-        """A product with a mask; all or nothing, it is none."""
+    def dropout(self, x: Tensor, p: float, *, fused: bool = False) -> Tensor:
+        """A product with a mask; all or nothing, it is none. A fused kernel has a mask of one byte for each number."""
         if p == 0:
             return x
-        return self.multiply(x, self.new((), x.item) if p == 1 else self.like(x))
+        if not fused or p == 1:
+            return self.multiply(x, self.new((), x.item) if p == 1 else self.like(x))
+        y, mask = self.like(x), self.new(x.shape, 1)
+        self.record("NativeDropout", (x,), (y,), (mask,), lambda grad, mask: (self.like(grad),))
+        return y
 
     def split_in_two(self, x: Tensor) -> list[Tensor]:
         """The two columns of the last axis, each without it."""

@@ -1,8 +1,10 @@
 """The simulated peaks against the real models, followed storage by storage."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import torch
@@ -90,7 +92,8 @@ def check_training(case: Case, call: Call, plan: Plan) -> None:
         with pytest.raises(ValueError, match="nothing is left to train"):
             simulated()
         return
-    moments = training_moments(real, given, plan)
+    with patch("torch.nn.functional.dropout", native_dropout) if plan.fused_dropout else nullcontext():
+        moments = training_moments(real, given, plan)
     ours = simulated()
     assert our_peak(ours).live == peak(moments).live
     assert tops(moment.live for moment in curve(ours)) == tops(moment.live for moment in moments)
@@ -137,6 +140,20 @@ AttentionMaskInterface.register("kernel", sdpa_mask)
 @settings(max_examples=20)
 @given(calls(), plans(attention=st.just("fused"), precision=st.sampled_from(list(PRECISIONS)), freezing=freezings()))
 def test_fused_attention(run: tuple[Case, Call], plan: Plan) -> None:
+    check_training(*run, plan)
+
+
+def native_dropout(x: torch.Tensor, p: float, training: bool, _inplace: bool = False) -> torch.Tensor:
+    """As PyTorch does it on CUDA."""
+    return torch.native_dropout(x, p, True)[0] if training and 0 < p < 1 else _dropout(x, p, training)
+
+
+_dropout = torch.nn.functional.dropout
+
+
+@settings(max_examples=20)
+@given(calls(), plans(fused_dropout=st.just(True), attention=st.sampled_from(ATTENTIONS), freezing=freezings()))
+def test_masks_of_one_byte(run: tuple[Case, Call], plan: Plan) -> None:
     check_training(*run, plan)
 
 
