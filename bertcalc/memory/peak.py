@@ -140,9 +140,6 @@ def training_changes(
     Raises ValueError where there is no loss, NotImplementedError for what is not simulated yet.
     """
     _check(model)
-    simulated = {"precision", "optimizer", "attention", "freezing", "keep_outputs", "accumulate"}
-    if plan._replace(**{name: default for name, default in Plan()._asdict().items() if name in simulated}) != Plan():
-        raise NotImplementedError(f"The peak is not known for {plan} yet.")
     dtype = PRECISIONS[plan.precision].dtype
     step = Pass(
         model, batch_size, sequence_length, plan, dtype=dtype, num_choices=num_choices, training=True, padded=padded

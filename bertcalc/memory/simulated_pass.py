@@ -6,9 +6,9 @@ from bertcalc.family import Model
 from bertcalc.forward.steps import Step, forward
 from bertcalc.memory.held import HEADS, held_until, unfolded
 from bertcalc.memory.plan import Plan
-from bertcalc.memory.saved import ITEM_BYTES, Dtype, fuse_attention
+from bertcalc.memory.saved import ITEM_BYTES, Dtype, fuse_attention, region
 from bertcalc.memory.simulated_activations import simulate_activation
-from bertcalc.memory.tape import Memory, Tape, Tensor
+from bertcalc.memory.tape import Memory, Region, Tape, Tensor
 from bertcalc.tree.nn import Activation, Dropout, Embedding
 
 _INT64 = 8
@@ -48,6 +48,7 @@ class Pass:
         self.steps = unfolded(fuse_attention(steps) if self._fused else steps)
         self.batch_size, self.sequence_length = batch_size, sequence_length
         self.held = held_until(self.steps)
+        self._regions = [region(step, plan.recompute if training else "none") for step in self.steps]
         # As RoBERTa does, whose padding has a position of its own.
         self._counts_from_padding = any(
             isinstance(step.module, Embedding) and step.module.padding_idx is not None
@@ -106,10 +107,10 @@ class Pass:
                 in_encoder = True
                 if self._masks:
                     self.values["attention_mask"] = self._mask()
-            if step.operation != "unused":
-                self._do(step)
-            for name in self.held[at]:
-                self.values.pop(name, None)
+            if self._regions[at] != self._regions[at - 1]:
+                self.tape.region = self._region(at) if self._regions[at] else None
+            self._run(at)
+        self.tape.region = None
         self.memory.phase, self.memory.where = "loss", "loss"
         returned = [self.values[step.gives.name] for step in self.steps if step.output]
         if self.training and self.model.cls.targets:
@@ -119,6 +120,35 @@ class Pass:
         self.values.clear()
         self.cache = []
         return returned
+
+    def _run(self, at: int) -> None:
+        """One step, and the end of the variables that are not held after it."""
+        step = self.steps[at]
+        self.memory.where = step.name
+        if step.operation != "unused":
+            self._do(step)
+        for name in self.held[at]:
+            self.values.pop(name, None)
+
+    def _region(self, first: int) -> Region:
+        """The steps from one on that are run again for the backward pass, from what they take."""
+        name = self._regions[first]
+        steps = [at for at in range(first, len(self.steps)) if self._regions[at] == name]
+        taken = {value.name for at in steps for value in self.steps[at].takes} | {"attention_mask"}
+        inputs = {name: self.values[name] for name in taken & self.values.keys()}
+        for tensor in inputs.values():
+            if tensor.storage.area == "temporaries":
+                tensor.storage.move("kept activations")
+
+        def again() -> None:
+            self.values = dict(inputs)
+            try:
+                for at in steps:
+                    self._run(at)
+            finally:
+                self.values = {}
+
+        return Region(again)
 
     def loss(self, returned: list[Tensor]) -> Tensor:
         """What is minimized: the class's loss, or the sum of all numbers that a class without one returns."""
@@ -157,7 +187,7 @@ class Pass:
             case "dropout":
                 assert isinstance(step.module, Dropout)
                 (x,) = self._taken(step)
-                return tape.dropout(x, step.module.p if self.training else 0)
+                return tape.dropout(x, step.module.p if self.training else 0, fused=self.plan.fused_dropout)
             case "activation":
                 assert isinstance(step.module, Activation)
                 learned = [self.parameters[tensor.name] for tensor in step.tensors]
@@ -251,9 +281,14 @@ class Pass:
         raise NotImplementedError(f"Nothing says what {step.name} ({step.operation}) allocates.")
 
     def _caches(self) -> bool:
-        """Whether a decoder fills its cache: a causal language model does not if it is given labels."""
+        """Whether a decoder fills its cache.
+
+        A causal language model does not if it is given labels, and a layer that is run again does not.
+        """
         config, cls = self.model.config, self.model.cls
-        return config.is_decoder and config.use_cache and not (cls.caches and cls.targets and self.training)
+        if self.training and ((cls.caches and cls.targets) or self.plan.recompute == "full"):
+            return False
+        return config.is_decoder and config.use_cache
 
     def _fill_cache(self, step: Step) -> None:
         path = step.name.removesuffix("value_heads")

@@ -8,9 +8,11 @@ Every rule was read off PyTorch 2.13, and tests compare it with the real one, re
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from heapq import heappop, heappush
 from math import prod
 from typing import Literal, NamedTuple
+from weakref import ref
 
 from bertcalc.tree.nn import Shape
 
@@ -111,7 +113,9 @@ Rule = Callable[..., Gradients]  # of the gradients of the outputs, and what was
 class Node:
     """How a gradient flows back through an operation; or where it is added up, for a leaf."""
 
-    __slots__ = ("edges", "grad", "kept", "name", "number", "outputs", "rule", "shapes", "where")
+    __slots__ = (
+        "__weakref__", "edges", "grad", "kept", "name", "number", "outputs", "region", "rule", "shapes", "where"
+    )  # fmt: skip
 
     def __init__(self, number: int, where: str, name: str) -> None:
         self.number = number
@@ -123,6 +127,25 @@ class Node:
         self.rule: Rule | None = None  # None for a leaf
         self.outputs = 1
         self.grad: Tensor | None = None  # of a leaf
+        self.region: Region | None = None  # that brings back what is to be kept
+
+
+class Region:
+    """Operations that keep nothing: the backward pass runs them ``again``, as far as it needs to.
+
+    PyTorch's torch.utils.checkpoint with use_reentrant=False. It is held by the operations that would have kept
+    something, and what it takes is held by ``again``.
+    """
+
+    def __init__(self, again: Callable[[], None]) -> None:
+        self.again = again
+        self.ran_again = False
+        self.nodes: list[ref[Node]] = []
+        self.filled = 0
+
+
+class _EnoughError(Exception):
+    """Everything is there that the backward pass needs."""
 
 
 _LEAF = 1 << 62  # PyTorch runs what is ready and was made last; leaves before all others
@@ -134,6 +157,8 @@ class Tape:
     def __init__(self, memory: Memory, *, grad: bool) -> None:
         self.memory = memory
         self.grad = grad
+        self.region: Region | None = None  # that runs for the first time
+        self._again: Region | None = None  # that runs again
         self._made = 0
 
     # Making tensors.
@@ -163,15 +188,37 @@ class Tape:
         node = Node(self._made, self.memory.where, name)
         node.edges = [(tensor.node, tensor.output) if tensor.node else None for tensor in given]
         node.shapes = [(tensor.shape, tensor.item) for tensor in given]
-        node.kept = tuple(tensor.detached() for tensor in kept)
-        for tensor in kept:
-            if tensor.storage.area == "temporaries":
-                tensor.storage.move("kept activations")
+        if kept and self.region:
+            node.region = self.region
+            self.region.nodes.append(ref(node))
+        else:
+            node.kept = self._kept(kept)
         node.rule = rule
         node.outputs = len(made)
         for output, tensor in enumerate(made):
             tensor.node = node
             tensor.output = output
+        if kept and self._again:
+            self._fill(self._again, kept)
+
+    def _kept(self, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        for tensor in tensors:
+            if tensor.storage.area == "temporaries":
+                tensor.storage.move("kept activations")
+        return tuple(tensor.detached() for tensor in tensors)
+
+    def _fill(self, region: Region, kept: Sequence[Tensor]) -> None:
+        """Give the next operation of a region what it needs; after the last one, that is enough."""
+        if node := region.nodes[region.filled]():
+            node.kept = self._kept(kept)
+        region.filled += 1
+        if region.filled == len(region.nodes):
+            raise _EnoughError
+
+    def _about_to_keep(self, kept: Sequence[Tensor]) -> None:
+        """Said by an operation before it runs that keeps what it is given: running again may stop in front of it."""
+        if kept and self._again and self._again.filled + 1 == len(self._again.nodes):
+            self._fill(self._again, kept)
 
     # Views.
 
@@ -277,9 +324,10 @@ class Tape:
         return self.unsafe_view(self._bmm(left, right), (batch, heads, rows, y.shape[-1]))
 
     def _bmm(self, x: Tensor, y: Tensor) -> Tensor:
-        product = self.new((*x.shape[:2], y.shape[2]), x.item)
         of_x, of_y = x.node is not None, y.node is not None
         kept = [*((y,) if of_x else ()), *((x,) if of_y else ())]
+        self._about_to_keep(kept)
+        product = self.new((*x.shape[:2], y.shape[2]), x.item)
 
         def rule(grad: Tensor, *kept: Tensor) -> Gradients:
             grad_y = self.new((grad.shape[0], kept[-1].shape[2], grad.shape[2]), grad.item) if of_y else None
@@ -378,11 +426,15 @@ class Tape:
         self.record("NativeLayerNorm", (x, weight, bias), (y,), (x, mean, rstd, weight), rule)
         return y
 
-    def dropout(self, x: Tensor, p: float) -> Tensor:
-        """A product with a mask; all or nothing, it is none."""
+    def dropout(self, x: Tensor, p: float, *, fused: bool = False) -> Tensor:
+        """A product with a mask; all or nothing, it is none. A fused kernel has a mask of one byte for each number."""
         if p == 0:
             return x
-        return self.multiply(x, self.new((), x.item) if p == 1 else self.like(x))
+        if not fused or p == 1:
+            return self.multiply(x, self.new((), x.item) if p == 1 else self.like(x))
+        y, mask = self.like(x), self.new(x.shape, 1)
+        self.record("NativeDropout", (x,), (y,), (mask,), lambda grad, mask: (self.like(grad),))
+        return y
 
     def split_in_two(self, x: Tensor) -> list[Tensor]:
         """The two columns of the last axis, each without it."""
@@ -487,14 +539,26 @@ class Tape:
                 gradient.storage.move("gradients")
                 node.grad = gradient
             return []  # one that was there is added to
+        if node.region and not node.region.ran_again:
+            self._run_again(node.region)
+            self.memory.where = node.where
         gradients = list(node.rule(*given, *node.kept))
+        if node.region:  # what came back goes as soon as it was used
+            node.kept = ()
         for at, (shape, item) in enumerate(node.shapes):
             if not node.edges[at]:
                 gradients[at] = None
             gradients[at] = self._summed(gradients[at], shape)
             gradients[at] = self._cast(gradients[at], item)
-        node.kept, node.rule = (), _released
+        node.kept, node.rule, node.region = (), _released, None
         return gradients
+
+    def _run_again(self, region: Region) -> None:
+        region.ran_again = True
+        self.grad, self._again = True, region
+        with suppress(_EnoughError):
+            region.again()
+        self.grad, self._again = False, None
 
     def _summed(self, gradient: Tensor | None, shape: Shape) -> Tensor | None:
         """Summed over the axes along which the operation repeated what it was given."""

@@ -58,7 +58,8 @@ class Live(TorchDispatchMode):  # type: ignore[misc]  # torch's types are not fo
         self._follow_all(given)
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if self.phase == "backward" and function is torch.ops.aten.add.Tensor and _is_alone(args[0]):
+        adds_up = self.phase == "backward" and not torch.is_grad_enabled()  # else it runs a forward pass again
+        if adds_up and function is torch.ops.aten.add.Tensor and _is_alone(args[0]):
             function = torch.ops.aten.add_.Tensor  # as PyTorch adds gradients up where no dispatch mode is on
         if function is torch.ops.aten._local_scalar_dense.default and args[0].is_meta:
             return 1.0  # Adafactor asks for norms

@@ -1,15 +1,19 @@
 """The simulated peaks against the real models, followed storage by storage."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from torch.utils.checkpoint import checkpoint
 from transformers import AttentionInterface, AttentionMaskInterface
-from transformers.masking_utils import sdpa_mask
+from transformers.masking_utils import eager_mask, sdpa_mask
+from transformers.models.bert import modeling_bert
 
 from bertcalc import BertConfig, Config, RobertaConfig, build, inference_peak_bytes, training_peak_bytes
 from bertcalc.families import class_of
@@ -82,7 +86,13 @@ def check_training(case: Case, call: Call, plan: Plan) -> None:
     frozen = plan.freezing.names(case.ours())
     for name, parameter in real.named_parameters():
         parameter.requires_grad_(name not in frozen)
-    real.set_attn_implementation("kernel" if plan.attention == "fused" else "eager")
+    AttentionInterface.register("tests", partial(core, plan))
+    AttentionMaskInterface.register("tests", sdpa_mask if plan.attention == "fused" else eager_mask)
+    written_here = plan.attention == "fused" or plan.recompute == "selective"
+    real.set_attn_implementation("tests" if written_here else "eager")
+    if plan.recompute == "full":
+        real.activation_checkpointing_enable({"use_reentrant": False, "preserve_rng_state": False})
+        real.disable_input_require_grads()  # transformers sends a gradient back to frozen embeddings, too
     simulated = partial(
         training_changes, case.ours(), call.batch_size, call.sequence_length, plan, num_choices=call.num_choices
     )
@@ -90,7 +100,8 @@ def check_training(case: Case, call: Call, plan: Plan) -> None:
         with pytest.raises(ValueError, match="nothing is left to train"):
             simulated()
         return
-    moments = training_moments(real, given, plan)
+    with patch("torch.nn.functional.dropout", native_dropout) if plan.fused_dropout else nullcontext():
+        moments = training_moments(real, given, plan)
     ours = simulated()
     assert our_peak(ours).live == peak(moments).live
     assert tops(moment.live for moment in curve(ours)) == tops(moment.live for moment in moments)
@@ -126,17 +137,49 @@ def flash(
 ) -> tuple[torch.Tensor, None]:
     """The CPU's flash kernel, on the meta device with any dropout, as CUDA's has it: it keeps no mask for that."""
     kernel = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
-    output, _ = kernel(query, key, value, dropout, module.is_causal, scale=scaling)
+    output, _ = kernel(query, key, value, dropout if query.is_meta else 0.0, module.is_causal, scale=scaling)
     return output.transpose(1, 2).contiguous(), None
 
 
-AttentionInterface.register("kernel", flash)
-AttentionMaskInterface.register("kernel", sdpa_mask)
+def core(plan: Plan, module: Any, *given: Any, **options: Any) -> Any:
+    """The attention core of a plan; for ``selective``, its squares are computed again."""
+    run = partial(flash if plan.attention == "fused" else modeling_bert.eager_attention_forward, module)
+    if plan.recompute == "selective":
+        return checkpoint(run, *given, use_reentrant=False, preserve_rng_state=False, **options)
+    return run(*given, **options)
 
 
 @settings(max_examples=20)
 @given(calls(), plans(attention=st.just("fused"), precision=st.sampled_from(list(PRECISIONS)), freezing=freezings()))
 def test_fused_attention(run: tuple[Case, Call], plan: Plan) -> None:
+    check_training(*run, plan)
+
+
+def native_dropout(x: torch.Tensor, p: float, training: bool, _inplace: bool = False) -> torch.Tensor:
+    """As PyTorch does it on CUDA."""
+    return torch.native_dropout(x, p, True)[0] if training and 0 < p < 1 else _dropout(x, p, training)
+
+
+_dropout = torch.nn.functional.dropout
+
+
+@settings(max_examples=20)
+@given(calls(), plans(fused_dropout=st.just(True), attention=st.sampled_from(ATTENTIONS), freezing=freezings()))
+def test_masks_of_one_byte(run: tuple[Case, Call], plan: Plan) -> None:
+    check_training(*run, plan)
+
+
+@settings(max_examples=20)
+@given(
+    calls(),
+    plans(
+        recompute=st.sampled_from(["selective", "full"]),
+        attention=st.sampled_from(ATTENTIONS),
+        fused_dropout=st.booleans(),
+        freezing=freezings(),
+    ),
+)
+def test_recomputing(run: tuple[Case, Call], plan: Plan) -> None:
     check_training(*run, plan)
 
 
