@@ -116,6 +116,6 @@ def _sizes(tensor: Tensor) -> StateSizes:
         columns=columns * matrix,
         vectors=elements * (not matrix),
         small=elements * small,
-        blocks=-(-elements // _BLOCK) * (not small),
+        blocks=-(-elements // _BLOCK) * (elements >= _SMALL),
     )
     return StateSizes(*(tensor.copies * size for size in one))

@@ -91,7 +91,7 @@ class Moment(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A tensor that is alive: the step that it is for, its bytes, and their formula."""
+    """A tensor that is alive, or those of one name in all layers: the step that it is for, bytes, their formula."""
 
     where: str
     num_bytes: int
@@ -149,10 +149,12 @@ def peak(subject: Subject, how: Plan | Inference, batch_size: int, sequence_leng
     most = max(_moments(*symbolic), key=lambda moment: products.sum(moment.live))
     areas = {area: products.sum(terms) for area, terms in most.areas.items() if terms}
     if states := _in_8_bits(subject, how):
-        areas["optimizer states"] = states
+        areas["optimizer states"] = areas.get("optimizer states", 0) + states
     formulas, temporaries, expression = _written(symbolic, most.at)
     if isinstance(how, Plan) and how.optimizer == "adamw-8bit":
-        formulas = {**formulas, "optimizer states": write(state_expression(how.precision, how.optimizer))}
+        masters = formulas["optimizer states"].expression if "optimizer states" in formulas else 0
+        written = write(masters + state_expression(how.precision, how.optimizer))
+        formulas = {**formulas, "optimizer states": written}
     pieces = (Piece(_unfolded(where, symbolic, subject), products.sum(terms), one) for where, terms, one in temporaries)
     where = _unfolded(most.where, symbolic, subject)
     return Peak(most.phase, where, areas, formulas, tuple(pieces), expression)
@@ -223,7 +225,10 @@ def _in_8_bits(subject: Subject, how: Plan | Inference) -> int:
     """
     if not isinstance(how, Plan) or how.optimizer != "adamw-8bit":
         return 0
-    trained = optimizers.sizes(map(how.freezing.trained, subject.model().tensors()))
+    changes = _changes(*_symbolic(subject, how._replace(optimizer="momentum"), 1, 1)[:4])  # a state for each tensor
+    learned = {_starred(change.where) for change in changes if change.area == "optimizer states"}
+    tensors = [tensor for tensor in subject.model().tensors() if tensor.name in learned]
+    trained = optimizers.sizes(map(how.freezing.trained, tensors))
     return OPTIMIZERS[how.optimizer](trained, PRECISIONS[how.precision].state)
 
 
@@ -381,15 +386,39 @@ def _written(symbolic: _Symbolic, at: int) -> tuple[Mapping[Area, Formula], list
             expression = _expression(terms)
             written = _in_counts(expression, counts)
             areas[area] = write(sympy.Add(*_grouped(expression), evaluate=False) if written is None else written)
-    alive_then = [one for one in alive(_changes(*symbolic[:4])[: at + 1]) if one.area == "temporaries"]
-    pieces = [(one.where, _terms(one.num_bytes)) for one in alive_then]
-    return areas, [(where, terms, write(_expression(terms))) for where, terms in pieces], _expression(moment.live)
+    temporaries = _temporaries(_changes(*symbolic[:4]), symbolic[4], at)
+    pieces = [(name, terms, write(_expression(terms))) for name, terms in temporaries]
+    return areas, pieces, _expression(moment.live)
+
+
+def _temporaries(changes: Sequence[Change], folds: Sequence[_Fold], at: int) -> Iterator[tuple[str, Terms]]:
+    """What is alive at a moment beside all that stays: for each step that it is for, or for a step of all layers."""
+    left_out = _left_out(changes, folds)
+    made_for: dict[int, str] = {}
+    sums: dict[str, Counter[Monomial]] = {}
+    for place, change in enumerate(changes[: at + 1]):
+        for one, times in (*left_out.get(place, ()), (change, 1)):
+            name = made_for.setdefault(one.storage, _starred(one.where))
+            sign = (one.area == "temporaries") - (one.moved_from == "temporaries")
+            for monomial, count in _terms(sign * times * one.num_bytes).items():
+                sums.setdefault(name, Counter())[monomial] += count
+    last = {made_for[one.storage]: one for one in alive(changes[: at + 1]) if one.area == "temporaries"}
+    for name, terms in sums.items():
+        if left := {monomial: count for monomial, count in terms.items() if count}:
+            alone = name in last and left == _terms(last[name].num_bytes)
+            yield last[name].where if alone else name, left
+
+
+def _starred(where: str) -> str:
+    """A name for all layers."""
+    layer, inside = split_layer(where)
+    return f"{layer.rpartition('.')[0]}.*.{inside}" if layer else where
 
 
 def _unfolded(where: str, symbolic: _Symbolic, subject: Subject) -> str:
     """A name with the number that its layer has when none is left out."""
     layer, inside = split_layer(where)
-    if not layer:
+    if not layer or layer.endswith("*"):
         return where
     stack, _dot, number = layer.rpartition(".")
     more = sum(fold.more for fold in symbolic[4] if int(number) > fold.layer)
