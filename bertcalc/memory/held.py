@@ -54,6 +54,7 @@ def held_until(steps: Sequence[Step]) -> list[list[str]]:
     for at, step in enumerate(steps):
         for module in _modules(step.name):
             last_in[module] = at
+    contexts = [step.name for step in steps if step.place.role == "context"]
     end = len(steps)  # after all of them: until the forward method returns
     body = max(at for at, step in enumerate(steps) if step.place.component != "head")
 
@@ -70,12 +71,15 @@ def held_until(steps: Sequence[Step]) -> list[list[str]]:
         role = step.place.role
         if step.operation == "lookup" or role in HEADS:
             hold(step.gives, last_in[inner[-1]])
-        elif (
-            role == "context" and len(step.takes) == 2
-        ):  # BertLayer calls the attention's weights _, and has them until it returns
-            hold(step.takes[0], last_in[split_layer(step.name)[0]])
+        elif role == "context" and len(step.takes) == 2:  # not from a fused kernel
+            # BertLayer calls the attention's weights _, and has them until it returns, or its cross attention does.
+            layer = split_layer(step.name)[0]
+            later = [name for name in contexts[contexts.index(step.name) + 1 :] if split_layer(name)[0] == layer]
+            hold(step.takes[0], last_in[_modules(later[0])[-2] if later else layer])
         elif role == "add":  # hidden_states is set anew by what LayerNorm gives
             hold(step.takes[0], last_in[inner[-1]])
+        elif role == "norm" and step.place.block.endswith("attention"):
+            hold(step.gives, last_in[split_layer(step.name)[0]])
         if step.output or not inner:
             hold(step.gives, end)
         if step.place.component == "embeddings" and steps[at + 1].place.component != "embeddings":

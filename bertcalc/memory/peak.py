@@ -38,13 +38,22 @@ def training_peak_bytes(
     attention: Attention = "eager",
     keep_outputs: bool = True,
     num_choices: int = 1,
+    encoder_sequence_length: int | None = None,
     padded: bool = False,
 ) -> int:
     """The most bytes of tensors alive at any moment of a training step, weights and all: see ``training_changes``."""
     if not labels:
         raise ValueError("Without labels there is no loss: nothing can be trained.")
     plan = Plan("fp32" if dtype == "float32" else "bf16", optimizer, attention, keep_outputs=keep_outputs)
-    changes = training_changes(model, batch_size, sequence_length, plan, num_choices=num_choices, padded=padded)
+    changes = training_changes(
+        model,
+        batch_size,
+        sequence_length,
+        plan,
+        num_choices=num_choices,
+        encoder_sequence_length=encoder_sequence_length,
+        padded=padded,
+    )
     return peak(changes).live
 
 
@@ -56,6 +65,7 @@ def inference_peak_bytes(
     dtype: Dtype = "float32",
     attention: Attention = "eager",
     num_choices: int = 1,
+    encoder_sequence_length: int | None = None,
     padded: bool = False,
 ) -> int:
     """The most bytes of tensors alive at any moment of a forward pass under ``torch.no_grad()``, weights and all."""
@@ -66,6 +76,7 @@ def inference_peak_bytes(
         dtype=dtype,
         attention=attention,
         num_choices=num_choices,
+        encoder_sequence_length=encoder_sequence_length,
         padded=padded,
     )
     return peak(changes).live
@@ -120,6 +131,7 @@ def training_changes(
     plan: Plan,
     *,
     num_choices: int = 1,
+    encoder_sequence_length: int | None = None,
     padded: bool = False,
 ) -> list[Change]:
     """Everything that comes and goes in one step of the usual loop in steady state, in order.
@@ -142,7 +154,15 @@ def training_changes(
     _check(model)
     dtype = PRECISIONS[plan.precision].dtype
     step = Pass(
-        model, batch_size, sequence_length, plan, dtype=dtype, num_choices=num_choices, training=True, padded=padded
+        model,
+        batch_size,
+        sequence_length,
+        plan,
+        dtype=dtype,
+        num_choices=num_choices,
+        encoder_sequence_length=encoder_sequence_length,
+        training=True,
+        padded=padded,
     )
     step.begin()
     optimizer = Optimizing(step)
@@ -175,6 +195,7 @@ def inference_changes(
     dtype: Dtype = "float32",
     attention: Attention = "eager",
     num_choices: int = 1,
+    encoder_sequence_length: int | None = None,
     padded: bool = False,
 ) -> list[Change]:
     """Everything that comes and goes in a forward pass of ``model.eval()`` under ``torch.no_grad()``, in order.
@@ -184,7 +205,15 @@ def inference_changes(
     _check(model)
     plan = Plan(attention=attention)
     step = Pass(
-        model, batch_size, sequence_length, plan, dtype=dtype, num_choices=num_choices, training=False, padded=padded
+        model,
+        batch_size,
+        sequence_length,
+        plan,
+        dtype=dtype,
+        num_choices=num_choices,
+        encoder_sequence_length=encoder_sequence_length,
+        training=False,
+        padded=padded,
     )
     step.begin()
     outputs = step.forward()

@@ -12,6 +12,7 @@ from bertcalc.memory.tape import Memory, Region, Tape, Tensor
 from bertcalc.tree.nn import Activation, Dropout, Embedding
 
 _INT64 = 8
+_ENCODED = "encoder_hidden_states"
 _IDS = {"word": "", "token type": "types", "position": "positions"}  # the variables that tables are asked with
 
 
@@ -31,6 +32,7 @@ class Pass:
         *,
         dtype: Dtype,
         num_choices: int,
+        encoder_sequence_length: int | None,
         training: bool,
         padded: bool,
     ) -> None:
@@ -43,7 +45,13 @@ class Pass:
         self._masks = padded or (model.config.is_decoder and plan.attention == "eager")
         self.memory = Memory()
         self.tape = Tape(self.memory, grad=training)
-        steps = forward(model, batch_size, sequence_length, num_choices=num_choices)
+        steps = forward(
+            model,
+            batch_size,
+            sequence_length,
+            encoder_sequence_length=encoder_sequence_length,
+            num_choices=num_choices,
+        )
         self._fused = plan.attention == "fused"
         self.steps = unfolded(fuse_attention(steps) if self._fused else steps)
         self.batch_size, self.sequence_length = batch_size, sequence_length
@@ -74,10 +82,14 @@ class Pass:
             self.parameters[name] = tape.leaf(name, shape, 2 if xielu else self.width, trained=name not in frozen)
             if xielu:
                 self.buffers.append(tape.new((), 2, "buffers and batch"))  # one beside each of the two
+        self.memory.where = "batch"
         for step in self.steps:
             if step.name == "input_ids":
                 for name in ("input_ids", *(("attention_mask", "token_type_ids") if self.padded else ())):
                     self.batch[name] = ids(step.gives.shape)
+            for value in step.takes:
+                if value.name == _ENCODED and _ENCODED not in self.batch:
+                    self.batch[_ENCODED] = tape.new(value.shape, self.width, "buffers and batch")
         if self.training:
             for name in self.model.cls.targets:
                 self.batch[name] = self._label(name)
@@ -101,6 +113,8 @@ class Pass:
         """What the model returns: the loss first, if the class has one."""
         self.memory.phase = "forward"
         in_encoder = False
+        if _ENCODED in self.batch:
+            self.values[_ENCODED] = self.batch[_ENCODED]
         for at, step in enumerate(self.steps):
             self.memory.where = step.name
             if step.place.component == "encoder" and not in_encoder:
@@ -200,7 +214,7 @@ class Pass:
             case "matmul":
                 return self._product(step)
             case "add":
-                if step.place.role == "mask" and not self._masks:
+                if step.place.role == "mask" and step.takes[1].name not in self.values:
                     return self.values[step.takes[0].name]
                 return tape.add(*self._taken(step))
             case "view":
@@ -238,17 +252,18 @@ class Pass:
 
     def _product(self, step: Step) -> Tensor:
         if len(step.takes) == 3:
-            return self._attention(*self._taken(step))
+            return self._attention(step)
         x, y = self._taken(step)
         if step.place.role == "scores":
             return self.tape.matmul(x, self.tape.transpose(y, 2, 3))
         return self.tape.matmul(x, y)
 
-    def _attention(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    def _attention(self, step: Step) -> Tensor:
         """The fused core, with a mask in numbers: each core makes its own of the one that says yes or no."""
         tape = self.tape
+        query, key, value = self._taken(step)
         mask = None
-        if allowed := self.values.get("attention_mask"):
+        if step.place.block == "attention" and (allowed := self.values.get("attention_mask")):
             zero, least = tape.new((), self.width), tape.new((), self.width)
             mask = tape.new(allowed.shape, self.width)
             del zero, least

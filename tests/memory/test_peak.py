@@ -23,23 +23,12 @@ from bertcalc.memory.peak import alive_at_peak, curve, inference_changes, traini
 from bertcalc.memory.peak import peak as our_peak
 from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES, Attention, Dtype
-from bertcalc.memory.tape import AREAS
+from bertcalc.memory.tape import AREAS, Change
 from bertcalc.tree.freezing import TRAIN, Freezing
 from tests.memory.allocator import inference_allocated, training_allocated
 from tests.memory.live import inference_moments, on_cpu, peak, tops, training_moments
 from tests.oracle import Case, arguments
-from tests.strategies import cases
-
-
-@st.composite
-def calls(draw: st.DrawFn) -> tuple[Case, Call]:
-    """A model and a batch of input_ids."""
-    case = draw(cases())
-    if case.architecture.endswith("QuestionAnswering"):  # its forward method splits the scores in two
-        case = case._replace(config=replace(case.config, num_labels=2))
-    length = draw(st.integers(1, min(9, case.config.longest)))
-    choices = draw(st.integers(1, 3)) if case.architecture.endswith("MultipleChoice") else 1
-    return case, Call(draw(st.integers(1, 3)), length, num_choices=choices)
+from tests.strategies import passes
 
 
 def device(case: Case, real: Any, given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -47,19 +36,37 @@ def device(case: Case, real: Any, given: dict[str, Any]) -> tuple[Any, dict[str,
     return on_cpu(real, given) if case.config.hidden_act == "mish" else (real, given)
 
 
+def in_dtype(dtype: Dtype, real: Any, given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """In another type than float32: in that, xielu stays bfloat16."""
+    if dtype != "float32":
+        real.to(getattr(torch, dtype))
+        if "encoder_hidden_states" in given:
+            given["encoder_hidden_states"] = given["encoder_hidden_states"].to(getattr(torch, dtype))
+    return real, given
+
+
+def simulated(changes: Any, case: Case, call: Call, **options: Any) -> list[Change]:
+    """What comes and goes by our simulation."""
+    found: list[Change] = changes(
+        case.ours(),
+        call.batch_size,
+        call.sequence_length,
+        num_choices=call.num_choices,
+        encoder_sequence_length=call.encoder_sequence_length,
+        **options,
+    )
+    return found
+
+
 @settings(max_examples=20)
-@given(calls(), st.sampled_from(list(ITEM_BYTES)))
+@given(passes(), st.sampled_from(list(ITEM_BYTES)))
 def test_a_forward_pass_holds_what_the_real_one_holds(run: tuple[Case, Call], dtype: Dtype) -> None:
     case, call = run
     assume(dtype == "float32" or case.config.hidden_act != "mish")
     real = case.real()
-    if dtype != "float32":  # in which xielu stays bfloat16
-        real.to(getattr(torch, dtype))
     real.set_attn_implementation("eager")
-    moments = inference_moments(*device(case, real, arguments(case, call)))
-    ours = inference_changes(
-        case.ours(), call.batch_size, call.sequence_length, dtype=dtype, num_choices=call.num_choices
-    )
+    moments = inference_moments(*in_dtype(dtype, *device(case, real, arguments(case, call))))
+    ours = simulated(inference_changes, case, call, dtype=dtype)
     assert our_peak(ours).live == peak(moments).live
     assert tops(moment.live for moment in curve(ours)) == tops(moment.live for moment in moments)
 
@@ -81,8 +88,7 @@ def check_training(case: Case, call: Call, plan: Plan) -> None:
     )
     assume(plan.precision == "fp32" or case.config.hidden_act != "mish")  # LayerNorm's 16 bits are the CPU's alone
     real, given = device(case, case.real(), arguments(case, call))
-    if plan.precision != "fp32":
-        real.to(getattr(torch, PRECISIONS[plan.precision].dtype))
+    real, given = in_dtype(PRECISIONS[plan.precision].dtype, real, given)
     frozen = plan.freezing.names(case.ours())
     for name, parameter in real.named_parameters():
         parameter.requires_grad_(name not in frozen)
@@ -93,34 +99,31 @@ def check_training(case: Case, call: Call, plan: Plan) -> None:
     if plan.recompute == "full":
         real.activation_checkpointing_enable({"use_reentrant": False, "preserve_rng_state": False})
         real.disable_input_require_grads()  # transformers sends a gradient back to frozen embeddings, too
-    simulated = partial(
-        training_changes, case.ours(), call.batch_size, call.sequence_length, plan, num_choices=call.num_choices
-    )
     if len(frozen) == len(list(real.parameters())):
         with pytest.raises(ValueError, match="nothing is left to train"):
-            simulated()
+            simulated(training_changes, case, call, plan=plan)
         return
     with patch("torch.nn.functional.dropout", native_dropout) if plan.fused_dropout else nullcontext():
         moments = training_moments(real, given, plan)
-    ours = simulated()
+    ours = simulated(training_changes, case, call, plan=plan)
     assert our_peak(ours).live == peak(moments).live
     assert tops(moment.live for moment in curve(ours)) == tops(moment.live for moment in moments)
 
 
 @settings(max_examples=20)
-@given(calls(), plans())
+@given(passes(), plans())
 def test_a_training_step_holds_what_the_real_one_holds(run: tuple[Case, Call], plan: Plan) -> None:
     check_training(*run, plan)
 
 
 @settings(max_examples=20)
-@given(calls(), plans(freezing=freezings(), accumulate=st.booleans()))
+@given(passes(), plans(freezing=freezings(), accumulate=st.booleans()))
 def test_freezing_and_accumulating(run: tuple[Case, Call], plan: Plan) -> None:
     check_training(*run, plan)
 
 
 @settings(max_examples=20)
-@given(calls(), plans(precision=st.sampled_from(list(PRECISIONS)), freezing=freezings(), accumulate=st.booleans()))
+@given(passes(), plans(precision=st.sampled_from(list(PRECISIONS)), freezing=freezings(), accumulate=st.booleans()))
 def test_precisions(run: tuple[Case, Call], plan: Plan) -> None:
     check_training(*run, plan)
 
@@ -150,7 +153,7 @@ def core(plan: Plan, module: Any, *given: Any, **options: Any) -> Any:
 
 
 @settings(max_examples=20)
-@given(calls(), plans(attention=st.just("fused"), precision=st.sampled_from(list(PRECISIONS)), freezing=freezings()))
+@given(passes(), plans(attention=st.just("fused"), precision=st.sampled_from(list(PRECISIONS)), freezing=freezings()))
 def test_fused_attention(run: tuple[Case, Call], plan: Plan) -> None:
     check_training(*run, plan)
 
@@ -164,14 +167,14 @@ _dropout = torch.nn.functional.dropout
 
 
 @settings(max_examples=20)
-@given(calls(), plans(fused_dropout=st.just(True), attention=st.sampled_from(ATTENTIONS), freezing=freezings()))
+@given(passes(), plans(fused_dropout=st.just(True), attention=st.sampled_from(ATTENTIONS), freezing=freezings()))
 def test_masks_of_one_byte(run: tuple[Case, Call], plan: Plan) -> None:
     check_training(*run, plan)
 
 
 @settings(max_examples=20)
 @given(
-    calls(),
+    passes(),
     plans(
         recompute=st.sampled_from(["selective", "full"]),
         attention=st.sampled_from(ATTENTIONS),
@@ -187,13 +190,13 @@ OPTIMIZERS: list[Optimizer] = ["sgd", "momentum", "adafactor"]
 
 
 @settings(max_examples=20)
-@given(calls(), plans(optimizer=st.sampled_from(OPTIMIZERS), precision=st.sampled_from(list(PRECISIONS))))
+@given(passes(), plans(optimizer=st.sampled_from(OPTIMIZERS), precision=st.sampled_from(list(PRECISIONS))))
 def test_optimizers(run: tuple[Case, Call], plan: Plan) -> None:
     check_training(*run, plan)
 
 
 @settings(max_examples=20)
-@given(calls(), st.booleans(), st.booleans(), st.sampled_from(ATTENTIONS))
+@given(passes(), st.booleans(), st.booleans(), st.sampled_from(ATTENTIONS))
 def test_numbers_in_memory(run: tuple[Case, Call], training: bool, padded: bool, attention: Attention) -> None:
     """On the CPU, where it is asked of the numbers whether there is padding, and where PyTorch has the fused kernel.
 
@@ -212,8 +215,10 @@ def test_numbers_in_memory(run: tuple[Case, Call], training: bool, padded: bool,
         given["attention_mask"][..., -1] = 0
     plan = Plan(attention=attention, keep_outputs=True)
     moments = training_moments(real, given, plan) if training else inference_moments(real, given)
-    simulated = partial(training_changes, plan=plan) if training else partial(inference_changes, attention=attention)
-    ours = simulated(case.ours(), call.batch_size, call.sequence_length, num_choices=call.num_choices, padded=padded)
+    if training:
+        ours = simulated(training_changes, case, call, plan=plan, padded=padded)
+    else:
+        ours = simulated(inference_changes, case, call, attention=attention, padded=padded)
     assert our_peak(ours).live == peak(moments).live
     assert tops(moment.live for moment in curve(ours)) == tops(moment.live for moment in moments)
 
