@@ -103,16 +103,21 @@ def curve(changes: Sequence[Change]) -> list[Moment]:
     return moments
 
 
+def changes_of(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> list[Change]:
+    """Everything that comes and goes in a step of a model; a decoder looks at as many tokens as it has itself."""
+    model, seen = subject.model(), subject.seen(sequence_length)
+    if isinstance(how, Plan):
+        return training_changes(model, batch_size, sequence_length, how, encoder_sequence_length=seen)
+    return inference_changes(
+        model, batch_size, sequence_length, dtype=how.dtype, attention=how.attention, encoder_sequence_length=seen
+    )
+
+
 def moments_of_step(
     subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int, most: int = 300
 ) -> list[Moment]:
     """A whole step in about so many moments: of those that are left out, none has more alive than one beside it."""
-    model = subject.model()
-    if isinstance(how, Inference):
-        changes = inference_changes(model, batch_size, sequence_length, dtype=how.dtype, attention=how.attention)
-    else:
-        changes = training_changes(model, batch_size, sequence_length, how)
-    found = curve(changes)
+    found = curve(changes_of(subject, how, batch_size, sequence_length))
     step = -(-len(found) // most)
     return [max(found[at : at + step], key=lambda moment: moment.live) for at in range(0, len(found), step)]
 

@@ -23,7 +23,7 @@ from bertcalc.memory import optimizers
 from bertcalc.memory.byte_formulas import by_tokens, state_expression
 from bertcalc.memory.fit import Polynomial
 from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS
-from bertcalc.memory.peak import alive, inference_changes, training_changes
+from bertcalc.memory.peak import alive, changes_of
 from bertcalc.memory.plan import ALONE, Inference, Plan
 from bertcalc.memory.saved import largest
 from bertcalc.memory.tape import AREAS, Area, Change, Phase
@@ -271,12 +271,7 @@ def _symbolic(subject: Subject, how: Plan | Inference, batch_size: int, sequence
     return symbolic, how, letters["batch_size"], letters["sequence_length"], tuple(folds)
 
 
-@lru_cache(maxsize=64)
-def _changes(subject: Subject, how: Plan | Inference, batch: Any, length: Any) -> list[Change]:
-    model = subject.model()
-    if isinstance(how, Inference):
-        return inference_changes(model, batch, length, dtype=how.dtype, attention=how.attention)
-    return training_changes(model, batch, length, how)
+_changes = lru_cache(maxsize=64)(changes_of)
 
 
 @lru_cache(maxsize=1024)

@@ -15,7 +15,7 @@ from bertcalc.config import POSITION_EMBEDDING_TYPES
 from bertcalc.explore.design import HEAD_SIZES, MULTIPLES, RATIOS, Budget, Constraints, search
 from bertcalc.explore.quantities import Case
 from bertcalc.memory.optimizers import PRECISIONS
-from bertcalc.memory.peak import peak, training_changes
+from bertcalc.memory.peak import changes_of, peak
 from bertcalc.memory.plan import Plan
 from bertcalc.subject import Subject
 from tests.oracle import Case as Model
@@ -84,7 +84,7 @@ def flops(case: Case, config: Config) -> int:
 
 def memory(case: Case, config: Config) -> int:
     subject = case.subject._replace(config=config)
-    return peak(training_changes(subject.model(), case.batch_size, case.sequence_length, case.plan)).live
+    return peak(changes_of(subject, case.plan, case.batch_size, case.sequence_length)).live
 
 
 COUNTS: dict[str, Callable[[Case, Config], int]] = {

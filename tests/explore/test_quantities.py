@@ -12,8 +12,8 @@ from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.formula import ALL_SYMBOLS, exact
 from bertcalc.memory.footprint import kept
 from bertcalc.memory.optimizers import PRECISIONS
-from bertcalc.memory.peak import inference_changes, peak, training_changes
-from bertcalc.memory.plan import Plan
+from bertcalc.memory.peak import changes_of, peak
+from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES, total_bytes
 from tests.oracle import Case as Model
 from tests.strategies import cases as models
@@ -38,10 +38,9 @@ def test_a_quantity_is_what_the_other_pages_show(case: Case) -> None:
     dtype = PRECISIONS[case.plan.precision].dtype
     assert found["weights"] == ITEM_BYTES[dtype] * found["parameters"]
     assert found["activations"] == total_bytes(kept(case.subject, case.plan, *sizes))
-    model = case.subject.model()
-    assert found["training_memory"] == peak(training_changes(model, *sizes, case.plan)).live
-    inference = inference_changes(model, *sizes, dtype=dtype, attention=case.plan.attention)
-    assert found["inference_memory"] == peak(inference).live
+    assert found["training_memory"] == peak(changes_of(case.subject, case.plan, *sizes)).live
+    inference = Inference(dtype, case.plan.attention)
+    assert found["inference_memory"] == peak(changes_of(case.subject, inference, *sizes)).live
 
 
 @given(models())

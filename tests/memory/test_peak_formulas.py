@@ -12,7 +12,7 @@ from bertcalc import BertConfig, columns
 from bertcalc.formula import ALL_SYMBOLS, COUNT_SYMBOLS
 from bertcalc.memory.fit import most
 from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS
-from bertcalc.memory.peak import inference_changes, training_changes
+from bertcalc.memory.peak import changes_of
 from bertcalc.memory.peak import peak as simulated
 from bertcalc.memory.peak_formulas import growths, peak, peak_bytes, peak_of_designs
 from bertcalc.memory.plan import ALONE, Inference, Plan
@@ -54,11 +54,8 @@ def runs(draw: st.DrawFn) -> tuple[Subject, Plan | Inference, int, int]:
 
 def in_numbers(subject: Subject, how: Plan | Inference, batch: int, length: int) -> int | None:
     """The peak of a run with numbers; None if there is nothing to train."""
-    model = subject.model()
-    if isinstance(how, Inference):
-        return simulated(inference_changes(model, batch, length, dtype=how.dtype, attention=how.attention)).live
     try:
-        return simulated(training_changes(model, batch, length, how)).live
+        return simulated(changes_of(subject, how, batch, length)).live
     except ValueError as error:
         if "nothing is left to train" not in str(error):
             raise
