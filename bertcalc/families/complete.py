@@ -21,6 +21,8 @@ def missing(family: Family) -> Iterator[str]:
     for field in fields(family.config):
         if field.name not in FIELDS:
             yield f"{family.config.__name__}.{field.name}: nothing says what it means and may be (FIELDS)."
+        elif not FIELDS[field.name].is_right(field.default):
+            yield f"{family.config.__name__}.{field.name}: it cannot be {field.default!r}, which is its default."
     for cls in family.classes:
         for config in (family.config.default(), family.fullest()):
             for seen in (None, 1):
