@@ -188,7 +188,7 @@ def factors(module: Module) -> dict[str, Shape]:
 
 
 def _extend(stops: list[Stop], steps: list[Step], layer: int) -> None:
-    for (name, key), group in groupby(steps, key=_stop_of):
+    for (name, key), group in groupby(steps, key=stop_of):
         members = tuple(group)
         keras = _KERAS.get(key) or _KERAS.get(key.split(".")[0]) or name
         learned = sum(step.num_parameters() for step in members)
@@ -212,7 +212,7 @@ def _append(
     stops.append(Stop(name, key, keras, steps, layers, parameters, before + parameters))
 
 
-def _stop_of(step: Step) -> tuple[str, str]:
+def stop_of(step: Step) -> tuple[str, str]:
     """The name of the stop that a step belongs to, and what it means."""
     together = _TOGETHER.get(step.place.role)
     if not together:
