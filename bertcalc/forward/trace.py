@@ -15,6 +15,8 @@ from typing import Literal, NamedTuple
 
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.tree.nn import (
+    NO_TENSORS,
+    NOT_TIED,
     NOWHERE,
     Activation,
     Attention,
@@ -48,8 +50,6 @@ Operation = Literal[
     "view",
     "copy",
 ]
-_NOT_TIED: Mapping[str, str] = {}
-_NO_TENSORS: Mapping[str, Shape] = {}
 
 
 class _Roles(dict[str, Place]):
@@ -103,10 +103,7 @@ class Step(NamedTuple):
 
     def num_parameters(self) -> int:
         """Elements of the tensors that the step learns, in one copy."""
-        count = 0
-        for tensor in self.tensors:
-            count = count + tensor._replace(copies=1).num_parameters()
-        return count
+        return sum(tensor._replace(copies=1).num_parameters() for tensor in self.tensors)
 
     def multiply_adds(self) -> int:
         """Multiply-adds of its matrix product, in one run; 0 if it is none."""
@@ -243,7 +240,7 @@ class Trace:
         *,
         role: str,
         bias: bool = True,
-        tied: Mapping[str, str] = _NOT_TIED,
+        tied: Mapping[str, str] = NOT_TIED,
         using: tuple[Tensor, ...] = (),
     ) -> Value:
         """y = x W^T + b. ``tied``: names of tensors owned elsewhere, by the last name; ``using``: more that it uses."""
@@ -278,7 +275,7 @@ class Trace:
     def activation(self, name: str, x: Value, kind: str, *, role: str = "activation") -> Value:
         """The module of an activation, by its name in transformers."""
         facts = ACTIVATIONS[kind]
-        learned = dict(facts.parameters) if facts.parameters else _NO_TENSORS
+        learned = dict(facts.parameters) if facts.parameters else NO_TENSORS
         module = Activation(facts.kind, facts.kept, facts.extra, learned)
         return self._call(name, module, "activation", x, x.shape, role)
 

@@ -171,7 +171,7 @@ def numbered(step: Step, layer: int | str, names: Mapping[str, str]) -> Step:
 def per_head(attention: Attention) -> ModuleList:
     """Query, key and value as if each head had matrices of its own: the same numbers, cut between the heads."""
     size = attention.attention_head_size
-    projections = {name: child for name, child in attention.children.items() if isinstance(child, Linear)}
+    projections = {name: child for name, child, _ in attention.named_children(folded=True) if isinstance(child, Linear)}
     head = Module("Head", **{name: Linear(linear.in_features, size) for name, linear in projections.items()})
     return ModuleList(head, attention.num_attention_heads)
 

@@ -13,8 +13,8 @@ from typing import Literal, NamedTuple
 from bertcalc.activations import Kept
 
 Shape = tuple[int, ...]
-_NO_TENSORS: Mapping[str, Shape] = MappingProxyType({})
-_NOT_TIED: Mapping[str, str] = MappingProxyType({})
+NO_TENSORS: Mapping[str, Shape] = MappingProxyType({})
+NOT_TIED: Mapping[str, str] = MappingProxyType({})
 
 
 Component = Literal["embeddings", "encoder", "pooler", "head"]
@@ -72,11 +72,11 @@ class Module:
 
     # What most modules have is the class's: a tree is built at every stop of a slider.
     kind = "Module"
-    parameters: Mapping[str, Shape] = _NO_TENSORS
+    parameters: Mapping[str, Shape] = NO_TENSORS
     children: dict[str, "Module"] = {}  # noqa: RUF012  # of modules without modules inside, which nobody adds to
     order: Iterable[str] = ()  # names of the children, where they are registered in another order than they run
     place = NOWHERE
-    tied: Mapping[str, str] = _NOT_TIED
+    tied: Mapping[str, str] = NOT_TIED
 
     def __init__(self, kind: str, /, **children: "Module") -> None:
         self.kind = kind
@@ -174,10 +174,7 @@ class ModuleList(Module):
         return layer
 
     def num_parameters(self) -> int:
-        count = 0
-        for name, layer in self.children.items():
-            count = count + self.groups[name][1] * layer.num_parameters()
-        return count
+        return sum(self.groups[name][1] * layer.num_parameters() for name, layer in self.children.items())
 
     def named_children(self, folded: bool) -> Iterator[tuple[str, Module, int]]:
         for name, layer in self.children.items():
@@ -207,7 +204,7 @@ class Linear(Module):
     kind = "Linear"
 
     def __init__(
-        self, in_features: int, out_features: int, tied: Mapping[str, str] = _NOT_TIED, bias: bool = True
+        self, in_features: int, out_features: int, tied: Mapping[str, str] = NOT_TIED, bias: bool = True
     ) -> None:
         shapes: dict[str, Shape] = {"weight": (out_features, in_features)}
         if bias:
@@ -301,7 +298,7 @@ class Attention(Module):
 class Activation(Module):
     """An activation function under the class name that ``print`` shows; nearly all of them learn nothing."""
 
-    def __init__(self, kind: str, kept: Kept, extra: str = "", parameters: Mapping[str, Shape] = _NO_TENSORS) -> None:
+    def __init__(self, kind: str, kept: Kept, extra: str = "", parameters: Mapping[str, Shape] = NO_TENSORS) -> None:
         self.kind = kind
         self.parameters = parameters
         self.kept = kept

@@ -22,7 +22,7 @@ from bertcalc.forward.steps import forward
 from bertcalc.forward.trace import Trace
 from bertcalc.forward.walk import walk
 from bertcalc.subject import Subject
-from bertcalc.tree.totals import rows
+from bertcalc.tree.totals import totals_by_part
 from pages.ui.navigation import PAGES
 from tests.families.made_up import made_up
 
@@ -80,7 +80,7 @@ def test_every_class_of_every_family_can_be_read_in_every_way(architecture: str)
     assert [entry.name for entry in inputs(subject, call, run(taking_all(subject), call))] == [*cls.inputs]
     names = output_names(architecture)
     assert [entry.name for entry in outputs(subject, call, steps)][: len(names)] == [*names]
-    assert sum(row.tensor.num_parameters() for row in rows(model)) == model.num_parameters()
+    assert sum(totals_by_part(model).values()) == model.num_parameters()
     assert all(lesson(stop).text for stop in walk(steps))
     assert component_formulas(subject)
     assert len(symbolic_steps(subject)) == len(forward(model, 2, 3))
