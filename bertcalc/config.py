@@ -133,7 +133,12 @@ def columns(config: Kind, **arrays: Any) -> Kind:
 
 def problems(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]:
     """Everything that is wrong with the values of a kind of configuration, field by field, then across fields."""
-    wrong = [name for name in kind.__dataclass_fields__ if not FIELDS[name].is_right(values[name])]
+    # A default is right: it was looked at when the family was made known.
+    wrong = [
+        name
+        for name, field in kind.__dataclass_fields__.items()
+        if (value := values[name]) is not field.default and not FIELDS[name].is_right(value)
+    ]
     for name in wrong:
         if problem := check_field(kind, name, values[name]):
             yield problem

@@ -124,7 +124,8 @@ class Model(Module):
     """The root of a tree, which knows the program that it comes from, so that it can run it."""
 
     def __init__(self, family: Family, cls: Class, config: Any, pooler: bool) -> None:
-        super().__init__(cls.name)
+        self.kind = cls.name
+        self.children = {}
         self.family = family
         self.cls = cls
         self.config = config

@@ -20,7 +20,7 @@ from bertcalc.forward.steps import Step, forward
 from bertcalc.subject import Subject
 from bertcalc.tree.inventory import inventory, named
 from bertcalc.tree.nn import Component, Module, ModuleList, Shape, Tensor
-from bertcalc.tree.totals import breakdown, submodule, top_level
+from bertcalc.tree.totals import breakdown, submodule, summed, top_level
 
 # One letter for each size of what goes through the model, beside those of the dimensions.
 CALL_LETTERS: dict[str, str] = {
@@ -169,12 +169,9 @@ def formula(subject: Subject, *, path: str = "") -> Formula:
 @_once(1024)
 def component_formulas(subject: Subject) -> tuple[tuple[Component, Formula], ...]:
     """The formula of each component, in the order of the model; their sum is the number of parameters."""
-    sums: dict[Component, Any] = {}
-    for module in top_level(symbolic_model(subject)).values():
-        if count := _expression(module):
-            component = module.place.component
-            sums[component] = sums.get(component, 0) + count
-    return tuple((component, write(count)) for component, count in sums.items())
+    modules = top_level(symbolic_model(subject)).values()
+    counts = summed((module.place.component, count) for module in modules if (count := _expression(module)))
+    return tuple((component, write(count)) for component, count in counts.items())
 
 
 @_once(1024)
@@ -294,7 +291,7 @@ def _expression(module: Module) -> Any:
     if isinstance(module, ModuleList):
         return sum(copies * _expression(layer) for _name, layer, copies in module.named_children(folded=True))
     if any(isinstance(below, ModuleList) for _, below, _ in module.modules()):
-        parts = [_expression(child) for child in module.children.values()]
+        parts = [_expression(child) for _name, child, _copies in module.named_children(folded=True)]
         return sympy.Add(*(part for part in parts if part != 0), evaluate=False) if len(parts) > 1 else parts[0]
     return _rows_times_units(exact(module.num_parameters()))
 

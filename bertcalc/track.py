@@ -20,6 +20,7 @@ from bertcalc.config import POSITION_EMBEDDING_TYPES, Config, ConfigError, Probl
 from bertcalc.families import CLASSES, counterpart, family_of
 from bertcalc.moves import LOCKS, SLIDERS, Locks, moved
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
+from bertcalc.subject import Subject
 
 # The fields without a slider that can be changed, by the type of their values.
 NUMBERS = ("max_position_embeddings", "type_vocab_size", "num_labels")
@@ -43,6 +44,11 @@ class ChosenModel(NamedTuple):
     architecture: str = family_of(PRESETS[DEFAULT_PRESET].config).base.name
     add_pooling_layer: bool = True
     locks: Locks = LOCKS
+
+    def subject(self, architecture: str = "") -> Subject:
+        """The model, or the same sizes in another class; every class but that of the body decides on its pooler."""
+        other = Subject(self.config, self.architecture).as_class(architecture or self.architecture)
+        return other._replace(add_pooling_layer=self.add_pooling_layer or other.cls.task != "base")
 
     def values(self) -> dict[str, Any]:
         """Everything that can be changed, by its name in the link."""

@@ -5,7 +5,7 @@ from pages.ui.sidebar import choice as current_choice
 
 match bring.VIEW.show():
     case "config":
-        bring.show_config(current_choice())
+        bring.show_config(current_choice().subject)
     case "hub":
         bring.show_hub()
     case _:

@@ -7,10 +7,9 @@ from pages.ui.i18n import translator
 from pages.ui.sidebar import choice as current_choice
 
 _ = translator()
-choice = current_choice()
-chosen = sheet.choose_sheet(choice)
+chosen = sheet.choose_sheet(current_choice().subject)
 at = sheet.choose_exercise(chosen)
-sheet.show_exercise(chosen, at, choice)
+sheet.show_exercise(chosen, at)
 sheet.offer_downloads(chosen)
 sheet.put_on_paper(chosen)
 st.caption(

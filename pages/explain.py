@@ -4,8 +4,8 @@ from pages.ui.diagnosis.terms import show_terms
 from pages.ui.diagnosis.total import VIEW, show_total
 from pages.ui.sidebar import choice as current_choice
 
-choice = current_choice()
+subject = current_choice().subject
 if VIEW.show() == "total":
-    show_total(choice)
+    show_total(subject)
 else:
-    show_terms(choice)
+    show_terms(subject)

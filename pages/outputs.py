@@ -3,7 +3,8 @@
 import streamlit as st
 
 from bertcalc.formula import symbolic_steps
-from bertcalc.forward.outputs import attends, inputs, num_tensors, outputs, run, taking_all, total_bytes, versions
+from bertcalc.forward.outputs import attends, inputs, num_tensors, outputs, run, taking_all, total_bytes
+from bertcalc.forward.transformers4 import differences
 from pages.ui import tables
 from pages.ui.call import choose_call
 from pages.ui.i18n import translator
@@ -31,8 +32,8 @@ st.markdown(
     )
 )
 tables.show_entries(comes_out, comes_out_letters, True, _("What the model returns"))
-for version in versions(subject, call):
-    st.caption(_(version.message))
+for difference in differences(subject, call):
+    st.caption(_(difference.message))
 if not presenting():
     st.markdown(_("**Optional inputs**"))
     tables.show_entries(goes_in, goes_in_letters, False, _("Other arguments of the forward method"))

@@ -6,7 +6,7 @@ import streamlit as st
 
 from bertcalc.tree.totals import openable, totals_by_component
 from pages.ui import answer, tables
-from pages.ui.bars import OPEN, WHOLE, draw_bars, open_clicked, parameter_bars
+from pages.ui.bars import OPEN, WHOLE, draw_bars, open_clicked, parameter_bars, preset_of
 from pages.ui.formulas import node_formula
 from pages.ui.i18n import translator
 from pages.ui.metrics import show_metric
@@ -26,7 +26,7 @@ if not presenting():
         st.markdown(answer.sentence(choice))
         st.page_link("lecture.py", label=_("Take the tour →"))
 
-difference = choice.from_preset()
+difference = total - preset_of(choice).model().num_parameters()
 with st.container(horizontal=True):
     st.metric(
         _("Parameters in {architecture}").format(architecture=choice.architecture),
@@ -40,7 +40,7 @@ with st.container(horizontal=True):
     for component, count in components.items():
         show_metric(_(component), percent(count, total), f"{count:,}", least=112)
 
-show_total_formula(choice)
+show_total_formula(choice.subject)
 
 bars = parameter_bars(choice)
 
@@ -50,7 +50,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(_("Click a bar, or choose here, to open a part of the model"))
     else:
         bars = parameter_bars(choice, opened)
-        st.latex(node_formula(choice, opened, sum(bars.figures.values())))
+        st.latex(node_formula(choice.subject, opened, sum(bars.figures.values())))
 draw_bars(
     choice,
     bars,
@@ -63,4 +63,4 @@ draw_bars(
 
 if details := tables.TENSORS.unfolded():
     with details:
-        tables.show_tensors(choice, model, unfolded=tables.UNFOLD.show())
+        tables.show_tensors(choice.subject, model, unfolded=tables.UNFOLD.show())

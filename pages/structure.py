@@ -10,6 +10,7 @@ from pages.ui.export.shown import draw_chart
 from pages.ui.frozen import choose_freezing
 from pages.ui.i18n import translator
 from pages.ui.metrics import show_metric
+from pages.ui.model import track
 from pages.ui.numbers import percent
 from pages.ui.present import presenting
 from pages.ui.sidebar import choice as current_choice
@@ -34,13 +35,13 @@ if view == "tree":
     if beside == "none":
         st.html(tree_html(model, counts=counts, folded=presenting()))
     else:
-        other = choice.as_class(beside).model()
+        other = track().present.subject(beside).model()
         found = differences(model, other)
         tables.show_module_differences(found, choice.architecture, beside)
         for column, tree, signs in zip(st.columns(2), (model, other), signs_of(found), strict=True):
             column.html(tree_html(tree, signs, counts=counts))
 elif view == "parts":
-    tables.show_inventory(choice, model)
+    tables.show_inventory(choice.subject, model)
 elif view == "notebook":
     tables.show_sums(totals_by_component(model))
     tables.show_named_parameters(model)

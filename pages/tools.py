@@ -19,8 +19,8 @@ from pages.ui.theme import INK, appearance
 from pages.ui.tool_counts import TOOL, escaped, main_reason
 
 _ = translator()
-choice = current_choice()
-config, architecture, model = choice.config, choice.architecture, choice.model()
+subject = current_choice().subject
+config, architecture, model = subject.config, subject.architecture, subject.model()
 sizes, total = MiscountSizes.of(config), model.num_parameters()
 counts = dict(tool_counts(config))
 
@@ -41,7 +41,7 @@ show_table(
 )
 
 tool = TOOLS[TOOL.show()]
-formulas = tool_formulas(tool.name, choice.subject)
+formulas = tool_formulas(tool.name, subject)
 padded, ink = padded_vocab_size(config), INK[appearance()]
 letters = [(term.latex(), ink) for term in formulas.terms]
 numbers = [(term.latex(config, padded_vocab_size=padded), ink) for term in formulas.terms]

@@ -11,7 +11,7 @@ from pages.ui.sidebar import choice as current_choice
 from pages.ui.verdict import TOTALS, show_returned, show_verdict, show_weights
 
 _ = translator()
-choice = current_choice()
+subject = current_choice().subject
 
 if not real_model.installed():
     st.info(
@@ -21,11 +21,11 @@ if not real_model.installed():
         )
     )
 else:
-    checks = show_verdict(choice).checks
+    checks = show_verdict(subject).checks
     tables.show_checks(checks[:TOTALS] if presenting() else checks)
     if not presenting():
-        show_weights(choice)
-        show_returned(choice)
+        show_weights(subject)
+        show_returned(subject)
 
 if not presenting():
     st.header(_("Published counts"))

@@ -126,9 +126,9 @@ def test_the_server_never_imports_what_the_worker_needs() -> None:
         "assert len(app.success) == 2;"
         "app = open_app('compute.py', num_hidden_layers='1', pytorch='true');"
         "assert len(app.success) == 1;"
-        "from bertcalc import BertConfig; from pages.ui.sidebar import Choice;"
+        "from bertcalc import BertConfig; from bertcalc.subject import Subject;"
         "from pages.ui.export.files import _evidence;"
-        "found = _evidence(Choice(BertConfig(), 'BertModel', True, 'bert-base-uncased'), str);"
+        "found = _evidence(Subject(BertConfig()), str);"
         "assert '109,482,240' in found.verdict;"
         "print(sorted({'torch', 'transformers'} & set(sys.modules)))"
     )

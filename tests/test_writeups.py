@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from bertcalc import BertConfig, build
 from bertcalc.presets import PRESETS
-from bertcalc.tree.totals import TensorRow, rows, shares, submodule, totals_by_component, totals_by_part
+from bertcalc.tree.totals import place_of, shares, submodule, totals_by_component, totals_by_part
 
 BASE = build(BertConfig())
 CHINESE = PRESETS["bert-base-chinese"].config
@@ -81,20 +81,18 @@ def test_004_what_the_write_up_left_out_is_all_that_it_misses() -> None:
     }
     assert sum(written.values()) == 75_641_856
 
-    def size(part: str, role: str) -> int:
-        found: list[TensorRow] = [
-            row for row in rows(model) if (row.component, row.part, row.role) == ("encoder", part, role)
-        ]
-        return sum(row.tensor.num_parameters() for row in found)
+    def size(part: str, biases: bool) -> int:
+        found = [one for one in model.tensors() if one.name.endswith("bias") == biases]
+        return sum(one.num_parameters() for one in found if place_of(one) == ("encoder", part))
 
     left_out = {
-        "eleven of twelve layers": size("attention", "weights") - written["attention"],
-        "biases of attention": size("attention", "biases"),
-        "biases of the feed-forward": size("feed-forward", "biases"),
+        "eleven of twelve layers": size("attention", biases=False) - written["attention"],
+        "biases of attention": size("attention", biases=True),
+        "biases of the feed-forward": size("feed-forward", biases=True),
         "pooler": totals_by_component(model)["pooler"],
     }
     assert list(left_out.values()) == [25_952_256, 36_864, 46_080, 590_592]
     assert sum(written.values()) + sum(left_out.values()) == model.num_parameters()
     parts = totals_by_part(model)
     assert written["LayerNorm"] == parts["embeddings", "LayerNorm"] + parts["encoder", "LayerNorm"]
-    assert written["feed-forward"] == size("feed-forward", "weights")
+    assert written["feed-forward"] == size("feed-forward", biases=False)

@@ -11,7 +11,7 @@ True
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from math import prod
@@ -26,6 +26,7 @@ from bertcalc.problem import InputError, Problem
 from bertcalc.subject import Subject
 from bertcalc.text import N_, shorten
 from bertcalc.tree.nn import Shape
+from bertcalc.tree.totals import summed
 
 Group = Literal["same", "renamed", "shape", "missing", "head", "tied", "buffer", "other"]
 GROUPS: tuple[Group, ...] = get_args(Group)
@@ -113,14 +114,13 @@ class Matching(NamedTuple):
         return self.complete and not self.groups.keys() & {"head", "other"}
 
 
-def compare(tensors: Iterable[StoredTensor], subject: Subject) -> Matching:
+def compare(tensors: Collection[StoredTensor], subject: Subject) -> Matching:
     """Every tensor of a checkpoint and of a model in its group."""
     model = subject.model()
     family = model.family
     wanted = {model.bare(name): shape for name, shape in model.named_parameters()}
     tied, heads = _tied(model), _elsewhere(subject.config)
     groups: dict[Group, list[Matched]] = {group: [] for group in GROUPS}
-    dtypes: dict[str, int] = {}
     seen: set[str] = set()
     for entry in tensors:
         name = plain_name(entry.name, family)
@@ -133,9 +133,9 @@ def compare(tensors: Iterable[StoredTensor], subject: Subject) -> Matching:
         else:
             groups[_group(name, entry, tied, heads)].append(Matched(name, entry, None))
         seen.add(name)
-        dtypes[entry.dtype] = dtypes.get(entry.dtype, 0) + entry.numbers()
     groups["missing"] = [Matched(name, None, shape) for name, shape in wanted.items() if name not in seen]
     found = {group: Members.of(some) for group, some in groups.items() if some}
+    dtypes = summed((entry.dtype, entry.numbers()) for entry in tensors)
     most_first = dict(sorted(dtypes.items(), key=lambda item: -item[1]))
     return Matching(subject, found, most_first, model.num_parameters())
 

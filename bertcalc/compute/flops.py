@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import prod
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from bertcalc.family import LANGUAGE_MODEL, Model
 from bertcalc.forward.steps import Operation, Step, Value, forward
 from bertcalc.text import N_
+from bertcalc.tree.totals import summed
 
 Phase = Literal["forward", "training"]
 
@@ -124,8 +125,7 @@ def training_flops(
 
 def total(steps: Iterable[Step], convention: Convention = PYTORCH, phase: Phase = "forward") -> int:
     """The cost of all steps and all their copies, in FLOPs or MACs."""
-    whole: int = _sum(cost(step, convention, phase) for step in steps)
-    return whole
+    return sum(cost(step, convention, phase) for step in steps)
 
 
 def cost(step: Step, convention: Convention = PYTORCH, phase: Phase = "forward") -> int:
@@ -136,11 +136,8 @@ def cost(step: Step, convention: Convention = PYTORCH, phase: Phase = "forward")
 
 def by_part(steps: Iterable[Step], convention: Convention = PYTORCH) -> dict[Part, int]:
     """The forward cost of each part that costs anything, in the order of the model; they add up to ``total``."""
-    sums = dict.fromkeys(PARTS, 0)
-    for step in steps:
-        part = part_of(step)
-        sums[part] = sums[part] + cost(step, convention)
-    return {part: whole for part, whole in sums.items() if whole != 0}
+    costs = summed((part_of(step), cost(step, convention)) for step in steps)
+    return {part: costs[part] for part in PARTS if costs.get(part, 0) != 0}
 
 
 def by_name(steps: Iterable[Step], convention: Convention = PYTORCH) -> list[CostRow]:
@@ -219,11 +216,3 @@ def _with_parents(name: str) -> list[str]:
     names = name.split(".")
     ends = [end for end in range(1, len(names) + 1) if names[end : end + 1] != ["*"]]
     return ["", *(".".join(names[:end]) for end in ends)]
-
-
-def _sum(costs: Iterable[Any]) -> Any:
-    """A sum that takes columns and symbols as they come."""
-    total: Any = 0
-    for one in costs:
-        total = total + one  # not +=, which cannot broadcast one column against another
-    return total

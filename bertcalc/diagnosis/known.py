@@ -2,7 +2,7 @@
 
 >>> from bertcalc import BertConfig
 >>> from bertcalc.typed import typed
->>> [known.subject.architecture for known in matching(BertConfig(), typed("109,514,298"))]
+>>> [known.subject.architecture for known in known_counts(BertConfig()) if typed("109,514,298").means(known.total)]
 ['BertForMaskedLM', 'BertLMHeadModel']
 """
 
@@ -96,11 +96,6 @@ def known_counts(config: Config) -> Iterator[Known]:
                     if tied == config.tie_word_embeddings or found.has_decoder:
                         yield found
                         yield found._replace(buffers=config.max_position_embeddings)
-
-
-def matching(config: Config, number: Typed) -> list[Known]:
-    """The known counts that somebody may have typed."""
-    return [known for known in known_counts(config) if number.means(known.total)]
 
 
 @lru_cache(maxsize=1)

@@ -13,7 +13,7 @@ from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
 from bertcalc.text import N_
 from bertcalc.tree.nn import Shape, Tensor
-from bertcalc.tree.totals import rows
+from bertcalc.tree.totals import place_of, summed
 from bertcalc.typed import Unit
 
 Kind = Literal["tensor", "shape", "layer", "model", "architecture", "step", "flops", "memory", "field", "error"]
@@ -115,18 +115,13 @@ def by_place(tensors: Iterable[Tensor], subject: Subject) -> dict[tuple[str, str
     With tensors of symbols the terms are symbols.
     """
     places = _places(subject)
-    sums: dict[tuple[str, str], int] = {}
-    for tensor in tensors:
-        if tensor.name in places:
-            place = places[tensor.name]
-            sums[place] = sums.get(place, 0) + tensor.num_parameters()
-    return sums
+    return summed((places[tensor.name], tensor.num_parameters()) for tensor in tensors if tensor.name in places)
 
 
 @lru_cache(maxsize=256)
 def _places(subject: Subject) -> Mapping[str, tuple[str, str]]:
     model = subject.model()
-    return {model.bare(row.tensor.name): (row.component, row.part) for row in rows(model)}
+    return {model.bare(tensor.name): place_of(tensor) for tensor in model.tensors()}
 
 
 def asked(exercise: Exercise, tensors: Iterable[Tensor]) -> Iterator[Tensor]:

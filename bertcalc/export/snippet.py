@@ -3,6 +3,7 @@
 from dataclasses import fields
 
 from bertcalc.config import DIMENSIONS, Config
+from bertcalc.forward.transformers4 import version_of
 from bertcalc.subject import Subject
 
 _PROGRAM = '''\
@@ -34,19 +35,20 @@ def snippet(subject: Subject) -> str:
     It has all sizes, and other fields if they are not the default.
     """
     config, model = subject.config, subject.model()
-    old = config.transformers_version == 4
-    # In transformers 4 xielu reads a value of a tensor while it is built: a tensor without memory has none.
-    on_cpu = old and config.hidden_act == "xielu"
+    version = version_of(config)
+    on_cpu = config.hidden_act in version.need_weights
     return _PROGRAM.format(
         architecture=subject.architecture,
         config=type(config).__name__,
         total=model.num_parameters(),
         tensors=sum(1 for _ in model.named_parameters()),
-        requirement="transformers<5" if old else "transformers>=5",
+        requirement=version.requirement,
         arguments="\n".join(f"    {name}={value!r}," for name, value in _arguments(config).items()),
         options=f", add_pooling_layer={subject.add_pooling_layer}" if subject.cls.task == "base" else "",
         device="cpu" if on_cpu else "meta",
-        remark="with weights: hidden_act xielu needs them" if on_cpu else 'shapes without weights; "cpu" makes weights',
+        remark=f"with weights: hidden_act {config.hidden_act} needs them"
+        if on_cpu
+        else 'shapes without weights; "cpu" makes weights',
     )
 
 

@@ -2,9 +2,8 @@
 
 from bertcalc.config import Config
 from bertcalc.families import bert, roberta
-from bertcalc.families.complete import missing
+from bertcalc.families.complete import in_every_way, lacks, missing
 from bertcalc.family import Class, Family, Model, Preset
-from bertcalc.forward.trace import Sizes
 
 FAMILIES: dict[str, Family] = {}
 CLASSES: dict[str, Family] = {}  # by the name of each class
@@ -16,15 +15,17 @@ _OUTPUTS: dict[str, tuple[str, ...]] = {}
 
 def register(family: Family) -> None:
     """Make a family known, with its classes. Raises ValueError where it is not complete: what is missing."""
-    if lacks := "\n".join(dict.fromkeys(missing(family))):
-        raise ValueError(lacks)
+    found = [*missing(family)]
+    ran = [*in_every_way(family)] if not found else []
+    found += [sentence for model, steps in ran for sentence in lacks(model, steps)]
+    if found:
+        raise ValueError("\n".join(dict.fromkeys(found)))
     FAMILIES[family.name] = _OF_CONFIG[family.config] = family
     PRESETS.update(family.presets)
     for cls in family.classes:
         CLASSES[cls.name] = family
         _DECLARED[cls.name] = cls
-        steps = Model(family, cls, family.config.default(), cls.pooler).run(Sizes())
-        _OUTPUTS[cls.name] = tuple(step.output for step in steps if step.output)
+    _OUTPUTS.update({model.cls.name: tuple(step.output for step in steps if step.output) for model, steps in ran})
 
 
 def family_of(config: Config) -> Family:

@@ -5,6 +5,7 @@ printed tree, the walk, FLOPs, memory.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 from bertcalc.config import Config
 from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, Source
@@ -107,32 +108,31 @@ def _attention(t: Trace, c: Config, x: Value, seen: Value, kind: str, *, cross: 
         kind_of_self = f"{kind}CrossAttention" if cross else f"{kind}SelfAttention"
     positions = "absolute" if cross else c.position_embedding_type
     heads, size = c.num_attention_heads, c.attention_head_size
-    with t.attention("self", kind_of_self, heads, size, positions, order=_SELF if positions != "absolute" else ()):
-        query = t.linear("query", x, c.hidden_size, role="query")
-        key = t.linear("key", seen, c.hidden_size, role="key")
-        value = t.linear("value", seen, c.hidden_size, role="value")
-
-        def distances(scores: Value, query: Value, key: Value) -> Value:
-            """transformers 4 only: Shaw et al. 2018, and with the key's product too Huang et al. 2020."""
-            pairs = Value("distance_ids", (query.shape[2], key.shape[2]), ids=True)
-            # One row for each distance from -(P-1) to P-1, shared by the heads of a layer (Shaw et al. 2018).
-            rows = t.embedding("distance_embedding", pairs, 2 * c.max_position_embeddings - 1, size, role="distance")
-            products = [t.step("query_distances", "matmul", query, rows, shape=scores.shape)]
-            if positions == "relative_key_query":
-                products.append(t.step("key_distances", "matmul", key, rows, shape=scores.shape))
-            return t.add("add_distances", scores, *products)
-
+    relative = positions != "absolute"
+    with t.attention("self", kind_of_self, heads, size, positions, order=_SELF if relative else ()):
         y = t.attend(
-            query,
-            key,
-            value,
+            t.linear("query", x, c.hidden_size, role="query"),
+            t.linear("key", seen, c.hidden_size, role="key"),
+            t.linear("value", seen, c.hidden_size, role="value"),
             dropout=c.attention_probs_dropout_prob,
-            distances=distances if positions != "absolute" else None,
+            distances=partial(_distances, t, c) if relative else None,
             mask="encoder_attention_mask" if cross else "attention_mask",
         )
     block = "cross-attention" if cross else "attention"
     with t.module("output", f"{kind}SelfOutput", block=block, order=_ADD_AND_NORM):
         return _add_and_norm(t, c, y, x, role="output")
+
+
+def _distances(t: Trace, c: Config, scores: Value, query: Value, key: Value) -> Value:
+    """transformers 4 only: Shaw et al. 2018, and with the key's product too Huang et al. 2020."""
+    pairs = Value("distance_ids", (query.shape[2], key.shape[2]), ids=True)
+    # One row for each distance from -(P-1) to P-1, shared by the heads of a layer (Shaw et al. 2018).
+    rows, size = 2 * c.max_position_embeddings - 1, c.attention_head_size
+    looked_up = t.embedding("distance_embedding", pairs, rows, size, role="distance")
+    products = [t.step("query_distances", "matmul", query, looked_up, shape=scores.shape)]
+    if c.position_embedding_type == "relative_key_query":
+        products.append(t.step("key_distances", "matmul", key, looked_up, shape=scores.shape))
+    return t.add("add_distances", scores, *products)
 
 
 _SELF = ("query", "key", "value", "dropout", "distance_embedding")

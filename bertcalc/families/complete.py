@@ -3,32 +3,49 @@
 from collections.abc import Iterator
 from dataclasses import fields
 
+from bertcalc.config import Config
 from bertcalc.family import Class, Family, Model
 from bertcalc.fields import FIELDS
 from bertcalc.forward.lessons import has_lesson
 from bertcalc.forward.meanings import MEANINGS
 from bertcalc.forward.trace import Sizes, Step
-from bertcalc.forward.walk import walk
+from bertcalc.forward.walk import stop_of
 from bertcalc.memory.saved import KNOWN_OPERATIONS
 from bertcalc.tree.names import PART_NAMES, TENSOR_NAMES, meaning
 from bertcalc.tree.totals import PARTS, part_of
 
 
 def missing(family: Family) -> Iterator[str]:
-    """A sentence for each thing that a family lacks."""
+    """A sentence for each thing that a family lacks before any of its classes is run."""
     if not family.presets:
         yield f"{family.name}: no preset, so that nobody can choose it."
     for field in fields(family.config):
         if field.name not in FIELDS:
             yield f"{family.config.__name__}.{field.name}: nothing says what it means and may be (FIELDS)."
+        elif not FIELDS[field.name].is_right(field.default):
+            yield f"{family.config.__name__}.{field.name}: it cannot be {field.default!r}, which is its default."
+
+
+def in_every_way(family: Family) -> Iterator[tuple[Model, list[Step]]]:
+    """Each class with everything that it can have, and the steps of one run.
+
+    The body alone comes first in the other ways, too: with what it has by default, and with no encoder to look at.
+    """
+    fullest = family.fullest()
+    for config in (family.config.default(), fullest):
+        yield _run(family, family.base, config, Sizes())
     for cls in family.classes:
-        for config in (family.config.default(), family.fullest()):
-            for seen in (None, 1):
-                model = Model(family, cls, config, cls.pooler).declare()
-                yield from _lacks(cls, model, model.run(Sizes(encoder_sequence_length=seen)))
+        yield _run(family, cls, fullest, Sizes(encoder_sequence_length=1))
 
 
-def _lacks(cls: Class, model: Model, steps: list[Step]) -> Iterator[str]:
+def _run(family: Family, cls: Class, config: Config, sizes: Sizes) -> tuple[Model, list[Step]]:
+    model = Model(family, cls, config, cls.pooler).declare()
+    return model, model.run(sizes)
+
+
+def lacks(model: Model, steps: list[Step]) -> Iterator[str]:
+    """A sentence for each thing that is not said of a model or its steps."""
+    cls = model.cls
     used = {tensor.name for step in steps for tensor in step.tensors}
     for tensor in model.tensors():
         if tensor.name not in used:
@@ -40,9 +57,9 @@ def _lacks(cls: Class, model: Model, steps: list[Step]) -> Iterator[str]:
             yield f"{cls.name}: {tensor.name} is in {tensor.place.component}, {part}: it has no name (PART_NAMES)."
         if meaning(tensor.place) not in TENSOR_NAMES:
             yield f"{cls.name}: {tensor.name} is {', '.join(meaning(tensor.place))}: it has no name (TENSOR_NAMES)."
-    for stop in walk(steps):
-        if not has_lesson(stop):
-            yield f"{cls.name}: nothing is said at {stop.name} ({stop.key}): it has no lesson."
+    for name, key in map(stop_of, steps):
+        if not has_lesson(key):
+            yield f"{cls.name}: nothing is said at {name} ({key}): it has no lesson."
     for step in steps:
         if step.operation not in KNOWN_OPERATIONS:
             yield f"{cls.name}: nothing says what autograd keeps of {step.name} ({step.operation})."

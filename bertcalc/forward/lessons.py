@@ -33,16 +33,16 @@ def lesson(stop: Stop) -> Lesson:
     """What is said at a stop; cross attention has words of its own only where it differs from attention."""
     if stop.steps[0].operation == "unused" and stop.key == "embeddings.position":
         return _UNUSED_POSITIONS
-    return _LESSONS[_key(stop)]
+    return _LESSONS[_known(stop.key)]
 
 
-def has_lesson(stop: Stop) -> bool:
-    """Whether anything is said at a stop."""
-    return _key(stop) in _LESSONS
+def has_lesson(key: str) -> bool:
+    """Whether anything is said at a stop that means ``key``."""
+    return _known(key) in _LESSONS
 
 
-def _key(stop: Stop) -> str:
-    return stop.key if stop.key in _LESSONS else stop.key.replace("cross-attention", "attention")
+def _known(key: str) -> str:
+    return key if key in _LESSONS else key.replace("cross-attention", "attention")
 
 
 def questions(stop: Stop, config: Config) -> Iterator[Question]:

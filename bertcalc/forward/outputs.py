@@ -6,77 +6,23 @@ Where only transformers 4 can build the configuration, its forward methods are m
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import prod
-from typing import Literal, NamedTuple
 
 from bertcalc.config import Problem, check_whole_number
 from bertcalc.families import output_names
 from bertcalc.family import Class
 from bertcalc.forward import transformers4
-from bertcalc.forward.meanings import MEANINGS
-from bertcalc.forward.steps import BATCH, LARGEST, Step, forward
+from bertcalc.forward.call import Call as Call
+from bertcalc.forward.call import Container, remark
+from bertcalc.forward.call import Entry as Entry
+from bertcalc.forward.call import Tensors as Tensors
+from bertcalc.forward.call import attends as attends
+from bertcalc.forward.call import caches as caches
+from bertcalc.forward.steps import LARGEST, Step, forward
 from bertcalc.subject import Subject
 from bertcalc.text import N_
 from bertcalc.tree.nn import Shape
 
-DType = Literal["int64", "float32", "bool", "int"]
-Container = Literal["", "tuple", "DynamicCache", "EncoderDecoderCache"]
-BYTES: dict[DType, int] = {"int64": 8, "float32": 4, "bool": 0, "int": 0}  # of one element; flags are no tensors
 IGNORED = -100  # the label that PyTorch's cross entropy leaves out
-
-
-class Call(NamedTuple):
-    """The arguments of one forward pass, as far as they decide what comes out.
-
-    ``encoder_sequence_length`` is that of encoder_hidden_states, None if there are none. ``labels`` says whether
-    the right answers are given, ``label`` is the one that all ``labels`` have; next_sentence_label is 0.
-    """
-
-    batch_size: int = BATCH["batch_size"]
-    sequence_length: int = BATCH["sequence_length"]
-    encoder_sequence_length: int | None = None
-    num_choices: int = 2
-    output_hidden_states: bool = False
-    output_attentions: bool = False
-    use_cache: bool | None = None
-    return_dict: bool = True
-    labels: bool = False
-    label: int = 0
-
-
-class Tensors(NamedTuple):
-    """Some tensors of one shape."""
-
-    copies: int
-    shape: Shape
-
-
-class Entry(NamedTuple):
-    """A named input or output: one tensor, or a container of them (an empty one has no tensors).
-
-    An output without tensors and container is None; so is the shape of an input that is not known.
-    ``position`` is the place in the tuple that return_dict=False gives.
-    """
-
-    name: str
-    dtype: DType
-    tensors: tuple[Tensors, ...]
-    container: Container = ""
-    given: bool = True
-    position: int | None = None
-
-    @property
-    def meaning(self) -> str:
-        """One English sentence."""
-        return MEANINGS[self.name]
-
-    def num_elements(self) -> int:
-        """Elements of all its tensors."""
-        return sum(tensors.copies * prod(tensors.shape) for tensors in self.tensors)
-
-    def num_bytes(self) -> int:
-        """Bytes of all its tensors."""
-        return BYTES[self.dtype] * self.num_elements()
 
 
 def run(subject: Subject, call: Call) -> list[Step]:
@@ -88,19 +34,6 @@ def run(subject: Subject, call: Call) -> list[Step]:
         encoder_sequence_length=call.encoder_sequence_length if attends(subject, call) else None,
         num_choices=call.num_choices,
     )
-
-
-def attends(subject: Subject, call: Call) -> bool:
-    """Whether the cross attention runs."""
-    return call.encoder_sequence_length is not None and subject.reads_encoder
-
-
-def caches(subject: Subject, call: Call) -> bool:
-    """Whether the body of the model fills past_key_values, returned or not."""
-    config, cls = subject.config, subject.cls
-    wanted = config.use_cache if call.use_cache is None or not cls.caches else call.use_cache
-    # A causal language model switches the cache off itself when it is given labels.
-    return config.is_decoder and wanted and not (cls.caches and call.labels and cls.targets)
 
 
 def taking_all(subject: Subject) -> Subject:
@@ -122,17 +55,16 @@ def inputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
         "return_dict": not call.return_dict,
     }
     shapes = _input_shapes(cls, ids, found)
-    names = transformers4.inputs(cls.inputs) if config.transformers_version == 4 else cls.inputs
+    version = transformers4.version_of(config)
     regression = cls.task == "sequence-classification" and config.num_labels == 1
     entries = []
-    for name in names:
+    for name in version.inputs(cls.inputs):
         if name in flags:
             entries.append(Entry(name, "bool", (), given=flags[name]))
         elif name == "logits_to_keep":
             entries.append(Entry(name, "int", (), given=False))
         elif name == "past_key_values":
-            cache = _cache(steps, attends(subject, call), config.transformers_version == 4)
-            entries.append(cache._replace(given=False))
+            entries.append(_cache(steps, attends(subject, call), version.cache)._replace(given=False))
         else:
             shape = shapes.get(name, ids)
             decimal = name in _DECIMAL or (regression and name in cls.targets)
@@ -161,28 +93,28 @@ def _input_shapes(cls: Class, ids: Shape, found: Mapping[str, Step]) -> dict[str
 
 def outputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
     """What the forward method returns, in its order; ``steps`` are those of ``run``, or the same with symbols."""
-    cls, four = subject.cls, subject.config.transformers_version == 4
+    cls, version = subject.cls, transformers4.version_of(subject.config)
     given = {step.output: step for step in steps if step.output}
     crossed = attends(subject, call)
-    # In a tuple, transformers 4 passes on all that the body returns, and says None for a missing pooler.
-    body = cls.caches or (four and not call.return_dict)
+    whole = version.whole_tuples and not call.return_dict
+    body = cls.caches or whole
     entries = [Entry("loss", "float32", (Tensors(1, ()),))] if call.labels and cls.targets else []
     for name in output_names(subject.architecture):
         if name in given:
             entries.append(Entry(name, "float32", (Tensors(1, given[name].gives.shape),)))
-        elif four and not call.return_dict:
+        elif whole:
             entries.append(Entry(name, "float32", ()))
-    extras = [_cache(steps, crossed, four)] if body and caches(subject, call) else []
+    extras = [_cache(steps, crossed, version.cache)] if body and caches(subject, call) else []
     if call.output_hidden_states:
         layer = [step for step in steps if "*" in step.name][-1]
         # The embeddings' own output has the shape of every layer's.
         states = Entry("hidden_states", "float32", (Tensors(layer.runs + 1, layer.gives.shape),), "tuple")
-        first = four and call.return_dict and cls.task == "base"
+        first = version.states_first and call.return_dict and cls.task == "base"
         extras = [states, *extras] if first else [*extras, states]
     entries += extras
     if call.output_attentions:
         entries.append(_attentions("attentions", steps, "attention"))
-        if body and (crossed or not four):
+        if body and (crossed or version.empty_cross_attentions):
             entries.append(_attentions("cross_attentions", steps, "cross-attention"))
     return entries if call.return_dict else [entry._replace(position=at) for at, entry in enumerate(entries)]
 
@@ -208,12 +140,12 @@ def _by_key(steps: Sequence[Step]) -> dict[str, Step]:
     return {step.key: step for step in steps}
 
 
-def _cache(steps: Sequence[Step], cross: bool, four: bool) -> Entry:
+def _cache(steps: Sequence[Step], cross: bool, alone: Container) -> Entry:
     found = _by_key(steps)
     kinds = ("attention", "cross-attention") if cross else ("attention",)
     halves = [[found[f"{kind}.{half}_heads"] for half in ("key", "value")] for kind in kinds]
     tensors = tuple(Tensors(key.runs + value.runs, key.gives.shape) for key, value in halves)
-    return Entry("past_key_values", "float32", tensors, "EncoderDecoderCache" if cross or four else "DynamicCache")
+    return Entry("past_key_values", "float32", tensors, "EncoderDecoderCache" if cross else alone)
 
 
 def _attentions(name: str, steps: Sequence[Step], kind: str) -> Entry:
@@ -250,17 +182,7 @@ def problems(subject: Subject, call: Call) -> Iterator[Problem]:
             {},
             ({"add_cross_attention": True}, {"encoder_sequence_length": None}),
         )
-    if config.transformers_version == 4 and call.output_attentions and config.add_cross_attention and not given:
-        yield Problem(
-            "output_attentions",
-            True,
-            N_(
-                "With cross attention but no encoder_hidden_states, transformers 4 fails at "
-                "output_attentions: set output_attentions or add_cross_attention to False."
-            ),
-            {},
-            ({"output_attentions": False},),
-        )
+    yield from transformers4.problems(subject, call)
     yield from _label_problems(subject, call)
 
 
@@ -286,23 +208,23 @@ def remarks(subject: Subject, call: Call) -> Iterator[Problem]:
     """What is possible, but does not do what one may expect."""
     config, cls = subject.config, subject.cls
     if cls.caches and call.use_cache and not config.is_decoder:
-        yield _remark("use_cache", N_("use_cache has no effect without is_decoder."))
+        yield remark("use_cache", N_("use_cache has no effect without is_decoder."))
     elif cls.caches and cls.targets and call.use_cache and call.labels:
-        yield _remark("use_cache", N_("use_cache has no effect with labels: the class switches it off."))
+        yield remark("use_cache", N_("use_cache has no effect with labels: the class switches it off."))
     if cls.sees_encoder and call.encoder_sequence_length is not None and not config.is_decoder:
-        yield _remark(
+        yield remark(
             "encoder_sequence_length",
             N_("encoder_hidden_states have no effect without is_decoder and add_cross_attention."),
         )
     if config.add_cross_attention and not attends(subject, call):
-        yield _remark(
+        yield remark(
             "add_cross_attention",
             N_("Without encoder_hidden_states the cross attention is left out.")
             if cls.sees_encoder
             else N_("This class does not take encoder_hidden_states: its cross attention is left out."),
         )
     if call.output_attentions and config.transformers_version == 5:
-        yield _remark(
+        yield remark(
             "output_attentions",
             N_(
                 'This is what a model with attn_implementation="eager" returns; with the default, '
@@ -318,46 +240,18 @@ def _label_remarks(subject: Subject, call: Call) -> Iterator[Problem]:
     task = subject.cls.task
     if task == "question-answering":
         if not 0 <= call.label <= last:
-            yield _remark(
+            yield remark(
                 "label",
                 N_("No token {value}: a position after the last, {last}, is ignored, and one below 0 counts as 0."),
                 value=f"{call.label:,}",
                 last=f"{last:,}",
             )
     elif not _classifies(subject):
-        yield _remark("label", N_("With num_labels 1 this is regression: a label can be any number."))
+        yield remark("label", N_("With num_labels 1 this is regression: a label can be any number."))
     elif call.label == IGNORED:
-        yield _remark("label", N_("Labels of -100 are ignored; if all of them are, the loss is nan."))
+        yield remark("label", N_("Labels of -100 are ignored; if all of them are, the loss is nan."))
     if task == "causal-lm" and not last:
-        yield _remark("label", N_("Each token predicts the next: with a single token, the loss is nan."))
-
-
-def versions(subject: Subject, call: Call) -> Iterator[Problem]:
-    """Where transformers 4 and 5 differ in what they return for this call."""
-    config, cls, crossed = subject.config, subject.cls, attends(subject, call)
-    if config.transformers_version == 4:
-        yield _remark("position_embedding_type", N_("This is transformers 4, because 5 has no relative positions."))
-        return
-    cached = caches(subject, call)
-    if call.output_attentions and config.add_cross_attention and not crossed:
-        yield _remark(
-            "cross_attentions", N_("transformers 4 fails here: it expects cross attentions, and there are none.")
-        )
-        return
-    if cls.caches and cached and not crossed:
-        yield _remark(
-            "past_key_values",
-            N_("transformers 4 returns an EncoderDecoderCache, its half for the cross attention empty."),
-        )
-    if cls.caches and call.output_attentions and not crossed:
-        yield _remark("cross_attentions", N_("transformers 4 leaves empty cross_attentions out."))
-    if not cls.caches and not call.return_dict and (cached or (crossed and call.output_attentions)):
-        yield _remark(
-            "return_dict",
-            N_("In a tuple, transformers 4 returns past_key_values and cross_attentions too, where the body has them."),
-        )
-    if not call.return_dict and not subject.add_pooling_layer:
-        yield _remark("return_dict", N_("In a tuple, transformers 4 has None in place of the missing pooler_output."))
+        yield remark("label", N_("Each token predicts the next: with a single token, the loss is nan."))
 
 
 def possible(subject: Subject, call: Call) -> Call:
@@ -367,10 +261,6 @@ def possible(subject: Subject, call: Call) -> Call:
             if set(remedy) <= set(Call._fields):
                 return possible(subject, call._replace(**remedy))
     return call
-
-
-def _remark(field: str, message: str, **values: str) -> Problem:
-    return Problem(field, None, message, values)
 
 
 def _classifies(subject: Subject) -> bool:

@@ -15,6 +15,8 @@ from typing import Literal, NamedTuple
 
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.tree.nn import (
+    NO_TENSORS,
+    NOT_TIED,
     NOWHERE,
     Activation,
     Attention,
@@ -48,9 +50,21 @@ Operation = Literal[
     "view",
     "copy",
 ]
-_place = lru_cache(maxsize=1024)(Place)
-_NOT_TIED: Mapping[str, str] = {}
-_NO_TENSORS: Mapping[str, Shape] = {}
+
+
+class _Roles(dict[str, Place]):
+    """The places in a component and block, by role; each is made when it is first asked for."""
+
+    def __init__(self, component: Component = "head", block: str = "") -> None:
+        self.component: Component = component
+        self.block = block
+
+    def __missing__(self, role: str) -> Place:
+        self[role] = place = Place(self.component, self.block, role)
+        return place
+
+
+_roles = lru_cache(maxsize=1024)(_Roles)
 
 
 class Value(NamedTuple):
@@ -89,10 +103,7 @@ class Step(NamedTuple):
 
     def num_parameters(self) -> int:
         """Elements of the tensors that the step learns, in one copy."""
-        count = 0
-        for tensor in self.tensors:
-            count = count + tensor._replace(copies=1).num_parameters()
-        return count
+        return sum(tensor._replace(copies=1).num_parameters() for tensor in self.tensors)
 
     def multiply_adds(self) -> int:
         """Multiply-adds of its matrix product, in one run; 0 if it is none."""
@@ -127,7 +138,7 @@ class Trace:
         "_module",
         "_outer",
         "_path",
-        "_place",
+        "_roles",
         "_runs",
         "sizes",
         "steps",
@@ -138,11 +149,11 @@ class Trace:
         self._module = root
         self._path = ""
         self._base = base
-        self._place = NOWHERE
+        self._roles = _roles()
         self._copies = self._runs = 1
         self._core = False
         self._choices = choices
-        self._outer: list[tuple[Module, str, Place, int, int, Iterable[str]]] = []
+        self._outer: list[tuple[Module, str, _Roles, int, int]] = []
         self.sizes = sizes
         self.steps = steps
 
@@ -157,7 +168,11 @@ class Trace:
         another one.
         """
         self._module.children[name] = module = Module(kind)
-        return self._enter(name, module, 1, 1, component, block, order)
+        if order:
+            module.order = order
+        if component or block:
+            return self._enter(name, module, _roles(component or self._roles.component, block))
+        return self._enter(name, module, self._roles)
 
     def attention(
         self,
@@ -171,7 +186,8 @@ class Trace:
     ) -> "Trace":
         """A module in which query, key and value are."""
         self._module.children[name] = module = Attention(kind, heads, head_size, positions)
-        return self._enter(name, module, 1, 1, None, "", order)
+        module.order = order
+        return self._enter(name, module, self._roles)
 
     def repeat(
         self, name: str, copies: int, kind: str, *, runs: int | None = None, start: int | None = None
@@ -183,31 +199,21 @@ class Trace:
         """
         layers = self._module.children.setdefault(name, ModuleList())
         assert isinstance(layers, ModuleList)
-        layers.place = self._place
+        layers.place = self._roles[""]
         group = "*" if start is None else f"{start}" if copies == 1 else f"{start}-{start + copies - 1}"
         layer = layers.add(group, Module(kind), start or 0, copies)
-        return self._enter(f"{name}.{group}", layer, copies, copies if runs is None else runs)
+        return self._enter(f"{name}.{group}", layer, self._roles, copies, copies if runs is None else runs)
 
     def ordered(self, *order: str) -> "Trace":
         """Children of the present module are registered in this order, whatever order they run in."""
-        return self._enter("", self._module, order=order)
+        self._module.order = order
+        return self._enter("", self._module, self._roles)
 
-    def _enter(
-        self,
-        name: str,
-        module: Module,
-        copies: int = 1,
-        runs: int = 1,
-        component: Component | None = None,
-        block: str = "",
-        order: Iterable[str] = (),
-    ) -> "Trace":
-        place = self._place
-        self._outer.append((self._module, self._path, place, self._copies, self._runs, order))
+    def _enter(self, name: str, module: Module, roles: _Roles, copies: int = 1, runs: int = 1) -> "Trace":
+        self._outer.append((self._module, self._path, self._roles, self._copies, self._runs))
         self._module = module
-        if component or block:
-            self._place = place = _place(component or place[0], block)
-        module.place = place
+        self._roles = roles
+        module.place = roles[""]
         if self.steps is not None:
             if name:
                 self._path = f"{self._path}.{name}" if self._path else name
@@ -218,11 +224,7 @@ class Trace:
         """The module was entered when it was named."""
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        module = self._module
-        self._module, self._path, self._place, self._copies, self._runs, order = self._outer.pop()
-        if order:
-            children = module.children
-            module.children = {name: children[name] for name in order if name in children}
+        self._module, self._path, self._roles, self._copies, self._runs = self._outer.pop()
 
     def not_run(self) -> "_NotRun":
         """What is declared within is built, but never called."""
@@ -238,55 +240,56 @@ class Trace:
         *,
         role: str,
         bias: bool = True,
-        tied: Mapping[str, str] = _NOT_TIED,
+        tied: Mapping[str, str] = NOT_TIED,
         using: tuple[Tensor, ...] = (),
     ) -> Value:
         """y = x W^T + b. ``tied``: names of tensors owned elsewhere, by the last name; ``using``: more that it uses."""
         shape = x.shape
-        module = Linear(shape[-1], out_features, tied, bias=bias)
+        module = Linear(shape[-1], out_features, tied, bias)
         if out_features is not shape[-1]:
             shape = (*shape[:-1], out_features)
-        return self._call(name, module, "linear", (x,), shape, role, using)
+        return self._call(name, module, "linear", x, shape, role, using)
 
     def conv1d(self, name: str, x: Value, out_features: int, *, role: str) -> Value:
         """y = x W + b with a weight of (in, out), as in GPT-2 (transformers.pytorch_utils.Conv1D)."""
         shape = x.shape
-        return self._call(name, Conv1D(shape[-1], out_features), "linear", (x,), (*shape[:-1], out_features), role)
+        return self._call(name, Conv1D(shape[-1], out_features), "linear", x, (*shape[:-1], out_features), role)
 
     def embedding(
         self, name: str, ids: Value, rows: int, width: int, *, role: str, padding_idx: int | None = None
     ) -> Value:
         """One row of a table for each of the ids."""
-        return self._call(name, Embedding(rows, width, padding_idx), "lookup", (ids,), (*ids.shape, width), role)
+        return self._call(name, Embedding(rows, width, padding_idx), "lookup", ids, (*ids.shape, width), role)
 
     def norm(
         self, name: str, x: Value, eps: float, *, kind: str = "LayerNorm", bias: bool = True, role: str = "norm"
     ) -> Value:
         """A normalization over the last axis; RMSNorm has no bias."""
-        return self._call(name, Norm(kind, x.shape[-1], eps, bias=bias), "norm", (x,), x.shape, role)
+        shape = x.shape
+        return self._call(name, Norm(kind, shape[-1], eps, bias), "norm", x, shape, role)
 
     def dropout(self, name: str, x: Value, p: float, *, role: str = "dropout") -> Value:
         """Dropout; one that was called before is called again."""
-        return self._call(name, Dropout(p), "dropout", (x,), x.shape, role)
+        return self._call(name, Dropout(p), "dropout", x, x.shape, role)
 
     def activation(self, name: str, x: Value, kind: str, *, role: str = "activation") -> Value:
         """The module of an activation, by its name in transformers."""
         facts = ACTIVATIONS[kind]
-        learned = dict(facts.parameters) if facts.parameters else _NO_TENSORS
+        learned = dict(facts.parameters) if facts.parameters else NO_TENSORS
         module = Activation(facts.kind, facts.kept, facts.extra, learned)
-        return self._call(name, module, "activation", (x,), x.shape, role)
+        return self._call(name, module, "activation", x, x.shape, role)
 
     def idle(self, name: str, kind: str) -> None:
         """A module that neither learns nor changes anything, such as Identity: it is printed, and no step."""
         children = self._module.children
         children[name] = module = Module(kind)
-        module.place = self._place
+        module.place = self._roles[""]
 
     def parameter(self, name: str, shape: Shape, *, role: str) -> tuple[Tensor, ...]:
         """A tensor that the present module owns itself."""
         module = self._module
         module.parameters = {**module.parameters, name: shape}
-        module.place = self._named(role)
+        module.place = self._roles[role]
         return (Tensor(f"{self._path}.{name}", shape, self._copies, module.place),)
 
     # Operations that are no modules.
@@ -294,13 +297,13 @@ class Trace:
     def inputs(self, *names: str) -> tuple[Value, ...]:
         """Token numbers that come in from outside; several choices of a sequence are laid out one after the other."""
         batch, length, _encoder, choices = self.sizes
-        given = (batch, choices, length) if self._choices else (batch, length)
         if self.steps is None:
-            return tuple([Value(name, (batch, length), ids=True) for name in names])
+            return (Value("ids", (batch, length), ids=True),) * len(names)
+        given = (batch, choices, length) if self._choices else (batch, length)
         values = [Value(name, given, ids=True) for name in names]
         # In front of the body, whose modules have their names from it.
         path, self._path = self._path, ""
-        self.steps += [Step(value.name, "input", (), value, (), 1, place=self._named(value.name)) for value in values]
+        self.steps += [Step(value.name, "input", (), value, (), 1, place=self._roles[value.name]) for value in values]
         if self._choices:
             flat = (batch * choices, length)
             values = [
@@ -332,7 +335,7 @@ class Trace:
             return takes[0] if shape is takes[0].shape else Value(name, shape, ids)
         path = self._path.removeprefix(self._base)
         gives = Value(f"{path}.{name}" if path and f"{path}." != self._base else name, shape, ids)
-        place = self._named(role or name)
+        place = self._roles[role or name]
         self.steps.append(Step(gives.name, operation, takes, gives, (), self._runs, module, place, self._core))
         return gives
 
@@ -382,16 +385,16 @@ class Trace:
         ``dropout`` is that of the weights, None where there is no module for it. ``distances`` adds what depends on the
         distance of two tokens to the scores, given scores, query and key.
         """
+        if self.steps is None:  # nothing but what is declared here
+            if distances:
+                distances(query, query, key)
+            return query if dropout is None else self.dropout(dropout_name, query, dropout, role="weights_dropout")
         attention = self._module
         assert isinstance(attention, Attention)
         heads, size = attention.num_attention_heads, attention.attention_head_size
         batch, length, width = query.shape
         seen = key.shape[1]
         square = (batch, heads, length, seen)
-        if self.steps is None:  # nothing but what is declared here
-            if distances:
-                distances(query, query, key)
-            return query if dropout is None else self.dropout(dropout_name, query, dropout, role="weights_dropout")
         self._core = True
         query = self.step("query_heads", "view", query, shape=(batch, heads, length, size))
         key = self.step("key_heads", "view", key, shape=(batch, heads, seen, size))
@@ -421,34 +424,29 @@ class Trace:
                 return
         raise ValueError(f"output {name}: no step gives {value.name}")
 
-    def _named(self, role: str) -> Place:
-        component, block, _role = self._place
-        return _place(component, block, role)
-
     def _call(
         self,
         name: str,
         module: Module,
         operation: Operation,
-        takes: tuple[Value, ...],
+        x: Value,
         shape: Shape,
         role: str,
         using: tuple[Tensor, ...] = (),
     ) -> Value:
         """A module without modules inside: declared, unless it was before, and called."""
-        component, block, _role = self._place
-        module.place = place = _place(component, block, role)
+        module.place = place = self._roles[role]
         children = self._module.children
         again = name in children
         children[name] = module
         if self.steps is None:
-            return takes[0] if shape is takes[0].shape else Value(name, shape)
+            return x if shape is x.shape else Value(name, shape)
         path = f"{self._path}.{name}" if self._path else name
         tensors = tuple(
             Tensor(f"{path}.{last}", sides, self._copies, place) for last, sides in module.parameters.items()
         )
         gives = Value(path.removeprefix(self._base) + ("_again" if again else ""), shape)
-        found = Step(gives.name, operation, takes, gives, tensors + using, self._runs, module, place, self._core)
+        found = Step(gives.name, operation, (x,), gives, tensors + using, self._runs, module, place, self._core)
         self.steps.append(found)
         return gives
 

@@ -1,9 +1,103 @@
-"""What only transformers 4 has: the forward methods of its classes take more than those of transformers 5."""
+"""What transformers 4 does in a way of its own.
+
+A model with relative positions can be built by 4 alone, so that 4 is meant there, and 5 everywhere else. What it prints
+and shares otherwise is in the families' programs, what it keeps for training in ``bertcalc.memory``.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from bertcalc.config import Config, Problem
+from bertcalc.forward.call import Call, Container, attends, caches, remark
+from bertcalc.subject import Subject
+from bertcalc.text import N_
 
 
-def inputs(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The parameters of a class's forward method in transformers 4, from those in transformers 5."""
-    at = names.index("inputs_embeds")
-    same = tuple(name for name in names if name != "logits_to_keep")
-    flags = ("output_attentions", "output_hidden_states", "return_dict")
-    return (*same[:at], "head_mask", *same[at:], *flags, *(("cache_position",) if "past_key_values" in names else ()))
+class Version(NamedTuple):
+    """A major version of transformers: how it is installed, and what its forward methods take and return.
+
+    ``need_weights`` are the activations that cannot be built on the meta device. ``cache`` is the container of keys and
+    values without cross attention. With ``whole_tuples``, a tuple has all that the body returns, and None for a missing
+    pooler. With ``states_first``, the body gives hidden_states before past_key_values.
+    """
+
+    requirement: str = "transformers>=5"
+    need_weights: tuple[str, ...] = ()
+    cache: Container = "DynamicCache"
+    whole_tuples: bool = False
+    states_first: bool = False
+    empty_cross_attentions: bool = True
+
+    def inputs(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The parameters of a class's forward method, from those in transformers 5."""
+        if self is FIVE:
+            return names
+        at = names.index("inputs_embeds")
+        same = tuple(name for name in names if name != "logits_to_keep")
+        flags = ("output_attentions", "output_hidden_states", "return_dict")
+        cached = ("cache_position",) if "past_key_values" in names else ()
+        return (*same[:at], "head_mask", *same[at:], *flags, *cached)
+
+
+FIVE = Version()
+FOUR = Version(
+    requirement="transformers<5",
+    need_weights=("xielu",),  # it reads a value of a tensor while it is built: a tensor without memory has none
+    cache="EncoderDecoderCache",
+    whole_tuples=True,
+    states_first=True,
+    empty_cross_attentions=False,
+)
+
+
+def version_of(config: Config) -> Version:
+    """The version that is meant."""
+    return FOUR if config.transformers_version == 4 else FIVE
+
+
+def problems(subject: Subject, call: Call) -> Iterator[Problem]:
+    """Why the forward method of transformers 4 would not run, where 4 is meant and that of 5 would."""
+    if version_of(subject.config) is FOUR and _fails(subject, call):
+        yield Problem(
+            "output_attentions",
+            True,
+            N_(
+                "With cross attention but no encoder_hidden_states, transformers 4 fails at "
+                "output_attentions: set output_attentions or add_cross_attention to False."
+            ),
+            {},
+            ({"output_attentions": False},),
+        )
+
+
+def _fails(subject: Subject, call: Call) -> bool:
+    """Whether transformers 4 looks for cross attentions, and there are none."""
+    return call.output_attentions and subject.config.add_cross_attention and not attends(subject, call)
+
+
+def differences(subject: Subject, call: Call) -> Iterator[Problem]:
+    """Where transformers 4 and 5 differ in what they return for this call."""
+    config, cls, crossed = subject.config, subject.cls, attends(subject, call)
+    if version_of(config) is FOUR:
+        yield remark("position_embedding_type", N_("This is transformers 4, because 5 has no relative positions."))
+        return
+    cached = caches(subject, call)
+    if _fails(subject, call):
+        yield remark(
+            "cross_attentions", N_("transformers 4 fails here: it expects cross attentions, and there are none.")
+        )
+        return
+    if cls.caches and cached and not crossed:
+        yield remark(
+            "past_key_values",
+            N_("transformers 4 returns an EncoderDecoderCache, its half for the cross attention empty."),
+        )
+    if cls.caches and call.output_attentions and not crossed:
+        yield remark("cross_attentions", N_("transformers 4 leaves empty cross_attentions out."))
+    if not cls.caches and not call.return_dict and (cached or (crossed and call.output_attentions)):
+        yield remark(
+            "return_dict",
+            N_("In a tuple, transformers 4 returns past_key_values and cross_attentions too, where the body has them."),
+        )
+    if not call.return_dict and not subject.add_pooling_layer:
+        yield remark("return_dict", N_("In a tuple, transformers 4 has None in place of the missing pooler_output."))

@@ -171,7 +171,7 @@ def numbered(step: Step, layer: int | str, names: Mapping[str, str]) -> Step:
 def per_head(attention: Attention) -> ModuleList:
     """Query, key and value as if each head had matrices of its own: the same numbers, cut between the heads."""
     size = attention.attention_head_size
-    projections = {name: child for name, child in attention.children.items() if isinstance(child, Linear)}
+    projections = {name: child for name, child, _ in attention.named_children(folded=True) if isinstance(child, Linear)}
     head = Module("Head", **{name: Linear(linear.in_features, size) for name, linear in projections.items()})
     return ModuleList(head, attention.num_attention_heads)
 
@@ -188,7 +188,7 @@ def factors(module: Module) -> dict[str, Shape]:
 
 
 def _extend(stops: list[Stop], steps: list[Step], layer: int) -> None:
-    for (name, key), group in groupby(steps, key=_stop_of):
+    for (name, key), group in groupby(steps, key=stop_of):
         members = tuple(group)
         keras = _KERAS.get(key) or _KERAS.get(key.split(".")[0]) or name
         learned = sum(step.num_parameters() for step in members)
@@ -212,7 +212,7 @@ def _append(
     stops.append(Stop(name, key, keras, steps, layers, parameters, before + parameters))
 
 
-def _stop_of(step: Step) -> tuple[str, str]:
+def stop_of(step: Step) -> tuple[str, str]:
     """The name of the stop that a step belongs to, and what it means."""
     together = _TOGETHER.get(step.place.role)
     if not together:

@@ -9,6 +9,7 @@ from bertcalc.forward.outputs import Call, inputs, run, taking_all
 from bertcalc.proof.output_proof import given_tensors
 from bertcalc.proof.real_model import empty_model
 from bertcalc.subject import Subject
+from bertcalc.tree.totals import summed
 
 
 class FlopCheck(NamedTuple):
@@ -71,11 +72,7 @@ def compare(ours: dict[str, int], counts: dict[str, int], real: Any, prefix: str
     def folded(name: str) -> str:
         return re.sub(r"\.[0-9]+(?=\.|$)", ".*", name).removeprefix(f"{prefix}.")
 
-    theirs: dict[str, int] = {}
-    for name, flops in counts.items():
-        if name != "Global":
-            place = folded(name.partition(".")[2])
-            theirs[place] = theirs.get(place, 0) + flops
+    theirs = summed((folded(name.partition(".")[2]), flops) for name, flops in counts.items() if name != "Global")
     theirs.pop(prefix, None)
     names = {folded(name) for name, _module in real.named_modules()}
     return [

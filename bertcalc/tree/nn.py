@@ -5,7 +5,7 @@ arrays give whole columns; the code is the same, and the types below say ``int``
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from math import prod
 from types import MappingProxyType
 from typing import Literal, NamedTuple
@@ -13,8 +13,8 @@ from typing import Literal, NamedTuple
 from bertcalc.activations import Kept
 
 Shape = tuple[int, ...]
-_NO_TENSORS: Mapping[str, Shape] = MappingProxyType({})
-_NOT_TIED: Mapping[str, str] = MappingProxyType({})
+NO_TENSORS: Mapping[str, Shape] = MappingProxyType({})
+NOT_TIED: Mapping[str, str] = MappingProxyType({})
 
 
 Component = Literal["embeddings", "encoder", "pooler", "head"]
@@ -72,10 +72,11 @@ class Module:
 
     # What most modules have is the class's: a tree is built at every stop of a slider.
     kind = "Module"
-    parameters: Mapping[str, Shape] = _NO_TENSORS
+    parameters: Mapping[str, Shape] = NO_TENSORS
     children: dict[str, "Module"] = {}  # noqa: RUF012  # of modules without modules inside, which nobody adds to
+    order: Iterable[str] = ()  # names of the children, where they are registered in another order than they run
     place = NOWHERE
-    tied: Mapping[str, str] = _NOT_TIED
+    tied: Mapping[str, str] = NOT_TIED
 
     def __init__(self, kind: str, /, **children: "Module") -> None:
         self.kind = kind
@@ -84,10 +85,12 @@ class Module:
     def num_parameters(self) -> int:
         """Learned numbers in this module and below; tied tensors count once, where they are owned."""
         count = 0
-        for shape in self.parameters.values():
-            count = count + prod(shape)  # not +=, which cannot broadcast one column against another
-        for child in self.children.values():
-            count = count + child.num_parameters()
+        if parameters := self.parameters:  # nearly all modules lack one of both, and a sum of nothing takes time, too
+            for shape in parameters.values():
+                count = count + prod(shape)  # not +=, which cannot broadcast one column against another
+        if children := self.children:
+            for child in children.values():
+                count = count + child.num_parameters()
         return count
 
     def own_parameters(self) -> int:
@@ -116,8 +119,9 @@ class Module:
 
     def named_children(self, folded: bool) -> Iterator[tuple[str, "Module", int]]:
         """Name, module and number of copies of each child."""
-        for name, child in self.children.items():
-            yield name, child, 1
+        for name in self.order or self.children:
+            if name in self.children:
+                yield name, self.children[name], 1
 
     def get_submodule(self, path: str) -> "Module":
         """The module at a dotted path; a layer by its number or by ``*``. Raises KeyError if there is none."""
@@ -170,10 +174,7 @@ class ModuleList(Module):
         return layer
 
     def num_parameters(self) -> int:
-        count = 0
-        for name, layer in self.children.items():
-            count = count + self.groups[name][1] * layer.num_parameters()
-        return count
+        return sum(self.groups[name][1] * layer.num_parameters() for name, layer in self.children.items())
 
     def named_children(self, folded: bool) -> Iterator[tuple[str, Module, int]]:
         for name, layer in self.children.items():
@@ -203,10 +204,11 @@ class Linear(Module):
     kind = "Linear"
 
     def __init__(
-        self, in_features: int, out_features: int, tied: Mapping[str, str] = _NOT_TIED, *, bias: bool = True
+        self, in_features: int, out_features: int, tied: Mapping[str, str] = NOT_TIED, bias: bool = True
     ) -> None:
-        weight: Shape = (out_features, in_features)
-        shapes: dict[str, Shape] = {"weight": weight, "bias": (out_features,)} if bias else {"weight": weight}
+        shapes: dict[str, Shape] = {"weight": (out_features, in_features)}
+        if bias:
+            shapes["bias"] = (out_features,)
         self.parameters = {name: shapes[name] for name in shapes if name not in tied} if tied else shapes
         self.in_features = in_features
         self.out_features = out_features
@@ -250,7 +252,7 @@ class Embedding(Module):
 class Norm(Module):
     """One gamma (weight) and one beta (bias) for each unit, shared by all positions; an RMSNorm has no beta."""
 
-    def __init__(self, kind: str, size: int, eps: float, *, bias: bool = True) -> None:
+    def __init__(self, kind: str, size: int, eps: float, bias: bool = True) -> None:
         self.kind = kind
         self.parameters = {"weight": (size,), "bias": (size,)} if bias else {"weight": (size,)}
         self.size = size
@@ -296,7 +298,7 @@ class Attention(Module):
 class Activation(Module):
     """An activation function under the class name that ``print`` shows; nearly all of them learn nothing."""
 
-    def __init__(self, kind: str, kept: Kept, extra: str = "", parameters: Mapping[str, Shape] = _NO_TENSORS) -> None:
+    def __init__(self, kind: str, kept: Kept, extra: str = "", parameters: Mapping[str, Shape] = NO_TENSORS) -> None:
         self.kind = kind
         self.parameters = parameters
         self.kept = kept

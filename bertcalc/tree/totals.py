@@ -3,17 +3,16 @@
 Every figure is a sum over the same rows, so the parts of anything add up to its total.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from math import prod
-from typing import Literal, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from bertcalc.family import Model
 from bertcalc.text import N_
 from bertcalc.tree.nn import Component as Component
 from bertcalc.tree.nn import Module, Place, Tensor
 
-Role = Literal["weights", "biases"]
 Key = TypeVar("Key")
 COMPONENTS: tuple[Component, ...] = (N_("embeddings"), N_("encoder"), N_("pooler"), N_("head"))
 
@@ -37,15 +36,6 @@ PARTS: dict[str, str] = {
 }
 
 
-class TensorRow(NamedTuple):
-    """A tensor with its place in the model."""
-
-    tensor: Tensor
-    component: Component
-    part: str
-    role: Role
-
-
 class Bar(NamedTuple):
     """A piece of what is looked at: its name, the path that opens it ("" for a single tensor), its elements."""
 
@@ -55,11 +45,9 @@ class Bar(NamedTuple):
     parameters: int
 
 
-def rows(model: Module) -> Iterator[TensorRow]:
-    """Every tensor of the folded tree with the component, the part and the role that it has."""
-    for tensor in model.tensors():
-        part = PARTS[part_of(tensor.place)]
-        yield TensorRow(tensor, tensor.place.component, part, "biases" if tensor.name.endswith("bias") else "weights")
+def place_of(tensor: Tensor) -> tuple[Component, str]:
+    """The component that a tensor is in, and the part of it."""
+    return tensor.place.component, PARTS[part_of(tensor.place)]
 
 
 def part_of(place: Place) -> str:
@@ -69,17 +57,20 @@ def part_of(place: Place) -> str:
 
 def totals_by_component(model: Module) -> dict[Component, int]:
     """Parameters of each component that the model has, in the order of the model."""
-    return _sum((tensor.place.component, tensor) for tensor in model.tensors())
+    return summed((tensor.place.component, tensor.num_parameters()) for tensor in model.tensors())
 
 
 def totals_by_part(model: Module) -> dict[tuple[Component, str], int]:
     """Parameters of each (component, part), all layers together."""
-    return _sum(((row.component, row.part), row.tensor) for row in rows(model))
+    return summed((place_of(tensor), tensor.num_parameters()) for tensor in model.tensors())
 
 
-def totals_by_role(model: Module) -> dict[Role, int]:
-    """Parameters in weights and in biases; LayerNorm's gamma is a weight, its beta a bias, as PyTorch names them."""
-    return _sum((row.role, row.tensor) for row in rows(model))
+def summed(pairs: Iterable[tuple[Key, Any]]) -> dict[Key, Any]:
+    """The sum of the figures of each key, in the order in which the keys come; figures may be symbols."""
+    sums: dict[Key, Any] = {}
+    for key, figure in pairs:
+        sums[key] = sums.get(key, 0) + figure
+    return sums
 
 
 def shares(totals: Mapping[Key, int]) -> dict[Key, Fraction]:
@@ -107,7 +98,7 @@ def breakdown(model: Model, path: str = "") -> list[Bar]:
     One layer is opened as one layer: its bars are not multiplied. Raises KeyError if there is nothing at path.
     """
     if not path:
-        tops = {(row.component, row.part): _top(model.bare(row.tensor.name)) for row in rows(model)}
+        tops = {place_of(tensor): _top(model.bare(tensor.name)) for tensor in model.tensors()}
         return [Bar(key[1], tops[key], key[0], count) for key, count in totals_by_part(model).items()]
     opened = submodule(model, path)
     component = component_at(model, path)
@@ -137,17 +128,11 @@ def component_at(model: Model, path: str) -> Component:
 def top_level(model: Model) -> dict[str, Module]:
     """The modules of the body and then those of the head, by name, whether or not the body has a prefix."""
     body = model.body()
-    return {**body.children, **{name: child for name, child in model.children.items() if child is not body}}
+    inside = (*body.named_children(folded=True), *model.named_children(folded=True))
+    return {name: child for name, child, _copies in inside if child is not body}
 
 
 def _top(path: str) -> str:
     """What a click on a part of the whole model opens: a component, or one layer of the encoder."""
     layer, star, _ = path.partition("*")
     return layer + star if star else path.split(".")[0]
-
-
-def _sum(pairs: Iterable[tuple[Key, Tensor]]) -> dict[Key, int]:
-    sums: dict[Key, int] = {}
-    for key, tensor in pairs:
-        sums[key] = sums.get(key, 0) + tensor.num_parameters()
-    return sums

@@ -14,6 +14,7 @@ from bertcalc import build
 from bertcalc.families import CLASSES
 from bertcalc.formula import piece_formulas
 from bertcalc.presets import PRESETS
+from bertcalc.subject import Subject
 from bertcalc.text import N_
 from bertcalc.tree.names import PART_NAMES
 from bertcalc.tree.totals import breakdown, openable
@@ -76,7 +77,7 @@ class Bars(NamedTuple):
 
 def preset_of(choice: Choice) -> Choice:
     """The unchanged preset, in the same architecture."""
-    return choice._replace(config=PRESETS[choice.preset].config, add_pooling_layer=True)
+    return choice._replace(subject=Subject(PRESETS[choice.preset].config, choice.architecture))
 
 
 def parameter_bars(choice: Choice, path: str = "") -> Bars:

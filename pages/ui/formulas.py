@@ -6,23 +6,23 @@ from collections.abc import Sequence
 from bertcalc import Config
 from bertcalc.formula import Bracket, Formula, component_terms, filled, formula, latex_number
 from bertcalc.forward.walk import Stop
+from bertcalc.subject import Subject
 from bertcalc.tree.nn import split_layer
 from pages.ui.i18n import translator
-from pages.ui.sidebar import Choice
 
 
-def node_formula(choice: Choice, path: str, count: int, color: str = "") -> str:
+def node_formula(subject: Subject, path: str, count: int, color: str = "") -> str:
     """LaTeX for the module at a path of the tree: its formula with letters and with numbers, its count, its copies.
 
     The letters have the colour, if one is given.
     """
     _ = translator()
-    config = choice.config
-    component = dict(component_terms(choice.subject)).get(path)
+    config = subject.config
+    component = dict(component_terms(subject)).get(path)
     if component:
         letters, numbers = _component_latex(component), _text_latex(filled(_text(component), config))
     else:
-        node = formula(choice.subject, path=path)
+        node = formula(subject, path=path)
         letters, numbers = node.latex(), node.latex(config)
     if color:
         letters = rf"\textcolor{{{color}}}{{{letters}}}"
@@ -57,14 +57,14 @@ def count_formula(formula: Formula, config: Config, count: int) -> str:
     return " = ".join(dict.fromkeys([formula.latex(), formula.latex(config), latex_number(count)]))
 
 
-def stop_formula(choice: Choice, stop: Stop, formulas: Sequence[Formula]) -> str:
+def stop_formula(subject: Subject, stop: Stop, formulas: Sequence[Formula]) -> str:
     """LaTeX for the parameters of a stop of the walk; ``formulas`` are those of its steps."""
     start, end = "", ""
     if stop.layers:
-        formulas = [formula(choice.subject, path=split_layer(stop.steps[0].name)[0])]
+        formulas = [formula(subject, path=split_layer(stop.steps[0].name)[0])]
         start, end = rf"{stop.layers} \cdot (", ")"
     letters = " + ".join(term.latex() for term in formulas)
-    numbers = " + ".join(term.latex(choice.config) for term in formulas)
+    numbers = " + ".join(term.latex(subject.config) for term in formulas)
     lines = [f"{start}{letters}{end}", f"{start}{numbers}{end}", latex_number(stop.parameters)]
     return (
         " = ".join(lines)

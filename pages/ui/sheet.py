@@ -17,11 +17,12 @@ from bertcalc.exercises.sheet import Sheet, WrittenExercise
 from bertcalc.exercises.worked_formulas import WorkedLine, worked, worked_wrong
 from bertcalc.families import FAMILIES, family_of
 from bertcalc.formula import CALL_LETTERS, latex_number
+from bertcalc.subject import Subject
 from bertcalc.text import N_, literal
 from bertcalc.track import FIELDS
 from pages.ui.controls import Number, Select, Switch, change, show_problem
 from pages.ui.i18n import catalogue, in_a_row, in_context, translator
-from pages.ui.sidebar import Choice
+from pages.ui.model import track
 from pages.ui.tables import show_table
 
 NUMBERS = tuple(f"{number}" for number in range(1, len(generate.KINDS) + 1))
@@ -59,7 +60,7 @@ class ChosenSheet(NamedTuple):
         return f"/exercises?level={self.level}&seed={self.seed}{family}"
 
 
-def choose_sheet(choice: Choice) -> ChosenSheet:
+def choose_sheet(subject: Subject) -> ChosenSheet:
     """Draw level, seed and solutions; the sheet is about the family of the chosen model."""
     _ = translator()
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -69,7 +70,7 @@ def choose_sheet(choice: Choice) -> ChosenSheet:
     if problem := SEED.problem(seed, 0, generate.LARGEST_SEED):
         show_problem(problem)
     return ChosenSheet(
-        level, problem.remedies[0]["seed"] if problem else seed, solutions, family_of(choice.config).name
+        level, problem.remedies[0]["seed"] if problem else seed, solutions, family_of(subject.config).name
     )
 
 
@@ -152,7 +153,7 @@ def _given(chosen: ChosenSheet, number: str) -> tuple[_Answer, Verdict | None]:
     return answers.get((chosen.level, chosen.seed, number), ("", None))
 
 
-def show_exercise(chosen: ChosenSheet, at: int, choice: Choice) -> None:
+def show_exercise(chosen: ChosenSheet, at: int) -> None:
     """The question, a field for the answer and what is said to it; beside it the sizes of the model."""
     _ = translator()
     exercise, number = chosen.exercises[at], NUMBERS[at]
@@ -175,16 +176,16 @@ def show_exercise(chosen: ChosenSheet, at: int, choice: Choice) -> None:
             _("Open this model"),
             icon=":material/tune:",
             on_click=change,
-            args=(_differences(exercise, choice),),
+            args=(_differences(exercise),),
         )
         st.caption(_("Takes the place of the model in the sidebar. Undo (Ctrl+Z) brings that back."))
 
 
-def _differences(exercise: Exercise, choice: Choice) -> dict[str, object]:
+def _differences(exercise: Exercise) -> dict[str, object]:
     """The fields that differ between the sidebar's model and the exercise's."""
     config, architecture = exercise.config, exercise.subject.architecture
     wanted = {"architecture": architecture, "add_pooling_layer": True, **{one: getattr(config, one) for one in FIELDS}}
-    now = {**vars(choice.config), **choice._asdict()}
+    now = track().present.values()
     return {field: value for field, value in wanted.items() if value != now[field]}
 
 

@@ -1,14 +1,13 @@
 """The sidebar: the controls that all pages share, and the model that they give."""
 
 from collections.abc import Collection, Iterable
-from functools import cache
 from typing import Any, NamedTuple
 
 import streamlit as st
 
-from bertcalc import Config, build
+from bertcalc import Config
 from bertcalc.config import LETTERS
-from bertcalc.families import CLASSES, class_of
+from bertcalc.families import CLASSES
 from bertcalc.family import Model as Tree
 from bertcalc.moves import SLIDERS
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
@@ -44,41 +43,30 @@ _declare()
 
 
 class Choice(NamedTuple):
-    """The model that every page shows."""
+    """The model that every page shows, and the preset that it started from."""
 
-    config: Config
-    architecture: str
-    add_pooling_layer: bool
+    subject: Subject
     preset: str
 
     @property
-    def subject(self) -> Subject:
-        """The chosen model; every class but that of the body decides by itself whether it has a pooler."""
-        decides = class_of(self.architecture).task != "base"
-        return Subject(self.config, self.architecture, self.add_pooling_layer or decides)
+    def config(self) -> Config:
+        """Its configuration."""
+        return self.subject.config
 
-    def as_class(self, architecture: str) -> "Choice":
-        """The same sizes in another class."""
-        return self._replace(config=self.subject.as_class(architecture).config, architecture=architecture)
+    @property
+    def architecture(self) -> str:
+        """Its class."""
+        return self.subject.architecture
 
     def model(self) -> Tree:
         """Its tree."""
         return self.subject.model()
 
-    def from_preset(self) -> int:
-        """The difference in parameters to the preset, in the same architecture."""
-        return self.model().num_parameters() - _preset_parameters(self.preset, self.architecture)
-
-
-@cache
-def _preset_parameters(preset: str, architecture: str) -> int:
-    return build(PRESETS[preset].config, architecture).num_parameters()
-
 
 def choice() -> Choice:
     """The model of this session, as it is in this run."""
     present = model.track().present
-    return Choice(present.config, present.architecture, present.add_pooling_layer, present.preset)
+    return Choice(present.subject(), present.preset)
 
 
 def choose(page: str) -> None:

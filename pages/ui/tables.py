@@ -17,6 +17,7 @@ from bertcalc.presets import PublishedCount
 from bertcalc.proof.output_proof import ComparedOutput, Returned
 from bertcalc.proof.real_model import RealRun
 from bertcalc.proof.tensor_proof import Check, Difference
+from bertcalc.subject import Subject
 from bertcalc.text import N_
 from bertcalc.tree.difference import ModuleChange
 from bertcalc.tree.inventory import inventory, named
@@ -29,16 +30,15 @@ from pages.ui.formulas import count_formula
 from pages.ui.i18n import in_a_row, translator
 from pages.ui.numbers import percent, signed_count, size, unbroken, written
 from pages.ui.present import presenting
-from pages.ui.sidebar import Choice
 
 TENSORS = Fold("tensors", N_("Tensors: name, shape, formula, count, share"))
 UNFOLD = Switch("unfold", N_("Unfold the layers"))
 
 
-def show_tensors(choice: Choice, model: Module, *, unfolded: bool) -> None:
+def show_tensors(subject: Subject, model: Module, *, unfolded: bool) -> None:
     """Every tensor with shape, formula, count and share; a repeated layer once, or in full."""
     _ = translator()
-    columns = tensor_columns(choice, model, unfolded=unfolded)
+    columns = tensor_columns(subject, model, unfolded=unfolded)
     rows = len(columns["name"])
     st.caption(_("{rows:,} rows, {total:,} parameters").format(rows=rows, total=sum(columns["parameters"])))
     draw_frame(
@@ -57,9 +57,9 @@ def show_tensors(choice: Choice, model: Module, *, unfolded: bool) -> None:
     )
 
 
-def tensor_columns(choice: Choice, model: Module, *, unfolded: bool) -> Columns:
+def tensor_columns(subject: Subject, model: Module, *, unfolded: bool) -> Columns:
     """The rows of the table, by column; their parameters sum to the model's."""
-    formulas = tensor_formulas(choice.subject, copies=not unfolded)
+    formulas = tensor_formulas(subject, copies=not unfolded)
     of_name = {tensor.name: formula for tensor, formula in zip(model.tensors(), formulas, strict=True)}
     tensors = list(model.tensors(folded=not unfolded))
     parameters = [tensor.num_parameters() for tensor in tensors]
@@ -143,17 +143,17 @@ def _ours(count: PublishedCount) -> int:
     return count.model().num_parameters()
 
 
-def show_inventory(choice: Choice, model: Module) -> None:
+def show_inventory(subject: Subject, model: Module) -> None:
     """How many modules there are of each kind, and of the name ``dense``: as a formula; and below, where they are."""
     _ = translator()
-    formulas = count_formulas(choice.subject)
+    formulas = count_formulas(subject)
     parts = {part.name: part for part in inventory(model)}
     parts[_("named dense")] = named(model, "dense")
     show_table(
         {
             _("Modules"): list(parts),
             _("How many"): [
-                f"${count_formula(formulas[part.name], choice.config, part.modules)}$" for part in parts.values()
+                f"${count_formula(formulas[part.name], subject.config, part.modules)}$" for part in parts.values()
             ],
             _("Parameters"): [f"{part.parameters:,}" for part in parts.values()],
         },

@@ -10,22 +10,18 @@ def warm_up() -> None:
     SymPy, Altair and pandas make half a million objects that stay. To look through them took 250 ms every few seconds
     with many readers.
     """
-    from bertcalc.families import family_of
     from bertcalc.formula import component_terms
-    from bertcalc.presets import DEFAULT_PRESET, PRESETS
+    from bertcalc.track import ChosenModel
     from pages.ui.bars import proportional_bar, ranked_bars, words
     from pages.ui.columns import sent
-    from pages.ui.sidebar import Choice
     from pages.ui.theme import COLORS
 
-    config = PRESETS[DEFAULT_PRESET].config
-    choice = Choice(config, family_of(config).base.name, True, DEFAULT_PRESET)
-    model = choice.model()
-    component_terms(choice.subject)
+    subject = ChosenModel().subject()
+    component_terms(subject)
     for appearance in COLORS:
         proportional_bar(appearance, words("parameters", str))
         ranked_bars(appearance, 8, "parameters", words("parameters", str))
-    sent({"parameters": [model.num_parameters()]})
+    sent({"parameters": [subject.model().num_parameters()]})
     import_module("pages.ui.link")  # it imports most other modules
     gc.collect()
     gc.freeze()

@@ -12,7 +12,7 @@ from bertcalc.diagnosis.explain import MOST_MISCOUNTS, explain, explain_tensors
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
 from bertcalc.presets import PRESETS
 from bertcalc.tree.nn import Tensor
-from bertcalc.tree.totals import rows
+from bertcalc.tree.totals import place_of
 from tests.oracle import Case
 from tests.strategies import cases
 
@@ -113,7 +113,7 @@ def test_write_up_004_as_a_total() -> None:
 
 def part(name: str) -> tuple[Tensor, ...]:
     model = build(CHINESE)
-    return tuple(row.tensor for row in rows(model) if row.component == "encoder" and row.part == name)
+    return tuple(tensor for tensor in model.tensors() if place_of(tensor) == ("encoder", name))
 
 
 def test_write_up_004_term_by_term() -> None:

@@ -5,15 +5,15 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
-from bertcalc import Config, families, forward_flops, saved_activation_bytes, training_flops
+from bertcalc import BertConfig, Config, families, forward_flops, saved_activation_bytes, training_flops
 from bertcalc.exercises.generate import KINDS, sheet
-from bertcalc.families import CLASSES, FAMILIES, bert, build, class_of, output_names, register
-from bertcalc.families.complete import missing
+from bertcalc.families import CLASSES, FAMILIES, build, class_of, output_names, register
+from bertcalc.families.complete import lacks
 from bertcalc.family import Family, Hidden
 from bertcalc.formula import component_formulas, symbolic_steps
 from bertcalc.forward.lessons import lesson
@@ -22,7 +22,7 @@ from bertcalc.forward.steps import forward
 from bertcalc.forward.trace import Trace
 from bertcalc.forward.walk import walk
 from bertcalc.subject import Subject
-from bertcalc.tree.totals import rows
+from bertcalc.tree.totals import totals_by_part
 from pages.ui.navigation import PAGES
 from tests.families.made_up import made_up
 
@@ -80,7 +80,7 @@ def test_every_class_of_every_family_can_be_read_in_every_way(architecture: str)
     assert [entry.name for entry in inputs(subject, call, run(taking_all(subject), call))] == [*cls.inputs]
     names = output_names(architecture)
     assert [entry.name for entry in outputs(subject, call, steps)][: len(names)] == [*names]
-    assert sum(row.tensor.num_parameters() for row in rows(model)) == model.num_parameters()
+    assert sum(totals_by_part(model).values()) == model.num_parameters()
     assert all(lesson(stop).text for stop in walk(steps))
     assert component_formulas(subject)
     assert len(symbolic_steps(subject)) == len(forward(model, 2, 3))
@@ -163,11 +163,33 @@ def test_what_is_missing_is_said_when_a_family_is_made_known() -> None:
         turned: ("what autograd keeps of dropout (rotate)",),
     }
     for head, sentences in said.items():
-        found = "\n".join(missing(broken(head)))
-        for sentence in sentences:
-            assert sentence in found
-        with pytest.raises(ValueError, match="MadeUpForTokenClassification: "):
+        with pytest.raises(ValueError, match="MadeUpForTokenClassification: ") as error:
             register(broken(head))
+        for sentence in sentences:
+            assert sentence in str(error.value)
     with pytest.raises(ValueError, match="made-up: no preset"):
         register(made_up(presets={}))
-    assert not list(missing(bert.FAMILY))
+
+
+@dataclass(frozen=True)
+class WrongConfig(BertConfig):
+    """One default is none of the activations."""
+
+    hidden_act: str = "wave"
+
+
+def test_a_default_that_cannot_be_is_said_when_a_family_is_made_known() -> None:
+    with pytest.raises(ValueError, match=r"WrongConfig\.hidden_act: it cannot be 'wave'"):
+        register(made_up(config=WrongConfig))
+
+
+@pytest.mark.parametrize("architecture", CLASSES)
+def test_no_class_lacks_anything_in_any_way_that_it_runs(architecture: str) -> None:
+    """Registration runs a head in one way; here every class is run in all."""
+    family = CLASSES[architecture]
+    for config in (family.config.default(), family.fullest()):
+        model = build(config, architecture)
+        for seen in (None, 1):
+            steps = forward(model, 1, 1, encoder_sequence_length=seen)
+            assert not list(lacks(model, steps))
+            assert output_names(architecture) == tuple(step.output for step in steps if step.output)

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from bertcalc import ARCHITECTURES, BertConfig
-from bertcalc.forward.outputs import Call, inputs, outputs, possible, problems, run, taking_all, versions
+from bertcalc.forward.outputs import Call, inputs, outputs, possible, problems, run, taking_all
+from bertcalc.forward.transformers4 import differences
 from bertcalc.subject import Subject
 from tests.oracle import Case, Output, arguments, ask_transformers4, flat
 
@@ -124,7 +125,7 @@ def test_where_the_versions_differ_it_is_said_and_nowhere_else(answers: list[Ans
             same = sorted(map(repr, five)) == sorted(map(repr, answer))
         else:
             same = five == answer
-        said = list(versions(case.subject, call))
+        said = list(differences(case.subject, call))
         assert same != bool(said), (case, call, said)
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from bertcalc import ARCHITECTURES
 from bertcalc.diagnosis.known import readings
 from bertcalc.presets import PRESETS
+from bertcalc.track import ChosenModel
 from bertcalc.typed import typed
 from pages.ui import answer
 from pages.ui.i18n import LANGUAGES, catalogue
@@ -39,7 +40,8 @@ widths = st.sampled_from(
 
 
 def choice(preset: str = BASE, architecture: str = "BertModel", pooler: bool = True, **fields: Any) -> Choice:
-    return Choice(replace(PRESETS[preset].config, **fields), architecture, pooler, preset)
+    config = replace(PRESETS[preset].config, **fields)
+    return Choice(ChosenModel(preset, config, architecture, pooler).subject(), preset)
 
 
 def said(chosen: Choice, language: str = "en") -> str:
@@ -48,8 +50,7 @@ def said(chosen: Choice, language: str = "en") -> str:
 
 
 def real(chosen: Choice) -> int:
-    pooler = chosen.add_pooling_layer or chosen.architecture != "BertModel"
-    total: int = Case(chosen.config, chosen.architecture, pooler).real().num_parameters()
+    total: int = Case(*chosen.subject).real().num_parameters()
     return total
 
 

@@ -16,7 +16,7 @@ from bertcalc.families import CLASSES
 from bertcalc.formula import piece_formulas
 from bertcalc.forward.steps import forward
 from bertcalc.tree.names import PART_NAMES
-from bertcalc.tree.totals import breakdown, openable, rows
+from bertcalc.tree.totals import breakdown, openable, place_of
 from pages.ui.bars import Bars, bars_frame, proportions_frame, ranked_bars
 from pages.ui.columns import Columns
 from tests.oracle import Case
@@ -70,7 +70,7 @@ def test_the_formula_of_each_part_of_compute_gives_its_figure(case: Case) -> Non
 
 def test_every_part_of_a_model_has_a_name_of_its_own() -> None:
     models = [build(family.fullest(), name) for name, family in CLASSES.items()]
-    assert set(PART_NAMES) == {(row.component, row.part) for model in models for row in rows(model)}
+    assert set(PART_NAMES) == {place_of(tensor) for model in models for tensor in model.tensors()}
     assert len(set(PART_NAMES.values())) == len(PART_NAMES)
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from bertcalc.presets import PRESETS
+from bertcalc.subject import Subject
 from pages.ui.headings import state_of
 from pages.ui.i18n import LANGUAGES, catalogue
 from pages.ui.navigation import PAGES
@@ -14,7 +15,7 @@ from tests.pages.apptest import ROOT, open_app
 
 def choice(architecture: str = "BertModel", preset: str = "bert-base-uncased", **fields: Any) -> Choice:
     config = type(PRESETS[preset].config)(**{**vars(PRESETS[preset].config), **fields})
-    return Choice(config, architecture, True, preset)
+    return Choice(Subject(config, architecture), preset)
 
 
 def test_every_page_is_listed() -> None:

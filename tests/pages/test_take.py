@@ -46,7 +46,7 @@ PAGES = [
     ("lecture.py", {}),
 ]
 PLACE = Origin("http://somewhere.test/?preset=bert-base-uncased", "en")
-DEFAULT = Choice(BertConfig(), "BertModel", True, "bert-base-uncased")
+DEFAULT = Choice(Subject(BertConfig()), "bert-base-uncased")
 
 
 def noted(app: AppTest) -> list[Shown]:
@@ -159,7 +159,7 @@ def test_files_say_what_they_are_and_nothing_is_made_before_it_is_asked_for() ->
 
     names = [file.name for file in model_files(DEFAULT, Batch(1, 128), PLACE, str)]
     assert names == ["config.json", *(f"bert-base-uncased.{ending}" for ending in ("py", "md", "html"))]
-    changed = DEFAULT._replace(config=BertConfig(vocab_size=21128), architecture="BertForMaskedLM")
+    changed = DEFAULT._replace(subject=Subject(BertConfig(vocab_size=21128), "BertForMaskedLM"))
     files = table_files(changed, "Model: a/b <c>", never)  # type: ignore[arg-type]
     assert files[0].name == "bert-base-uncased-changed-a-b-c.csv"
     for title in ("Chart: Parameters of each part of the model", "图：模型各部分的参数量", "Table: " + 80 * "x"):
@@ -180,9 +180,10 @@ def test_the_report_has_the_proof_of_the_real_model() -> None:
 
 
 def test_the_report_says_what_was_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    relative = DEFAULT._replace(config=BertConfig(position_embedding_type="relative_key", num_hidden_layers=2))
+    config = BertConfig(position_embedding_type="relative_key", num_hidden_layers=2)
+    relative = DEFAULT._replace(subject=Subject(config))
     told = read(model_files(relative, Batch(1, 8), PLACE, str), "Report, Markdown")
-    added = build(relative.config).num_parameters() - build(BertConfig(num_hidden_layers=2)).num_parameters()
+    added = build(config).num_parameters() - build(BertConfig(num_hidden_layers=2)).num_parameters()
     assert f"the {added:,} parameters of relative_key were not compared." in told
     monkeypatch.setattr(real_model, "installed", lambda: False)
     told = read(model_files(DEFAULT, Batch(1, 8), PLACE, str), "Report, Markdown")
@@ -206,7 +207,7 @@ def test_counts_of_a_chart_have_all_their_digits() -> None:
     ],
 )
 def test_the_report_says_what_else_it_takes(config: Config, architecture: str, said: str) -> None:
-    choice = Choice(config, architecture, True, "bert-base-uncased")
+    choice = Choice(Subject(config, architecture), "bert-base-uncased")
     files = model_files(choice, Batch(1, 128), Origin("http://localhost/", "en"), str)
     [told] = [file.make().decode() for file in files if file.name.endswith(".md")]
     assert said in told

@@ -9,7 +9,7 @@ from hypothesis import given
 
 from bertcalc import ARCHITECTURES, BertConfig, Config
 from bertcalc.config import POSITION_EMBEDDING_TYPES
-from pages.ui.sidebar import Choice
+from bertcalc.subject import Subject
 from pages.ui.theme import COLORS
 from pages.ui.total_formula.parts import leaves, total_formula
 from tests.oracle import Case
@@ -17,8 +17,7 @@ from tests.strategies import cases
 
 
 def drawn(config: Config, architecture: str = "BertModel", *, add_pooling_layer: bool = True) -> dict[str, Any]:
-    choice = Choice(config, architecture, add_pooling_layer, "bert-base-uncased")
-    return total_formula(choice, COLORS["light"])
+    return total_formula(Subject(config, architecture, add_pooling_layer), COLORS["light"])
 
 
 def parts(of: Any) -> Iterator[dict[str, Any]]:

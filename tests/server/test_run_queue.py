@@ -12,14 +12,13 @@ from streamlit.testing.v1 import AppTest
 
 from bertcalc import BertConfig
 from bertcalc.hub import asking
-from bertcalc.presets import DEFAULT_PRESET
 from bertcalc.proof import tensor_proof
 from bertcalc.server import run_queue
 from bertcalc.server.run_queue import RunQueue
+from bertcalc.subject import Subject
 from bertcalc.worker import WORKER
 from pages.ui import oracle, verdict
 from pages.ui.checkpoints import inputs as bring
-from pages.ui.sidebar import Choice
 
 
 @pytest.fixture(autouse=True)
@@ -212,11 +211,11 @@ def test_readers_who_ask_for_the_same_model_let_others_pass(monkeypatch: pytest.
         return tensor_proof.Proof(checks, [], 1.0, 1.0, {"torch": "2"})
 
     monkeypatch.setattr(WORKER, "run", prove)
-    choice = Choice(BertConfig(vocab_size=12_345), "BertModel", True, DEFAULT_PRESET)
+    subject = Subject(BertConfig(vocab_size=12_345))
 
     def read() -> None:
         with line.enter({}):
-            verdict.show_verdict(choice)
+            verdict.show_verdict(subject)
 
     def pass_by() -> None:
         with line.enter({}):

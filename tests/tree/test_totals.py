@@ -12,12 +12,11 @@ from bertcalc.tree.totals import (
     PARTS,
     breakdown,
     openable,
-    rows,
+    place_of,
     shares,
     submodule,
     totals_by_component,
     totals_by_part,
-    totals_by_role,
 )
 from tests.oracle import Case, bare, component_of
 from tests.strategies import bert_cases
@@ -71,7 +70,7 @@ def real_parts(model: Any) -> dict[Part, int]:
 
 
 def every_total(model: Module) -> list[dict[Any, int]]:
-    return [totals_by_component(model), totals_by_part(model), totals_by_role(model)]
+    return [totals_by_component(model), totals_by_part(model)]
 
 
 @given(bert_cases())
@@ -89,18 +88,8 @@ def test_every_component_is_that_of_the_real_model(case: Case) -> None:
     assert list(found) == [component for component in COMPONENTS if component in real]
 
 
-@given(bert_cases())
-def test_weights_and_biases_are_those_of_the_real_model(case: Case) -> None:
-    model = case.real()
-    biases = {
-        id(module.bias): module.bias.numel() for module in model.modules() if getattr(module, "bias", None) is not None
-    }
-    real = {"weights": model.num_parameters() - sum(biases.values()), "biases": sum(biases.values())}
-    assert totals_by_role(case.ours()) == real
-
-
 @given(bert_cases(POSITION_EMBEDDING_TYPES))
-def test_components_parts_and_roles_each_add_up_to_the_total(case: Case) -> None:
+def test_components_and_parts_each_add_up_to_the_total(case: Case) -> None:
     model = case.ours()
     for totals in every_total(model):
         assert sum(totals.values()) == model.num_parameters()
@@ -110,16 +99,15 @@ def test_components_parts_and_roles_each_add_up_to_the_total(case: Case) -> None
 @given(bert_cases(POSITION_EMBEDDING_TYPES))
 def test_every_tensor_falls_in_one_named_part_of_its_component(case: Case) -> None:
     model = case.ours()
-    found = list(rows(model))
-    assert [row.tensor for row in found] == list(model.tensors())
-    for row in found:
-        assert row.part in PARTS.values()
-        assert row.component == component_of(row.tensor.name)
+    for tensor in model.tensors():
+        component, part = place_of(tensor)
+        assert part in PARTS.values()
+        assert component == component_of(tensor.name)
 
 
 def test_every_part_occurs_in_some_architecture() -> None:
     config = BertConfig(is_decoder=True, add_cross_attention=True, tie_word_embeddings=False)
-    found = {row.part for name in ARCHITECTURES for row in rows(build(config, name))}
+    found = {place_of(tensor)[1] for name in ARCHITECTURES for tensor in build(config, name).tensors()}
     assert found == set(PARTS.values())
 
 

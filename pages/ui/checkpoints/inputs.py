@@ -22,7 +22,6 @@ from pages.ui.checkpoints.matching import Brought, show_brought, show_model
 from pages.ui.controls import Text, sentence, set_values, view
 from pages.ui.i18n import translator
 from pages.ui.oracle import wanted
-from pages.ui.sidebar import Choice
 
 VIEW = view("bring", {"config": "config.json", "hub": "Hugging Face Hub", "file": N_("Weights file")})
 REPO_ID = Text("repo_id", N_("Name on the Hub"), "google-bert/bert-base-uncased", reader.LONGEST, width=420)
@@ -30,7 +29,7 @@ _CONFIG = Wanted(accept=".json", several=False, whole="", largest=LARGEST)
 _WEIGHTS = Wanted(accept=f"{SUFFIX},.json", several=True, whole=INDEX_SUFFIX, largest=LARGEST_HEADER)
 
 
-def show_config(choice: Choice) -> None:
+def show_config(subject: Subject) -> None:
     """The view of a config.json, pasted or chosen as a file."""
     _ = translator()
     st.markdown(_("Paste or upload the config.json of your model; you can then use it on every page."))
@@ -55,10 +54,10 @@ def show_config(choice: Choice) -> None:
     if reading.architecture is None:
         st.caption(
             _("It names no class, so {architecture} is taken from the sidebar.").format(
-                architecture=choice.architecture
+                architecture=subject.architecture
             )
         )
-        show_model(choice.subject._replace(config=reading.config))
+        show_model(subject._replace(config=reading.config))
     else:
         show_model(Subject(reading.config, reading.architecture))
 

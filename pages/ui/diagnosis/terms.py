@@ -9,6 +9,7 @@ from bertcalc.diagnosis.known import Known
 from bertcalc.diagnosis.terms import Gap, LineVerdict, TermsReport
 from bertcalc.families import family_of
 from bertcalc.presets import PRESETS
+from bertcalc.subject import Subject
 from bertcalc.text import N_, code, shorten
 from pages.ui.controls import Reason, Text, sentence, set_values, show_problem
 from pages.ui.diagnosis.cause_words import causes, describe, part_name
@@ -16,7 +17,6 @@ from pages.ui.i18n import listed, translator
 from pages.ui.model import take_preset
 from pages.ui.numbers import signed_count
 from pages.ui.present import presenting
-from pages.ui.sidebar import Choice
 from pages.ui.tables import show_table
 
 # The count that most people write down first; and counts that somebody published.
@@ -98,22 +98,22 @@ COUNT = Text(
 )
 
 
-def show_terms(choice: Choice) -> None:
+def show_terms(subject: Subject) -> None:
     """Check each line of a count."""
     text = _choose_terms()
     if found := terms.problem(text):
         show_problem(found)
-    (show_in_short if presenting() else show_report)(choice, text)
+    (show_in_short if presenting() else show_report)(subject, text)
 
 
-def show_report(choice: Choice, text: str) -> None:
+def show_report(subject: Subject, text: str) -> None:
     """The verdict on each line of a count, and the way from its sum to the right one."""
     _ = translator()
-    report = terms.check(choice.model(), choice.config, terms.read(text, choice.config))
+    report = terms.check(subject.model(), subject.config, terms.read(text, subject.config))
     if not report.verdicts:
         st.info(_("Write one line for each term, such as attention = L * 4 * H * H."))
         return
-    known = _known(choice, report)
+    known = _known(subject, report)
     show_table(
         {
             _("Term"): [_name(verdict) for verdict in report.verdicts],
@@ -127,10 +127,10 @@ def show_report(choice: Choice, text: str) -> None:
         _show_corrections(report, known)
 
 
-def show_in_short(choice: Choice, text: str) -> None:
+def show_in_short(subject: Subject, text: str) -> None:
     """The same for the projector: two short tables side by side."""
     _ = translator()
-    report = terms.check(choice.model(), choice.config, terms.read(text, choice.config))
+    report = terms.check(subject.model(), subject.config, terms.read(text, subject.config))
     lines, sums = st.columns([0.54, 0.46], gap="medium")
     with lines:
         show_table(
@@ -142,11 +142,11 @@ def show_in_short(choice: Choice, text: str) -> None:
         )
     if report.right:
         with sums:
-            _show_corrections(report, _known(choice, report))
+            _show_corrections(report, _known(subject, report))
 
 
-def _known(choice: Choice, report: TermsReport) -> Known:
-    return Known(choice.subject, report.right)
+def _known(subject: Subject, report: TermsReport) -> Known:
+    return Known(subject, report.right)
 
 
 def _choose_terms() -> str:

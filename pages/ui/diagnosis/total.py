@@ -13,6 +13,7 @@ from bertcalc.diagnosis.known import READINGS, HandCount, Known, Reading, publis
 from bertcalc.diagnosis.tools import tool_counts
 from bertcalc.formula import latex_fraction
 from bertcalc.problem import InputError
+from bertcalc.subject import Subject
 from bertcalc.text import N_, literal, shorten
 from bertcalc.typed import Typed, amount
 from pages.ui.controls import Fold, Text, sentence, set_values, view
@@ -21,7 +22,6 @@ from pages.ui.i18n import listed, translator
 from pages.ui.model import take_preset
 from pages.ui.numbers import signed_count
 from pages.ui.present import presenting
-from pages.ui.sidebar import Choice
 from pages.ui.tables import show_table
 
 # The number that everybody has heard of.
@@ -34,30 +34,30 @@ YOURS = Text("number", N_("Your number"), NUMBER, LONGEST, placeholder="12*70878
 OTHERS = Fold("others", N_("Another explanation is equally short"))
 
 
-def show_total(choice: Choice) -> None:
+def show_total(subject: Subject) -> None:
     """Ask for a number, and say where it comes from."""
     _ = translator()
     text = _choose_number()
     try:
-        number = amount(text, names=letters(choice.config))
+        number = amount(text, names=letters(subject.config))
     except InputError as error:
         st.error(sentence(error.problem))
         return
-    known = Known(choice.subject, choice.model().num_parameters())
+    known = Known(subject, subject.model().num_parameters())
     found = diagnose(known, number)
     if found.hand:
-        _show_hand_count(choice, *found.hand, number)
-    _show_matches(choice, found.matches)
-    tools = [name for name, count in tool_counts(choice.config) if number.low == count == number.high]
+        _show_hand_count(subject, *found.hand, number)
+    _show_matches(subject, found.matches)
+    tools = [name for name, count in tool_counts(subject.config) if number.low == count == number.high]
     if tools:
         st.info(_("The formula of {tools} gives exactly this: see Other tools.").format(tools=listed(tools)))
     elsewhere = not found.matches and _show_elsewhere(number)
     if found.own:
-        _show_own(choice, found.own)
+        _show_own(subject, found.own)
     elif found.miscounted and not elsewhere:
         _show_miscounted(found, number)
     elif not (found.hand or found.matches or tools or elsewhere):
-        _show_nothing(choice, number, text)
+        _show_nothing(subject, number, text)
 
 
 def _choose_number() -> str:
@@ -70,7 +70,7 @@ def _choose_number() -> str:
     return text
 
 
-def _show_matches(choice: Choice, matches: Sequence[Match]) -> None:
+def _show_matches(subject: Subject, matches: Sequence[Match]) -> None:
     """The known counts that a number may stand for, a table for each way to read the number."""
     _ = translator()
     groups: dict[Reading, list[Match]] = {}
@@ -78,7 +78,7 @@ def _show_matches(choice: Choice, matches: Sequence[Match]) -> None:
         groups.setdefault(match.reading, []).append(match)
     beside = presenting() and len(groups) > 1
     places = st.columns(len(groups)) if beside else [st.container() for _group in groups]
-    here = choice.model().num_parameters()
+    here = subject.model().num_parameters()
     for place, (reading, some) in zip(places, groups.items(), strict=True):
         with place:
             if reading.exact is None:
@@ -108,7 +108,7 @@ def _meaning(reading: Reading) -> str:
     return _("Every count that rounds to it, as {meaning}: {low} to {high}").format(**bounds)
 
 
-def _show_hand_count(choice: Choice, hand: HandCount, miscounted: Miscounted, number: Typed) -> None:
+def _show_hand_count(subject: Subject, hand: HandCount, miscounted: Miscounted, number: Typed) -> None:
     """Whose published count a number is, its mistakes, and a button that takes its model."""
     _ = translator()
     said = _("This is {whose}. Exactly, {model} has {count:,} parameters.")
@@ -117,15 +117,15 @@ def _show_hand_count(choice: Choice, hand: HandCount, miscounted: Miscounted, nu
         icon=":material/article:",
     )
     _show_sum(miscounted, number)
-    if choice.config != miscounted.model.subject.config:
+    if subject.config != miscounted.model.subject.config:
         st.button(_("Use {preset}").format(preset=hand.preset), on_click=take_preset, args=(hand.preset,))
 
 
-def _show_own(choice: Choice, found: Sequence[Own]) -> None:
+def _show_own(subject: Subject, found: Sequence[Own]) -> None:
     """The parts of the present model with this count, with formulas."""
     _ = translator()
     reading = found[0].reading
-    layers = choice.config.num_hidden_layers
+    layers = subject.config.num_hidden_layers
     said = _(READINGS[reading.key][0])
     if reading.exact is None:
         st.markdown(_("**Parts of this model round to it, as {meaning}:**").format(meaning=said))
@@ -134,11 +134,11 @@ def _show_own(choice: Choice, found: Sequence[Own]) -> None:
             _("Exactly a part of this model, as {meaning}:").format(meaning=said), icon=":material/check_circle:"
         )
     shown = [one.counted for one in found[:_MOST_ROWS]]
-    formulas = [count_formula(choice.subject, count) for count in shown]
+    formulas = [count_formula(subject, count) for count in shown]
     show_table(
         {
             _("What is counted"): [own_count(count, layers) for count in shown],
-            _("Formula"): [f"${formula.latex()} = {formula.latex(choice.config)}$" for formula in formulas],
+            _("Formula"): [f"${formula.latex()} = {formula.latex(subject.config)}$" for formula in formulas],
             _("Parameters"): [f"{count.right:,}" for count in shown],
         },
         _("Parts of the model with this count"),
@@ -243,7 +243,7 @@ _UNKNOWN = N_(
 )
 
 
-def _show_nothing(choice: Choice, number: Typed, text: str) -> None:
+def _show_nothing(subject: Subject, number: Typed, text: str) -> None:
     """Say that nothing explains a number, and how else it can be read."""
     _ = translator()
     exactly = number.low == number.high
@@ -251,8 +251,8 @@ def _show_nothing(choice: Choice, number: Typed, text: str) -> None:
         (_(_UNEXPLAINED) if exactly else _(_UNKNOWN)).format(
             most=MOST_MISCOUNTS,
             number=literal(shorten(text)),
-            architecture=choice.architecture,
-            count=choice.model().num_parameters(),
+            architecture=subject.architecture,
+            count=subject.model().num_parameters(),
         ),
         icon=":material/help:",
     )

@@ -12,9 +12,10 @@ from bertcalc.export.formula_tables import component_table, flops_formula
 from bertcalc.export.report import Evidence, Formulas, Report, html, markdown, report
 from bertcalc.export.snippet import snippet
 from bertcalc.export.table import Table
-from bertcalc.presets import PRESETS
 from bertcalc.proof import real_model, tensor_proof
+from bertcalc.subject import Subject
 from bertcalc.worker import SlowError, StoppedError
+from pages.ui.bars import preset_of
 from pages.ui.batch import Batch
 from pages.ui.oracle import answer
 from pages.ui.sidebar import Choice
@@ -82,45 +83,44 @@ def chart_file(choice: Choice, title: str, draw: Callable[[], str]) -> File:
 def _report(choice: Choice, batch: Batch, place: Origin, _: Translate) -> Report:
     subject = choice.subject
     formulas = Formulas(component_table(subject, _), flops_formula(subject, *batch))
-    words = (
-        _("{architecture} from {preset}, with fields changed") if _changed(choice) else _("{architecture} of {preset}")
-    )
+    changed = choice != preset_of(choice)
+    words = _("{architecture} from {preset}, with fields changed") if changed else _("{architecture} of {preset}")
     name = words.format(architecture=choice.architecture, preset=choice.preset)
     return report(
-        Case(subject, *batch), formulas, _evidence(choice, _), name=name, url=place.url, language=place.language, _=_
+        Case(subject, *batch), formulas, _evidence(subject, _), name=name, url=place.url, language=place.language, _=_
     )
 
 
-def _evidence(choice: Choice, _: Translate) -> Evidence:
+def _evidence(subject: Subject, _: Translate) -> Evidence:
     """The verdict of the real model, which is built for the report."""
     if not real_model.installed():
         return Evidence(_("Not compared with the real model, as torch and transformers are not installed here."))
-    compared = real_model.buildable(choice.subject)
+    compared = real_model.buildable(subject)
     try:
         result = answer(tensor_proof.prove, compared)
     except (SlowError, StoppedError, MemoryError):
         return Evidence(_("Not compared with the real model, as PyTorch gave no answer."))
     words = (
         _("The real {architecture} agrees: {tensors} tensors, {parameters} parameters.").format(
-            architecture=choice.architecture, tensors=result.theirs("Tensors"), parameters=result.theirs("Parameters")
+            architecture=subject.architecture, tensors=result.theirs("Tensors"), parameters=result.theirs("Parameters")
         )
         if result.agrees
         else _("The real {architecture} differs. Tensors that are not the same: {count:,}.").format(
-            architecture=choice.architecture, count=len(result.differences)
+            architecture=subject.architecture, count=len(result.differences)
         )
     )
     versions = _(", ").join(f"{name} {version}" for name, version in result.versions.items())
     verdict = f"{words} ({versions})"
-    if compared != choice.subject:
+    if compared != subject:
         verdict += " " + _(
             "The comparison used the same model with absolute positions, because transformers 5 "
             "builds no others; the {added} parameters of {kind} were not compared."
         ).format(
-            added=f"{real_model.not_checked(choice.subject):,}",
-            kind=choice.config.position_embedding_type,
+            added=f"{real_model.not_checked(subject):,}",
+            kind=subject.config.position_embedding_type,
         )
     # One line for each kind of module would fill a page of its own.
-    kinds = {module.kind for _path, module, _copies in choice.model().modules()}
+    kinds = {module.kind for _path, module, _copies in subject.model().modules()}
     rows = tuple(
         (_(check.name), check.ours, check.theirs, _("✓ agrees") if check.agrees else _("✗ differs"))
         for check in result.checks
@@ -130,12 +130,8 @@ def _evidence(choice: Choice, _: Translate) -> Evidence:
     return Evidence(verdict, Table(_("What was compared, and the verdicts"), columns, rows))
 
 
-def _changed(choice: Choice) -> bool:
-    return choice.config != PRESETS[choice.preset].config or not choice.subject.add_pooling_layer
-
-
 def _stem(choice: Choice) -> str:
-    return f"{choice.preset}{'-changed' if _changed(choice) else ''}"
+    return f"{choice.preset}{'-changed' if choice != preset_of(choice) else ''}"
 
 
 _LONGEST = 24

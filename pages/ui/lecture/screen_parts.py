@@ -80,7 +80,7 @@ def _count(choice: Choice, path: str) -> None:
     here, whole = submodule(model, path).num_parameters(), model.num_parameters()
     share = _("{share} of {whole:,}").format(share=percent(here, whole), whole=whole)
     _metric(f"`{split_layer(path)[1]}`", f"{here:,}", share)
-    st.latex(node_formula(choice, path, here, _color(choice, path)))
+    st.latex(node_formula(choice.subject, path, here, _color(choice, path)))
 
 
 def _bars(choice: Choice, path: str) -> None:
@@ -106,7 +106,7 @@ def _so_far(choice: Choice, path: str) -> None:
 
 def _heads(choice: Choice) -> None:
     """Query, key and value counted per head and as one matrix each."""
-    show_heads(choice)
+    show_heads(choice.subject)
 
 
 def _total(choice: Choice) -> None:
@@ -115,7 +115,7 @@ def _total(choice: Choice) -> None:
     bars = parameter_bars(choice)
     whole = sum(bars.figures.values())
     _metric(_("Parameters in {architecture}").format(architecture=choice.architecture), f"{whole:,}", "")
-    show_total_formula(choice)
+    show_total_formula(choice.subject)
     draw_proportions(bars)
 
 
@@ -171,7 +171,7 @@ def _compute(choice: Choice) -> None:
 
 def _hand_count(choice: Choice, terms: str) -> None:
     """Somebody's count, a line for each term, with what is right and wrong in it."""
-    show_in_short(choice, terms)
+    show_in_short(choice.subject, terms)
 
 
 def _proof(choice: Choice) -> None:
@@ -182,9 +182,9 @@ def _proof(choice: Choice) -> None:
         return
     place = st.empty()  # where nothing of another model stands while this one is built
     with place, st.spinner(_("Building the real model ...")):
-        verdict_of(choice)
+        verdict_of(choice.subject)
     with place.container():
-        show_checks(show_verdict(choice).checks[:_MOST_CHECKS])
+        show_checks(show_verdict(choice.subject).checks[:_MOST_CHECKS])
 
 
 _MOST_CHECKS = 4  # those of the whole model, without those of each kind of module

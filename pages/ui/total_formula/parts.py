@@ -11,11 +11,11 @@ from typing import Any
 
 from bertcalc.fields import MEANINGS
 from bertcalc.formula import FIELDS, Bracket, Term, component_terms, filled
+from bertcalc.subject import Subject
 from bertcalc.tree.nn import Tensor
 from bertcalc.tree.totals import Component
 from pages.ui.i18n import translator
 from pages.ui.numbers import percent
-from pages.ui.sidebar import Choice
 from pages.ui.total_formula.words import COUNTED, brace_of, lines_of
 
 Part = dict[str, Any] | list[str]
@@ -26,9 +26,9 @@ _TOKEN = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in _CLAS
 _PLUS, _NEXT, _EQUALS = ["sign", "+"], ["between", "+"], ["between", "="]
 
 
-def total_formula(choice: Choice, colors: Mapping[Component, str]) -> dict[str, Any]:
+def total_formula(subject: Subject, colors: Mapping[Component, str]) -> dict[str, Any]:
     """The data of the component: what a screen reader says, lines of parts, and the tips."""
-    return _Builder(choice, colors).data()
+    return _Builder(subject, colors).data()
 
 
 def leaves(text: str) -> list[Part]:
@@ -39,14 +39,14 @@ def leaves(text: str) -> list[Part]:
 class _Builder:
     """Makes the parts and tips of the formula in one pass over its terms."""
 
-    def __init__(self, choice: Choice, colors: Mapping[Component, str]) -> None:
+    def __init__(self, subject: Subject, colors: Mapping[Component, str]) -> None:
         self._ = translator()
-        self._config = choice.config
+        self._config = subject.config
         self._colors = colors
-        self._tensors = {tensor.name: tensor for tensor in choice.model().tensors()}
+        self._tensors = {tensor.name: tensor for tensor in subject.model().tensors()}
         self._total = sum(tensor.num_parameters() for tensor in self._tensors.values())
         self._ones = {name: tensor._replace(copies=1).num_parameters() for name, tensor in self._tensors.items()}
-        self._terms = component_terms(choice.subject)
+        self._terms = component_terms(subject)
         self._written = " + ".join(bracket.text for _component, brackets in self._terms for bracket in brackets)
         self._tips: Tips = {}
 

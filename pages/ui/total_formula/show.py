@@ -1,13 +1,13 @@
 """The total's formula on a page: each term and letter says what it is, on hover, tap and keyboard focus."""
 
+from bertcalc.subject import Subject
 from pages.ui.component import component
-from pages.ui.sidebar import Choice
 from pages.ui.theme import colors
 from pages.ui.total_formula.parts import total_formula
 
 _component = component("total_formula", "total_formula/formula.css", "total_formula/formula.js")
 
 
-def show_total_formula(choice: Choice) -> None:
+def show_total_formula(subject: Subject) -> None:
     """Draw it."""
-    _component(data=total_formula(choice, colors()), key="total-formula")
+    _component(data=total_formula(subject, colors()), key="total-formula")

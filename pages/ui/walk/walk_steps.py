@@ -15,6 +15,7 @@ from bertcalc.forward.lessons import lesson, questions
 from bertcalc.forward.outputs import Call, attends, run
 from bertcalc.forward.steps import BATCH, forward
 from bertcalc.forward.walk import KerasRow, Stop, factors, in_layer, per_head, walk
+from bertcalc.subject import Subject
 from bertcalc.text import N_
 from bertcalc.tree.nn import Attention, Shape, split_layer
 from pages.ui import stepping
@@ -24,7 +25,6 @@ from pages.ui.formulas import stop_formula
 from pages.ui.i18n import translator
 from pages.ui.numbers import unbroken, written
 from pages.ui.present import presenting
-from pages.ui.sidebar import Choice
 from pages.ui.tables import shape_text, show_table
 
 LAYER = Number("layer", N_("Layer"), 0, width=66)
@@ -50,9 +50,9 @@ def choose_layer(config: Config) -> int:
     return LAYER.show_within(0, config.num_hidden_layers - 1)
 
 
-def stops_of(choice: Choice, batch: Batch, layer: int) -> list[Stop]:
+def stops_of(subject: Subject, batch: Batch, layer: int) -> list[Stop]:
     """The walk through the chosen model."""
-    return walk(run(choice.subject, call_of(batch)), layer)
+    return walk(run(subject, call_of(batch)), layer)
 
 
 def call_of(batch: Batch) -> Call:
@@ -81,26 +81,26 @@ def choose_stop(stops: Sequence[Stop]) -> int:
 
 
 def show_stop(
-    choice: Choice, stops: Sequence[Stop], at: int, rows: Sequence[KerasRow], batch: Batch, layer: int
+    subject: Subject, stops: Sequence[Stop], at: int, rows: Sequence[KerasRow], batch: Batch, layer: int
 ) -> None:
     """What happens at a stop: words, shapes, what is learned, and the questions that arise there."""
     _ = translator()
     stop = stops[at]
     said = lesson(stop)
-    values = _values(choice.config, stop, batch)
+    values = _values(subject.config, stop, batch)
     row = next(row for row in rows if stop in row.stops)
     keras = _("Keras-style name: {keras}, row {number}").format(keras=row.keras, number=row.number)
     name = f"## {at + 1} / {len(stops)} · {_(said.label)}\n"
     st.markdown(name + ("" if presenting() else f":small[{keras}]\n\n") + _(said.text).format(**values))
-    letters, formulas = _in_letters(choice, stop, batch)
-    _show_shapes(stop, letters, layer, choice.model())
+    letters, formulas = _in_letters(subject, stop, batch)
+    _show_shapes(stop, letters, layer, subject.model())
     if stop.parameters:
-        st.latex(stop_formula(choice, stop, formulas))
+        st.latex(stop_formula(subject, stop, formulas))
     if layer_now := in_layer(stops, at):
         st.progress(
             layer_now.so_far / layer_now.total,
             _("Layer {number:,} of {layers:,}, all alike: {so_far:,} of {total:,}").format(
-                number=layer + 1, layers=choice.config.num_hidden_layers, **layer_now._asdict()
+                number=layer + 1, layers=subject.config.num_hidden_layers, **layer_now._asdict()
             ),
         )
     total = stops[-1].so_far
@@ -110,7 +110,7 @@ def show_stop(
             so_far=stop.so_far, total=total, parameters=stop.parameters
         ),
     )
-    for question in islice(questions(stop, choice.config), 1 if presenting() else None):
+    for question in islice(questions(stop, subject.config), 1 if presenting() else None):
         asked, answer = f"**{_(question.question)}**", _(question.answer).format(**values)
         if presenting():  # the answer is the class's
             st.markdown(asked, help=answer)
@@ -135,11 +135,11 @@ def show_keras_rows(rows: Sequence[KerasRow]) -> None:
     )
 
 
-def show_heads(choice: Choice) -> None:
+def show_heads(subject: Subject) -> None:
     """Query, key and value counted per head and as one matrix each: the same numbers."""
     _ = translator()
-    letters = symbolic_model(choice.subject).heads()
-    numbers = choice.model().heads()
+    letters = symbolic_model(subject).heads()
+    numbers = subject.model().heads()
     assert isinstance(letters, Attention)
     assert isinstance(numbers, Attention)
     show_table(
@@ -166,9 +166,9 @@ def _values(config: Config, stop: Stop, batch: Batch) -> dict[str, str]:
     return {name: written(value) for name, value in values.items()}
 
 
-def _in_letters(choice: Choice, stop: Stop, batch: Batch) -> tuple[Stop, list[Formula]]:
+def _in_letters(subject: Subject, stop: Stop, batch: Batch) -> tuple[Stop, list[Formula]]:
     """The stop with symbolic shapes, and the formula of each of its steps that learns something."""
-    steps = symbolic_steps(choice.subject, cross=attends(choice.subject, call_of(batch)))
+    steps = symbolic_steps(subject, cross=attends(subject, call_of(batch)))
     found = {symbolic.step.name: symbolic for symbolic in steps}
     mine = [found[step.name] for step in stop.steps]
     return stop._replace(steps=tuple(symbolic.step for symbolic in mine)), [s.parameters for s in mine if s.parameters]
