@@ -60,7 +60,7 @@ if len(sweep.dimensions) == 1:
 else:
     drawn = map_view.map_of(sweep, tuple(swept.ranges.values()), swept.measure)
     now = quantity.of(sweep.case)
-    map_view.show_present(swept, found, now)
+    map_view.show_present(swept, drawn, now)
     # A new chart after every click, so that nothing is chosen in it. A choice that is cleared as the pointer leaves
     # causes one more run, which can cut the click's off before the browser has all values.
     chart = f"{map_view.CHART} {st.session_state.get(map_view.CLICKS, 0)}"

@@ -190,7 +190,8 @@ def peak_of_designs(case: Subject, how: Plan | Inference, batch_size: int, seque
 
     def peak_of(heads: int, intermediate: int, layers: int) -> int:
         products = Products((heads, intermediate, layers))
-        return max(map(products.sum, terms(heads == 1, intermediate == 1, min(layers, ALONE + 1))))
+        found: int = max(map(products.sum, terms(heads == 1, intermediate == 1, min(layers, ALONE + 1))))
+        return found
 
     return peak_of
 
