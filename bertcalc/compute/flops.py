@@ -6,8 +6,10 @@ from math import prod
 from typing import Literal, NamedTuple
 
 from bertcalc.family import LANGUAGE_MODEL, Model
+from bertcalc.forward.gradients import NOTHING_FROZEN, gradients
 from bertcalc.forward.steps import Operation, Step, Value, forward
 from bertcalc.text import N_
+from bertcalc.tree.freezing import Freezing
 from bertcalc.tree.totals import summed
 
 Phase = Literal["forward", "training"]
@@ -112,15 +114,23 @@ def training_flops(
     *,
     encoder_sequence_length: int | None = None,
     num_choices: int = 1,
+    freezing: Freezing = NOTHING_FROZEN,
 ) -> int:
     """FLOPs of one forward and backward pass: each product comes twice again, for its input and for its weight.
 
-    A product with ``encoder_hidden_states`` comes only once again: nothing is learned in front of it.
+    A product with ``encoder_hidden_states`` comes only once again: nothing is learned in front of it. What is frozen
+    needs no product for its weight, and what has nothing trained in front of it none for its input.
     """
     steps = forward(
         model, batch_size, sequence_length, encoder_sequence_length=encoder_sequence_length, num_choices=num_choices
     )
-    return total(steps, phase="training")
+    if freezing == NOTHING_FROZEN:
+        return total(steps, phase="training")
+    steps, trained, flowing = gradients(steps, freezing, first=True)
+    return sum(
+        (1 + ("weight" in trained[step.name]) + sum(value.name in flowing for value in step.takes)) * cost(step)
+        for step in steps
+    )
 
 
 def total(steps: Iterable[Step], convention: Convention = PYTORCH, phase: Phase = "forward") -> int:

@@ -1,15 +1,15 @@
 """What training keeps in memory: the tensors that autograd saves on the way forward, read from the forward pass."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 from typing import Literal, NamedTuple
 
 from bertcalc.activations import Kept
 from bertcalc.family import Model
+from bertcalc.forward.gradients import NOTHING_FROZEN, gradients
 from bertcalc.forward.steps import Operation, Step, Value, forward
-from bertcalc.forward.walk import numbered
 from bertcalc.tree.freezing import Freezing
-from bertcalc.tree.nn import NOWHERE, Activation, Dropout, Place, Shape, Tensor, split_layer
+from bertcalc.tree.nn import NOWHERE, Activation, Dropout, Place, Shape, split_layer
 
 Dtype = Literal["float32", "bfloat16", "float16"]
 Attention = Literal["eager", "fused"]
@@ -17,7 +17,6 @@ Recompute = Literal["none", "selective", "full"]
 ITEM_BYTES: dict[Dtype, int] = {"float32": 4, "bfloat16": 2, "float16": 2}
 ATTENTIONS: tuple[Attention, ...] = ("eager", "fused")
 RECOMPUTE: tuple[Recompute, ...] = ("none", "selective", "full")
-_NOTHING_FROZEN = Freezing()
 
 
 # The operations whose backward passes are known here: a family with another one is refused (families/complete.py).
@@ -80,7 +79,7 @@ def saved_activations(
     attention: Attention = "eager",
     fused_dropout: bool = False,
     recompute: Recompute = "none",
-    freezing: Freezing = _NOTHING_FROZEN,
+    freezing: Freezing = NOTHING_FROZEN,
     encoder_sequence_length: int | None = None,
     num_choices: int = 1,
 ) -> list[Saved]:
@@ -109,25 +108,14 @@ def saved_by(
     attention: Attention = "eager",
     fused_dropout: bool = False,
     recompute: Recompute = "none",
-    freezing: Freezing = _NOTHING_FROZEN,
+    freezing: Freezing = NOTHING_FROZEN,
 ) -> list[Saved]:
     """The same of the steps of a forward pass."""
     if attention == "fused":
         steps = fuse_attention(steps)
-    steps, numbers = _apart(steps, freezing.layers)
+    steps, trained, flowing = gradients(steps, freezing)
     width = ITEM_BYTES[dtype]
     mask = 1 if fused_dropout else width
-    trains_all = freezing == _NOTHING_FROZEN
-    owned = {tensor.name: tensor for step in steps for tensor in step.tensors}
-    trained = {
-        step.name: {
-            last
-            for last, tensor in _learned(step, owned).items()
-            if trains_all or not freezing.is_frozen(tensor, _number(tensor, numbers))
-        }
-        for step in steps
-    }
-    flowing = _flowing(steps, trained)
     regions = {step.name: region(step, recompute) for step in steps}
     runs_again = {regions[name] for name in flowing}
     storages: dict[str, Value] = {}  # of the values that are a view of another one
@@ -139,9 +127,9 @@ def saved_by(
         found.setdefault(root.name, Saved(root.name, step.name, root.shape, width, copies, step.place))
 
     for step in steps:
-        if region := regions[step.name]:
-            for value in step.takes if region in runs_again else ():
-                if regions.get(value.name) != region and not value.ids and not value.name.endswith("mask"):
+        if again := regions[step.name]:
+            for value in step.takes if again in runs_again else ():
+                if regions.get(value.name) != again and not value.ids and not value.name.endswith("mask"):
                     keep(step, value)
         elif step.name in flowing:
             flows = [value.name in flowing for value in step.takes]
@@ -273,51 +261,6 @@ def _kept_besides(step: Step, learning: bool, width: int, mask: int) -> Iterator
             yield from ((f"scalar {number}", (1,), 2) for number in range(kept.scalars))
         case "matmul" if _is_fused(step):
             yield "logsumexp", shape[:-1], 4
-
-
-def _apart(steps: Sequence[Step], layers: int) -> tuple[list[Step], dict[str, int]]:
-    """The steps with the first ``layers`` layers apart from the others, under names in the manner of slices.
-
-    Also the number of a layer for each of these names. All layers or none are one group, and keep their name.
-    """
-    repeated = [step for step in steps if "*" in step.name]
-    length = repeated[0].runs
-    if layers in (0, length):
-        return list(steps), {}
-    first = steps.index(repeated[0])
-    groups = {f":{layers}": layers, f"{layers}:": length - layers}
-    entry = inside = steps[first - 1].gives.name
-    apart = list(steps[:first])
-    for name, copies in groups.items():
-        for step in repeated:
-            named = numbered(step, name, {entry: inside})
-            apart.append(named._replace(name=named.gives.name, runs=copies))
-        inside = apart[-1].gives.name
-    apart += [numbered(step, name, {}) for step in steps[first + len(repeated) :]]
-    return apart, {f":{layers}": 0, f"{layers}:": layers}
-
-
-def _flowing(steps: Sequence[Step], trained: Mapping[str, set[str]]) -> set[str]:
-    """The steps that a gradient flows back through: each value is named after the step that gives it."""
-    flowing: set[str] = set()
-    for step in steps:
-        if trained[step.name] or any(value.name in flowing for value in step.takes):
-            flowing.add(step.name)
-    return flowing
-
-
-def _number(tensor: Tensor, numbers: Mapping[str, int]) -> int:
-    """The number of the layer that a tensor is in: the first of its group of layers."""
-    return next((numbers[part] for part in tensor.name.split(".") if part in numbers), 0)
-
-
-def _learned(step: Step, owned: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors that a step uses by their last names, with those that it shares."""
-    tied = step.module.tied if step.module else {}
-    return {
-        **{tensor.name.rpartition(".")[2]: tensor for tensor in step.tensors},
-        **{last: owned[name] for last, name in tied.items()},
-    }
 
 
 def region(step: Step, recompute: Recompute) -> str:

@@ -1,6 +1,7 @@
 """FLOPs against PyTorch's own counter, module by module, and by every convention."""
 
 import re
+from collections.abc import Collection
 from fractions import Fraction
 from math import prod
 from typing import Any
@@ -27,6 +28,7 @@ from bertcalc.forward.outputs import Call, run
 from bertcalc.forward.steps import Step
 from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
+from bertcalc.tree.freezing import TRAIN, Freezing, Train
 from tests.oracle import Case, arguments, bare
 from tests.strategies import passes
 
@@ -43,9 +45,13 @@ def steps_of(case: Case, call: Call) -> list[Step]:
     return run(case.subject, call)
 
 
-def real_flops(case: Case, call: Call, *, recompute: bool = False) -> tuple[dict[str, int], int, int]:
+def real_flops(
+    case: Case, call: Call, *, recompute: bool = False, frozen: Collection[str] = ()
+) -> tuple[dict[str, int], int, int]:
     """What FlopCounterMode counts in each module, in a forward pass, and in a forward and a backward pass."""
     real = case.real()
+    for name, parameter in real.named_parameters():
+        parameter.requires_grad_(name not in frozen)
     real.set_attn_implementation("eager")
     if recompute:
         real.train()
@@ -59,7 +65,8 @@ def real_flops(case: Case, call: Call, *, recompute: bool = False) -> tuple[dict
             if name not in ("Global", f"{case.architecture}.bert", f"{case.architecture}.roberta")
         }
         outputs = [value for value in returned.values() if isinstance(value, torch.Tensor) and value.requires_grad]
-        torch.autograd.backward([output.sum() for output in outputs])
+        if outputs:
+            torch.autograd.backward([output.sum() for output in outputs])
         both: int = counter.get_total_flops()
     return modules, forward, both
 
@@ -76,6 +83,24 @@ def test_flops_are_those_that_pytorch_counts(drawn: tuple[Case, Call]) -> None:
         flops(case.ours(), call.batch_size, call.sequence_length, **sizes) for flops in (forward_flops, training_flops)
     ]
     assert tuple(ours) == real_flops(case, call)[1:]
+
+
+@settings(max_examples=30)
+@given(passes(), st.booleans(), st.integers(0, 4), st.sampled_from(TRAIN))
+def test_what_is_frozen_costs_what_pytorch_counts(
+    drawn: tuple[Case, Call], embeddings: bool, layers: int, train: Train
+) -> None:
+    case, call = drawn
+    freezing = Freezing(embeddings, min(layers, case.config.num_hidden_layers), train)
+    ours = training_flops(
+        case.ours(),
+        call.batch_size,
+        call.sequence_length,
+        encoder_sequence_length=call.encoder_sequence_length,
+        num_choices=call.num_choices,
+        freezing=freezing,
+    )
+    assert ours == real_flops(case, call, frozen=freezing.names(case.ours()))[2]
 
 
 @settings(max_examples=30)
