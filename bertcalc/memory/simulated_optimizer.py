@@ -79,7 +79,7 @@ def _factors(tape: Tape, tensor: Tensor) -> list[Tensor]:
 
 
 def _quantized(tape: Tape, tensor: Tensor) -> list[Tensor]:
-    num_bytes = OPTIMIZERS["adamw-8bit"](sizes([nn.Tensor("", tensor.shape)]), tensor.item)
+    num_bytes = OPTIMIZERS["adamw-8bit"](sizes([nn.Tensor("", tensor.shape, 1)]), tensor.item)
     return [tape.new((num_bytes,), 1, "optimizer states")]
 
 
