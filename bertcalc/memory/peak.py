@@ -1,8 +1,9 @@
 """The most bytes of tensors that are alive at once, in a training step and in a forward pass: simulated, not bounded.
 
 A step is run on tensors without numbers: simulated_pass.py is the forward pass, held.py says what Python keeps longer
-than its last use, tape.py has the operations and the backward pass. Equal to the byte to the real model, every storage
-followed, and within a few numbers to what PyTorch's CPU allocator hands out (tests/memory/test_peak.py).
+than its last use, tape.py has the operations and the backward pass, simulated_optimizer.py the optimizers. Equal to the
+byte to the real model, every storage followed, under every plan but with 8-bit Adam, which is not measured; and in
+float32 within a few numbers to what PyTorch's CPU allocator hands out (tests/memory/test_peak.py).
 """
 
 from collections.abc import Sequence
@@ -146,15 +147,36 @@ def training_changes(
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
 
+    A body alone, such as BertModel, takes no labels and has no loss. Here that is the sum of all numbers that it
+    returns, without a cache: ``loss = sum(output.sum() for output in outputs.to_tuple())``.
+
     The batch has input_ids and labels alone; if it is ``padded``, also token_type_ids and an attention_mask in which
-    there are zeros, so that the model makes a mask of numbers. Nothing is given for cross-attention to look at. The
-    optimizer is ``torch.optim.AdamW(foreach=False)``.
+    there are zeros, so that the model makes a mask of numbers; with an ``encoder_sequence_length``, also the
+    encoder_hidden_states that a cross-attention looks at.
 
     The variable ``outputs`` is set anew when the next forward pass has returned: until then the logits of the step
-    before are alive. Without ``keep_outputs`` the loop says ``loss = model(...).loss`` and has the loss alone: the
-    logits go before the backward pass.
+    before are alive. Without ``plan.keep_outputs`` the loop says ``loss = model(...).loss`` and has the loss alone: the
+    logits go before the backward pass. The rest of a plan:
 
-    Raises ValueError where there is no loss, NotImplementedError for what is not simulated yet.
+    - ``precision``: "bf16" is ``model.to(torch.bfloat16)``; float16 takes the same bytes. Both mixed ones are such a
+      model with float32 copies of the weights, which the optimizer changes, tensor by tensor. "mixed-16" makes a
+      float32 copy of each gradient when its turn comes; "mixed-18" has float32 gradients all the time, to which a
+      16-bit one is added as soon as it is there, and goes. The copies are counted as "optimizer states".
+      LayerNorm's means and deviations are float32, as on CUDA: on the CPU a 16-bit model has them in 16 bits.
+    - ``optimizer``: those of torch.optim with ``foreach=False``. 8-bit Adam is that of bitsandbytes, whose kernels
+      change everything in place: states by its rule and nothing beside them, which is not measured.
+    - ``attention``: "fused" is the flash kernel of scaled_dot_product_attention, which keeps query, key, value, output
+      and a float32 for each row of scores. On the CPU PyTorch chooses it where the attention has no dropout alone; on
+      CUDA it has a seed of 16 bytes more. With a mask, each layer makes and keeps it in numbers.
+    - ``fused_dropout``: masks of one byte a number, as PyTorch keeps them on CUDA.
+    - ``recompute``: torch.utils.checkpoint with ``use_reentrant=False`` around each layer ("full", what transformers'
+      gradient checkpointing does) or each attention core ("selective"). The states of random number generators that it
+      keeps are not counted: some 5 kB for each, on the CPU.
+    - ``freezing``: ``requires_grad_(False)``; transformers' gradient checkpointing also wants
+      ``disable_input_require_grads()``, or a gradient flows to frozen embeddings.
+    - ``accumulate``: the step is the last of several, and the gradients of those before are there all the time.
+
+    Raises ValueError where nothing is trained, NotImplementedError for transformers 4.
     """
     _check(model)
     dtype = PRECISIONS[plan.precision].dtype
@@ -205,7 +227,7 @@ def inference_changes(
 ) -> list[Change]:
     """Everything that comes and goes in a forward pass of ``model.eval()`` under ``torch.no_grad()``, in order.
 
-    Raises NotImplementedError for what is not simulated yet.
+    Raises NotImplementedError for transformers 4.
     """
     _check(model)
     plan = Plan(attention=attention)

@@ -303,7 +303,7 @@ class Pass:
         config, cls = self.model.config, self.model.cls
         if self.training and ((cls.caches and cls.targets) or self.plan.recompute == "full"):
             return False
-        return config.is_decoder and config.use_cache
+        return bool(config.is_decoder and config.use_cache)
 
     def _fill_cache(self, step: Step) -> None:
         path = step.name.removesuffix("value_heads")

@@ -342,12 +342,11 @@ class Tape:
 
         For the backward pass it keeps one float32 for each row of scores, and all that it takes and gives.
         """
-        heads_last = lambda x: (x.shape[0], x.shape[2], x.shape[1], x.shape[3])  # noqa: E731
 
         def laid_out(x: Tensor) -> Tensor:
-            made = self.new(heads_last(x), x.item)
-            a, b, c, d = made.strides
-            return Tensor(made.storage, x.shape, (a, c, b, d), x.item)
+            batch, heads, rows, size = x.shape
+            one, row, head, number = contiguous_strides((batch, rows, heads, size))
+            return Tensor(self.new(x.shape, x.item).storage, x.shape, (one, head, row, number), x.item)
 
         output = laid_out(query)
         sums = self.new(query.shape[:3])

@@ -18,11 +18,11 @@ from transformers.models.bert import modeling_bert
 from bertcalc import BertConfig, Config, RobertaConfig, build, inference_peak_bytes, training_peak_bytes
 from bertcalc.families import class_of
 from bertcalc.forward.outputs import Call
-from bertcalc.memory.optimizers import PRECISIONS, Optimizer
+from bertcalc.memory.optimizers import PRECISIONS, Optimizer, Precision, parts, sizes
 from bertcalc.memory.peak import alive_at_peak, curve, inference_changes, training_changes
 from bertcalc.memory.peak import peak as our_peak
 from bertcalc.memory.plan import Plan
-from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES, Attention, Dtype
+from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES, RECOMPUTE, Attention, Dtype
 from bertcalc.memory.tape import AREAS, Change
 from bertcalc.tree.freezing import TRAIN, Freezing
 from tests.memory.allocator import inference_allocated, training_allocated
@@ -71,13 +71,26 @@ def test_a_forward_pass_holds_what_the_real_one_holds(run: tuple[Case, Call], dt
     assert tops(moment.live for moment in curve(ours)) == tops(moment.live for moment in moments)
 
 
-def plans(**parts: st.SearchStrategy[Any]) -> st.SearchStrategy[Plan]:
-    """Plans that differ from the usual one in ``parts``."""
-    return st.fixed_dictionaries({"keep_outputs": st.booleans(), **parts}).map(lambda said: Plan(**said))
+MEASURED: tuple[Optimizer, ...] = ("sgd", "momentum", "adamw", "adafactor")
 
 
-def freezings() -> st.SearchStrategy[Freezing]:
-    return st.builds(Freezing, st.booleans(), st.integers(0, 4), st.sampled_from(TRAIN))
+def plans() -> st.SearchStrategy[Plan]:
+    """Every plan that there is a real one of: the usual way half of the time, in each respect."""
+    kinds: dict[str, Any] = {
+        "precision": PRECISIONS,
+        "optimizer": MEASURED,
+        "attention": ATTENTIONS,
+        "fused_dropout": (False, True),
+        "recompute": RECOMPUTE,
+        "keep_outputs": (False, True),
+        "accumulate": (False, True),
+    }
+    usual = Plan()._asdict()
+    freezing = st.just(Freezing()) | st.builds(Freezing, st.booleans(), st.integers(0, 4), st.sampled_from(TRAIN))
+    said: dict[str, st.SearchStrategy[Any]] = {
+        name: st.just(usual[name]) | st.sampled_from(list(kind)) for name, kind in kinds.items()
+    }
+    return st.builds(Plan, **said, freezing=freezing)
 
 
 def check_training(case: Case, call: Call, plan: Plan) -> None:
@@ -111,21 +124,9 @@ def check_training(case: Case, call: Call, plan: Plan) -> None:
 
 
 @settings(max_examples=20)
-@given(passes(), plans())
-def test_a_training_step_holds_what_the_real_one_holds(run: tuple[Case, Call], plan: Plan) -> None:
-    check_training(*run, plan)
-
-
-@settings(max_examples=20)
-@given(passes(), plans(freezing=freezings(), accumulate=st.booleans()))
-def test_freezing_and_accumulating(run: tuple[Case, Call], plan: Plan) -> None:
-    check_training(*run, plan)
-
-
-@settings(max_examples=20)
-@given(passes(), plans(precision=st.sampled_from(list(PRECISIONS)), freezing=freezings(), accumulate=st.booleans()))
-def test_precisions(run: tuple[Case, Call], plan: Plan) -> None:
-    check_training(*run, plan)
+@given(passes(), st.booleans())
+def test_a_training_step_holds_what_the_real_one_holds(run: tuple[Case, Call], keep_outputs: bool) -> None:
+    check_training(*run, Plan(keep_outputs=keep_outputs))
 
 
 def flash(
@@ -152,12 +153,6 @@ def core(plan: Plan, module: Any, *given: Any, **options: Any) -> Any:
     return run(*given, **options)
 
 
-@settings(max_examples=20)
-@given(passes(), plans(attention=st.just("fused"), precision=st.sampled_from(list(PRECISIONS)), freezing=freezings()))
-def test_fused_attention(run: tuple[Case, Call], plan: Plan) -> None:
-    check_training(*run, plan)
-
-
 def native_dropout(x: torch.Tensor, p: float, training: bool, _inplace: bool = False) -> torch.Tensor:
     """As PyTorch does it on CUDA."""
     return torch.native_dropout(x, p, True)[0] if training and 0 < p < 1 else _dropout(x, p, training)
@@ -166,36 +161,13 @@ def native_dropout(x: torch.Tensor, p: float, training: bool, _inplace: bool = F
 _dropout = torch.nn.functional.dropout
 
 
-@settings(max_examples=20)
-@given(passes(), plans(fused_dropout=st.just(True), attention=st.sampled_from(ATTENTIONS), freezing=freezings()))
-def test_masks_of_one_byte(run: tuple[Case, Call], plan: Plan) -> None:
+@settings(max_examples=40)
+@given(passes(), plans())
+def test_any_plan(run: tuple[Case, Call], plan: Plan) -> None:
     check_training(*run, plan)
 
 
-@settings(max_examples=20)
-@given(
-    passes(),
-    plans(
-        recompute=st.sampled_from(["selective", "full"]),
-        attention=st.sampled_from(ATTENTIONS),
-        fused_dropout=st.booleans(),
-        freezing=freezings(),
-    ),
-)
-def test_recomputing(run: tuple[Case, Call], plan: Plan) -> None:
-    check_training(*run, plan)
-
-
-OPTIMIZERS: list[Optimizer] = ["sgd", "momentum", "adafactor"]
-
-
-@settings(max_examples=20)
-@given(passes(), plans(optimizer=st.sampled_from(OPTIMIZERS), precision=st.sampled_from(list(PRECISIONS))))
-def test_optimizers(run: tuple[Case, Call], plan: Plan) -> None:
-    check_training(*run, plan)
-
-
-@settings(max_examples=20)
+@settings(max_examples=15)
 @given(passes(), st.booleans(), st.booleans(), st.sampled_from(ATTENTIONS))
 def test_numbers_in_memory(run: tuple[Case, Call], training: bool, padded: bool, attention: Attention) -> None:
     """On the CPU, where it is asked of the numbers whether there is padding, and where PyTorch has the fused kernel.
@@ -300,6 +272,17 @@ def test_areas_add_up_and_what_is_alive_at_the_peak_is_named() -> None:
     assert top.areas["weights"] == 4 * model.num_parameters()
     scores = [change.where for change in alive if change.num_bytes == 4 * 32 * 128 * 3000]
     assert scores == ["cls.predictions.decoder", "loss", "loss", "loss"]  # log-softmax, and the gradients of both
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_states_of_8_bits_are_those_of_the_rule(precision: Precision) -> None:
+    model = build(BertConfig(num_hidden_layers=1, vocab_size=300), "BertForMaskedLM")
+    found = our_peak(training_changes(model, 1, 8, Plan(precision, "adamw-8bit")))
+    assert found.areas["optimizer states"] == sum(
+        num_bytes
+        for part, num_bytes in parts(model.num_parameters(), sizes(model.tensors()), precision, "adamw-8bit").items()
+        if part in ("master weights", "optimizer states")
+    )
 
 
 def test_what_is_not_simulated_is_refused() -> None:
