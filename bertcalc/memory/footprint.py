@@ -1,5 +1,7 @@
 """Weights, what autograd keeps under a plan, and the outputs, in bytes."""
 
+from typing import Literal
+
 from bertcalc.config import unchecked
 from bertcalc.forward.outputs import Call, outputs, run
 from bertcalc.memory.optimizers import PRECISIONS
@@ -20,12 +22,24 @@ from bertcalc.tree.freezing import Freezing
 WEIGHT_BITS = {"float32": 32, "bfloat16, float16": 16, "int8": 8, "4-bit": 4}
 # A write-up's parameters (without eleven layers of attention, the biases and the pooler), and what it calls "72.1 MB".
 WRITE_UP = 75_641_856
-_ID_BYTES = 8
+Checkpoint = Literal["weights", "every name", "with states"]
 
 
 def weight_bytes(parameters: int, bits: int) -> int:
     """Whole bytes for so many parameters."""
     return -(-parameters * bits // 8)
+
+
+def checkpoint_bytes(subject: Subject) -> dict[Checkpoint, int]:
+    """What a checkpoint in float32 holds, without its header; what is the same as before is left out.
+
+    A tensor that has two names is written once by save_pretrained and torch.save. With the states of AdamW beside the
+    weights it is three times as large.
+    """
+    untied = subject._replace(config=unchecked(subject.config, tie_word_embeddings=False))
+    once, twice = (one.model().num_parameters() for one in (subject, untied))
+    found: dict[Checkpoint, int] = {"weights": 4 * once, "every name": 4 * twice, "with states": 12 * once}
+    return {file: count for file, count in found.items() if file != "every name" or twice != once}
 
 
 def kept(

@@ -16,7 +16,17 @@ from bertcalc.memory.saved import Attention, Dtype
 from bertcalc.memory.simulated_optimizer import Optimizing
 from bertcalc.memory.simulated_pass import Pass
 from bertcalc.memory.tape import AREAS, Area, Change, Phase, Tensor
+from bertcalc.problem import InputError, Problem, wrong
 from bertcalc.subject import Subject
+from bertcalc.text import N_
+
+NOTHING_TO_TRAIN = N_("Everything in {architecture} is frozen: there is nothing to train.")
+ANSWERS = N_("{architecture} cannot run with num_labels {value}: its forward method splits the scores in two.")
+RELATIVE = N_("The memory of relative positions is not simulated: transformers 4 alone has them.")
+
+
+class NotSimulatedError(InputError, NotImplementedError):
+    """The exception for a model whose memory is not known."""
 
 
 class Moment(NamedTuple):
@@ -176,7 +186,7 @@ def training_changes(
       ``disable_input_require_grads()``, or a gradient flows to frozen embeddings.
     - ``accumulate``: the step is the last of several, and the gradients of those before are there all the time.
 
-    Raises ValueError where nothing is trained, NotImplementedError for transformers 4.
+    Raises InputError where nothing is trained or the class cannot run, NotSimulatedError for transformers 4.
     """
     _check(model)
     dtype = PRECISIONS[plan.precision].dtype
@@ -203,7 +213,7 @@ def training_changes(
         loss = step.loss(returned)
         del returned
         if not loss.node:
-            raise ValueError(f"Of {model.cls.name} nothing is left to train.")
+            raise wrong(NOTHING_TO_TRAIN, "train", plan.freezing.train, architecture=model.cls.name)
         step.memory.phase = "backward"
         step.tape.backward(loss)
         step.memory.phase = "optimizer"
@@ -227,7 +237,7 @@ def inference_changes(
 ) -> list[Change]:
     """Everything that comes and goes in a forward pass of ``model.eval()`` under ``torch.no_grad()``, in order.
 
-    Raises NotImplementedError for transformers 4.
+    Raises InputError where the class cannot run, NotSimulatedError for transformers 4.
     """
     _check(model)
     plan = Plan(attention=attention)
@@ -251,9 +261,11 @@ def inference_changes(
 
 def _check(model: Model) -> None:
     if model.config.transformers_version == 4:
-        raise NotImplementedError("The peak is known for transformers 5 alone, which has no relative positions.")
+        raise NotSimulatedError(Problem("position_embedding_type", model.config.position_embedding_type, RELATIVE, {}))
     if model.cls.task == "question-answering" and model.config.num_labels != 2:
-        raise ValueError(f"{model.cls.name} cannot run: its forward method needs num_labels to be 2.")
+        number = f"{model.config.num_labels:,}"
+        values = {"architecture": model.cls.name, "value": number}
+        raise InputError(Problem("num_labels", number, ANSWERS, values, ({"num_labels": 2},)))
 
 
 def alive(changes: Sequence[Change]) -> list[Change]:

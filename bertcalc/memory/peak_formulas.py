@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, cast
 import sympy
 
 from bertcalc.config import unchecked
+from bertcalc.family import Model
 from bertcalc.formula import CALL_SYMBOLS, COUNT_SYMBOLS, SYMBOLS, Formula, exact, write
 from bertcalc.memory import optimizers
 from bertcalc.memory.byte_formulas import by_tokens, state_expression
@@ -424,16 +425,22 @@ def _unfolded(where: str, symbolic: _Symbolic, subject: Subject) -> str:
 
 def _counts(symbolic: _Symbolic) -> dict[Any, Any]:
     """How many parameters there are, and how many are trained, by their letters."""
-    subject, how, *_rest = symbolic
+    subject, how, _batch, _length, folds = symbolic
     frozen = how.freezing.layers if isinstance(how, Plan) else 0
-    letters = unchecked(subject.config, **{**SYMBOLS, "num_hidden_layers": frozen + _LAYERS})
-    model = subject._replace(config=letters).model()
-    counts = {COUNT_SYMBOLS["parameters"]: model.num_parameters()}
+    trained_layers = subject.config.num_hidden_layers - frozen + sum(one.more for one in folds if one.layer >= frozen)
+    all_layers = trained_layers + frozen + sum(one.more for one in folds if one.layer < frozen)
+
+    def model(layers: Any) -> Model:
+        return subject._replace(config=unchecked(subject.config, **{**SYMBOLS, "num_hidden_layers": layers})).model()
+
+    counts = {"parameters": (model(_LAYERS).num_parameters(), all_layers)}
     if isinstance(how, Plan) and how.freezing != Freezing():
-        trained = [how.freezing.trained(tensor).num_parameters() for tensor in model.tensors()]
-        counts[COUNT_SYMBOLS["trained_parameters"]] = sum(trained)
+        trained = [how.freezing.trained(tensor).num_parameters() for tensor in model(frozen + _LAYERS).tensors()]
+        counts["trained_parameters"] = sum(trained), trained_layers
     return {
-        letter: sympy.expand(exact(count).subs(_LAYERS, _LAYERS - frozen)) for letter, count in counts.items() if count
+        COUNT_SYMBOLS[name]: sympy.expand(exact(count).subs(_LAYERS, layers))
+        for name, (count, layers) in counts.items()
+        if count
     }
 
 

@@ -7,6 +7,7 @@ from typing import Any, ParamSpec, TypeVar
 import streamlit as st
 
 from bertcalc.forward.outputs import Call, problems
+from bertcalc.problem import InputError
 from bertcalc.proof import real_model
 from bertcalc.proof.output_proof import countable
 from bertcalc.server.run_queue import RUN_QUEUE
@@ -32,10 +33,12 @@ WORKER.wanted = wanted
 
 @contextmanager
 def sorry() -> Iterator[None]:
-    """Show a sentence instead of the rest of the block where PyTorch gave no answer."""
+    """Show a sentence instead of the rest of the block where there is no answer, from PyTorch or from us."""
     _ = translator()
     try:
         yield
+    except InputError as error:
+        show_problem(error.problem)
     except SlowError:
         st.error(
             _("PyTorch gave no answer within {seconds:.0f} s. Try again in a moment.").format(seconds=WORKER.limit)

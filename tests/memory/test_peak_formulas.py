@@ -56,7 +56,7 @@ def in_numbers(subject: Subject, how: Plan | Inference, batch: int, length: int)
     try:
         return simulated(changes_of(subject, how, batch, length)).live
     except ValueError as error:
-        if "nothing is left to train" not in str(error):
+        if "there is nothing to train" not in str(error):
             raise
         return None
 
@@ -107,10 +107,10 @@ def test_a_column_has_what_each_row_has_alone(
         "intermediate_size": intermediate,
     }
     column = peak_bytes(subject._replace(config=columns(subject.config, **sizes)), how, batches, length)  # type: ignore[arg-type]  # a column
-    alone = [
-        subject._replace(config=replace(subject.config, **{field: int(one[at]) for field, one in sizes.items()}))
-        for at in range(len(rows))
+    rows_alone: list[dict[str, Any]] = [
+        {field: int(one[at]) for field, one in sizes.items()} for at in range(len(rows))
     ]
+    alone = [subject._replace(config=replace(subject.config, **row)) for row in rows_alone]
     assert np.broadcast_to(column, len(rows)).tolist() == [
         peak_bytes(one, how, int(many), length) for one, many in zip(alone, batches, strict=True)
     ]
@@ -173,7 +173,7 @@ def test_training_never_needs_less_than_inference(
     try:
         training = peak_bytes(case.subject, plan, batch, length)
     except ValueError as error:
-        if "nothing is left to train" not in str(error):
+        if "there is nothing to train" not in str(error):
             raise
         return
     inference = peak_bytes(case.subject, Inference(), batch, length)

@@ -12,13 +12,14 @@ from streamlit.testing.v1 import AppTest
 from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.forward.outputs import Call
 from bertcalc.memory.devices import DEVICES
-from bertcalc.memory.footprint import inference, training
-from bertcalc.memory.optimizers import PARTS
-from bertcalc.memory.plan import Plan
+from bertcalc.memory.peak_formulas import peak, peak_bytes
+from bertcalc.memory.plan import Inference, Plan
 from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
-from pages.ui.memory.stack import COLORS
-from pages.ui.numbers import size
+from bertcalc.tree.freezing import Freezing
+from pages.ui.memory.stack import AREA_WORDS, COLORS
+from pages.ui.numbers import scaled, size
+from tests.compute.test_flops import real_flops
 from tests.memory.test_saved import seen_bytes
 from tests.oracle import Case, arguments
 from tests.pages.apptest import open_app, texts
@@ -60,12 +61,26 @@ def test_adams_bytes_a_parameter(training_dtype: str, bytes_a_parameter: str) ->
 
 def test_what_is_frozen_has_no_gradient() -> None:
     app = memory("training", freeze_embeddings="true", freeze_layers="11")
-    # 7,087,872 of the last layer and 590,592 of the pooler.
-    assert column(app, "Formula, in bytes")[:3] == [
-        r"$4 N = 4 \cdot 109{,}482{,}240$",
-        r"$4 N_{t} = 4 \cdot 7{,}678{,}464$",
-        r"$8 N_{t} = 8 \cdot 7{,}678{,}464$",
-    ]
+    rows = dict(zip(column(app, "Alive at the peak"), column(app, "Formula, in bytes"), strict=True))
+    assert rows["weights"] == "$4 N$"
+    # The last layer and the pooler have 18 tensors, each with a counter.
+    assert rows["optimizer states"] == "$8 N_{t} + 72$"
+    said = " ".join(str(one.value) for one in app.markdown)
+    assert "**Freezing** saves " in said
+
+
+def test_what_freezing_and_adding_up_save_is_said() -> None:
+    freezing = Freezing(embeddings=True, layers=11)
+    case, call = Case(BertConfig(), "BertModel"), Call(1, 128)
+    left, whole = (real_flops(case, call, frozen=frozen)[2] for frozen in (freezing.names(case.ours()), ()))
+    app = memory("training", freeze_embeddings="true", freeze_layers="11")
+    [said] = [str(one.value) for one in app.markdown if "**Freezing**" in str(one.value)]
+    assert f"{scaled(whole - left, 'FLOPs')} of {scaled(whole, 'FLOPs')}" in said
+    app = memory("training", accumulate="4", batch_size="8", architecture="BertForMaskedLM")
+    [said] = [str(one.value) for one in app.markdown if "their gradients added up" in str(one.value)]
+    subject = Subject(BertConfig(), "BertForMaskedLM")
+    assert size(peak_bytes(subject, Plan(accumulate=True), 8, 128)) in said
+    assert size(peak_bytes(subject, Plan(), 32, 128)) in said
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -133,14 +148,11 @@ def test_the_published_formula_and_the_reasons() -> None:
 
 
 def test_inference_counts_a_decoders_cache() -> None:
-    """Keys and values of 12 layers: 2 · 128 · 768 numbers each, of 2 bytes."""
-    decoder = memory("inference", is_decoder="true", dtype="bfloat16", sequence_length="512")
-    encoder = memory("inference", dtype="bfloat16", sequence_length="512")
-    found = inference(Subject(BertConfig()), "bfloat16", "eager", 1, 512)
-    cache = 12 * 2 * 512 * 768 * 2
-    assert encoder.metric[0].value == size(sum(found.values()))
-    # The value of the layer that runs is in the cache then, and not counted twice.
-    assert decoder.metric[0].value == size(sum(found.values()) + cache - 512 * 768 * 2)
+    """Keys and values of 12 layers: 2 · 512 · 768 numbers each, of 2 bytes."""
+    decoder = memory("inference", is_decoder="true", dtype="bfloat16", sequence_length="512", temporaries="true")
+    found = peak_bytes(Subject(BertConfig(is_decoder=True)), Inference("bfloat16"), 1, 512)
+    assert decoder.metric[0].value == size(found)
+    assert found > peak_bytes(Subject(BertConfig()), Inference("bfloat16"), 1, 512) + 11 * 2 * 512 * 768 * 2
 
 
 def usable(app: AppTest, name: str) -> int:
@@ -160,7 +172,7 @@ def test_the_longest_sequence_for_bert_large_on_a_t4_takes_three_choices() -> No
         app.success[0].value
     )
     plan, subject = Plan("mixed-16"), Subject(PRESETS["bert-large-uncased"].config)
-    needed = [sum(training(subject, plan, 32, length).values()) for length in (longest, longest + 1)]
+    needed = [peak_bytes(subject, plan, 32, length) for length in (longest, longest + 1)]
     assert needed[0] <= usable(app, "T4-16GB") == 13_824 * 2**20 < needed[1]
 
 
@@ -201,9 +213,8 @@ def test_not_one_token_is_said() -> None:
 @pytest.mark.parametrize("look", ["light", "dark"])
 def test_parts_that_stand_beside_each_other_differ_to_colour_blind_eyes_too(look: str) -> None:
     """Machado et al. 2009, severity 1, and CIE76 in Lab; about 2 is just noticeable."""
-    inks = dict(zip(PARTS, map(linear, COLORS[look]), strict=True))
-    training, inference = PARTS[:6], (PARTS[0], *PARTS[6:])
-    for one, other in (*combinations(training, 2), *combinations(inference, 2)):
+    inks = {area: linear(ink) for area, ink in COLORS[look].items()}
+    for one, other in combinations(inks, 2):
         for eyes in EYES:
             seen = [lab([sum(map(mul, row, inks[part])) for row in eyes]) for part in (one, other)]
             assert dist(*seen) > 15, (one, other)
@@ -236,10 +247,11 @@ EYES = (
 
 
 def test_every_part_of_the_bar_is_named_under_it() -> None:
-    app = memory("fit", training_dtype="mixed-18", recompute="full")
+    app = memory("fit", training_dtype="mixed-18", recompute="full", batch_size="8")
     [bar] = [one for one in app.session_state["shown"] if one.spec]
     names = re.findall(r'"domain": (\[.*?\])', json.dumps(dict(bar.spec), default=repr))
-    parts = ["weights", "master weights", "gradients", "optimizer states", "activations", "recomputed", "kept free"]
+    plan = Plan("mixed-18", recompute="full")
+    parts = [*(AREA_WORDS[area] for area in peak(Subject(BertConfig()), plan, 8, 128).areas), "kept free"]
     assert names
     assert all(json.loads(found) == parts for found in names)
     drawn = dict.fromkeys(zip(bar.data["name"], bar.data["start"], strict=True))
@@ -258,7 +270,8 @@ def test_nothing_to_train_keeps_nothing() -> None:
     app = memory("activations", train="head")
     assert app.metric[0].delta == "0 bytes"
     assert not app.get("vega_lite_chart")
-    assert memory("fit", train="head").metric[1].value == "any"
+    said = str(memory("fit", train="head").error[0].value)
+    assert said == "Everything in BertModel is frozen: there is nothing to train."
 
 
 @pytest.mark.parametrize("view", ["weights", "training", "activations", "inference", "fit"])

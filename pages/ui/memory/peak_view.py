@@ -1,7 +1,12 @@
 """What is alive over a step: the peak, a chart of the step, and the formula of the peak area by area."""
 
+from collections.abc import Iterator
+
 import streamlit as st
 
+from bertcalc.explore.quantities import Case
+from bertcalc.explore.savings import of_adding_up, of_freezing
+from bertcalc.forward.gradients import NOTHING_FROZEN
 from bertcalc.memory import optimizers
 from bertcalc.memory.footprint import output_bytes
 from bertcalc.memory.optimizers import PRECISIONS, sizes
@@ -17,7 +22,7 @@ from pages.ui.memory.run import Run
 from pages.ui.memory.stack import AREA_WORDS
 from pages.ui.memory.step_chart import step_areas, step_frame
 from pages.ui.metrics import show_metrics
-from pages.ui.numbers import percent, signed, size, unbroken
+from pages.ui.numbers import percent, scaled, signed, size, unbroken
 from pages.ui.present import lower, presenting
 from pages.ui.tables import show_table
 from pages.ui.theme import appearance
@@ -64,6 +69,9 @@ def show_peak(run: Run, how: Plan | Inference) -> None:
         },
         _("What is alive at the peak"),
     )
+    if isinstance(how, Plan):
+        for sentence in _savings(run, how):
+            st.markdown(sentence)
     said = [_("$N$: all parameters; $N_t$: trainable parameters.")]
     if isinstance(how, Plan):
         said.append(_(PRECISIONS[how.precision].meaning))
@@ -104,6 +112,37 @@ def _figures(run: Run, how: Plan | Inference, found: Peak) -> dict[str, tuple[st
             size(steady),
         ),
     }
+
+
+def _savings(run: Run, plan: Plan) -> Iterator[str]:
+    """What adding up gradients and freezing save, in memory and in FLOPs."""
+    _ = translator()
+    case = Case(run.subject, *run.batch, plan)
+    if run.batches > 1:
+        found = of_adding_up(case, run.batches)
+        yield _(
+            "**{batches:,} batches of {batch_size:,}**, their gradients added up, need {needed} at the peak; one batch "
+            "with all of them needs {whole}. The FLOPs are the same."
+        ).format(
+            batches=run.batches,
+            batch_size=run.batch.batch_size,
+            needed=size(found.num_bytes),
+            whole=size(found.whole_bytes),
+        )
+    if plan.freezing != NOTHING_FROZEN:
+        found = of_freezing(case)
+        yield _(
+            "**Freezing** saves {saved} of {whole} at the peak ({share}), and {flops} of {all_flops} in a step "
+            "({flops_share}). The forward pass is computed as before, and gradients flow back to the first tensor that "
+            "is trained."
+        ).format(
+            saved=size(found.saved_bytes),
+            whole=size(found.whole_bytes),
+            share=percent(found.saved_bytes, found.whole_bytes),
+            flops=scaled(found.saved_flops, "FLOPs"),
+            all_flops=scaled(found.whole_flops, "FLOPs"),
+            flops_share=percent(found.saved_flops, found.whole_flops),
+        )
 
 
 def _when(found: Peak) -> str:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from bertcalc.formula import Formula
-from bertcalc.forward.steps import batch_problems
+from bertcalc.forward.steps import LARGEST, batch_problems
 from bertcalc.memory.devices import DEFAULT, DEVICES, KEPT_FREE, Device, kept_free
 from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS
 from bertcalc.memory.plan import Inference, Plan
@@ -74,7 +74,8 @@ DEVICE_MEMORY = Select[str](
 )
 DEVICE_GIB = Number("device_gib", N_("Memory in GiB"), 16, width=105)
 KEEP_FREE = Decimal("kept_free", N_("Kept free, GiB"), KEPT_FREE, step=0.5, width=120)
-_MORE: tuple[Control[Any], ...] = (FUSED_DROPOUT, FREEZE_LAYERS, TRAINED, FREEZE_EMBEDDINGS)
+ACCUMULATE = Number("accumulate", N_("Batches added up for a step"), 1)
+_MORE: tuple[Control[Any], ...] = (ACCUMULATE, FUSED_DROPOUT, FREEZE_LAYERS, TRAINED, FREEZE_EMBEDDINGS)
 _LARGEST_GIB = 1_000_000
 
 
@@ -83,6 +84,7 @@ class Run(NamedTuple):
 
     choice: Choice
     batch: Batch
+    batches: int = 1  # that are added up for one step of the optimizer
 
     @property
     def subject(self) -> Subject:
@@ -110,6 +112,7 @@ def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
         said |= {"attention": ATTENTION.show(), "recompute": RECOMPUTATION.show()}
         changed = sum(control.name in st.query_params for control in _MORE)
         with st.popover(f"{_('More')} ({changed})" if changed else _("More")):
+            batches = ACCUMULATE.show_within(1, LARGEST)
             said["fused_dropout"] = FUSED_DROPOUT.show()
             freezing = choose_freezing(choice.config)
     if problem := replace(freezing, layers=st.session_state["freeze_layers"]).problem(choice.config):
@@ -117,7 +120,7 @@ def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
     _show_remarks(choice)
     if said["fused_dropout"]:
         st.caption(_("One-byte dropout masks are what PyTorch keeps on CUDA. Not measured here: there is no GPU."))
-    return Run(choice, batch), Plan(**said, freezing=freezing)
+    return Run(choice, batch, batches), Plan(**said, freezing=freezing, accumulate=batches > 1)
 
 
 def choose_inference(choice: Choice) -> tuple[Run, Inference]:

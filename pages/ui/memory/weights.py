@@ -5,12 +5,19 @@ from fractions import Fraction
 import streamlit as st
 
 from bertcalc.formula import latex_number
-from bertcalc.memory.footprint import WEIGHT_BITS, WRITE_UP, weight_bytes
+from bertcalc.memory.footprint import WEIGHT_BITS, WRITE_UP, Checkpoint, checkpoint_bytes, weight_bytes
+from bertcalc.text import N_
 from pages.ui.i18n import translator
 from pages.ui.metrics import show_metrics
-from pages.ui.numbers import size
+from pages.ui.numbers import size, unbroken
 from pages.ui.sidebar import Choice
 from pages.ui.tables import show_table
+
+_FILES: dict[Checkpoint, str] = {
+    "weights": N_("the weights, a shared tensor once (save_pretrained, torch.save)"),
+    "every name": N_("the weights, a shared tensor under each of its names"),
+    "with states": N_("weights and AdamW's two averages, to go on training: three times the model"),
+}
 
 
 def show_weights(choice: Choice) -> None:
@@ -30,6 +37,14 @@ def show_weights(choice: Choice) -> None:
             "MiB": [f"{total / 2**20:,.1f} MiB" for total in found.values()],
         },
         _("Weights by the type of their numbers"),
+    )
+    files = checkpoint_bytes(choice.subject)
+    show_table(
+        {
+            _("A checkpoint in float32 holds"): [_(_FILES[file]) for file in files],
+            _("Size"): [unbroken(size(count)) for count in files.values()],
+        },
+        _("The size of a checkpoint on disk"),
     )
     st.caption(_("1 MB is 1,000,000 bytes, 1 MiB is 1,048,576. The scales of int8 and 4-bit formats are extra."))
     st.info(

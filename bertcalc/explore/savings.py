@@ -1,0 +1,56 @@
+"""What freezing, and adding up the gradients of several batches, save in memory and in FLOPs.
+
+>>> from bertcalc import BertConfig
+>>> from bertcalc.memory.plan import Plan
+>>> from bertcalc.subject import Subject
+>>> from bertcalc.tree.freezing import Freezing
+>>> half = Plan(freezing=Freezing(embeddings=True, layers=6))
+>>> found = of_freezing(Case(Subject(BertConfig(), "BertForSequenceClassification"), 32, plan=half))
+>>> round(100 * found.saved_flops / found.whole_flops), round(100 * found.saved_bytes / found.whole_bytes)
+(34, 47)
+"""
+
+from functools import partial
+from typing import NamedTuple
+
+from bertcalc.compute.flops import training_flops
+from bertcalc.explore.quantities import Case, flops, peak
+from bertcalc.forward.gradients import NOTHING_FROZEN
+
+
+class Saving(NamedTuple):
+    """The peak of a step and its FLOPs, with what saves and without."""
+
+    num_bytes: int
+    whole_bytes: int
+    flops: int
+    whole_flops: int
+
+    @property
+    def saved_bytes(self) -> int:
+        """Bytes that are never alive."""
+        return self.whole_bytes - self.num_bytes
+
+    @property
+    def saved_flops(self) -> int:
+        """FLOPs that are not computed."""
+        return self.whole_flops - self.flops
+
+
+def of_freezing(case: Case) -> Saving:
+    """A step in which the plan's tensors are frozen beside one in which nothing is."""
+    return _saving(case, case._replace(plan=case.plan._replace(freezing=NOTHING_FROZEN)), 1)
+
+
+def of_adding_up(case: Case, batches: int) -> Saving:
+    """So many batches, one after the other, beside one that is as large as all of them."""
+    one_after_the_other = case._replace(plan=case.plan._replace(accumulate=batches > 1))
+    together = case._replace(batch_size=batches * case.batch_size, plan=case.plan._replace(accumulate=False))
+    return _saving(one_after_the_other, together, batches)
+
+
+def _saving(case: Case, whole: Case, steps: int) -> Saving:
+    def cost(one: Case) -> int:
+        return flops(partial(training_flops, freezing=one.plan.freezing), one)
+
+    return Saving(peak("training_memory", case), peak("training_memory", whole), steps * cost(case), cost(whole))
