@@ -128,7 +128,7 @@ def saved_by(
         for step in steps
     }
     flowing = _flowing(steps, trained)
-    regions = {step.name: region(step, recompute) for step in steps}
+    regions = {step.name: recomputed_in(step, recompute) for step in steps}
     runs_again = {regions[name] for name in flowing}
     storages: dict[str, Value] = {}  # of the values that are a view of another one
     found: dict[str, Saved] = {}
@@ -331,7 +331,7 @@ def _learned(step: Step, owned: Mapping[str, Tensor]) -> dict[str, Tensor]:
     }
 
 
-def region(step: Step, recompute: Recompute) -> str:
+def recomputed_in(step: Step, recompute: Recompute) -> str:
     """The part of the model that the backward pass runs again, if the step is in one."""
     match recompute:
         case "none":
