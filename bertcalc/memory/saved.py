@@ -116,7 +116,7 @@ def saved_by(
     steps, trained, flowing = gradients(steps, freezing)
     width = ITEM_BYTES[dtype]
     mask = 1 if fused_dropout else width
-    regions = {step.name: region(step, recompute) for step in steps}
+    regions = {step.name: recomputed_in(step, recompute) for step in steps}
     runs_again = {regions[name] for name in flowing}
     storages: dict[str, Value] = {}  # of the values that are a view of another one
     found: dict[str, Saved] = {}
@@ -127,9 +127,9 @@ def saved_by(
         found.setdefault(root.name, Saved(root.name, step.name, root.shape, width, copies, step.place))
 
     for step in steps:
-        if again := regions[step.name]:
-            for value in step.takes if again in runs_again else ():
-                if regions.get(value.name) != again and not value.ids and not value.name.endswith("mask"):
+        if region := regions[step.name]:
+            for value in step.takes if region in runs_again else ():
+                if regions.get(value.name) != region and not value.ids and not value.name.endswith("mask"):
                     keep(step, value)
         elif step.name in flowing:
             flows = [value.name in flowing for value in step.takes]
@@ -263,7 +263,7 @@ def _kept_besides(step: Step, learning: bool, width: int, mask: int) -> Iterator
             yield "logsumexp", shape[:-1], 4
 
 
-def region(step: Step, recompute: Recompute) -> str:
+def recomputed_in(step: Step, recompute: Recompute) -> str:
     """The part of the model that the backward pass runs again, if the step is in one."""
     match recompute:
         case "none":

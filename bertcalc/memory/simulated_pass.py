@@ -6,7 +6,7 @@ from bertcalc.family import Model
 from bertcalc.forward.steps import Step, forward
 from bertcalc.memory.held import HEADS, held_until, unfolded
 from bertcalc.memory.plan import Plan
-from bertcalc.memory.saved import ITEM_BYTES, Dtype, fuse_attention, region
+from bertcalc.memory.saved import ITEM_BYTES, Dtype, fuse_attention, recomputed_in
 from bertcalc.memory.simulated_activations import simulate_activation
 from bertcalc.memory.tape import Memory, Region, Tape, Tensor
 from bertcalc.tree.nn import Activation, Dropout, Embedding
@@ -56,7 +56,7 @@ class Pass:
         self.steps = unfolded(fuse_attention(steps) if self._fused else steps)
         self.batch_size, self.sequence_length = batch_size, sequence_length
         self.held = held_until(self.steps)
-        self._regions = [region(step, plan.recompute if training else "none") for step in self.steps]
+        self._regions = [recomputed_in(step, plan.recompute if training else "none") for step in self.steps]
         # As RoBERTa does, whose padding has a position of its own.
         self._counts_from_padding = any(
             isinstance(step.module, Embedding) and step.module.padding_idx is not None

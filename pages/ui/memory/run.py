@@ -36,7 +36,7 @@ TRAINING_DTYPE = Select(
     PRECISIONS,
     {
         "fp32": "FP32",
-        "bf16": "BF16 · 8 B/param",
+        "bf16": N_("BF16 · 8 B/param"),
         "mixed-18": N_("FP16 · 18 B/param"),
         "mixed-16": N_("FP16 · 16 B/param"),
     },
