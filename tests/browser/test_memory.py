@@ -23,9 +23,9 @@ LINK = {
     ("view", "things"),
     [
         ("weights", ("stMetric", "stTable", "stAlert")),
-        ("training", ("stMetric", "stVegaLiteChart", "stTable")),
+        ("training", ("stMetric", "stVegaLiteChart")),
         ("activations", ("stMetric", "stVegaLiteChart", "stExpander")),
-        ("inference", ("stMetric", "stVegaLiteChart", "stTable")),
+        ("inference", ("stMetric", "stVegaLiteChart")),
         ("fit", ("stMetric", "stVegaLiteChart", "stAlert")),
     ],
 )

@@ -53,7 +53,7 @@ def show_peak(run: Run, how: Plan | Inference) -> None:
     columns = step_frame(moments_of_step(run.subject, how, *run.batch), names, phases)
     draw_chart(
         columns,
-        lower(step_areas(appearance(), tuple(names.values()), _("Step")), 250),
+        lower(step_areas(appearance(), tuple(names.values()), _("Step")), 190),
         numbers={"at": _("Operation"), "name": _("Area"), "bytes": _("Bytes"), "where": _("Step")},
         alt=_("What is alive over the step: at most {size}").format(size=size(found.num_bytes)),
     )
@@ -148,6 +148,7 @@ def _savings(run: Run, plan: Plan) -> Iterator[str]:
 def _when(found: Peak) -> str:
     """The moment of the peak, in a sentence."""
     _ = translator()
+    if found.where == "loss":
+        return _("Memory peaks in the **{phase}**, at the loss.").format(phase=_(PHASES[found.phase]))
     text = _("Memory peaks in the **{phase}**, at {step}.")
-    step = _("the loss") if found.where == "loss" else f"`{found.where}`"
-    return text.format(phase=_(PHASES[found.phase]), step=step)
+    return text.format(phase=_(PHASES[found.phase]), step=f"`{found.where}`")

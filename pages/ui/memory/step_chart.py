@@ -13,14 +13,14 @@ from pages.ui.numbers import size
 from pages.ui.theme import BACKGROUND, INK
 
 _FONT = 15
-_NAMED = 0.12  # of the peak: a thinner area has no room for its name
+_NAMED = 0.1  # of the peak: where it is thinner than this beside its name, an area has no room for it
 
 
 def step_frame(moments: Sequence[Moment], names: Mapping[Area, str], phases: Mapping[Phase, str]) -> Columns:
     """The data: a row for each area at each moment, for each name that has room, for each phase, and for the peak."""
     rows: list[dict[str, Any]] = []
     top = max(moments, key=lambda moment: moment.live)
-    widest: dict[Area, tuple[int, int, int]] = {}  # bytes, the middle, and when
+    widest: dict[Area, tuple[int, int, int, int]] = {}  # bytes, how far from the ends, the middle, and when
     for at, moment in enumerate(moments):
         below = 0
         for area, count in moment.areas.items():
@@ -29,11 +29,14 @@ def step_frame(moments: Sequence[Moment], names: Mapping[Area, str], phases: Map
                 | {"name": names[area], "size": size(count), "where": moment.where, "live": size(moment.live)}
             )
             if len(moments) // 8 < at < len(moments) * 7 // 8:  # at the ends a name has no room
-                widest[area] = max(widest.get(area, (0, 0, 0)), (count, below + count // 2, at))
+                around = moments[at - len(moments) // 14 : at + len(moments) // 14 + 1]
+                thick = min(moment.areas[area] for moment in around)
+                inside = min(at, len(moments) - at)
+                widest[area] = max(widest.get(area, (0, 0, 0, 0)), (thick, inside, below + count // 2, at))
             below += count
     rows += [
         {"at": at, "label": names[area], "middle": float(middle)}
-        for area, (count, middle, at) in widest.items()
+        for area, (count, _inside, middle, at) in widest.items()
         if count > _NAMED * top.live
     ]
     for phase, name in phases.items():

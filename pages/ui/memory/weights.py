@@ -10,6 +10,7 @@ from bertcalc.text import N_
 from pages.ui.i18n import translator
 from pages.ui.metrics import show_metrics
 from pages.ui.numbers import size, unbroken
+from pages.ui.present import presenting
 from pages.ui.sidebar import Choice
 from pages.ui.tables import show_table
 
@@ -38,6 +39,8 @@ def show_weights(choice: Choice) -> None:
         },
         _("Weights by the type of their numbers"),
     )
+    if presenting():
+        return
     files = checkpoint_bytes(choice.subject)
     show_table(
         {
