@@ -247,6 +247,9 @@ def test_the_figures_of_the_issue_that_asked_for_them() -> None:
     body = build(BertConfig(), "BertModel")
     assert inference_peak_bytes(body, 2135, 128) == 11_353_833_472
     assert inference_peak_bytes(body, 32, 128) - 4 * body.num_parameters() == 163_618_816
+    classes = build(BertConfig(), "BertForSequenceClassification")
+    head_alone = our_peak(training_changes(classes, 16, 384, Plan(freezing=Freezing(train="head"))))
+    assert (head_alone.phase, round(head_alone.live / 1e9, 3)) == ("forward", 0.872)
 
 
 def test_a_language_model_peaks_in_the_loss_and_a_classifier_in_the_backward_pass() -> None:
