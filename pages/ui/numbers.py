@@ -5,7 +5,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from unicodedata import east_asian_width
 
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 
 MINUS = "\N{MINUS SIGN}"
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
@@ -30,7 +30,6 @@ def signed_percent(share: Fraction) -> str:
 
 def percentage(figure: str) -> str:
     """A figure with a percent sign, with a space before it in English and without one in Chinese."""
-    _ = translator()
     return _("{figure} %").format(figure=figure)
 
 

@@ -18,7 +18,7 @@ from pages.ui.compare.compare_charts import ModelPoint, bars_frame, points_frame
 from pages.ui.compare.compare_words import relative, signed
 from pages.ui.compare.comparison import Compared, Comparison
 from pages.ui.export.shown import draw_chart
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 from pages.ui.numbers import figure, scaled, unbroken, written
 from pages.ui.quantity_words import title_of
 from pages.ui.tables import shape_text, show_table
@@ -29,7 +29,6 @@ _WIDE = 5  # more models than this are rows of the table, not columns
 
 def show_side_by_side(comparison: Comparison) -> None:
     """Fields that differ, figures, shapes: a column for each model, or a row where there are many."""
-    _ = translator()
     models = comparison.models
     alt = _("The models side by side")
     fields, figures = _field_rows(models), _figure_rows(comparison)
@@ -67,7 +66,6 @@ def _shape_rows(models: Sequence[Compared]) -> list[tuple[str, list[str]]]:
 
 
 def _figure_rows(comparison: Comparison) -> list[tuple[str, list[str]]]:
-    _ = translator()
     cases = [comparison.case(model.subject) for model in comparison.models]
     parts = [components(case.subject) for case in cases]
 
@@ -94,7 +92,6 @@ def _figure_rows(comparison: Comparison) -> list[tuple[str, list[str]]]:
 
 def show_bars(comparison: Comparison) -> None:
     """A bar for each model; parameters are stacked by component."""
-    _ = translator()
     quantity = comparison.quantity
     cases = {model.name: comparison.case(model.subject) for model in comparison.models}
     names: dict[str, str] = {component: _(component) for component in COMPONENTS}
@@ -133,7 +130,6 @@ def _times(other: int, first: int) -> str:
 
 def show_scatter(comparison: Comparison) -> None:
     """A scatter plot of every preset and the compared models: parameters against FLOPs or another quantity."""
-    _ = translator()
     measure = comparison.measure if comparison.quantity.unit != "parameters" else "forward"
     quantity = QUANTITIES[measure]
     compared = [

@@ -34,7 +34,7 @@ from pages.ui.compute.forward import show_figures, show_parts
 from pages.ui.diagnosis.cause_words import describe
 from pages.ui.diagnosis.terms import show_in_short
 from pages.ui.formulas import node_formula
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 from pages.ui.numbers import metric_width, percent, text_width
 from pages.ui.sidebar import Choice
 from pages.ui.tables import show_checks, show_table
@@ -54,7 +54,6 @@ class ScreenPart(NamedTuple):
 
 def _row(choice: Choice, path: str) -> None:
     """One row of a table: how many numbers it has."""
-    _ = translator()
     *_rows, numbers = submodule(choice.model(), path).parameters["weight"]
     *_rows, letters = submodule(_symbolic(choice), path).parameters["weight"]
     color = _color(choice, path)
@@ -75,7 +74,6 @@ def _color(choice: Choice, path: str) -> str:
 
 def _count(choice: Choice, path: str) -> None:
     """How many parameters a module has, the share of the model that is, and the formula."""
-    _ = translator()
     model = choice.model()
     here, whole = submodule(model, path).num_parameters(), model.num_parameters()
     share = _("{share} of {whole:,}").format(share=percent(here, whole), whole=whole)
@@ -85,7 +83,6 @@ def _count(choice: Choice, path: str) -> None:
 
 def _bars(choice: Choice, path: str) -> None:
     """A bar for each piece of a module."""
-    _ = translator()
     bars = parameter_bars(choice, path)
     if not bars.figures:
         raise KeyError(path)
@@ -95,7 +92,6 @@ def _bars(choice: Choice, path: str) -> None:
 
 def _so_far(choice: Choice, path: str) -> None:
     """How much of the model is learned when the walk through it has come to the end of a module."""
-    _ = translator()
     stops = walk(_steps(choice, _call(choice)))
     inside = [stop for stop in stops if f"{stop.name}.".startswith(f"{path}.")]
     if not inside:
@@ -111,7 +107,6 @@ def _heads(choice: Choice) -> None:
 
 def _total(choice: Choice) -> None:
     """The whole model: its number, its formula in the colours of its parts, and a bar of them."""
-    _ = translator()
     bars = parameter_bars(choice)
     whole = sum(bars.figures.values())
     _metric(_("Parameters in {architecture}").format(architecture=choice.architecture), f"{whole:,}", "")
@@ -121,7 +116,6 @@ def _total(choice: Choice) -> None:
 
 def _rounding(choice: Choice, number: str) -> None:
     """Which counts of the configuration are a rounded number that everybody knows."""
-    _ = translator()
     config = choice.config
     counts = [
         known
@@ -176,7 +170,6 @@ def _hand_count(choice: Choice, terms: str) -> None:
 
 def _proof(choice: Choice) -> None:
     """The real model, built and compared; without torch a sentence that it is not there."""
-    _ = translator()
     if not installed():
         st.info(_("This needs torch and transformers, which are not installed here."))
         return
