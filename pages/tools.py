@@ -40,7 +40,7 @@ show_table(
 )
 
 tool = TOOLS[TOOL.show()]
-formulas = tool_formulas(tool.name, subject)
+formulas = tool_formulas(subject, tool.name)
 padded, ink = padded_vocab_size(config), INK[appearance()]
 letters = [(term.latex(), ink) for term in formulas.terms]
 numbers = [(term.latex(config, padded_vocab_size=padded), ink) for term in formulas.terms]
