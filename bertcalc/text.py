@@ -28,6 +28,11 @@ def visible(text: str) -> str:
     )
 
 
+def written(value: object) -> str:
+    """The value of a field: a whole number with separators, anything else as Python prints it."""
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else f"{value}"
+
+
 def shorten(text: str) -> str:
     """The text made visible, and cut to 40 characters."""
     shown = visible(text[: _LONGEST + 1])

@@ -16,6 +16,7 @@ from bertcalc.export.table import Cell, Math, Table
 from bertcalc.forward.outputs import Call, run
 from bertcalc.forward.walk import keras_rows, walk
 from bertcalc.subject import Subject
+from bertcalc.text import written
 
 Translate = Callable[[str], str]
 
@@ -172,11 +173,7 @@ def _said(subject: Subject) -> str:
     ]
     if not subject.add_pooling_layer:
         values.append(("add_pooling_layer", False))
-    return ", ".join(f"{name} {_shown(value)}" for name, value in values) + "."
-
-
-def _shown(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else f"{value}"
+    return ", ".join(f"{name} {written(value)}" for name, value in values) + "."
 
 
 def _costs(case: Case, _: Translate) -> Table:

@@ -21,11 +21,11 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.errors import StreamlitAPIException
 
 from bertcalc.config import Problem, check_whole_number
-from bertcalc.text import N_, literal
+from bertcalc.text import N_, literal, written
 from bertcalc.track import NAMES
 from pages.ui import address, model
 from pages.ui.i18n import _
-from pages.ui.numbers import MINUS, written
+from pages.ui.numbers import MINUS
 
 Value = TypeVar("Value")
 Whole = TypeVar("Whole", bound=int | None)

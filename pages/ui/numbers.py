@@ -83,11 +83,6 @@ def figure(count: int, unit: str) -> str:
     return size(count) if unit == "bytes" else f"{count:,}"
 
 
-def written(value: object) -> str:
-    """The value of a field: a whole number with separators, anything else as Python prints it."""
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else f"{value}"
-
-
 def duration(seconds: Fraction) -> str:
     """A time in the unit that people would use: 4.0 d, 81.4 h, 76.2 min."""
     for unit, length, most in (("s", 1, 120), ("min", 60, 120), ("h", 3600, 96)):

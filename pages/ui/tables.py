@@ -18,7 +18,7 @@ from bertcalc.proof.output_proof import ComparedOutput, Returned
 from bertcalc.proof.real_model import RealRun
 from bertcalc.proof.tensor_proof import Check, Difference
 from bertcalc.subject import Subject
-from bertcalc.text import N_
+from bertcalc.text import N_, written
 from bertcalc.tree.difference import ModuleChange
 from bertcalc.tree.inventory import inventory, named
 from bertcalc.tree.nn import Shape
@@ -28,7 +28,7 @@ from pages.ui.controls import Fold, Switch
 from pages.ui.export.shown import Shown, draw_frame, note
 from pages.ui.formulas import count_formula
 from pages.ui.i18n import _, in_a_row
-from pages.ui.numbers import percent, signed_count, size, unbroken, written
+from pages.ui.numbers import percent, signed_count, size, unbroken
 from pages.ui.present import presenting
 
 TENSORS = Fold("tensors", N_("Tensors: name, shape, formula, count, share"))

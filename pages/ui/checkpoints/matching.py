@@ -8,8 +8,9 @@ from bertcalc.checkpoints.checkpoint import Group, Matched, Matching, Members, c
 from bertcalc.checkpoints.chosen import CutOff
 from bertcalc.config import Config
 from bertcalc.explore.models import WrittenModel, item_of, subject_of_preset, values_of
+from bertcalc.fields import is_int
 from bertcalc.subject import Subject
-from bertcalc.text import N_, code, shorten
+from bertcalc.text import N_, code, shorten, written
 from bertcalc.track import DECIMALS, FIELDS
 from pages.ui.i18n import _, listed
 from pages.ui.model import take_preset
@@ -212,4 +213,4 @@ def _take(subject: Subject, item: WrittenModel) -> None:
 
 
 def _written(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else f"`{value}`"
+    return written(value) if is_int(value) else f"`{value}`"

@@ -7,6 +7,7 @@ import streamlit as st
 
 from bertcalc.explore.compare import Attribution, Explanation, explain
 from bertcalc.formula import latex_number
+from bertcalc.text import written
 from pages.ui.compare.compare_charts import HEIGHT, LOW, difference_bars, parts_frame
 from pages.ui.compare.compare_words import relative, signed
 from pages.ui.compare.comparison import Comparison, explained
@@ -14,7 +15,7 @@ from pages.ui.export.shown import draw_chart
 from pages.ui.formulas import aligned
 from pages.ui.i18n import _, listed
 from pages.ui.metrics import show_metric
-from pages.ui.numbers import scaled, size, text_width, written
+from pages.ui.numbers import scaled, size, text_width
 from pages.ui.present import presenting
 from pages.ui.quantity_words import title_of
 from pages.ui.tables import show_table

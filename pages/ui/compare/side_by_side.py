@@ -11,6 +11,7 @@ from bertcalc.explore.models import subject_of_preset, values_of
 from bertcalc.explore.quantities import QUANTITIES, Case, components
 from bertcalc.families import family_of
 from bertcalc.presets import PRESETS
+from bertcalc.text import written
 from bertcalc.tree.nn import split_layer
 from bertcalc.tree.totals import COMPONENTS
 from pages.ui.batch import Batch
@@ -19,7 +20,7 @@ from pages.ui.compare.compare_words import relative, signed
 from pages.ui.compare.comparison import Compared, Comparison
 from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _
-from pages.ui.numbers import figure, scaled, unbroken, written
+from pages.ui.numbers import figure, scaled, unbroken
 from pages.ui.quantity_words import title_of
 from pages.ui.tables import shape_text, show_table
 from pages.ui.theme import appearance

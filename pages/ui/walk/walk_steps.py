@@ -16,14 +16,14 @@ from bertcalc.forward.outputs import Call, attends, run
 from bertcalc.forward.steps import BATCH, forward
 from bertcalc.forward.walk import KerasRow, Stop, factors, in_layer, per_head, walk
 from bertcalc.subject import Subject
-from bertcalc.text import N_
+from bertcalc.text import N_, written
 from bertcalc.tree.nn import Attention, Shape, split_layer
 from pages.ui import stepping
 from pages.ui.batch import Batch
 from pages.ui.controls import Fold, Number, Select
 from pages.ui.formulas import stop_formula
 from pages.ui.i18n import _
-from pages.ui.numbers import unbroken, written
+from pages.ui.numbers import unbroken
 from pages.ui.present import presenting
 from pages.ui.tables import shape_text, show_table
 
