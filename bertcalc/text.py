@@ -1,9 +1,11 @@
 """Marking text for translation, and quoting text that somebody else wrote."""
 
 import re
+from collections.abc import Callable
 from typing import TypeVar
 
 Message = TypeVar("Message", bound=str)
+Translate = Callable[[str], str]  # gives a marked message in a language
 
 
 def N_(message: Message) -> Message:

@@ -3,7 +3,7 @@
 It is a sequence of blocks, written as Markdown or HTML.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from html import escape
 from typing import NamedTuple
@@ -16,9 +16,7 @@ from bertcalc.export.table import Cell, Math, Table
 from bertcalc.forward.outputs import Call, run
 from bertcalc.forward.walk import keras_rows, walk
 from bertcalc.subject import Subject
-from bertcalc.text import written
-
-Translate = Callable[[str], str]
+from bertcalc.text import Translate, written
 
 
 class Heading(NamedTuple):

@@ -15,7 +15,7 @@ from bertcalc.families import CLASSES
 from bertcalc.formula import piece_formulas
 from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
-from bertcalc.text import N_
+from bertcalc.text import N_, Translate
 from bertcalc.tree.names import PART_NAMES
 from bertcalc.tree.totals import breakdown, openable
 from pages.ui import charts
@@ -146,7 +146,7 @@ def draw_proportions(bars: Bars) -> None:
     )
 
 
-def words(unit: str, _: Callable[[str], str]) -> tuple[str, ...]:
+def words(unit: str, _: Translate) -> tuple[str, ...]:
     """The titles in a tooltip: figure, share, formula, the preset's figure."""
     return _(_UNITS[unit]), _("Share"), _("Formula"), _("Preset")
 

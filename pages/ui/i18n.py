@@ -1,12 +1,14 @@
 """English in the source, other languages in gettext catalogues; the language belongs to the session."""
 
 import gettext
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
 
 import streamlit as st
+
+from bertcalc.text import Translate
 
 LANGUAGES = ("en", "zh")
 LOCALE = Path(__file__).parent / "locale"
@@ -31,7 +33,7 @@ def _(message: str) -> str:
     return translator()(message)
 
 
-def translator() -> Callable[[str], str]:
+def translator() -> Translate:
     """The function that translates into the language of this session, to be used where there is none: in a thread."""
     translate = catalogue(st.session_state.get("lang", "en")).gettext
     return lambda text: text and translate(text)  # gettext's answer to "" is the head of the catalogue

@@ -18,7 +18,7 @@ from bertcalc.exercises.worked_formulas import WorkedLine, worked, worked_wrong
 from bertcalc.families import FAMILIES, family_of
 from bertcalc.formula import CALL_LETTERS, latex_number
 from bertcalc.subject import Subject
-from bertcalc.text import N_, literal
+from bertcalc.text import N_, Translate, literal
 from bertcalc.track import FIELDS
 from pages.ui.controls import Number, Select, Switch, change, show_problem
 from pages.ui.i18n import _, catalogue, in_a_row, in_context, translator
@@ -38,7 +38,6 @@ _EXAMPLES = {
     "bytes": "437.9 MB   16*12",
 }
 _SHAPE = "2 × 5 × 4"
-Translate = Callable[[str], str]
 
 
 class ChosenSheet(NamedTuple):
