@@ -123,17 +123,17 @@ _OfSubject = TypeVar("_OfSubject", bound=Callable[..., Any])
 _SHAPING = ("hidden_act", "position_embedding_type", "is_decoder", "add_cross_attention", "tie_word_embeddings")
 
 
-def _once(maxsize: int) -> Callable[[_OfSubject], _OfSubject]:
+def once(maxsize: int) -> Callable[[_OfSubject], _OfSubject]:
     """Have a function be called once for each structure: with symbols in place of the sizes, which sliders change."""
 
     def decorate(function: _OfSubject) -> _OfSubject:
         cached = lru_cache(maxsize)(function)
 
         @wraps(function)
-        def found(subject: Subject, **named: Any) -> Any:
+        def found(subject: Subject, *rest: Any, **named: Any) -> Any:
             shaping = {field: getattr(subject.config, field) for field in _SHAPING}
             kind: Any = type(subject.config)
-            return cached(subject._replace(config=unchecked(_in_letters(kind), **shaping)), **named)
+            return cached(subject._replace(config=unchecked(_in_letters(kind), **shaping)), *rest, **named)
 
         found.cache_clear = cached.cache_clear  # type: ignore[attr-defined]
         return cast(_OfSubject, found)
@@ -148,13 +148,13 @@ def _in_letters(kind: type[Config]) -> Config:
 
 
 # Architectures x positions x ties x cross attention x activations, and no more: hidden_act is checked before.
-@_once(1024)
+@once(1024)
 def symbolic_model(subject: Subject) -> Model:
     """The tree with symbols for its dimensions."""
     return subject.model()
 
 
-@_once(4096)
+@once(4096)
 def formula(subject: Subject, *, path: str = "") -> Formula:
     """The number of parameters of the node at ``path`` as a formula: "" is the model, encoder.layer.* one layer.
 
@@ -166,7 +166,7 @@ def formula(subject: Subject, *, path: str = "") -> Formula:
     return write(_expression(submodule(symbolic_model(subject), path)))
 
 
-@_once(1024)
+@once(1024)
 def component_formulas(subject: Subject) -> tuple[tuple[Component, Formula], ...]:
     """The formula of each component, in the order of the model; their sum is the number of parameters."""
     modules = top_level(symbolic_model(subject)).values()
@@ -174,7 +174,7 @@ def component_formulas(subject: Subject) -> tuple[tuple[Component, Formula], ...
     return tuple((component, write(count)) for component, count in counts.items())
 
 
-@_once(1024)
+@once(1024)
 def component_terms(subject: Subject) -> tuple[tuple[Component, tuple[Bracket, ...]], ...]:
     """The sum that each component's formula is, term by term: every tensor of the folded tree is in one of them.
 
@@ -211,7 +211,7 @@ def filled(text: str, config: Config) -> str:
     return re.sub("[A-Z]", lambda letter: f"{getattr(config, FIELDS[letter[0]]):,}", dotted)
 
 
-@_once(1024)
+@once(1024)
 def count_formulas(subject: Subject) -> dict[str, Formula]:
     """How many modules there are of each kind in the inventory, and how many are named ``dense``, in layers L."""
     model = symbolic_model(subject)
@@ -219,7 +219,7 @@ def count_formulas(subject: Subject) -> dict[str, Formula]:
     return {part.name: write(sympy.sympify(part.modules)) for part in parts}
 
 
-@_once(1024)
+@once(1024)
 def tensor_formulas(subject: Subject, *, copies: bool = True) -> tuple[str, ...]:
     """For each tensor of the folded tree, in its order: its sides in letters, such as ``I · H``.
 
@@ -231,13 +231,13 @@ def tensor_formulas(subject: Subject, *, copies: bool = True) -> tuple[str, ...]
     )
 
 
-@_once(4096)
+@once(4096)
 def piece_formulas(subject: Subject, *, path: str = "") -> tuple[str, ...]:
     """The formula of each bar of ``breakdown``, in its order, as plain text: ``L·(4 H² + 4 H)``."""
     return tuple(plain(piece.parameters) for piece in breakdown(symbolic_model(subject), path))
 
 
-@_once(1024)
+@once(1024)
 def symbolic_steps(subject: Subject, *, cross: bool = False) -> tuple[SymbolicStep, ...]:
     """For each step of ``forward``, in its order: what it takes, gives and learns, in letters.
 

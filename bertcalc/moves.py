@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from bertcalc.config import DIMENSIONS, Config, ConfigError, Problem, check_field
+from bertcalc.fields import is_int
 from bertcalc.text import N_
 
 
@@ -81,8 +82,7 @@ def moved(config: Config, field: str, value: int, locks: Locks = LOCKS) -> Confi
     ConfigError with the nearest valid changes as remedies.
     """
     if problem := check_field(type(config), field, value):
-        is_number = isinstance(value, int) and not isinstance(value, bool)
-        nearest = problem.remedies[0][field] if is_number else getattr(config, field)
+        nearest = problem.remedies[0][field] if is_int(value) else getattr(config, field)
         raise ConfigError(problem._replace(remedies=_ways_out(config, field, nearest, locks)))
     changes: dict[str, Any] = {field: value}
     if field == "hidden_size":

@@ -1,9 +1,11 @@
 """Marking text for translation, and quoting text that somebody else wrote."""
 
 import re
+from collections.abc import Callable
 from typing import TypeVar
 
 Message = TypeVar("Message", bound=str)
+Translate = Callable[[str], str]  # gives a marked message in a language
 
 
 def N_(message: Message) -> Message:
@@ -26,6 +28,11 @@ def visible(text: str) -> str:
         sign if sign.isprintable() and not _BLANK.match(sign) else sign.encode("unicode_escape").decode()
         for sign in text
     )
+
+
+def written(value: object) -> str:
+    """The value of a field: a whole number with separators, anything else as Python prints it."""
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else f"{value}"
 
 
 def shorten(text: str) -> str:

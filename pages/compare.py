@@ -5,10 +5,9 @@ import streamlit as st
 from pages.ui.compare.comparison import choose, choose_text
 from pages.ui.compare.differences import show_differences
 from pages.ui.compare.side_by_side import show_bars, show_scatter, show_side_by_side
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 from pages.ui.sidebar import choice as current_choice
 
-_ = translator()
 choice = current_choice()
 page, end = st.container(), st.container()
 with end:

@@ -9,11 +9,10 @@ from bertcalc.moves import SLIDERS
 from bertcalc.track import FIELDS
 from pages.ui import tables
 from pages.ui.batch import choose_batch, show_seen
-from pages.ui.i18n import listed, translator
+from pages.ui.i18n import _, listed
 from pages.ui.present import presenting
 from pages.ui.sidebar import choice as current_choice
 
-_ = translator()
 choice = current_choice()
 
 with st.container(horizontal=True, vertical_alignment="bottom"):

@@ -3,10 +3,9 @@
 import streamlit as st
 
 from pages.ui import sheet
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 from pages.ui.sidebar import choice as current_choice
 
-_ = translator()
 chosen = sheet.choose_sheet(current_choice().subject)
 at = sheet.choose_exercise(chosen)
 sheet.show_exercise(chosen, at)

@@ -8,7 +8,7 @@ from bertcalc.server.run_queue import RUN_QUEUE
 from pages.ui import controls, link, model, panel, present, sidebar
 from pages.ui.export import dialog, shown
 from pages.ui.headings import show_heading
-from pages.ui.i18n import choose_language, translator
+from pages.ui.i18n import choose_language
 from pages.ui.navigation import PAGES, navigation
 from pages.ui.oracle import sorry
 from pages.ui.theme import follow, print_dark_on_white
@@ -27,7 +27,6 @@ with RUN_QUEUE.enter(st.session_state):
     with frame:
         choose_language()
         dialog.offer()
-    _ = translator()
     page = navigation()
     model.write_link(page.url_path)
     with frame:

@@ -7,12 +7,11 @@ from bertcalc.forward.outputs import attends, inputs, num_tensors, outputs, run,
 from bertcalc.forward.transformers4 import differences
 from pages.ui import tables
 from pages.ui.call import choose_call
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 from pages.ui.numbers import size
 from pages.ui.present import presenting
 from pages.ui.sidebar import choice as current_choice
 
-_ = translator()
 subject = current_choice().subject
 call = choose_call(subject)
 

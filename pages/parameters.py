@@ -8,14 +8,13 @@ from bertcalc.tree.totals import openable, totals_by_component
 from pages.ui import answer, tables
 from pages.ui.bars import OPEN, WHOLE, draw_bars, open_clicked, parameter_bars, preset_of
 from pages.ui.formulas import node_formula
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 from pages.ui.metrics import show_metric
 from pages.ui.numbers import metric_width, percent, signed_count
 from pages.ui.present import presenting
 from pages.ui.sidebar import choice as current_choice
 from pages.ui.total_formula.show import show_total_formula
 
-_ = translator()
 choice = current_choice()
 model = choice.model()
 total = model.num_parameters()

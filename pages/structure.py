@@ -8,7 +8,7 @@ from pages.ui import tables
 from pages.ui.charts import frozen_bars, frozen_frame
 from pages.ui.export.shown import draw_chart
 from pages.ui.frozen import choose_freezing
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 from pages.ui.metrics import show_metric
 from pages.ui.model import track
 from pages.ui.numbers import percent
@@ -17,7 +17,6 @@ from pages.ui.sidebar import choice as current_choice
 from pages.ui.theme import appearance
 from pages.ui.tree import BESIDE, COUNTS, VIEW, signs_of, tree_html
 
-_ = translator()
 choice = current_choice()
 model = choice.model()
 

@@ -9,7 +9,7 @@ from bertcalc.explore.quantities import PEAKS, QUANTITIES
 from bertcalc.explore.sweep import published
 from pages.ui.controls import label_of
 from pages.ui.export.shown import draw_chart
-from pages.ui.i18n import in_a_row, translator
+from pages.ui.i18n import _, in_a_row
 from pages.ui.numbers import short
 from pages.ui.present import lower, presenting
 from pages.ui.quantity_words import title_of
@@ -19,7 +19,6 @@ from pages.ui.sweep.sweep_charts import Curve, Mark, curves, curves_frame, equal
 from pages.ui.sweep.swept import LETTER_OF, array, choose
 from pages.ui.theme import appearance
 
-_ = translator()
 look = appearance()
 swept = choose(current_choice())
 sweep, quantity, unit, logs = swept.sweep, swept.quantity, swept.quantity.unit, swept.logs

@@ -10,7 +10,7 @@ from bertcalc.diagnosis.miscounts import MiscountSizes
 from bertcalc.diagnosis.tools import REASONS, TOOLS, corrections, padded_vocab_size, tool_counts
 from bertcalc.formula import latex_number
 from pages.ui.formulas import aligned, colored_sum
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 from pages.ui.numbers import signed_count, signed_percent, unbroken
 from pages.ui.present import presenting
 from pages.ui.sidebar import choice as current_choice
@@ -18,7 +18,6 @@ from pages.ui.tables import show_table
 from pages.ui.theme import INK, appearance
 from pages.ui.tool_counts import TOOL, escaped, main_reason
 
-_ = translator()
 subject = current_choice().subject
 config, architecture, model = subject.config, subject.architecture, subject.model()
 sizes, total = MiscountSizes.of(config), model.num_parameters()
@@ -41,7 +40,7 @@ show_table(
 )
 
 tool = TOOLS[TOOL.show()]
-formulas = tool_formulas(tool.name, subject)
+formulas = tool_formulas(subject, tool.name)
 padded, ink = padded_vocab_size(config), INK[appearance()]
 letters = [(term.latex(), ink) for term in formulas.terms]
 numbers = [(term.latex(config, padded_vocab_size=padded), ink) for term in formulas.terms]

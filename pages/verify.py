@@ -5,12 +5,11 @@ import streamlit as st
 from bertcalc.presets import PUBLISHED
 from bertcalc.proof import real_model
 from pages.ui import tables
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 from pages.ui.present import presenting
 from pages.ui.sidebar import choice as current_choice
 from pages.ui.verdict import TOTALS, show_returned, show_verdict, show_weights
 
-_ = translator()
 subject = current_choice().subject
 
 if not real_model.installed():

@@ -7,7 +7,6 @@
 """
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import NamedTuple
 
 import sympy
@@ -16,11 +15,11 @@ from bertcalc.diagnosis.explain import causes
 from bertcalc.diagnosis.layer_parts import Counted, Layers, of_layers
 from bertcalc.diagnosis.miscounts import PADDED_TO, MiscountSizes, counted, total
 from bertcalc.diagnosis.tools import TOOLS, Dimensions, corrections
-from bertcalc.family import Model
-from bertcalc.formula import ALL_SYMBOLS, Formula, exact, symbolic_model, write
+from bertcalc.formula import ALL_SYMBOLS, Formula, exact, once, symbolic_model, write
 from bertcalc.subject import Subject
 
 
+@once(4096)
 def cause_formulas(
     subject: Subject, miscounts: tuple[str, ...], names: frozenset[str] | None = None
 ) -> tuple[Formula, ...]:
@@ -29,11 +28,7 @@ def cause_formulas(
     ``names`` are those of the tensors that are counted, as ``counted`` gives them; None for all. The letter of a
     padded vocabulary is written with ``padded_vocab_size`` among the sizes.
     """
-    return _cause_formulas(symbolic_model(subject), miscounts, names)
-
-
-@lru_cache(maxsize=4096)
-def _cause_formulas(model: Model, miscounts: tuple[str, ...], names: frozenset[str] | None) -> tuple[Formula, ...]:
+    model = symbolic_model(subject)
     tensors = [tensor for tensor in counted(model) if names is None or tensor.name in names]
     return tuple(write(sympy.factor(exact(cause.amount))) for cause in causes(tensors, SYMBOLIC_SIZES, miscounts))
 
@@ -51,12 +46,12 @@ SYMBOLIC_SIZES = MiscountSizes(
 def count_formula(subject: Subject, count: Counted) -> Formula:
     """How many parameters a part, module or tensor of a model has."""
     names = frozenset(tensor.name for tensor in count.tensors)
-    return _count_formula(symbolic_model(subject), names, count.layers)
+    return _count_formula(subject, names, count.layers)
 
 
-@lru_cache(maxsize=1024)
-def _count_formula(model: Model, names: frozenset[str], layers: Layers) -> Formula:
-    tensors = [tensor for tensor in counted(model) if tensor.name in names]
+@once(1024)
+def _count_formula(subject: Subject, names: frozenset[str], layers: Layers) -> Formula:
+    tensors = [tensor for tensor in counted(symbolic_model(subject)) if tensor.name in names]
     return write(sympy.factor(exact(total(tensors if layers == "all" else of_layers(tensors, layers)))))
 
 
@@ -67,18 +62,14 @@ class ToolFormulas(NamedTuple):
     corrections: Mapping[str, Formula]  # by the names of their reasons; with the terms they are the model's formula
 
 
-def tool_formulas(tool: str, subject: Subject) -> ToolFormulas:
+@once(1024)
+def tool_formulas(subject: Subject, tool: str) -> ToolFormulas:
     """The formula of a tool by its name, and its corrections for a model.
 
     The letter of a padded vocabulary is written with ``padded_vocab_size`` among the sizes.
     """
-    return _tool_formulas(tool, symbolic_model(subject))
-
-
-@lru_cache(maxsize=1024)
-def _tool_formulas(tool: str, model: Model) -> ToolFormulas:
     letters = Dimensions(*(ALL_SYMBOLS[field] for field in Dimensions._fields))
-    found = corrections(TOOLS[tool], model, SYMBOLIC_SIZES)
+    found = corrections(TOOLS[tool], symbolic_model(subject), SYMBOLIC_SIZES)
     return ToolFormulas(
         tuple(write(sympy.sympify(term)) for term in TOOLS[tool].terms(letters)),
         {one.miscount: write(sympy.factor(exact(one.amount))) for one in found},

@@ -1,7 +1,6 @@
 """Tables with formulas, each as LaTeX and as MathML, which SymPy writes from the same expression."""
 
 import re
-from collections.abc import Callable
 
 from sympy.printing.mathml import mathml
 
@@ -11,9 +10,9 @@ from bertcalc.config import LETTERS
 from bertcalc.export.table import Cell, Math, Table
 from bertcalc.formula import CALL_LETTERS, Formula, component_formulas, tensor_formulas
 from bertcalc.subject import Subject
+from bertcalc.text import Translate
 from bertcalc.tree.totals import totals_by_component
 
-Translate = Callable[[str], str]
 _FIELDS = {letter: field for field, letter in {**LETTERS, **CALL_LETTERS}.items()}
 _IDENTIFIER = re.compile(r"<mi>([A-Z])</mi>")
 

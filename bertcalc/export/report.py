@@ -3,7 +3,7 @@
 It is a sequence of blocks, written as Markdown or HTML.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from html import escape
 from typing import NamedTuple
@@ -16,8 +16,7 @@ from bertcalc.export.table import Cell, Math, Table
 from bertcalc.forward.outputs import Call, run
 from bertcalc.forward.walk import keras_rows, walk
 from bertcalc.subject import Subject
-
-Translate = Callable[[str], str]
+from bertcalc.text import Translate, written
 
 
 class Heading(NamedTuple):
@@ -172,11 +171,7 @@ def _said(subject: Subject) -> str:
     ]
     if not subject.add_pooling_layer:
         values.append(("add_pooling_layer", False))
-    return ", ".join(f"{name} {_shown(value)}" for name, value in values) + "."
-
-
-def _shown(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else f"{value}"
+    return ", ".join(f"{name} {written(value)}" for name, value in values) + "."
 
 
 def _costs(case: Case, _: Translate) -> Table:

@@ -8,7 +8,7 @@ from bertcalc.families import class_of, counterpart, family_of
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.subject import Subject
 from pages.ui.compare.compare_words import signed
-from pages.ui.i18n import in_a_row, listed, translator
+from pages.ui.i18n import _, in_a_row, listed
 from pages.ui.sidebar import Choice
 
 _FAMILY = family_of(PRESETS[DEFAULT_PRESET].config)
@@ -22,7 +22,6 @@ def sentence(choice: Choice) -> str:
 
 def published() -> str:
     """The counts that the paper's 110M can be."""
-    _ = translator()
     message = _(
         "{preset} has {count:,}; the paper's 110M is this number to two significant digits, or {pretraining:,}, the "
         "count with the pre-training heads."
@@ -45,7 +44,6 @@ def yours(choice: Choice) -> str:
 
 def _start(choice: Choice, why: Explanation) -> str:
     """The preset and the architecture, unless they are bert-base-uncased as BertModel."""
-    _ = translator()
     preset, architecture = choice.preset, choice.architecture
     count = _count(preset, architecture)
     if preset == DEFAULT_PRESET:
@@ -61,7 +59,6 @@ def _start(choice: Choice, why: Explanation) -> str:
 
 def _changed(found: Explanation) -> str:
     """The fields that differ from the preset."""
-    _ = translator()
     if not found.parts:
         return ""
     counted = all(change.counted for part in _named(found) for change in part.changes)
@@ -70,7 +67,6 @@ def _changed(found: Explanation) -> str:
 
 def _words(found: Explanation) -> str:
     """The two changes that contribute most to a difference, and the difference itself."""
-    _ = translator()
     counting = _counting(found)
     words = [_phrase(part) for part in _named(found)]
     if len(words) == 1:
@@ -99,7 +95,6 @@ def _counting(found: Explanation) -> list[Attribution]:
 
 def _phrase(part: Attribution) -> str:
     """The changed fields in words; a number of heads that only follows another field is left out."""
-    _ = translator()
     changes = [change for change in part.changes if change.field != "num_attention_heads"] or part.changes
     sentences = (change.sentence() for change in changes)
     return listed(_(message).format(**values) for message, values in sentences)

@@ -15,7 +15,7 @@ from bertcalc.families import CLASSES
 from bertcalc.formula import piece_formulas
 from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
-from bertcalc.text import N_
+from bertcalc.text import N_, Translate
 from bertcalc.tree.names import PART_NAMES
 from bertcalc.tree.totals import breakdown, openable
 from pages.ui import charts
@@ -23,7 +23,7 @@ from pages.ui.charts import NARROW, Spec, figures_axis, spec_of, tooltip
 from pages.ui.columns import Columns
 from pages.ui.controls import Select, set_values
 from pages.ui.export.shown import draw_chart
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 from pages.ui.numbers import ems, figure, percent, short, signed
 from pages.ui.present import presenting
 from pages.ui.scale import kept
@@ -82,7 +82,6 @@ def preset_of(choice: Choice) -> Choice:
 
 def parameter_bars(choice: Choice, path: str = "") -> Bars:
     """The parameters of each part of the module at a path, beside the preset's."""
-    _ = translator()
     pieces = breakdown(choice.model(), path)
     try:
         before = breakdown(preset_of(choice).model(), path)
@@ -104,7 +103,6 @@ def draw_bars(choice: Choice, bars: Bars, place: str, *looked_at: Hashable, alt:
 
     ``looked_at`` is what the figures are of, beside the preset and the architecture.
     """
-    _ = translator()
     present, before = (max(figures.values(), default=0) for figures in (bars.figures, bars.before))
     # Nearly twice the preset has room from the start, so that the scale stays where most people look around.
     limit = kept(place, (choice.preset, choice.architecture, *looked_at), before * 9 // 5, present)
@@ -124,7 +122,6 @@ def draw_bars(choice: Choice, bars: Bars, place: str, *looked_at: Hashable, alt:
 
 def show_legend(preset: str) -> None:
     """Explain how the bars show differences from the preset."""
-    _ = translator()
     said = _("Solid up to the mark: {preset}. Lighter beyond it: added. Dashed: removed.").format(preset=preset)
     if presenting():  # where captions are left out
         st.markdown(f":small[{said}]")
@@ -141,7 +138,6 @@ def open_clicked(key: str) -> None:
 
 def draw_proportions(bars: Bars) -> None:
     """The whole model as one bar, cut into its parts in proportion."""
-    _ = translator()
     draw_chart(
         proportions_frame(bars),
         proportional_bar(appearance(), words("parameters", _)),
@@ -150,7 +146,7 @@ def draw_proportions(bars: Bars) -> None:
     )
 
 
-def words(unit: str, _: Callable[[str], str]) -> tuple[str, ...]:
+def words(unit: str, _: Translate) -> tuple[str, ...]:
     """The titles in a tooltip: figure, share, formula, the preset's figure."""
     return _(_UNITS[unit]), _("Share"), _("Formula"), _("Preset")
 

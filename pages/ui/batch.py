@@ -11,7 +11,7 @@ from bertcalc.forward.steps import BATCH, batch_problems
 from bertcalc.subject import Subject
 from bertcalc.text import N_
 from pages.ui.controls import Number, show_problem
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 
 # The widths are what their labels need.
 BATCH_SIZE = Number("batch_size", N_("Batch size"), BATCH["batch_size"], letter=CALL_LETTERS["batch_size"], width=94)
@@ -55,6 +55,5 @@ def present_batch(config: Config, otherwise: Mapping[str, int] = BATCH) -> Batch
 
 def show_seen(subject: Subject) -> None:
     """Say which encoder output a cross attention sees, on pages without a control for it."""
-    _ = translator()
     if subject.seen(1):
         st.caption(_("The cross attention attends to an encoder output as long as the sequence."))

@@ -12,7 +12,7 @@ from bertcalc.text import N_
 from pages.ui import model
 from pages.ui.batch import choose_batch
 from pages.ui.controls import Number, Select, Switch, assignment, change, show_problem
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 
 _DEFAULT = Call()
 ENCODER_SEQUENCE_LENGTH = Number[int | None](
@@ -35,7 +35,6 @@ USE_CACHE = Select("use_cache", "use_cache", _USE_CACHE, {"none": N_("As configu
 
 def choose_call(subject: Subject) -> Call:
     """Draw the arguments that this class takes; their values, or the nearest with which it runs."""
-    _ = translator()
     cls = subject.cls
     with st.container(horizontal=True, vertical_alignment="bottom"):
         said: dict[str, Any] = choose_batch(subject.config)._asdict()

@@ -21,11 +21,11 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.errors import StreamlitAPIException
 
 from bertcalc.config import Problem, check_whole_number
-from bertcalc.text import N_, literal
+from bertcalc.text import N_, literal, written
 from bertcalc.track import NAMES
 from pages.ui import address, model
-from pages.ui.i18n import translator
-from pages.ui.numbers import MINUS, written
+from pages.ui.i18n import _
+from pages.ui.numbers import MINUS
 
 Value = TypeVar("Value")
 Whole = TypeVar("Whole", bound=int | None)
@@ -49,7 +49,6 @@ class Control(Generic[Value]):
     @property
     def title(self) -> str:
         """The label, in the language of the session."""
-        _ = translator()
         return _(self.label)
 
     def wrong(self, text: str) -> Reason | None:
@@ -224,7 +223,6 @@ class Select(Control[Option]):
 
     def word(self, option: Option) -> str:
         """What an option is called, in the language of the session."""
-        _ = translator()
         return _(self._words[option]) if option in self._words else option
 
     def show(self, options: Sequence[Option] | None = None, **look: Any) -> Option:
@@ -288,7 +286,6 @@ def label_of(name: str) -> str:
 
 def sentence(problem: Problem, write: Callable[[str], str] = literal) -> str:
     """What is wrong, in the language of the session, as Markdown; with ``str`` where none is read."""
-    _ = translator()
     named = {name: label_of(value) if name in _NAMING else _(value) for name, value in problem.values.items()}
     if re.fullmatch(r"-[0-9.,]+", value := named.get("value", "")):
         named["value"] = value.replace("-", MINUS)

@@ -8,7 +8,7 @@ from bertcalc.formula import Bracket, Formula, component_terms, filled, formula,
 from bertcalc.forward.walk import Stop
 from bertcalc.subject import Subject
 from bertcalc.tree.nn import split_layer
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 
 
 def node_formula(subject: Subject, path: str, count: int, color: str = "") -> str:
@@ -16,7 +16,6 @@ def node_formula(subject: Subject, path: str, count: int, color: str = "") -> st
 
     The letters have the colour, if one is given.
     """
-    _ = translator()
     config = subject.config
     component = dict(component_terms(subject)).get(path)
     if component:

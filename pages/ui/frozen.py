@@ -8,7 +8,7 @@ from bertcalc import Config
 from bertcalc.text import N_
 from bertcalc.tree.freezing import TRAIN, Freezing
 from pages.ui.controls import Number, Select, Switch, show_problem
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 
 FREEZE_LAYERS = Number("freeze_layers", N_("Frozen layers"), 0, width=160)
 TRAINED = Select(
@@ -23,7 +23,6 @@ FREEZE_EMBEDDINGS = Switch("freeze_embeddings", N_("Freeze the embeddings"))
 
 def choose_freezing(config: Config) -> Freezing:
     """Draw the controls; their values, or the nearest that this model allows."""
-    _ = translator()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         layers = FREEZE_LAYERS.show(help=_("Freeze the first n layers"))
         train = TRAINED.show(help=_("Everything else is frozen."))

@@ -8,7 +8,7 @@ from bertcalc.config import LETTERS
 from bertcalc.explore.models import item_of
 from bertcalc.moves import SLIDERS
 from pages.ui.controls import assignment
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 from pages.ui.navigation import PAGES
 from pages.ui.present import presenting
 from pages.ui.sidebar import Choice
@@ -18,7 +18,6 @@ _SAID = 3  # changes in the name of a tab
 
 def show_heading(path: str, choice: Choice) -> None:
     """Draw the heading of the page at an address, and name the tab; the projector has no room for the line."""
-    _ = translator()
     page = PAGES[path]
     st.set_page_config(page_title=f"{_(page.title)} · {state_of(choice)} · bertcalc")
     with st.container(key="heading", gap=None):
@@ -30,7 +29,6 @@ def show_heading(path: str, choice: Choice) -> None:
 
 def _on_paper(title: str, choice: Choice) -> str:
     """For print, where navigation and sidebar are left out: the page, the model, and its changed fields."""
-    _ = translator()
     item = item_of(choice.subject, choice.preset)
     sizes = " · ".join(f"{field} <i>{LETTERS[field]}</i> = {getattr(choice.config, field):,}" for field in SLIDERS)
     changed = " · ".join(escape(assignment(field, value)) for field, value in item.changes if field != "architecture")

@@ -1,12 +1,14 @@
 """English in the source, other languages in gettext catalogues; the language belongs to the session."""
 
 import gettext
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
 
 import streamlit as st
+
+from bertcalc.text import Translate
 
 LANGUAGES = ("en", "zh")
 LOCALE = Path(__file__).parent / "locale"
@@ -26,8 +28,13 @@ def choose_language() -> None:
     )
 
 
-def translator() -> Callable[[str], str]:
-    """The gettext function of this session's language; take it once at the top of a script, under the name _."""
+def _(message: str) -> str:
+    """A message in the language of this session."""
+    return translator()(message)
+
+
+def translator() -> Translate:
+    """The function that translates into the language of this session, to be used where there is none: in a thread."""
     translate = catalogue(st.session_state.get("lang", "en")).gettext
     return lambda text: text and translate(text)  # gettext's answer to "" is the head of the catalogue
 
@@ -39,13 +46,11 @@ def in_context(context: str, message: str) -> str:
 
 def listed(items: Iterable[str]) -> str:
     """One after the other, with the language's own comma."""
-    _ = translator()
     return _(", ").join(items)
 
 
 def in_a_row(sentences: Iterable[str]) -> str:
     """Sentences as one text: between Chinese ones there is no space."""
-    _ = translator()
     space = _("{said} {more}").format(said="", more="")
     return space.join(filter(None, sentences))
 

@@ -12,7 +12,7 @@ import streamlit as st
 from bertcalc.text import N_, shorten
 from pages.ui import model
 from pages.ui.controls import CONTROLS, Reason, Select, assignments, sentence
-from pages.ui.i18n import LANGUAGES, translator
+from pages.ui.i18n import LANGUAGES, _
 
 # A control is known when the module that declares it is imported: all are.
 _HERE = Path(__file__).parent
@@ -58,7 +58,6 @@ def show_rejected() -> None:
     rejected, stood_in = st.session_state["rejected"], model.stood_in()
     if not (rejected or stood_in):
         return
-    _ = translator()
     with st.container(border=True, key="rejected"):
         # st.text, because a link is somebody else's text: none of it is Markdown.
         for name, text, message, values in rejected:

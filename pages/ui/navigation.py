@@ -7,7 +7,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from bertcalc.text import N_
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 
 
 class PageEntry(NamedTuple):
@@ -120,7 +120,6 @@ PAGES = {path: entry for entries in SECTIONS.values() for path, entry in entries
 
 def navigation() -> st.Page:
     """Draw the navigation in the language of the session; the page that is asked for."""
-    _ = translator()
     return st.navigation(
         {
             _(section): [_page_of(path, _(entry.title), entry.icon) for path, entry in entries.items()]

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from unicodedata import east_asian_width
 
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 
 MINUS = "\N{MINUS SIGN}"
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
@@ -30,7 +30,6 @@ def signed_percent(share: Fraction) -> str:
 
 def percentage(figure: str) -> str:
     """A figure with a percent sign, with a space before it in English and without one in Chinese."""
-    _ = translator()
     return _("{figure} %").format(figure=figure)
 
 
@@ -82,11 +81,6 @@ def size(count: int) -> str:
 def figure(count: int, unit: str) -> str:
     """A count to the last digit, or bytes in both units."""
     return size(count) if unit == "bytes" else f"{count:,}"
-
-
-def written(value: object) -> str:
-    """The value of a field: a whole number with separators, anything else as Python prints it."""
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else f"{value}"
 
 
 def duration(seconds: Fraction) -> str:

@@ -14,7 +14,7 @@ from bertcalc.server.run_queue import RUN_QUEUE
 from bertcalc.subject import Subject
 from bertcalc.worker import WORKER, SlowError, StoppedError
 from pages.ui.controls import show_problem
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -34,7 +34,6 @@ WORKER.wanted = wanted
 @contextmanager
 def sorry() -> Iterator[None]:
     """Show a sentence instead of the rest of the block where there is no answer, from PyTorch or from us."""
-    _ = translator()
     try:
         yield
     except InputError as error:
@@ -57,7 +56,6 @@ def sorry() -> Iterator[None]:
 
 def ask(architecture: str, function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
     """The same as ``answer``, with a spinner on the page."""
-    _ = translator()
     with st.spinner(_("Asking the real {architecture} ...").format(architecture=architecture)):
         return answer(function, *arguments, **named)
 
@@ -84,7 +82,6 @@ def _kept(name: str, arguments: tuple[Any, ...], named: dict[str, Any], _functio
 
 def runs(subject: Subject, call: Call) -> bool:
     """Whether the real model can be run with these arguments; shows why not."""
-    _ = translator()
     if not real_model.installed():
         st.info(_("This needs torch and transformers, which are not installed here."))
     elif real_model.buildable(subject) != subject:

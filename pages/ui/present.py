@@ -7,7 +7,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui.controls import Number, set_values
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 
 PRESENT = Number("present", "present", 0, min_value=0, max_value=1, label_visibility="collapsed")
 KEY = "p"
@@ -20,7 +20,6 @@ def choose(page: str) -> None:
     The link says present=1. What holds it is a number that nobody sees, because a control that is bound to the link
     survives page switches, Back and reload; what people see is a button with a key.
     """
-    _ = translator()
     present = PRESENT.show()
     st.session_state["presenting"] = bool(present) or page in SCREENS
     if page not in SCREENS:

@@ -55,9 +55,7 @@ class Preview:
             answer.add_vary_header("Accept-Encoding")
             if zipped:
                 answer["content-encoding"] = "gzip"
-            for name in ("etag", "last-modified", "accept-ranges"):  # they are of Streamlit's page
-                if name in answer:
-                    del answer[name]
+            del answer["etag"], answer["last-modified"], answer["accept-ranges"]  # they are of Streamlit's page
         await send(start)
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
 

@@ -2,7 +2,7 @@
 
 from bertcalc.explore.quantities import Quantity
 from bertcalc.text import N_
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 
 # What quantities are called where they are chosen.
 QUANTITY_NAMES: dict[str, str] = {
@@ -22,5 +22,4 @@ QUANTITY_NAMES: dict[str, str] = {
 
 def title_of(quantity: Quantity) -> str:
     """The meaning of a quantity, with its unit if the words lack it."""
-    _ = translator()
     return _(quantity.meaning) + (" (B)" if quantity.unit == "bytes" else "")

@@ -18,10 +18,10 @@ from bertcalc.exercises.worked_formulas import WorkedLine, worked, worked_wrong
 from bertcalc.families import FAMILIES, family_of
 from bertcalc.formula import CALL_LETTERS, latex_number
 from bertcalc.subject import Subject
-from bertcalc.text import N_, literal
+from bertcalc.text import N_, Translate, literal
 from bertcalc.track import FIELDS
 from pages.ui.controls import Number, Select, Switch, change, show_problem
-from pages.ui.i18n import catalogue, in_a_row, in_context, translator
+from pages.ui.i18n import _, catalogue, in_a_row, in_context, translator
 from pages.ui.model import track
 from pages.ui.tables import show_table
 
@@ -38,7 +38,6 @@ _EXAMPLES = {
     "bytes": "437.9 MB   16*12",
 }
 _SHAPE = "2 × 5 × 4"
-Translate = Callable[[str], str]
 
 
 class ChosenSheet(NamedTuple):
@@ -62,7 +61,6 @@ class ChosenSheet(NamedTuple):
 
 def choose_sheet(subject: Subject) -> ChosenSheet:
     """Draw level, seed and solutions; the sheet is about the family of the chosen model."""
-    _ = translator()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         level, seed = LEVEL.show(), SEED.show()
         st.button(_("New sheet"), icon=":material/casino:", on_click=_take_new_sheet)
@@ -112,7 +110,6 @@ def _on_paper(chosen: ChosenSheet, language: str) -> str:
 
 def choose_exercise(chosen: ChosenSheet) -> int:
     """Previous, the number of the exercise, Next: by button, by key, by the link; and the score of the sheet."""
-    _ = translator()
     with st.container(horizontal=True, vertical_alignment="center", key="exercise-row"):
         back, list_, forth, score = st.empty(), st.container(width="content"), st.empty(), st.empty()
         with list_:
@@ -129,7 +126,6 @@ def choose_exercise(chosen: ChosenSheet) -> int:
 
 def _score(chosen: ChosenSheet) -> str:
     """How many exercises are right, and which are right and wrong."""
-    _ = translator()
     verdicts = {number: verdict for number in NUMBERS if (verdict := _given(chosen, number)[1])}
     right = [number for number, verdict in verdicts.items() if verdict.counts]
     wrong = [number for number, verdict in verdicts.items() if verdict.state == "wrong"]
@@ -155,7 +151,6 @@ def _given(chosen: ChosenSheet, number: str) -> tuple[_Answer, Verdict | None]:
 
 def show_exercise(chosen: ChosenSheet, at: int) -> None:
     """The question, a field for the answer and what is said to it; beside it the sizes of the model."""
-    _ = translator()
     exercise, number = chosen.exercises[at], NUMBERS[at]
     words, sizes = st.columns([0.66, 0.34], gap="medium")
     with words:
@@ -191,7 +186,6 @@ def _differences(exercise: Exercise) -> dict[str, object]:
 
 def _ask(chosen: ChosenSheet, exercise: Exercise, number: str) -> None:
     """The field for the answer, with the last one in it."""
-    _ = translator()
     key = f"typed {chosen.level} {chosen.seed} {number}"
     if key not in st.session_state:
         answer = _given(chosen, number)[0]
@@ -222,7 +216,6 @@ def _answer(chosen: ChosenSheet, number: str, key: str) -> None:
 
 
 def _show_verdict(verdict: Verdict) -> None:
-    _ = translator()
     said = [_fill(_, sentence, plain=True) for sentence in verdict.said]
     if verdict.because:
         ways = [_(" and ").join(_fill(_, miscount) for miscount in way) for way in verdict.because]
@@ -244,7 +237,6 @@ def _fill(_: Translate, said: Said, *, plain: bool = False) -> str:
 
 
 def _show_solution(exercise: Exercise) -> None:
-    _ = translator()
     st.markdown(f"**{_right(exercise)}**\n\n{_bullets(_lines(_, worked(exercise)))}")
 
 
@@ -271,7 +263,6 @@ def _bullets(lines: Iterable[str]) -> str:
 
 
 def _show_sizes(exercise: Exercise) -> None:
-    _ = translator()
     sizes = exercise.sizes()
     if preset := exercise.published():
         st.markdown(f"**{preset}**")

@@ -15,7 +15,7 @@ from bertcalc.subject import Subject
 from bertcalc.track import DECIMALS, NUMBERS, OPTIONS, SWITCHES, ChosenModel
 from pages.ui import model, panel
 from pages.ui.controls import Decimal, Number, Select, Switch, show_problem
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 from pages.ui.present import SCREENS
 
 _CHANGED = "changed"
@@ -75,7 +75,6 @@ def choose(page: str) -> None:
     A value that equals the preset's is not in the link: preset=bert-large-uncased&vocab_size=21128 is the preset with
     one field changed.
     """
-    _ = translator()
     steps = model.track()
     present = steps.present
     values = present.values() | steps.attempt

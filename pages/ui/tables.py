@@ -18,7 +18,7 @@ from bertcalc.proof.output_proof import ComparedOutput, Returned
 from bertcalc.proof.real_model import RealRun
 from bertcalc.proof.tensor_proof import Check, Difference
 from bertcalc.subject import Subject
-from bertcalc.text import N_
+from bertcalc.text import N_, written
 from bertcalc.tree.difference import ModuleChange
 from bertcalc.tree.inventory import inventory, named
 from bertcalc.tree.nn import Shape
@@ -27,8 +27,8 @@ from pages.ui.columns import Columns, sent
 from pages.ui.controls import Fold, Switch
 from pages.ui.export.shown import Shown, draw_frame, note
 from pages.ui.formulas import count_formula
-from pages.ui.i18n import in_a_row, translator
-from pages.ui.numbers import percent, signed_count, size, unbroken, written
+from pages.ui.i18n import _, in_a_row
+from pages.ui.numbers import percent, signed_count, size, unbroken
 from pages.ui.present import presenting
 
 TENSORS = Fold("tensors", N_("Tensors: name, shape, formula, count, share"))
@@ -37,7 +37,6 @@ UNFOLD = Switch("unfold", N_("Unfold the layers"))
 
 def show_tensors(subject: Subject, model: Module, *, unfolded: bool) -> None:
     """Every tensor with shape, formula, count and share; a repeated layer once, or in full."""
-    _ = translator()
     columns = tensor_columns(subject, model, unfolded=unfolded)
     rows = len(columns["name"])
     st.caption(_("{rows:,} rows, {total:,} parameters").format(rows=rows, total=sum(columns["parameters"])))
@@ -79,7 +78,6 @@ _LAYER = re.compile(r"\.[0-9]+\.")
 
 def show_checks(checks: Sequence[Check]) -> None:
     """One row for each check: our value, the real model's, and the verdict."""
-    _ = translator()
     show_table(
         {
             _("Compared"): [_(check.name) for check in checks],
@@ -93,7 +91,6 @@ def show_checks(checks: Sequence[Check]) -> None:
 
 def show_differences(differences: Sequence[Difference]) -> None:
     """The tensors that are not the same, each as we and as the real model have it."""
-    _ = translator()
     show_table(
         {
             "bertcalc": [_tensor(difference.ours) for difference in differences],
@@ -105,7 +102,6 @@ def show_differences(differences: Sequence[Difference]) -> None:
 
 def show_run(run: RealRun) -> None:
     """The results of a forward pass."""
-    _ = translator()
     st.success(
         _("It ran in {seconds:.1f} s: {parameters:,} parameters in {weights}.").format(
             seconds=run.seconds, parameters=run.parameters, weights=size(run.weight_bytes)
@@ -122,7 +118,6 @@ def show_run(run: RealRun) -> None:
 
 def show_published(counts: Sequence[PublishedCount]) -> None:
     """Counts that others have published, beside ours."""
-    _ = translator()
     ours = [_ours(count) for count in counts]
     show_table(
         {
@@ -145,7 +140,6 @@ def _ours(count: PublishedCount) -> int:
 
 def show_inventory(subject: Subject, model: Module) -> None:
     """How many modules there are of each kind, and of the name ``dense``: as a formula; and below, where they are."""
-    _ = translator()
     formulas = count_formulas(subject)
     parts = {part.name: part for part in inventory(model)}
     parts[_("named dense")] = named(model, "dense")
@@ -172,7 +166,6 @@ def show_inventory(subject: Subject, model: Module) -> None:
 
 def show_module_differences(changes: Sequence[ModuleChange], here: str, there: str) -> None:
     """The modules that only one of two architectures has."""
-    _ = translator()
     difference = sum(change.parameters for change in changes)
     st.markdown(
         _("From {here} to {there}: {difference} parameters").format(
@@ -193,7 +186,6 @@ def show_module_differences(changes: Sequence[ModuleChange], here: str, there: s
 
 
 def _sign(change: ModuleChange) -> str:
-    _ = translator()
     sign = _("≠ differs") if change.here and change.there else _("− missing") if change.here else _("+ added")
     return unbroken(sign)  # a plus and a space would begin a list
 
@@ -204,7 +196,6 @@ def _kind(module: Module | None) -> str:
 
 def show_sums(totals: Mapping[Component, int]) -> None:
     """Parameters of each component and of all, and the shares, in small print as Python prints them."""
-    _ = translator()
     bold = "**{}**".format
     whole = sum(totals.values())
     total = bold(f"{whole:,}")
@@ -221,7 +212,6 @@ def show_sums(totals: Mapping[Component, int]) -> None:
 
 def show_named_parameters(model: Module) -> None:
     """Name, shape and number of elements of every tensor, as ``named_parameters()`` gives them."""
-    _ = translator()
     tensors = list(model.tensors(folded=False))
     draw_frame(
         {
@@ -241,7 +231,6 @@ def show_named_parameters(model: Module) -> None:
 
 def show_entries(entries: Sequence[Entry], letters: Sequence[Entry], given: bool, alt: str) -> None:
     """Inputs or outputs with their numbers and their letters: those that are given, or those that are not."""
-    _ = translator()
     pairs = [pair for pair in zip(entries, letters, strict=True) if pair[0].given == given]
     numbers = [entry for entry, _letters in pairs]
     columns = {
@@ -273,7 +262,6 @@ def _shapes(entry: Entry, text: Callable[[Shape], str]) -> str:
 
 def show_comparisons(comparisons: Sequence[ComparedOutput]) -> None:
     """Each output of a forward pass as we and as the real model have it, and the verdict."""
-    _ = translator()
     show_table(
         {
             "bertcalc": [_returned(comparison.ours) for comparison in comparisons],
@@ -303,7 +291,6 @@ def show_table(columns: dict[str, list[str]], alt: str) -> None:
 
 
 def _verdict(agrees: bool) -> str:
-    _ = translator()
     verdict = _("✓ agrees") if agrees else _("✗ differs")
     return unbroken(verdict)
 
@@ -319,7 +306,6 @@ def shape_text(shape: Shape) -> str:
 
 def show_fields(config: Config, effects: Mapping[str, Effect]) -> None:
     """Every field with its meaning, its values, and what a change of it does."""
-    _ = translator()
     names = {field: f"**{field}** ${LETTERS[field]}$" if field in LETTERS else f"**{field}**" for field in effects}
     limits = {
         field: _(message).format(**fill) for field, (message, fill) in zip(effects, map(allowed, effects), strict=True)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from bertcalc.diagnosis.tools import REASONS, TOOLS, Correction
 from bertcalc.text import N_
 from pages.ui.controls import Select
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 from pages.ui.numbers import unbroken
 
 TOOL = Select("tool", N_("Tool"), TOOLS, row=True, label_visibility="collapsed")
@@ -13,7 +13,6 @@ TOOL = Select("tool", N_("Tool"), TOOLS, row=True, label_visibility="collapsed")
 
 def main_reason(found: Sequence[Correction], missing: int) -> str:
     """The reason for most of the difference, and how many more there are."""
-    _ = translator()
     most = max(found, key=lambda one: one.amount * missing)
     said = _(REASONS[most.miscount].said)
     more = unbroken(_("{count} more").format(count=len(found) - 1))

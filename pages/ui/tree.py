@@ -11,7 +11,7 @@ from bertcalc.tree.difference import ModuleChange
 from bertcalc.tree.nn import PrintedLine, split_layer
 from bertcalc.tree.totals import component_at
 from pages.ui.controls import Select, Switch, view
-from pages.ui.i18n import listed, translator
+from pages.ui.i18n import _, listed
 from pages.ui.theme import BACKGROUND, appearance, colors
 
 VIEW = view(
@@ -56,7 +56,6 @@ def tree_html(model: Model, signs: Signs = MappingProxyType({}), *, counts: bool
 
 def count_text(line: PrintedLine) -> str:
     """The parameters of a module: of all copies and of one; tied tensors are named."""
-    _ = translator()
     one = line.module.num_parameters()
     text = f"{one:,}" if line.copies == 1 else f"{line.copies * one:,} = {line.copies:,} × {one:,}"
     tied = _("(tied: {names})").format(names=listed(line.module.tied))

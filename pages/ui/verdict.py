@@ -9,7 +9,7 @@ from bertcalc.subject import Subject
 from bertcalc.text import N_
 from pages.ui.call import last_call, written
 from pages.ui.controls import Fold
-from pages.ui.i18n import listed, translator
+from pages.ui.i18n import _, listed
 from pages.ui.numbers import size
 from pages.ui.oracle import ask, run, runs, sorry
 from pages.ui.tables import show_comparisons, show_differences, show_run
@@ -20,7 +20,6 @@ TOTALS = 6  # checks of the whole model; one for each kind of module follows
 
 def show_verdict(subject: Subject) -> Proof:
     """Build the real model, which needs torch and transformers, and say whether it agrees."""
-    _ = translator()
     if buildable(subject) != subject:
         st.warning(
             _(
@@ -67,7 +66,6 @@ def verdict_of(subject: Subject) -> Proof:
 
 def show_weights(subject: Subject) -> None:
     """Build and run the real model with random weights, on request, if it fits into memory."""
-    _ = translator()
     subject = buildable(subject)
     st.header(_("With random weights"))
     needed = needed_bytes(subject.model())
@@ -98,7 +96,6 @@ def show_returned(subject: Subject) -> None:
 
 
 def _compare_returned(subject: Subject) -> None:
-    _ = translator()
     subject = buildable(subject)
     call = last_call(subject)
     st.caption(_("With the arguments of the Outputs page: {arguments}").format(arguments=written(call)))

@@ -101,7 +101,7 @@ def test_formulas_give_the_numbers(case: Case, tool: Tool) -> None:
     def value(formula: Formula) -> Any:
         return formula.expression.subs(values)
 
-    formulas = tool_formulas(tool.name, case.subject)
+    formulas = tool_formulas(case.subject, tool.name)
     assert sum(map(value, formulas.terms)) == tool.count(case.config)
     found = {one.miscount: one.amount for one in corrections(tool, case.ours(), MiscountSizes.of(case.config))}
     assert list(found) == [miscount for miscount in formulas.corrections if miscount in found]
@@ -111,7 +111,7 @@ def test_formulas_give_the_numbers(case: Case, tool: Tool) -> None:
 
 
 def test_formulas_are_written_as_their_sources_have_them() -> None:
-    formulas = {name: tool_formulas(name, Subject(BertConfig())) for name in TOOLS}
+    formulas = {name: tool_formulas(Subject(BertConfig()), name) for name in TOOLS}
     latex = {name: [term.latex() for term in one.terms] for name, one in formulas.items()}
     assert latex["EleutherAI"] == ["2 H V", "4 H^{2} L", "8 H^{2} L", "H P", "8 H L + 2 H"]
     assert latex["12LH2"] == ["12 H^{2} L"]

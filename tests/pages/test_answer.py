@@ -45,7 +45,7 @@ def choice(preset: str = BASE, architecture: str = "BertModel", pooler: bool = T
 
 
 def said(chosen: Choice, language: str = "en") -> str:
-    with patch.object(answer, "translator", lambda: catalogue(language).gettext):
+    with patch.object(answer, "_", catalogue(language).gettext):
         return answer.yours(chosen)
 
 
@@ -60,7 +60,7 @@ def numbers(text: str) -> list[int]:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_papers_number_is_the_one_in_two_digits_and_the_other_rounded(language: str) -> None:
-    with patch.object(answer, "translator", lambda: catalogue(language).gettext):
+    with patch.object(answer, "_", catalogue(language).gettext):
         text = answer.published()
     base, pretraining = (real(choice(architecture=name)) for name in ("BertModel", "BertForPreTraining"))
     assert f"{base:,}" in text

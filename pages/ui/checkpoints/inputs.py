@@ -20,7 +20,7 @@ from bertcalc.text import N_, code, shorten
 from pages.ui.checkpoints.chooser import Wanted, choose_files, take_files
 from pages.ui.checkpoints.matching import Brought, show_brought, show_model
 from pages.ui.controls import Text, sentence, set_values, view
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 from pages.ui.oracle import wanted
 
 VIEW = view("bring", {"config": "config.json", "hub": "Hugging Face Hub", "file": N_("Weights file")})
@@ -31,7 +31,6 @@ _WEIGHTS = Wanted(accept=f"{SUFFIX},.json", several=True, whole=INDEX_SUFFIX, la
 
 def show_config(subject: Subject) -> None:
     """The view of a config.json, pasted or chosen as a file."""
-    _ = translator()
     st.markdown(_("Paste or upload the config.json of your model; you can then use it on every page."))
     text, file = st.columns([3, 2])
     pasted: str = text.text_area(
@@ -77,7 +76,6 @@ def _take_file_of_config() -> None:
 
 def show_hub() -> None:
     """The view of a model on the Hub, which is asked when the button is pressed."""
-    _ = translator()
     st.markdown(
         _(
             "Name a public model on the Hugging Face Hub: only its config.json and the headers of its"
@@ -115,7 +113,6 @@ def ask_hub(repo_id: str) -> tuple[Described, Matching]:
 
 def show_file() -> None:
     """The view of files of weights, by their headers."""
-    _ = translator()
     st.markdown(
         _(
             "Choose a .safetensors file of any size, or all files of a model with its index: your browser reads the "
@@ -158,7 +155,6 @@ def _forget(view: str) -> None:
 
 def _show_problems(found: Sequence[Problem], *, older: bool, of_files: bool = False) -> None:
     """Show each problem, with its file's name, and say if the model below is an older one."""
-    _ = translator()
     for problem in found:
         file = f"{code(shorten(problem.field))}: " if of_files and problem.field else ""
         st.error(f"{file}{sentence(problem)}")

@@ -8,10 +8,11 @@ from bertcalc.checkpoints.checkpoint import Group, Matched, Matching, Members, c
 from bertcalc.checkpoints.chosen import CutOff
 from bertcalc.config import Config
 from bertcalc.explore.models import WrittenModel, item_of, subject_of_preset, values_of
+from bertcalc.fields import is_int
 from bertcalc.subject import Subject
-from bertcalc.text import N_, code, shorten
+from bertcalc.text import N_, code, shorten, written
 from bertcalc.track import DECIMALS, FIELDS
-from pages.ui.i18n import listed, translator
+from pages.ui.i18n import _, listed
 from pages.ui.model import take_preset
 from pages.ui.numbers import metric_width, signed_count
 from pages.ui.tables import show_table
@@ -40,7 +41,6 @@ class Brought(NamedTuple):
 
 def show_model(subject: Subject) -> None:
     """Show the count of a configuration, and the fields in which it differs from the nearest preset."""
-    _ = translator()
     item = item_of(subject)
     with st.container(horizontal=True, vertical_alignment="center"):
         _metric(
@@ -64,7 +64,6 @@ def show_model(subject: Subject) -> None:
 
 def show_brought(brought: Brought) -> None:
     """Show the verdict on a checkpoint, its figures, and its tensors in groups, from our count to its own."""
-    _ = translator()
     found = brought.comparison
     verdict, offer = st.columns([9, 4], vertical_alignment="center")
     with verdict:
@@ -102,7 +101,6 @@ def show_brought(brought: Brought) -> None:
 
 
 def _show_verdict(brought: Brought) -> None:
-    _ = translator()
     found = brought.comparison
     names = {"name": code(brought.name), "architecture": _described(found.subject)}
     if found.agrees:
@@ -125,12 +123,10 @@ def _show_verdict(brought: Brought) -> None:
 
 
 def _described(subject: Subject) -> str:
-    _ = translator()
     return subject.architecture if subject.add_pooling_layer else f"{subject.architecture} ({_('without pooler')})"
 
 
 def _show_groups(found: Matching) -> None:
-    _ = translator()
     bold = "**{}**".format
     groups = found.groups
     differences = [found.differences.get(group, 0) for group in groups]
@@ -166,7 +162,6 @@ def _show_groups(found: Matching) -> None:
 
 def _examples(group: Group, members: Members, config: Config) -> str:
     """The name of a tensor; for heads the names of all, with the classes that have them."""
-    _ = translator()
     some = members.first
     if group == "head":
         modules = dict.fromkeys(one.name.rpartition(".")[0] for one in some)
@@ -193,7 +188,6 @@ def _metric(label: str, count: int) -> None:
 
 def _offer(subject: Subject, item: WrittenModel) -> None:
     """Draw the button that copies the model to the sidebar."""
-    _ = translator()
     left = [field for field in _NO_CONTROL if getattr(subject.config, field) != getattr(type(subject.config), field)]
     with st.container(width="content", gap="xxsmall"):
         st.button(
@@ -219,4 +213,4 @@ def _take(subject: Subject, item: WrittenModel) -> None:
 
 
 def _written(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else f"`{value}`"
+    return written(value) if is_int(value) else f"`{value}`"

@@ -7,7 +7,7 @@ from typing import Any
 from bertcalc.config import LETTERS, Problem
 from bertcalc.explore.compare import Explanation
 from bertcalc.explore.models import PRESENT, WrittenModel
-from pages.ui.i18n import listed, translator
+from pages.ui.i18n import _, listed
 from pages.ui.numbers import signed_count, signed_percent
 
 
@@ -25,7 +25,6 @@ def names_of(items: Sequence[WrittenModel]) -> list[str]:
 
 def _name(item: WrittenModel, same_base: bool) -> str:
     """The base of a model and its first changes; without the base if all models share it and the changes suffice."""
-    _ = translator()
     ordered = sorted(item.changes, key=lambda change: change[0] != "architecture")
     changes = listed(_change(field, value) for field, value in ordered[:_SAID])
     if item.changes[_SAID:]:
@@ -48,7 +47,6 @@ def _change(field: str, value: Any) -> str:
 
 def said(problem: Problem) -> str:
     """A problem in the language of the session."""
-    _ = translator()
     # The translation of nothing would be the head of the catalogue.
     return _(problem.message).format(**{name: value and _(value) for name, value in problem.values.items()})
 

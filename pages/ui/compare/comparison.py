@@ -19,7 +19,7 @@ from bertcalc.text import N_
 from pages.ui.batch import Batch, choose_batch
 from pages.ui.compare.compare_words import names_of, said
 from pages.ui.controls import Select, Text, change, view
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 from pages.ui.quantity_words import QUANTITY_NAMES
 from pages.ui.sidebar import Choice
 
@@ -82,7 +82,6 @@ def choose(choice: Choice) -> Comparison:
 
     The text of the comparison is drawn by ``choose_text``, before.
     """
-    _ = translator()
     present = choice.subject
     text = st.session_state["models"]
     items, wrong = read(text) if text.strip() else (begin(choice), [])
@@ -112,7 +111,6 @@ def choose(choice: Choice) -> Comparison:
 
 def choose_text(choice: Choice) -> None:
     """The field with the comparison as it is in the link."""
-    _ = translator()
     MODELS.show(
         placeholder=write(begin(choice)),
         help=_(
@@ -123,7 +121,6 @@ def choose_text(choice: Choice) -> None:
 
 def _choose_items(items: Sequence[WrittenModel], pin: WrittenModel) -> None:
     """The list of models, to add and remove some."""
-    _ = translator()
     written = list(map(str, items))
     names = dict(zip(written, names_of(items), strict=True))
     # A new control for each comparison: what is in a closed popover tells the server what it held when it was open.
@@ -155,7 +152,6 @@ def _take_chosen(key: str, options: Sequence[str]) -> None:
 
 def _paste(items: Sequence[WrittenModel]) -> None:
     """A field for somebody's config.json, and its problems."""
-    _ = translator()
     text = st.text_area(_("Paste a config.json of Hugging Face"), key="config_json", height=220)
     if not text.strip():
         return
@@ -187,7 +183,6 @@ def _add_button(label: str, items: Sequence[WrittenModel], item: WrittenModel, *
 
 def _show_pairs() -> None:
     """A button for each instructive pair of models, and the lesson of the chosen one."""
-    _ = translator()
     present = st.session_state["models"]
     with st.container(horizontal=True, gap="xsmall", key="pairs"):
         for key, pair in PAIRS.items():
@@ -219,7 +214,6 @@ def _build(items: Sequence[WrittenModel], present: Subject) -> tuple[list[Compar
 
 
 def _show_wrong(wrong: Sequence[Wrong], right: Sequence[WrittenModel]) -> None:
-    _ = translator()
     if not wrong:
         return
     with st.container(border=True, key="left_out"):
@@ -231,7 +225,6 @@ def _show_wrong(wrong: Sequence[Wrong], right: Sequence[WrittenModel]) -> None:
 
 def _choose_explained(models: Sequence[Compared]) -> None:
     """Choose the difference that is explained, and make its model the baseline."""
-    _ = translator()
     if len(models) > 2:
         others = [str(model.item) for model in models[1:]]
         st.selectbox(EXPLAINED.title, others, key=EXPLAINED.name, bind="query-params", width=430)

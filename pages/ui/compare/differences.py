@@ -7,14 +7,15 @@ import streamlit as st
 
 from bertcalc.explore.compare import Attribution, Explanation, explain
 from bertcalc.formula import latex_number
+from bertcalc.text import written
 from pages.ui.compare.compare_charts import HEIGHT, LOW, difference_bars, parts_frame
 from pages.ui.compare.compare_words import relative, signed
 from pages.ui.compare.comparison import Comparison, explained
 from pages.ui.export.shown import draw_chart
 from pages.ui.formulas import aligned
-from pages.ui.i18n import listed, translator
+from pages.ui.i18n import _, listed
 from pages.ui.metrics import show_metric
-from pages.ui.numbers import scaled, size, text_width, written
+from pages.ui.numbers import scaled, size, text_width
 from pages.ui.present import presenting
 from pages.ui.quantity_words import title_of
 from pages.ui.tables import show_table
@@ -25,7 +26,6 @@ _TERMS = 66  # digits and letters of a sum that fit on one line beside sidebar a
 
 def show_differences(comparison: Comparison) -> None:
     """The difference between two models as a sum, as bars and as a table; and all other differences."""
-    _ = translator()
     models, quantity = comparison.models, comparison.quantity
     if len(models) < 2:
         st.info(_("A difference needs two models: choose another one under Models."))
@@ -55,7 +55,6 @@ def show_differences(comparison: Comparison) -> None:
 
 def show_parts(comparison: Comparison, found: Explanation) -> None:
     """The parts of a difference as bars, and their sum."""
-    _ = translator()
     labels = [_label(comparison, part.difference) for part in found.parts]
     height = LOW if presenting() else HEIGHT
     draw_chart(
@@ -73,7 +72,6 @@ def show_parts(comparison: Comparison, found: Explanation) -> None:
 
 def _show_steps(comparison: Comparison, found: Explanation, phrases: Sequence[str]) -> None:
     """The same sum as a table, with the fields to change in the sidebar to check each line."""
-    _ = translator()
     first, other = comparison.models[0], explained(comparison.models)
     show_table(
         {
@@ -95,7 +93,6 @@ def _show_steps(comparison: Comparison, found: Explanation, phrases: Sequence[st
 
 
 def _show_all(comparison: Comparison) -> None:
-    _ = translator()
     first, *others = comparison.models
     case = comparison.case(first.subject)
     found = [explain(case, comparison.case(model.subject), comparison.quantity) for model in others]
@@ -113,7 +110,6 @@ def _show_all(comparison: Comparison) -> None:
 
 def _phrase(part: Attribution) -> str:
     """What changes, in words."""
-    _ = translator()
     sentences = (change.sentence() for change in part.changes)
     return listed(_(message).format(**values) for message, values in sentences)
 
@@ -126,7 +122,6 @@ def _assignments(part: Attribution) -> str:
 
 def _label(comparison: Comparison, difference: int) -> str:
     """A part of the difference, exact and abbreviated."""
-    _ = translator()
     if not difference:
         return "0  ·  " + _("changes nothing")
     unit = comparison.quantity.unit

@@ -11,6 +11,7 @@ from bertcalc.explore.models import subject_of_preset, values_of
 from bertcalc.explore.quantities import QUANTITIES, Case, components
 from bertcalc.families import family_of
 from bertcalc.presets import PRESETS
+from bertcalc.text import written
 from bertcalc.tree.nn import split_layer
 from bertcalc.tree.totals import COMPONENTS
 from pages.ui.batch import Batch
@@ -18,8 +19,8 @@ from pages.ui.compare.compare_charts import ModelPoint, bars_frame, points_frame
 from pages.ui.compare.compare_words import relative, signed
 from pages.ui.compare.comparison import Compared, Comparison
 from pages.ui.export.shown import draw_chart
-from pages.ui.i18n import translator
-from pages.ui.numbers import figure, scaled, unbroken, written
+from pages.ui.i18n import _
+from pages.ui.numbers import figure, scaled, unbroken
 from pages.ui.quantity_words import title_of
 from pages.ui.tables import shape_text, show_table
 from pages.ui.theme import appearance
@@ -29,7 +30,6 @@ _WIDE = 5  # more models than this are rows of the table, not columns
 
 def show_side_by_side(comparison: Comparison) -> None:
     """Fields that differ, figures, shapes: a column for each model, or a row where there are many."""
-    _ = translator()
     models = comparison.models
     alt = _("The models side by side")
     fields, figures = _field_rows(models), _figure_rows(comparison)
@@ -67,7 +67,6 @@ def _shape_rows(models: Sequence[Compared]) -> list[tuple[str, list[str]]]:
 
 
 def _figure_rows(comparison: Comparison) -> list[tuple[str, list[str]]]:
-    _ = translator()
     cases = [comparison.case(model.subject) for model in comparison.models]
     parts = [components(case.subject) for case in cases]
 
@@ -94,7 +93,6 @@ def _figure_rows(comparison: Comparison) -> list[tuple[str, list[str]]]:
 
 def show_bars(comparison: Comparison) -> None:
     """A bar for each model; parameters are stacked by component."""
-    _ = translator()
     quantity = comparison.quantity
     cases = {model.name: comparison.case(model.subject) for model in comparison.models}
     names: dict[str, str] = {component: _(component) for component in COMPONENTS}
@@ -133,7 +131,6 @@ def _times(other: int, first: int) -> str:
 
 def show_scatter(comparison: Comparison) -> None:
     """A scatter plot of every preset and the compared models: parameters against FLOPs or another quantity."""
-    _ = translator()
     measure = comparison.measure if comparison.quantity.unit != "parameters" else "forward"
     quantity = QUANTITIES[measure]
     compared = [

@@ -14,7 +14,7 @@ from bertcalc.text import N_
 from pages.ui.batch import choose_batch
 from pages.ui.call import ENCODER_SEQUENCE_LENGTH, NUM_CHOICES
 from pages.ui.controls import Select, show_problem, view
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 from pages.ui.sidebar import Choice
 
 VIEW = view(
@@ -102,13 +102,11 @@ def _choose_call(subject: Subject) -> Call:
 
 
 def _meanings(control: Select[str]) -> str:
-    _ = translator()
     return "  \n".join(f"**{control.word(option)}**: {_(MEANINGS[control.name, option])}" for option in control.options)
 
 
 def show_convention(count: Count) -> None:
     """Say in words what the figures count."""
-    _ = translator()
     said = count.convention._asdict()
     if not has_masked_head(count.steps):
         del said["logits"]

@@ -16,7 +16,7 @@ from pages.ui.compute.count import Count
 from pages.ui.compute.length_chart import part_colors
 from pages.ui.controls import Fold, Switch
 from pages.ui.formulas import aligned, colored_sum
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 from pages.ui.metrics import show_metric
 from pages.ui.numbers import percent, scaled
 from pages.ui.oracle import ask, runs
@@ -29,7 +29,6 @@ PYTORCH = Switch("pytorch", N_("Let PyTorch count too"))
 
 def show_figures(count: Count) -> None:
     """The cost of a forward pass, of a token in it, and of a training step, as large numbers."""
-    _ = translator()
     unit, steps = count.convention.unit, count.steps
     forward, training = total(steps, count.convention), total(steps, count.convention, "training")
     figures: dict[str, Fraction | int] = {
@@ -55,7 +54,6 @@ def forward_formula(count: Count, colors: dict[Part, str]) -> str:
 
 def show_parts(count: Count, place: str) -> None:
     """A bar for each part, in the order of the model, on the scale that ``place`` keeps."""
-    _ = translator()
     choice, convention = count.choice, count.convention
     costs = by_part(count.steps, convention)
     inks = part_colors(appearance())
@@ -82,7 +80,6 @@ def _preset_costs(count: Count) -> dict[Part, int]:
 
 def show_names(count: Count) -> None:
     """Every module, and every step outside of modules: formula, cost, and the share of all copies."""
-    _ = translator()
     rows = by_name(count.steps, count.convention)
     formulas = name_formulas(count.letters, count.convention)
     whole, unit = rows[0].cost, count.convention.unit
@@ -103,7 +100,6 @@ def show_names(count: Count) -> None:
 
 def show_verdict(count: Count) -> None:
     """A switch for counting the real model with PyTorch, and the verdict after every change."""
-    _ = translator()
     if not PYTORCH.show():
         return
     subject = count.choice.subject
@@ -113,7 +109,6 @@ def show_verdict(count: Count) -> None:
 
 
 def _show_proof(proof: FlopProof) -> None:
-    _ = translator()
     if proof.differences:
         st.error(_("PyTorch counts differently."), icon=":material/error:")
         show_table(

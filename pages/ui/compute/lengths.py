@@ -13,7 +13,7 @@ from pages.ui.batch import SEQUENCE_LENGTH
 from pages.ui.compute.count import Count
 from pages.ui.compute.length_chart import length_areas, length_frame
 from pages.ui.export.shown import draw_chart
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 from pages.ui.present import lower
 
 
@@ -47,7 +47,6 @@ def crossing_formula(count: Count, crossing: Crossing) -> str:
 
 def show_lengths(count: Count, look: str) -> None:
     """How the parts' shares change with the sequence length, and where one overtakes others."""
-    _ = translator()
     crossed = crossings(count)
     config = count.choice.config
     sentences = (

@@ -12,7 +12,7 @@ from bertcalc.config import Problem
 from bertcalc.text import N_
 from pages.ui.compute.count import Count
 from pages.ui.controls import Decimal, Number, Select, show_problem
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 from pages.ui.metrics import show_metric
 from pages.ui.numbers import duration, percentage, scaled
 from pages.ui.tables import show_table
@@ -94,7 +94,6 @@ def choose_plan(count: Count) -> TrainingRun:
 
 
 def _in_unit(label: str, unit: str) -> str:
-    _ = translator()
     return _("{label}, {unit}").format(label=label, unit=unit)
 
 
@@ -119,7 +118,6 @@ def _hourly(found: list[Problem]) -> float:
 
 def show_plan(plan: TrainingRun) -> None:
     """FLOPs, time and price of a training run, and the formula of the time."""
-    _ = translator()
     figures = {
         _("Training, FLOPs"): (scaled(plan.flops, "FLOPs"), f"{round(plan.flops):,}"),
         _("Time"): (duration(plan.duration), f"{round(plan.duration):,} s"),
@@ -150,7 +148,6 @@ def show_plan(plan: TrainingRun) -> None:
 
 def show_runs(plan: TrainingRun, convention: Convention) -> None:
     """Pre-training runs as they were reported, beside what the formula gives for them."""
-    _ = translator()
     st.markdown(_("**Published runs**"))
     said = _("{remark}. {source}")
     rows = [

@@ -10,7 +10,7 @@ from bertcalc.text import N_
 from pages.ui.compute.count import Count
 from pages.ui.controls import Select
 from pages.ui.formulas import aligned, colored_sum
-from pages.ui.i18n import listed, translator
+from pages.ui.i18n import _, listed
 from pages.ui.numbers import signed_percent
 from pages.ui.tables import show_table
 from pages.ui.theme import INK
@@ -20,7 +20,6 @@ RULE = Select("rule", N_("Convention"), RULES, row=True, label_visibility="colla
 
 def show_rules(count: Count, look: str) -> None:
     """The counts of other conventions for the same model, batch and sequence; one of them with its formula."""
-    _ = translator()
     subject, call = count.choice.subject, count.call
     steps = run(subject, call)
     sequences = tokens(steps) // call.sequence_length
@@ -69,7 +68,6 @@ def show_rules(count: Count, look: str) -> None:
 
 def show_element_costs() -> None:
     """What each element-wise operation counts, and whose figures these are."""
-    _ = translator()
     st.caption(
         _(
             "Element-wise operations are counted as in ELECTRA's flops_computation.py, per number of "

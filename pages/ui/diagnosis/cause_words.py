@@ -8,12 +8,11 @@ from bertcalc.diagnosis.known import Known
 from bertcalc.diagnosis.layer_parts import PARTS, Counted
 from bertcalc.diagnosis.miscounts import MISCOUNTS, PADDED_TO, PLACES, MiscountSizes
 from bertcalc.text import code
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 
 
 def describe(known: Known) -> str:
     """A known count in words: its class, and what else is said about it."""
-    _ = translator()
     said = [f"`{known.subject.architecture}`"]
     if known.subject.cls.task == "base":
         said.append(_("with pooler") if known.subject.add_pooling_layer else _("without pooler"))
@@ -26,13 +25,11 @@ def describe(known: Known) -> str:
 
 def part_name(count: Counted) -> str:
     """What is counted, in words; a tensor or module as its name, or as much of it as somebody has typed."""
-    _ = translator()
     return _(count.part) if count.part in PARTS else code(count.part)
 
 
 def own_count(count: Counted, layers: int) -> str:
     """A part, module or tensor of a model in words, and in how many of its layers."""
-    _ = translator()
     part = part_name(count)
     repeated = all(tensor.place.component == "encoder" for tensor in count.tensors)
     if count.part == "layers":
@@ -50,7 +47,6 @@ def own_count(count: Counted, layers: int) -> str:
 
 def causes(known: Known, explanation: Explanation, counted: Callable[[str], bool]) -> list[tuple[str, str, int]]:
     """Each miscount in words, its formula with letters and with numbers, and what it adds."""
-    _ = translator()
     config, model = known.subject.config, known.subject.model()
     names = frozenset(model.bare(tensor.name) for tensor in model.tensors())
     miscounts = tuple(cause.miscount for cause in explanation)

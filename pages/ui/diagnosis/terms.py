@@ -13,7 +13,7 @@ from bertcalc.subject import Subject
 from bertcalc.text import N_, code, shorten
 from pages.ui.controls import Reason, Text, sentence, set_values, show_problem
 from pages.ui.diagnosis.cause_words import causes, describe, part_name
-from pages.ui.i18n import listed, translator
+from pages.ui.i18n import _, listed
 from pages.ui.model import take_preset
 from pages.ui.numbers import signed_count
 from pages.ui.present import presenting
@@ -108,7 +108,6 @@ def show_terms(subject: Subject) -> None:
 
 def show_report(subject: Subject, text: str) -> None:
     """The verdict on each line of a count, and the way from its sum to the right one."""
-    _ = translator()
     report = terms.check(subject.model(), subject.config, terms.read(text, subject.config))
     if not report.verdicts:
         st.info(_("Write one line for each term, such as attention = L * 4 * H * H."))
@@ -129,7 +128,6 @@ def show_report(subject: Subject, text: str) -> None:
 
 def show_in_short(subject: Subject, text: str) -> None:
     """The same for the projector: two short tables side by side."""
-    _ = translator()
     report = terms.check(subject.model(), subject.config, terms.read(text, subject.config))
     lines, sums = st.columns([0.54, 0.46], gap="medium")
     with lines:
@@ -150,7 +148,6 @@ def _known(subject: Subject, report: TermsReport) -> Known:
 
 
 def _choose_terms() -> str:
-    _ = translator()
     with st.container(horizontal=True, vertical_alignment="center"):
         for name in EXAMPLES:
             st.button(_(name), key=f"example {name}", on_click=_take_example, args=(name,))
@@ -177,7 +174,6 @@ def _value(verdict: LineVerdict) -> str:
 
 def _verdict(verdict: LineVerdict) -> str:
     """Whether a line is right, and which part of the model it counts."""
-    _ = translator()
     if verdict.modules:
         return _(":material/check_circle: a number of modules")
     if verdict.counted and verdict.is_right:
@@ -190,7 +186,6 @@ def _verdict(verdict: LineVerdict) -> str:
 
 def _miscounts(verdict: LineVerdict, known: Known) -> str:
     """Each mistake in a line with its formula and the parameters it adds; or why there is no explanation."""
-    _ = translator()
     said = [sentence(verdict.line.problem)] if verdict.line.problem else []
     if verdict.counted and verdict.explanation is not None:
         names = {tensor.name for tensor in verdict.counted.tensors}
@@ -206,7 +201,6 @@ def _miscounts(verdict: LineVerdict, known: Known) -> str:
 
 
 def _part(verdict: LineVerdict) -> str:
-    _ = translator()
     assert verdict.counted
     part = part_name(verdict.counted)
     if verdict.counted.layers == "all":
@@ -219,7 +213,6 @@ def _part(verdict: LineVerdict) -> str:
 
 def _show_corrections(report: TermsReport, known: Known) -> None:
     """A table from the typed sum to the right one: what each line misses, and what no line counts."""
-    _ = translator()
     rows: list[tuple[str, int]] = []
     for verdict in report.verdicts:
         if verdict.counted and verdict.line.value is not None and (lack := verdict.counted.right - verdict.line.value):
@@ -257,7 +250,6 @@ def _show_corrections(report: TermsReport, known: Known) -> None:
 
 def _gap(gap: Gap) -> str:
     """Tensors that no line counts, or that are counted twice, by component."""
-    _ = translator()
     names = listed(name.removeprefix(f"{gap.component}.").removeprefix("layer.*.") for name in gap.names[:3])
     more = " ..." if len(gap.names) > 3 else ""
     said = _("not counted") if gap.parameters > 0 else _("counted twice")
@@ -267,5 +259,4 @@ def _gap(gap: Gap) -> str:
 
 def _named(name: str, what: str) -> str:
     """A name and a text with the colon of the language between them."""
-    _ = translator()
     return _("{name}: {what}").format(name=name, what=what)

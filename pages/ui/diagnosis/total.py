@@ -18,7 +18,7 @@ from bertcalc.text import N_, literal, shorten
 from bertcalc.typed import Typed, amount
 from pages.ui.controls import Fold, Text, sentence, set_values, view
 from pages.ui.diagnosis.cause_words import causes, describe, own_count
-from pages.ui.i18n import listed, translator
+from pages.ui.i18n import _, listed
 from pages.ui.model import take_preset
 from pages.ui.numbers import signed_count
 from pages.ui.present import presenting
@@ -36,7 +36,6 @@ OTHERS = Fold("others", N_("Another explanation is equally short"))
 
 def show_total(subject: Subject) -> None:
     """Ask for a number, and say where it comes from."""
-    _ = translator()
     text = _choose_number()
     try:
         number = amount(text, names=letters(subject.config))
@@ -62,7 +61,6 @@ def show_total(subject: Subject) -> None:
 
 def _choose_number() -> str:
     """Draw the field for the number, and examples."""
-    _ = translator()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = YOURS.show()
         for number in NUMBERS:
@@ -72,7 +70,6 @@ def _choose_number() -> str:
 
 def _show_matches(subject: Subject, matches: Sequence[Match]) -> None:
     """The known counts that a number may stand for, a table for each way to read the number."""
-    _ = translator()
     groups: dict[Reading, list[Match]] = {}
     for match in matches:
         groups.setdefault(match.reading, []).append(match)
@@ -98,7 +95,6 @@ def _show_matches(subject: Subject, matches: Sequence[Match]) -> None:
 
 def _meaning(reading: Reading) -> str:
     """One way to read a number, in words."""
-    _ = translator()
     said = _(READINGS[reading.key][0])
     if reading.exact is not None:
         return _("Exactly a known count, as {meaning}:").format(meaning=said)
@@ -110,7 +106,6 @@ def _meaning(reading: Reading) -> str:
 
 def _show_hand_count(subject: Subject, hand: HandCount, miscounted: Miscounted, number: Typed) -> None:
     """Whose published count a number is, its mistakes, and a button that takes its model."""
-    _ = translator()
     said = _("This is {whose}. Exactly, {model} has {count:,} parameters.")
     st.info(
         said.format(whose=_(hand.said), model=hand.preset, count=miscounted.model.parameters),
@@ -123,7 +118,6 @@ def _show_hand_count(subject: Subject, hand: HandCount, miscounted: Miscounted, 
 
 def _show_own(subject: Subject, found: Sequence[Own]) -> None:
     """The parts of the present model with this count, with formulas."""
-    _ = translator()
     reading = found[0].reading
     layers = subject.config.num_hidden_layers
     said = _(READINGS[reading.key][0])
@@ -149,7 +143,6 @@ def _show_own(subject: Subject, found: Sequence[Own]) -> None:
 
 def _show_miscounted(found: Diagnosis, number: Typed) -> None:
     """The shortest explanation; others of the same length are folded away."""
-    _ = translator()
     first, *others = found.miscounted
     count = len(first.explanation) + (first.reading.key != "parameters")
     if count == 1:
@@ -173,7 +166,6 @@ def _show_miscounted(found: Diagnosis, number: Typed) -> None:
 
 def _show_sum(miscounted: Miscounted, number: Typed) -> None:
     """From the right count to the number, line by line."""
-    _ = translator()
     known = miscounted.model
     rows = [(_("right: {model}").format(model=describe(known)), "", f"{known.parameters:,}")]
     rows += [
@@ -203,7 +195,6 @@ def _published(number: Typed) -> list[str]:
 
 def _show_elsewhere(number: Typed) -> bool:
     """Say which published model has a number, if there is one."""
-    _ = translator()
     exact = [reading.exact for reading in readings(number) if reading.exact in published_counts()]
     if exact and exact[0] is not None:
         preset, known = published_counts()[exact[0]]
@@ -226,7 +217,6 @@ def _show_elsewhere(number: Typed) -> bool:
 
 
 def _offer(presets: Sequence[str]) -> None:
-    _ = translator()
     for preset in presets[:_OFFERED]:
         st.button(_("Use {preset}").format(preset=preset), on_click=take_preset, args=(preset,))
 
@@ -245,7 +235,6 @@ _UNKNOWN = N_(
 
 def _show_nothing(subject: Subject, number: Typed, text: str) -> None:
     """Say that nothing explains a number, and how else it can be read."""
-    _ = translator()
     exactly = number.low == number.high
     st.warning(
         (_(_UNEXPLAINED) if exactly else _(_UNKNOWN)).format(

@@ -16,7 +16,7 @@ from pages.ui.export.cells import table_of
 from pages.ui.export.files import File, Origin, chart_file, model_files, table_files
 from pages.ui.export.shown import Shown, shown
 from pages.ui.export.svg import svg
-from pages.ui.i18n import translator
+from pages.ui.i18n import _, translator
 from pages.ui.sidebar import Choice
 from pages.ui.theme import appearance
 
@@ -25,7 +25,6 @@ KEY = "t"
 
 def offer() -> None:
     """Draw the button; ``show_if_asked`` draws the dialog after the page."""
-    _ = translator()
     st.button(
         _("Export"),
         icon=":material/download:",
@@ -40,14 +39,12 @@ def offer() -> None:
 def show_if_asked(choice: Choice) -> None:
     """Draw the dialog in every run until it is closed: a run without it would close it."""
     if st.session_state.get("taking"):
-        _ = translator()
         closed = partial(set_values, {"taking": False})
         st.dialog(_("Export and share"), width="medium", icon=":material/download:", on_dismiss=closed)(_show)(choice)
 
 
 def things(choice: Choice) -> dict[str, tuple[Callable[[], Table], Shown | None]]:
     """The tables to export, by title: those of the page in its order, then the model's; charts come with their data."""
-    _ = translator()
     names: Counter[str] = Counter()
     found: dict[str, tuple[Callable[[], Table], Shown | None]] = {}
     for one in shown():
@@ -56,20 +53,19 @@ def things(choice: Choice) -> dict[str, tuple[Callable[[], Table], Shown | None]
         kind = _("Chart: {title}") if one.spec else _("Table: {title}")
         found[kind.format(title=title)] = partial(table_of, one), one if one.spec else None
     tables: dict[str, Callable[[], Table]] = {
-        _("Parameters of each component, with formulas"): partial(component_table, choice.subject, _),
-        _("Every tensor, with formulas"): partial(tensor_table, choice.subject, _),
+        _("Parameters of each component, with formulas"): partial(component_table, choice.subject, translator()),
+        _("Every tensor, with formulas"): partial(tensor_table, choice.subject, translator()),
     }
     return found | {_("Model: {title}").format(title=title): (make, None) for title, make in tables.items()}
 
 
 def _show(choice: Choice) -> None:
-    _ = translator()
     url = _link()
     st.markdown(_("**The link** opens this page exactly as it is now."))
     st.code(url, language=None, wrap_lines=True)
     place = Origin(url, st.session_state.get("lang", "en"))
     st.markdown(_("**The model**"))
-    _buttons(model_files(choice, present_batch(choice.config), place, _))
+    _buttons(model_files(choice, present_batch(choice.config), place, translator()))
     if not choice.subject.add_pooling_layer:
         st.caption(_("A config.json cannot say that the pooler is left out; the program does."))
     st.markdown(_("**The numbers**, and the charts of this page"))

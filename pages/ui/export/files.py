@@ -14,13 +14,12 @@ from bertcalc.export.snippet import snippet
 from bertcalc.export.table import Table
 from bertcalc.proof import real_model, tensor_proof
 from bertcalc.subject import Subject
+from bertcalc.text import Translate
 from bertcalc.worker import SlowError, StoppedError
 from pages.ui.bars import preset_of
 from pages.ui.batch import Batch
 from pages.ui.oracle import answer
 from pages.ui.sidebar import Choice
-
-Translate = Callable[[str], str]
 
 
 class File(NamedTuple):

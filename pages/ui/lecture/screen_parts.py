@@ -12,7 +12,6 @@ from bertcalc.diagnosis.known import known_counts, readings
 from bertcalc.explore.compare import explain
 from bertcalc.explore.models import WrittenModel, item_of
 from bertcalc.families import CLASSES
-from bertcalc.family import Model
 from bertcalc.formula import latex_number, shape_letters, symbolic_model
 from bertcalc.forward.outputs import Call, possible, run
 from bertcalc.forward.steps import Step
@@ -34,8 +33,9 @@ from pages.ui.compute.forward import show_figures, show_parts
 from pages.ui.diagnosis.cause_words import describe
 from pages.ui.diagnosis.terms import show_in_short
 from pages.ui.formulas import node_formula
-from pages.ui.i18n import translator
-from pages.ui.numbers import metric_width, percent, text_width
+from pages.ui.i18n import _
+from pages.ui.metrics import show_metric
+from pages.ui.numbers import percent, text_width
 from pages.ui.sidebar import Choice
 from pages.ui.tables import show_checks, show_table
 from pages.ui.theme import colors
@@ -54,9 +54,8 @@ class ScreenPart(NamedTuple):
 
 def _row(choice: Choice, path: str) -> None:
     """One row of a table: how many numbers it has."""
-    _ = translator()
     *_rows, numbers = submodule(choice.model(), path).parameters["weight"]
-    *_rows, letters = submodule(_symbolic(choice), path).parameters["weight"]
+    *_rows, letters = submodule(symbolic_model(choice.subject), path).parameters["weight"]
     color = _color(choice, path)
     _metric(_("One row of {table}").format(table=f"`{path}`"), f"{numbers:,}", "")
     st.latex(rf"\textcolor{{{color}}}{{{shape_letters((letters,))}}} = {latex_number(numbers)}")
@@ -75,7 +74,6 @@ def _color(choice: Choice, path: str) -> str:
 
 def _count(choice: Choice, path: str) -> None:
     """How many parameters a module has, the share of the model that is, and the formula."""
-    _ = translator()
     model = choice.model()
     here, whole = submodule(model, path).num_parameters(), model.num_parameters()
     share = _("{share} of {whole:,}").format(share=percent(here, whole), whole=whole)
@@ -85,7 +83,6 @@ def _count(choice: Choice, path: str) -> None:
 
 def _bars(choice: Choice, path: str) -> None:
     """A bar for each piece of a module."""
-    _ = translator()
     bars = parameter_bars(choice, path)
     if not bars.figures:
         raise KeyError(path)
@@ -95,8 +92,7 @@ def _bars(choice: Choice, path: str) -> None:
 
 def _so_far(choice: Choice, path: str) -> None:
     """How much of the model is learned when the walk through it has come to the end of a module."""
-    _ = translator()
-    stops = walk(_steps(choice, _call(choice)))
+    stops = walk(_steps(choice))
     inside = [stop for stop in stops if f"{stop.name}.".startswith(f"{path}.")]
     if not inside:
         raise KeyError(path)
@@ -104,14 +100,8 @@ def _so_far(choice: Choice, path: str) -> None:
     st.progress(so_far / total, _("So far {so_far:,} of {total:,}").format(so_far=so_far, total=total))
 
 
-def _heads(choice: Choice) -> None:
-    """Query, key and value counted per head and as one matrix each."""
-    show_heads(choice.subject)
-
-
 def _total(choice: Choice) -> None:
     """The whole model: its number, its formula in the colours of its parts, and a bar of them."""
-    _ = translator()
     bars = parameter_bars(choice)
     whole = sum(bars.figures.values())
     _metric(_("Parameters in {architecture}").format(architecture=choice.architecture), f"{whole:,}", "")
@@ -121,7 +111,6 @@ def _total(choice: Choice) -> None:
 
 def _rounding(choice: Choice, number: str) -> None:
     """Which counts of the configuration are a rounded number that everybody knows."""
-    _ = translator()
     config = choice.config
     counts = [
         known
@@ -164,19 +153,13 @@ def _compare(choice: Choice, preset: str) -> None:
 def _compute(choice: Choice) -> None:
     """The FLOPs of a forward pass and of a training step, and where those of the forward pass go."""
     call = _call(choice)
-    count = Count(choice, call, PYTORCH, _steps(choice, call))
+    count = Count(choice, call, PYTORCH, _steps(choice))
     show_figures(count)
     show_parts(count, "lecture compute")
 
 
-def _hand_count(choice: Choice, terms: str) -> None:
-    """Somebody's count, a line for each term, with what is right and wrong in it."""
-    show_in_short(choice.subject, terms)
-
-
 def _proof(choice: Choice) -> None:
     """The real model, built and compared; without torch a sentence that it is not there."""
-    _ = translator()
     if not installed():
         st.info(_("This needs torch and transformers, which are not installed here."))
         return
@@ -190,29 +173,24 @@ def _proof(choice: Choice) -> None:
 _MOST_CHECKS = 4  # those of the whole model, without those of each kind of module
 
 
-def _steps(choice: Choice, call: Call) -> list[Step]:
-    return run(choice.subject, call)
-
-
-def _symbolic(choice: Choice) -> Model:
-    return symbolic_model(choice.subject)
+def _steps(choice: Choice) -> list[Step]:
+    return run(choice.subject, _call(choice))
 
 
 def _metric(label: str, value: str, below: str) -> None:
-    width = metric_width(max(290, 12 * text_width(label)), value, below)
-    st.metric(label, value, below, delta_color="off", delta_arrow="off", width=width)
+    show_metric(label, value, below, least=max(290, 12 * text_width(label)))
 
 
 def place(show: Show, choice: Choice) -> str:
     """The module that a part is about, by its path; nothing where it is about the whole model, or several."""
     if show.part != "heads":
         return show.arguments.get("path", "")
-    return next(step.name.rpartition(".")[0] for step in _steps(choice, _call(choice)) if step.core)
+    return next(step.name.rpartition(".")[0] for step in _steps(choice) if step.core)
 
 
 def draw_place(choice: Choice, paths: Collection[str]) -> None:
     """The model as a picture, in which these modules are marked."""
-    show_place(walk(_steps(choice, _call(choice))), paths, choice.config)
+    show_place(walk(_steps(choice)), paths, choice.config)
 
 
 def _call(choice: Choice) -> Call:
@@ -242,12 +220,12 @@ PARTS: dict[str, ScreenPart] = {
     "count": ScreenPart(_count, {"path": PATHS}),
     "bars": ScreenPart(_bars, {"path": PATHS}),
     "so_far": ScreenPart(_so_far, {"path": PATHS}),
-    "heads": ScreenPart(_heads),
+    "heads": ScreenPart(lambda choice: show_heads(choice.subject)),
     "total": ScreenPart(_total),
     "rounding": ScreenPart(_rounding, {"number": ("110M", "340M")}),
     "compare": ScreenPart(_compare, {"preset": PRESETS}),
     "compute": ScreenPart(_compute),
-    "hand_count": ScreenPart(_hand_count, {"terms": None}),
+    "hand_count": ScreenPart(lambda choice, terms: show_in_short(choice.subject, terms), {"terms": None}),
     "proof": ScreenPart(_proof),
 }
 # What can stand in braces in the texts of a screen.

@@ -14,7 +14,7 @@ from bertcalc.text import code, literal, shorten
 from bertcalc.tree.totals import component_at
 from pages.ui import stepping
 from pages.ui.controls import sentence, set_values
-from pages.ui.i18n import in_context, translator
+from pages.ui.i18n import _, in_context, translator
 from pages.ui.lecture import notes, screen_files
 from pages.ui.lecture.screen_parts import PARTS, VOCABULARY, draw_place, place, values
 from pages.ui.sidebar import Choice, show_only
@@ -25,7 +25,6 @@ Fill = Callable[[str], str]
 
 def choose_lecture(row: DeltaGenerator) -> Lecture | None:
     """The lecture, chosen in the row where there are several; None, and a sentence, where there is none."""
-    _ = translator()
     there = screen_files.names()
     if not there:
         st.error(_("There is no lecture in the folder {folder}.").format(folder="`pages/lectures`"))
@@ -56,7 +55,6 @@ def filler(choice: Choice) -> Fill:
 
 def choose_screen(lecture: Lecture, row: DeltaGenerator, fill: Fill) -> Screen:
     """Previous, the screens by title, Next, the notes, and the way out: by button, by key, by the link."""
-    _ = translator()
     order = [screen.name for screen in lecture.screens]
     with st.container(key="lecture-state"):
         # What the link says is in controls that nobody sees: those that people see are in their language.
@@ -94,7 +92,6 @@ def choose_screen(lecture: Lecture, row: DeltaGenerator, fill: Fill) -> Screen:
 
 def _nearest(name: str, order: Sequence[str]) -> str:
     """The screen with the most similar name, or else the first; and a message that says so."""
-    _ = translator()
     near = get_close_matches(name, order, n=1)
     message = (
         _("This lecture has no screen “{name}”. Showing “{nearest}”.")
@@ -135,7 +132,6 @@ def show_screen(screen: Screen, choice: Choice, fill: Fill) -> None:
 
 
 def _show(show: Show, choice: Choice) -> None:
-    _ = translator()
     try:
         PARTS[show.part].draw(choice, **show.arguments)
     except KeyError:  # of a module that this architecture does not have

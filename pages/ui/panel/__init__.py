@@ -20,7 +20,7 @@ from bertcalc.track import NAMES, Track
 from pages.ui import model, stepping
 from pages.ui.component import component
 from pages.ui.controls import sentence
-from pages.ui.i18n import listed, translator
+from pages.ui.i18n import _, listed
 
 _PANEL = component(
     "bertcalc_panel",
@@ -75,13 +75,11 @@ def say_drawn(page: str) -> None:
 
 def _menu() -> dict[str, str]:
     """What the buttons around the list of pages say."""
-    _ = translator()
     lang = st.session_state["lang"]
     return {"lang": lang, "menu": _("Menu"), "close": _("Close"), "more": _("More"), "skip": _("Skip to main content")}
 
 
 def _actions(steps: Track) -> list[dict[str, Any]]:
-    _ = translator()
     reset = steps.kept == steps.kept.reset() and not steps.attempt
     named = (
         (_("Undo"), _("One step back (Ctrl+Z)"), "undo", ["ctrl+z"], not (steps.at or steps.attempt)),
@@ -95,7 +93,6 @@ def _actions(steps: Track) -> list[dict[str, Any]]:
 
 
 def _field(steps: Track, field: str, problem: Problem | None) -> dict[str, Any]:
-    _ = translator()
     present = steps.present
     typed = steps.attempt.get(field)
     label = _(WORDS[field])
@@ -128,7 +125,6 @@ def _repair(remedy: dict[str, Any]) -> str:
 
 def _lock(steps: Track, field: str) -> dict[str, Any] | None:
     """The lock under a slider: a button that says what follows this field."""
-    _ = translator()
     config, locks = steps.present.config, steps.present.locks
     if field == "hidden_size":
         name, closed = "heads", locks.heads

@@ -14,7 +14,7 @@ from bertcalc.formula import FIELDS, Bracket, Term, component_terms, filled
 from bertcalc.subject import Subject
 from bertcalc.tree.nn import Tensor
 from bertcalc.tree.totals import Component
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 from pages.ui.numbers import percent
 from pages.ui.total_formula.words import COUNTED, brace_of, lines_of
 
@@ -40,7 +40,6 @@ class _Builder:
     """Makes the parts and tips of the formula in one pass over its terms."""
 
     def __init__(self, subject: Subject, colors: Mapping[Component, str]) -> None:
-        self._ = translator()
         self._config = subject.config
         self._colors = colors
         self._tensors = {tensor.name: tensor for tensor in subject.model().tensors()}
@@ -93,25 +92,23 @@ class _Builder:
 
     def _term(self, term: Term, inside: str) -> Part:
         """A term as it stands in its bracket; its tip has the whole of it."""
-        _ = self._
         one, copies = self._one(term.tensors), self._copies(term.tensors)
         key = term.tensors[0].name  # stays when there are more of them: 8H² for 4H²
         said = f"{term.text} = {filled(term.text, self._config)}"
         share = percent(one * copies, self._total)
         self._tips[key] = [
             said if said.endswith(f" {one:,}") else f"{said} = {one:,}",
-            *lines_of(term.tensors, self._tensors, _),
+            *lines_of(term.tensors, self._tensors),
             _("In each layer: {layers:,} · {one:,} = {count:,}, {share} of the model").format(
                 layers=copies, one=one, count=one * copies, share=share
             )
             if self._is_layers(term.tensors)
             else _("{share} of the model").format(share=share),
         ]
-        return {"is": "part", "key": key, "label": inside, "brace": brace_of(term, _), "parts": leaves(inside)}
+        return {"is": "part", "key": key, "label": inside, "brace": brace_of(term), "parts": leaves(inside)}
 
     def _about(self, bracket: Bracket) -> list[str]:
         """The tip of a bracket: its tensors, or the layers."""
-        _ = self._
         tensors = [tensor for term in bracket.terms for tensor in term.tensors]
         one, copies = self._one(tensors), self._copies(tensors)
         share = _("{share} of the model").format(share=percent(one * copies, self._total))
@@ -125,13 +122,12 @@ class _Builder:
             ]
         return [
             f"{bracket.text} = {filled(bracket.text, self._config)} = {one:,}",
-            *lines_of(tensors, self._tensors, _),
+            *lines_of(tensors, self._tensors),
             share,
         ]
 
     def _numbers(self) -> Iterator[Part]:
         """The formula with the number of each component: 12 · 7,087,872 for the layers."""
-        _ = self._
         for component, brackets in self._terms:
             tensors = [tensor for bracket in brackets for term in bracket.terms for tensor in term.tensors]
             one, copies = self._one(tensors), self._copies(tensors)
@@ -149,7 +145,6 @@ class _Builder:
 
     def _chips(self) -> Iterator[Part]:
         """Each letter of the formula with its value and its name."""
-        _ = self._
         for letter in dict.fromkeys(re.findall("[A-Z]", self._written)):
             field, value = FIELDS[letter], filled(letter, self._config)
             yield self._chip(letter, value, _(COUNTED[field]), [f"{field} {letter} = {value}", _(MEANINGS[field])])

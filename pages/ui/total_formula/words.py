@@ -1,15 +1,14 @@
 """What the terms and letters of the total's formula are, in words: the tensors by name, kind and shape."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from bertcalc.formula import Term
 from bertcalc.text import N_
 from bertcalc.tree.names import tensor_name
 from bertcalc.tree.nn import Shape, Tensor
+from pages.ui.i18n import _, listed
 from pages.ui.numbers import unbroken
 from pages.ui.tables import shape_text
-
-Translate = Callable[[str], str]
 
 # What each letter counts, beside its value.
 COUNTED: dict[str, str] = {
@@ -36,7 +35,7 @@ _KINDS: dict[str, str] = {
 }
 
 
-def brace_of(term: Term, _: Translate) -> str:
+def brace_of(term: Term) -> str:
     """What stands under a term, so that its number does not look like another one."""
     if term.norm:
         return "γ, β"
@@ -44,22 +43,22 @@ def brace_of(term: Term, _: Translate) -> str:
     return _(_FIXED.get(place.role) or tensor_name(place)) if term.fixed else ""
 
 
-def _name_of(tensor: Tensor, _: Translate) -> str:
+def _name_of(tensor: Tensor) -> str:
     """What people call the module of a tensor."""
     cross = tensor.place.block == "cross-attention"
     name = _(tensor_name(tensor.place))
     return _("{name} (cross-attention)").format(name=name) if cross else name
 
 
-def lines_of(tensors: Iterable[Tensor], here: Mapping[str, Tensor], _: Translate) -> list[str]:
+def lines_of(tensors: Iterable[Tensor], here: Mapping[str, Tensor]) -> list[str]:
     """A line for those of one kind and shape: Biases: query, key, value, 3 × [768]. ``here`` has the shapes."""
     alike: dict[tuple[str, Shape], list[str]] = {}
     for tensor in tensors:
-        alike.setdefault((_kind_of(tensor), here[tensor.name].shape), []).append(_name_of(tensor, _))
+        alike.setdefault((_kind_of(tensor), here[tensor.name].shape), []).append(_name_of(tensor))
     return [
         _("{kind}: {names}, {shapes}").format(
             kind=_(kind),
-            names=_(", ").join(dict.fromkeys(names)),
+            names=listed(dict.fromkeys(names)),
             shapes=unbroken((f"{len(names)} × " if len(names) > 1 else "") + f"[{shape_text(shape)}]"),
         )
         for (kind, shape), names in alike.items()

@@ -14,7 +14,7 @@ from bertcalc.tree.nn import split_layer
 from pages.ui.charts import Spec, component_color, spec_of, tooltip
 from pages.ui.columns import Columns, of_rows
 from pages.ui.export.shown import draw_chart
-from pages.ui.i18n import listed, translator
+from pages.ui.i18n import _, listed
 from pages.ui.present import presenting
 from pages.ui.theme import BACKGROUND, INK, appearance
 
@@ -54,7 +54,6 @@ _MOST_HEADS = 64  # more slices than this would be a bar
 
 def show_picture(stops: Sequence[Stop], at: int, config: Config, layer: int) -> None:
     """Draw the walk with stop number ``at`` marked; a click on a box goes there."""
-    _ = translator()
     # A new picture after every click, so that no box is chosen in it and each can be clicked again.
     key = f"picture {st.session_state.get('pictures', 0)}"
     alt = _("The model from top to bottom; the current step, {step}, is marked").format(step=stops[at].name)
@@ -63,7 +62,6 @@ def show_picture(stops: Sequence[Stop], at: int, config: Config, layer: int) -> 
 
 def show_place(stops: Sequence[Stop], paths: Collection[str], config: Config) -> None:
     """Draw the walk with those stops marked that learn something in the modules at these paths of the tree."""
-    _ = translator()
     starts = tuple(f"{path}." for path in paths)
     marked = {stop.name for stop in stops if stop.parameters and f"{stop.name}.".startswith(starts)}
     alt = _("The model from top to bottom, with {paths} marked").format(paths=listed(paths))
@@ -71,7 +69,6 @@ def show_place(stops: Sequence[Stop], paths: Collection[str], config: Config) ->
 
 
 def _draw(stops: Sequence[Stop], marked: Collection[str], config: Config, layer: int, alt: str, **options: Any) -> None:
-    _ = translator()
     frame, rows = picture_frame(stops, marked, config, layer)
     spec = picture(appearance(), rows, low=presenting())
     draw_chart(frame, spec, numbers={"step": "Hugging Face", "what": _("Step")}, alt=alt, **options)
@@ -82,7 +79,6 @@ def picture_frame(stops: Sequence[Stop], marked: Collection[str], config: Config
 
     ``marked`` are the names of the stops to look at; one alone has a sign.
     """
-    _ = translator()
     shapes: list[dict[str, Any]] = []
     row = top = bottom = residual = 0
     for _number, members in groupby(stops, key=_row_of):
@@ -178,7 +174,6 @@ def _row_of(stop: Stop) -> tuple[str, int | str]:
 
 
 def _box(stop: Stop, config: Config, x: float, x2: float, row: int, mark: str) -> dict[str, Any]:
-    _ = translator()
     label, heads = _(lesson(stop).label), 0
     if stop.layers:
         label = _("{count} × the same layer").format(count=f"{stop.layers:,}")

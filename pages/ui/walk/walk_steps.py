@@ -16,14 +16,14 @@ from bertcalc.forward.outputs import Call, attends, run
 from bertcalc.forward.steps import BATCH, forward
 from bertcalc.forward.walk import KerasRow, Stop, factors, in_layer, per_head, walk
 from bertcalc.subject import Subject
-from bertcalc.text import N_
+from bertcalc.text import N_, written
 from bertcalc.tree.nn import Attention, Shape, split_layer
 from pages.ui import stepping
 from pages.ui.batch import Batch
 from pages.ui.controls import Fold, Number, Select
 from pages.ui.formulas import stop_formula
-from pages.ui.i18n import translator
-from pages.ui.numbers import unbroken, written
+from pages.ui.i18n import _
+from pages.ui.numbers import unbroken
 from pages.ui.present import presenting
 from pages.ui.tables import shape_text, show_table
 
@@ -62,7 +62,6 @@ def call_of(batch: Batch) -> Call:
 
 def choose_stop(stops: Sequence[Stop]) -> int:
     """Previous, the stop's name, Next: by button, by key, by the link. Returns the number of the stop."""
-    _ = translator()
     names = [stop.name for stop in stops]
     wanted = st.session_state.get(STEP.name, names[0])
     if wanted not in names:  # another model has no such step: the one whose name is most like it
@@ -84,7 +83,6 @@ def show_stop(
     subject: Subject, stops: Sequence[Stop], at: int, rows: Sequence[KerasRow], batch: Batch, layer: int
 ) -> None:
     """What happens at a stop: words, shapes, what is learned, and the questions that arise there."""
-    _ = translator()
     stop = stops[at]
     said = lesson(stop)
     values = _values(subject.config, stop, batch)
@@ -120,7 +118,6 @@ def show_stop(
 
 def show_keras_rows(rows: Sequence[KerasRow]) -> None:
     """The whole walk with a row for each layer in the Keras manner, beside Hugging Face's names."""
-    _ = translator()
     so_far = [row.stops[-1].so_far for row in rows]
     show_table(
         {
@@ -137,7 +134,6 @@ def show_keras_rows(rows: Sequence[KerasRow]) -> None:
 
 def show_heads(subject: Subject) -> None:
     """Query, key and value counted per head and as one matrix each: the same numbers."""
-    _ = translator()
     letters = symbolic_model(subject).heads()
     numbers = subject.model().heads()
     assert isinstance(letters, Attention)
@@ -176,7 +172,6 @@ def _in_letters(subject: Subject, stop: Stop, batch: Batch) -> tuple[Stop, list[
 
 def _show_shapes(stop: Stop, letters: Stop, layer: int, model: Model) -> None:
     """What goes in, what comes out and what is learned; names in the opened layer without its number."""
-    _ = translator()
     where = split_layer(stop.name)[0].replace("*", f"{layer}")
     prefix = f"{where}." if where else ""
     kinds = [_("input")] * len(stop.takes) + [_("output")] * len(stop.gives) + [_("parameters")] * len(stop.tensors)

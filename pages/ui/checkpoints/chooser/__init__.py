@@ -8,7 +8,7 @@ import streamlit as st
 from bertcalc.checkpoints.chosen import MOST_FILES
 from bertcalc.checkpoints.safetensors import LARGEST_HEADER
 from pages.ui.component import component
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 
 _CHOOSER = component("bertcalc_chooser", "checkpoints/chooser/chooser.css", "dom.js", "checkpoints/chooser/chooser.js")
 
@@ -27,7 +27,6 @@ class Wanted(NamedTuple):
 
 def choose_files(key: str, wanted: Wanted, on_files: Callable[[], None]) -> None:
     """A button, and a place to drop files on."""
-    _ = translator()
     data = {
         **wanted._asdict(),
         "most": MOST_FILES,
