@@ -20,7 +20,7 @@ from pages.ui.batch import choose_batch
 from pages.ui.controls import Fold, Number, Reason, Select, Switch, Text, change, show_problem
 from pages.ui.design.nearest_chart import designs_frame, near_budget
 from pages.ui.export.shown import draw_chart
-from pages.ui.i18n import in_a_row, listed, translator
+from pages.ui.i18n import _, in_a_row, listed
 from pages.ui.memory.run import TRAINING_DTYPE
 from pages.ui.numbers import scaled, signed_count, signed_percent, size, unbroken
 from pages.ui.present import presenting
@@ -95,7 +95,6 @@ class BudgetQuestion(NamedTuple):
 
     def said(self, value: int) -> str:
         """A value to the last digit, with the unit of the budget."""
-        _ = translator()
         units: dict[Unit, str] = {
             "parameters": _("{count} parameters"),
             "FLOPs": "{count} FLOPs",
@@ -106,7 +105,6 @@ class BudgetQuestion(NamedTuple):
 
 def choose_question(choice: Choice) -> BudgetQuestion:
     """Draw the budget and what goes through."""
-    _ = translator()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = BUDGET_OF.show()
         target = TARGETS[name]
@@ -138,7 +136,6 @@ def _amount(name: str, text: str) -> int:
 
 def choose_constraints() -> Constraints:
     """Draw the limits of the search; impossible ones are explained, and the nearest are used."""
-    _ = translator()
     any_ratio = listed(map(str, RATIOS["any"]))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
         head_size = HEAD_SIZE.show(help=_("hidden_size / num_attention_heads, 64 in most published BERTs"))
@@ -181,7 +178,6 @@ def _found(case: Case, budget: Budget, constraints: Constraints) -> Result:
 
 def show_result(question: BudgetQuestion, result: Result, config: Config) -> None:
     """The nearest designs: distance to the budget, sizes, and a button that takes the model."""
-    _ = translator()
     budget = question.budget
     if not result.possible(budget):
         show_problem(_impossible(question, result))
@@ -202,7 +198,6 @@ def show_result(question: BudgetQuestion, result: Result, config: Config) -> Non
 
 def _buttons(listed: Sequence[Design]) -> None:
     """A button for each model, with its number as a key."""
-    _ = translator()
     for rank, design in enumerate(listed, 1):
         # The key stands beside the word, and with it the number of the row.
         st.button(_("Use"), key=f"take {rank}", shortcut=f"{rank}", on_click=change, args=(design.fields,))
@@ -242,7 +237,6 @@ _SHORT: Mapping[str, Callable[[int], str]] = {
 
 
 def _columns(question: BudgetQuestion, designs: tuple[Design, ...], config: Config) -> dict[str, list[str]]:
-    _ = translator()
     budget = question.budget
     names = {"parameters": _("Parameters"), "forward": _("Forward"), "training_memory": _("Training memory")}
     distances = [one.value - budget.amount for one in designs]
@@ -277,7 +271,6 @@ def _share(distance: int, amount: int) -> str:
 
 def show_space(question: BudgetQuestion, constraints: Constraints, result: Result) -> None:
     """Say how many models were searched, and what the ratio H/L means."""
-    _ = translator()
     config = question.case.subject.config
     st.caption(
         in_a_row(
@@ -303,7 +296,6 @@ def show_space(question: BudgetQuestion, constraints: Constraints, result: Resul
 
 def show_chart(question: BudgetQuestion, result: Result, look: str) -> None:
     """Width and depth of many models near the budget: wide and shallow to narrow and deep."""
-    _ = translator()
     sides = (_("within the budget"), _("above it"))
     draw_chart(
         designs_frame(result.designs, question.budget, LISTED, sides, question.said),

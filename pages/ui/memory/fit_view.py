@@ -8,7 +8,7 @@ from bertcalc.memory.fit import Most, Polynomial, most
 from bertcalc.memory.peak_formulas import growths, peak
 from bertcalc.memory.plan import Inference, Plan
 from pages.ui.formulas import aligned
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 from pages.ui.memory.run import Run
 from pages.ui.memory.stack import Stack, show_bar
 from pages.ui.metrics import show_metrics
@@ -18,7 +18,6 @@ from pages.ui.present import presenting
 
 def show_fit(run: Run, how: Plan | Inference, device: Device) -> None:
     """The answer, what the chosen batch needs, the bar, and the formulas that were solved."""
-    _ = translator()
     found = peak(run.subject, how, *run.batch)
     total = found.num_bytes
     length = most(growths(run.subject, how, "sequence_length", *run.batch), device.usable, run.choice.config.longest)
@@ -73,7 +72,6 @@ def show_fit(run: Run, how: Plan | Inference, device: Device) -> None:
 
 def _answer(run: Run, device: Device, length: Most) -> str:
     """How long a sequence can be, and whether memory or the model is the limit, in a sentence or two."""
-    _ = translator()
     batch, usable = f"{run.batch.batch_size:,}", size(device.usable)
     if not length.number:
         return _("**Not even one token** per sequence in batches of {batch}: {usable} are not enough.").format(
@@ -91,7 +89,6 @@ def _answer(run: Run, device: Device, length: Most) -> str:
 
 
 def _limit(most: Most) -> str:
-    _ = translator()
     return {
         "memory": _("limited by memory"),
         "positions": _("limited by max_position_embeddings"),
@@ -100,7 +97,6 @@ def _limit(most: Most) -> str:
 
 
 def _number(found: int | None) -> str:
-    _ = translator()
     return _("any") if found is None else f"{found:,}" if found else _("none")
 
 

@@ -17,7 +17,7 @@ from bertcalc.memory.tape import Phase
 from bertcalc.text import N_
 from pages.ui.controls import Fold
 from pages.ui.export.shown import draw_chart
-from pages.ui.i18n import in_a_row, translator
+from pages.ui.i18n import _, in_a_row
 from pages.ui.memory.run import Run
 from pages.ui.memory.stack import AREA_WORDS
 from pages.ui.memory.step_chart import step_areas, step_frame
@@ -44,7 +44,6 @@ NOT_COUNTED = N_(
 
 def show_peak(run: Run, how: Plan | Inference) -> None:
     """The most that is alive at once, when that is, a chart of the whole step, and the formula of the moment."""
-    _ = translator()
     found = peak(run.subject, how, *run.batch)
     show_metrics(_figures(run, how, found))
     st.markdown(_when(found))
@@ -90,7 +89,6 @@ def show_peak(run: Run, how: Plan | Inference) -> None:
 
 def _figures(run: Run, how: Plan | Inference, found: Peak) -> dict[str, tuple[str, str]]:
     """The peak, and beside it what is there all the time, or what is returned."""
-    _ = translator()
     start = run.of_preset()
     before = peak_bytes(start.subject, how, *start.batch) if start else found.num_bytes
     tokens = _("{batch_size:,} × {sequence_length:,} tokens").format(**run.batch._asdict())
@@ -116,7 +114,6 @@ def _figures(run: Run, how: Plan | Inference, found: Peak) -> dict[str, tuple[st
 
 def _savings(run: Run, plan: Plan) -> Iterator[str]:
     """What adding up gradients and freezing save, in memory and in FLOPs."""
-    _ = translator()
     case = Case(run.subject, *run.batch, plan)
     if run.batches > 1:
         found = of_adding_up(case, run.batches)
@@ -147,7 +144,6 @@ def _savings(run: Run, plan: Plan) -> Iterator[str]:
 
 def _when(found: Peak) -> str:
     """The moment of the peak, in a sentence."""
-    _ = translator()
     if found.where == "loss":
         return _("Memory peaks in the **{phase}**, at the loss.").format(phase=_(PHASES[found.phase]))
     text = _("Memory peaks in the **{phase}**, at {step}.")

@@ -17,7 +17,7 @@ from pages.ui.bars import preset_of
 from pages.ui.batch import Batch, choose_batch, show_seen
 from pages.ui.controls import Control, Decimal, Number, Select, Switch, show_problem, view
 from pages.ui.frozen import FREEZE_EMBEDDINGS, FREEZE_LAYERS, TRAINED, choose_freezing
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 from pages.ui.sidebar import Choice
 
 VIEW = view(
@@ -103,7 +103,6 @@ class Run(NamedTuple):
 
 def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
     """Draw batch and training settings; ``states``: whether the optimizer matters."""
-    _ = translator()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
         batch = choose_batch(choice.config)
         said: dict[str, Any] = {"precision": TRAINING_DTYPE.show(width=163)}
@@ -134,7 +133,6 @@ def choose_inference(choice: Choice) -> tuple[Run, Inference]:
 
 def _show_remarks(choice: Choice) -> None:
     """Relative positions have no fused attention; what a cross attention sees."""
-    _ = translator()
     if choice.config.position_embedding_type != "absolute" and st.session_state["attention"] == "fused":
         st.caption(_("With relative positions there is no fused attention: eager attention is counted."))
     show_seen(choice.subject)
@@ -142,7 +140,6 @@ def _show_remarks(choice: Choice) -> None:
 
 def choose_task() -> tuple[str, Device]:
     """Draw task and device; with an impossible size of its memory, the nearest."""
-    _ = translator()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         task = TASK.show()
         chosen = DEVICE_MEMORY.show(help=_("Total memory as nvidia-smi reports it."))

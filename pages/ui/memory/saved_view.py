@@ -18,7 +18,7 @@ from pages.ui.bars import Bars, draw_bars
 from pages.ui.controls import Fold, Switch
 from pages.ui.export.shown import draw_frame
 from pages.ui.formulas import aligned, colored_sum
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 from pages.ui.memory.run import Run
 from pages.ui.metrics import show_metrics
 from pages.ui.numbers import signed_count, size
@@ -33,7 +33,6 @@ KORTHIKANTI = Fold("korthikanti", N_("Compared with the formula of Korthikanti e
 
 def show_activations(run: Run, plan: Plan) -> None:
     """The activations that autograd keeps: total, formula, bars by module, tensors, and a published formula."""
-    _ = translator()
     saved = footprint.kept(run.subject, plan, *run.batch)
     formulas = kept_formulas(run.subject, plan, *run.batch)
     total = total_bytes(saved)
@@ -80,7 +79,6 @@ def _module_bars(run: Run, plan: Plan, modules: Mapping[str, int], formulas: Map
 
 
 def _show_saved(saved: Sequence[Saved], letters: Sequence[Saved], dtype: Dtype) -> None:
-    _ = translator()
     draw_frame(
         {
             "name": [one.name for one in saved],
@@ -116,7 +114,6 @@ def _product(saved: Saved) -> str:
 
 def _show_korthikanti(run: Run, plan: Plan) -> None:
     """The published formula for one layer, and each reason why our count differs."""
-    _ = translator()
     terms = footprint.korthikanti(run.subject, plan, *run.batch)
     formulas = korthikanti_formulas(run.subject, plan, *run.batch)
     rows = [
@@ -145,7 +142,6 @@ def _show_korthikanti(run: Run, plan: Plan) -> None:
 
 def _show_verdict(run: Run, plan: Plan) -> None:
     """PyTorch's own count, or why there is none."""
-    _ = translator()
     subject = run.subject
     call = Call(*run.batch, subject.seen(run.batch.sequence_length), num_choices=1)
     if plan.attention == "fused":

@@ -12,7 +12,7 @@ from bertcalc.text import N_
 from pages.ui.charts import Spec, figures_axis, spec_of, tooltip
 from pages.ui.columns import Columns, of_rows
 from pages.ui.export.shown import draw_chart
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 from pages.ui.numbers import ems, percent, signed, size
 from pages.ui.scale import kept
 from pages.ui.sidebar import Choice
@@ -52,7 +52,6 @@ def show_bar(choice: Choice, stack: Stack, place: str, *, named: bool = True) ->
 
     ``named``: the names of the parts stand under it, for those that have no room for theirs.
     """
-    _ = translator()
     now, was = sum(stack.parts.values()), sum(stack.before.values())
     memory = stack.device.num_bytes if stack.device else 0
     end = kept(place, (choice.preset, choice.architecture, stack.device), max(was, memory), now)

@@ -7,7 +7,7 @@ import streamlit as st
 from bertcalc.formula import latex_number
 from bertcalc.memory.footprint import WEIGHT_BITS, WRITE_UP, Checkpoint, checkpoint_bytes, weight_bytes
 from bertcalc.text import N_
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 from pages.ui.metrics import show_metrics
 from pages.ui.numbers import size, unbroken
 from pages.ui.present import presenting
@@ -23,7 +23,6 @@ _FILES: dict[Checkpoint, str] = {
 
 def show_weights(choice: Choice) -> None:
     """The memory of the weights by data type; and the 72.1 MB of a write-up."""
-    _ = translator()
     count = choice.model().num_parameters()
     show_metrics({_("Parameters in {architecture}").format(architecture=choice.architecture): (f"{count:,}", "N")})
     found = {dtype: weight_bytes(count, bits) for dtype, bits in WEIGHT_BITS.items()}

@@ -5,7 +5,7 @@ from bertcalc.explore.quantities import QUANTITIES
 from bertcalc.text import N_
 from pages.ui.controls import Fold, label_of
 from pages.ui.formulas import aligned, colored_sum
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 from pages.ui.numbers import figure as exactly
 from pages.ui.numbers import unbroken
 from pages.ui.sweep.swept import LETTER_OF, Swept
@@ -43,7 +43,6 @@ def now_and_doubled(swept: Swept) -> dict[int, int]:
 
 def in_words(swept: Swept, found: Growth, figures: dict[int, int]) -> str:
     """How it grows, and what doubling does."""
-    _ = translator()
     (now, figure), *doubled = figures.items()
     sentences = [f"**{_order(swept, found)}**"]
     if doubled and figure:
@@ -59,7 +58,6 @@ def in_words(swept: Swept, found: Growth, figures: dict[int, int]) -> str:
 
 
 def _order(swept: Swept, found: Growth) -> str:
-    _ = translator()
     field, letter, now = found.field, LETTER_OF[found.field], swept.sweep.present(found.field)
     if found.order == 0:
         falls = any(power < 0 for power in found.powers)
@@ -79,7 +77,6 @@ def _notation(letter: str, order: int) -> str:
 
 def show_each_quantity(swept: Swept) -> None:
     """Every quantity on the chart: its formula and its order of growth."""
-    _ = translator()
     (field,) = swept.sweep.dimensions
     found = {name: growth(name, swept.sweep) for name in swept.shown}
     show_table(

@@ -8,7 +8,7 @@ import streamlit as st
 
 from bertcalc.explore.sweep import Sweep, around, levels, line, published
 from pages.ui.controls import change
-from pages.ui.i18n import listed, translator
+from pages.ui.i18n import _, listed
 from pages.ui.model import take_preset
 from pages.ui.sweep.sweep_charts import MapPoint
 from pages.ui.sweep.swept import LETTER_OF, Swept, array, followed
@@ -69,7 +69,6 @@ def map_of(sweep: Sweep, ranges: tuple[tuple[int, int], tuple[int, int]], measur
 
 def show_present(swept: Swept, found: Map, figure: int) -> None:
     """The present model in words, and buttons to its neighbours for keyboards."""
-    _ = translator()
     sweep = swept.sweep
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"{_(swept.quantity.meaning)}: **{swept.number(figure)}**", width="content")
@@ -88,7 +87,6 @@ def show_present(swept: Swept, found: Map, figure: int) -> None:
 
 def along(sweep: Sweep) -> str:
     """The sizes that follow when a place of the map is taken, in words."""
-    _ = translator()
     fields = listed(f"${LETTER_OF[field]} = {followed(sweep, field)}$" for field in sweep.following)
     return _(", with {fields}").format(fields=fields) if fields else ""
 

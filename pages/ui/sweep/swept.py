@@ -16,7 +16,7 @@ from bertcalc.moves import SLIDERS
 from bertcalc.text import N_
 from pages.ui.batch import BATCH_SIZE, SEQUENCE_LENGTH, choose_batch
 from pages.ui.controls import Number, Select, Switch, set_values, show_problem, view
-from pages.ui.i18n import translator
+from pages.ui.i18n import _
 from pages.ui.numbers import size
 from pages.ui.quantity_words import QUANTITY_NAMES
 from pages.ui.sidebar import Choice
@@ -71,7 +71,6 @@ class Swept(NamedTuple):
 
     def number(self, figure: int) -> str:
         """A figure, to the last digit unless it is bytes, with its unit."""
-        _ = translator()
         match self.quantity.unit:
             case "parameters":
                 return _("{figure} parameters").format(figure=f"{figure:,}")
@@ -82,7 +81,6 @@ class Swept(NamedTuple):
 
 def choose(choice: Choice) -> Swept:
     """Draw the controls; their values, or the nearest possible ones."""
-    _ = translator()
     what, where = (st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall") for _row in range(2))
     with what:
         shown = VIEW.show()
@@ -124,7 +122,6 @@ def _shown(sweep: Sweep, measure: str) -> list[str]:
 
 def _choose_ties(sweep: Sweep) -> Ties:
     """Draw a checkbox for each size that can follow hidden_size."""
-    _ = translator()
     helps = {
         "num_attention_heads": _("The size of a head stays: as hidden_size grows, there are more heads."),
         "intermediate_size": _("intermediate_size keeps its ratio to hidden_size, as in all published models."),
