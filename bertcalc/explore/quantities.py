@@ -18,6 +18,7 @@ from bertcalc.memory.footprint import kept
 from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.saved import ITEM_BYTES, total_bytes
+from bertcalc.problem import InputError
 from bertcalc.subject import Subject
 from bertcalc.text import N_
 from bertcalc.tree.nn import Component
@@ -49,7 +50,14 @@ class Quantity(NamedTuple):
 
     unit: Unit
     meaning: str
-    of: Callable[[Case], int]
+    of: Callable[[Case], int]  # raises InputError where memory is not simulated, or where a class cannot run
+
+    def known(self, case: Case) -> int | None:
+        """The figure; None where there is none."""
+        try:
+            return self.of(case)
+        except InputError:
+            return None
 
 
 def parameters(case: Case) -> int:

@@ -176,9 +176,9 @@ def _said(subject: Subject) -> str:
 
 def _costs(case: Case, _: Translate) -> Table:
     rows: list[tuple[Cell, ...]] = [
-        (_(quantity.meaning), quantity.of(case), quantity.unit)
+        (_(quantity.meaning), figure, quantity.unit)
         for quantity in QUANTITIES.values()
-        if quantity.unit != "parameters"
+        if quantity.unit != "parameters" and (figure := quantity.known(case)) is not None
     ]
     return Table(_("Cost"), (_("Quantity"), _("Number"), _("Unit")), tuple(rows))
 

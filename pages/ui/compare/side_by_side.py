@@ -72,7 +72,8 @@ def _figure_rows(comparison: Comparison) -> list[tuple[str, list[str]]]:
 
     def row(name: str) -> tuple[str, list[str]]:
         quantity = QUANTITIES[name]
-        return _(quantity.meaning), [unbroken(figure(quantity.of(case), quantity.unit)) for case in cases]
+        found = map(quantity.known, cases)
+        return _(quantity.meaning), ["–" if one is None else unbroken(figure(one, quantity.unit)) for one in found]
 
     name, totals = row("parameters")
     differences = [explain(cases[0], case, comparison.quantity) for case in cases]

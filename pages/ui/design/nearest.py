@@ -256,13 +256,14 @@ def _columns(question: BudgetQuestion, designs: tuple[Design, ...], config: Conf
     }
     cases = [question.case.replace(**one.fields) for one in designs]
     for quantity, name in names.items():
-        columns[name] = [unbroken(_SHORT[quantity](_value(quantity, case))) for case in cases]
+        found = [_value(quantity, case) for case in cases]
+        columns[name] = ["–" if value is None else unbroken(_SHORT[quantity](value)) for value in found]
     return columns
 
 
 @lru_cache(maxsize=4096)
-def _value(quantity: str, case: Case) -> int:
-    return QUANTITIES[quantity].of(case)
+def _value(quantity: str, case: Case) -> int | None:
+    return QUANTITIES[quantity].known(case)
 
 
 def _share(distance: int, amount: int) -> str:

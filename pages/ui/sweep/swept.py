@@ -117,7 +117,7 @@ def _shown(sweep: Sweep, measure: str) -> list[str]:
     if len(sweep.dimensions) > 1:
         return [measure]
     unit = QUANTITIES[measure].unit
-    return [name for name, one in QUANTITIES.items() if name == measure or (one.unit == unit and one.of(sweep.case))]
+    return [name for name, one in QUANTITIES.items() if name == measure or (one.unit == unit and one.known(sweep.case))]
 
 
 def _choose_ties(sweep: Sweep) -> Ties:
