@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bertcalc import BertConfig, Config, build, forward_flops
 from bertcalc.config import POSITION_EMBEDDING_TYPES
 from bertcalc.explore.design import HEAD_SIZES, MULTIPLES, RATIOS, Budget, Constraints, search
-from bertcalc.explore.quantities import Case
+from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.peak import changes_of, peak
 from bertcalc.memory.plan import Plan
@@ -106,6 +106,8 @@ def values(case: Case, quantity: str, allowed: Constraints) -> dict[Candidate, i
 @pytest.mark.parametrize("quantity", COUNTS)
 @given(bert_cases(), constraints(), st.data())
 def test_the_search_is_brute_force(quantity: str, case: Case, allowed: Constraints, data: st.DataObject) -> None:
+    if QUANTITIES[quantity].known(case) is None:
+        return
     every = values(case, quantity, allowed)
     some = st.sampled_from(list(every.values()))
     middles = st.tuples(some, some).map(lambda two: sum(two) // 2)  # where two may be equally near
@@ -127,15 +129,6 @@ def test_the_search_is_brute_force(quantity: str, case: Case, allowed: Constrain
     assert found.largest.value == max(every.values())
     for end in (found.smallest, found.largest):
         assert every[Candidate(**end.fields)] == end.value
-
-
-def test_a_single_head_keeps_less_than_the_polynomial_of_more_heads() -> None:
-    config = BertConfig(position_embedding_type="relative_key_query", max_position_embeddings=8)
-    case = Case(Subject(config), 2, 8)
-    allowed = Constraints(layers_to=3, hidden_to=5 * 64)
-    every = values(case, "training_memory", allowed)
-    found = search(case, Budget("training_memory", max(every.values())), allowed, len(every))
-    assert {Candidate(**one.fields): one.value for one in found.designs} == every
 
 
 def test_the_nearest_to_thirty_million_are_real_models() -> None:

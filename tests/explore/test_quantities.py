@@ -32,12 +32,15 @@ def cases(draw: st.DrawFn) -> Case:
 
 @given(cases())
 def test_a_quantity_is_what_the_other_pages_show(case: Case) -> None:
-    found = {name: quantity.of(case) for name, quantity in QUANTITIES.items()}
-    assert found["parameters"] == sum(found[name] for name in ("embeddings", "encoder", "pooler", "head"))
+    found = {name: quantity.known(case) for name, quantity in QUANTITIES.items()}
+    assert found["parameters"] == sum(found[name] or 0 for name in ("embeddings", "encoder", "pooler", "head"))
     sizes = case.batch_size, case.sequence_length
     dtype = PRECISIONS[case.plan.precision].dtype
     assert found["weights"] == ITEM_BYTES[dtype] * found["parameters"]
     assert found["activations"] == total_bytes(kept(case.subject, case.plan, *sizes))
+    if found["inference_memory"] is None:
+        assert case.subject.config.num_labels != 2
+        return
     assert found["training_memory"] == peak(changes_of(case.subject, case.plan, *sizes)).live
     inference = Inference(dtype, case.plan.attention)
     assert found["inference_memory"] == peak(changes_of(case.subject, inference, *sizes)).live
@@ -51,6 +54,8 @@ def test_the_parameters_are_the_real_models(case: Model) -> None:
 @pytest.mark.parametrize("name", QUANTITIES)
 @given(cases(), st.lists(st.tuples(st.integers(1, 200), st.integers(1, 30), st.integers(1, 300)), min_size=1))
 def test_a_column_holds_what_each_row_gives_alone(name: str, case: Case, rows: list[tuple[int, int, int]]) -> None:
+    if QUANTITIES[name].known(case) is None:
+        return
     heads = case.subject.config.num_attention_heads
     fields = [
         {"hidden_size": units * heads, "num_hidden_layers": layers, "intermediate_size": intermediate}

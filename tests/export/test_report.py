@@ -64,9 +64,11 @@ def test_every_model_has_a_report_with_all_figures_in_both_formats(architecture:
     page = Page(html(told))
     case = Case(Subject(config, architecture), 2, 64)
     quantities = [quantity for name, quantity in QUANTITIES.items() if name not in ("embeddings", "pooler", "head")]
-    for quantity in quantities:
-        assert f"{quantity.of(case):,}" in page.text
-        assert f"{quantity.of(case):,}" in markdown(told)
+    figures = [figure for quantity in quantities if (figure := quantity.known(case)) is not None]
+    assert len(figures) >= 6
+    for figure in figures:
+        assert f"{figure:,}" in page.text
+        assert f"{figure:,}" in markdown(told)
     assert f"assert parameters == {case.subject.model().num_parameters():_}" in page.text
     assert page.tags.count("table") == len(re.findall(r"^\| -", markdown(told), re.MULTILINE)) == 4
 
