@@ -230,8 +230,8 @@ PAIRS: dict[str, Pair] = {
         N_("3 and 12 heads"),
         _bases("num_attention_heads-3", ""),
         N_(
-            "Heads divide the hidden units among themselves: no parameter and no FLOP changes, only "
-            "what training keeps for attention."
+            "Heads divide the hidden units among themselves: no parameter and no FLOP changes, only the memory of "
+            "attention's scores, in training and in inference."
         ),
     ),
     "shape": Pair(
@@ -248,7 +248,7 @@ PAIRS: dict[str, Pair] = {
     "tasks": Pair(
         N_("9 architectures"),
         _bases("", *(f"architecture-{cls.name}" for cls in _CLASSES if cls.task != "base")),
-        N_("Embeddings and encoder are the same: only pooler and head differ, by less than 1 %."),
+        N_("Embeddings and encoder are the same: only pooler and head differ, by at most 1.1 %."),
     ),
     "tied": Pair(
         N_("tied and untied"),
