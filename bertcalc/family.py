@@ -25,7 +25,7 @@ Task = Literal[
 LANGUAGE_MODEL = "language model"  # the block of a head that scores every word piece
 
 
-TARGETS = ("labels", "next_sentence_label", "start_positions", "end_positions")
+TARGETS = ("labels", "next_sentence_label", "sentence_order_label", "start_positions", "end_positions")
 
 
 class Hidden(NamedTuple):
@@ -39,7 +39,8 @@ class Class(NamedTuple):
     """A class of transformers.
 
     ``head`` runs what it adds to the body, and says what it returns. ``inputs`` are the parameters of its forward
-    method in their order; ``pooler`` says whether the body has its own.
+    method in their order; ``pooler`` says whether the body has its own. Of ``inputs``, those that are ``laid_out`` have
+    each choice of a sequence as a sequence of its own.
     """
 
     name: str
@@ -47,11 +48,17 @@ class Class(NamedTuple):
     head: Callable[[Trace, Any, Hidden], None]
     inputs: tuple[str, ...]
     pooler: bool = False
+    laid_out: tuple[str, ...] = ()
 
     @property
     def targets(self) -> tuple[str, ...]:
         """The right answers that it can be given."""
         return tuple(name for name in self.inputs if name in TARGETS)
+
+    @property
+    def pooler_is_optional(self) -> bool:
+        """Whether it has the option add_pooling_layer."""
+        return self.task == "base" and self.pooler
 
     @property
     def per_token(self) -> bool:
@@ -85,7 +92,14 @@ class Preset(NamedTuple):
 
 @dataclass(frozen=True)
 class Family:
-    """Models of one architecture. ``prefix`` is the name that a class with a head gives the body (bert)."""
+    """Models of one architecture.
+
+    ``prefix`` is the name that a class with a head gives the body (bert). With ``head_first``, the head is registered
+    before the body, so that its tensors come first. What cannot be said of a family is refused where it is asked for:
+    ``peaks``, the peaks of memory, for which one has to know what the forward methods keep alive
+    (bertcalc/memory/peak.py); ``like_bert``, how the formulas of other tools, which are for BERT's layers, lead to its
+    counts (bertcalc/diagnosis/tools.py); ``recomputes``, whether transformers can run its layers again in training.
+    """
 
     name: str  # Hugging Face's model_type
     prefix: str
@@ -93,6 +107,10 @@ class Family:
     body: Callable[[Trace, Any, bool], Hidden]
     classes: tuple[Class, ...]
     presets: Mapping[str, Preset]
+    head_first: bool = False
+    peaks: bool = True
+    like_bert: bool = True
+    recomputes: bool = True
 
     @property
     def base(self) -> Class:
@@ -170,3 +188,5 @@ class Model(Module):
         with t.module(family.prefix, family.base.name):
             hidden = family.body(t, config, self.pooler)
         cls.head(t, config, hidden)
+        if family.head_first:
+            root.children[family.prefix] = root.children.pop(family.prefix)

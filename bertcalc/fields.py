@@ -1,6 +1,7 @@
 """Every field of a configuration, described once: what it means, what it may be, and the letter of a size.
 
-Families choose among these fields, and give them their own defaults (``bertcalc.config.Config``).
+Families choose among these fields, and give them their own defaults (``bertcalc.config.Config``); a family that has
+another name for one says so in its ``attribute_map``.
 """
 
 import math
@@ -67,6 +68,7 @@ _TOKEN_ID = (
     N_("a token number below 10,000,000, or None"),
     lambda value: value is None or (is_int(value) and 0 <= value < _MOST_TOKENS),
 )
+_ONE = (N_("1, as in every published model"), lambda value: is_int(value) and value == 1)
 _BOOL = (N_("True or False"), lambda value: isinstance(value, bool))
 _POSITIONS = (
     N_("absolute, relative_key or relative_key_query"),
@@ -121,8 +123,32 @@ FIELDS: dict[str, Field] = {
     "tie_word_embeddings": Field(N_("Whether the masked-LM head's decoder shares the word embedding table."), *_BOOL),
     "num_labels": _size(N_("Classes of a classifier; scores for each token in question answering."), "C", 100_000),
 }
+# Fields that some families alone have. Their letters are those of no other size.
+OWN_FIELDS: dict[str, Field] = {
+    "embedding_size": _size(
+        N_("Numbers for each token in the embeddings, before they are mapped to hidden_size."), "E", 65_536
+    ),
+    "num_hidden_groups": Field(N_("Groups of layers that share their tensors."), *_ONE),
+    "inner_group_num": Field(N_("Layers in each group."), *_ONE),
+    "classifier_dropout_prob": Field(N_("Dropout before the classifier."), *_PROBABILITY),
+    "sinusoidal_pos_embds": Field(N_("Whether the position table begins as sines and cosines."), *_BOOL),
+    "qa_dropout": Field(N_("Dropout before the scores of question answering."), *_PROBABILITY),
+    "seq_classif_dropout": Field(
+        N_("Dropout before the classifier of sequence classification and multiple choice."), *_PROBABILITY
+    ),
+}
 DIMENSIONS: dict[str, tuple[int, int]] = {
     name: (field.low, field.high) for name, field in FIELDS.items() if field.letter
 }
 LETTERS: dict[str, str] = {name: field.letter for name, field in FIELDS.items() if field.letter}
 MEANINGS: dict[str, str] = {name: field.meaning for name, field in FIELDS.items()}
+OWN_DIMENSIONS: dict[str, tuple[int, int]] = {
+    name: (field.low, field.high) for name, field in OWN_FIELDS.items() if field.letter
+}
+OWN_LETTERS: dict[str, str] = {name: field.letter for name, field in OWN_FIELDS.items() if field.letter}
+EVERY_LETTER = {**LETTERS, **OWN_LETTERS}
+
+
+def known(name: str) -> Field:
+    """A field by its name, whether all families have it or some alone. Raises KeyError if there is none."""
+    return FIELDS[name] if name in FIELDS else OWN_FIELDS[name]

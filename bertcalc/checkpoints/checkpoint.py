@@ -117,7 +117,7 @@ def compare(tensors: Iterable[StoredTensor], subject: Subject) -> Matching:
     """Every tensor of a checkpoint and of a model in its group."""
     model = subject.model()
     family = model.family
-    wanted = {model.bare(name): shape for name, shape in model.named_parameters()}
+    wanted = {model.bare(tensor.name): tensor.shape for tensor in model.tensors(folded=False)}
     tied, heads = _tied(model), _elsewhere(subject.config)
     groups: dict[Group, list[Matched]] = {group: [] for group in GROUPS}
     dtypes: dict[str, int] = {}
@@ -194,7 +194,7 @@ def _kind(config: Config) -> Config:
 
 def _tied(model: Model) -> dict[str, Shape]:
     """The tensors that a model uses twice: the second name, and the shape."""
-    shapes = dict(model.named_parameters())
+    shapes = {tensor.name: tensor.shape for tensor in model.tensors(folded=False)}
     return {
         model.bare(f"{path}.{name}"): shapes[target]
         for path, module, _copies in model.modules()
@@ -212,7 +212,7 @@ def best_class(tensors: Iterable[StoredTensor], config: Config) -> Subject:
         wanted = _heads(subject._replace(config=kind))
         return len(wanted - there) * 2 + len(there - wanted)  # what is missing would have to be trained
 
-    without_pooler = Subject(config, family.base.name, add_pooling_layer=False)
+    without_pooler = Subject(config, family.base.name, add_pooling_layer=not family.base.pooler)
     return min([*(Subject(config, cls.name) for cls in family.classes), without_pooler], key=distance)
 
 
@@ -254,14 +254,14 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
 
     hidden_size = side(roles["word"], 1)
     values = {
-        **vars(kind.default()),
+        **kind.default().shared(),
         "vocab_size": side(roles["word"], 0),
         "hidden_size": hidden_size,
         "num_hidden_layers": _layers(shapes, roles["up"].partition(".0.")[0]),
         "intermediate_size": side(roles["up"], 0),
-        "max_position_embeddings": side(roles["position"], 0),
-        "type_vocab_size": side(roles["token type"], 0),
     }
+    rows = {"position": "max_position_embeddings", "token type": "type_vocab_size"}
+    values |= {field: side(roles[role], 0) for role, field in rows.items() if role in roles}
     unknown = ("num_attention_heads",)
     values["num_attention_heads"] = _likely_heads(hidden_size, values["num_hidden_layers"])
     if "distance" in roles and roles["distance"] in shapes:
@@ -273,7 +273,7 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
     for name in _label_tensors(family):
         if name in shapes:
             values["num_labels"] = side(name, 0)
-    if wrong := next(problems(kind, values), None):
+    if wrong := next(problems(kind, kind.under_own_names(values)), None):
         raise InputError(wrong)
     return best_class(tensors, kind(**values)), unknown
 

@@ -222,7 +222,7 @@ def _through(one: int, two: int, three: int, four: int) -> Callable[[int], int]:
 def _around(row: _Row, budget: Budget, constraints: Constraints, count: int) -> range:
     """The depths among which are the ``count`` nearest to a budget: as many on either side of it."""
     first, last = constraints.layers_from, constraints.layers_to
-    within = (budget.amount - row.base) // row.layer  # the last depth that does not exceed it
+    within = (budget.amount - row.base) // row.layer if row.layer else last  # the last depth that does not exceed it
     within = min(max(within, first - 1), last)
     return range(max(first, within - count + 1), min(last, within + count) + 1)
 

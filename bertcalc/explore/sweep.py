@@ -18,17 +18,23 @@ from typing import Any, NamedTuple, TypeVar
 
 from bertcalc.config import DIMENSIONS, Config
 from bertcalc.explore.quantities import QUANTITIES, Case
+from bertcalc.fields import OWN_DIMENSIONS
 from bertcalc.forward.steps import BATCH, LARGEST
 from bertcalc.presets import PRESETS
 
 # What can be swept, with the limits of each.
-SWEPT: dict[str, tuple[int, int]] = {**DIMENSIONS, **dict.fromkeys(BATCH, (1, LARGEST))}
+SWEPT: dict[str, tuple[int, int]] = {**DIMENSIONS, **OWN_DIMENSIONS, **dict.fromkeys(BATCH, (1, LARGEST))}
 # What decides at 1 what is kept for relative positions: a single one needs not be laid out anew.
 LAID_OUT = ("batch_size", "num_attention_heads", "sequence_length")
 _RELATED = ({"hidden_size", "num_attention_heads"}, {"max_position_embeddings", "sequence_length"})
 _INT64 = 2**63 - 1
 _Thing = TypeVar("_Thing")
 Array = Callable[[Sequence[int]], Any]  # makes an int64 column: NumPy's, as this package imports none
+
+
+def sweepable(config: Config) -> list[str]:
+    """What can be swept of a model: the sizes that its family has, and those of the batch."""
+    return [field for field in SWEPT if field in BATCH or config.has(field)]
 
 
 class Ties(NamedTuple):

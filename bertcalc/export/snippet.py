@@ -2,7 +2,7 @@
 
 from dataclasses import fields
 
-from bertcalc.config import DIMENSIONS, Config
+from bertcalc.config import Config
 from bertcalc.subject import Subject
 
 _PROGRAM = '''\
@@ -44,7 +44,7 @@ def snippet(subject: Subject) -> str:
         tensors=sum(1 for _ in model.named_parameters()),
         requirement="transformers<5" if old else "transformers>=5",
         arguments="\n".join(f"    {name}={value!r}," for name, value in _arguments(config).items()),
-        options=f", add_pooling_layer={subject.add_pooling_layer}" if subject.cls.task == "base" else "",
+        options=f", add_pooling_layer={subject.add_pooling_layer}" if subject.cls.pooler_is_optional else "",
         device="cpu" if on_cpu else "meta",
         remark="with weights: hidden_act xielu needs them" if on_cpu else 'shapes without weights; "cpu" makes weights',
     )
@@ -54,5 +54,5 @@ def _arguments(config: Config) -> dict[str, object]:
     return {
         field.name: value
         for field in fields(config)
-        if (value := getattr(config, field.name)) != field.default or field.name in DIMENSIONS
+        if (value := getattr(config, field.name)) != field.default or config.is_size(field.name)
     }

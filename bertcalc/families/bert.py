@@ -48,31 +48,33 @@ class BertConfig(Config):
 
 
 def _body(t: Trace, c: BertConfig, pooler: bool) -> Hidden:
-    relative = c.position_embedding_type != "absolute"
-    with t.module("embeddings", "BertEmbeddings", component="embeddings", order=_EMBEDDINGS):
-        ids, types = t.inputs("input_ids", "token_type_ids")
-        words = t.embedding(
-            "word_embeddings", ids, c.vocab_size, c.hidden_size, role="word", padding_idx=c.pad_token_id
-        )
-        kinds = t.embedding("token_type_embeddings", types, c.type_vocab_size, c.hidden_size, role="token type")
-        x = t.add("add_token_type", words, kinds)
-        # One row of positions serves the whole batch.
-        places = Value("position_ids", (1, ids.shape[-1]), ids=True)
-        if relative:  # transformers 4 builds the table all the same, and never looks into it
-            with t.not_run():
-                _positions(t, c, places)
-        else:
-            x = t.add("add_position", x, _positions(t, c, places))
-        x = t.dropout("dropout", t.norm("LayerNorm", x, c.layer_norm_eps), c.hidden_dropout_prob)
+    with t.module("embeddings", "BertEmbeddings", component="embeddings", order=EMBEDDINGS):
+        x = summed_embeddings(t, c, c.hidden_size)
     x = encoder(t, c, x, "Bert")
     return Hidden(x, pooled(t, c, x, "Bert") if pooler else None)
 
 
-_EMBEDDINGS = ("word_embeddings", "position_embeddings", "token_type_embeddings", "LayerNorm", "dropout")
+EMBEDDINGS = ("word_embeddings", "position_embeddings", "token_type_embeddings", "LayerNorm", "dropout")
 
 
-def _positions(t: Trace, c: BertConfig, places: Value) -> Value:
-    return t.embedding("position_embeddings", places, c.max_position_embeddings, c.hidden_size, role="position")
+def summed_embeddings(t: Trace, c: Config, width: int) -> Value:
+    """Word, token type and position of each token, added and normalized."""
+    ids, types = t.inputs("input_ids", "token_type_ids")
+    words = t.embedding("word_embeddings", ids, c.vocab_size, width, role="word", padding_idx=c.pad_token_id)
+    kinds = t.embedding("token_type_embeddings", types, c.type_vocab_size, width, role="token type")
+    x = t.add("add_token_type", words, kinds)
+    # One row of positions serves the whole batch.
+    places = Value("position_ids", (1, ids.shape[-1]), ids=True)
+    if c.position_embedding_type == "absolute":
+        x = t.add("add_position", x, _positions(t, c, places, width))
+    else:  # transformers 4 builds the table all the same, and never looks into it
+        with t.not_run():
+            _positions(t, c, places, width)
+    return t.dropout("dropout", t.norm("LayerNorm", x, c.layer_norm_eps), c.hidden_dropout_prob)
+
+
+def _positions(t: Trace, c: Config, places: Value, width: int) -> Value:
+    return t.embedding("position_embeddings", places, c.max_position_embeddings, width, role="position")
 
 
 def encoder(t: Trace, c: Config, x: Value, kind: str) -> Value:
@@ -194,12 +196,22 @@ def _relationship(t: Trace, c: BertConfig, hidden: Hidden) -> Value:
 
 
 def _sequence_classification(t: Trace, c: BertConfig, hidden: Hidden) -> None:
-    t.output("logits", _classified(t, hidden.pooled, c.num_labels, _classifier_dropout(c)))
+    classified_sequences(t, hidden, c.num_labels, _classifier_dropout(c))
+
+
+def classified_sequences(t: Trace, hidden: Hidden, labels: int, p: float) -> None:
+    """A classifier over the pooled vector after dropout with probability ``p``."""
+    t.output("logits", _classified(t, hidden.pooled, labels, p))
 
 
 def token_classification(t: Trace, c: Config, hidden: Hidden) -> None:
     """A classifier over each token's vector."""
-    t.output("logits", _classified(t, hidden.states, c.num_labels, _classifier_dropout(c)))
+    classified_tokens(t, hidden, c.num_labels, _classifier_dropout(c))
+
+
+def classified_tokens(t: Trace, hidden: Hidden, labels: int, p: float) -> None:
+    """The same after dropout with probability ``p``."""
+    t.output("logits", _classified(t, hidden.states, labels, p))
 
 
 def _multiple_choice(t: Trace, c: BertConfig, hidden: Hidden) -> None:
@@ -208,7 +220,11 @@ def _multiple_choice(t: Trace, c: BertConfig, hidden: Hidden) -> None:
 
 def scores_of_choices(t: Trace, hidden: Hidden, p: float) -> None:
     """One score for each choice, from its pooled vector after dropout with probability ``p``."""
-    scores = _classified(t, hidden.pooled, 1, p)
+    side_by_side(t, _classified(t, hidden.pooled, 1, p))
+
+
+def side_by_side(t: Trace, scores: Value) -> None:
+    """The scores of a sequence's choices, which were laid out one after the other."""
     t.output("logits", t.step("reshape", "view", scores, shape=(t.sizes.batch_size, t.sizes.num_choices)))
 
 
@@ -223,7 +239,12 @@ def _classifier_dropout(c: Config) -> float:
 
 def question_answering(t: Trace, c: Config, hidden: Hidden) -> None:
     """Two scores for each token: an answer starts, or ends there."""
-    logits = t.linear("qa_outputs", hidden.states, c.num_labels, role="answer span")
+    answers(t, hidden.states, c.num_labels)
+
+
+def answers(t: Trace, x: Value, labels: int) -> None:
+    """The same from any vectors of the tokens."""
+    logits = t.linear("qa_outputs", x, labels, role="answer span")
     for name in ("start_logits", "end_logits"):
         t.output(name, t.step(name, "copy", logits, shape=logits.shape[:-1]))
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 
 from bertcalc.family import Class, Family, Model
-from bertcalc.fields import FIELDS
+from bertcalc.fields import FIELDS, OWN_FIELDS
 from bertcalc.forward.lessons import has_lesson
 from bertcalc.forward.meanings import MEANINGS
 from bertcalc.forward.trace import Sizes, Step
@@ -19,7 +19,7 @@ def missing(family: Family) -> Iterator[str]:
     if not family.presets:
         yield f"{family.name}: no preset, so that nobody can choose it."
     for field in fields(family.config):
-        if field.name not in FIELDS:
+        if family.config.shared_name(field.name) not in {**FIELDS, **OWN_FIELDS}:
             yield f"{family.config.__name__}.{field.name}: nothing says what it means and may be (FIELDS)."
     for cls in family.classes:
         for config in (family.config.default(), family.fullest()):

@@ -105,6 +105,8 @@ def caches(subject: Subject, call: Call) -> bool:
 
 def taking_all(subject: Subject) -> Subject:
     """The model in which every input is used: ``inputs`` reads its shapes from the steps of that one."""
+    if not subject.config.has("add_cross_attention"):
+        return subject
     return subject._replace(config=replace(subject.config, is_decoder=True, add_cross_attention=True))
 
 
@@ -155,6 +157,7 @@ def _input_shapes(cls: Class, ids: Shape, found: Mapping[str, Step]) -> dict[str
         "encoder_hidden_states": memory,
         "encoder_attention_mask": memory[:-1],
         "cache_position": ids[-1:],
+        **{name: (prod(ids[:-1]), ids[-1]) for name in cls.laid_out},
         **{name: ids if cls.per_token and name == "labels" else ids[:1] for name in cls.targets},
     }
 
@@ -237,6 +240,14 @@ def problems(subject: Subject, call: Call) -> Iterator[Problem]:
             N_("{architecture} needs num_labels 2 for a forward pass: the start and the end of an answer."),
             {"architecture": subject.architecture},
             ({"num_labels": 2},),
+        )
+    if call.labels and "sentence_order_label" in cls.targets and config.num_labels != 2:
+        yield Problem(
+            "num_labels",
+            config.num_labels,
+            N_("{architecture} needs num_labels 2 for its loss: two texts are in their order, or were swapped."),
+            {"architecture": subject.architecture},
+            ({"num_labels": 2}, {"labels": False}),
         )
     given = cls.sees_encoder and call.encoder_sequence_length is not None
     if given and config.is_decoder and not config.add_cross_attention:

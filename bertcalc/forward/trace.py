@@ -87,6 +87,11 @@ class Step(NamedTuple):
         component, block, role = self.place
         return f"{block or component}.{role}"
 
+    @property
+    def shared(self) -> bool:
+        """Whether all its runs have the same tensors, in which ALBERT's layers differ from others."""
+        return any(_differ(tensor.copies, self.runs) for tensor in self.tensors)
+
     def num_parameters(self) -> int:
         """Elements of the tensors that the step learns, in one copy."""
         count = 0
@@ -102,6 +107,11 @@ class Step(NamedTuple):
         for side in self.gives.shape:
             products = products * side
         return products
+
+
+def _differ(copies: int, runs: int) -> bool:
+    """Whether they are not the same: of columns and symbols, those that are the same are one object."""
+    return copies is not runs and not (isinstance(copies, int) and isinstance(runs, int) and copies == runs)
 
 
 class Sizes(NamedTuple):
@@ -167,11 +177,12 @@ class Trace:
         head_size: int,
         positions: str = "absolute",
         *,
+        block: str = "",
         order: Iterable[str] = (),
     ) -> "Trace":
         """A module in which query, key and value are."""
         self._module.children[name] = module = Attention(kind, heads, head_size, positions)
-        return self._enter(name, module, 1, 1, None, "", order)
+        return self._enter(name, module, 1, 1, None, block, order)
 
     def repeat(
         self, name: str, copies: int, kind: str, *, runs: int | None = None, start: int | None = None
@@ -188,8 +199,12 @@ class Trace:
         layer = layers.add(group, Module(kind), start or 0, copies)
         return self._enter(f"{name}.{group}", layer, copies, copies if runs is None else runs)
 
+    def block(self, block: str, *, component: Component | None = None) -> "Trace":
+        """What is declared within belongs to a block or component, although it is in no module of its own."""
+        return self._enter("", self._module, component=component, block=block)
+
     def ordered(self, *order: str) -> "Trace":
-        """Children of the present module are registered in this order, whatever order they run in."""
+        """Children of the present module are registered in this order, and before the others."""
         return self._enter("", self._module, order=order)
 
     def _enter(
@@ -207,11 +222,14 @@ class Trace:
         self._module = module
         if component or block:
             self._place = place = _place(component or place[0], block)
-        module.place = place
+        if name:
+            module.place = place
         if self.steps is not None:
             if name:
                 self._path = f"{self._path}.{name}" if self._path else name
-            self._copies, self._runs = self._copies * copies, self._runs * runs
+            same = copies is runs and self._copies is self._runs
+            self._copies = self._copies * copies
+            self._runs = self._copies if same else self._runs * runs
         return self
 
     def __enter__(self) -> None:
@@ -222,7 +240,7 @@ class Trace:
         self._module, self._path, self._place, self._copies, self._runs, order = self._outer.pop()
         if order:
             children = module.children
-            module.children = {name: children[name] for name in order if name in children}
+            module.children = {name: children[name] for name in order if name in children} | children
 
     def not_run(self) -> "_NotRun":
         """What is declared within is built, but never called."""
@@ -336,11 +354,11 @@ class Trace:
         self.steps.append(Step(gives.name, operation, takes, gives, (), self._runs, module, place, self._core))
         return gives
 
-    def add(self, name: str, *takes: Value) -> Value:
+    def add(self, name: str, *takes: Value, role: str = "") -> Value:
         """A sum, in the shape of its first term."""
         if self.steps is None:
             return takes[0]
-        return self.step(name, "add", *takes, shape=takes[0].shape)
+        return self.step(name, "add", *takes, shape=takes[0].shape, role=role)
 
     def multiply(self, name: str, *takes: Value) -> Value:
         """A product number by number, as in a gated feed-forward."""
@@ -355,10 +373,10 @@ class Trace:
         module = Activation(name, ACTIVATIONS[kind].kept)
         return self.step(name, "activation", x, shape=x.shape, role=role, module=module)
 
-    def first_token(self, x: Value, name: str = "first_token") -> Value:
+    def first_token(self, x: Value, name: str = "first_token", *, role: str = "") -> Value:
         """The vector of each sequence's first token."""
         batch, _length, width = x.shape
-        return self.step(name, "view", x, shape=(batch, width))
+        return self.step(name, "view", x, shape=(batch, width), role=role)
 
     def chunk(self, name: str, x: Value, pieces: int) -> tuple[Value, ...]:
         """The last axis cut into equal pieces: a fused projection into query, key and value."""
@@ -475,9 +493,10 @@ class _NotRun:
             if name not in self._before:
                 path = f"{t._path}.{name}"
                 tensors = tuple(
-                    tensor._replace(name=f"{path}.{tensor.name}", copies=t._copies * tensor.copies)
-                    for tensor in module.tensors()
+                    tensor._replace(name=f"{path}.{tensor.name}", copies=t._copies) for tensor in module.tensors()
                 )
+                if not tensors:
+                    continue
                 bare = path.removeprefix(t._base)
                 place = module.place._replace(role=module.place.role or "unused")
                 t.steps.append(Step(bare, "unused", (), Value(bare, ()), tensors, t._runs, place=place))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import sympy
 
 from bertcalc.config import unchecked
-from bertcalc.formula import CALL_SYMBOLS, SYMBOLS, Formula, exact, latex_number, plain, write
+from bertcalc.formula import CALL_SYMBOLS, SYMBOLS, Formula, exact, in_letters, latex_number, plain, write
 from bertcalc.forward.steps import forward
 from bertcalc.memory import optimizers
 from bertcalc.memory.footprint import Plan, kept, korthikanti, moments
@@ -51,7 +51,7 @@ def korthikanti_formulas(subject: Subject, plan: Plan, batch_size: int, sequence
 
 def moment_formulas(subject: Subject, attention: Attention, dtype: Dtype) -> tuple[Formula, ...]:
     """The bytes of each of ``footprint.moments``."""
-    config = unchecked(subject.config, **SYMBOLS)
+    config = in_letters(subject.config)
     return _moment_formulas(subject._replace(config=config), attention, ITEM_BYTES[dtype])
 
 
@@ -87,7 +87,7 @@ def plain_formulas(precision: Precision, optimizer: Optimizer) -> Mapping[Part, 
 @lru_cache(maxsize=256)
 def plain_inference_formulas(subject: Subject, attention: Attention, dtype: Dtype, moment: int) -> Mapping[Part, str]:
     """Each part of ``footprint.inference`` as plain text; ``moment`` is the number of the largest."""
-    subject = subject._replace(config=unchecked(subject.config, **SYMBOLS))
+    subject = subject._replace(config=in_letters(subject.config))
     steps = forward(subject.model(), _BATCH, _LENGTH, encoder_sequence_length=subject.seen(_LENGTH))
     return {
         "weights": plain(ITEM_BYTES[dtype] * _PARAMETERS),
@@ -102,7 +102,7 @@ def _symbolic(subject: Subject, batch_size: int, sequence_length: int) -> tuple[
     sizes = {_HEADS: config.num_attention_heads, _BATCH: batch_size, _LENGTH: sequence_length}
     relative = config.position_embedding_type != "absolute"
     heads, batch, length = (1 if relative and number == 1 else symbol for symbol, number in sizes.items())
-    letters = unchecked(config, **{**SYMBOLS, "num_attention_heads": heads})
+    letters = unchecked(in_letters(config), num_attention_heads=heads)
     return subject._replace(config=letters), batch, length
 
 

@@ -185,6 +185,8 @@ def _check(model: Model, dtype: Dtype, attention: Attention) -> None:
         raise NotImplementedError(f"The peak is known for eager attention alone so far, not for {attention}.")
     if model.config.transformers_version == 4:
         raise NotImplementedError("The peak is known for transformers 5 alone, which has no relative positions.")
+    if not model.family.peaks:
+        raise NotImplementedError(f"The peak is not known for {model.family.kind} models yet.")
     if model.cls.task == "question-answering" and model.config.num_labels != 2:
         raise ValueError(f"{model.cls.name} cannot run: its forward method needs num_labels to be 2.")
 

@@ -56,7 +56,7 @@ class Pass:
         """What is there before the first step."""
         tape, ids = self.tape, self._ids
         self.buffers = [ids((1, self.model.config.max_position_embeddings)) for _types in (False, True)]
-        for name, shape in self.model.named_parameters():
+        for name, shape, *_rest in self.model.tensors(folded=False):
             xielu = name.endswith((".alpha_p", ".alpha_n"))  # bfloat16 in every model
             self.parameters[name] = tape.leaf(name, shape, 2 if xielu else 4)
             if xielu:

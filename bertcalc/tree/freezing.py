@@ -51,8 +51,10 @@ class Freezing:
 
     def names(self, model: Module) -> frozenset[str]:
         """The names of the tensors that are not trained, as the real model has them."""
+        ties = model.ties()
         tensors = model.tensors(folded=False)
-        return frozenset(tensor.name for tensor in tensors if self.is_frozen(tensor, layer_number(tensor.name)))
+        frozen = [tensor.name for tensor in tensors if self.is_frozen(tensor, layer_number(tensor.name))]
+        return frozenset(ties.get(name, name) for name in frozen)
 
     def split(self, model: Module) -> Split:
         """Trainable and frozen parameters of a model."""

@@ -26,12 +26,14 @@ PARTS: dict[str, str] = {
     "attention": N_("attention"),
     "cross-attention": N_("cross-attention"),
     "feed-forward": N_("feed-forward"),
+    "projection": N_("projection"),
     "dense": N_("dense"),
     "transform": N_("transform"),
     "activation": N_("transform"),
     "decoder": N_("decoder"),
     "decoder bias": N_("decoder bias"),
     "next sentence": N_("next sentence"),
+    "sentence order": N_("sentence order"),
     "classifier": N_("classifier"),
     "answer span": N_("answer span"),
 }
@@ -68,13 +70,15 @@ def part_of(place: Place) -> str:
 
 
 def totals_by_component(model: Module) -> dict[Component, int]:
-    """Parameters of each component that the model has, in the order of the model."""
-    return _sum((tensor.place.component, tensor) for tensor in model.tensors())
+    """Parameters of each component that the model has, in the order in which they run."""
+    sums = _sum((tensor.place.component, tensor) for tensor in model.tensors())
+    return {component: sums[component] for component in COMPONENTS if component in sums}
 
 
 def totals_by_part(model: Module) -> dict[tuple[Component, str], int]:
     """Parameters of each (component, part), all layers together."""
-    return _sum(((row.component, row.part), row.tensor) for row in rows(model))
+    sums = _sum(((row.component, row.part), row.tensor) for row in rows(model))
+    return dict(sorted(sums.items(), key=lambda item: COMPONENTS.index(item[0][0])))
 
 
 def totals_by_role(model: Module) -> dict[Role, int]:

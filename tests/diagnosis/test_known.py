@@ -27,7 +27,7 @@ def test_a_known_count_is_the_real_models(config: Config) -> None:
 
 @pytest.mark.parametrize("published", PUBLISHED)
 def test_a_published_count_is_known(published: PublishedCount) -> None:
-    found = matching(PRESETS[published.preset].config, typed(f"{published.parameters:,}"))
+    found = matching(PRESETS[published.preset].config, typed(f"{published.parameters + published.more:,}"))
     models = [(known.subject.architecture, known.subject.add_pooling_layer) for known in found]
     assert (published.architecture, published.add_pooling_layer) in models
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bertcalc import BertConfig
 from bertcalc.explore.growth_formulas import growth, local_exponent
 from bertcalc.explore.quantities import QUANTITIES, Case
-from bertcalc.explore.sweep import SWEPT, Sweep, Ties
+from bertcalc.explore.sweep import Sweep, Ties, sweepable
 from bertcalc.formula import ALL_SYMBOLS
 from bertcalc.subject import Subject
 from tests.explore.test_sweep import array, near, sweeps
@@ -91,7 +91,7 @@ def test_the_memory_of_inference_has_no_formula() -> None:
         growth("inference_memory", Sweep(Case(Subject(BertConfig())), ("hidden_size",)))
 
 
-@pytest.mark.parametrize("field", SWEPT)
+@pytest.mark.parametrize("field", sweepable(BertConfig()))
 def test_no_coefficient_has_the_swept_letter_or_what_goes_along(field: str) -> None:
     sweep = Sweep(Case(Subject(BertConfig(), "BertForMaskedLM")), (field,))
     for name in WITH_FORMULA:

@@ -11,7 +11,7 @@ from hypothesis import given
 from bertcalc import BertConfig, build, columns
 from bertcalc.forward.outputs import Call
 from bertcalc.forward.steps import Step, batch_problems, forward
-from tests.oracle import Case, arguments, bare
+from tests.oracle import Case, arguments, bare, layers_of
 from tests.strategies import passes
 
 Called = tuple[str, tuple[int, ...], tuple[int, ...]]
@@ -49,7 +49,7 @@ def our_calls(case: Case, steps: list[Step]) -> list[Called]:
     inside = [step for step in steps if ".*." in step.name]
     first = steps.index(inside[0])
     layers = [
-        step._replace(name=step.name.replace("*", str(number)))
+        step._replace(name=step.name.replace("*", str(number % layers_of(case.config))))
         for number in range(case.config.num_hidden_layers)
         for step in inside
     ]
@@ -58,9 +58,7 @@ def our_calls(case: Case, steps: list[Step]) -> list[Called]:
         (step.name.removesuffix("_again"), step.takes[0].shape, step.gives.shape)
         for step in unfolded
         # The real attention drops probabilities with a function: its dropout module only holds the probability.
-        if step.module
-        and step.name.removesuffix("_again") in modules
-        and not step.name.endswith("attention.self.dropout")
+        if step.module and step.name.removesuffix("_again") in modules and step.place.role != "weights_dropout"
     ]
 
 
