@@ -13,6 +13,8 @@ from bertcalc.families.bert import FAMILY as _BERT
 from bertcalc.families.bert import BertConfig
 from bertcalc.families.camembert import CamembertConfig
 from bertcalc.families.distilbert import DistilBertConfig
+from bertcalc.families.electra import ElectraConfig
+from bertcalc.families.mpnet import MPNetConfig
 from bertcalc.families.roberta import RobertaConfig
 from bertcalc.families.xlm_roberta import XLMRobertaConfig
 from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
@@ -27,6 +29,8 @@ __all__ = [
     "Config",
     "ConfigError",
     "DistilBertConfig",
+    "ElectraConfig",
+    "MPNetConfig",
     "Module",
     "RobertaConfig",
     "XLMRobertaConfig",

@@ -27,6 +27,19 @@ class ConfigError(InputError):
     """The exception for an invalid configuration: names the field, the value and a nearest valid value."""
 
 
+class MixedError(ValueError):
+    """The exception for columns of models that are not all built alike."""
+
+
+def all_or_none(compared: Any) -> bool:
+    """Whether a comparison holds: of columns, in every row or in none. Raises MixedError if it holds in some."""
+    if not hasattr(compared, "all"):
+        return bool(compared)
+    if compared.all() != compared.any():
+        raise MixedError("Some rows of these columns are built in another way than the others.")
+    return bool(compared.all())
+
+
 class _Kind(type):
     """The class of configurations: each takes a field also under the name that all families share."""
 
@@ -146,6 +159,11 @@ class Config(metaclass=_Kind):
     def letters_of_sizes(self) -> dict[str, str]:
         """The sizes that the family has, each with the size whose letter it has: its own, unless they must agree."""
         return {field: field for field in sizes_of(type(self))}
+
+    @property
+    def breaks(self) -> tuple[int, ...]:
+        """Hidden sizes at which the model is built in another way than at all others."""
+        return ()
 
     @property
     def longest(self) -> int:

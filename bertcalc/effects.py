@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.compute.flops import total
 from bertcalc.config import DIMENSIONS, POSITION_EMBEDDING_TYPES, Config, ConfigError, sizes_of
+from bertcalc.fields import SUMMARY_TYPES
 from bertcalc.forward.steps import forward
 from bertcalc.memory.saved import cache_bytes, saved_by, total_bytes
 from bertcalc.subject import Subject
@@ -18,6 +19,14 @@ _ACTIVATIONS = sorted(
     {(facts.parameters, facts.kept): name for name, facts in reversed(ACTIVATIONS.items())}.values(),
     key=lambda name: (not ACTIVATIONS[name].parameters, list(ACTIVATIONS).index(name)),
 )
+
+
+_TEXTS = {
+    "hidden_act": _ACTIVATIONS,
+    "summary_activation": _ACTIVATIONS,
+    "position_embedding_type": POSITION_EMBEDDING_TYPES,
+    "summary_type": SUMMARY_TYPES,
+}
 
 
 class Effect(NamedTuple):
@@ -111,7 +120,7 @@ def _candidates(field: str, config: Config) -> Iterable[Any]:
         case bool():
             return (not value,)
         case str():
-            return _ACTIVATIONS if field == "hidden_act" else POSITION_EMBEDDING_TYPES
+            return _TEXTS[field]
         case int() if field == "num_attention_heads":
             divisors = [count for count in range(1, config.hidden_size + 1) if config.hidden_size % count == 0]
             at = divisors.index(value)

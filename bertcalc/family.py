@@ -12,6 +12,7 @@ from bertcalc.tree.nn import Attention, Module
 Task = Literal[
     "base",
     "pretraining",
+    "replaced-tokens",
     "masked-lm",
     "causal-lm",
     "next-sentence",
@@ -63,7 +64,7 @@ class Class(NamedTuple):
     @property
     def per_token(self) -> bool:
         """Whether labels are for each token, not for each sequence."""
-        return self.task in ("pretraining", "masked-lm", "causal-lm", "token-classification")
+        return self.task in ("pretraining", "replaced-tokens", "masked-lm", "causal-lm", "token-classification")
 
     @property
     def sees_encoder(self) -> bool:
@@ -98,7 +99,7 @@ class Family:
     before the body, so that its tensors come first. What cannot be said of a family is refused where it is asked for:
     ``peaks``, the peaks of memory, for which one has to know what the forward methods keep alive
     (bertcalc/memory/peak.py); ``like_bert``, how the formulas of other tools, which are for BERT's layers, lead to its
-    counts (bertcalc/diagnosis/tools.py); ``recomputes``, whether transformers can run its layers again in training.
+    counts (bertcalc/diagnosis/tools.py); ``recomputes``, what of its layers can be run again in training.
     """
 
     name: str  # Hugging Face's model_type
@@ -110,7 +111,7 @@ class Family:
     head_first: bool = False
     peaks: bool = True
     like_bert: bool = True
-    recomputes: bool = True
+    recomputes: tuple[str, ...] = ("selective", "full")
 
     @property
     def base(self) -> Class:

@@ -15,6 +15,9 @@ PositionEmbeddingType = Literal["absolute", "relative_key", "relative_key_query"
 POSITION_EMBEDDING_TYPES: tuple[PositionEmbeddingType, ...] = ("absolute", "relative_key", "relative_key_query")
 
 
+SUMMARY_TYPES = ("first", "last")
+
+
 class Field(NamedTuple):
     """What a field means, what it may be (in words, and as a check), and for a size its letter and its limits."""
 
@@ -36,8 +39,8 @@ def is_number(value: Any) -> bool:
     return is_int(value) or (isinstance(value, float) and math.isfinite(value))
 
 
-def _size(meaning: str, letter: str, high: int) -> Field:
-    """A whole number that tensor shapes are made of, from 1.
+def _size(meaning: str, letter: str, high: int, *, low: int = 1) -> Field:
+    """A whole number that tensor shapes are made of, from 1 unless said otherwise.
 
     Each upper limit is far above any model ever built and low enough that every total stays below 2**63, so that
     Python, NumPy and PyTorch all count it exactly.
@@ -45,9 +48,9 @@ def _size(meaning: str, letter: str, high: int) -> Field:
     return Field(
         meaning,
         N_("a whole number from {low} to {high}"),
-        lambda value: is_int(value) and 1 <= value <= high,
+        lambda value: is_int(value) and low <= value <= high,
         letter,
-        1,
+        low,
         high,
     )
 
@@ -130,7 +133,21 @@ OWN_FIELDS: dict[str, Field] = {
     ),
     "num_hidden_groups": Field(N_("Groups of layers that share their tensors."), *_ONE),
     "inner_group_num": Field(N_("Layers in each group."), *_ONE),
+    "relative_attention_num_buckets": _size(
+        N_("Distances that are told apart, near ones one by one: rows of the table of relative positions."),
+        "R",
+        1_000_000,
+        low=32,  # into so many transformers sorts them, whatever this says
+    ),
     "classifier_dropout_prob": Field(N_("Dropout before the classifier."), *_PROBABILITY),
+    "summary_type": Field(
+        N_("Which token stands for a choice in multiple choice: the first or the last."),
+        N_("first or last"),
+        lambda value: isinstance(value, str) and value in SUMMARY_TYPES,
+    ),
+    "summary_use_proj": Field(N_("Whether multiple choice has a dense layer over that token."), *_BOOL),
+    "summary_activation": Field(N_("The activation after that dense layer."), *_ACTIVATION),
+    "summary_last_dropout": Field(N_("Dropout after that, before the scores of the choices."), *_PROBABILITY),
     "sinusoidal_pos_embds": Field(N_("Whether the position table begins as sines and cosines."), *_BOOL),
     "qa_dropout": Field(N_("Dropout before the scores of question answering."), *_PROBABILITY),
     "seq_classif_dropout": Field(

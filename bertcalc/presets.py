@@ -40,6 +40,7 @@ def _keras(family: str) -> str:
     return f"keras-hub {family}_presets.py"
 
 
+_POOLED = N_("counted as if it had a pooler")
 PUBLISHED: tuple[PublishedCount, ...] = (
     PublishedCount("bert_uncased_L-2_H-128_A-2", "BertModel", 4385920, N_("with pooler"), _KERAS_HUB),
     PublishedCount("bert_uncased_L-4_H-512_A-8", "BertModel", 28763648, N_("with pooler"), _KERAS_HUB),
@@ -105,4 +106,16 @@ PUBLISHED: tuple[PublishedCount, ...] = (
         "distilbert-base-uncased", "DistilBertModel", 66362880, N_("no pooler"), f"{_keras('distil_bert')}; {_MTEB}"
     ),
     PublishedCount("distilbert-base-cased", "DistilBertModel", 65190912, N_("no pooler"), _keras("distil_bert")),
+    PublishedCount("albert-base-v2", "AlbertModel", 11683584, N_("with pooler"), _keras("albert")),
+    PublishedCount("albert-large-v2", "AlbertModel", 17683968, N_("with pooler"), _keras("albert")),
+    PublishedCount(
+        "electra-small-discriminator", "ElectraModel", 13548800, _POOLED, _keras("electra"), more=-256 * 256 - 256
+    ),
+    PublishedCount(
+        "electra-base-discriminator", "ElectraModel", 109482240, _POOLED, _keras("electra"), more=-768 * 768 - 768
+    ),
+    PublishedCount(
+        "electra-base-generator", "ElectraModel", 33576960, _POOLED, _keras("electra"), more=-256 * 256 - 256
+    ),
+    PublishedCount("all-mpnet-base-v2", "MPNetModel", 109486464, N_("with pooler"), _MTEB),
 )

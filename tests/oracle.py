@@ -130,6 +130,8 @@ def tensors_in(value: Any) -> list[tuple[tuple[int, ...], str]]:
     """Shape and dtype of every tensor of an output: of a tuple, or of a cache, which holds layers."""
     if isinstance(value, torch.Tensor):
         return [(tuple(value.shape), str(value.dtype).removeprefix("torch."))]
+    if value is None:
+        return []
     if hasattr(value, "self_attention_cache"):
         value = (value.self_attention_cache, value.cross_attention_cache)
     elif hasattr(value, "layers"):

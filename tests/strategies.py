@@ -7,11 +7,11 @@ from typing import Any
 from hypothesis import reject
 from hypothesis import strategies as st
 
-from bertcalc import ARCHITECTURES, BertConfig, Config, RobertaConfig
+from bertcalc import ARCHITECTURES, BertConfig, Config, ElectraConfig, MPNetConfig, RobertaConfig
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.config import ConfigError
 from bertcalc.families import CLASSES, class_of
-from bertcalc.fields import PositionEmbeddingType
+from bertcalc.fields import SUMMARY_TYPES, PositionEmbeddingType
 from bertcalc.forward.outputs import Call
 from bertcalc.moves import Locks
 from bertcalc.presets import PRESETS
@@ -37,6 +37,11 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "tie_word_embeddings": st.booleans(),
     "num_labels": st.integers(1, 20),
     "embedding_size": st.integers(1, 300),
+    "relative_attention_num_buckets": st.integers(32, 64),
+    "summary_type": st.sampled_from(SUMMARY_TYPES),
+    "summary_use_proj": st.booleans(),
+    "summary_activation": st.sampled_from(list(ACTIVATIONS)),
+    "summary_last_dropout": _PROBABILITIES,
     "num_hidden_groups": st.just(1),
     "inner_group_num": st.just(1),
     "classifier_dropout_prob": _PROBABILITIES,
@@ -53,19 +58,21 @@ def configs(
     positions: Sequence[PositionEmbeddingType] = _ABSOLUTE,
     kind: type[Config] = BertConfig,
 ) -> Config:
-    counts_from_padding = issubclass(kind, RobertaConfig)
+    counts_from_padding = issubclass(kind, (RobertaConfig, MPNetConfig))
+    least = 2 if kind is MPNetConfig else 1  # the padding of MPNet is token 1, whatever the configuration says
     position = draw(st.sampled_from(positions if kind is BertConfig else _ABSOLUTE))  # relative ones are BERT's alone
     heads = draw(st.integers(1, 12))
-    vocab_size = draw(st.integers(1, 3000))
+    vocab_size = draw(st.integers(least, 3000))
     tokens = st.none() | st.integers(0, vocab_size - 1)
     is_decoder = draw(st.booleans())
     pad = draw(st.integers(0, min(vocab_size - 1, 20)) if counts_from_padding else tokens)
+    fewest = max(pad or 0, least - 1) + 2 if counts_from_padding else 1
     related = {
         "vocab_size": vocab_size,
         "hidden_size": heads * draw(st.integers(1, 64)),
         "num_attention_heads": heads,
         "hidden_act": draw(st.sampled_from(list(ACTIVATIONS) if position == "absolute" else ACTIVATIONS_OF_4)),
-        "max_position_embeddings": draw(st.integers(pad + 2 if counts_from_padding and pad is not None else 1, 1000)),
+        "max_position_embeddings": draw(st.integers(fewest, 1000)),
         "pad_token_id": pad,
         "position_embedding_type": position,
         "is_decoder": is_decoder,
@@ -77,6 +84,8 @@ def configs(
     for field in fields(kind):
         if (name := kind.shared_name(field.name)) not in values:
             values[name] = draw(_VALUES[name])
+    if kind is ElectraConfig and draw(st.booleans()):  # which has no projection then
+        values["embedding_size"] = values["hidden_size"]
     return kind(**values)
 
 

@@ -166,5 +166,5 @@ FAMILY = Family(
     },
     peaks=False,
     like_bert=False,
-    recomputes=False,
+    recomputes=("selective",),  # transformers has no checkpoints around its layers
 )

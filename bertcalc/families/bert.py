@@ -93,12 +93,16 @@ def encoder(t: Trace, c: Config, x: Value, kind: str) -> Value:
             else:
                 with t.module("crossattention", f"{kind}Attention", block="cross-attention"):
                     x = _attention(t, c, x, seen, kind, cross=True)
-        with t.module("intermediate", f"{kind}Intermediate", block="feed-forward"):
-            y = t.linear("dense", x, c.intermediate_size, role="up")
-            y = t.activation("intermediate_act_fn", y, c.hidden_act)
-        with t.module("output", f"{kind}Output", block="feed-forward", order=_ADD_AND_NORM):
-            x = _add_and_norm(t, c, y, x, role="down")
-    return x
+        return feed_forward(t, c, x, kind)
+
+
+def feed_forward(t: Trace, c: Config, x: Value, kind: str) -> Value:
+    """The second half of a layer."""
+    with t.module("intermediate", f"{kind}Intermediate", block="feed-forward"):
+        y = t.linear("dense", x, c.intermediate_size, role="up")
+        y = t.activation("intermediate_act_fn", y, c.hidden_act)
+    with t.module("output", f"{kind}Output", block="feed-forward", order=_ADD_AND_NORM):
+        return _add_and_norm(t, c, y, x, role="down")
 
 
 def _attention(t: Trace, c: Config, x: Value, seen: Value, kind: str, *, cross: bool = False) -> Value:

@@ -111,13 +111,18 @@ def _language_model(kind: str, t: Trace, c: RobertaConfig, hidden: Hidden) -> No
     if c.tie_word_embeddings:
         tied = {"weight": "roberta.embeddings.word_embeddings.weight", "bias": "lm_head.bias"}
     with t.module("lm_head", f"{kind}LMHead", block=LANGUAGE_MODEL):
-        bias = t.parameter("bias", (c.vocab_size,), role="decoder bias")
-        x = t.function("gelu", t.linear("dense", hidden.states, c.hidden_size, role="transform"), "gelu")
-        x = t.norm("layer_norm", x, c.layer_norm_eps)
-        t.output("logits", t.linear("decoder", x, c.vocab_size, role="decoder", tied=tied, using=bias))
+        language_model(t, c, hidden, tied)
 
 
-def _sequence_classification(kind: str, t: Trace, c: RobertaConfig, hidden: Hidden) -> None:
+def language_model(t: Trace, c: Config, hidden: Hidden, tied: Mapping[str, str]) -> None:
+    """What is in that head; ``tied`` are the tensors of its decoder that are owned elsewhere."""
+    bias = t.parameter("bias", (c.vocab_size,), role="decoder bias")
+    x = t.function("gelu", t.linear("dense", hidden.states, c.hidden_size, role="transform"), "gelu")
+    x = t.norm("layer_norm", x, c.layer_norm_eps)
+    t.output("logits", t.linear("decoder", x, c.vocab_size, role="decoder", tied=tied, using=bias))
+
+
+def sequence_classification(kind: str, t: Trace, c: Config, hidden: Hidden) -> None:
     """A dense layer and a classifier over the first token, with dropout before both."""
     p = c.hidden_dropout_prob if c.classifier_dropout is None else c.classifier_dropout
     with t.module("classifier", f"{kind}ClassificationHead", order=("dense", "dropout", "out_proj")):
@@ -139,7 +144,7 @@ def family(
 ) -> Family:
     """RoBERTa under the names of a family."""
     kind = config.__name__.removesuffix("Config")
-    words, classified = partial(_language_model, kind), partial(_sequence_classification, kind)
+    words, classified = partial(_language_model, kind), partial(sequence_classification, kind)
     seen, tokens = (*bert.TOKENS, *bert.ENCODER), (*bert.TOKENS, "labels")
     generating = (*seen, "labels", *bert.CACHE, "logits_to_keep")
     classes = (

@@ -130,6 +130,18 @@ _LESSONS: dict[str, Lesson] = {
         N_("layers after"),
         N_("{layers} more layers like the one that was opened: the same tensors, with numbers of their own."),
     ),
+    "relative positions.relative position": Lesson(
+        N_("distance"),
+        N_(
+            "Each pair of tokens picks a row for its distance: a number for each of the {num_attention_heads} heads. "
+            "All layers share these numbers."
+        ),
+    ),
+    "relative positions.position_bias": Lesson(
+        N_("for each head"),
+        N_("The numbers are laid out as the scores are, for each sequence. This learns nothing."),
+    ),
+    "attention.add_bias": Lesson(N_("+ distance"), N_("The numbers for the distances are added to the scores.")),
     "projection.map": Lesson(
         N_("E → H"),
         N_(
@@ -283,6 +295,19 @@ _LESSONS: dict[str, Lesson] = {
     ),
     "head.dense": Lesson("dense", N_("A dense layer from {hidden_size} to {hidden_size}, before the classifier.")),
     "head.activation": Lesson("tanh", N_("Each number is squashed to between −1 and 1.")),
+    "head.gelu": Lesson("GELU", N_("GELU, applied to each number.")),
+    "discriminator.dense": Lesson(
+        "dense", N_("The discriminator's head begins with a dense layer of its own, for every token.")
+    ),
+    "discriminator.activation": Lesson(N_("activation"), N_("{hidden_act}, applied to each number.")),
+    "discriminator.classifier": Lesson(N_("replaced?"), N_("One score for each token: did the generator replace it?")),
+    "discriminator.squeeze": Lesson(N_("reshape"), N_("The last side, which is 1, is left out.")),
+    "summary.first_token": Lesson(
+        N_("one token"), N_("Only the first (or last) token is kept: one vector for the whole choice.")
+    ),
+    "summary.dense": Lesson("dense", N_("A dense layer from {hidden_size} to {hidden_size}, before the classifier.")),
+    "summary.activation": Lesson(N_("activation"), N_("{summary_activation}, applied to each number.")),
+    "summary.dropout": Lesson("dropout", N_("A dropout before the classifier. Nothing is learned.")),
     "head.relu": Lesson("ReLU", N_("Negative numbers become 0.")),
     "head.classifier": Lesson(N_("classifier"), N_("A dense layer gives the scores.")),
     "head.answer span": Lesson(

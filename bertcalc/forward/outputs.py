@@ -173,7 +173,7 @@ def outputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
     for name in output_names(subject.architecture):
         if name in given:
             entries.append(Entry(name, "float32", (Tensors(1, given[name].gives.shape),)))
-        elif four and not call.return_dict:
+        elif (four or "return_dict" in cls.inputs) and not call.return_dict:  # which makes its tuples by itself
             entries.append(Entry(name, "float32", ()))
     extras = [_cache(steps, crossed, four)] if body and caches(subject, call) else []
     if call.output_hidden_states:
@@ -335,6 +335,8 @@ def _label_remarks(subject: Subject, call: Call) -> Iterator[Problem]:
                 value=f"{call.label:,}",
                 last=f"{last:,}",
             )
+    elif task == "replaced-tokens":
+        pass
     elif not _classifies(subject):
         yield _remark("label", N_("With num_labels 1 this is regression: a label can be any number."))
     elif call.label == IGNORED:
@@ -387,7 +389,9 @@ def _remark(field: str, message: str, **values: str) -> Problem:
 def _classifies(subject: Subject) -> bool:
     """Whether labels are numbers of classes: not with one class (regression), nor where they are positions."""
     cls = subject.cls
-    return subject.config.num_labels > 1 if cls.task == "sequence-classification" else "labels" in cls.targets
+    if cls.task == "sequence-classification":
+        return subject.config.num_labels > 1
+    return "labels" in cls.targets and cls.task != "replaced-tokens"  # these are yes or no, as numbers
 
 
 def _answers(subject: Subject, call: Call) -> int:

@@ -392,13 +392,14 @@ class Trace:
         dropout: float | None,
         dropout_name: str = "dropout",
         distances: Callable[[Value, Value, Value], Value] | None = None,
+        bias: Value | None = None,
         rotary: bool = False,
         mask: str = "attention_mask",
     ) -> Value:
         """softmax(Q K^T / sqrt(d)) V in the heads of the present Attention module, and the heads side by side again.
 
         ``dropout`` is that of the weights, None where there is no module for it. ``distances`` adds what depends on the
-        distance of two tokens to the scores, given scores, query and key.
+        distance of two tokens to the scores, given scores, query and key; ``bias`` is added after the division.
         """
         attention = self._module
         assert isinstance(attention, Attention)
@@ -420,6 +421,8 @@ class Trace:
         if distances:
             scores = distances(scores, query, key)
         scores = self.step("scale", "scale", scores, shape=square)
+        if bias:
+            scores = self.add("add_bias", scores, bias)
         scores = self.add("mask", scores, Value(mask, (batch, 1, length, seen)))
         weights = self.step("softmax", "softmax", scores, shape=square)
         if dropout is not None:

@@ -128,7 +128,7 @@ def walk(steps: list[Step], layer: int = 0) -> list[Stop]:
     if not 0 <= layer < length:
         raise IndexError(f"layer {layer} is not one of 0 to {length - 1}")
     first = steps.index(repeated[0])
-    entry = steps[first - 1].gives.name
+    entry = repeated[0].takes[0].name
     inputs = [entry, *(repeated[-1].name.replace("*", str(number)) for number in range(length))]
     stops: list[Stop] = []
     _extend(stops, steps[:first], layer)

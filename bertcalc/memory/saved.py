@@ -204,7 +204,7 @@ def fuse_attention(steps: Sequence[Step]) -> list[Step]:
     It writes its output in the order in which the heads are merged. With relative positions there is no such kernel,
     and the steps stay as they are.
     """
-    if any(step.place.role == "distance" for step in steps):
+    if any(step.place.role in ("distance", "relative position") for step in steps):
         return list(steps)
     fused: list[Step] = []
     query_and_key: tuple[Value, ...] = ()
@@ -297,7 +297,7 @@ def _apart(steps: Sequence[Step], layers: int) -> tuple[list[Step], dict[str, in
         return list(steps), {}
     first = steps.index(repeated[0])
     groups = {f":{layers}": layers, f"{layers}:": length - layers}
-    entry = inside = steps[first - 1].gives.name
+    entry = inside = repeated[0].takes[0].name
     apart = list(steps[:first])
     for name, copies in groups.items():
         for step in repeated:

@@ -27,6 +27,8 @@ PARTS: dict[str, str] = {
     "cross-attention": N_("cross-attention"),
     "feed-forward": N_("feed-forward"),
     "projection": N_("projection"),
+    "relative positions": N_("relative positions"),
+    "map": N_("projection"),
     "dense": N_("dense"),
     "transform": N_("transform"),
     "activation": N_("transform"),

@@ -15,7 +15,22 @@ from bertcalc.subject import Subject
 from tests.oracle import Case
 from tests.strategies import cases
 
-LETTERS = {"V": 11, "H": 12, "L": 3, "A": 2, "I": 7, "P": 9, "T": 5, "C": 13, "B": 17, "S": 19, "X": 23, "N": 29}
+LETTERS = {
+    "E": 31,
+    "R": 37,
+    "V": 11,
+    "H": 12,
+    "L": 3,
+    "A": 2,
+    "I": 7,
+    "P": 9,
+    "T": 5,
+    "C": 13,
+    "B": 17,
+    "S": 19,
+    "X": 23,
+    "N": 29,
+}
 
 
 def said(node: Any, letters: dict[str, int]) -> str:

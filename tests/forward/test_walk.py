@@ -13,7 +13,7 @@ from bertcalc.forward.walk import AFTER, BEFORE, factors, in_layer, keras_rows, 
 from bertcalc.presets import PRESETS
 from bertcalc.tree.nn import Attention
 from bertcalc.tree.totals import submodule
-from tests.oracle import Case
+from tests.oracle import Case, owned
 from tests.strategies import cases
 
 
@@ -82,7 +82,7 @@ def test_names_of_tensors_on_the_walk_are_the_real_ones(case: Case) -> None:
         for stop in walk(forward(case.ours(), 1, 1, encoder_sequence_length=seen), layer)
         for tensor in stop.tensors
     }
-    real = {(name, tuple(tensor.shape)) for name, tensor in case.real().named_parameters()}
+    real = {(name, tuple(tensor.shape)) for name, tensor in owned(case.real()).items()}
     others = {(name, shape) for name, shape in real if ".layer." in name and f".layer.{layer}." not in name}
     assert walked == real - others
 

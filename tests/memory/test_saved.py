@@ -114,9 +114,9 @@ def test_freezing_and_recomputing_keep_what_the_hooks_see(
 
 def possible(case: Case, recompute: Recompute) -> Recompute:
     """None at all where transformers cannot run the layers of a family again."""
-    supported = getattr(transformers, case.architecture).supports_gradient_checkpointing
-    assert supported == CLASSES[case.architecture].recomputes
-    return recompute if supported or recompute != "full" else "none"
+    known = CLASSES[case.architecture].recomputes
+    assert getattr(transformers, case.architecture).supports_gradient_checkpointing == ("full" in known)
+    return recompute if recompute in known else "none"
 
 
 def freeze(real: Any, freezing: Freezing, ours: Module) -> None:

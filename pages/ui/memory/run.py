@@ -96,8 +96,7 @@ class Run(NamedTuple):
 
 def _recomputations(choice: Choice) -> list[Recompute]:
     """What can run again: transformers does it with the layers of most families, but not of all."""
-    recomputes = choice.model().family.recomputes
-    return [one for one in RECOMPUTE if one != "full" or recomputes]
+    return [one for one in RECOMPUTE if one in ("none", *choice.model().family.recomputes)]
 
 
 def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:

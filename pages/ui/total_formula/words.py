@@ -21,6 +21,7 @@ COUNTED: dict[str, str] = {
     "max_position_embeddings": N_("{value} positions"),
     "type_vocab_size": N_("{value} token types"),
     "num_labels": N_("{value} labels"),
+    "relative_attention_num_buckets": N_("{value} distances"),
     "embedding_size": N_("{value} embedding size"),
 }
 
