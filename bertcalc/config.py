@@ -67,11 +67,9 @@ class Config(metaclass=_Kind):
     Raises ConfigError if no model can be built from the values.
     """
 
-    # All that the structure of a model depends on; what only ``print`` shows is not among it.
-    shaping = ("hidden_act", "position_embedding_type", "is_decoder", "add_cross_attention", "tie_word_embeddings")
-
     if TYPE_CHECKING:  # what can be read of every configuration, whatever its own fields are
         attribute_map: ClassVar[Mapping[str, str]] = {}
+        shaping: ClassVar[tuple[str, ...]] = ()
         vocab_size: int = 0
         hidden_size: int = 0
         num_hidden_layers: int = 0
@@ -96,6 +94,8 @@ class Config(metaclass=_Kind):
         num_labels: int = 0
     else:
         attribute_map = {}
+        # All that the structure of a model depends on; what only ``print`` shows is not among it.
+        shaping = ("hidden_act", "position_embedding_type", "is_decoder", "add_cross_attention", "tie_word_embeddings")
 
     def __init_subclass__(cls) -> None:
         for shared, own in cls.attribute_map.items():

@@ -100,13 +100,13 @@ def read(text: str) -> Described:
     if found:
         raise InputError(*found)
     architecture, remarks = _architecture(names, family)
-    known = {*own, *map(kind.shared_name, own), "position_embedding_type"}
+    read_fields = {*own, *map(kind.shared_name, own), "position_embedding_type"}
     wanted = {kind.own_name(field): field for field in (*_SIZES, *OWN_DIMENSIONS) if kind.has(field)}
     if missing := [name for name, field in wanted.items() if not given.keys() & {name, field}]:
         message = N_("Missing, so set to Hugging Face's defaults: {fields}.")
         shown = {"fields": ", ".join(f"{field} = {values[field]:,}" for field in missing)}
         remarks.append(Problem(missing[0], None, message, shown))
-    if unused := [key for key in given if key not in (*known, *_OTHERS)]:
+    if unused := [key for key in given if key not in (*read_fields, *_OTHERS)]:
         keys = ", ".join(map(shorten, unused[:_NAMED])) + (" ..." if unused[_NAMED:] else "")
         remarks.append(
             Problem(unused[0], None, N_("Ignored, because they do not affect any count: {keys}."), {"keys": keys})

@@ -80,7 +80,7 @@ def configs(
         "bos_token_id": draw(tokens),
         "eos_token_id": draw(tokens),
     }
-    values = {name: value for name, value in related.items() if kind.has(name)}
+    values: dict[str, Any] = {name: value for name, value in related.items() if kind.has(name)}
     for field in fields(kind):
         if (name := kind.shared_name(field.name)) not in values:
             values[name] = draw(_VALUES[name])

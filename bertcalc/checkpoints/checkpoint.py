@@ -21,6 +21,7 @@ from bertcalc.checkpoints.safetensors import StoredTensor
 from bertcalc.config import Config, problems
 from bertcalc.families import FAMILIES, build, family_of
 from bertcalc.family import Family, Model
+from bertcalc.forward.trace import Sizes
 from bertcalc.presets import PRESETS
 from bertcalc.problem import InputError, Problem
 from bertcalc.subject import Subject
@@ -252,18 +253,30 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
             raise InputError(Problem("", None, message, shown))
         return shape[axis]
 
-    hidden_size = side(roles["word"], 1)
+    width = side(roles["word"], 1)
+    hidden_size = side(roles["up"], 1)
+    layers = _layers(shapes, roles["up"].partition(".0.")[0])
+    unknown: tuple[str, ...] = ("num_attention_heads",)
+    if any(step.shared for step in build(full).run(Sizes())):  # of how often shared layers run, no tensor tells
+        layers, unknown = kind.default().num_hidden_layers, (*unknown, "num_hidden_layers")
     values = {
         **kind.default().shared(),
         "vocab_size": side(roles["word"], 0),
-        "hidden_size": hidden_size,
-        "num_hidden_layers": _layers(shapes, roles["up"].partition(".0.")[0]),
+        "hidden_size": hidden_size if kind.has("embedding_size") else width,
+        "num_hidden_layers": layers,
         "intermediate_size": side(roles["up"], 0),
     }
-    rows = {"position": "max_position_embeddings", "token type": "type_vocab_size"}
+    rows = {
+        "position": "max_position_embeddings",
+        "token type": "type_vocab_size",
+        "relative position": "relative_attention_num_buckets",
+    }
     values |= {field: side(roles[role], 0) for role, field in rows.items() if role in roles}
-    unknown = ("num_attention_heads",)
+    if kind.has("embedding_size"):
+        values["embedding_size"] = width
     values["num_attention_heads"] = _likely_heads(hidden_size, values["num_hidden_layers"])
+    if "relative position" in roles:
+        values["num_attention_heads"], unknown = side(roles["relative position"], 1), ()
     if "distance" in roles and roles["distance"] in shapes:
         values["position_embedding_type"] = "relative_key"
         values["num_attention_heads"] = hidden_size // max(1, side(roles["distance"], 1))

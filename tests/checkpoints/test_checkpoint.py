@@ -19,6 +19,7 @@ from bertcalc.checkpoints.checkpoint import (
     subject_of_shapes,
 )
 from bertcalc.checkpoints.safetensors import StoredTensor
+from bertcalc.config import sizes_of
 from bertcalc.families import FAMILIES
 from bertcalc.presets import PRESETS, PUBLISHED
 from bertcalc.problem import InputError
@@ -104,6 +105,17 @@ def test_another_family_is_known_by_its_prefix_and_its_heads(preset: str) -> Non
     assert (found.config.vocab_size, found.architecture) == (50265, "RobertaForMaskedLM")
     assert compare(tensors, found).agrees
     assert guessed == ("num_attention_heads",)
+
+
+@pytest.mark.parametrize("family", [name for name in FAMILIES if name not in ("bert", "xlm-roberta", "camembert")])
+def test_the_sizes_of_another_family_are_found_by_its_shapes(family: str) -> None:
+    for preset in FAMILIES[family].presets.values():
+        config, architecture = preset.config, FAMILIES[family].for_task("masked-lm")
+        found, guessed = subject_of_shapes(like(config, architecture))
+        assert found.architecture == architecture
+        for field in sizes_of(type(config)):
+            if field not in guessed:
+                assert getattr(found.config, field) == getattr(config, field), field
 
 
 def test_without_a_pooler() -> None:
