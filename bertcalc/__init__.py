@@ -14,6 +14,7 @@ from bertcalc.families.bert import BertConfig
 from bertcalc.families.camembert import CamembertConfig
 from bertcalc.families.distilbert import DistilBertConfig
 from bertcalc.families.electra import ElectraConfig
+from bertcalc.families.ernie import ErnieConfig
 from bertcalc.families.mpnet import MPNetConfig
 from bertcalc.families.roberta import RobertaConfig
 from bertcalc.families.xlm_roberta import XLMRobertaConfig
@@ -30,6 +31,7 @@ __all__ = [
     "ConfigError",
     "DistilBertConfig",
     "ElectraConfig",
+    "ErnieConfig",
     "MPNetConfig",
     "Module",
     "RobertaConfig",

@@ -126,9 +126,16 @@ class Family:
     def fullest(self, **more: Any) -> Config:
         """A configuration in which a model has everything that it can have, as far as the family can."""
         found = self.config.default()
-        for change in ({"is_decoder": True, "add_cross_attention": True}, {"tie_word_embeddings": False}, more):
-            with suppress(ConfigError):
-                found = replace(found, **change)
+        everything: tuple[dict[str, Any], ...] = (
+            {"is_decoder": True, "add_cross_attention": True},
+            {"tie_word_embeddings": False},
+            {"use_task_id": True},
+            more,
+        )
+        for change in everything:
+            if all(map(self.config.has, change)):
+                with suppress(ConfigError):
+                    found = replace(found, **change)
         return found
 
     def for_task(self, task: Task) -> str:

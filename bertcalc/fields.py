@@ -131,6 +131,10 @@ OWN_FIELDS: dict[str, Field] = {
     "embedding_size": _size(
         N_("Numbers for each token in the embeddings, before they are mapped to hidden_size."), "E", 65_536
     ),
+    "task_type_vocab_size": _size(
+        N_("Tasks that a text can be for: rows of the task table, where there is one."), "K", 1_000_000
+    ),
+    "use_task_id": Field(N_("Whether there is a task table, whose row is added to each token."), *_BOOL),
     "num_hidden_groups": Field(N_("Groups of layers that share their tensors."), *_ONE),
     "inner_group_num": Field(N_("Layers in each group."), *_ONE),
     "relative_attention_num_buckets": _size(

@@ -38,6 +38,8 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "num_labels": st.integers(1, 20),
     "embedding_size": st.integers(1, 300),
     "relative_attention_num_buckets": st.integers(32, 64),
+    "task_type_vocab_size": st.integers(1, 10),
+    "use_task_id": st.booleans(),
     "summary_type": st.sampled_from(SUMMARY_TYPES),
     "summary_use_proj": st.booleans(),
     "summary_activation": st.sampled_from(list(ACTIVATIONS)),

@@ -272,6 +272,8 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
         "relative position": "relative_attention_num_buckets",
     }
     values |= {field: side(roles[role], 0) for role, field in rows.items() if role in roles}
+    if roles.get("task type") in shapes:
+        values |= {"use_task_id": True, "task_type_vocab_size": side(roles["task type"], 0)}
     if kind.has("embedding_size"):
         values["embedding_size"] = width
     values["num_attention_heads"] = _likely_heads(hidden_size, values["num_hidden_layers"])

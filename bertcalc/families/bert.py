@@ -4,7 +4,9 @@ This file alone knows what BERT is made of. What it declares is read everywhere 
 printed tree, the walk, FLOPs, memory.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from bertcalc.config import Config
 from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, Source
@@ -57,8 +59,11 @@ def _body(t: Trace, c: BertConfig, pooler: bool) -> Hidden:
 EMBEDDINGS = ("word_embeddings", "position_embeddings", "token_type_embeddings", "LayerNorm", "dropout")
 
 
-def summed_embeddings(t: Trace, c: Config, width: int) -> Value:
-    """Word, token type and position of each token, added and normalized."""
+def summed_embeddings(t: Trace, c: Config, width: int, *, more: Callable[[Value, Value], Value] | None = None) -> Value:
+    """Word, token type and position of each token, added and normalized; ``more`` adds what is added besides.
+
+    That is given the tokens and the sum so far.
+    """
     ids, types = t.inputs("input_ids", "token_type_ids")
     words = t.embedding("word_embeddings", ids, c.vocab_size, width, role="word", padding_idx=c.pad_token_id)
     kinds = t.embedding("token_type_embeddings", types, c.type_vocab_size, width, role="token type")
@@ -70,6 +75,8 @@ def summed_embeddings(t: Trace, c: Config, width: int) -> Value:
     else:  # transformers 4 builds the table all the same, and never looks into it
         with t.not_run():
             _positions(t, c, places, width)
+    if more:
+        x = more(ids, x)
     return t.dropout("dropout", t.norm("LayerNorm", x, c.layer_norm_eps), c.hidden_dropout_prob)
 
 
@@ -162,44 +169,48 @@ def base(t: Trace, c: Config, hidden: Hidden) -> None:
     t.output("pooler_output", hidden.pooled)
 
 
-def _predictions(t: Trace, c: BertConfig, x: Value) -> Value:
+def _predictions(kind: str, t: Trace, c: Config, x: Value) -> Value:
     """The masked-LM head. Tied, its decoder is the word embedding table over again and costs nothing."""
     tied = {}
     if c.tie_word_embeddings:
-        tied["weight"] = "bert.embeddings.word_embeddings.weight"
+        tied["weight"] = f"{kind.lower()}.embeddings.word_embeddings.weight"
     if c.tie_word_embeddings or c.transformers_version == 4:
         # Untied, transformers 5 keeps the head's bias and the decoder's apart; 4 shares them all the same.
         tied["bias"] = "cls.predictions.bias"
-    with t.module("predictions", "BertLMPredictionHead", block=LANGUAGE_MODEL):
+    with t.module("predictions", f"{kind}LMPredictionHead", block=LANGUAGE_MODEL):
         bias = t.parameter("bias", (c.vocab_size,), role="decoder bias")
-        with t.module("transform", "BertPredictionHeadTransform", block=LANGUAGE_MODEL):
+        with t.module("transform", f"{kind}PredictionHeadTransform", block=LANGUAGE_MODEL):
             x = t.activation("transform_act_fn", t.linear("dense", x, c.hidden_size, role="transform"), c.hidden_act)
             x = t.norm("LayerNorm", x, c.layer_norm_eps)
         return t.linear("decoder", x, c.vocab_size, role="decoder", tied=tied, using=bias)
 
 
-def _pretraining(t: Trace, c: BertConfig, hidden: Hidden) -> None:
-    with t.module("cls", "BertPreTrainingHeads"):
-        t.output("prediction_logits", _predictions(t, c, hidden.states))
+def pretraining(kind: str, t: Trace, c: Config, hidden: Hidden) -> None:
+    """Both heads: for masked words, and for the next sentence."""
+    with t.module("cls", f"{kind}PreTrainingHeads"):
+        t.output("prediction_logits", _predictions(kind, t, c, hidden.states))
         t.output("seq_relationship_logits", _relationship(t, c, hidden))
 
 
-def _masked_lm(t: Trace, c: BertConfig, hidden: Hidden) -> None:
-    with t.module("cls", "BertOnlyMLMHead"):
-        t.output("logits", _predictions(t, c, hidden.states))
+def masked_lm(kind: str, t: Trace, c: Config, hidden: Hidden) -> None:
+    """A score for each word piece at each token."""
+    with t.module("cls", f"{kind}OnlyMLMHead"):
+        t.output("logits", _predictions(kind, t, c, hidden.states))
 
 
-def _next_sentence(t: Trace, c: BertConfig, hidden: Hidden) -> None:
-    with t.module("cls", "BertOnlyNSPHead"):
+def next_sentence(kind: str, t: Trace, c: Config, hidden: Hidden) -> None:
+    """Two scores: the second text follows the first, or it does not."""
+    with t.module("cls", f"{kind}OnlyNSPHead"):
         t.output("logits", _relationship(t, c, hidden))
 
 
-def _relationship(t: Trace, c: BertConfig, hidden: Hidden) -> Value:
+def _relationship(t: Trace, c: Config, hidden: Hidden) -> Value:
     assert hidden.pooled is not None
     return t.linear("seq_relationship", hidden.pooled, 2, role="next sentence")
 
 
-def _sequence_classification(t: Trace, c: BertConfig, hidden: Hidden) -> None:
+def sequence_classification(t: Trace, c: Config, hidden: Hidden) -> None:
+    """A classifier over the pooled vector."""
     classified_sequences(t, hidden, c.num_labels, _classifier_dropout(c))
 
 
@@ -218,7 +229,8 @@ def classified_tokens(t: Trace, hidden: Hidden, labels: int, p: float) -> None:
     t.output("logits", _classified(t, hidden.states, labels, p))
 
 
-def _multiple_choice(t: Trace, c: BertConfig, hidden: Hidden) -> None:
+def multiple_choice(t: Trace, c: Config, hidden: Hidden) -> None:
+    """One score for each choice, from its pooled vector."""
     scores_of_choices(t, hidden, _classifier_dropout(c))
 
 
@@ -308,21 +320,36 @@ FAMILY = Family(
     (
         Class("BertModel", "base", base, (*TOKENS, *ENCODER, *CACHE), pooler=True),
         Class(
-            "BertForPreTraining", "pretraining", _pretraining, (*TOKENS, "labels", "next_sentence_label"), pooler=True
+            "BertForPreTraining",
+            "pretraining",
+            partial(pretraining, "Bert"),
+            (*TOKENS, "labels", "next_sentence_label"),
+            pooler=True,
         ),
-        Class("BertForMaskedLM", "masked-lm", _masked_lm, (*TOKENS, *ENCODER, "labels")),
-        Class("BertLMHeadModel", "causal-lm", _masked_lm, (*TOKENS, *ENCODER, "labels", *CACHE, "logits_to_keep")),
-        Class("BertForNextSentencePrediction", "next-sentence", _next_sentence, (*TOKENS, "labels"), pooler=True),
+        Class("BertForMaskedLM", "masked-lm", partial(masked_lm, "Bert"), (*TOKENS, *ENCODER, "labels")),
+        Class(
+            "BertLMHeadModel",
+            "causal-lm",
+            partial(masked_lm, "Bert"),
+            (*TOKENS, *ENCODER, "labels", *CACHE, "logits_to_keep"),
+        ),
+        Class(
+            "BertForNextSentencePrediction",
+            "next-sentence",
+            partial(next_sentence, "Bert"),
+            (*TOKENS, "labels"),
+            pooler=True,
+        ),
         Class(
             "BertForSequenceClassification",
             "sequence-classification",
-            _sequence_classification,
+            sequence_classification,
             (*TOKENS, "labels"),
             pooler=True,
         ),
         Class("BertForTokenClassification", "token-classification", token_classification, (*TOKENS, "labels")),
         Class("BertForQuestionAnswering", "question-answering", question_answering, (*TOKENS, *ANSWERS)),
-        Class("BertForMultipleChoice", "multiple-choice", _multiple_choice, (*TOKENS, "labels"), pooler=True),
+        Class("BertForMultipleChoice", "multiple-choice", multiple_choice, (*TOKENS, "labels"), pooler=True),
     ),
     _PRESETS,
 )

@@ -120,6 +120,10 @@ _LESSONS: dict[str, Lesson] = {
         N_("+ position"),
         N_("The position is added as well; the same {sequence_length} rows serve every sequence of the batch."),
     ),
+    "embeddings.task type": Lesson(
+        N_("task type"), N_("Each token picks the row of its text's task, one of {task_type_vocab_size}.")
+    ),
+    "embeddings.add_task_type": Lesson(N_("+ task"), N_("The task is added as well: sums learn nothing.")),
     "embeddings.norm": Lesson("LayerNorm", _NORM),
     "embeddings.dropout": Lesson("dropout", _DROPOUT),
     "layers.before": Lesson(

@@ -22,6 +22,7 @@ PARTS: dict[str, str] = {
     "word": N_("word"),
     "position": N_("position"),
     "token type": N_("token type"),
+    "task type": N_("task type"),
     "norm": "LayerNorm",
     "attention": N_("attention"),
     "cross-attention": N_("cross-attention"),

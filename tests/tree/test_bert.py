@@ -44,6 +44,8 @@ APART: dict[str, Any] = {
     "layer_norm_eps": 1e-3,
     "hidden_act": "relu",
     "embedding_size": 18,
+    "task_type_vocab_size": 6,
+    "use_task_id": True,
     "relative_attention_num_buckets": 33,
     "summary_activation": "tanh",
     "summary_last_dropout": 0.7,

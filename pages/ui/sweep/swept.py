@@ -29,6 +29,7 @@ RANGES: dict[str, tuple[int, int]] = {
     "max_position_embeddings": (128, 2_048),
     "type_vocab_size": (1, 16),
     "relative_attention_num_buckets": (32, 256),
+    "task_type_vocab_size": (1, 16),
     "embedding_size": (32, 1_024),
     "num_labels": (2, 1_000),
     "batch_size": (1, 256),
