@@ -8,20 +8,34 @@
 from bertcalc.compute.flops import forward_flops, training_flops
 from bertcalc.config import Config, ConfigError, columns
 from bertcalc.families import build
+from bertcalc.families.albert import AlbertConfig
 from bertcalc.families.bert import FAMILY as _BERT
 from bertcalc.families.bert import BertConfig
+from bertcalc.families.camembert import CamembertConfig
+from bertcalc.families.distilbert import DistilBertConfig
+from bertcalc.families.electra import ElectraConfig
+from bertcalc.families.ernie import ErnieConfig
+from bertcalc.families.mpnet import MPNetConfig
 from bertcalc.families.roberta import RobertaConfig
+from bertcalc.families.xlm_roberta import XLMRobertaConfig
 from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
 from bertcalc.memory.saved import saved_activation_bytes
 from bertcalc.tree.nn import Module
 
 __all__ = [
     "ARCHITECTURES",
+    "AlbertConfig",
     "BertConfig",
+    "CamembertConfig",
     "Config",
     "ConfigError",
+    "DistilBertConfig",
+    "ElectraConfig",
+    "ErnieConfig",
+    "MPNetConfig",
     "Module",
     "RobertaConfig",
+    "XLMRobertaConfig",
     "build",
     "columns",
     "forward_flops",

@@ -8,13 +8,14 @@ bertcalc.config.ConfigError: hidden_size 770 is not a multiple of num_attention_
 """
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, Self, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.fields import DIMENSIONS as DIMENSIONS
-from bertcalc.fields import FIELDS, PositionEmbeddingType, is_int, is_number
+from bertcalc.fields import EVERY_LETTER, OWN_DIMENSIONS, PositionEmbeddingType, is_int, is_number, known
 from bertcalc.fields import LETTERS as LETTERS
 from bertcalc.fields import POSITION_EMBEDDING_TYPES as POSITION_EMBEDDING_TYPES
 from bertcalc.problem import InputError
@@ -26,49 +27,143 @@ class ConfigError(InputError):
     """The exception for an invalid configuration: names the field, the value and a nearest valid value."""
 
 
+class MixedError(ValueError):
+    """The exception for columns of models that are not all built alike."""
+
+
+def all_or_none(compared: Any) -> bool:
+    """Whether a comparison holds: of columns, in every row or in none. Raises MixedError if it holds in some."""
+    if not hasattr(compared, "all"):
+        return bool(compared)
+    if compared.all() != compared.any():
+        raise MixedError("Some rows of these columns are built in another way than the others.")
+    return bool(compared.all())
+
+
+class _Kind(type):
+    """The class of configurations: each takes a field also under the name that all families share."""
+
+    def __call__(cls, *args: Any, **given: Any) -> Any:
+        return super().__call__(*args, **cls.under_own_names(given))  # type: ignore[attr-defined]
+
+
+class _Shared:
+    """A field under the name that all families share: of a configuration its value, of a family its default."""
+
+    def __init__(self, own: str) -> None:
+        self.own = own
+
+    def __get__(self, config: "Config | None", kind: type["Config"]) -> Any:
+        return getattr(kind if config is None else config, self.own)
+
+
 @dataclass(frozen=True)
-class Config:
+class Config(metaclass=_Kind):
     """The fields of a family's configuration; the family gives them its defaults, and checks of its own.
+
+    Where the family has another name for a field, ``attribute_map`` says so, as in transformers: by the name that all
+    families share, which can be read and given as well. A field that it lacks reads as what is true of it (ABSENT).
 
     Raises ConfigError if no model can be built from the values.
     """
 
-    vocab_size: int
-    hidden_size: int
-    num_hidden_layers: int
-    num_attention_heads: int
-    intermediate_size: int
-    hidden_act: str
-    hidden_dropout_prob: float
-    attention_probs_dropout_prob: float
-    max_position_embeddings: int
-    type_vocab_size: int
-    initializer_range: float
-    layer_norm_eps: float
-    pad_token_id: int | None
-    position_embedding_type: PositionEmbeddingType
-    use_cache: bool
-    classifier_dropout: float | None
-    is_decoder: bool
-    add_cross_attention: bool
-    bos_token_id: int | None
-    eos_token_id: int | None
-    tie_word_embeddings: bool
-    num_labels: int
+    if TYPE_CHECKING:  # what can be read of every configuration, whatever its own fields are
+        attribute_map: ClassVar[Mapping[str, str]] = {}
+        shaping: ClassVar[tuple[str, ...]] = ()
+        vocab_size: int = 0
+        hidden_size: int = 0
+        num_hidden_layers: int = 0
+        num_attention_heads: int = 0
+        intermediate_size: int = 0
+        hidden_act: str = ""
+        hidden_dropout_prob: float = 0
+        attention_probs_dropout_prob: float = 0
+        max_position_embeddings: int = 0
+        type_vocab_size: int = 0
+        initializer_range: float = 0
+        layer_norm_eps: float = 0
+        pad_token_id: int | None = None
+        position_embedding_type: PositionEmbeddingType = "absolute"
+        use_cache: bool = False
+        classifier_dropout: float | None = None
+        is_decoder: bool = False
+        add_cross_attention: bool = False
+        bos_token_id: int | None = None
+        eos_token_id: int | None = None
+        tie_word_embeddings: bool = True
+        num_labels: int = 0
+    else:
+        attribute_map = {}
+        # All that the structure of a model depends on; what only ``print`` shows is not among it.
+        shaping = ("hidden_act", "position_embedding_type", "is_decoder", "add_cross_attention", "tie_word_embeddings")
+
+    def __init_subclass__(cls) -> None:
+        for shared, own in cls.attribute_map.items():
+            setattr(cls, shared, _Shared(own))
 
     def __post_init__(self) -> None:
         for problem in problems(type(self), vars(self)):
             raise ConfigError(problem)
 
     @classmethod
+    def has(cls, field: str) -> bool:
+        """Whether the family has a field, under its own name or the shared one."""
+        return cls.own_name(field) in _names(cls)
+
+    @classmethod
+    def own_name(cls, field: str) -> str:
+        """The family's name for a field."""
+        return cls.attribute_map.get(field, field)
+
+    @classmethod
+    def shared_name(cls, field: str) -> str:
+        """The name that all families share for a field of this one."""
+        return next((shared for shared, own in cls.attribute_map.items() if own == field), field)
+
+    @classmethod
+    def under_own_names(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Values under the family's names; a shared name takes precedence. Raises ConfigError for what it lacks."""
+        own = _names(cls)
+        if values.keys() <= own:
+            return dict(values)
+        found = {name: value for name, value in values.items() if name in own}
+        for name, value in values.items():
+            if name in found:
+                continue
+            if name in ABSENT and not cls.has(name):
+                if value != ABSENT[name]:
+                    raise ConfigError(_lacking(cls, name, value))
+            else:
+                found[cls.own_name(name)] = value
+        return found
+
+    def shared(self) -> dict[str, Any]:
+        """All values, under the shared names."""
+        return {self.shared_name(name): value for name, value in vars(self).items()}
+
+    @classmethod
     def default(cls) -> Self:
-        """The family's own defaults: here, every field needs a value."""
-        return cls()  # type: ignore[call-arg]
+        """The family's own defaults."""
+        return cls()
 
     @classmethod
     def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
-        """What is wrong between fields that are right by themselves."""
-        return _relations(values)
+        """What is wrong between fields that are right by themselves, which have their shared names."""
+        return _relations(cls, values)
+
+    @classmethod
+    def is_size(cls, field: str) -> bool:
+        """Whether a field of the family is a size, which tensors are made of."""
+        return cls.shared_name(field) in EVERY_LETTER
+
+    def letters_of_sizes(self) -> dict[str, str]:
+        """The sizes that the family has, each with the size whose letter it has: its own, unless they must agree."""
+        return {field: field for field in sizes_of(type(self))}
+
+    @property
+    def breaks(self) -> tuple[int, ...]:
+        """Hidden sizes at which the model is built in another way than at all others."""
+        return ()
 
     @property
     def longest(self) -> int:
@@ -86,18 +181,46 @@ class Config:
         return 5 if self.position_embedding_type == "absolute" else 4
 
 
+@cache
+def _names(kind: type[Config]) -> frozenset[str]:
+    return frozenset(field.name for field in fields(kind))
+
+
+# What is true of a family that has no field for it. (Its LayerNorms have BERT's epsilon, unless it says otherwise.)
+ABSENT: dict[str, Any] = {
+    "type_vocab_size": 0,
+    "layer_norm_eps": 1e-12,
+    "position_embedding_type": "absolute",
+    "use_cache": False,
+    "classifier_dropout": None,
+    "is_decoder": False,
+    "add_cross_attention": False,
+}
+for _name, _value in ABSENT.items():
+    setattr(Config, _name, _value)
+
 Kind = TypeVar("Kind", bound=Config)
+
+
+def sizes_of(kind: type[Config]) -> dict[str, str]:
+    """The sizes that a family has, by their shared names, with their letters."""
+    return {field: letter for field, letter in EVERY_LETTER.items() if kind.has(field)}
 
 
 def letters(config: Config) -> dict[str, int]:
     """The letters of a configuration's sizes, as people type them: H for 768."""
-    return {letter: getattr(config, field) for field, letter in LETTERS.items()}
+    return {letter: getattr(config, field) for field, letter in sizes_of(type(config)).items()}
 
 
 def unchecked(config: Kind, **changes: Any) -> Kind:
-    """``config`` with some fields replaced by values that are no numbers: symbols, or columns of numbers."""
-    twin = object.__new__(type(config))
-    twin.__dict__.update(vars(config), **changes)
+    """``config`` with some fields replaced by values that are no numbers: symbols, or columns of numbers.
+
+    Fields that its family has not are left out.
+    """
+    kind = type(config)
+    twin = object.__new__(kind)
+    twin.__dict__.update(vars(config))
+    twin.__dict__.update({kind.own_name(field): value for field, value in changes.items() if kind.has(field)})
     return twin
 
 
@@ -109,13 +232,16 @@ def columns(config: Kind, **arrays: Any) -> Kind:
 
     Raises ConfigError for the first row that is not valid, TypeError for a field that is not a dimension.
     """
+    kind = type(config)
+    arrays = {kind.shared_name(field): array for field, array in arrays.items()}
     for field, array in arrays.items():
-        if field not in DIMENSIONS:
-            raise TypeError(f"{field} is not a dimension: columns can be {', '.join(DIMENSIONS)}")
-        low, high = DIMENSIONS[field]
+        if field not in sizes_of(kind):
+            names = ", ".join(map(kind.own_name, sizes_of(kind)))
+            raise TypeError(f"{kind.own_name(field)} is not a dimension: columns can be {names}")
+        low, high = {**DIMENSIONS, **OWN_DIMENSIONS}[field]
         wrong = array[(array < low) | (array > high)] if array.dtype.kind in "iu" else array.ravel()
         for value in wrong[:1].tolist():
-            raise ConfigError(_not_between(field, value, low, high, like=getattr(type(config), field)))
+            raise ConfigError(_not_between(kind, field, value, low, high, like=getattr(kind, field)))
     # int64 whatever the caller has: a product of two int32 would wrap around silently.
     wide = {field: array.astype("int64") for field, array in arrays.items()}
     # Zeros in the common shape of all. The vocabulary gets it, so that every total has it, whatever the columns are.
@@ -123,7 +249,7 @@ def columns(config: Kind, **arrays: Any) -> Kind:
     many = unchecked(config, **{**wide, "vocab_size": wide.get("vocab_size", config.vocab_size) + zeros})
     hidden, heads = many.hidden_size + zeros, many.num_attention_heads + zeros
     if arrays and (wrong_pair := hidden % heads != 0).any():
-        raise ConfigError(_not_divisible(hidden[wrong_pair].tolist()[0], heads[wrong_pair].tolist()[0]))
+        raise ConfigError(_not_divisible(kind, hidden[wrong_pair].tolist()[0], heads[wrong_pair].tolist()[0]))
     if "vocab_size" in arrays and (pad := config.pad_token_id) is not None:
         vocabularies: Any = many.vocab_size
         for vocab_size in vocabularies[vocabularies <= pad][:1].tolist():
@@ -132,24 +258,34 @@ def columns(config: Kind, **arrays: Any) -> Kind:
 
 
 def problems(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]:
-    """Everything that is wrong with the values of a kind of configuration, field by field, then across fields."""
+    """Everything that is wrong with the values of a kind of configuration, field by field, then across fields.
+
+    The values have the family's own names; the problems say these, and tell the shared ones apart from them.
+    """
     # A default is right: it was looked at when the family was made known.
     wrong = [
         name
-        for name, field in kind.__dataclass_fields__.items()
-        if (value := values[name]) is not field.default and not FIELDS[name].is_right(value)
+        for name, default, is_right in _checks(kind)
+        if (value := values[name]) is not default and not is_right(value)
     ]
     for name in wrong:
         if problem := check_field(kind, name, values[name]):
             yield problem
     if not wrong:  # relations between fields mean nothing while a field itself is wrong
-        yield from kind.relations(values)
+        shared = {kind.shared_name(name): value for name, value in values.items()} if kind.attribute_map else values
+        yield from kind.relations({**ABSENT, **shared})
 
 
-def _relations(values: Mapping[str, Any]) -> Iterator[Problem]:
+@cache
+def _checks(kind: type[Config]) -> tuple[tuple[str, Any, Callable[[Any], bool]], ...]:
+    """Each field of a kind, with its default and what a value is checked with."""
+    return tuple((field.name, field.default, known(kind.shared_name(field.name)).is_right) for field in fields(kind))
+
+
+def _relations(family: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]:
     hidden_size, heads = values["hidden_size"], values["num_attention_heads"]
     if hidden_size % heads:
-        yield _not_divisible(hidden_size, heads)
+        yield _not_divisible(family, hidden_size, heads)
     pad, vocab_size = values["pad_token_id"], values["vocab_size"]
     if pad is not None and pad >= vocab_size:
         yield _not_in_vocabulary(pad, vocab_size)
@@ -177,32 +313,41 @@ def _relations(values: Mapping[str, Any]) -> Iterator[Problem]:
 
 def check_field(kind: type[Config], field: str, value: Any) -> Problem | None:
     """What is wrong with one field taken by itself, or None."""
-    default, known = getattr(kind, field), FIELDS[field]
-    if known.is_right(value):
+    shared, own = kind.shared_name(field), kind.own_name(field)
+    if not kind.has(field):
+        return None if shared in ABSENT and value == ABSENT[shared] else _lacking(kind, field, value)
+    default, about = getattr(kind, own), known(shared)
+    if about.is_right(value):
         return None
-    if known.letter:
-        return _not_between(field, value, known.low, known.high, like=default)
+    if about.letter:
+        return _not_between(kind, shared, value, about.low, about.high, like=default)
     return Problem(
-        field,
+        shared,
         value,
         N_("{field} {value} is not possible: it must be {wanted}, for example {default}."),
-        {"field": field, "value": _show(value), "wanted": known.wanted, "default": _show(default)},
-        ({field: default},),
+        {"field": own, "value": _show(value), "wanted": about.wanted, "default": _show(default)},
+        ({shared: default},),
     )
+
+
+def _lacking(kind: type[Config], field: str, value: object) -> Problem:
+    message = N_("{config} has no {field}, so that it cannot be {value}.")
+    shown = {"config": kind.__name__, "field": field, "value": _show(value)}
+    return Problem(field, value, message, shown, ({field: ABSENT[field]},) if field in ABSENT else ())
 
 
 def allowed(field: str) -> tuple[str, dict[str, str]]:
     """What a field may be: an English sentence with placeholders, and what fills them."""
-    known = FIELDS[field]
-    return known.wanted, {"low": _show(known.low), "high": _show(known.high)} if known.letter else {}
+    about = known(field)
+    return about.wanted, {"low": _show(about.low), "high": _show(about.high)} if about.letter else {}
 
 
 def check_whole_number(field: str, value: Any, low: int, high: int, like: int) -> Problem | None:
     """What is wrong with a number that is no field of the configuration, or None; ``like`` is an example."""
-    return None if is_int(value) and low <= value <= high else _not_between(field, value, low, high, like=like)
+    return None if is_int(value) and low <= value <= high else _not_between(Config, field, value, low, high, like=like)
 
 
-def _not_between(field: str, value: Any, low: int, high: int, *, like: int) -> Problem:
+def _not_between(kind: type[Config], field: str, value: Any, low: int, high: int, *, like: int) -> Problem:
     if is_number(value) or (isinstance(value, float) and math.isinf(value)):
         nearest = round(min(max(value, low), high))
         message = N_(
@@ -212,11 +357,11 @@ def _not_between(field: str, value: Any, low: int, high: int, *, like: int) -> P
         nearest = like
         message = N_("{field} {value} is not possible: it must be a whole number from {low} to {high}, like {nearest}.")
     shown = {"value": value, "low": low, "high": high, "nearest": nearest}
-    values = {"field": field, **{name: _show(number) for name, number in shown.items()}}
+    values = {"field": kind.own_name(field), **{name: _show(number) for name, number in shown.items()}}
     return Problem(field, value, message, values, ({field: nearest},))
 
 
-def _not_divisible(hidden_size: int, heads: int) -> Problem:
+def _not_divisible(kind: type[Config], hidden_size: int, heads: int) -> Problem:
     low, high = DIMENSIONS["hidden_size"]
     below = hidden_size - hidden_size % heads
     sizes = [size for size in (below, below + heads) if low <= size <= high]
@@ -227,10 +372,16 @@ def _not_divisible(hidden_size: int, heads: int) -> Problem:
     return Problem(
         "hidden_size",
         hidden_size,
-        N_("hidden_size {value} is not a multiple of num_attention_heads {heads}: {low} or {high} would be.")
+        N_("{hidden_size} {value} is not a multiple of {num_attention_heads} {heads}: {low} or {high} would be.")
         if len(shown) == 2
-        else N_("hidden_size {value} is not a multiple of num_attention_heads {heads}: {low} would be."),
-        {"value": _show(hidden_size), "heads": _show(heads), "low": _show(shown[0]), "high": _show(shown[-1])},
+        else N_("{hidden_size} {value} is not a multiple of {num_attention_heads} {heads}: {low} would be."),
+        {
+            **{field: kind.own_name(field) for field in ("hidden_size", "num_attention_heads")},
+            "value": _show(hidden_size),
+            "heads": _show(heads),
+            "low": _show(shown[0]),
+            "high": _show(shown[-1]),
+        },
         (*({"hidden_size": size} for size in sizes), {"num_attention_heads": nearest_heads}),
     )
 

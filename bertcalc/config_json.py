@@ -13,19 +13,18 @@ bertcalc.problem.InputError: hidden_size 770 is not a multiple of num_attention_
 
 import json
 import re
-from dataclasses import fields
 from typing import Any, NamedTuple
 
 from bertcalc.config import Config, problems
 from bertcalc.families import CLASSES, FAMILIES, family_of
 from bertcalc.family import Family
+from bertcalc.fields import OWN_DIMENSIONS
 from bertcalc.problem import InputError, Problem
 from bertcalc.strict_json import decode, read_json
 from bertcalc.subject import Subject
 from bertcalc.text import N_, shorten
 
 LARGEST = 1_000_000  # characters; a real one has less than 2,000, with a thousand labels 60,000
-_FIELDS = tuple(field.name for field in fields(Config))
 # What is read but is no field of the configuration. label2id says nothing that id2label does not.
 _OTHERS = ("model_type", "architectures", "id2label", "label2id")
 # What every real one says.
@@ -50,7 +49,7 @@ def write(subject: Subject) -> str:
     config = subject.config
     given = {"architectures": [subject.architecture], "model_type": family_of(config).name, **vars(config)}
     if config.position_embedding_type == "absolute":
-        del given["position_embedding_type"]
+        given.pop("position_embedding_type", None)
     return json.dumps(given, indent=2, sort_keys=True) + "\n"
 
 
@@ -87,7 +86,9 @@ def read(text: str) -> Described:
             raise InputError(_problem("architectures", names, message, known=_known()))
         family = known[0] if known else next(iter(FAMILIES.values()))
     kind = family.config
-    values = {field: given.get(field, getattr(kind, field)) for field in _FIELDS}
+    own = vars(kind.default())
+    # Under either name, as transformers reads it; the shared one takes precedence.
+    values = {name: given.get(kind.shared_name(name), given.get(name, default)) for name, default in own.items()}
     labels = given.get("id2label")
     named = len(labels) if isinstance(labels, dict) else kind.default().num_labels
     if given.get("num_labels") is None:  # where both are there, transformers takes num_labels
@@ -99,11 +100,13 @@ def read(text: str) -> Described:
     if found:
         raise InputError(*found)
     architecture, remarks = _architecture(names, family)
-    if missing := [field for field in _SIZES if field not in given]:
+    read_fields = {*own, *map(kind.shared_name, own), "position_embedding_type"}
+    wanted = {kind.own_name(field): field for field in (*_SIZES, *OWN_DIMENSIONS) if kind.has(field)}
+    if missing := [name for name, field in wanted.items() if not given.keys() & {name, field}]:
         message = N_("Missing, so set to Hugging Face's defaults: {fields}.")
         shown = {"fields": ", ".join(f"{field} = {values[field]:,}" for field in missing)}
         remarks.append(Problem(missing[0], None, message, shown))
-    if unused := [key for key in given if key not in (*_FIELDS, *_OTHERS)]:
+    if unused := [key for key in given if key not in (*read_fields, *_OTHERS)]:
         keys = ", ".join(map(shorten, unused[:_NAMED])) + (" ..." if unused[_NAMED:] else "")
         remarks.append(
             Problem(unused[0], None, N_("Ignored, because they do not affect any count: {keys}."), {"keys": keys})

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.compute.flops import total
-from bertcalc.config import DIMENSIONS, POSITION_EMBEDDING_TYPES, Config, ConfigError
+from bertcalc.config import DIMENSIONS, POSITION_EMBEDDING_TYPES, Config, ConfigError, sizes_of
+from bertcalc.fields import SUMMARY_TYPES
 from bertcalc.forward.steps import forward
 from bertcalc.memory.saved import cache_bytes, saved_by, total_bytes
 from bertcalc.subject import Subject
@@ -18,6 +19,14 @@ _ACTIVATIONS = sorted(
     {(facts.parameters, facts.kept): name for name, facts in reversed(ACTIVATIONS.items())}.values(),
     key=lambda name: (not ACTIVATIONS[name].parameters, list(ACTIVATIONS).index(name)),
 )
+
+
+_TEXTS = {
+    "hidden_act": _ACTIVATIONS,
+    "summary_activation": _ACTIVATIONS,
+    "position_embedding_type": POSITION_EMBEDDING_TYPES,
+    "summary_type": SUMMARY_TYPES,
+}
 
 
 class Effect(NamedTuple):
@@ -45,7 +54,7 @@ def effect(field: str, subject: Subject, batch_size: int, sequence_length: int) 
     for base, changed in _neighbours(field, subject.config):
         before, read = _cost(subject._replace(config=base), batch_size, sequence_length)
         after = before
-        if field in read:  # what nothing reads, changes nothing
+        if subject.config.own_name(field) in read:  # what nothing reads, changes nothing
             after, _read = _cost(subject._replace(config=changed), batch_size, sequence_length)
         differences = (more - less for less, more in zip(before, after, strict=True))
         found = Effect(getattr(base, field), getattr(changed, field), *differences)
@@ -101,7 +110,7 @@ def _neighbours(field: str, config: Config) -> Iterator[tuple[Config, Config]]:
                 with suppress(ConfigError):  # the family may have a rule of its own against it
                     yield base, replace(base, **{field: value})
         else:
-            if field in DIMENSIONS:
+            if field in sizes_of(type(config)):
                 return  # one more (or one less) of something shows all there is to see
 
 
@@ -111,12 +120,12 @@ def _candidates(field: str, config: Config) -> Iterable[Any]:
         case bool():
             return (not value,)
         case str():
-            return _ACTIVATIONS if field == "hidden_act" else POSITION_EMBEDDING_TYPES
+            return _TEXTS[field]
         case int() if field == "num_attention_heads":
             divisors = [count for count in range(1, config.hidden_size + 1) if config.hidden_size % count == 0]
             at = divisors.index(value)
             return divisors[at + 1 :] + divisors[:at][::-1]
-        case int() if field in DIMENSIONS:
+        case int() if field in sizes_of(type(config)):
             step = config.num_attention_heads if field == "hidden_size" else 1
             return (value + step, value - step)
         case int():

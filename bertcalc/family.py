@@ -12,6 +12,7 @@ from bertcalc.tree.nn import Attention, Module
 Task = Literal[
     "base",
     "pretraining",
+    "replaced-tokens",
     "masked-lm",
     "causal-lm",
     "next-sentence",
@@ -25,7 +26,7 @@ Task = Literal[
 LANGUAGE_MODEL = "language model"  # the block of a head that scores every word piece
 
 
-TARGETS = ("labels", "next_sentence_label", "start_positions", "end_positions")
+TARGETS = ("labels", "next_sentence_label", "sentence_order_label", "start_positions", "end_positions")
 
 
 class Hidden(NamedTuple):
@@ -39,7 +40,8 @@ class Class(NamedTuple):
     """A class of transformers.
 
     ``head`` runs what it adds to the body, and says what it returns. ``inputs`` are the parameters of its forward
-    method in their order; ``pooler`` says whether the body has its own.
+    method in their order; ``pooler`` says whether the body has its own. Of ``inputs``, those that are ``laid_out`` have
+    each choice of a sequence as a sequence of its own.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Class(NamedTuple):
     head: Callable[[Trace, Any, Hidden], None]
     inputs: tuple[str, ...]
     pooler: bool = False
+    laid_out: tuple[str, ...] = ()
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -54,9 +57,14 @@ class Class(NamedTuple):
         return tuple(name for name in self.inputs if name in TARGETS)
 
     @property
+    def pooler_is_optional(self) -> bool:
+        """Whether it has the option add_pooling_layer."""
+        return self.task == "base" and self.pooler
+
+    @property
     def per_token(self) -> bool:
         """Whether labels are for each token, not for each sequence."""
-        return self.task in ("pretraining", "masked-lm", "causal-lm", "token-classification")
+        return self.task in ("pretraining", "replaced-tokens", "masked-lm", "causal-lm", "token-classification")
 
     @property
     def sees_encoder(self) -> bool:
@@ -85,7 +93,14 @@ class Preset(NamedTuple):
 
 @dataclass(frozen=True)
 class Family:
-    """Models of one architecture. ``prefix`` is the name that a class with a head gives the body (bert)."""
+    """Models of one architecture.
+
+    ``prefix`` is the name that a class with a head gives the body (bert). With ``head_first``, the head is registered
+    before the body, so that its tensors come first. What cannot be said of a family is refused where it is asked for:
+    ``peaks``, the peaks of memory, for which one has to know what the forward methods keep alive
+    (bertcalc/memory/peak.py); ``like_bert``, how the formulas of other tools, which are for BERT's layers, lead to its
+    counts (bertcalc/diagnosis/tools.py); ``recomputes``, what of its layers can be run again in training.
+    """
 
     name: str  # Hugging Face's model_type
     prefix: str
@@ -93,6 +108,10 @@ class Family:
     body: Callable[[Trace, Any, bool], Hidden]
     classes: tuple[Class, ...]
     presets: Mapping[str, Preset]
+    head_first: bool = False
+    peaks: bool = True
+    like_bert: bool = True
+    recomputes: tuple[str, ...] = ("selective", "full")
 
     @property
     def base(self) -> Class:
@@ -107,9 +126,16 @@ class Family:
     def fullest(self, **more: Any) -> Config:
         """A configuration in which a model has everything that it can have, as far as the family can."""
         found = self.config.default()
-        for change in ({"is_decoder": True, "add_cross_attention": True}, {"tie_word_embeddings": False}, more):
-            with suppress(ConfigError):
-                found = replace(found, **change)
+        everything: tuple[dict[str, Any], ...] = (
+            {"is_decoder": True, "add_cross_attention": True},
+            {"tie_word_embeddings": False},
+            {"use_task_id": True},
+            more,
+        )
+        for change in everything:
+            if all(map(self.config.has, change)):
+                with suppress(ConfigError):
+                    found = replace(found, **change)
         return found
 
     def for_task(self, task: Task) -> str:
@@ -171,3 +197,5 @@ class Model(Module):
         with t.module(family.prefix, family.base.name):
             hidden = family.body(t, config, self.pooler)
         cls.head(t, config, hidden)
+        if family.head_first:
+            root.children[family.prefix] = root.children.pop(family.prefix)

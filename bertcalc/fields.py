@@ -1,6 +1,7 @@
 """Every field of a configuration, described once: what it means, what it may be, and the letter of a size.
 
-Families choose among these fields, and give them their own defaults (``bertcalc.config.Config``).
+Families choose among these fields, and give them their own defaults (``bertcalc.config.Config``); a family that has
+another name for one says so in its ``attribute_map``.
 """
 
 import math
@@ -12,6 +13,9 @@ from bertcalc.text import N_
 
 PositionEmbeddingType = Literal["absolute", "relative_key", "relative_key_query"]
 POSITION_EMBEDDING_TYPES: tuple[PositionEmbeddingType, ...] = ("absolute", "relative_key", "relative_key_query")
+
+
+SUMMARY_TYPES = ("first", "last")
 
 
 class Field(NamedTuple):
@@ -35,8 +39,8 @@ def is_number(value: Any) -> bool:
     return is_int(value) or (isinstance(value, float) and math.isfinite(value))
 
 
-def _size(meaning: str, letter: str, high: int) -> Field:
-    """A whole number that tensor shapes are made of, from 1.
+def _size(meaning: str, letter: str, high: int, *, low: int = 1) -> Field:
+    """A whole number that tensor shapes are made of, from 1 unless said otherwise.
 
     Each upper limit is far above any model ever built and low enough that every total stays below 2**63, so that
     Python, NumPy and PyTorch all count it exactly.
@@ -44,9 +48,9 @@ def _size(meaning: str, letter: str, high: int) -> Field:
     return Field(
         meaning,
         N_("a whole number from {low} to {high}"),
-        lambda value: is_int(value) and 1 <= value <= high,
+        lambda value: is_int(value) and low <= value <= high,
         letter,
-        1,
+        low,
         high,
     )
 
@@ -67,6 +71,7 @@ _TOKEN_ID = (
     N_("a token number below 10,000,000, or None"),
     lambda value: value is None or (is_int(value) and 0 <= value < _MOST_TOKENS),
 )
+_ONE = (N_("1, as in every published model"), lambda value: is_int(value) and value == 1)
 _BOOL = (N_("True or False"), lambda value: isinstance(value, bool))
 _POSITIONS = (
     N_("absolute, relative_key or relative_key_query"),
@@ -121,8 +126,50 @@ FIELDS: dict[str, Field] = {
     "tie_word_embeddings": Field(N_("Whether the masked-LM head's decoder shares the word embedding table."), *_BOOL),
     "num_labels": _size(N_("Classes of a classifier; scores for each token in question answering."), "C", 100_000),
 }
+# Fields that some families alone have. Their letters are those of no other size.
+OWN_FIELDS: dict[str, Field] = {
+    "embedding_size": _size(
+        N_("Numbers for each token in the embeddings, before they are mapped to hidden_size."), "E", 65_536
+    ),
+    "task_type_vocab_size": _size(
+        N_("Tasks that a text can be for: rows of the task table, where there is one."), "K", 1_000_000
+    ),
+    "use_task_id": Field(N_("Whether there is a task table, whose row is added to each token."), *_BOOL),
+    "num_hidden_groups": Field(N_("Groups of layers that share their tensors."), *_ONE),
+    "inner_group_num": Field(N_("Layers in each group."), *_ONE),
+    "relative_attention_num_buckets": _size(
+        N_("Distances that are told apart, near ones one by one: rows of the table of relative positions."),
+        "R",
+        1_000_000,
+        low=32,  # into so many transformers sorts them, whatever this says
+    ),
+    "classifier_dropout_prob": Field(N_("Dropout before the classifier."), *_PROBABILITY),
+    "summary_type": Field(
+        N_("Which token stands for a choice in multiple choice: the first or the last."),
+        N_("first or last"),
+        lambda value: isinstance(value, str) and value in SUMMARY_TYPES,
+    ),
+    "summary_use_proj": Field(N_("Whether multiple choice has a dense layer over that token."), *_BOOL),
+    "summary_activation": Field(N_("The activation after that dense layer."), *_ACTIVATION),
+    "summary_last_dropout": Field(N_("Dropout after that, before the scores of the choices."), *_PROBABILITY),
+    "sinusoidal_pos_embds": Field(N_("Whether the position table begins as sines and cosines."), *_BOOL),
+    "qa_dropout": Field(N_("Dropout before the scores of question answering."), *_PROBABILITY),
+    "seq_classif_dropout": Field(
+        N_("Dropout before the classifier of sequence classification and multiple choice."), *_PROBABILITY
+    ),
+}
 DIMENSIONS: dict[str, tuple[int, int]] = {
     name: (field.low, field.high) for name, field in FIELDS.items() if field.letter
 }
 LETTERS: dict[str, str] = {name: field.letter for name, field in FIELDS.items() if field.letter}
 MEANINGS: dict[str, str] = {name: field.meaning for name, field in FIELDS.items()}
+OWN_DIMENSIONS: dict[str, tuple[int, int]] = {
+    name: (field.low, field.high) for name, field in OWN_FIELDS.items() if field.letter
+}
+OWN_LETTERS: dict[str, str] = {name: field.letter for name, field in OWN_FIELDS.items() if field.letter}
+EVERY_LETTER = {**LETTERS, **OWN_LETTERS}
+
+
+def known(name: str) -> Field:
+    """A field by its name, whether all families have it or some alone. Raises KeyError if there is none."""
+    return FIELDS[name] if name in FIELDS else OWN_FIELDS[name]

@@ -8,40 +8,39 @@
 import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from functools import cache, lru_cache, wraps
+from functools import lru_cache, wraps
 from math import prod
 from typing import Any, NamedTuple, TypeVar, cast
 
 import sympy
 
-from bertcalc.config import LETTERS, Config, unchecked
+from bertcalc.config import Config, unchecked
 from bertcalc.family import Model
+from bertcalc.fields import EVERY_LETTER
 from bertcalc.forward.steps import Step, forward
 from bertcalc.subject import Subject
 from bertcalc.tree.inventory import inventory, named
 from bertcalc.tree.nn import Component, Module, ModuleList, Shape, Tensor
-from bertcalc.tree.totals import breakdown, submodule, summed, top_level
+from bertcalc.tree.totals import COMPONENTS, breakdown, submodule, summed, top_level
 
 # One letter for each size of what goes through the model, beside those of the dimensions.
 CALL_LETTERS: dict[str, str] = {
     "batch_size": "B",
     "sequence_length": "S",
-    "encoder_sequence_length": "E",
+    "encoder_sequence_length": "X",
     "num_choices": "N",
 }
 _MORE_LETTERS = {"masked_positions": "M", "padded_vocab_size": "V'"}
 _COUNT_LETTERS = {"parameters": "N", "trained_parameters": "N_{t}"}
-_ALL_LETTERS = {**LETTERS, **CALL_LETTERS, **_MORE_LETTERS, **_COUNT_LETTERS}
-
-
-FIELDS = {letter: field for field, letter in LETTERS.items()}
+_ALL_LETTERS = {**EVERY_LETTER, **CALL_LETTERS, **_MORE_LETTERS, **_COUNT_LETTERS}
+FIELDS = {letter: field for field, letter in EVERY_LETTER.items()}
 
 
 def _symbols(letters: Mapping[str, str]) -> dict[str, Any]:
     return {field: sympy.Symbol(letter, integer=True, positive=True) for field, letter in letters.items()}
 
 
-SYMBOLS = _symbols(LETTERS)
+SYMBOLS = _symbols(EVERY_LETTER)
 CALL_SYMBOLS = _symbols(CALL_LETTERS)
 ALL_SYMBOLS = {**SYMBOLS, **CALL_SYMBOLS, **_symbols(_MORE_LETTERS)}
 # Whole counts in a formula: other symbols than those of CALL_LETTERS, where N is the number of choices.
@@ -67,7 +66,7 @@ class Formula(NamedTuple):
         """LaTeX with letters, or with the numbers of a configuration, and of what goes through it, in their places."""
         if config is None:
             return _PLACEHOLDER.sub(lambda match: _ALL_LETTERS[match[1]], self.letters)
-        values = {**vars(config), **sizes}
+        values = {**config.shared(), **sizes}
         return _PLACEHOLDER.sub(lambda match: latex_number(values[match[1]]), self.numbers)
 
 
@@ -119,9 +118,6 @@ def latex_fraction(number: Fraction) -> str:
 
 _OfSubject = TypeVar("_OfSubject", bound=Callable[..., Any])
 
-# All that a structure depends on; the fields that only ``print`` shows would split the caches for nothing.
-_SHAPING = ("hidden_act", "position_embedding_type", "is_decoder", "add_cross_attention", "tie_word_embeddings")
-
 
 def once(maxsize: int) -> Callable[[_OfSubject], _OfSubject]:
     """Have a function be called once for each structure: with symbols in place of the sizes, which sliders change."""
@@ -131,9 +127,7 @@ def once(maxsize: int) -> Callable[[_OfSubject], _OfSubject]:
 
         @wraps(function)
         def found(subject: Subject, *rest: Any, **named: Any) -> Any:
-            shaping = {field: getattr(subject.config, field) for field in _SHAPING}
-            kind: Any = type(subject.config)
-            return cached(subject._replace(config=unchecked(_in_letters(kind), **shaping)), *rest, **named)
+            return cached(subject._replace(config=_structure(subject.config)), *rest, **named)
 
         found.cache_clear = cached.cache_clear  # type: ignore[attr-defined]
         return cast(_OfSubject, found)
@@ -141,10 +135,21 @@ def once(maxsize: int) -> Callable[[_OfSubject], _OfSubject]:
     return decorate
 
 
-@cache
-def _in_letters(kind: type[Config]) -> Config:
-    """The default of a family, with symbols for its sizes."""
-    return unchecked(kind.default(), **SYMBOLS)
+def in_letters(config: Config) -> Config:
+    """A configuration with symbols for its sizes; sizes that have to be the same for its structure have one letter."""
+    return unchecked(config, **{field: SYMBOLS[letter] for field, letter in config.letters_of_sizes().items()})
+
+
+def _structure(config: Config) -> Config:
+    """All that the structure of a model depends on, and symbols for its sizes."""
+    kind: Any = type(config)
+    shaping = {field: getattr(config, field) for field in config.shaping}
+    return _in_letters(kind, tuple(config.letters_of_sizes().items()), **shaping)
+
+
+@lru_cache(maxsize=1024)
+def _in_letters(kind: type[Config], sizes: tuple[tuple[str, str], ...], **shaping: Any) -> Config:
+    return unchecked(kind.default(), **{field: SYMBOLS[of] for field, of in sizes}, **shaping)
 
 
 # Architectures x positions x ties x cross attention x activations, and no more: hidden_act is checked before.
@@ -190,7 +195,8 @@ def component_terms(subject: Subject) -> tuple[tuple[Component, tuple[Bracket, .
         one = exact(prod(tensor.shape))
         alike.setdefault(tensor.place.component, {}).setdefault((tensor.copies, one), []).append(tensor)
     found: list[tuple[Component, tuple[Bracket, ...]]] = []
-    for component, sizes in alike.items():
+    for component in [component for component in COMPONENTS if component in alike]:
+        sizes = alike[component]
         terms: dict[Any, list[Term]] = {}
         # Matrices before vectors, both in the model's order, as everybody writes it: 4H² + 2HI + 9H + I.
         for (copies, one), tensors in sorted(sizes.items(), key=lambda size: -len(size[1][0].shape)):

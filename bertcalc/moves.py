@@ -110,21 +110,25 @@ def _no_multiple(config: Config, value: int, locks: Locks) -> Problem:
     """The problem of a hidden size that the head size, or the number of heads, does not divide."""
     remedies = _ways_out(config, "hidden_size", value, locks)
     if locks.heads:
-        message = N_("hidden_size {value} cannot be split into heads of {unit}: {near} can.")
+        message = N_("{field} {value} cannot be split into heads of {unit}: {near} can.")
     else:
-        message = N_("hidden_size {value} cannot be split into {unit} equal heads: {near} can.")
+        message = N_("{field} {value} cannot be split into {unit} equal heads: {near} can.")
     words = {"value": value, "unit": _unit(config, locks), "near": remedies[0]["hidden_size"]}
-    return Problem("hidden_size", value, message, {name: f"{number:,}" for name, number in words.items()}, remedies)
+    shown = {"field": config.own_name("hidden_size"), **{name: f"{number:,}" for name, number in words.items()}}
+    return Problem("hidden_size", value, message, shown, remedies)
 
 
 def _no_divisor(config: Config, value: int, locks: Locks) -> Problem:
     """The problem of a number of heads that does not divide the hidden size."""
     remedies = _ways_out(config, "num_attention_heads", value, locks)
-    message = N_("hidden_size {hidden} cannot be split into {value} equal heads: num_attention_heads {near} works.")
+    message = N_("{hidden_size} {hidden} cannot be split into {value} equal heads: {field} {near} works.")
     words = {"value": value, "hidden": config.hidden_size, "near": remedies[0]["num_attention_heads"]}
-    return Problem(
-        "num_attention_heads", value, message, {name: f"{number:,}" for name, number in words.items()}, remedies
-    )
+    shown = {
+        "hidden_size": config.own_name("hidden_size"),
+        "field": config.own_name("num_attention_heads"),
+        **{name: f"{number:,}" for name, number in words.items()},
+    }
+    return Problem("num_attention_heads", value, message, shown, remedies)
 
 
 def _ways_out(config: Config, field: str, value: int, locks: Locks) -> tuple[dict[str, int], ...]:

@@ -12,7 +12,10 @@ DEFAULT_PRESET = next(iter(PRESETS))
 
 
 class PublishedCount(NamedTuple):
-    """A number of parameters that somebody else published, and the model that it is of."""
+    """A number of parameters that somebody else published, and the model that it is of.
+
+    ``more`` is what Hugging Face's class has more than was published; ``convention`` says why.
+    """
 
     preset: str
     architecture: str
@@ -20,6 +23,7 @@ class PublishedCount(NamedTuple):
     convention: str
     source: str
     add_pooling_layer: bool = True
+    more: int = 0
 
     def model(self) -> Model:
         """The model that the number is of."""
@@ -28,6 +32,15 @@ class PublishedCount(NamedTuple):
 
 _KERAS_HUB = "keras-hub bert_presets.py"
 _LUCID = "lucid docs (text models index)"
+_MTEB = "mteb, model_implementations"
+_AUTOMODEL = "public script listing AutoModel counts"
+
+
+def _keras(family: str) -> str:
+    return f"keras-hub {family}_presets.py"
+
+
+_POOLED = N_("counted as if it had a pooler")
 PUBLISHED: tuple[PublishedCount, ...] = (
     PublishedCount("bert_uncased_L-2_H-128_A-2", "BertModel", 4385920, N_("with pooler"), _KERAS_HUB),
     PublishedCount("bert_uncased_L-4_H-512_A-8", "BertModel", 28763648, N_("with pooler"), _KERAS_HUB),
@@ -65,4 +78,44 @@ PUBLISHED: tuple[PublishedCount, ...] = (
         "layer-by-layer blog post in the Keras manner",
         add_pooling_layer=False,
     ),
+    PublishedCount(
+        "bert-large-chinese", "BertModel", 325522432, N_("with pooler"), f"{_KERAS_HUB} (bge_large_zh); {_MTEB}"
+    ),
+    PublishedCount("roberta-base", "RobertaModel", 124645632, N_("with pooler"), _AUTOMODEL),
+    PublishedCount(
+        "roberta-base",
+        "RobertaModel",
+        124052736,
+        N_("no pooler; without the 2 rows before the first position and without the token type"),
+        _keras("roberta"),
+        add_pooling_layer=False,
+        more=3 * 768,
+    ),
+    PublishedCount("roberta-large", "RobertaModel", 355359744, N_("with pooler"), _AUTOMODEL),
+    PublishedCount("xlm-roberta-base", "XLMRobertaModel", 278043648, N_("with pooler"), _MTEB),
+    PublishedCount(
+        "xlm-roberta-base",
+        "XLMRobertaModel",
+        277450752,
+        N_("no pooler; without the 2 rows before the first position and without the token type"),
+        _keras("xlm_roberta"),
+        add_pooling_layer=False,
+        more=3 * 768,
+    ),
+    PublishedCount(
+        "distilbert-base-uncased", "DistilBertModel", 66362880, N_("no pooler"), f"{_keras('distil_bert')}; {_MTEB}"
+    ),
+    PublishedCount("distilbert-base-cased", "DistilBertModel", 65190912, N_("no pooler"), _keras("distil_bert")),
+    PublishedCount("albert-base-v2", "AlbertModel", 11683584, N_("with pooler"), _keras("albert")),
+    PublishedCount("albert-large-v2", "AlbertModel", 17683968, N_("with pooler"), _keras("albert")),
+    PublishedCount(
+        "electra-small-discriminator", "ElectraModel", 13548800, _POOLED, _keras("electra"), more=-256 * 256 - 256
+    ),
+    PublishedCount(
+        "electra-base-discriminator", "ElectraModel", 109482240, _POOLED, _keras("electra"), more=-768 * 768 - 768
+    ),
+    PublishedCount(
+        "electra-base-generator", "ElectraModel", 33576960, _POOLED, _keras("electra"), more=-256 * 256 - 256
+    ),
+    PublishedCount("all-mpnet-base-v2", "MPNetModel", 109486464, N_("with pooler"), _MTEB),
 )

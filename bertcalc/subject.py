@@ -30,7 +30,8 @@ class Subject(NamedTuple):
 
     def as_class(self, architecture: str) -> "Subject":
         """The same sizes in another class; in a class of another family as near to them as that can be."""
-        kind, values = CLASSES[architecture].config, vars(self.config)
+        kind = CLASSES[architecture].config
+        values = {name: value for name, value in self.config.shared().items() if kind.has(name)}
         while type(self.config) is not kind:
             try:
                 return Subject(kind(**values), architecture)

@@ -17,13 +17,14 @@ from typing import Any, NamedTuple
 
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.config import POSITION_EMBEDDING_TYPES, Config, ConfigError, Problem, problems
-from bertcalc.families import CLASSES, counterpart, family_of
+from bertcalc.families import CLASSES, SHARED, counterpart, family_of
+from bertcalc.fields import OWN_LETTERS
 from bertcalc.moves import LOCKS, SLIDERS, Locks, moved
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.subject import Subject
 
 # The fields without a slider that can be changed, by the type of their values.
-NUMBERS = ("max_position_embeddings", "type_vocab_size", "num_labels")
+NUMBERS = ("max_position_embeddings", "type_vocab_size", "num_labels", *OWN_LETTERS)
 SWITCHES = ("tie_word_embeddings", "is_decoder", "add_cross_attention")
 OPTIONS: dict[str, tuple[str, ...]] = {
     "position_embedding_type": POSITION_EMBEDDING_TYPES,
@@ -33,7 +34,7 @@ DECIMALS = ("hidden_dropout_prob", "attention_probs_dropout_prob", "layer_norm_e
 FIELDS = (*SLIDERS, *NUMBERS, *SWITCHES, *OPTIONS, *DECIMALS)
 _LOCKS = {f"lock_{name}": name for name in Locks._fields}
 # The parameters of a link that describe the model.
-NAMES = ("preset", "architecture", "add_pooling_layer", *_LOCKS, *FIELDS)
+NAMES = ("preset", "architecture", "add_pooling_layer", *_LOCKS, *FIELDS, *SHARED)
 
 
 class ChosenModel(NamedTuple):
@@ -48,11 +49,11 @@ class ChosenModel(NamedTuple):
     def subject(self, architecture: str = "") -> Subject:
         """The model, or the same sizes in another class; every class but that of the body decides on its pooler."""
         other = Subject(self.config, self.architecture).as_class(architecture or self.architecture)
-        return other._replace(add_pooling_layer=self.add_pooling_layer or other.cls.task != "base")
+        return other._replace(add_pooling_layer=self.add_pooling_layer or not other.cls.pooler_is_optional)
 
     def values(self) -> dict[str, Any]:
         """Everything that can be changed, by its name in the link."""
-        config = {field: getattr(self.config, field) for field in FIELDS}
+        config = {field: getattr(self.config, field) for field in FIELDS if self.config.has(field)}
         locks = {name: getattr(self.locks, lock) for name, lock in _LOCKS.items()}
         return {
             "preset": self.preset,
@@ -80,12 +81,15 @@ class ChosenModel(NamedTuple):
         return self._replace(preset=name, config=config, architecture=like, add_pooling_layer=True)
 
     def link(self) -> dict[str, str]:
-        """The parameters of its link: the preset, and what differs from it."""
+        """The parameters of its link, under the names of its family: the preset, and what differs from it."""
         start = ChosenModel().reset(self.preset)
         given = {name: value for name, value in self.values().items() if value != start.values()[name]}
         if self.preset != DEFAULT_PRESET:
             given = {"preset": self.preset, **given}
-        return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in given.items()}
+        own = self.config.own_name
+        return {
+            own(name): str(value).lower() if isinstance(value, bool) else str(value) for name, value in given.items()
+        }
 
 
 def read(link: Mapping[str, str]) -> tuple[ChosenModel, list[Problem]]:
@@ -93,6 +97,7 @@ def read(link: Mapping[str, str]) -> tuple[ChosenModel, list[Problem]]:
 
     Values of the wrong type are left out.
     """
+    link = {SHARED.get(name, name): text for name, text in link.items()}
     said = link.get("architecture", "")
     start = next(iter(CLASSES[said].presets)) if said in CLASSES else DEFAULT_PRESET
     preset = link.get("preset", start)
@@ -234,5 +239,7 @@ class Track:
                 except ConfigError as error:
                     found.append(error.problem)
         rest = {name: value for name, value in self.attempt.items() if name in FIELDS and name not in SLIDERS}
-        found += problems(type(self.kept.config), {**vars(self.kept.config), **rest})
+        kind = type(self.kept.config)
+        own = {kind.own_name(name): value for name, value in rest.items() if kind.has(name)}
+        found += problems(kind, {**vars(self.kept.config), **own})
         return [*map(_in_reach, found)]

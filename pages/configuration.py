@@ -4,7 +4,8 @@ import streamlit as st
 
 from bertcalc.config import LETTERS
 from bertcalc.effects import effect
-from bertcalc.fields import MEANINGS
+from bertcalc.fields import FIELDS as KNOWN
+from bertcalc.fields import OWN_FIELDS
 from bertcalc.moves import SLIDERS
 from bertcalc.track import FIELDS
 from pages.ui import tables
@@ -14,6 +15,8 @@ from pages.ui.present import presenting
 from pages.ui.sidebar import choice as current_choice
 
 choice = current_choice()
+config = choice.config
+declared = [field for field in (*KNOWN, *OWN_FIELDS) if config.has(field)]
 
 with st.container(horizontal=True, vertical_alignment="bottom"):
     batch = choose_batch(choice.config)
@@ -24,7 +27,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
                     "This table is read-only. Change {sizes} with the sliders, other fields under **More fields**."
                 ).format(sizes=listed(f"${LETTERS[field]}$" for field in SLIDERS)),
                 help=_("These have no control, because no count depends on them: {fields}.").format(
-                    fields=listed(f"`{field}`" for field in MEANINGS if field not in FIELDS)
+                    fields=listed(f"`{config.own_name(field)}`" for field in declared if field not in FIELDS)
                 ),
             )
             st.page_link("bring.py", label=_("Count a config.json of your own →"))
@@ -36,6 +39,6 @@ st.caption(
     ).format(architecture=choice.architecture)
 )
 show_seen(choice.subject)
-fields = SLIDERS if presenting() else MEANINGS
+fields = SLIDERS if presenting() else declared
 effects = {field: effect(field, choice.subject, *batch) for field in fields}
 tables.show_fields(choice.config, effects)

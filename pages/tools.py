@@ -20,6 +20,7 @@ from pages.ui.tool_counts import TOOL, escaped, main_reason
 
 subject = current_choice().subject
 config, architecture, model = subject.config, subject.architecture, subject.model()
+like_bert = model.family.like_bert
 sizes, total = MiscountSizes.of(config), model.num_parameters()
 counts = dict(tool_counts(config))
 
@@ -32,7 +33,7 @@ show_table(
         _("Difference"): [signed_count(count - total) for count in counts.values()],
         "%": [unbroken(signed_percent(Fraction(count - total, total))) for count in counts.values()],
         _("Mostly because"): [
-            f":small[{main_reason(corrections(TOOLS[name], model, sizes), total - count)}]"
+            f":small[{main_reason(corrections(TOOLS[name], model, sizes), total - count)}]" if like_bert else ""
             for name, count in counts.items()
         ],
     },
@@ -48,7 +49,13 @@ result = latex_number(tool.count(config))
 st.latex(aligned([*colored_sum("N &= ", letters), *colored_sum("&= ", numbers), f"&= {result}"]))
 st.caption("  \n".join([*map(_, tool.notes), _("Source: {source}").format(source=escaped(tool.source))]))
 
-if not presenting():
+if not like_bert:
+    st.info(
+        _(
+            "These formulas are for layers like BERT's: how they lead to {architecture} is not said line by line."
+        ).format(architecture=architecture)
+    )
+elif not presenting():
     # A reason that adds nothing to this model, such as I = 4 H, is listed all the same.
     found = {one.miscount: one.amount for one in corrections(tool, model, sizes)}
     amounts = [found.get(miscount, 0) for miscount in formulas.corrections]

@@ -17,14 +17,16 @@ import transformers
 from transformers.initialization import no_init_weights
 
 from bertcalc import Config
-from bertcalc.family import Model
+from bertcalc.families import FAMILIES
+from bertcalc.family import TARGETS, Model
 from bertcalc.forward.outputs import Call, Entry
 from bertcalc.subject import Subject
 
 transformers.logging.set_verbosity_error()  # BertLMHeadModel remarks on every configuration without is_decoder
 
 
-BASES = ("BertModel", "RobertaModel")  # the classes that are the body alone
+BASES = tuple(family.base.name for family in FAMILIES.values())  # the classes that are the body alone
+PREFIXES = tuple(dict.fromkeys(family.prefix for family in FAMILIES.values()))
 
 
 class Case(NamedTuple):
@@ -64,7 +66,7 @@ class Facts(NamedTuple):
 
 def real_config(config: Config) -> Any:
     fields = asdict(config)
-    if fields.pop("position_embedding_type") != "absolute":
+    if fields.pop("position_embedding_type", "absolute") != "absolute":
         raise ValueError("transformers 5 has absolute positions only")
     return getattr(transformers, type(config).__name__)(**fields)
 
@@ -113,7 +115,7 @@ def arguments(case: Case, call: Call) -> dict[str, Any]:
         given["use_cache"] = call.use_cache
     if call.labels:
         per_token = ("PreTraining", "MaskedLM", "LMHeadModel", "CausalLM", "TokenClassification")
-        for target in {"labels", "next_sentence_label", "start_positions", "end_positions"} & set(accepted):
+        for target in set(TARGETS) & set(accepted):
             tokens = target == "labels" and case.architecture.endswith(per_token)
             regression = case.architecture.endswith("SequenceClassification") and case.config.num_labels == 1
             given[target] = meta(ids if tokens else (batch,), torch.float32 if regression else torch.int64)
@@ -128,6 +130,8 @@ def tensors_in(value: Any) -> list[tuple[tuple[int, ...], str]]:
     """Shape and dtype of every tensor of an output: of a tuple, or of a cache, which holds layers."""
     if isinstance(value, torch.Tensor):
         return [(tuple(value.shape), str(value.dtype).removeprefix("torch."))]
+    if value is None:
+        return []
     if hasattr(value, "self_attention_cache"):
         value = (value.self_attention_cache, value.cross_attention_cache)
     elif hasattr(value, "layers"):
@@ -163,9 +167,26 @@ def ask_transformers4(questions: list[dict[str, Any]]) -> list[Any]:
     return found
 
 
+def owned(real: Any) -> dict[str, torch.Tensor]:
+    """The parameters of a real model by name; one that is shared by a table has the table's, wherever that comes."""
+    names: dict[torch.Tensor, list[str]] = {}
+    for name, tensor in real.named_parameters(remove_duplicate=False):
+        names.setdefault(tensor, []).append(name)
+
+    def is_table(name: str) -> bool:
+        return isinstance(real.get_submodule(name.rpartition(".")[0]), torch.nn.Embedding)
+
+    return {next(filter(is_table, users), users[0]): tensor for tensor, users in names.items()}
+
+
+def layers_of(config: Config) -> int:
+    """How many layers have tensors of their own."""
+    return 1 if config.has("num_hidden_groups") else config.num_hidden_layers
+
+
 def bare(name: str) -> str:
     """A real name without the prefix that classes with a head give their body."""
-    return re.sub("^(bert|roberta)\\.", "", name)
+    return re.sub(f"^({'|'.join(PREFIXES)})\\.", "", name)
 
 
 def component_of(name: str) -> str:

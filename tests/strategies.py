@@ -1,16 +1,17 @@
 """What Hypothesis draws: every valid configuration, in sizes that print and build quickly."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
+from typing import Any
 
 from hypothesis import reject
 from hypothesis import strategies as st
 
-from bertcalc import ARCHITECTURES, BertConfig, Config, RobertaConfig
+from bertcalc import ARCHITECTURES, BertConfig, Config, ElectraConfig, MPNetConfig, RobertaConfig
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.config import ConfigError
-from bertcalc.families import CLASSES
-from bertcalc.fields import PositionEmbeddingType
+from bertcalc.families import CLASSES, class_of
+from bertcalc.fields import SUMMARY_TYPES, PositionEmbeddingType
 from bertcalc.forward.outputs import Call
 from bertcalc.moves import Locks
 from bertcalc.presets import PRESETS
@@ -22,6 +23,35 @@ _PROBABILITIES = st.floats(0, 1) | st.sampled_from([0, 1])
 _POSITIVE_FLOATS = st.floats(0, 1, exclude_min=True)
 ACTIVATIONS_OF_4 = [name for name, facts in ACTIVATIONS.items() if facts.in_transformers_4]
 _ABSOLUTE: tuple[PositionEmbeddingType, ...] = ("absolute",)
+# What a field can be, by its shared name; what depends on another field is drawn in ``configs``.
+_VALUES: dict[str, st.SearchStrategy[Any]] = {
+    "num_hidden_layers": st.integers(1, 4),
+    "intermediate_size": st.integers(1, 3000),
+    "hidden_dropout_prob": _PROBABILITIES,
+    "attention_probs_dropout_prob": _PROBABILITIES,
+    "type_vocab_size": st.integers(1, 10),
+    "initializer_range": _POSITIVE_FLOATS,
+    "layer_norm_eps": _POSITIVE_FLOATS,
+    "use_cache": st.booleans(),
+    "classifier_dropout": st.none() | _PROBABILITIES,
+    "tie_word_embeddings": st.booleans(),
+    "num_labels": st.integers(1, 20),
+    "embedding_size": st.integers(1, 300),
+    "relative_attention_num_buckets": st.integers(32, 64),
+    "task_type_vocab_size": st.integers(1, 10),
+    "use_task_id": st.booleans(),
+    "summary_type": st.sampled_from(SUMMARY_TYPES),
+    "summary_use_proj": st.booleans(),
+    "summary_activation": st.sampled_from(list(ACTIVATIONS)),
+    "summary_last_dropout": _PROBABILITIES,
+    "num_hidden_groups": st.just(1),
+    "inner_group_num": st.just(1),
+    "classifier_dropout_prob": _PROBABILITIES,
+    "sinusoidal_pos_embds": st.booleans(),
+    "qa_dropout": _PROBABILITIES,
+    "seq_classif_dropout": _PROBABILITIES,
+}
+SPLIT_IN_TWO = ("DistilBertForQuestionAnswering",)  # cannot be built with another number of labels
 
 
 @st.composite
@@ -30,39 +60,35 @@ def configs(
     positions: Sequence[PositionEmbeddingType] = _ABSOLUTE,
     kind: type[Config] = BertConfig,
 ) -> Config:
-    counts_from_padding = kind is RobertaConfig
-    positions = _ABSOLUTE if counts_from_padding else positions  # relative ones are BERT's alone
-    position = draw(st.sampled_from(positions))
-    activations = list(ACTIVATIONS) if position == "absolute" else ACTIVATIONS_OF_4
+    counts_from_padding = issubclass(kind, (RobertaConfig, MPNetConfig))
+    least = 2 if kind is MPNetConfig else 1  # the padding of MPNet is token 1, whatever the configuration says
+    position = draw(st.sampled_from(positions if kind is BertConfig else _ABSOLUTE))  # relative ones are BERT's alone
     heads = draw(st.integers(1, 12))
-    vocab_size = draw(st.integers(1, 3000))
+    vocab_size = draw(st.integers(least, 3000))
     tokens = st.none() | st.integers(0, vocab_size - 1)
     is_decoder = draw(st.booleans())
     pad = draw(st.integers(0, min(vocab_size - 1, 20)) if counts_from_padding else tokens)
-    return kind(
-        vocab_size=vocab_size,
-        hidden_size=heads * draw(st.integers(1, 64)),
-        num_hidden_layers=draw(st.integers(1, 4)),
-        num_attention_heads=heads,
-        intermediate_size=draw(st.integers(1, 3000)),
-        hidden_act=draw(st.sampled_from(activations)),
-        hidden_dropout_prob=draw(_PROBABILITIES),
-        attention_probs_dropout_prob=draw(_PROBABILITIES),
-        max_position_embeddings=draw(st.integers(pad + 2 if counts_from_padding and pad is not None else 1, 1000)),
-        type_vocab_size=draw(st.integers(1, 10)),
-        initializer_range=draw(_POSITIVE_FLOATS),
-        layer_norm_eps=draw(_POSITIVE_FLOATS),
-        pad_token_id=pad,
-        position_embedding_type=position,
-        use_cache=draw(st.booleans()),
-        classifier_dropout=draw(st.none() | _PROBABILITIES),
-        is_decoder=is_decoder,
-        add_cross_attention=is_decoder and draw(st.booleans()),
-        bos_token_id=draw(tokens),
-        eos_token_id=draw(tokens),
-        tie_word_embeddings=draw(st.booleans()),
-        num_labels=draw(st.integers(1, 20)),
-    )
+    fewest = max(pad or 0, least - 1) + 2 if counts_from_padding else 1
+    related = {
+        "vocab_size": vocab_size,
+        "hidden_size": heads * draw(st.integers(1, 64)),
+        "num_attention_heads": heads,
+        "hidden_act": draw(st.sampled_from(list(ACTIVATIONS) if position == "absolute" else ACTIVATIONS_OF_4)),
+        "max_position_embeddings": draw(st.integers(fewest, 1000)),
+        "pad_token_id": pad,
+        "position_embedding_type": position,
+        "is_decoder": is_decoder,
+        "add_cross_attention": is_decoder and draw(st.booleans()),
+        "bos_token_id": draw(tokens),
+        "eos_token_id": draw(tokens),
+    }
+    values: dict[str, Any] = {name: value for name, value in related.items() if kind.has(name)}
+    for field in fields(kind):
+        if (name := kind.shared_name(field.name)) not in values:
+            values[name] = draw(_VALUES[name])
+    if kind is ElectraConfig and draw(st.booleans()):  # which has no projection then
+        values["embedding_size"] = values["hidden_size"]
+    return kind(**values)
 
 
 @st.composite
@@ -72,9 +98,12 @@ def cases(
     classes: Sequence[str] = tuple(CLASSES),
 ) -> Case:
     architecture = draw(st.sampled_from(classes))
-    kind = RobertaConfig if architecture.startswith("Roberta") else BertConfig
-    pooler = draw(st.booleans()) if architecture in BASES else True
-    return Case(draw(configs(positions, kind)), architecture, pooler)
+    family = CLASSES[architecture]
+    pooler = draw(st.booleans()) if class_of(architecture).pooler_is_optional else True
+    config = draw(configs(positions, family.config))
+    if architecture in SPLIT_IN_TWO:
+        config = replace(config, num_labels=2)
+    return Case(config, architecture, pooler)
 
 
 @st.composite
@@ -83,7 +112,9 @@ def chosen_models(draw: st.DrawFn) -> ChosenModel:
     case = draw(cases())
     preset = draw(st.sampled_from(list(CLASSES[case.architecture].presets)))
     try:
-        config = replace(PRESETS[preset].config, **{field: getattr(case.config, field) for field in FIELDS})
+        config = replace(
+            PRESETS[preset].config, **{field: getattr(case.config, field) for field in FIELDS if case.config.has(field)}
+        )
     except ConfigError:
         reject()
     locks = draw(st.builds(Locks, st.booleans(), st.booleans()))

@@ -8,7 +8,8 @@ import sympy
 from hypothesis import example, given
 
 from bertcalc import ARCHITECTURES, BertConfig, Config, build
-from bertcalc.config import LETTERS, POSITION_EMBEDDING_TYPES
+from bertcalc.config import POSITION_EMBEDDING_TYPES, sizes_of
+from bertcalc.config import letters as letters_of
 from bertcalc.formula import (
     SYMBOLS,
     Term,
@@ -43,12 +44,12 @@ def value(text: str, config: Config | None = None) -> Fraction:
     """What a formula comes to, computed from nothing but the text that people see."""
     for pattern, python in _SPELLINGS:
         text = re.sub(pattern, python, text)
-    letters = {letter: Fraction(getattr(config, field)) for field, letter in LETTERS.items()} if config else {}
+    letters = {letter: Fraction(size) for letter, size in letters_of(config).items()} if config else {}
     return Fraction(eval(text, {"Fraction": Fraction}, letters))
 
 
 def substituted(expression: Any, config: Config) -> Any:
-    return expression.subs({symbol: getattr(config, field) for field, symbol in SYMBOLS.items()})
+    return expression.subs({SYMBOLS[field]: getattr(config, field) for field in sizes_of(type(config))})
 
 
 @given(cases(POSITION_EMBEDDING_TYPES))

@@ -21,6 +21,7 @@ from bertcalc.checkpoints.safetensors import StoredTensor
 from bertcalc.config import Config, problems
 from bertcalc.families import FAMILIES, build, family_of
 from bertcalc.family import Family, Model
+from bertcalc.forward.trace import Sizes
 from bertcalc.presets import PRESETS
 from bertcalc.problem import InputError, Problem
 from bertcalc.subject import Subject
@@ -118,7 +119,7 @@ def compare(tensors: Collection[StoredTensor], subject: Subject) -> Matching:
     """Every tensor of a checkpoint and of a model in its group."""
     model = subject.model()
     family = model.family
-    wanted = {model.bare(name): shape for name, shape in model.named_parameters()}
+    wanted = {model.bare(tensor.name): tensor.shape for tensor in model.tensors(folded=False)}
     tied, heads = _tied(model), _elsewhere(subject.config)
     groups: dict[Group, list[Matched]] = {group: [] for group in GROUPS}
     seen: set[str] = set()
@@ -194,7 +195,7 @@ def _kind(config: Config) -> Config:
 
 def _tied(model: Model) -> dict[str, Shape]:
     """The tensors that a model uses twice: the second name, and the shape."""
-    shapes = dict(model.named_parameters())
+    shapes = {tensor.name: tensor.shape for tensor in model.tensors(folded=False)}
     return {
         model.bare(f"{path}.{name}"): shapes[target]
         for path, module, _copies in model.modules()
@@ -212,7 +213,7 @@ def best_class(tensors: Iterable[StoredTensor], config: Config) -> Subject:
         wanted = _heads(subject._replace(config=kind))
         return len(wanted - there) * 2 + len(there - wanted)  # what is missing would have to be trained
 
-    without_pooler = Subject(config, family.base.name, add_pooling_layer=False)
+    without_pooler = Subject(config, family.base.name, add_pooling_layer=not family.base.pooler)
     return min([*(Subject(config, cls.name) for cls in family.classes), without_pooler], key=distance)
 
 
@@ -252,18 +253,32 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
             raise InputError(Problem("", None, message, shown))
         return shape[axis]
 
-    hidden_size = side(roles["word"], 1)
+    width = side(roles["word"], 1)
+    hidden_size = side(roles["up"], 1)
+    layers = _layers(shapes, roles["up"].partition(".0.")[0])
+    unknown: tuple[str, ...] = ("num_attention_heads",)
+    if any(step.shared for step in build(full).run(Sizes())):  # of how often shared layers run, no tensor tells
+        layers, unknown = kind.default().num_hidden_layers, (*unknown, "num_hidden_layers")
     values = {
-        **vars(kind.default()),
+        **kind.default().shared(),
         "vocab_size": side(roles["word"], 0),
-        "hidden_size": hidden_size,
-        "num_hidden_layers": _layers(shapes, roles["up"].partition(".0.")[0]),
+        "hidden_size": hidden_size if kind.has("embedding_size") else width,
+        "num_hidden_layers": layers,
         "intermediate_size": side(roles["up"], 0),
-        "max_position_embeddings": side(roles["position"], 0),
-        "type_vocab_size": side(roles["token type"], 0),
     }
-    unknown = ("num_attention_heads",)
+    rows = {
+        "position": "max_position_embeddings",
+        "token type": "type_vocab_size",
+        "relative position": "relative_attention_num_buckets",
+    }
+    values |= {field: side(roles[role], 0) for role, field in rows.items() if role in roles}
+    if roles.get("task type") in shapes:
+        values |= {"use_task_id": True, "task_type_vocab_size": side(roles["task type"], 0)}
+    if kind.has("embedding_size"):
+        values["embedding_size"] = width
     values["num_attention_heads"] = _likely_heads(hidden_size, values["num_hidden_layers"])
+    if "relative position" in roles:
+        values["num_attention_heads"], unknown = side(roles["relative position"], 1), ()
     if "distance" in roles and roles["distance"] in shapes:
         values["position_embedding_type"] = "relative_key"
         values["num_attention_heads"] = hidden_size // max(1, side(roles["distance"], 1))
@@ -273,7 +288,7 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
     for name in _label_tensors(family):
         if name in shapes:
             values["num_labels"] = side(name, 0)
-    if wrong := next(problems(kind, values), None):
+    if wrong := next(problems(kind, kind.under_own_names(values)), None):
         raise InputError(wrong)
     return best_class(tensors, kind(**values)), unknown
 

@@ -35,7 +35,7 @@ class PublishedRule(NamedTuple):
 
     def flops(self, config: Config, batch_size: int, sequence_length: int, steps: Iterable[Step]) -> Fraction:
         """What the rule gives for a model and the steps of its forward pass; not whole where the rule is not."""
-        sizes = {**vars(config), "batch_size": batch_size, "sequence_length": sequence_length}
+        sizes = {**config.shared(), "batch_size": batch_size, "sequence_length": sequence_length}
         return Fraction(self.formula(RuleSizes(*(Fraction(sizes[field]) for field in RuleSizes._fields)), steps))
 
 

@@ -89,7 +89,7 @@ def scientific(number: Fraction) -> str:
 
 def value(formula: Formula, config: Config, **sizes: int) -> Fraction:
     """What comes out when the numbers of a configuration, and of what goes through it, are put in."""
-    numbers = {**vars(config), **sizes}
+    numbers = {**config.shared(), **sizes}
     above, below = (
         sum(factor * prod(numbers[field] ** power for field, power in powers) for factor, powers in polynomial)
         for polynomial in _quotient(formula.expression)

@@ -90,7 +90,7 @@ def known_counts(config: Config) -> Iterator[Known]:
     for cls in family_of(config).classes:
         for tied in (config.tie_word_embeddings, not config.tie_word_embeddings):
             for pooler in (True, False):
-                if pooler or cls.task == "base":
+                if pooler or cls.pooler_is_optional:
                     subject = Subject(replace(config, tie_word_embeddings=tied), cls.name, pooler)
                     found = Known(subject, subject.model().num_parameters())
                     if tied == config.tie_word_embeddings or found.has_decoder:

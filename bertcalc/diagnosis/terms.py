@@ -187,7 +187,8 @@ def _verdict(
 
 def _candidates(name: str, tensors: Sequence[Tensor]) -> Iterator[Counted]:
     """All that a line of a name may count: a tensor or module of that name, or the parts that people call so."""
-    own = tuple(tensor for tensor in tensors if name and name.lower() in tensor.name.lower())
+    own = tuple(tensor for tensor in tensors if tensor.name == name)  # pre_classifier.weight is no classifier.weight
+    own = own or tuple(tensor for tensor in tensors if name and name.lower() in tensor.name.lower())
     if own and re.search(r"[._]", name):
         yield Counted(name, own)
     yield from parts_of(tensors, [part for part in PARTS if _is_called(part, name)] or PARTS)

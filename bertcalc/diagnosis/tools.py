@@ -60,7 +60,7 @@ class Tool(NamedTuple):
 
     def count(self, config: Config) -> int:
         """What the tool gives for a configuration."""
-        sizes = {**vars(config), "padded_vocab_size": padded_vocab_size(config)}
+        sizes = {**config.shared(), "padded_vocab_size": padded_vocab_size(config)}
         exact = Dimensions(*(Fraction(sizes[field]) for field in Dimensions._fields))
         return int(sum(self.terms(exact)))
 

@@ -286,11 +286,12 @@ def _field(random: Random, level: Level, family: Family) -> Exercise:
     subject = _subject(random, level, family, architecture)
     call = draw.call(random, level, subject.config)
     of = random.choice(tuple(_ASKED))
-    changing = {field for field in _FIELDS if change(of, field, subject, call)}
+    fields = [subject.config.own_name(field) for field in _FIELDS if subject.config.has(field)]
+    changing = {field for field in fields if change(of, field, subject, call)}
     number = random.randrange(1, min(_OPTIONS, len(changing) + 1))
     some = random.sample(sorted(changing), number)
-    others = random.sample(sorted(set(_FIELDS) - changing), _OPTIONS - number)
-    options = tuple(field for field in _FIELDS if field in {*some, *others})
+    others = random.sample(sorted(set(fields) - changing), _OPTIONS - number)
+    options = tuple(field for field in fields if field in {*some, *others})
     question = Said(_ASKED[of], {"architecture": architecture})
     return Exercise("field", subject, question, frozenset(some), of, call, options=options)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from bertcalc.config import DIMENSIONS, Config
+from bertcalc.config import Config, sizes_of
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes
 from bertcalc.forward.steps import BATCH
 from bertcalc.memory.optimizers import Optimizer, Part, Precision, elementwise, parts
@@ -86,7 +86,8 @@ class Exercise(NamedTuple):
 
     def sizes(self) -> dict[str, int]:
         """What has to be known of the model, by the names of fields."""
-        fields = [field for field in DIMENSIONS if field != "num_labels" or self.kind in ("architecture", "field")]
+        labels = self.kind in ("architecture", "field")
+        fields = [field for field in sizes_of(type(self.config)) if field != "num_labels" or labels]
         given = {field: getattr(self.config, field) for field in fields}
         return given | (dict(zip(BATCH, self.call, strict=True)) if self.call else {})
 

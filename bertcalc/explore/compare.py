@@ -176,10 +176,12 @@ def path(here: Subject, there: Subject) -> Iterator[tuple[tuple[FieldChange, ...
     now, target = values_of(here), values_of(there)
     waiting: tuple[FieldChange, ...] = ()
     for field in FIELDS:
-        if now[field] == target[field]:
+        if field not in now or field not in target or now[field] == target[field]:
             continue
         waiting += (FieldChange(field, now[field], target[field]),)
         now = {**now, field: target[field]}
+        if field == "architecture":  # what the other family alone has comes with it
+            now = {**target, **now}
         try:
             subject = subject_of(now)
         except ConfigError:
@@ -191,7 +193,7 @@ def path(here: Subject, there: Subject) -> Iterator[tuple[tuple[FieldChange, ...
 def differing(subjects: Sequence[Subject]) -> list[str]:
     """The fields in which some of the models differ."""
     values = list(map(values_of, subjects))
-    return [field for field in FIELDS if any(one[field] != values[0][field] for one in values)]
+    return [field for field in FIELDS if any(one.get(field) != values[0].get(field) for one in values)]
 
 
 def shapes(subject: Subject) -> dict[str, Shape]:

@@ -7,15 +7,16 @@
 [(640, 2, 30121600), (576, 3, 30176640), (384, 10, 29811072)]
 
 Every quantity is a polynomial of the candidates' sizes: of degree 2 in the heads, whose size is fixed, of degree 1 in
-intermediate_size, of degree 1 in the layers; only a single head can take less, as nothing of it is laid out anew. So
-sixteen exact counts give the quantity of every candidate exactly, as Python integers, and for each width and
-intermediate size the depths nearest to a budget follow from a division.
+intermediate_size, of degree 1 in the layers; only a single head can take less, as nothing of it is laid out anew, and
+the width at which ELECTRA needs no projection. So sixteen exact counts (or twenty) give the quantity of every candidate
+exactly, and for each width and intermediate size the depths nearest to a budget follow from a division.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
-from math import lcm
+from functools import partial
+from math import lcm, prod
 from typing import Any, NamedTuple, TypeVar
 
 from bertcalc.config import DIMENSIONS, Problem, check_whole_number
@@ -211,9 +212,14 @@ def _values(case: Case, quantity: str, constraints: Constraints) -> Callable[[in
         peak = peak_of_designs(sizes.subject, moment(sizes.plan), sizes.batch_size, sizes.sequence_length)
         return lambda width, intermediate: lambda layers: peak(width * heads, intermediate, layers)
 
-    # Each is a polynomial: of degree 2 in the width, linear in intermediate size and depth.
+    def count(width: int, intermediate: int, layers: int) -> int:
+        return QUANTITIES[quantity].of(one(width, intermediate, layers))
+
+    # Each is a polynomial: of degree 2 in the width, linear in intermediate size and depth. A single head is apart with
+    # relative positions, and so are the widths at which the family builds otherwise.
+    apart = {1, *(size // constraints.step for size in case.subject.config.breaks if size % constraints.step == 0)}
     curves = {
-        (inner, layers): _through(*(QUANTITIES[quantity].of(one(width, inner, layers)) for width in (1, 2, 3, 4)))
+        (inner, layers): _through(partial(count, intermediate=inner, layers=layers), apart)
         for inner in (1, 2)
         for layers in (1, 2)
     }
@@ -226,10 +232,22 @@ def _values(case: Case, quantity: str, constraints: Constraints) -> Callable[[in
     return depths
 
 
-def _through(one: int, two: int, three: int, four: int) -> Callable[[int], int]:
-    """At 1 the first value; from 2 on the polynomial of degree 2 with the others, by Newton's undivided differences."""
-    slope, bend = three - two, four - 2 * three + two
-    return lambda at: one if at == 1 else two + (at - 2) * slope + (at - 2) * (at - 3) // 2 * bend
+def _through(count: Callable[[int], int], apart: Collection[int]) -> Callable[[int], int]:
+    """What is counted at each width: elsewhere than at those that are ``apart`` a polynomial of degree 2."""
+    places = [width for width in range(2, 6) if width not in apart][:3]
+    values = [Fraction(count(width)) for width in places]
+    exact: dict[int, int] = {}
+
+    def at(width: int) -> int:
+        if width in apart:
+            return exact.setdefault(width, exact[width] if width in exact else count(width))
+        found = Fraction()
+        for place, value in zip(places, values, strict=True):
+            others = [other for other in places if other != place]
+            found += value * prod(Fraction(width - other, place - other) for other in others)
+        return int(found)
+
+    return at
 
 
 def _around(row: _Row, budget: Budget, constraints: Constraints, count: int) -> range:

@@ -63,7 +63,8 @@ def growth(name: str, sweep: Sweep) -> Growth:
     ones = {
         size: 1 for size, number in sizes.items() if relative and number == 1 and size not in sweep.fields(**{field: 0})
     }
-    letters = {name: ALL_SYMBOLS[name] for name in (*SYMBOLS, *BATCH)} | ones
+    written = {name: SYMBOLS[of] for name, of in sweep.config.letters_of_sizes().items()}
+    letters = {**written, **{name: ALL_SYMBOLS[name] for name in BATCH}, **ones}
     symbolic = sweep.case._replace(**{size: letters.pop(size) for size in BATCH}).replace(**letters)
     return _growth(_expression(name, symbolic), field, _along(sweep, field))
 

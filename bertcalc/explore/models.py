@@ -16,8 +16,9 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
-from bertcalc.config import Config, ConfigError, Problem, check_field
-from bertcalc.families import CLASSES, class_of, family_of
+from bertcalc.config import ABSENT, Config, ConfigError, Problem, check_field
+from bertcalc.families import CLASSES, SHARED, class_of, family_of
+from bertcalc.fields import OWN_FIELDS
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.subject import Subject
 from bertcalc.text import N_, shorten
@@ -52,6 +53,7 @@ FIELDS = (
     "use_cache",
     "bos_token_id",
     "eos_token_id",
+    *OWN_FIELDS,
 )
 _CONSTANTS: dict[str, bool | None] = {"true": True, "false": False, "none": None}
 
@@ -63,7 +65,8 @@ class WrittenModel(NamedTuple):
     changes: tuple[tuple[str, Any], ...] = ()
 
     def __str__(self) -> str:
-        return "~".join([self.base, *(f"{field}-{_written(value)}" for field, value in self.changes)])
+        own = PRESETS[self.base].config.own_name if self.base in PRESETS else str
+        return "~".join([self.base, *(f"{own(field)}-{_written(value)}" for field, value in self.changes)])
 
     def subject(self, present: Subject | None = None) -> Subject:
         """The model that is meant.
@@ -124,20 +127,21 @@ def item_of(subject: Subject, base: str | None = None) -> WrittenModel:
 
     def changes(preset: str) -> tuple[tuple[str, Any], ...]:
         start = values_of(subject_of_preset(preset))
-        found = (field for field in FIELDS if values[field] != start[field])
+        found = (field for field in FIELDS if field in values and values[field] != start.get(field))
         # Every other class decides by itself whether it has a pooler.
         return tuple(
-            (field, values[field]) for field in found if field != "add_pooling_layer" or subject.cls.task == "base"
+            (field, values[field]) for field in found if field != "add_pooling_layer" or subject.cls.pooler_is_optional
         )
 
-    nearest = base or min(PRESETS, key=lambda preset: len(changes(preset)))
+    own = [name for name, preset in PRESETS.items() if type(preset.config) is type(subject.config)]
+    nearest = base or min(own, key=lambda preset: len(changes(preset)))
     return WrittenModel(nearest, changes(nearest))
 
 
 def values_of(subject: Subject) -> dict[str, Any]:
-    """What a model has in each of FIELDS."""
+    """What a model has in each of FIELDS, but for fields that other families alone have."""
     pooler = subject.cls.pooler and subject.add_pooling_layer
-    return {**vars(subject.config), "architecture": subject.architecture, "add_pooling_layer": pooler}
+    return {**ABSENT, **subject.config.shared(), "architecture": subject.architecture, "add_pooling_layer": pooler}
 
 
 def subject_of_preset(name: str) -> Subject:
@@ -148,14 +152,14 @@ def subject_of_preset(name: str) -> Subject:
 
 def subject_of(values: Mapping[str, Any]) -> Subject:
     """The model that has these values. Raises ConfigError if it cannot be built."""
-    config = dict(values)
-    architecture, pooler = config.pop("architecture"), config.pop("add_pooling_layer")
+    architecture, pooler = values["architecture"], values["add_pooling_layer"]
     family, cls = CLASSES[architecture], class_of(architecture)
-    if cls.task != "base" and pooler != cls.pooler:
+    config = {field: value for field, value in values.items() if family.config.has(field) or field in ABSENT}
+    if not cls.pooler_is_optional and pooler != cls.pooler:
         message = N_("{architecture} has no option add_pooling_layer: only {base} has.")
         values = {"architecture": architecture, "base": family.base.name}
         raise ConfigError(Problem("add_pooling_layer", pooler, message, values))
-    return Subject(family.config(**config), architecture, pooler or cls.task != "base")
+    return Subject(family.config(**config), architecture, pooler or not cls.pooler_is_optional)
 
 
 def _read_item(text: str) -> WrittenModel | Problem:
@@ -164,14 +168,19 @@ def _read_item(text: str) -> WrittenModel | Problem:
         message = N_("there is no preset {name}: did you mean {nearest}?")
         return _unknown("models", base, message, [PRESENT, *PRESETS])
     kind = type(PRESETS[DEFAULT_PRESET if base == PRESENT else base].config)
+    for assignment in assignments:
+        name, _dash, said = assignment.partition("-")
+        if name == "architecture" and said in CLASSES:
+            kind = CLASSES[said].config
     changes: dict[str, Any] = {}
     for assignment in assignments:
-        field, dash, said = assignment.partition("-")
+        name, dash, said = assignment.partition("-")
+        field = SHARED.get(name, name)
         if field not in FIELDS:
             return _unknown(field, field, N_("there is no field {name}: did you mean {nearest}?"), FIELDS)
         if not dash or field in changes:
             message = N_("write each field once, with a value: {field}-{value}.")
-            like = values_of(subject_of_preset(DEFAULT_PRESET))[field]
+            like = values_of(subject_of_preset(DEFAULT_PRESET)).get(field, 1)
             return Problem(field, said, message, {"field": field, "value": _written(like)})
         value = _value(said)
         if problem := _check(kind, field, value):

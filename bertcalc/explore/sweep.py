@@ -16,19 +16,25 @@ from itertools import product
 from math import ceil, isqrt, lcm, sqrt
 from typing import Any, NamedTuple, TypeVar
 
-from bertcalc.config import DIMENSIONS, Config
+from bertcalc.config import DIMENSIONS, Config, MixedError
 from bertcalc.explore.quantities import QUANTITIES, Case
+from bertcalc.fields import OWN_DIMENSIONS
 from bertcalc.forward.steps import BATCH, LARGEST
 from bertcalc.presets import PRESETS
 
 # What can be swept, with the limits of each.
-SWEPT: dict[str, tuple[int, int]] = {**DIMENSIONS, **dict.fromkeys(BATCH, (1, LARGEST))}
+SWEPT: dict[str, tuple[int, int]] = {**DIMENSIONS, **OWN_DIMENSIONS, **dict.fromkeys(BATCH, (1, LARGEST))}
 # What decides at 1 what is kept for relative positions: a single one needs not be laid out anew.
 LAID_OUT = ("batch_size", "num_attention_heads", "sequence_length")
 _RELATED = ({"hidden_size", "num_attention_heads"}, {"max_position_embeddings", "sequence_length"})
 _INT64 = 2**63 - 1
 _Thing = TypeVar("_Thing")
 Array = Callable[[Sequence[int]], Any]  # makes an int64 column: NumPy's, as this package imports none
+
+
+def sweepable(config: Config) -> list[str]:
+    """What can be swept of a model: the sizes that its family has, and those of the batch."""
+    return [field for field in SWEPT if field in BATCH or config.has(field)]
 
 
 class Ties(NamedTuple):
@@ -150,8 +156,17 @@ class Sweep(NamedTuple):
         (field,) = self.dimensions
         found: list[int] = []
         for group in self._apart(field, values):
-            figures = QUANTITIES[name].of(self.at(**{field: _column(group, array)}))
-            found += (figures + 0 * array(group)).tolist()
+            found += self._column_of(name, field, group, array)
+        return found
+
+    def _column_of(self, name: str, field: str, values: Sequence[int], array: Array) -> list[int]:
+        """The same for some of the values; halved where not all of these models are built alike."""
+        try:
+            figures = QUANTITIES[name].of(self.at(**{field: _column(values, array)}))
+        except MixedError:
+            half = len(values) // 2
+            return [one for part in (values[:half], values[half:]) for one in self._column_of(name, field, part, array)]
+        found: list[int] = (figures + 0 * array(values)).tolist()
         return found
 
     def table(self, name: str, xs: Sequence[int], ys: Sequence[int], array: Array) -> list[list[int | None]]:
@@ -162,11 +177,7 @@ class Sweep(NamedTuple):
         x, y = self.dimensions
         rows: list[list[int | None]] = []
         for across in self._apart(x, xs):
-            blocks = []
-            for up in self._apart(y, ys):
-                columns = {x: _column(across, array, upright=True), y: _column(up, array)}
-                figures = QUANTITIES[name].of(self.at(**columns))
-                blocks.append((figures + 0 * array(across)[:, None] + 0 * array(up)).tolist())
+            blocks = [self._block(name, across, up, array) for up in self._apart(y, ys)]
             rows += [[figure for part in parts for figure in part] for parts in zip(*blocks, strict=True)]
         if {x, y} not in _RELATED:
             return rows
@@ -174,6 +185,22 @@ class Sweep(NamedTuple):
             [figure if self.exists(**{x: across, y: up}) else None for up, figure in zip(ys, row, strict=True)]
             for across, row in zip(xs, rows, strict=True)
         ]
+
+    def _block(self, name: str, across: Sequence[int], up: Sequence[int], array: Array) -> list[list[int]]:
+        """A quantity of the models of a part of the map; halved where not all of them are built alike."""
+        x, y = self.dimensions
+        columns = {x: _column(across, array, upright=True), y: _column(up, array)}
+        try:
+            figures = QUANTITIES[name].of(self.at(**columns))
+        except MixedError:
+            if len(across) > 1:
+                half = len(across) // 2
+                return [row for part in (across[:half], across[half:]) for row in self._block(name, part, up, array)]
+            half = len(up) // 2
+            left, right = (self._block(name, across, part, array) for part in (up[:half], up[half:]))
+            return [left[0] + right[0]]
+        found: list[list[int]] = (figures + 0 * array(across)[:, None] + 0 * array(up)).tolist()
+        return found
 
     def fits(self, names: Sequence[str], ranges: Mapping[str, tuple[int, int]]) -> bool:
         """Whether int64 can count the quantities of all models between these values: the largest is at a corner."""

@@ -6,14 +6,13 @@ from sympy.printing.mathml import mathml
 
 from bertcalc.compute.flop_formulas import letters, name_formulas
 from bertcalc.compute.flops import PYTORCH
-from bertcalc.config import LETTERS
 from bertcalc.export.table import Cell, Math, Table
-from bertcalc.formula import CALL_LETTERS, Formula, component_formulas, tensor_formulas
+from bertcalc.formula import CALL_LETTERS, FIELDS, Formula, component_formulas, tensor_formulas
 from bertcalc.subject import Subject
 from bertcalc.text import Translate
 from bertcalc.tree.totals import totals_by_component
 
-_FIELDS = {letter: field for field, letter in {**LETTERS, **CALL_LETTERS}.items()}
+_FIELDS = {**FIELDS, **{letter: field for field, letter in CALL_LETTERS.items()}}
 _IDENTIFIER = re.compile(r"<mi>([A-Z])</mi>")
 
 
@@ -62,7 +61,7 @@ def flops_formula(subject: Subject, batch_size: int, sequence_length: int) -> tu
 
 def both(formula: Formula, subject: Subject, **sizes: int) -> tuple[Math, Math]:
     """A formula with letters, and with the numbers of a model and of its inputs."""
-    values = {**vars(subject.config), **sizes}
+    values = {**subject.config.shared(), **sizes}
     written = mathml(formula.expression, printer="presentation")
     dotted = mathml(formula.expression, printer="presentation", mul_symbol="dot")
     numbers = _IDENTIFIER.sub(lambda found: f"<mn>{values[_FIELDS[found[1]]]:,}</mn>", dotted)

@@ -8,7 +8,6 @@ from dataclasses import fields
 from html import escape
 from typing import NamedTuple
 
-from bertcalc.config import DIMENSIONS
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.export.formats import html_cell, html_text, markdown_cell, markdown_text
 from bertcalc.export.snippet import snippet
@@ -84,7 +83,7 @@ def report(
         batch_size=f"{case.batch_size:,}", sequence_length=f"{case.sequence_length:,}"
     )
     if case.subject.seen(case.sequence_length):
-        sizes += f", encoder_sequence_length E = {case.sequence_length:,}"
+        sizes += f", encoder_sequence_length X = {case.sequence_length:,}"
     if case.subject.cls.task == "multiple-choice":
         sizes += ", num_choices 1"
     blocks: tuple[Block, ...] = (
@@ -167,7 +166,7 @@ def _said(subject: Subject) -> str:
     values = [
         (field.name, value)
         for field in fields(subject.config)
-        if (value := getattr(subject.config, field.name)) != field.default or field.name in DIMENSIONS
+        if (value := getattr(subject.config, field.name)) != field.default or subject.config.is_size(field.name)
     ]
     if not subject.add_pooling_layer:
         values.append(("add_pooling_layer", False))

@@ -2,7 +2,7 @@
 
 from dataclasses import fields
 
-from bertcalc.config import DIMENSIONS, Config
+from bertcalc.config import Config
 from bertcalc.forward.transformers4 import version_of
 from bertcalc.subject import Subject
 
@@ -44,7 +44,7 @@ def snippet(subject: Subject) -> str:
         tensors=sum(1 for _ in model.named_parameters()),
         requirement=version.requirement,
         arguments="\n".join(f"    {name}={value!r}," for name, value in _arguments(config).items()),
-        options=f", add_pooling_layer={subject.add_pooling_layer}" if subject.cls.task == "base" else "",
+        options=f", add_pooling_layer={subject.add_pooling_layer}" if subject.cls.pooler_is_optional else "",
         device="cpu" if on_cpu else "meta",
         remark=f"with weights: hidden_act {config.hidden_act} needs them"
         if on_cpu
@@ -56,5 +56,5 @@ def _arguments(config: Config) -> dict[str, object]:
     return {
         field.name: value
         for field in fields(config)
-        if (value := getattr(config, field.name)) != field.default or field.name in DIMENSIONS
+        if (value := getattr(config, field.name)) != field.default or config.is_size(field.name)
     }

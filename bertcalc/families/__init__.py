@@ -1,13 +1,14 @@
 """Every family that is known, and ``build``: a new family is one file here, and its name in the last lines."""
 
 from bertcalc.config import Config
-from bertcalc.families import bert, roberta
+from bertcalc.families import albert, bert, camembert, distilbert, electra, ernie, mpnet, roberta, xlm_roberta
 from bertcalc.families.complete import in_every_way, lacks, missing
 from bertcalc.family import Class, Family, Model, Preset
 
 FAMILIES: dict[str, Family] = {}
 CLASSES: dict[str, Family] = {}  # by the name of each class
 PRESETS: dict[str, Preset] = {}  # of all families
+SHARED: dict[str, str] = {}  # what a family calls a field: the name that all families share
 _OF_CONFIG: dict[type[Config], Family] = {}
 _DECLARED: dict[str, Class] = {}
 _OUTPUTS: dict[str, tuple[str, ...]] = {}
@@ -22,6 +23,7 @@ def register(family: Family) -> None:
         raise ValueError("\n".join(dict.fromkeys(found)))
     FAMILIES[family.name] = _OF_CONFIG[family.config] = family
     PRESETS.update(family.presets)
+    SHARED.update({own: shared for shared, own in family.config.attribute_map.items()})
     for cls in family.classes:
         CLASSES[cls.name] = family
         _DECLARED[cls.name] = cls
@@ -60,12 +62,13 @@ def build(config: Config, architecture: str | None = None, *, add_pooling_layer:
         names = ", ".join(cls.name for cls in family.classes)
         raise ValueError(f"architecture {architecture!r} is unknown: it must be one of {names}")
     cls = _DECLARED[architecture] if architecture is not None else family.base
-    if cls.task == "base":
+    if cls.pooler_is_optional:
         return Model(family, cls, config, add_pooling_layer).declare()
     if not add_pooling_layer:
-        raise TypeError(f"{cls.name} has no option add_pooling_layer: only {family.base.name} has")
+        only = f": only {family.base.name} has" if family.base.pooler else ""
+        raise TypeError(f"{cls.name} has no option add_pooling_layer{only}")
     return Model(family, cls, config, cls.pooler).declare()
 
 
-for one in (bert.FAMILY, roberta.FAMILY):
-    register(one)
+for one in (bert, roberta, xlm_roberta, camembert, distilbert, albert, electra, mpnet, ernie):
+    register(one.FAMILY)

@@ -4,6 +4,7 @@ This file alone knows what BERT is made of. What it declares is read everywhere 
 printed tree, the walk, FLOPs, memory.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -49,31 +50,38 @@ class BertConfig(Config):
 
 
 def _body(t: Trace, c: BertConfig, pooler: bool) -> Hidden:
-    relative = c.position_embedding_type != "absolute"
-    with t.module("embeddings", "BertEmbeddings", component="embeddings", order=_EMBEDDINGS):
-        ids, types = t.inputs("input_ids", "token_type_ids")
-        words = t.embedding(
-            "word_embeddings", ids, c.vocab_size, c.hidden_size, role="word", padding_idx=c.pad_token_id
-        )
-        kinds = t.embedding("token_type_embeddings", types, c.type_vocab_size, c.hidden_size, role="token type")
-        x = t.add("add_token_type", words, kinds)
-        # One row of positions serves the whole batch.
-        places = Value("position_ids", (1, ids.shape[-1]), ids=True)
-        if relative:  # transformers 4 builds the table all the same, and never looks into it
-            with t.not_run():
-                _positions(t, c, places)
-        else:
-            x = t.add("add_position", x, _positions(t, c, places))
-        x = t.dropout("dropout", t.norm("LayerNorm", x, c.layer_norm_eps), c.hidden_dropout_prob)
+    with t.module("embeddings", "BertEmbeddings", component="embeddings", order=EMBEDDINGS):
+        x = summed_embeddings(t, c, c.hidden_size)
     x = encoder(t, c, x, "Bert")
     return Hidden(x, pooled(t, c, x, "Bert") if pooler else None)
 
 
-_EMBEDDINGS = ("word_embeddings", "position_embeddings", "token_type_embeddings", "LayerNorm", "dropout")
+EMBEDDINGS = ("word_embeddings", "position_embeddings", "token_type_embeddings", "LayerNorm", "dropout")
 
 
-def _positions(t: Trace, c: BertConfig, places: Value) -> Value:
-    return t.embedding("position_embeddings", places, c.max_position_embeddings, c.hidden_size, role="position")
+def summed_embeddings(t: Trace, c: Config, width: int, *, more: Callable[[Value, Value], Value] | None = None) -> Value:
+    """Word, token type and position of each token, added and normalized; ``more`` adds what is added besides.
+
+    That is given the tokens and the sum so far.
+    """
+    ids, types = t.inputs("input_ids", "token_type_ids")
+    words = t.embedding("word_embeddings", ids, c.vocab_size, width, role="word", padding_idx=c.pad_token_id)
+    kinds = t.embedding("token_type_embeddings", types, c.type_vocab_size, width, role="token type")
+    x = t.add("add_token_type", words, kinds)
+    # One row of positions serves the whole batch.
+    places = Value("position_ids", (1, ids.shape[-1]), ids=True)
+    if c.position_embedding_type == "absolute":
+        x = t.add("add_position", x, _positions(t, c, places, width))
+    else:  # transformers 4 builds the table all the same, and never looks into it
+        with t.not_run():
+            _positions(t, c, places, width)
+    if more:
+        x = more(ids, x)
+    return t.dropout("dropout", t.norm("LayerNorm", x, c.layer_norm_eps), c.hidden_dropout_prob)
+
+
+def _positions(t: Trace, c: Config, places: Value, width: int) -> Value:
+    return t.embedding("position_embeddings", places, c.max_position_embeddings, width, role="position")
 
 
 def encoder(t: Trace, c: Config, x: Value, kind: str) -> Value:
@@ -92,12 +100,16 @@ def encoder(t: Trace, c: Config, x: Value, kind: str) -> Value:
             else:
                 with t.module("crossattention", f"{kind}Attention", block="cross-attention"):
                     x = _attention(t, c, x, seen, kind, cross=True)
-        with t.module("intermediate", f"{kind}Intermediate", block="feed-forward"):
-            y = t.linear("dense", x, c.intermediate_size, role="up")
-            y = t.activation("intermediate_act_fn", y, c.hidden_act)
-        with t.module("output", f"{kind}Output", block="feed-forward", order=_ADD_AND_NORM):
-            x = _add_and_norm(t, c, y, x, role="down")
-    return x
+        return feed_forward(t, c, x, kind)
+
+
+def feed_forward(t: Trace, c: Config, x: Value, kind: str) -> Value:
+    """The second half of a layer."""
+    with t.module("intermediate", f"{kind}Intermediate", block="feed-forward"):
+        y = t.linear("dense", x, c.intermediate_size, role="up")
+        y = t.activation("intermediate_act_fn", y, c.hidden_act)
+    with t.module("output", f"{kind}Output", block="feed-forward", order=_ADD_AND_NORM):
+        return _add_and_norm(t, c, y, x, role="down")
 
 
 def _attention(t: Trace, c: Config, x: Value, seen: Value, kind: str, *, cross: bool = False) -> Value:
@@ -156,59 +168,78 @@ def base(t: Trace, c: Config, hidden: Hidden) -> None:
     t.output("pooler_output", hidden.pooled)
 
 
-def _predictions(t: Trace, c: BertConfig, x: Value) -> Value:
+def _predictions(kind: str, t: Trace, c: Config, x: Value) -> Value:
     """The masked-LM head. Tied, its decoder is the word embedding table over again and costs nothing."""
     tied = {}
     if c.tie_word_embeddings:
-        tied["weight"] = "bert.embeddings.word_embeddings.weight"
+        tied["weight"] = f"{kind.lower()}.embeddings.word_embeddings.weight"
     if c.tie_word_embeddings or c.transformers_version == 4:
         # Untied, transformers 5 keeps the head's bias and the decoder's apart; 4 shares them all the same.
         tied["bias"] = "cls.predictions.bias"
-    with t.module("predictions", "BertLMPredictionHead", block=LANGUAGE_MODEL):
+    with t.module("predictions", f"{kind}LMPredictionHead", block=LANGUAGE_MODEL):
         bias = t.parameter("bias", (c.vocab_size,), role="decoder bias")
-        with t.module("transform", "BertPredictionHeadTransform", block=LANGUAGE_MODEL):
+        with t.module("transform", f"{kind}PredictionHeadTransform", block=LANGUAGE_MODEL):
             x = t.activation("transform_act_fn", t.linear("dense", x, c.hidden_size, role="transform"), c.hidden_act)
             x = t.norm("LayerNorm", x, c.layer_norm_eps)
         return t.linear("decoder", x, c.vocab_size, role="decoder", tied=tied, using=bias)
 
 
-def _pretraining(t: Trace, c: BertConfig, hidden: Hidden) -> None:
-    with t.module("cls", "BertPreTrainingHeads"):
-        t.output("prediction_logits", _predictions(t, c, hidden.states))
+def pretraining(kind: str, t: Trace, c: Config, hidden: Hidden) -> None:
+    """Both heads: for masked words, and for the next sentence."""
+    with t.module("cls", f"{kind}PreTrainingHeads"):
+        t.output("prediction_logits", _predictions(kind, t, c, hidden.states))
         t.output("seq_relationship_logits", _relationship(t, c, hidden))
 
 
-def _masked_lm(t: Trace, c: BertConfig, hidden: Hidden) -> None:
-    with t.module("cls", "BertOnlyMLMHead"):
-        t.output("logits", _predictions(t, c, hidden.states))
+def masked_lm(kind: str, t: Trace, c: Config, hidden: Hidden) -> None:
+    """A score for each word piece at each token."""
+    with t.module("cls", f"{kind}OnlyMLMHead"):
+        t.output("logits", _predictions(kind, t, c, hidden.states))
 
 
-def _next_sentence(t: Trace, c: BertConfig, hidden: Hidden) -> None:
-    with t.module("cls", "BertOnlyNSPHead"):
+def next_sentence(kind: str, t: Trace, c: Config, hidden: Hidden) -> None:
+    """Two scores: the second text follows the first, or it does not."""
+    with t.module("cls", f"{kind}OnlyNSPHead"):
         t.output("logits", _relationship(t, c, hidden))
 
 
-def _relationship(t: Trace, c: BertConfig, hidden: Hidden) -> Value:
+def _relationship(t: Trace, c: Config, hidden: Hidden) -> Value:
     assert hidden.pooled is not None
     return t.linear("seq_relationship", hidden.pooled, 2, role="next sentence")
 
 
-def _sequence_classification(t: Trace, c: BertConfig, hidden: Hidden) -> None:
-    t.output("logits", _classified(t, hidden.pooled, c.num_labels, _classifier_dropout(c)))
+def sequence_classification(t: Trace, c: Config, hidden: Hidden) -> None:
+    """A classifier over the pooled vector."""
+    classified_sequences(t, hidden, c.num_labels, _classifier_dropout(c))
+
+
+def classified_sequences(t: Trace, hidden: Hidden, labels: int, p: float) -> None:
+    """A classifier over the pooled vector after dropout with probability ``p``."""
+    t.output("logits", _classified(t, hidden.pooled, labels, p))
 
 
 def token_classification(t: Trace, c: Config, hidden: Hidden) -> None:
     """A classifier over each token's vector."""
-    t.output("logits", _classified(t, hidden.states, c.num_labels, _classifier_dropout(c)))
+    classified_tokens(t, hidden, c.num_labels, _classifier_dropout(c))
 
 
-def _multiple_choice(t: Trace, c: BertConfig, hidden: Hidden) -> None:
+def classified_tokens(t: Trace, hidden: Hidden, labels: int, p: float) -> None:
+    """The same after dropout with probability ``p``."""
+    t.output("logits", _classified(t, hidden.states, labels, p))
+
+
+def multiple_choice(t: Trace, c: Config, hidden: Hidden) -> None:
+    """One score for each choice, from its pooled vector."""
     scores_of_choices(t, hidden, _classifier_dropout(c))
 
 
 def scores_of_choices(t: Trace, hidden: Hidden, p: float) -> None:
     """One score for each choice, from its pooled vector after dropout with probability ``p``."""
-    scores = _classified(t, hidden.pooled, 1, p)
+    side_by_side(t, _classified(t, hidden.pooled, 1, p))
+
+
+def side_by_side(t: Trace, scores: Value) -> None:
+    """The scores of a sequence's choices, which were laid out one after the other."""
     t.output("logits", t.step("reshape", "view", scores, shape=(t.sizes.batch_size, t.sizes.num_choices)))
 
 
@@ -223,7 +254,12 @@ def _classifier_dropout(c: Config) -> float:
 
 def question_answering(t: Trace, c: Config, hidden: Hidden) -> None:
     """Two scores for each token: an answer starts, or ends there."""
-    logits = t.linear("qa_outputs", hidden.states, c.num_labels, role="answer span")
+    answers(t, hidden.states, c.num_labels)
+
+
+def answers(t: Trace, x: Value, labels: int) -> None:
+    """The same from any vectors of the tokens."""
+    logits = t.linear("qa_outputs", x, labels, role="answer span")
     for name in ("start_logits", "end_logits"):
         t.output(name, t.step(name, "copy", logits, shape=logits.shape[:-1]))
 
@@ -283,21 +319,36 @@ FAMILY = Family(
     (
         Class("BertModel", "base", base, (*TOKENS, *ENCODER, *CACHE), pooler=True),
         Class(
-            "BertForPreTraining", "pretraining", _pretraining, (*TOKENS, "labels", "next_sentence_label"), pooler=True
+            "BertForPreTraining",
+            "pretraining",
+            partial(pretraining, "Bert"),
+            (*TOKENS, "labels", "next_sentence_label"),
+            pooler=True,
         ),
-        Class("BertForMaskedLM", "masked-lm", _masked_lm, (*TOKENS, *ENCODER, "labels")),
-        Class("BertLMHeadModel", "causal-lm", _masked_lm, (*TOKENS, *ENCODER, "labels", *CACHE, "logits_to_keep")),
-        Class("BertForNextSentencePrediction", "next-sentence", _next_sentence, (*TOKENS, "labels"), pooler=True),
+        Class("BertForMaskedLM", "masked-lm", partial(masked_lm, "Bert"), (*TOKENS, *ENCODER, "labels")),
+        Class(
+            "BertLMHeadModel",
+            "causal-lm",
+            partial(masked_lm, "Bert"),
+            (*TOKENS, *ENCODER, "labels", *CACHE, "logits_to_keep"),
+        ),
+        Class(
+            "BertForNextSentencePrediction",
+            "next-sentence",
+            partial(next_sentence, "Bert"),
+            (*TOKENS, "labels"),
+            pooler=True,
+        ),
         Class(
             "BertForSequenceClassification",
             "sequence-classification",
-            _sequence_classification,
+            sequence_classification,
             (*TOKENS, "labels"),
             pooler=True,
         ),
         Class("BertForTokenClassification", "token-classification", token_classification, (*TOKENS, "labels")),
         Class("BertForQuestionAnswering", "question-answering", question_answering, (*TOKENS, *ANSWERS)),
-        Class("BertForMultipleChoice", "multiple-choice", _multiple_choice, (*TOKENS, "labels"), pooler=True),
+        Class("BertForMultipleChoice", "multiple-choice", multiple_choice, (*TOKENS, "labels"), pooler=True),
     ),
     _PRESETS,
 )

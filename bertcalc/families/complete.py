@@ -5,7 +5,7 @@ from dataclasses import fields
 
 from bertcalc.config import Config
 from bertcalc.family import Class, Family, Model
-from bertcalc.fields import FIELDS
+from bertcalc.fields import FIELDS, OWN_FIELDS, known
 from bertcalc.forward.lessons import has_lesson
 from bertcalc.forward.meanings import MEANINGS
 from bertcalc.forward.trace import Sizes, Step
@@ -20,9 +20,10 @@ def missing(family: Family) -> Iterator[str]:
     if not family.presets:
         yield f"{family.name}: no preset, so that nobody can choose it."
     for field in fields(family.config):
-        if field.name not in FIELDS:
+        shared = family.config.shared_name(field.name)
+        if shared not in {**FIELDS, **OWN_FIELDS}:
             yield f"{family.config.__name__}.{field.name}: nothing says what it means and may be (FIELDS)."
-        elif not FIELDS[field.name].is_right(field.default):
+        elif not known(shared).is_right(field.default):
             yield f"{family.config.__name__}.{field.name}: it cannot be {field.default!r}, which is its default."
 
 

@@ -1,10 +1,12 @@
 """RoBERTa (Liu et al. 2019, arXiv:1907.11692): BERT's layers, with embeddings and heads of its own.
 
-Hugging Face's modeling_roberta.py as a program: what is the same as in BERT is BERT's.
+Hugging Face's modeling_roberta.py as a program: what is the same as in BERT is BERT's. XLM-RoBERTa and CamemBERT are
+the same program under other names (``family``).
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from bertcalc.config import Config
@@ -52,12 +54,13 @@ class RobertaConfig(Config):
         yield from super().relations(values)
         pad, positions = values["pad_token_id"], values["max_position_embeddings"]
         if values["position_embedding_type"] != "absolute":
-            message = N_("RobertaConfig knows absolute positions only: set position_embedding_type to absolute.")
+            message = N_("{config} knows absolute positions only: set position_embedding_type to absolute.")
             remedy = {"position_embedding_type": "absolute"}
-            yield Problem("position_embedding_type", values["position_embedding_type"], message, {}, (remedy,))
+            shown = {"config": cls.__name__}
+            yield Problem("position_embedding_type", values["position_embedding_type"], message, shown, (remedy,))
         if pad is None:
-            message = N_("RobertaConfig needs a pad_token_id: positions are counted from the one after it.")
-            yield Problem("pad_token_id", None, message, {}, ({"pad_token_id": 1},))
+            message = N_("{config} needs a pad_token_id: positions are counted from the one after it.")
+            yield Problem("pad_token_id", None, message, {"config": cls.__name__}, ({"pad_token_id": 1},))
         elif pad + 2 > positions:
             yield Problem(
                 "max_position_embeddings",
@@ -76,8 +79,8 @@ class RobertaConfig(Config):
         return self.max_position_embeddings - (self.pad_token_id or 0) - 1
 
 
-def _body(t: Trace, c: RobertaConfig, pooler: bool) -> Hidden:
-    with t.module("embeddings", "RobertaEmbeddings", component="embeddings", order=_EMBEDDINGS):
+def _body(kind: str, t: Trace, c: RobertaConfig, pooler: bool) -> Hidden:
+    with t.module("embeddings", f"{kind}Embeddings", component="embeddings", order=_EMBEDDINGS):
         ids, types = t.inputs("input_ids", "token_type_ids")
         words = t.embedding(
             "word_embeddings", ids, c.vocab_size, c.hidden_size, role="word", padding_idx=c.pad_token_id
@@ -95,29 +98,34 @@ def _body(t: Trace, c: RobertaConfig, pooler: bool) -> Hidden:
         )
         x = t.add("add_position", t.add("add_token_type", words, kinds), rows)
         x = t.dropout("dropout", t.norm("LayerNorm", x, c.layer_norm_eps), c.hidden_dropout_prob)
-    x = bert.encoder(t, c, x, "Roberta")
-    return Hidden(x, bert.pooled(t, c, x, "Roberta") if pooler else None)
+    x = bert.encoder(t, c, x, kind)
+    return Hidden(x, bert.pooled(t, c, x, kind) if pooler else None)
 
 
 _EMBEDDINGS = ("word_embeddings", "token_type_embeddings", "LayerNorm", "dropout", "position_embeddings")
 
 
-def _language_model(t: Trace, c: RobertaConfig, hidden: Hidden) -> None:
+def _language_model(kind: str, t: Trace, c: RobertaConfig, hidden: Hidden) -> None:
     """The head for masked and causal language modeling: always with GELU, whatever the layers have."""
     tied = {}
     if c.tie_word_embeddings:
         tied = {"weight": "roberta.embeddings.word_embeddings.weight", "bias": "lm_head.bias"}
-    with t.module("lm_head", "RobertaLMHead", block=LANGUAGE_MODEL):
-        bias = t.parameter("bias", (c.vocab_size,), role="decoder bias")
-        x = t.function("gelu", t.linear("dense", hidden.states, c.hidden_size, role="transform"), "gelu")
-        x = t.norm("layer_norm", x, c.layer_norm_eps)
-        t.output("logits", t.linear("decoder", x, c.vocab_size, role="decoder", tied=tied, using=bias))
+    with t.module("lm_head", f"{kind}LMHead", block=LANGUAGE_MODEL):
+        language_model(t, c, hidden, tied)
 
 
-def _sequence_classification(t: Trace, c: RobertaConfig, hidden: Hidden) -> None:
+def language_model(t: Trace, c: Config, hidden: Hidden, tied: Mapping[str, str]) -> None:
+    """What is in that head; ``tied`` are the tensors of its decoder that are owned elsewhere."""
+    bias = t.parameter("bias", (c.vocab_size,), role="decoder bias")
+    x = t.function("gelu", t.linear("dense", hidden.states, c.hidden_size, role="transform"), "gelu")
+    x = t.norm("layer_norm", x, c.layer_norm_eps)
+    t.output("logits", t.linear("decoder", x, c.vocab_size, role="decoder", tied=tied, using=bias))
+
+
+def sequence_classification(kind: str, t: Trace, c: Config, hidden: Hidden) -> None:
     """A dense layer and a classifier over the first token, with dropout before both."""
     p = c.hidden_dropout_prob if c.classifier_dropout is None else c.classifier_dropout
-    with t.module("classifier", "RobertaClassificationHead", order=("dense", "dropout", "out_proj")):
+    with t.module("classifier", f"{kind}ClassificationHead", order=("dense", "dropout", "out_proj")):
         x = t.dropout("dropout", t.first_token(hidden.states), p)
         x = t.function("tanh", t.linear("dense", x, c.hidden_size, role="dense"), "tanh")
         t.output("logits", t.linear("out_proj", t.dropout("dropout", x, p), c.num_labels, role="classifier"))
@@ -128,52 +136,51 @@ def _multiple_choice(t: Trace, c: RobertaConfig, hidden: Hidden) -> None:
     bert.scores_of_choices(t, hidden, c.hidden_dropout_prob)
 
 
-_PAPER = Source(N_("Its model card on the Hugging Face Hub"), "https://huggingface.co/FacebookAI/roberta-base")
-_PAPER_LARGE = Source(N_("Its model card on the Hugging Face Hub"), "https://huggingface.co/FacebookAI/roberta-large")
-_SIZES: dict[str, Any] = {"max_position_embeddings": 514, "type_vocab_size": 1, "layer_norm_eps": 1e-5}
-_CHOICES = (
-    "input_ids",
-    "token_type_ids",
-    "attention_mask",
-    "labels",
-    "position_ids",
-    "inputs_embeds",
-)
-FAMILY = Family(
-    "roberta",
+_CHOICES = ("input_ids", "token_type_ids", "attention_mask", "labels", "position_ids", "inputs_embeds")
+
+
+def family(
+    name: str, config: type[RobertaConfig], presets: Mapping[str, Preset], *, head_first: bool = False
+) -> Family:
+    """RoBERTa under the names of a family."""
+    kind = config.__name__.removesuffix("Config")
+    words, classified = partial(_language_model, kind), partial(sequence_classification, kind)
+    seen, tokens = (*bert.TOKENS, *bert.ENCODER), (*bert.TOKENS, "labels")
+    generating = (*seen, "labels", *bert.CACHE, "logits_to_keep")
+    classes = (
+        Class(f"{kind}Model", "base", bert.base, (*seen, *bert.CACHE), pooler=True),
+        Class(f"{kind}ForMaskedLM", "masked-lm", words, (*seen, "labels")),
+        Class(f"{kind}ForCausalLM", "causal-lm", words, generating),
+        Class(f"{kind}ForSequenceClassification", "sequence-classification", classified, tokens),
+        Class(f"{kind}ForTokenClassification", "token-classification", bert.token_classification, tokens),
+        Class(
+            f"{kind}ForQuestionAnswering", "question-answering", bert.question_answering, (*bert.TOKENS, *bert.ANSWERS)
+        ),
+        Class(f"{kind}ForMultipleChoice", "multiple-choice", _multiple_choice, _CHOICES, pooler=True),
+    )
+    return Family(name, "roberta", config, partial(_body, kind), classes, presets, head_first)
+
+
+def preset(config: RobertaConfig, repository: str) -> Preset:
+    """A published model, by where it is on the Hugging Face Hub."""
+    return Preset(config, Source(N_("Its model card on the Hugging Face Hub"), f"https://huggingface.co/{repository}"))
+
+
+# The table has two rows more than there are positions: they are counted from the one after padding.
+SIZES: dict[str, Any] = {"max_position_embeddings": 514, "type_vocab_size": 1, "layer_norm_eps": 1e-5}
+LARGE: dict[str, Any] = {
+    "hidden_size": 1024,
+    "num_hidden_layers": 24,
+    "num_attention_heads": 16,
+    "intermediate_size": 4096,
+    **SIZES,
+}
+FAMILY = family(
     "roberta",
     RobertaConfig,
-    _body,
-    (
-        Class("RobertaModel", "base", bert.base, (*bert.TOKENS, *bert.ENCODER, *bert.CACHE), pooler=True),
-        Class("RobertaForMaskedLM", "masked-lm", _language_model, (*bert.TOKENS, *bert.ENCODER, "labels")),
-        Class(
-            "RobertaForCausalLM",
-            "causal-lm",
-            _language_model,
-            (*bert.TOKENS, *bert.ENCODER, "labels", *bert.CACHE, "logits_to_keep"),
-        ),
-        Class(
-            "RobertaForSequenceClassification",
-            "sequence-classification",
-            _sequence_classification,
-            (*bert.TOKENS, "labels"),
-        ),
-        Class(
-            "RobertaForTokenClassification", "token-classification", bert.token_classification, (*bert.TOKENS, "labels")
-        ),
-        Class(
-            "RobertaForQuestionAnswering", "question-answering", bert.question_answering, (*bert.TOKENS, *bert.ANSWERS)
-        ),
-        Class("RobertaForMultipleChoice", "multiple-choice", _multiple_choice, _CHOICES, pooler=True),
-    ),
     {
-        "roberta-base": Preset(RobertaConfig(**_SIZES), _PAPER),
-        "roberta-large": Preset(
-            RobertaConfig(
-                hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096, **_SIZES
-            ),
-            _PAPER_LARGE,
-        ),
+        "roberta-base": preset(RobertaConfig(**SIZES), "FacebookAI/roberta-base"),
+        "roberta-large": preset(RobertaConfig(**LARGE), "FacebookAI/roberta-large"),
+        "distilroberta-base": preset(RobertaConfig(num_hidden_layers=6, **SIZES), "distilbert/distilroberta-base"),
     },
 )

@@ -50,7 +50,7 @@ def _apart(steps: Sequence[Step], cuts: Iterable[int]) -> tuple[list[Step], dict
     if len(bounds) == 2:
         return list(steps), {}
     first = steps.index(repeated[0])
-    entry = inside = steps[first - 1].gives.name
+    entry = inside = repeated[0].takes[0].name
     apart = list(steps[:first])
     numbers = {}
     for start, end in pairwise(bounds):

@@ -33,6 +33,8 @@ def lesson(stop: Stop) -> Lesson:
     """What is said at a stop; cross attention has words of its own only where it differs from attention."""
     if stop.steps[0].operation == "unused" and stop.key == "embeddings.position":
         return _UNUSED_POSITIONS
+    if stop.layers and stop.shares:
+        return _SHARED_LAYERS[stop.key]
     return _LESSONS[_known(stop.key)]
 
 
@@ -70,6 +72,16 @@ _UNUSED_POSITIONS = Lesson(
         "the distances are learned in the attention of each layer."
     ),
 )
+_SHARED_LAYERS = {
+    "layers.before": Lesson(
+        N_("layers before"),
+        N_("{layers} runs of the one layer that is opened: the same tensors each time, so they count once."),
+    ),
+    "layers.after": Lesson(
+        N_("layers after"),
+        N_("{layers} more runs of the same layer: the same tensors again, and nothing more is learned."),
+    ),
+}
 _LESSONS: dict[str, Lesson] = {
     "embeddings.input_ids": Lesson(
         N_("token ids"),
@@ -108,6 +120,10 @@ _LESSONS: dict[str, Lesson] = {
         N_("+ position"),
         N_("The position is added as well; the same {sequence_length} rows serve every sequence of the batch."),
     ),
+    "embeddings.task type": Lesson(
+        N_("task type"), N_("Each token picks the row of its text's task, one of {task_type_vocab_size}.")
+    ),
+    "embeddings.add_task_type": Lesson(N_("+ task"), N_("The task is added as well: sums learn nothing.")),
     "embeddings.norm": Lesson("LayerNorm", _NORM),
     "embeddings.dropout": Lesson("dropout", _DROPOUT),
     "layers.before": Lesson(
@@ -117,6 +133,25 @@ _LESSONS: dict[str, Lesson] = {
     "layers.after": Lesson(
         N_("layers after"),
         N_("{layers} more layers like the one that was opened: the same tensors, with numbers of their own."),
+    ),
+    "relative positions.relative position": Lesson(
+        N_("distance"),
+        N_(
+            "Each pair of tokens picks a row for its distance: a number for each of the {num_attention_heads} heads. "
+            "All layers share these numbers."
+        ),
+    ),
+    "relative positions.position_bias": Lesson(
+        N_("for each head"),
+        N_("The numbers are laid out as the scores are, for each sequence. This learns nothing."),
+    ),
+    "attention.add_bias": Lesson(N_("+ distance"), N_("The numbers for the distances are added to the scores.")),
+    "projection.map": Lesson(
+        N_("E → H"),
+        N_(
+            "A dense layer takes each token from the {embedding_size} numbers of the embeddings to the {hidden_size} "
+            "of the layers."
+        ),
     ),
     "attention.query": Lesson(
         "query",
@@ -255,12 +290,29 @@ _LESSONS: dict[str, Lesson] = {
     "head.next sentence": Lesson(
         N_("next sentence"), N_("Two scores: is the second sentence the next one, or any other?")
     ),
+    "head.sentence order": Lesson(
+        N_("sentence order"), N_("Two scores: are the two texts in their order, or were they swapped?")
+    ),
     "head.dropout": Lesson("dropout", N_("A dropout before the classifier. Nothing is learned.")),
     "head.first_token": Lesson(
         N_("first token"), N_("Only the first token is kept: one vector for the whole sequence, as in a pooler.")
     ),
     "head.dense": Lesson("dense", N_("A dense layer from {hidden_size} to {hidden_size}, before the classifier.")),
     "head.activation": Lesson("tanh", N_("Each number is squashed to between −1 and 1.")),
+    "head.gelu": Lesson("GELU", N_("GELU, applied to each number.")),
+    "discriminator.dense": Lesson(
+        "dense", N_("The discriminator's head begins with a dense layer of its own, for every token.")
+    ),
+    "discriminator.activation": Lesson(N_("activation"), N_("{hidden_act}, applied to each number.")),
+    "discriminator.classifier": Lesson(N_("replaced?"), N_("One score for each token: did the generator replace it?")),
+    "discriminator.squeeze": Lesson(N_("reshape"), N_("The last side, which is 1, is left out.")),
+    "summary.first_token": Lesson(
+        N_("one token"), N_("Only the first (or last) token is kept: one vector for the whole choice.")
+    ),
+    "summary.dense": Lesson("dense", N_("A dense layer from {hidden_size} to {hidden_size}, before the classifier.")),
+    "summary.activation": Lesson(N_("activation"), N_("{summary_activation}, applied to each number.")),
+    "summary.dropout": Lesson("dropout", N_("A dropout before the classifier. Nothing is learned.")),
+    "head.relu": Lesson("ReLU", N_("Negative numbers become 0.")),
     "head.classifier": Lesson(N_("classifier"), N_("A dense layer gives the scores.")),
     "head.answer span": Lesson(
         N_("answer span"), N_("For each token {num_labels} scores: does the answer start here, does it end here?")

@@ -6,6 +6,7 @@ Where only transformers 4 can build the configuration, its forward methods are m
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import prod
 
 from bertcalc.config import Problem, check_whole_number
 from bertcalc.families import output_names
@@ -38,6 +39,8 @@ def run(subject: Subject, call: Call) -> list[Step]:
 
 def taking_all(subject: Subject) -> Subject:
     """The model in which every input is used: ``inputs`` reads its shapes from the steps of that one."""
+    if not subject.config.has("add_cross_attention"):
+        return subject
     return subject._replace(config=replace(subject.config, is_decoder=True, add_cross_attention=True))
 
 
@@ -87,6 +90,7 @@ def _input_shapes(cls: Class, ids: Shape, found: Mapping[str, Step]) -> dict[str
         "encoder_hidden_states": memory,
         "encoder_attention_mask": memory[:-1],
         "cache_position": ids[-1:],
+        **{name: (prod(ids[:-1]), ids[-1]) for name in cls.laid_out},
         **{name: ids if cls.per_token and name == "labels" else ids[:1] for name in cls.targets},
     }
 
@@ -102,7 +106,7 @@ def outputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
     for name in output_names(subject.architecture):
         if name in given:
             entries.append(Entry(name, "float32", (Tensors(1, given[name].gives.shape),)))
-        elif whole:
+        elif whole or ("return_dict" in cls.inputs and not call.return_dict):  # which makes its tuples by itself
             entries.append(Entry(name, "float32", ()))
     extras = [_cache(steps, crossed, version.cache)] if body and caches(subject, call) else []
     if call.output_hidden_states:
@@ -169,6 +173,14 @@ def problems(subject: Subject, call: Call) -> Iterator[Problem]:
             N_("{architecture} needs num_labels 2 for a forward pass: the start and the end of an answer."),
             {"architecture": subject.architecture},
             ({"num_labels": 2},),
+        )
+    if call.labels and "sentence_order_label" in cls.targets and config.num_labels != 2:
+        yield Problem(
+            "num_labels",
+            config.num_labels,
+            N_("{architecture} needs num_labels 2 for its loss: two texts are in their order, or were swapped."),
+            {"architecture": subject.architecture},
+            ({"num_labels": 2}, {"labels": False}),
         )
     given = cls.sees_encoder and call.encoder_sequence_length is not None
     if given and config.is_decoder and not config.add_cross_attention:
@@ -246,6 +258,8 @@ def _label_remarks(subject: Subject, call: Call) -> Iterator[Problem]:
                 value=f"{call.label:,}",
                 last=f"{last:,}",
             )
+    elif task == "replaced-tokens":
+        pass
     elif not _classifies(subject):
         yield remark("label", N_("With num_labels 1 this is regression: a label can be any number."))
     elif call.label == IGNORED:
@@ -266,7 +280,9 @@ def possible(subject: Subject, call: Call) -> Call:
 def _classifies(subject: Subject) -> bool:
     """Whether labels are numbers of classes: not with one class (regression), nor where they are positions."""
     cls = subject.cls
-    return subject.config.num_labels > 1 if cls.task == "sequence-classification" else "labels" in cls.targets
+    if cls.task == "sequence-classification":
+        return subject.config.num_labels > 1
+    return "labels" in cls.targets and cls.task != "replaced-tokens"  # these are yes or no, as numbers
 
 
 def _answers(subject: Subject, call: Call) -> int:

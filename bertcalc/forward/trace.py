@@ -101,6 +101,11 @@ class Step(NamedTuple):
         component, block, role = self.place
         return f"{block or component}.{role}"
 
+    @property
+    def shared(self) -> bool:
+        """Whether all its runs have the same tensors, in which ALBERT's layers differ from others."""
+        return any(_differ(tensor.copies, self.runs) for tensor in self.tensors)
+
     def num_parameters(self) -> int:
         """Elements of the tensors that the step learns, in one copy."""
         return sum(tensor._replace(copies=1).num_parameters() for tensor in self.tensors)
@@ -113,6 +118,11 @@ class Step(NamedTuple):
         for side in self.gives.shape:
             products = products * side
         return products
+
+
+def _differ(copies: int, runs: int) -> bool:
+    """Whether they are not the same: of columns and symbols, those that are the same are one object."""
+    return copies is not runs and not (isinstance(copies, int) and isinstance(runs, int) and copies == runs)
 
 
 class Sizes(NamedTuple):
@@ -182,12 +192,13 @@ class Trace:
         head_size: int,
         positions: str = "absolute",
         *,
+        block: str = "",
         order: Iterable[str] = (),
     ) -> "Trace":
         """A module in which query, key and value are."""
         self._module.children[name] = module = Attention(kind, heads, head_size, positions)
         module.order = order
-        return self._enter(name, module, self._roles)
+        return self._enter(name, module, _roles(self._roles.component, block) if block else self._roles)
 
     def repeat(
         self, name: str, copies: int, kind: str, *, runs: int | None = None, start: int | None = None
@@ -204,8 +215,12 @@ class Trace:
         layer = layers.add(group, Module(kind), start or 0, copies)
         return self._enter(f"{name}.{group}", layer, self._roles, copies, copies if runs is None else runs)
 
+    def block(self, block: str, *, component: Component | None = None) -> "Trace":
+        """What is declared within belongs to a block or component, although it is in no module of its own."""
+        return self._enter("", self._module, _roles(component or self._roles.component, block))
+
     def ordered(self, *order: str) -> "Trace":
-        """Children of the present module are registered in this order, whatever order they run in."""
+        """Children of the present module are registered in this order, and before the others."""
         self._module.order = order
         return self._enter("", self._module, self._roles)
 
@@ -213,11 +228,14 @@ class Trace:
         self._outer.append((self._module, self._path, self._roles, self._copies, self._runs))
         self._module = module
         self._roles = roles
-        module.place = roles[""]
+        if name:
+            module.place = roles[""]
         if self.steps is not None:
             if name:
                 self._path = f"{self._path}.{name}" if self._path else name
-            self._copies, self._runs = self._copies * copies, self._runs * runs
+            same = copies is runs and self._copies is self._runs
+            self._copies = self._copies * copies
+            self._runs = self._copies if same else self._runs * runs
         return self
 
     def __enter__(self) -> None:
@@ -339,11 +357,11 @@ class Trace:
         self.steps.append(Step(gives.name, operation, takes, gives, (), self._runs, module, place, self._core))
         return gives
 
-    def add(self, name: str, *takes: Value) -> Value:
+    def add(self, name: str, *takes: Value, role: str = "") -> Value:
         """A sum, in the shape of its first term."""
         if self.steps is None:
             return takes[0]
-        return self.step(name, "add", *takes, shape=takes[0].shape)
+        return self.step(name, "add", *takes, shape=takes[0].shape, role=role)
 
     def multiply(self, name: str, *takes: Value) -> Value:
         """A product number by number, as in a gated feed-forward."""
@@ -358,10 +376,10 @@ class Trace:
         module = Activation(name, ACTIVATIONS[kind].kept)
         return self.step(name, "activation", x, shape=x.shape, role=role, module=module)
 
-    def first_token(self, x: Value, name: str = "first_token") -> Value:
+    def first_token(self, x: Value, name: str = "first_token", *, role: str = "") -> Value:
         """The vector of each sequence's first token."""
         batch, _length, width = x.shape
-        return self.step(name, "view", x, shape=(batch, width))
+        return self.step(name, "view", x, shape=(batch, width), role=role)
 
     def chunk(self, name: str, x: Value, pieces: int) -> tuple[Value, ...]:
         """The last axis cut into equal pieces: a fused projection into query, key and value."""
@@ -377,13 +395,14 @@ class Trace:
         dropout: float | None,
         dropout_name: str = "dropout",
         distances: Callable[[Value, Value, Value], Value] | None = None,
+        bias: Value | None = None,
         rotary: bool = False,
         mask: str = "attention_mask",
     ) -> Value:
         """softmax(Q K^T / sqrt(d)) V in the heads of the present Attention module, and the heads side by side again.
 
         ``dropout`` is that of the weights, None where there is no module for it. ``distances`` adds what depends on the
-        distance of two tokens to the scores, given scores, query and key.
+        distance of two tokens to the scores, given scores, query and key; ``bias`` is added after the division.
         """
         if self.steps is None:  # nothing but what is declared here
             if distances:
@@ -405,6 +424,8 @@ class Trace:
         if distances:
             scores = distances(scores, query, key)
         scores = self.step("scale", "scale", scores, shape=square)
+        if bias:
+            scores = self.add("add_bias", scores, bias)
         scores = self.add("mask", scores, Value(mask, (batch, 1, length, seen)))
         weights = self.step("softmax", "softmax", scores, shape=square)
         if dropout is not None:
@@ -473,9 +494,10 @@ class _NotRun:
             if name not in self._before:
                 path = f"{t._path}.{name}"
                 tensors = tuple(
-                    tensor._replace(name=f"{path}.{tensor.name}", copies=t._copies * tensor.copies)
-                    for tensor in module.tensors()
+                    tensor._replace(name=f"{path}.{tensor.name}", copies=t._copies) for tensor in module.tensors()
                 )
+                if not tensors:
+                    continue
                 bare = path.removeprefix(t._base)
                 place = module.place._replace(role=module.place.role or "unused")
                 t.steps.append(Step(bare, "unused", (), Value(bare, ()), tensors, t._runs, place=place))

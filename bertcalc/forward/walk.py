@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from bertcalc.forward.steps import Step, Value
-from bertcalc.tree.nn import Attention, Linear, Module, ModuleList, Shape, Tensor, split_layer
+from bertcalc.tree.nn import Attention, Linear, Module, ModuleList, Place, Shape, Tensor, split_layer
 
 BEFORE, AFTER = "layers.before", "layers.after"
 _LAYERS_IN_KERAS = "Transformer"
@@ -74,6 +74,11 @@ class Stop(NamedTuple):
         return self.inside != self.name
 
     @property
+    def shares(self) -> bool:
+        """Whether it runs more often than it has tensors of its own: each run has the same."""
+        return any(step.shared for step in self.steps)
+
+    @property
     def takes(self) -> tuple[Value, ...]:
         """What goes in."""
         return self.steps[0].takes[:1] if self.layers else tuple(value for step in self.steps for value in step.takes)
@@ -123,7 +128,7 @@ def walk(steps: list[Step], layer: int = 0) -> list[Stop]:
     if not 0 <= layer < length:
         raise IndexError(f"layer {layer} is not one of 0 to {length - 1}")
     first = steps.index(repeated[0])
-    entry = steps[first - 1].gives.name
+    entry = repeated[0].takes[0].name
     inputs = [entry, *(repeated[-1].name.replace("*", str(number)) for number in range(length))]
     stops: list[Stop] = []
     _extend(stops, steps[:first], layer)
@@ -155,33 +160,41 @@ def keras_rows(stops: list[Stop]) -> list[KerasRow]:
 def numbered(step: Step, layer: int | str, names: Mapping[str, str]) -> Step:
     """A step of a layer with the layer's number in the names of what it takes, gives and learns.
 
-    ``names`` has the names that become others altogether.
+    ``names`` has the names that become others altogether. Tensors that all runs share have the number 0.
     """
 
     def number(name: str) -> str:
         return names.get(name, name.replace("*", str(layer)))
 
+    own = "0" if step.shared else str(layer)
+
     return step._replace(
         takes=tuple(value._replace(name=number(value.name)) for value in step.takes),
         gives=step.gives._replace(name=number(step.gives.name)),
-        tensors=tuple(tensor._replace(name=number(tensor.name)) for tensor in step.tensors),
+        tensors=tuple(tensor._replace(name=tensor.name.replace("*", own)) for tensor in step.tensors),
     )
 
 
 def per_head(attention: Attention) -> ModuleList:
     """Query, key and value as if each head had matrices of its own: the same numbers, cut between the heads."""
     size = attention.attention_head_size
-    projections = {name: child for name, child, _ in attention.named_children(folded=True) if isinstance(child, Linear)}
+    projections = {name: child for name, child, _ in attention.named_children(folded=True) if _is_projection(child)}
     head = Module("Head", **{name: Linear(linear.in_features, size) for name, linear in projections.items()})
+    for linear in head.children.values():
+        linear.place = Place("encoder", "attention", "query")
     return ModuleList(head, attention.num_attention_heads)
 
 
-def factors(module: Module) -> dict[str, Shape]:
-    """The learned numbers of dense layers of one shape, as products: weight (copies, layers, out, in), bias likewise.
+def _is_projection(module: Module) -> TypeGuard[Linear]:
+    return isinstance(module, Linear) and module.place.role in ("query", "key", "value")
 
-    Copies are left out where there is only one.
+
+def factors(module: Module) -> dict[str, Shape]:
+    """The learned numbers of query, key and value, all of one shape, as products: weight (copies, layers, out, in).
+
+    The biases likewise; copies are left out where there is only one.
     """
-    layers = [(child, copies) for _, child, copies in module.modules() if isinstance(child, Linear)]
+    layers = [(child, copies) for _, child, copies in module.modules() if _is_projection(child)]
     first, copies = layers[0]
     repeats = (len(layers),) if copies == 1 else (copies, len(layers))
     return {name: (*repeats, *shape) for name, shape in first.parameters.items()}
@@ -191,18 +204,20 @@ def _extend(stops: list[Stop], steps: list[Step], layer: int) -> None:
     for (name, key), group in groupby(steps, key=stop_of):
         members = tuple(group)
         keras = _KERAS.get(key) or _KERAS.get(key.split(".")[0]) or name
-        learned = sum(step.num_parameters() for step in members)
+        # Shared tensors are learned in the first layer.
+        learned = sum(step.num_parameters() for step in members if not (step.shared and layer))
         _append(stops, name, key, keras.format(n=layer), members, 0, learned)
 
 
 def _skip(stops: list[Stop], key: str, steps: list[Step], start: int, end: int, inputs: list[str]) -> None:
     if start < end:
-        one = sum(step.num_parameters() for step in steps)
+        learned = sum((end - start) * step.num_parameters() for step in steps if not step.shared)
+        learned += sum(step.num_parameters() for step in steps if step.shared and start == 0)
         last = f" ... {_LAYERS_IN_KERAS}-{end - 1}" if end - start > 1 else ""
         through = tuple(numbered(step, end - 1, {inputs[0]: inputs[start]}) for step in steps)
         stack = steps[0].name.partition(".*.")[0]
         name = f"{stack}.{key.rpartition('.')[2]}"
-        _append(stops, name, key, f"{_LAYERS_IN_KERAS}-{start}{last}", through, end - start, (end - start) * one)
+        _append(stops, name, key, f"{_LAYERS_IN_KERAS}-{start}{last}", through, end - start, learned)
 
 
 def _append(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import sympy
 
 from bertcalc.config import unchecked
-from bertcalc.formula import CALL_SYMBOLS, SYMBOLS, Formula, exact, plain, write
+from bertcalc.formula import CALL_SYMBOLS, SYMBOLS, Formula, exact, in_letters, plain, write
 from bertcalc.memory.footprint import kept, korthikanti
 from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS, Optimizer, Precision, StateSizes
 from bertcalc.memory.plan import Plan
@@ -59,7 +59,7 @@ def _symbolic(subject: Subject, batch_size: int, sequence_length: int) -> tuple[
     sizes = {_HEADS: config.num_attention_heads, _BATCH: batch_size, _LENGTH: sequence_length}
     relative = config.position_embedding_type != "absolute"
     heads, batch, length = (1 if relative and number == 1 else symbol for symbol, number in sizes.items())
-    letters = unchecked(config, **{**SYMBOLS, "num_attention_heads": heads})
+    letters = unchecked(in_letters(config), num_attention_heads=heads)
     return subject._replace(config=letters), batch, length
 
 

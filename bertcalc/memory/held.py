@@ -28,7 +28,7 @@ def unfolded(steps: Sequence[Step]) -> list[Step]:
     if not repeated:
         return list(steps)
     first = steps.index(repeated[0])
-    entry = steps[first - 1].gives.name
+    entry = repeated[0].takes[0].name
     last = repeated[-1].gives.name
     found = list(steps[:first])
     inside = entry

@@ -22,6 +22,7 @@ from bertcalc.text import N_
 
 NOTHING_TO_TRAIN = N_("Everything in {architecture} is frozen: there is nothing to train.")
 ANSWERS = N_("{architecture} cannot run with num_labels {value}: its forward method splits the scores in two.")
+UNKNOWN = N_("The memory of {architecture} is not simulated yet.")
 RELATIVE = N_("The memory of relative positions is not simulated: transformers 4 alone has them.")
 
 
@@ -237,7 +238,7 @@ def inference_changes(
 ) -> list[Change]:
     """Everything that comes and goes in a forward pass of ``model.eval()`` under ``torch.no_grad()``, in order.
 
-    Raises InputError where the class cannot run, NotSimulatedError for transformers 4.
+    Raises InputError where the class cannot run, NotSimulatedError for transformers 4 and some families.
     """
     _check(model)
     plan = Plan(attention=attention)
@@ -262,6 +263,8 @@ def inference_changes(
 def _check(model: Model) -> None:
     if model.config.transformers_version == 4:
         raise NotSimulatedError(Problem("position_embedding_type", model.config.position_embedding_type, RELATIVE, {}))
+    if not model.family.peaks:
+        raise NotSimulatedError(Problem("architecture", model.cls.name, UNKNOWN, {"architecture": model.cls.name}))
     if model.cls.task == "question-answering" and model.config.num_labels != 2:
         number = f"{model.config.num_labels:,}"
         values = {"architecture": model.cls.name, "value": number}

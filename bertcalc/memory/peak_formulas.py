@@ -19,7 +19,7 @@ import sympy
 
 from bertcalc.config import unchecked
 from bertcalc.family import Model
-from bertcalc.formula import CALL_SYMBOLS, COUNT_SYMBOLS, SYMBOLS, Formula, exact, write
+from bertcalc.formula import CALL_SYMBOLS, COUNT_SYMBOLS, SYMBOLS, Formula, exact, in_letters, write
 from bertcalc.memory import optimizers
 from bertcalc.memory.byte_formulas import by_tokens, state_expression
 from bertcalc.memory.fit import Polynomial
@@ -235,7 +235,8 @@ def _in_8_bits(subject: Subject, how: Plan | Inference) -> int:
 
 
 def _sizes(subject: Subject, batch_size: Any, sequence_length: Any) -> list[Any]:
-    return [*(getattr(subject.config, name) for name in _NAMES[:-2]), batch_size, sequence_length]
+    # A size that its family has not is in no formula.
+    return [*(getattr(subject.config, name, 1) for name in _NAMES[:-2]), batch_size, sequence_length]
 
 
 def moments(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> tuple[Moment, ...]:
@@ -431,7 +432,7 @@ def _counts(symbolic: _Symbolic) -> dict[Any, Any]:
     all_layers = trained_layers + frozen + sum(one.more for one in folds if one.layer < frozen)
 
     def model(layers: Any) -> Model:
-        return subject._replace(config=unchecked(subject.config, **{**SYMBOLS, "num_hidden_layers": layers})).model()
+        return subject._replace(config=unchecked(in_letters(subject.config), num_hidden_layers=layers)).model()
 
     counts = {"parameters": (model(_LAYERS).num_parameters(), all_layers)}
     if isinstance(how, Plan) and how.freezing != Freezing():

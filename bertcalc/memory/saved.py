@@ -181,7 +181,7 @@ def fuse_attention(steps: Sequence[Step]) -> list[Step]:
     It writes its output in the order in which the heads are merged. With relative positions there is no such kernel,
     and the steps stay as they are.
     """
-    if any(step.place.role == "distance" for step in steps):
+    if any(step.place.role in ("distance", "relative position") for step in steps):
         return list(steps)
     fused: list[Step] = []
     query_and_key: tuple[Value, ...] = ()

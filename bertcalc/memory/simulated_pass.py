@@ -73,10 +73,9 @@ class Pass:
     def begin(self) -> None:
         """What is there before the first step."""
         tape, ids = self.tape, self._ids
-        frozen = self.plan.freezing.names(self.model)
+        frozen = self.plan.freezing.owned(self.model)
         self.buffers = [ids((1, self.model.config.max_position_embeddings)) for _types in (False, True)]
-        for name, shape in self.model.named_parameters():
-            self.memory.where = name
+        for name, shape, *_rest in self.model.tensors(folded=False):
             xielu = name.endswith((".alpha_p", ".alpha_n"))  # bfloat16 in every model
             self.memory.where = name
             self.parameters[name] = tape.leaf(name, shape, 2 if xielu else self.width, trained=name not in frozen)

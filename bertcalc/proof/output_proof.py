@@ -76,11 +76,13 @@ def compare(entries: list[Entry], returned: Any) -> list[ComparedOutput]:
 def _ours(entry: Entry) -> Returned:
     name = entry.name if entry.position is None else f"[{entry.position}]"
     tensors = [(shape, str(entry.dtype)) for copies, shape in entry.tensors for _copy in range(copies)]
-    return Returned(name, entry.container or "Tensor", tensors)
+    return Returned(name, entry.container or ("Tensor" if tensors else "NoneType"), tensors)
 
 
 def _contents(value: Any) -> Contents:
-    """Shape and dtype of every tensor of an output, which can be a tuple or a cache of keys and values."""
+    """Shape and dtype of every tensor of an output, which can be None, a tuple or a cache of keys and values."""
+    if value is None:
+        return []
     if hasattr(value, "shape"):
         return [(tuple(value.shape), str(value.dtype).removeprefix("torch."))]
     if hasattr(value, "self_attention_cache"):

@@ -51,6 +51,11 @@ class Freezing:
 
     def names(self, model: Module) -> frozenset[str]:
         """The names of the tensors that are not trained, as the real model has them."""
+        ties = model.ties()
+        return frozenset(ties.get(name, name) for name in self.owned(model))
+
+    def owned(self, model: Module) -> frozenset[str]:
+        """The same, under the names of the modules that own them."""
         tensors = model.tensors(folded=False)
         return frozenset(tensor.name for tensor in tensors if self.is_frozen(tensor, layer_number(tensor.name)))
 

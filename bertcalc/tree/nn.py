@@ -98,15 +98,46 @@ class Module:
         return sum(map(prod, self.parameters.values()))
 
     def tensors(self, *, folded: bool = True) -> Iterator[Tensor]:
-        """Every learned tensor in Hugging Face's order; folded, a repeated layer once, with ``*`` for its number."""
+        """Every learned tensor in Hugging Face's order; folded, a repeated layer once, with ``*`` for its number.
+
+        A shared tensor has the name of the module that owns it, and comes where the first module has it.
+        """
+        early: set[str] = set()
+        seen: set[str] = set()
         for path, module, copies in self.modules(folded=folded):
-            for name, shape in module.parameters.items():
-                yield Tensor(_join(path, name), shape, copies, module.place)
+            for owner in module.tied.values():
+                if owner not in seen and (found := self._owner(owner)):
+                    early.add(owner)
+                    yield Tensor(owner, found.parameters[owner.rpartition(".")[2]], copies, found.place)
+            for last, shape in module.parameters.items():
+                name = _join(path, last)
+                seen.add(name)
+                if name not in early:
+                    yield Tensor(name, shape, copies, module.place)
+
+    def _owner(self, name: str) -> "Module | None":
+        """The module below that owns a tensor, if there is one."""
+        try:
+            return self.get_submodule(name.rpartition(".")[0])
+        except KeyError:
+            return None
+
+    def ties(self) -> dict[str, str]:
+        """The second name of each shared tensor, with the first: the one under which PyTorch lists it."""
+        found: dict[str, str] = {}
+        seen: set[str] = set()
+        for path, module, _copies in self.modules():
+            for last, owner in module.tied.items():
+                name = _join(path, last)
+                found |= {name: owner} if owner in seen else {owner: name}
+            seen |= {_join(path, last) for last in module.parameters}
+        return found
 
     def named_parameters(self) -> Iterator[tuple[str, Shape]]:
         """Name and shape of every learned tensor, as ``model.named_parameters()`` of the real model gives them."""
+        ties = self.ties()
         for tensor in self.tensors(folded=False):
-            yield tensor.name, tensor.shape
+            yield ties.get(tensor.name, tensor.name), tensor.shape
 
     def modules(self, path: str = "", copies: int = 1, *, folded: bool = True) -> Iterator[tuple[str, "Module", int]]:
         """Path, module and number of copies of this module and all below, parents first, as in PyTorch.
@@ -119,9 +150,12 @@ class Module:
 
     def named_children(self, folded: bool) -> Iterator[tuple[str, "Module", int]]:
         """Name, module and number of copies of each child."""
-        for name in self.order or self.children:
-            if name in self.children:
-                yield name, self.children[name], 1
+        children = self.children
+        # In the order said, and then the others.
+        ordered = dict.fromkeys((*self.order, *children)) if self.order else children
+        for name in ordered:
+            if name in children:
+                yield name, children[name], 1
 
     def get_submodule(self, path: str) -> "Module":
         """The module at a dotted path; a layer by its number or by ``*``. Raises KeyError if there is none."""

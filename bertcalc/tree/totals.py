@@ -21,16 +21,21 @@ PARTS: dict[str, str] = {
     "word": N_("word"),
     "position": N_("position"),
     "token type": N_("token type"),
+    "task type": N_("task type"),
     "norm": "LayerNorm",
     "attention": N_("attention"),
     "cross-attention": N_("cross-attention"),
     "feed-forward": N_("feed-forward"),
+    "projection": N_("projection"),
+    "relative positions": N_("relative positions"),
+    "map": N_("projection"),
     "dense": N_("dense"),
     "transform": N_("transform"),
     "activation": N_("transform"),
     "decoder": N_("decoder"),
     "decoder bias": N_("decoder bias"),
     "next sentence": N_("next sentence"),
+    "sentence order": N_("sentence order"),
     "classifier": N_("classifier"),
     "answer span": N_("answer span"),
 }
@@ -56,13 +61,15 @@ def part_of(place: Place) -> str:
 
 
 def totals_by_component(model: Module) -> dict[Component, int]:
-    """Parameters of each component that the model has, in the order of the model."""
-    return summed((tensor.place.component, tensor.num_parameters()) for tensor in model.tensors())
+    """Parameters of each component that the model has, in the order in which they run."""
+    sums = summed((tensor.place.component, tensor.num_parameters()) for tensor in model.tensors())
+    return {component: sums[component] for component in COMPONENTS if component in sums}
 
 
 def totals_by_part(model: Module) -> dict[tuple[Component, str], int]:
     """Parameters of each (component, part), all layers together."""
-    return summed((place_of(tensor), tensor.num_parameters()) for tensor in model.tensors())
+    sums = summed((place_of(tensor), tensor.num_parameters()) for tensor in model.tensors())
+    return dict(sorted(sums.items(), key=lambda item: COMPONENTS.index(item[0][0])))
 
 
 def summed(pairs: Iterable[tuple[Key, Any]]) -> dict[Key, Any]:

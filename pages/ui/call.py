@@ -48,7 +48,8 @@ def choose_call(subject: Subject) -> Call:
         if said.get("labels"):
             said["label"] = LABEL.show()
         for field in ("is_decoder", "add_cross_attention"):
-            _switch(field)
+            if subject.config.has(field):
+                _switch(field)
     call = Call(**said)
     if found := list(problems(subject, call)):
         with st.container(horizontal=True):

@@ -21,6 +21,7 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.errors import StreamlitAPIException
 
 from bertcalc.config import Problem, check_whole_number
+from bertcalc.fields import FIELDS, OWN_FIELDS
 from bertcalc.text import N_, literal, written
 from bertcalc.track import NAMES
 from pages.ui import address, model
@@ -223,7 +224,7 @@ class Select(Control[Option]):
 
     def word(self, option: Option) -> str:
         """What an option is called, in the language of the session."""
-        return _(self._words[option]) if option in self._words else option
+        return _(self._words[option]) if option in self._words else model.own_name(option)
 
     def show(self, options: Sequence[Option] | None = None, **look: Any) -> Option:
         """Draw it, with all options or with these alone; the one that is chosen."""
@@ -280,7 +281,9 @@ def _in_link(value: object) -> str:
 
 
 def label_of(name: str) -> str:
-    """The label of a control, in the language of the session; what is Hugging Face's has its name."""
+    """The label of a control, in the language of the session; what is Hugging Face's has the family's name."""
+    if name in FIELDS or name in OWN_FIELDS:
+        return model.own_name(name)
     return CONTROLS[name].title if name in CONTROLS else name
 
 

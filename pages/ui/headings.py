@@ -30,7 +30,10 @@ def show_heading(path: str, choice: Choice) -> None:
 def _on_paper(title: str, choice: Choice) -> str:
     """For print, where navigation and sidebar are left out: the page, the model, and its changed fields."""
     item = item_of(choice.subject, choice.preset)
-    sizes = " · ".join(f"{field} <i>{LETTERS[field]}</i> = {getattr(choice.config, field):,}" for field in SLIDERS)
+    sizes = " · ".join(
+        f"{choice.config.own_name(field)} <i>{LETTERS[field]}</i> = {getattr(choice.config, field):,}"
+        for field in SLIDERS
+    )
     changed = " · ".join(escape(assignment(field, value)) for field, value in item.changes if field != "architecture")
     lines = [
         f"<b>bertcalc · {escape(title)}</b>",
@@ -45,7 +48,9 @@ def state_of(choice: Choice) -> str:
     """The model in short: its preset, its class unless that is the body alone, and the first changed fields."""
     item = item_of(choice.subject, choice.preset)
     changes = sorted(item.changes, key=lambda change: change[0] != "architecture")
+    own = choice.config.own_name
     said = [
-        value if field == "architecture" else assignment(LETTERS.get(field, field), value) for field, value in changes
+        value if field == "architecture" else assignment(LETTERS.get(field, own(field)), value)
+        for field, value in changes
     ]
     return ", ".join([item.base, *said[:_SAID], *("…" for _more in said[_SAID : _SAID + 1])])

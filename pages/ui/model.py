@@ -25,6 +25,11 @@ def track() -> Track:
     return steps
 
 
+def own_name(field: str) -> str:
+    """What the family of the session's model calls a field."""
+    return track().present.config.own_name(field) if "track" in st.session_state else field
+
+
 def write_link(page: str) -> None:
     """Write the model of the last step into the link.
 

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from bertcalc.config import LETTERS
 from bertcalc.exercises import generate
 from bertcalc.exercises import sheet as documents
 from bertcalc.exercises.answers import Verdict, check
@@ -16,6 +15,7 @@ from bertcalc.exercises.questions import TITLES, Exercise, Said
 from bertcalc.exercises.sheet import Sheet, WrittenExercise
 from bertcalc.exercises.worked_formulas import WorkedLine, worked, worked_wrong
 from bertcalc.families import FAMILIES, family_of
+from bertcalc.fields import EVERY_LETTER
 from bertcalc.formula import CALL_LETTERS, latex_number
 from bertcalc.subject import Subject
 from bertcalc.text import N_, Translate, literal
@@ -30,7 +30,7 @@ LEVEL = Select("level", N_("Level"), LEVELS, {"easy": N_("Easy"), "medium": N_("
 SEED = Number("seed", N_("Sheet number"), 1, width=120)
 SOLUTIONS = Switch("solutions", N_("Solutions"))
 EXERCISE = Select("exercise", N_("Exercise"), NUMBERS, row=True, label_visibility="collapsed")
-_LETTERS = {**LETTERS, **CALL_LETTERS}
+_LETTERS = {**EVERY_LETTER, **CALL_LETTERS}
 # What can be typed, for each kind of answer; none is likely to be right.
 _EXAMPLES = {
     "parameters": "85M   2^20   3*(4 + 1)",
@@ -179,9 +179,10 @@ def show_exercise(chosen: ChosenSheet, at: int) -> None:
 def _differences(exercise: Exercise) -> dict[str, object]:
     """The fields that differ between the sidebar's model and the exercise's."""
     config, architecture = exercise.config, exercise.subject.architecture
-    wanted = {"architecture": architecture, "add_pooling_layer": True, **{one: getattr(config, one) for one in FIELDS}}
+    sizes = {field: getattr(config, field) for field in FIELDS if config.has(field)}
+    wanted = {"architecture": architecture, "add_pooling_layer": True, **sizes}
     now = track().present.values()
-    return {field: value for field, value in wanted.items() if value != now[field]}
+    return {field: value for field, value in wanted.items() if value != now.get(field)}
 
 
 def _ask(chosen: ChosenSheet, exercise: Exercise, number: str) -> None:
@@ -268,7 +269,7 @@ def _show_sizes(exercise: Exercise) -> None:
         st.markdown(f"**{preset}**")
     show_table(
         {
-            _("Field"): [f"`{field}` ${_LETTERS[field]}$" for field in sizes],
+            _("Field"): [f"`{exercise.config.own_name(field)}` ${_LETTERS[field]}$" for field in sizes],
             _("Size"): [f"{size:,}" for size in sizes.values()],
         },
         _("The sizes of the model"),
@@ -289,7 +290,8 @@ def printable(chosen: ChosenSheet, _: Translate) -> Sheet:
 def _item(exercise: Exercise, _: Translate) -> WrittenExercise:
     preset = exercise.published()
     sizes = ", ".join(
-        f"`{field}` ${_LETTERS[field]} = {latex_number(size)}$" for field, size in exercise.sizes().items()
+        f"`{exercise.config.own_name(field)}` ${_LETTERS[field]} = {latex_number(size)}$"
+        for field, size in exercise.sizes().items()
     )
     return WrittenExercise(
         title=_(TITLES[exercise.kind]),

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from bertcalc import Config
-from bertcalc.config import LETTERS
-from bertcalc.families import CLASSES
+from bertcalc.families import CLASSES, FAMILIES
 from bertcalc.family import Model as Tree
+from bertcalc.fields import EVERY_LETTER
 from bertcalc.moves import SLIDERS
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.subject import Subject
@@ -25,9 +25,16 @@ _FOLDED = ("add_pooling_layer", *NUMBERS, *SWITCHES, *OPTIONS, *DECIMALS)
 
 
 def _declare() -> None:
-    """Have the link know all that it can say of the model."""
+    """Have the link know all that it can say of a model, under every name that a family has for it."""
     options: dict[str, Iterable[str]] = {"preset": PRESETS, "architecture": CLASSES, **OPTIONS}
-    for name, default in ChosenModel().values().items():
+    said = ChosenModel().values()
+    for family in FAMILIES.values():
+        like = ChosenModel().reset(next(iter(family.presets)))
+        for name, default in like.values().items():
+            own = like.config.own_name(name)
+            said.setdefault(own, default)
+            options.setdefault(own, options.get(name, ()))
+    for name, default in said.items():
         match default:
             case bool():
                 Switch(name, name, default)
@@ -98,7 +105,7 @@ def choose(page: str) -> None:
         with place:
             panel.show(page)
     start = present.reset().values()
-    differ = [field for field in _FOLDED if values[field] != start[field]]
+    differ = [field for field in _FOLDED if field in start and values.get(field) != start[field]]
     label = _("More fields ({count} changed)").format(count=len(differ)) if differ else _("More fields")
     # Another label would close it, where it is not said to be open.
     more = st.expander(label, bool(st.session_state.get("more")), key="more", on_change="rerun")
@@ -116,17 +123,20 @@ def show_only(fields: Collection[str]) -> None:
 
 def _more_fields(values: dict[str, Any]) -> None:
     problems = {problem.field: problem for problem in model.track().problems() if problem.field not in SLIDERS}
-    for field in _FOLDED:
+    config = model.track().present.config
+    optional = CLASSES[model.track().present.architecture].base.pooler
+    for field in [field for field in _FOLDED if field in values and (optional or field != "add_pooling_layer")]:
         st.session_state[field] = values[field]
         call: dict[str, Any] = {"key": field, "on_change": _say, "args": (field,)}
+        name = config.own_name(field)
         if field in NUMBERS:
-            st.number_input(f"{field} ${LETTERS[field]}$", step=1, **call)
+            st.number_input(f"{name} ${EVERY_LETTER[field]}$", step=1, **call)
         elif field in OPTIONS:
-            st.selectbox(field, OPTIONS[field], **call)
+            st.selectbox(name, OPTIONS[field], **call)
         elif field in DECIMALS:
-            st.number_input(field, step=_STEPS[field], format="%g", **call)
+            st.number_input(name, step=_STEPS[field], format="%g", **call)
         else:
-            st.checkbox(field, **call)
+            st.checkbox(name, **call)
         if field in problems:
             show_problem(problems.pop(field))
     for problem in problems.values():

@@ -4,13 +4,14 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from math import prod
 
 import streamlit as st
 
 from bertcalc import Config, Module
-from bertcalc.config import LETTERS, allowed
+from bertcalc.config import allowed
 from bertcalc.effects import Effect
-from bertcalc.fields import MEANINGS
+from bertcalc.fields import EVERY_LETTER, known
 from bertcalc.formula import count_formulas, shape_letters, tensor_formulas
 from bertcalc.forward.outputs import Entry
 from bertcalc.presets import PublishedCount
@@ -125,7 +126,12 @@ def show_published(counts: Sequence[PublishedCount]) -> None:
             _("Architecture"): [count.architecture for count in counts],
             _("Published"): [f"{count.parameters:,}" for count in counts],
             "bertcalc": [f"{count:,}" for count in ours],
-            _("Verdict"): [_verdict(count.parameters == mine) for count, mine in zip(counts, ours, strict=True)],
+            _("Verdict"): [
+                signed_count(count.more)
+                if count.more and count.parameters + count.more == mine
+                else _verdict(count.parameters == mine)
+                for count, mine in zip(counts, ours, strict=True)
+            ],
             _("Convention"): [_(count.convention) for count in counts],
             _("Source"): [count.source for count in counts],
         },
@@ -212,12 +218,12 @@ def show_sums(totals: Mapping[Component, int]) -> None:
 
 def show_named_parameters(model: Module) -> None:
     """Name, shape and number of elements of every tensor, as ``named_parameters()`` gives them."""
-    tensors = list(model.tensors(folded=False))
+    tensors = list(model.named_parameters())
     draw_frame(
         {
-            "name": [tensor.name for tensor in tensors],
-            "shape": [str(tensor.shape) for tensor in tensors],
-            "numel": [tensor.num_parameters() for tensor in tensors],
+            "name": [name for name, _shape in tensors],
+            "shape": [str(shape) for _name, shape in tensors],
+            "numel": [prod(shape) for _name, shape in tensors],
         },
         hide_index=True,
         height=260 if presenting() else 430,
@@ -306,14 +312,17 @@ def shape_text(shape: Shape) -> str:
 
 def show_fields(config: Config, effects: Mapping[str, Effect]) -> None:
     """Every field with its meaning, its values, and what a change of it does."""
-    names = {field: f"**{field}** ${LETTERS[field]}$" if field in LETTERS else f"**{field}**" for field in effects}
+    names = {
+        field: f"**{config.own_name(field)}**" + (f" ${EVERY_LETTER[field]}$" if field in EVERY_LETTER else "")
+        for field in effects
+    }
     limits = {
         field: _(message).format(**fill) for field, (message, fill) in zip(effects, map(allowed, effects), strict=True)
     }
     show_table(
         {
             _("Field, meaning, *what is allowed*"): [
-                in_a_row([_("{name}: {what}").format(name=name, what=_(MEANINGS[field])), f"*{limits[field]}*"])
+                in_a_row([_("{name}: {what}").format(name=name, what=_(known(field).meaning)), f"*{limits[field]}*"])
                 for field, name in names.items()
             ],
             _("Default"): [written(getattr(type(config), field)) for field in effects],

@@ -19,6 +19,8 @@ from bertcalc.checkpoints.checkpoint import (
     subject_of_shapes,
 )
 from bertcalc.checkpoints.safetensors import StoredTensor
+from bertcalc.config import sizes_of
+from bertcalc.families import FAMILIES
 from bertcalc.presets import PRESETS, PUBLISHED
 from bertcalc.problem import InputError
 from bertcalc.subject import Subject
@@ -89,7 +91,7 @@ def test_the_published_total_of_bert_base_is_that_of_its_class() -> None:
     assert found.ours + found.differences["head"] == published.parameters
 
 
-@pytest.mark.parametrize("preset", [name for name in PRESETS if not name.startswith("roberta")])
+@pytest.mark.parametrize("preset", [*FAMILIES["bert"].presets])
 def test_every_preset_is_found_by_its_shapes(preset: str) -> None:
     config = PRESETS[preset].config
     assert subject_of_shapes(like(config))[0] == Subject(config)
@@ -103,6 +105,17 @@ def test_another_family_is_known_by_its_prefix_and_its_heads(preset: str) -> Non
     assert (found.config.vocab_size, found.architecture) == (50265, "RobertaForMaskedLM")
     assert compare(tensors, found).agrees
     assert guessed == ("num_attention_heads",)
+
+
+@pytest.mark.parametrize("family", [name for name in FAMILIES if name not in ("bert", "xlm-roberta", "camembert")])
+def test_the_sizes_of_another_family_are_found_by_its_shapes(family: str) -> None:
+    for preset in FAMILIES[family].presets.values():
+        config, architecture = preset.config, FAMILIES[family].for_task("masked-lm")
+        found, guessed = subject_of_shapes(like(config, architecture))
+        assert found.architecture == architecture
+        for field in sizes_of(type(config)):
+            if field not in guessed:
+                assert getattr(found.config, field) == getattr(config, field), field
 
 
 def test_without_a_pooler() -> None:

@@ -1,6 +1,5 @@
 """FLOPs against PyTorch's own counter, module by module, and by every convention."""
 
-import re
 from collections.abc import Collection
 from fractions import Fraction
 from math import prod
@@ -8,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+import transformers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
@@ -24,12 +24,13 @@ from bertcalc.compute.flops import (
     masked_positions,
     total,
 )
+from bertcalc.families import CLASSES, class_of
 from bertcalc.forward.outputs import Call, run
 from bertcalc.forward.steps import Step
 from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
 from bertcalc.tree.freezing import TRAIN, Freezing, Train
-from tests.oracle import Case, arguments, bare
+from tests.oracle import PREFIXES, Case, arguments, bare, layers_of
 from tests.strategies import passes
 
 CONVENTIONS = st.builds(
@@ -60,9 +61,9 @@ def real_flops(
         returned = real(**arguments(case, call))
         forward: int = counter.get_total_flops()
         modules = {
-            re.sub(r"^(bert|roberta)(\.|$)", "", name.partition(".")[2]): sum(found.values())
+            bare(name.partition(".")[2]): sum(found.values())
             for name, found in counter.get_flop_counts().items()
-            if name not in ("Global", f"{case.architecture}.bert", f"{case.architecture}.roberta")
+            if name != "Global" and name.partition(".")[2] not in PREFIXES
         }
         outputs = [value for value in returned.values() if isinstance(value, torch.Tensor) and value.requires_grad]
         if outputs:
@@ -108,16 +109,18 @@ def test_what_is_frozen_costs_what_pytorch_counts(
 def test_every_module_costs_what_pytorch_counts_in_it(drawn: tuple[Case, Call]) -> None:
     case, call = drawn
     ours = {row.name: row.cost for row in by_name(steps_of(case, call))}
-    layers = range(case.config.num_hidden_layers)
+    layers, runs = range(layers_of(case.config)), case.config.num_hidden_layers // layers_of(case.config)
     unfolded = {
-        name.replace("*", str(layer)): cost for name, cost in ours.items() for layer in (layers if "*" in name else [0])
+        name.replace("*", str(layer)): cost * (runs if "*" in name else 1)
+        for name, cost in ours.items()
+        for layer in (layers if "*" in name else [0])
     }
     modules = {bare(name) for name, _module in case.real().named_modules()}
     assert {name: cost for name, cost in unfolded.items() if name in modules} == real_flops(case, call)[0]
 
 
 @settings(max_examples=20)
-@given(passes())
+@given(passes([name for name in CLASSES if getattr(transformers, name).supports_gradient_checkpointing]))
 def test_recomputation_costs_what_pytorch_counts_with_checkpoints(drawn: tuple[Case, Call]) -> None:
     case, call = drawn
     steps = steps_of(case, call)
@@ -146,22 +149,19 @@ def test_macs_are_half_the_flops_and_elements_come_on_top(drawn: tuple[Case, Cal
     assert total(steps, Convention(operations="all")) == products + more
 
 
-LANGUAGE_MODELS = {
-    "BertForMaskedLM": "cls.predictions",
-    "BertForPreTraining": "cls.predictions",
-    "BertLMHeadModel": "cls.predictions",
-    "RobertaForMaskedLM": "lm_head",
-    "RobertaForCausalLM": "lm_head",
-}
+LANGUAGE_MODELS = [
+    name for name in CLASSES if class_of(name).task in ("masked-lm", "causal-lm") or name == "BertForPreTraining"
+]
 
 
 @settings(max_examples=20)
-@given(passes(tuple(LANGUAGE_MODELS)))
+@given(passes(LANGUAGE_MODELS))
 def test_logits_at_masked_positions_are_the_head_on_a_shorter_sequence(drawn: tuple[Case, Call]) -> None:
     case, call = drawn
     steps = steps_of(case, call)
     modules = real_flops(case, call)[0]
-    head = modules[LANGUAGE_MODELS[case.architecture]]
+    tops = [name for name, _module in case.real().named_children() if name not in PREFIXES]
+    head = sum(modules.get("cls.predictions" if name == "cls" else name, 0) for name in tops)
     masked = total(at_masked(steps, 1))
     assert masked == modules[""] - head + Fraction(head, call.sequence_length)
 

@@ -27,7 +27,7 @@ def test_the_formula_of_a_miscount_gives_its_number(case: Case, names: tuple[str
     if config.num_hidden_layers == 1:  # then there is no layer less
         names = tuple(name for name in names if name != "layer less")
     sizes = MiscountSizes.of(config)
-    numbers: dict[str, Any] = vars(config) | {"padded_vocab_size": _padded(names, sizes)}
+    numbers: dict[str, Any] = config.shared() | {"padded_vocab_size": _padded(names, sizes)}
     formulas = cause_formulas(case.subject, names)
     values = {symbol: numbers[field] for field, symbol in ALL_SYMBOLS.items() if field in numbers}
     assert [formula.expression.subs(values) for formula in formulas] == [

@@ -5,14 +5,14 @@ from hypothesis import given, settings
 from bertcalc import BertConfig, build
 from bertcalc.diagnosis.layer_parts import own_counts
 from bertcalc.diagnosis.miscounts import counted
-from tests.oracle import Case, bare
+from tests.oracle import Case, bare, owned
 from tests.strategies import cases
 
 
 @settings(max_examples=25)
 @given(cases())
 def test_every_module_and_every_tensor_of_the_real_model_has_its_count(case: Case) -> None:
-    parameters = {bare(name): tensor.numel() for name, tensor in case.real().named_parameters()}
+    parameters = {bare(name): tensor.numel() for name, tensor in owned(case.real()).items()}
     paths = {".".join(name.split(".")[:end]) for name in parameters for end in range(1, name.count(".") + 2)}
     real = {sum(size for name, size in parameters.items() if f"{name}.".startswith(f"{path}.")) for path in paths}
     assert real <= {one.right for one in own_counts(counted(case.ours()))}

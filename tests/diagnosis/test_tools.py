@@ -11,6 +11,7 @@ from bertcalc.config import POSITION_EMBEDDING_TYPES
 from bertcalc.diagnosis.cause_formulas import tool_formulas
 from bertcalc.diagnosis.miscounts import MiscountSizes, counted, total
 from bertcalc.diagnosis.tools import REASONS, TOOLS, Tool, corrections, padded_vocab_size, tool_counts
+from bertcalc.families import CLASSES
 from bertcalc.formula import ALL_SYMBOLS, Formula
 from bertcalc.subject import Subject
 from tests.oracle import Case
@@ -28,6 +29,8 @@ BERT_BASE = {
     "gpu_poor": 160_128_000,
     "Narayanan": 109_482_240 - 590_592 - 3_072,
 }
+
+LIKE_BERT = [name for name, family in CLASSES.items() if family.like_bert]
 
 
 @pytest.mark.parametrize("name", BERT_BASE)
@@ -75,7 +78,7 @@ def test_no_formula_depends_on_what_it_does_not_know(config: Config, tool: Tool)
     assert tool.count(other) == tool.count(config)
 
 
-@given(cases(), tools)
+@given(cases(classes=LIKE_BERT), tools)
 def test_the_reasons_lead_to_the_real_count(case: Case, tool: Tool) -> None:
     right = sum(tensor.numel() for tensor in case.real().parameters())
     found = corrections(tool, case.ours(), MiscountSizes.of(case.config))
@@ -83,7 +86,7 @@ def test_the_reasons_lead_to_the_real_count(case: Case, tool: Tool) -> None:
     assert all(one.amount for one in found)
 
 
-@given(cases(POSITION_EMBEDDING_TYPES), tools)
+@given(cases(POSITION_EMBEDDING_TYPES, LIKE_BERT), tools)
 def test_a_right_count_with_the_miscounts_of_a_tool_is_its_count(case: Case, tool: Tool) -> None:
     tensors, sizes = counted(case.ours()), MiscountSizes.of(case.config)
     for one in corrections(tool, case.ours(), sizes):
@@ -93,9 +96,9 @@ def test_a_right_count_with_the_miscounts_of_a_tool_is_its_count(case: Case, too
     assert total(tensors) == tool.count(case.config)
 
 
-@given(cases(POSITION_EMBEDDING_TYPES), tools)
+@given(cases(POSITION_EMBEDDING_TYPES, LIKE_BERT), tools)
 def test_formulas_give_the_numbers(case: Case, tool: Tool) -> None:
-    numbers: dict[str, Any] = {**vars(case.config), "padded_vocab_size": padded_vocab_size(case.config)}
+    numbers: dict[str, Any] = {**case.config.shared(), "padded_vocab_size": padded_vocab_size(case.config)}
     values = {symbol: numbers[field] for field, symbol in ALL_SYMBOLS.items() if field in numbers}
 
     def value(formula: Formula) -> Any:

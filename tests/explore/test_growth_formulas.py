@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bertcalc import BertConfig
 from bertcalc.explore.growth_formulas import growth, local_exponent
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
-from bertcalc.explore.sweep import SWEPT, Sweep, Ties
+from bertcalc.explore.sweep import Sweep, Ties, sweepable
 from bertcalc.formula import ALL_SYMBOLS
 from bertcalc.memory.plan import ALONE
 from bertcalc.subject import Subject
@@ -105,7 +105,7 @@ def test_of_a_peak_it_is_the_formula_of_the_moment_where_it_is_now(name: str, sw
         assert figure(2 * now) <= QUANTITIES[name].of(sweep.at(**{field: 2 * now}))
 
 
-@pytest.mark.parametrize("field", SWEPT)
+@pytest.mark.parametrize("field", sweepable(BertConfig()))
 def test_no_coefficient_has_the_swept_letter_or_what_goes_along(field: str) -> None:
     sweep = Sweep(Case(Subject(BertConfig(), "BertForMaskedLM")), (field,))
     for name in WITH_FORMULA:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc import BertConfig, ConfigError
+from bertcalc import ConfigError
 from bertcalc.config import POSITION_EMBEDDING_TYPES
 from bertcalc.explore.models import (
     FIELDS,
@@ -22,6 +22,7 @@ from bertcalc.explore.models import (
     values_of,
     write,
 )
+from bertcalc.families import FAMILIES
 from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
 from tests.strategies import bert_cases
@@ -33,8 +34,17 @@ def subjects(draw: st.DrawFn) -> Subject:
     return case.subject
 
 
+KINDS = [family.config for family in FAMILIES.values()]
+
+
 def test_every_field_is_written() -> None:
-    assert sorted(FIELDS) == sorted([*(one.name for one in fields(BertConfig)), "architecture", "add_pooling_layer"])
+    assert sorted(FIELDS) == sorted(
+        {
+            *(kind.shared_name(one.name) for kind in KINDS for one in fields(kind)),
+            "architecture",
+            "add_pooling_layer",
+        }
+    )
 
 
 @given(st.lists(subjects(), max_size=5), st.sampled_from([None, *PRESETS]))

@@ -71,8 +71,10 @@ def test_a_column_holds_what_each_row_gives_alone(name: str, case: Case, rows: l
 @given(cases())
 def test_the_formula_gives_the_number(name: str, case: Case) -> None:
     sizes: dict[str, Any] = {"batch_size": case.batch_size, "sequence_length": case.sequence_length}
-    letters = case.replace(**{field: ALL_SYMBOLS[field] for field in vars(case.subject.config) if field in ALL_SYMBOLS})
+    letters = case.replace(
+        **{field: ALL_SYMBOLS[field] for field in case.subject.config.shared() if field in ALL_SYMBOLS}
+    )
     expression = exact(QUANTITIES[name].of(letters._replace(**{size: ALL_SYMBOLS[size] for size in sizes})))
-    numbers = {**vars(case.subject.config), **sizes}
+    numbers = {**case.subject.config.shared(), **sizes}
     found = expression.subs({ALL_SYMBOLS[field]: number for field, number in numbers.items() if field in ALL_SYMBOLS})
     assert found == QUANTITIES[name].of(case)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bertcalc import BertConfig
 from bertcalc.config import DIMENSIONS, POSITION_EMBEDDING_TYPES, ConfigError
 from bertcalc.explore.quantities import QUANTITIES, Case
-from bertcalc.explore.sweep import SWEPT, Sweep, Ties, around, crossing, levels, line, published, round_up
+from bertcalc.explore.sweep import Sweep, Ties, around, crossing, levels, line, published, round_up, sweepable
 from bertcalc.forward.steps import BATCH, batch_problems
 from bertcalc.memory.plan import Plan
 from bertcalc.presets import PRESETS
@@ -30,7 +30,8 @@ def sweeps(draw: st.DrawFn, dimensions: int = 1) -> Sweep:
     length = draw(st.integers(1, min(32, model.config.longest)))
     plan = Plan(attention=draw(st.sampled_from(("eager", "fused"))))
     case = Case(model.subject, draw(st.integers(1, 4)), length, plan)
-    fields = draw(st.lists(st.sampled_from(list(SWEPT)), min_size=dimensions, max_size=dimensions, unique=True))
+    known = sweepable(model.config)
+    fields = draw(st.lists(st.sampled_from(known), min_size=dimensions, max_size=dimensions, unique=True))
     return Sweep(case, tuple(fields), draw(ties))
 
 
@@ -41,7 +42,7 @@ def base(*dimensions: str, **said: bool) -> Sweep:
 def one(sweep: Sweep, **values: int) -> Case | None:
     """The single model at a place, checked as a configuration and as a batch; None if there is none."""
     fields = sweep.fields(**values)
-    now, then = vars(sweep.config), {**vars(sweep.config), **fields}
+    now, then = sweep.config.shared(), {**sweep.config.shared(), **fields}
     if any(now[field] * then["hidden_size"] != then[field] * now["hidden_size"] for field in sweep.following):
         return None  # what goes along would not keep its ratio
     sizes = {field: fields.pop(field) for field in BATCH if field in fields}

@@ -9,13 +9,12 @@ from hypothesis import given
 
 from bertcalc import ARCHITECTURES, BertConfig, forward_flops
 from bertcalc.config import POSITION_EMBEDDING_TYPES
+from bertcalc.config import letters as letters_of
 from bertcalc.export.formula_tables import component_table, flops_formula, tensor_table
 from bertcalc.export.table import Math
 from bertcalc.subject import Subject
 from tests.oracle import Case
 from tests.strategies import cases
-
-LETTERS = {"V": 11, "H": 12, "L": 3, "A": 2, "I": 7, "P": 9, "T": 5, "C": 13, "B": 17, "S": 19, "E": 23, "N": 29}
 
 
 def said(node: Any, letters: dict[str, int]) -> str:
@@ -52,20 +51,8 @@ def test_the_numbers_in_mathml_give_the_count(case: Case) -> None:
         assert isinstance(letters, Math)
         assert isinstance(numbers, Math)
         assert worth(numbers, {}) == count  # no letter is left
-        values = {letter: getattr(case.config, field) for letter, field in FIELDS.items()}
+        values = letters_of(case.config)
         assert worth(letters, values) == count
-
-
-FIELDS = {
-    "V": "vocab_size",
-    "H": "hidden_size",
-    "L": "num_hidden_layers",
-    "A": "num_attention_heads",
-    "I": "intermediate_size",
-    "P": "max_position_embeddings",
-    "T": "type_vocab_size",
-    "C": "num_labels",
-}
 
 
 @pytest.mark.parametrize(("architecture", "cross"), [*product(ARCHITECTURES, (False, True))])
@@ -82,7 +69,7 @@ def test_the_tensors_sum_to_the_model(case: Case) -> None:
     table = tensor_table(case.subject, str)
     counts = [row[4] for row in table.rows]
     assert sum(count for count in counts if isinstance(count, int)) == case.ours().num_parameters()
-    values = {letter: getattr(case.config, field) for letter, field in FIELDS.items()}
+    values = letters_of(case.config)
     for row, count in zip(table.rows, counts, strict=True):
         assert isinstance(row[3], Math)
         python = row[3].latex.replace(r"\cdot", "*").replace("2P", "2*P")

@@ -16,7 +16,7 @@ from tests.oracle import component_of
 
 
 def substituted(formula: Formula, subject: Subject, batch: int, length: int) -> Any:
-    numbers = {**vars(subject.config), "batch_size": batch, "sequence_length": length}
+    numbers = {**subject.config.shared(), "batch_size": batch, "sequence_length": length}
     return formula.expression.subs({ALL_SYMBOLS[field]: numbers[field] for field in numbers if field in ALL_SYMBOLS})
 
 

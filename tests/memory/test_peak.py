@@ -15,20 +15,30 @@ from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask, sdpa_mask
 from transformers.models.bert import modeling_bert
 
-from bertcalc import BertConfig, Config, RobertaConfig, build, inference_peak_bytes, training_peak_bytes
-from bertcalc.families import class_of
+from bertcalc import BertConfig, Config, build, inference_peak_bytes, training_peak_bytes
+from bertcalc.families import CLASSES, class_of
 from bertcalc.forward.outputs import Call
 from bertcalc.memory.optimizers import PRECISIONS, Optimizer, Precision, parts, sizes
-from bertcalc.memory.peak import alive_at_peak, curve, inference_changes, training_changes
+from bertcalc.memory.peak import (
+    NotSimulatedError,
+    alive_at_peak,
+    changes_of,
+    curve,
+    inference_changes,
+    training_changes,
+)
 from bertcalc.memory.peak import peak as our_peak
-from bertcalc.memory.plan import Plan
+from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES, RECOMPUTE, Attention, Dtype
 from bertcalc.memory.tape import AREAS, Change
+from bertcalc.subject import Subject
 from bertcalc.tree.freezing import TRAIN, Freezing
 from tests.memory.allocator import inference_allocated, training_allocated
 from tests.memory.live import inference_moments, on_cpu, peak, tops, training_moments
 from tests.oracle import Case, arguments
 from tests.strategies import passes
+
+SIMULATED = [name for name, family in CLASSES.items() if family.peaks]
 
 
 def device(case: Case, real: Any, given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -59,7 +69,7 @@ def simulated(changes: Any, case: Case, call: Call, **options: Any) -> list[Chan
 
 
 @settings(max_examples=20)
-@given(passes(), st.sampled_from(list(ITEM_BYTES)))
+@given(passes(SIMULATED), st.sampled_from(list(ITEM_BYTES)))
 def test_a_forward_pass_holds_what_the_real_one_holds(run: tuple[Case, Call], dtype: Dtype) -> None:
     case, call = run
     assume(dtype == "float32" or case.config.hidden_act != "mish")
@@ -124,7 +134,7 @@ def check_training(case: Case, call: Call, plan: Plan) -> None:
 
 
 @settings(max_examples=20)
-@given(passes(), st.booleans())
+@given(passes(SIMULATED), st.booleans())
 def test_a_training_step_holds_what_the_real_one_holds(run: tuple[Case, Call], keep_outputs: bool) -> None:
     check_training(*run, Plan(keep_outputs=keep_outputs))
 
@@ -162,13 +172,13 @@ _dropout = torch.nn.functional.dropout
 
 
 @settings(max_examples=40)
-@given(passes(), plans())
+@given(passes(SIMULATED), plans())
 def test_any_plan(run: tuple[Case, Call], plan: Plan) -> None:
     check_training(*run, plan)
 
 
 @settings(max_examples=15)
-@given(passes(), st.booleans(), st.booleans(), st.sampled_from(ATTENTIONS))
+@given(passes(SIMULATED), st.booleans(), st.booleans(), st.sampled_from(ATTENTIONS))
 def test_numbers_in_memory(run: tuple[Case, Call], training: bool, padded: bool, attention: Attention) -> None:
     """On the CPU, where it is asked of the numbers whether there is padding, and where PyTorch has the fused kernel.
 
@@ -233,7 +243,7 @@ def test_the_allocator_of_the_cpu_hands_out_no_more(architecture: str, vocab_siz
 
 
 def class_config(architecture: str) -> Config:
-    return RobertaConfig() if architecture.startswith("Roberta") else BertConfig()
+    return CLASSES[architecture].config.default()
 
 
 def test_the_figures_of_the_issue_that_asked_for_them() -> None:
@@ -286,6 +296,14 @@ def test_states_of_8_bits_are_those_of_the_rule(precision: Precision) -> None:
         for part, num_bytes in parts(model.num_parameters(), sizes(model.tensors()), precision, "adamw-8bit").items()
         if part in ("master weights", "optimizer states")
     )
+
+
+@pytest.mark.parametrize("architecture", [name for name in CLASSES if name not in SIMULATED])
+def test_a_class_that_is_not_simulated_is_refused(architecture: str) -> None:
+    subject = Subject(CLASSES[architecture].config.default(), architecture)
+    for how in (Plan(), Inference()):
+        with pytest.raises(NotSimulatedError, match=f"^The memory of {architecture} is not simulated yet.$"):
+            changes_of(subject, how, 1, 8)
 
 
 def test_what_is_not_simulated_is_refused() -> None:

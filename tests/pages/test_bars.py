@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from bertcalc import build
 from bertcalc.compute.flop_formulas import letters, plain_formulas
 from bertcalc.compute.flops import PYTORCH, by_part
-from bertcalc.config import LETTERS
+from bertcalc.config import letters as letters_of
 from bertcalc.families import CLASSES
 from bertcalc.formula import piece_formulas
 from bertcalc.forward.steps import forward
@@ -32,7 +32,7 @@ def value(formula: str, config: Any, **sizes: int) -> int:
     """What a formula in plain text is with the numbers of a configuration: Python reads it, with its signs replaced."""
     text = re.sub(r"([⁰¹²³⁴⁵⁶⁷⁸⁹]+)", r"**\1", formula).translate(_SIGNS)
     text = re.sub(r"(\d) (?=[A-Z(])", r"\1*", text)
-    found: int = eval(text, {letter: getattr(config, field) for field, letter in LETTERS.items()} | sizes)
+    found: int = eval(text, letters_of(config) | sizes)
     return found
 
 

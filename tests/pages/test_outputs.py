@@ -53,11 +53,11 @@ def test_shapes_stand_in_letters_and_in_numbers() -> None:
     assert shapes["last_hidden_state"] == "B × S × H"
     assert shapes["hidden_states"] == "(L + 1) × [B × S × H]"
     assert shapes["attentions"] == "L × [B × A × S × S]"
-    assert shapes["cross_attentions"] == "L × [B × A × S × E]"
-    assert shapes["past_key_values"] == "2L × [B × A × S × H/A] + 2L × [B × A × E × H/A]"
+    assert shapes["cross_attentions"] == "L × [B × A × S × X]"
+    assert shapes["past_key_values"] == "2L × [B × A × S × H/A] + 2L × [B × A × X × H/A]"
     assert numbers["past_key_values"] == "24 × [1 × 12 × 128 × 64] + 24 × [1 × 12 × 40 × 64]"
     assert column(app, 0, "Name") == ["input_ids", "encoder_hidden_states"]
-    assert column(app, 0, "Shape") == ["B × S", "B × E × H"]
+    assert column(app, 0, "Shape") == ["B × S", "B × X × H"]
     assert "past_key_values" in column(app, 2, "Name")
 
 
@@ -65,7 +65,7 @@ def test_an_input_that_is_not_given_has_its_letters_all_the_same() -> None:
     app = open_app("outputs.py")
     shapes = dict(zip(column(app, 2, "Name"), column(app, 2, "Shape"), strict=True))
     numbers = dict(zip(column(app, 2, "Name"), column(app, 2, "In numbers"), strict=True))
-    assert (shapes["encoder_hidden_states"], numbers["encoder_hidden_states"]) == ("B × E × H", "")
+    assert (shapes["encoder_hidden_states"], numbers["encoder_hidden_states"]) == ("B × X × H", "")
     assert numbers["inputs_embeds"] == "1 × 128 × 768"
 
 

@@ -202,7 +202,7 @@ def test_counts_of_a_chart_have_all_their_digits() -> None:
 @pytest.mark.parametrize(
     ("config", "architecture", "said"),
     [
-        (BertConfig(is_decoder=True, add_cross_attention=True), "BertModel", "encoder_sequence_length E = 128"),
+        (BertConfig(is_decoder=True, add_cross_attention=True), "BertModel", "encoder_sequence_length X = 128"),
         (BertConfig(), "BertForMultipleChoice", "num_choices 1"),
     ],
 )

@@ -27,7 +27,6 @@ _WORDS: dict[Group, str] = {
     "buffer": N_("buffer: nothing learned"),
     "other": N_("in no class of this size"),
 }
-_NO_CONTROL = [field for field in Config.__annotations__ if field not in FIELDS]
 
 
 class Brought(NamedTuple):
@@ -54,7 +53,7 @@ def show_model(subject: Subject) -> None:
     start = values_of(subject_of_preset(item.base))
     show_table(
         {
-            _("Field"): [f"`{field}`" for field, _value in item.changes],
+            _("Field"): [f"`{subject.config.own_name(field)}`" for field, _value in item.changes],
             _("Yours"): [_written(value) for _field, value in item.changes],
             item.base: [_written(start[field]) for field, _value in item.changes],
         },
@@ -188,7 +187,9 @@ def _metric(label: str, count: int) -> None:
 
 def _offer(subject: Subject, item: WrittenModel) -> None:
     """Draw the button that copies the model to the sidebar."""
-    left = [field for field in _NO_CONTROL if getattr(subject.config, field) != getattr(type(subject.config), field)]
+    kind = type(subject.config)
+    changed = [field for field, value in subject.config.shared().items() if value != getattr(kind, field)]
+    left = [kind.own_name(field) for field in changed if field not in FIELDS]
     with st.container(width="content", gap="xxsmall"):
         st.button(
             _("Use this model"),
@@ -206,7 +207,7 @@ def _offer(subject: Subject, item: WrittenModel) -> None:
 
 def _take(subject: Subject, item: WrittenModel) -> None:
     """Copy a model to the sidebar; in a callback."""
-    changes = {field: value for field, value in item.changes if field not in _NO_CONTROL}
+    changes = {field: value for field, value in item.changes if field in (*FIELDS, "add_pooling_layer", "architecture")}
     # The number fields with decimals take no 0 for 0.0.
     decimals = {field: float(changes[field]) for field in DECIMALS if field in changes}
     take_preset(item.base, **changes | decimals | {"architecture": subject.architecture})

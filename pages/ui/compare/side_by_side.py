@@ -53,7 +53,7 @@ def _field_rows(models: Sequence[Compared]) -> list[tuple[str, list[str]]]:
     ):
         fields = [field for field in fields if field != "architecture"]  # the name says it
     values = [values_of(model.subject) for model in models]
-    return [(f"`{field}`", [written(one[field]) for one in values]) for field in fields]
+    return [(f"`{field}`", [written(one[field]) if field in one else "–" for one in values]) for field in fields]
 
 
 def _shape_rows(models: Sequence[Compared]) -> list[tuple[str, list[str]]]:

@@ -83,7 +83,8 @@ def choose_count(choice: Choice) -> Count:
         said: dict[str, Any] = {
             field: control.show(help=_meanings(control))
             for field, control in CONVENTION.items()
-            if field != "logits" or has_masked_head(steps)
+            if (field != "logits" or has_masked_head(steps))
+            and (field != "training" or "full" in choice.model().family.recomputes)
         }
     convention = Convention(**said)
     return Count(choice, call, convention, as_stated(steps, convention, call.sequence_length))

@@ -242,7 +242,7 @@ def _columns(question: BudgetQuestion, designs: tuple[Design, ...], config: Conf
     distances = [one.value - budget.amount for one in designs]
     columns = {
         "": [
-            f"**{rank} ✓**" if one.fields.items() <= vars(config).items() else f"{rank}"
+            f"**{rank} ✓**" if one.fields.items() <= config.shared().items() else f"{rank}"
             for rank, one in enumerate(designs, 1)
         ],
         "$H$": [f"{one.hidden_size:,}" for one in designs],

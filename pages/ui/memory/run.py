@@ -10,7 +10,7 @@ from bertcalc.forward.steps import LARGEST, batch_problems
 from bertcalc.memory.devices import DEFAULT, DEVICES, KEPT_FREE, Device, kept_free
 from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS
 from bertcalc.memory.plan import Inference, Plan
-from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES, RECOMPUTE
+from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES, RECOMPUTE, Recompute
 from bertcalc.subject import Subject
 from bertcalc.text import N_
 from pages.ui.bars import preset_of
@@ -101,6 +101,11 @@ class Run(NamedTuple):
         return formula.latex(), formula.latex(self.choice.config, **self.batch._asdict())
 
 
+def _recomputations(choice: Choice) -> list[Recompute]:
+    """What can run again: transformers does it with the layers of most families, but not of all."""
+    return [one for one in RECOMPUTE if one in ("none", *choice.model().family.recomputes)]
+
+
 def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
     """Draw batch and training settings; ``states``: whether the optimizer matters."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
@@ -108,7 +113,7 @@ def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
         said: dict[str, Any] = {"precision": TRAINING_DTYPE.show(width=163)}
         if states:
             said["optimizer"] = OPTIMIZER.show()
-        said |= {"attention": ATTENTION.show(), "recompute": RECOMPUTATION.show()}
+        said |= {"attention": ATTENTION.show(), "recompute": RECOMPUTATION.show(_recomputations(choice))}
         changed = sum(control.name in st.query_params for control in _MORE)
         with st.popover(f"{_('More')} ({changed})" if changed else _("More")):
             batches = ACCUMULATE.show_within(1, LARGEST)

@@ -12,7 +12,7 @@ from typing import Any
 import streamlit as st
 
 from bertcalc.config import LETTERS, Problem
-from bertcalc.fields import MEANINGS
+from bertcalc.fields import EVERY_LETTER, MEANINGS
 from bertcalc.moves import SLIDERS, Locks, stops
 from bertcalc.presets import PRESETS
 from bertcalc.text import N_
@@ -95,15 +95,15 @@ def _actions(steps: Track) -> list[dict[str, Any]]:
 def _field(steps: Track, field: str, problem: Problem | None) -> dict[str, Any]:
     present = steps.present
     typed = steps.attempt.get(field)
-    label = _(WORDS[field])
+    label, name = _(WORDS[field]), present.config.own_name(field)
     start: int = getattr(PRESETS[present.preset].config, field)
     return {
         "name": field,
         "label": label,
         "letter": LETTERS[field],
-        "slider": listed((f"{label} {LETTERS[field]}", field)),
-        "help": _("{name}: {what}").format(name=field, what=_(MEANINGS[field])),
-        "exact": _("{field}, exact value").format(field=listed((label, field))),
+        "slider": listed((f"{label} {LETTERS[field]}", name)),
+        "help": _("{name}: {what}").format(name=name, what=_(MEANINGS[field])),
+        "exact": _("{field}, exact value").format(field=listed((label, name))),
         "value": getattr(present.config, field),
         "stops": stops(steps.kept.config, field, steps.kept.locks, also=start),
         "typed": typed if typed is None or isinstance(typed, str) else f"{typed:,}",
@@ -120,7 +120,7 @@ def _heads_change_nothing(steps: Track, field: str) -> bool:
 
 def _repair(remedy: dict[str, Any]) -> str:
     """A remedy in letters: H = 768, A = 12."""
-    return ", ".join(f"{LETTERS.get(field, field)} = {value:,}" for field, value in remedy.items())
+    return ", ".join(f"{EVERY_LETTER.get(field, field)} = {value:,}" for field, value in remedy.items())
 
 
 def _lock(steps: Track, field: str) -> dict[str, Any] | None:

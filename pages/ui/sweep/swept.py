@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import streamlit as st
 
-from bertcalc.config import LETTERS, Problem, check_whole_number
+from bertcalc.config import Problem, check_whole_number
 from bertcalc.explore.quantities import QUANTITIES, Case, Quantity
-from bertcalc.explore.sweep import SWEPT, Sweep, Ties
+from bertcalc.explore.sweep import SWEPT, Sweep, Ties, sweepable
+from bertcalc.fields import EVERY_LETTER
 from bertcalc.formula import CALL_LETTERS, latex_number
 from bertcalc.forward.steps import BATCH
 from bertcalc.moves import SLIDERS
@@ -27,6 +28,9 @@ RANGES: dict[str, tuple[int, int]] = {
     **{field: (low, high) for field, (low, high, _step) in SLIDERS.items()},
     "max_position_embeddings": (128, 2_048),
     "type_vocab_size": (1, 16),
+    "relative_attention_num_buckets": (32, 256),
+    "task_type_vocab_size": (1, 16),
+    "embedding_size": (32, 1_024),
     "num_labels": (2, 1_000),
     "batch_size": (1, 256),
     "sequence_length": (8, 512),
@@ -47,7 +51,7 @@ TIES = {
     "num_attention_heads": Switch("tie_heads", "tie_heads", True, draw=st.checkbox),
     "intermediate_size": Switch("tie_intermediate", "tie_intermediate", True, draw=st.checkbox),
 }
-LETTER_OF = {**LETTERS, **CALL_LETTERS}
+LETTER_OF = {**EVERY_LETTER, **CALL_LETTERS}
 array = partial(np.array, dtype=np.int64)
 
 
@@ -87,7 +91,7 @@ def choose(choice: Choice) -> Swept:
         measure = MEASURE.show()
         # Parameters do not depend on what goes through: the least, which every model takes.
         # Unless it is swept; the axes are drawn after this.
-        axes_now = {control.value() for control in AXES.values()}
+        axes_now = {control.value(sweepable(choice.config)) for control in AXES.values()}
         idle = QUANTITIES[measure].unit == "parameters" and not axes_now & set(BATCH)
         sizes = (1, 1) if idle else choose_batch(choice.config)
         case = Case(choice.subject, *sizes)
@@ -146,7 +150,7 @@ def _draw_axis(axis: str, case: Case) -> tuple[str, tuple[int, int]]:
     """Draw a dimension and its range; an empty end is the default."""
     names = [control.name for control in ENDS[axis]]
     # The ends of another dimension would mean nothing.
-    field = AXES[axis].show(on_change=set_values, args=(dict.fromkeys(names),))
+    field = AXES[axis].show(sweepable(case.subject.config), on_change=set_values, args=(dict.fromkeys(names),))
     usual = _usual(field, Sweep(case, (field,)).present(field))
     said = [control.show(placeholder=f"{end}") for control, end in zip(ENDS[axis], usual, strict=True)]
     low, high = (end if one is None else one for one, end in zip(said, usual, strict=True))

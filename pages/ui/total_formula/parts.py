@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bertcalc.fields import MEANINGS
+from bertcalc.fields import known
 from bertcalc.formula import FIELDS, Bracket, Term, component_terms, filled
 from bertcalc.subject import Subject
 from bertcalc.tree.nn import Tensor
@@ -145,10 +145,17 @@ class _Builder:
 
     def _chips(self) -> Iterator[Part]:
         """Each letter of the formula with its value and its name."""
+        own = self._config.own_name
         for letter in dict.fromkeys(re.findall("[A-Z]", self._written)):
             field, value = FIELDS[letter], filled(letter, self._config)
-            yield self._chip(letter, value, _(COUNTED[field]), [f"{field} {letter} = {value}", _(MEANINGS[field])])
-        norms = [tensor for tensor in self._tensors.values() if tensor.name.endswith("LayerNorm.weight")]
+            yield self._chip(
+                letter, value, _(COUNTED[field]), [f"{own(field)} {letter} = {value}", _(known(field).meaning)]
+            )
+        norms = [
+            tensor
+            for tensor in self._tensors.values()
+            if tensor.place.role == "norm" and tensor.name.endswith("weight")
+        ]
         units, count = filled("H", self._config), sum(tensor.copies for tensor in norms)
         about = [
             _("γ (weight) and β (bias) of a LayerNorm"),

@@ -20,6 +20,9 @@ COUNTED: dict[str, str] = {
     "max_position_embeddings": N_("{value} positions"),
     "type_vocab_size": N_("{value} token types"),
     "num_labels": N_("{value} labels"),
+    "relative_attention_num_buckets": N_("{value} distances"),
+    "task_type_vocab_size": N_("{value} task types"),
+    "embedding_size": N_("{value} embedding size"),
 }
 
 # What a size is that no field sets, by role; others have the tensor's name.

@@ -1,0 +1,170 @@
+"""ALBERT (Lan et al. 2020, arXiv:1909.11942): one layer that runs many times, and embeddings narrower than it.
+
+Hugging Face's modeling_albert.py as a program.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from bertcalc.config import Config
+from bertcalc.families import bert
+from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, Source
+from bertcalc.forward.trace import Trace, Value
+from bertcalc.text import N_
+
+
+@dataclass(frozen=True)
+class AlbertConfig(Config):
+    """Hugging Face's ``AlbertConfig``: the same field names, the same defaults (albert-xxlarge-v2).
+
+    Raises ConfigError if no ALBERT can be built from the values.
+    """
+
+    vocab_size: int = 30000
+    embedding_size: int = 128
+    hidden_size: int = 4096
+    num_hidden_layers: int = 12
+    num_hidden_groups: int = 1
+    num_attention_heads: int = 64
+    intermediate_size: int = 16384
+    inner_group_num: int = 1
+    hidden_act: str = "gelu_new"
+    hidden_dropout_prob: float = 0.0
+    attention_probs_dropout_prob: float = 0.0
+    max_position_embeddings: int = 512
+    type_vocab_size: int = 2
+    initializer_range: float = 0.02
+    layer_norm_eps: float = 1e-12
+    classifier_dropout_prob: float = 0.1
+    pad_token_id: int | None = 0
+    bos_token_id: int | None = 2
+    eos_token_id: int | None = 3
+    tie_word_embeddings: bool = True
+    num_labels: int = 2
+
+
+def _body(t: Trace, c: AlbertConfig, pooler: bool) -> Hidden:
+    with t.module("embeddings", "AlbertEmbeddings", component="embeddings", order=bert.EMBEDDINGS):
+        x = bert.summed_embeddings(t, c, c.embedding_size)
+    with t.module("encoder", "AlbertTransformer", component="encoder"):
+        with t.block("projection"):
+            x = t.linear("embedding_hidden_mapping_in", x, c.hidden_size, role="map")
+        with (
+            t.repeat("albert_layer_groups", 1, "AlbertLayerGroup", runs=c.num_hidden_layers),
+            t.repeat("albert_layers", 1, "AlbertLayer"),
+            t.ordered(*_LAYER),
+        ):
+            x = _layer(t, c, x)
+    if not pooler:
+        return Hidden(x, None)
+    with t.block("", component="pooler"):
+        y = t.linear("pooler", t.first_token(x, "pooler_first_token", role="first_token"), c.hidden_size, role="dense")
+        return Hidden(x, t.activation("pooler_activation", y, "tanh"))
+
+
+def _layer(t: Trace, c: AlbertConfig, x: Value) -> Value:
+    heads, size = c.num_attention_heads, c.attention_head_size
+    with t.attention("attention", "AlbertAttention", heads, size, block="attention", order=_ATTENTION):
+        query = t.linear("query", x, c.hidden_size, role="query")
+        key = t.linear("key", x, c.hidden_size, role="key")
+        value = t.linear("value", x, c.hidden_size, role="value")
+        p = c.attention_probs_dropout_prob
+        y = t.attend(query, key, value, dropout=p, dropout_name="attention_dropout")
+        y = t.dropout("output_dropout", t.linear("dense", y, c.hidden_size, role="output"), c.hidden_dropout_prob)
+        x = t.norm("LayerNorm", t.add("add", x, y), c.layer_norm_eps)
+    with t.block("feed-forward"):
+        y = t.linear("ffn", x, c.intermediate_size, role="up")
+        y = t.linear("ffn_output", t.activation("activation", y, c.hidden_act), c.hidden_size, role="down")
+        x = t.norm("full_layer_layer_norm", t.add("add", y, x), c.layer_norm_eps)
+        with t.not_run():
+            t.dropout("dropout", x, c.hidden_dropout_prob)
+    return x
+
+
+_LAYER = ("full_layer_layer_norm", "attention", "ffn", "ffn_output", "activation", "dropout")
+_ATTENTION = ("attention_dropout", "output_dropout", "query", "key", "value", "dense", "LayerNorm")
+
+
+def _predictions(t: Trace, c: AlbertConfig, hidden: Hidden, output: str) -> None:
+    """The masked-LM head, which goes back to the width of the embeddings first."""
+    tied = {}
+    if c.tie_word_embeddings:
+        tied = {"weight": "albert.embeddings.word_embeddings.weight", "bias": "predictions.bias"}
+    with t.module("predictions", "AlbertMLMHead", block=LANGUAGE_MODEL, order=_MLM_HEAD):
+        bias = t.parameter("bias", (c.vocab_size,), role="decoder bias")
+        x = t.linear("dense", hidden.states, c.embedding_size, role="transform")
+        x = t.norm("LayerNorm", t.activation("activation", x, c.hidden_act), c.layer_norm_eps)
+        t.output(output, t.linear("decoder", x, c.vocab_size, role="decoder", tied=tied, using=bias))
+
+
+_MLM_HEAD = ("LayerNorm", "dense", "decoder", "activation")
+
+
+def _pretraining(t: Trace, c: AlbertConfig, hidden: Hidden) -> None:
+    """Masked words, and whether two sentences were swapped."""
+    _predictions(t, c, hidden, "prediction_logits")
+    assert hidden.pooled is not None
+    with t.module("sop_classifier", "AlbertSOPHead"):
+        x = t.dropout("dropout", hidden.pooled, c.classifier_dropout_prob)
+        t.output("sop_logits", t.linear("classifier", x, c.num_labels, role="sentence order"))
+
+
+def _masked_lm(t: Trace, c: AlbertConfig, hidden: Hidden) -> None:
+    _predictions(t, c, hidden, "logits")
+
+
+def _sequence_classification(t: Trace, c: AlbertConfig, hidden: Hidden) -> None:
+    bert.classified_sequences(t, hidden, c.num_labels, c.classifier_dropout_prob)
+
+
+def _token_classification(t: Trace, c: AlbertConfig, hidden: Hidden) -> None:
+    bert.classified_tokens(t, hidden, c.num_labels, c.classifier_dropout_prob)
+
+
+def _multiple_choice(t: Trace, c: AlbertConfig, hidden: Hidden) -> None:
+    bert.scores_of_choices(t, hidden, c.classifier_dropout_prob)
+
+
+def _preset(name: str, **sizes: Any) -> Preset:
+    source = Source(N_("Its model card on the Hugging Face Hub"), f"https://huggingface.co/albert/{name}")
+    return Preset(AlbertConfig(**sizes), source)
+
+
+_BASE: dict[str, Any] = {"hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072}
+_LARGE: dict[str, Any] = {"num_hidden_layers": 24, "num_attention_heads": 16}
+_LABELS = (*bert.TOKENS, "labels")
+FAMILY = Family(
+    "albert",
+    "albert",
+    AlbertConfig,
+    _body,
+    (
+        Class("AlbertModel", "base", bert.base, bert.TOKENS, pooler=True),
+        Class("AlbertForPreTraining", "pretraining", _pretraining, (*_LABELS, "sentence_order_label"), pooler=True),
+        Class("AlbertForMaskedLM", "masked-lm", _masked_lm, _LABELS),
+        Class(
+            "AlbertForSequenceClassification",
+            "sequence-classification",
+            _sequence_classification,
+            _LABELS,
+            pooler=True,
+        ),
+        Class("AlbertForTokenClassification", "token-classification", _token_classification, _LABELS),
+        Class(
+            "AlbertForQuestionAnswering",
+            "question-answering",
+            bert.question_answering,
+            (*bert.TOKENS, *bert.ANSWERS),
+        ),
+        Class("AlbertForMultipleChoice", "multiple-choice", _multiple_choice, _LABELS, pooler=True),
+    ),
+    {
+        "albert-base-v2": _preset("albert-base-v2", **_BASE),
+        "albert-large-v2": _preset("albert-large-v2", hidden_size=1024, intermediate_size=4096, **_LARGE),
+        "albert-xlarge-v2": _preset("albert-xlarge-v2", hidden_size=2048, intermediate_size=8192, **_LARGE),
+        "albert-xxlarge-v2": _preset("albert-xxlarge-v2"),
+    },
+    peaks=False,
+    like_bert=False,
+    recomputes=("selective",),  # transformers has no checkpoints around its layers
+)

@@ -1,0 +1,163 @@
+"""DistilBERT (Sanh et al. 2019, arXiv:1910.01108): BERT with half of the layers, without token types and pooler.
+
+Hugging Face's modeling_distilbert.py as a program.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from bertcalc.config import Config
+from bertcalc.families import bert
+from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, Source
+from bertcalc.forward.trace import Trace, Value
+from bertcalc.text import N_
+
+
+@dataclass(frozen=True)
+class DistilBertConfig(Config):
+    """Hugging Face's ``DistilBertConfig``: the same field names, the same defaults (distilbert-base-uncased).
+
+    Raises ConfigError if no DistilBERT can be built from the values.
+    """
+
+    vocab_size: int = 30522
+    max_position_embeddings: int = 512
+    sinusoidal_pos_embds: bool = False
+    n_layers: int = 6
+    n_heads: int = 12
+    dim: int = 768
+    hidden_dim: int = 4 * 768
+    dropout: float = 0.1
+    attention_dropout: float = 0.1
+    activation: str = "gelu"
+    initializer_range: float = 0.02
+    qa_dropout: float = 0.1
+    seq_classif_dropout: float = 0.2
+    pad_token_id: int | None = 0
+    eos_token_id: int | None = None
+    bos_token_id: int | None = None
+    tie_word_embeddings: bool = True
+    num_labels: int = 2
+
+    attribute_map: ClassVar = {
+        "hidden_size": "dim",
+        "num_attention_heads": "n_heads",
+        "num_hidden_layers": "n_layers",
+        # These are in transformers under the family's names alone.
+        "intermediate_size": "hidden_dim",
+        "hidden_act": "activation",
+        "hidden_dropout_prob": "dropout",
+        "attention_probs_dropout_prob": "attention_dropout",
+    }
+
+
+_EPS = 1e-12
+
+
+def _body(t: Trace, c: DistilBertConfig, pooler: bool) -> Hidden:
+    with t.module("embeddings", "Embeddings", component="embeddings"):
+        (ids,) = t.inputs("input_ids")
+        words = t.embedding("word_embeddings", ids, c.vocab_size, c.dim, role="word", padding_idx=c.pad_token_id)
+        # One row of positions serves the whole batch.
+        places = Value("position_ids", (1, ids.shape[-1]), ids=True)
+        rows = t.embedding("position_embeddings", places, c.max_position_embeddings, c.dim, role="position")
+        x = t.dropout("dropout", t.norm("LayerNorm", t.add("add_position", words, rows), _EPS), c.dropout)
+    with (
+        t.module("transformer", "Transformer", component="encoder"),
+        t.repeat("layer", c.n_layers, "TransformerBlock"),
+    ):
+        heads = t.attention(
+            "attention",
+            "DistilBertSelfAttention",
+            c.n_heads,
+            c.attention_head_size,
+            block="attention",
+            order=_ATTENTION,
+        )
+        with heads:
+            query = t.linear("q_lin", x, c.dim, role="query")
+            key = t.linear("k_lin", x, c.dim, role="key")
+            value = t.linear("v_lin", x, c.dim, role="value")
+            y = t.linear("out_lin", t.attend(query, key, value, dropout=c.attention_dropout), c.dim, role="output")
+        with t.block("attention"):
+            x = t.norm("sa_layer_norm", t.add("add_attention", y, x, role="add"), _EPS)
+        with t.module("ffn", "FFN", block="feed-forward", order=("dropout", "lin1", "lin2", "activation")):
+            y = t.activation("activation", t.linear("lin1", x, c.hidden_dim, role="up"), c.activation)
+            y = t.dropout("dropout", t.linear("lin2", y, c.dim, role="down"), c.dropout)
+        with t.block("feed-forward"):
+            x = t.norm("output_layer_norm", t.add("add_ffn", y, x, role="add"), _EPS)
+    return Hidden(x, None)
+
+
+_ATTENTION = ("q_lin", "k_lin", "v_lin", "out_lin", "dropout")
+
+
+def _masked_lm(t: Trace, c: DistilBertConfig, hidden: Hidden) -> None:
+    """The masked-LM head. Tied, its matrix is the word embedding table; its bias is its own."""
+    tied = {"weight": "distilbert.embeddings.word_embeddings.weight"} if c.tie_word_embeddings else {}
+    with t.ordered("activation", "distilbert"), t.block(LANGUAGE_MODEL):
+        x = t.linear("vocab_transform", hidden.states, c.dim, role="transform")
+        x = t.norm("vocab_layer_norm", t.activation("activation", x, c.activation), _EPS)
+        t.output("logits", t.linear("vocab_projector", x, c.vocab_size, role="decoder", tied=tied))
+        t.idle("mlm_loss_fct", "CrossEntropyLoss")
+
+
+def _classified(t: Trace, c: DistilBertConfig, hidden: Hidden, classes: int) -> Value:
+    """A dense layer, ReLU and a classifier over the first token."""
+    with t.ordered("distilbert", "pre_classifier", "classifier", "dropout"):
+        x = t.linear("pre_classifier", t.first_token(hidden.states), c.dim, role="dense")
+        x = t.dropout("dropout", t.function("relu", x, "relu", role="relu"), c.seq_classif_dropout)
+        return t.linear("classifier", x, classes, role="classifier")
+
+
+def _sequence_classification(t: Trace, c: DistilBertConfig, hidden: Hidden) -> None:
+    t.output("logits", _classified(t, c, hidden, c.num_labels))
+
+
+def _multiple_choice(t: Trace, c: DistilBertConfig, hidden: Hidden) -> None:
+    bert.side_by_side(t, _classified(t, c, hidden, 1))
+
+
+def _token_classification(t: Trace, c: DistilBertConfig, hidden: Hidden) -> None:
+    bert.classified_tokens(t, hidden, c.num_labels, c.dropout)
+
+
+def _question_answering(t: Trace, c: DistilBertConfig, hidden: Hidden) -> None:
+    """Its forward method splits the scores in two, and its class refuses to be built with another number of them."""
+    with t.ordered("distilbert", "qa_outputs", "dropout"):
+        bert.answers(t, t.dropout("dropout", hidden.states, c.qa_dropout), c.num_labels)
+
+
+def _card(name: str) -> Source:
+    return Source(N_("Its model card on the Hugging Face Hub"), f"https://huggingface.co/distilbert/{name}")
+
+
+_TOKENS = ("input_ids", "attention_mask", "inputs_embeds")
+_LABELS = (*_TOKENS, "labels", "position_ids")
+FAMILY = Family(
+    "distilbert",
+    "distilbert",
+    DistilBertConfig,
+    _body,
+    (
+        Class("DistilBertModel", "base", bert.base, (*_TOKENS, "position_ids")),
+        Class("DistilBertForMaskedLM", "masked-lm", _masked_lm, _LABELS),
+        Class("DistilBertForSequenceClassification", "sequence-classification", _sequence_classification, _LABELS),
+        Class("DistilBertForTokenClassification", "token-classification", _token_classification, _LABELS),
+        Class(
+            "DistilBertForQuestionAnswering",
+            "question-answering",
+            _question_answering,
+            (*_TOKENS, *bert.ANSWERS, "position_ids"),
+        ),
+        Class("DistilBertForMultipleChoice", "multiple-choice", _multiple_choice, _LABELS, laid_out=("position_ids",)),
+    ),
+    {
+        "distilbert-base-uncased": Preset(DistilBertConfig(), _card("distilbert-base-uncased")),
+        "distilbert-base-cased": Preset(DistilBertConfig(vocab_size=28996), _card("distilbert-base-cased")),
+        "distilbert-base-multilingual-cased": Preset(
+            DistilBertConfig(vocab_size=119547), _card("distilbert-base-multilingual-cased")
+        ),
+    },
+    peaks=False,
+)

@@ -1,0 +1,153 @@
+"""MPNet (Song et al. 2020, arXiv:2004.09297): BERT's layers, with a table of distances that all of them add to scores.
+
+Hugging Face's modeling_mpnet.py as a program: what is the same as in BERT or RoBERTa is theirs.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from bertcalc.config import Config
+from bertcalc.families import bert, roberta
+from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, Source
+from bertcalc.forward.trace import Trace, Value
+from bertcalc.problem import Problem
+from bertcalc.text import N_
+
+
+@dataclass(frozen=True)
+class MPNetConfig(Config):
+    """Hugging Face's ``MPNetConfig``: the same field names, the same defaults.
+
+    Raises ConfigError if no MPNet can be built from the values.
+    """
+
+    vocab_size: int = 30527
+    hidden_size: int = 768
+    num_hidden_layers: int = 12
+    num_attention_heads: int = 12
+    intermediate_size: int = 3072
+    hidden_act: str = "gelu"
+    hidden_dropout_prob: float = 0.1
+    attention_probs_dropout_prob: float = 0.1
+    max_position_embeddings: int = 512
+    initializer_range: float = 0.02
+    layer_norm_eps: float = 1e-12
+    relative_attention_num_buckets: int = 32
+    pad_token_id: int | None = 1
+    bos_token_id: int | None = 0
+    eos_token_id: int | None = 2
+    tie_word_embeddings: bool = True
+    num_labels: int = 2
+
+    @classmethod
+    def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
+        """What is wrong between fields that are right by themselves."""
+        yield from super().relations(values)
+        for field, least in (("vocab_size", _PAD + 1), ("max_position_embeddings", _PAD + 2)):
+            if values[field] < least:
+                message = N_("{field} {value} is not enough: token {pad} is MPNet's padding, {nearest} is the least.")
+                shown = {"field": field, "value": f"{values[field]}", "pad": f"{_PAD}", "nearest": f"{least}"}
+                yield Problem(field, values[field], message, shown, ({field: least},))
+
+    @property
+    def longest(self) -> int:
+        """The longest sequence: the rows up to the one for padding are never positions."""
+        return self.max_position_embeddings - _PAD - 1
+
+
+_PAD = 1  # whatever pad_token_id says
+
+
+def _body(t: Trace, c: MPNetConfig, pooler: bool) -> Hidden:
+    with t.module("embeddings", "MPNetEmbeddings", component="embeddings"):
+        (ids,) = t.inputs("input_ids")
+        words = t.embedding("word_embeddings", ids, c.vocab_size, c.hidden_size, role="word", padding_idx=_PAD)
+        # The rows depend on where there is padding: each sequence has its own.
+        places = Value("position_ids", ids.shape, ids=True)
+        rows = c.max_position_embeddings
+        found = t.embedding("position_embeddings", places, rows, c.hidden_size, role="position", padding_idx=_PAD)
+        x = t.norm("LayerNorm", t.add("add_position", words, found), c.layer_norm_eps)
+        x = t.dropout("dropout", x, c.hidden_dropout_prob)
+    with t.module("encoder", "MPNetEncoder", component="encoder", order=("layer", "relative_attention_bias")):
+        bias = _distances(t, c, x)
+        with t.repeat("layer", c.num_hidden_layers, "MPNetLayer"):
+            with t.module("attention", "MPNetAttention", block="attention", order=("attn", "LayerNorm", "dropout")):
+                y = t.dropout("dropout", _attention(t, c, x, bias), c.hidden_dropout_prob)
+                x = t.norm("LayerNorm", t.add("add", y, x), c.layer_norm_eps)
+            x = bert.feed_forward(t, c, x, "MPNet")
+    return Hidden(x, bert.pooled(t, c, x, "MPNet") if pooler else None)
+
+
+def _distances(t: Trace, c: MPNetConfig, x: Value) -> Value:
+    """A number for each head and each pair of tokens, by how far apart they are: looked up once, for all layers."""
+    batch, length, _width = x.shape
+    with t.block("relative positions"):
+        buckets = Value("distance_buckets", (length, length), ids=True)
+        rows, heads = c.relative_attention_num_buckets, c.num_attention_heads
+        found = t.embedding("relative_attention_bias", buckets, rows, heads, role="relative position")
+        return t.step("position_bias", "copy", found, shape=(batch, heads, length, length))
+
+
+def _attention(t: Trace, c: MPNetConfig, x: Value, bias: Value) -> Value:
+    order = ("q", "k", "v", "o", "dropout")
+    with t.attention("attn", "MPNetSelfAttention", c.num_attention_heads, c.attention_head_size, order=order):
+        query = t.linear("q", x, c.hidden_size, role="query")
+        key = t.linear("k", x, c.hidden_size, role="key")
+        value = t.linear("v", x, c.hidden_size, role="value")
+        y = t.attend(query, key, value, dropout=c.attention_probs_dropout_prob, bias=bias)
+        return t.linear("o", y, c.hidden_size, role="output")
+
+
+def _masked_lm(t: Trace, c: MPNetConfig, hidden: Hidden) -> None:
+    """The head for masked language modeling: always with GELU, whatever the layers have."""
+    tied = {}
+    if c.tie_word_embeddings:
+        tied = {"weight": "mpnet.embeddings.word_embeddings.weight", "bias": "lm_head.bias"}
+    with t.module("lm_head", "MPNetLMHead", block=LANGUAGE_MODEL):
+        roberta.language_model(t, c, hidden, tied)
+
+
+def _multiple_choice(t: Trace, c: MPNetConfig, hidden: Hidden) -> None:
+    bert.scores_of_choices(t, hidden, c.hidden_dropout_prob)
+
+
+_CARD = N_("Its model card on the Hugging Face Hub")
+_SIZES: dict[str, Any] = {"max_position_embeddings": 514, "layer_norm_eps": 1e-5}
+_TOKENS = ("input_ids", "attention_mask", "position_ids", "inputs_embeds")
+_FLAGS = ("output_attentions", "output_hidden_states", "return_dict")
+_LABELS = (*_TOKENS, "labels", *_FLAGS)
+FAMILY = Family(
+    "mpnet",
+    "mpnet",
+    MPNetConfig,
+    _body,
+    (
+        Class("MPNetModel", "base", bert.base, (*_TOKENS, *_FLAGS), pooler=True),
+        Class("MPNetForMaskedLM", "masked-lm", _masked_lm, _LABELS),
+        Class(
+            "MPNetForSequenceClassification",
+            "sequence-classification",
+            partial(roberta.sequence_classification, "MPNet"),
+            _LABELS,
+        ),
+        Class("MPNetForTokenClassification", "token-classification", bert.token_classification, _LABELS),
+        Class(
+            "MPNetForQuestionAnswering",
+            "question-answering",
+            bert.question_answering,
+            (*_TOKENS, *bert.ANSWERS, *_FLAGS),
+        ),
+        Class("MPNetForMultipleChoice", "multiple-choice", _multiple_choice, _LABELS, pooler=True),
+    ),
+    {
+        "mpnet-base": Preset(MPNetConfig(**_SIZES), Source(_CARD, "https://huggingface.co/microsoft/mpnet-base")),
+        "all-mpnet-base-v2": Preset(
+            MPNetConfig(**_SIZES), Source(_CARD, "https://huggingface.co/sentence-transformers/all-mpnet-base-v2")
+        ),
+    },
+    peaks=False,
+    like_bert=False,
+    recomputes=(),
+)

@@ -1,0 +1,138 @@
+"""The configurations of all families: Hugging Face's names and defaults, checked alike, under either name."""
+
+import re
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import transformers
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bertcalc import (
+    BertConfig,
+    Config,
+    ConfigError,
+    DistilBertConfig,
+    ElectraConfig,
+    MPNetConfig,
+    build,
+    columns,
+    config_json,
+)
+from bertcalc.config import MixedError, sizes_of
+from bertcalc.families import CLASSES, FAMILIES, family_of
+from bertcalc.presets import PRESETS
+from bertcalc.subject import Subject
+from bertcalc.track import ChosenModel, read
+from tests.oracle import Case, real_config
+from tests.strategies import cases, configs
+
+KINDS = [family.config for family in FAMILIES.values()]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_fields_and_defaults_are_those_of_transformers(kind: type[Config]) -> None:
+    real = getattr(transformers, kind.__name__)
+    ours = {field.name for field in fields(kind)}
+    # num_labels is a property there, position_embedding_type of transformers 4.
+    declared = set(real.__annotations__) - {"model_type", "attribute_map"}
+    assert ours - {"num_labels", "position_embedding_type"} == declared
+    for name in declared | {"num_labels"}:
+        theirs, mine = getattr(real(), name), getattr(kind(), name)
+        assert (type(theirs), theirs) == (type(mine), mine), name
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(st.data())
+@settings(max_examples=10)
+def test_transformers_takes_every_configuration_as_it_is(kind: type[Config], data: st.DataObject) -> None:
+    config = data.draw(configs(kind=kind))
+    real = real_config(config)
+    ours = {name: value for name, value in vars(config).items() if name != "position_embedding_type"}
+    assert {name: getattr(real, name) for name in ours} == ours
+
+
+def test_a_field_has_the_familys_name_and_that_which_all_share() -> None:
+    config = DistilBertConfig(n_layers=3, hidden_size=384)
+    assert (config.dim, config.hidden_size, config.num_hidden_layers) == (384, 384, 3)
+    assert transformers.DistilBertConfig(n_layers=3, hidden_size=384).dim == 384
+    assert config == DistilBertConfig(num_hidden_layers=3, dim=384)
+    assert (config.type_vocab_size, config.is_decoder) == (0, False)
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "said", "remedy"),
+    [
+        (DistilBertConfig, {"dim": 770}, r"dim 770 is not a multiple of n_heads 12: 768 or 780", {"hidden_size": 768}),
+        (DistilBertConfig, {"n_layers": 0}, r"n_layers 0 is not possible", {"num_hidden_layers": 1}),
+        (DistilBertConfig, {"is_decoder": True}, r"DistilBertConfig has no is_decoder", {"is_decoder": False}),
+        (MPNetConfig, {"vocab_size": 1, "pad_token_id": 0}, r"token 1 is MPNet's padding", {"vocab_size": 2}),
+        (MPNetConfig, {"relative_attention_num_buckets": 8}, r"from 32 to", {"relative_attention_num_buckets": 32}),
+        (ElectraConfig, {"summary_type": "mean"}, r"must be first or last", {"summary_type": "first"}),
+    ],
+)
+def test_what_is_wrong_is_said_in_the_familys_names(
+    kind: type[Config], values: dict[str, Any], said: str, remedy: dict[str, Any]
+) -> None:
+    with pytest.raises(ConfigError, match=said) as caught:
+        kind(**values)
+    assert caught.value.problem.remedies[0] == remedy
+    assert kind(**(values | {kind.own_name(name): value for name, value in remedy.items()}))
+
+
+def test_links_and_files_have_the_familys_names() -> None:
+    model = ChosenModel().reset("distilbert-base-uncased").changed({"num_hidden_layers": 3})
+    assert model.link() == {"preset": "distilbert-base-uncased", "n_layers": "3"}
+    for name in ("n_layers", "num_hidden_layers"):
+        assert read({"preset": "distilbert-base-uncased", name: "3"}) == (model, [])
+    written = config_json.write(Subject(model.config, "DistilBertForMaskedLM"))
+    assert '"n_layers": 3' in written
+    assert "num_hidden_layers" not in written
+    assert config_json.read(written)[:2] == (model.config, "DistilBertForMaskedLM")
+
+
+@given(cases(), st.data())
+@settings(max_examples=30)
+def test_columns_of_every_family_are_the_counts_of_their_rows(case: Case, data: st.DataObject) -> None:
+    kind = type(case.config)
+    field = data.draw(st.sampled_from([name for name in sizes_of(kind) if name not in ("vocab_size", "num_labels")]))
+    unit = case.config.num_attention_heads if field == "hidden_size" else 1
+    least = 64 if field in ("max_position_embeddings", "relative_attention_num_buckets") else 1
+    heads = [case.config.num_attention_heads] * 3
+    values = heads if field == "num_attention_heads" else [least * unit, (least + 1) * unit, (least + 2) * unit]
+    case = case._replace(config=kind(**{**vars(case.config), "pad_token_id": case.config.pad_token_id and 0}))
+    try:
+        many = case._replace(config=columns(case.config, **{field: np.array(values)})).ours().num_parameters()
+    except MixedError:  # not all rows have a projection
+        assert kind is ElectraConfig
+        return
+    alone = [case._replace(config=kind(**{**vars(case.config), kind.own_name(field): value})) for value in values]
+    assert np.broadcast_to(many, 3).tolist() == [one.ours().num_parameters() for one in alone]
+
+
+def test_bert_can_become_any_other_family_and_come_back() -> None:
+    for name, family in CLASSES.items():
+        there = Subject(BertConfig(num_hidden_layers=3)).as_class(name)
+        assert type(there.config) is family.config
+        assert there.config.num_hidden_layers == 3
+        assert build(there.config, name).num_parameters() > 0
+        assert there.as_class("BertModel").config.num_hidden_layers == 3
+    assert set(PRESETS) == {name for family in FAMILIES.values() for name in family.presets}
+
+
+def test_the_table_in_the_readme_has_the_exact_totals() -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    found = re.findall(r"^\| [^|]+ \| (\S+) \| ([0-9,]+) \|", readme, re.MULTILINE)
+    assert {CLASSES[subject.architecture].name for subject, _total in map(said, found)} >= {
+        name for name in FAMILIES if name not in ("camembert",)
+    }
+    for subject, total in map(said, found):
+        assert f"{subject.model().num_parameters():,}" == total
+
+
+def said(row: tuple[str, str]) -> tuple[Subject, str]:
+    config = PRESETS[row[0]].config
+    return Subject(config, family_of(config).base.name), row[1]

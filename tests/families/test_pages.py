@@ -1,0 +1,18 @@
+"""Every page comes up with every family, and names its class and its own fields."""
+
+import pytest
+
+from bertcalc.families import FAMILIES
+from pages.ui.navigation import PAGES
+from tests.pages.apptest import open_app, texts
+from tests.pages.places import said
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("family", [name for name in FAMILIES if name != "bert"])
+def test_a_page_comes_up(family: str, page: str) -> None:
+    found = FAMILIES[family]
+    architecture = found.classes[1].name
+    app = open_app(page and f"{page}.py", preset=next(iter(found.presets)), architecture=architecture)
+    assert not texts(app)
+    assert any(architecture in text for _place, text in said(app))
