@@ -49,7 +49,8 @@ class Growth(NamedTuple):
 def growth(name: str, sweep: Sweep) -> Growth:
     """How a quantity grows along the one dimension of a sweep, with what goes along.
 
-    With relative positions it holds from 2 on where batch, heads or sequence are swept: see ``Sweep.row``. Raises
+    With relative positions it holds from 2 on where batch, heads or sequence are swept: see ``Sweep.row``. It does not
+    hold at the single width at which ELECTRA has no projection (``Config.breaks``), where the row is right. Raises
     KeyError for the memory of inference, which is the largest of several moments.
     """
     if name == "inference_memory":
@@ -61,6 +62,8 @@ def growth(name: str, sweep: Sweep) -> Growth:
         size: 1 for size, number in sizes.items() if relative and number == 1 and size not in sweep.fields(**{field: 0})
     }
     written = {name: SYMBOLS[of] for name, of in sweep.config.letters_of_sizes().items()}
+    if field in ("hidden_size", "embedding_size"):  # which may agree now, and do not elsewhere
+        written |= {name: SYMBOLS[name] for name in written}
     letters = {**written, **{name: ALL_SYMBOLS[name] for name in BATCH}, **ones}
     symbolic = sweep.case._replace(**{size: letters.pop(size) for size in BATCH}).replace(**letters)
     return _growth(name, symbolic, field, _along(sweep, field))
