@@ -161,6 +161,11 @@ class Config(metaclass=_Kind):
         return {field: field for field in sizes_of(type(self))}
 
     @property
+    def fewest_words(self) -> int:
+        """The smallest vocabulary: padding has to be in it."""
+        return 1 if self.pad_token_id is None else self.pad_token_id + 1
+
+    @property
     def breaks(self) -> tuple[int, ...]:
         """Hidden sizes at which the model is built in another way than at all others."""
         return ()

@@ -51,6 +51,7 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "qa_dropout": _PROBABILITIES,
     "seq_classif_dropout": _PROBABILITIES,
 }
+SIMULATED = [name for name, family in CLASSES.items() if family.peaks]  # the classes with peaks of memory
 SPLIT_IN_TWO = ("DistilBertForQuestionAnswering",)  # cannot be built with another number of labels
 
 

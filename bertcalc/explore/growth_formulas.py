@@ -50,8 +50,9 @@ class Growth(NamedTuple):
 def growth(name: str, sweep: Sweep) -> Growth:
     """How a quantity grows along the one dimension of a sweep, with what goes along.
 
-    With relative positions it holds from 2 on where batch, heads or sequence are swept: see ``Sweep.row``. Of memory it
-    is the formula of the moment at which the present model needs most: it holds as long as that is the peak.
+    With relative positions it holds from 2 on where batch, heads or sequence are swept: see ``Sweep.row``. It does not
+    hold at the single width at which ELECTRA has no projection (``Config.breaks``), where the row is right. Of memory
+    it is the formula of the moment at which the present model needs most: it holds as long as that is the peak.
     """
     (field,) = sweep.dimensions
     if moment := PEAKS.get(name):
@@ -64,6 +65,8 @@ def growth(name: str, sweep: Sweep) -> Growth:
         size: 1 for size, number in sizes.items() if relative and number == 1 and size not in sweep.fields(**{field: 0})
     }
     written = {name: SYMBOLS[of] for name, of in sweep.config.letters_of_sizes().items()}
+    if field in ("hidden_size", "embedding_size"):  # which may agree now, and do not elsewhere
+        written |= {name: SYMBOLS[name] for name in written}
     letters = {**written, **{name: ALL_SYMBOLS[name] for name in BATCH}, **ones}
     symbolic = sweep.case._replace(**{size: letters.pop(size) for size in BATCH}).replace(**letters)
     return _growth(_expression(name, symbolic), field, _along(sweep, field))

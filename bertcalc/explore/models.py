@@ -127,6 +127,8 @@ def item_of(subject: Subject, base: str | None = None) -> WrittenModel:
 
     def changes(preset: str) -> tuple[tuple[str, Any], ...]:
         start = values_of(subject_of_preset(preset))
+        if subject.architecture != start["architecture"]:  # a class that is written has its pooler, unless it is said
+            start["add_pooling_layer"] = subject.cls.pooler
         found = (field for field in FIELDS if field in values and values[field] != start.get(field))
         # Every other class decides by itself whether it has a pooler.
         return tuple(

@@ -98,8 +98,8 @@ class Sweep(NamedTuple):
     def limits(self, field: str) -> tuple[int, int]:
         """The least and the most that a dimension can be; a relation to the other dimension is left to ``exists``."""
         low, high = SWEPT[field]
-        if field == "vocab_size" and self.config.pad_token_id is not None:
-            low = self.config.pad_token_id + 1
+        if field == "vocab_size":
+            low = self.config.fewest_words
         elif field == "max_position_embeddings":
             low = self._spare + (1 if "sequence_length" in self.dimensions else self.case.sequence_length)
         elif field == "sequence_length" and "max_position_embeddings" not in self.dimensions:

@@ -52,6 +52,11 @@ class MPNetConfig(Config):
                 yield Problem(field, values[field], message, shown, ({field: least},))
 
     @property
+    def fewest_words(self) -> int:
+        """The smallest vocabulary: its own padding has to be in it, too."""
+        return max(super().fewest_words, _PAD + 1)
+
+    @property
     def longest(self) -> int:
         """The longest sequence: the rows up to the one for padding are never positions."""
         return self.max_position_embeddings - _PAD - 1

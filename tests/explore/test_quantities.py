@@ -4,12 +4,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bertcalc import columns
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
-from bertcalc.formula import ALL_SYMBOLS, exact
+from bertcalc.families import family_of
+from bertcalc.formula import ALL_SYMBOLS, exact, in_letters
 from bertcalc.memory.footprint import kept
 from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.peak import changes_of, peak
@@ -39,7 +40,7 @@ def test_a_quantity_is_what_the_other_pages_show(case: Case) -> None:
     assert found["weights"] == ITEM_BYTES[dtype] * found["parameters"]
     assert found["activations"] == total_bytes(kept(case.subject, case.plan, *sizes))
     if found["inference_memory"] is None:
-        assert case.subject.config.num_labels != 2
+        assert not family_of(case.subject.config).peaks or case.subject.config.num_labels != 2
         return
     assert found["training_memory"] == peak(changes_of(case.subject, case.plan, *sizes)).live
     inference = Inference(dtype, case.plan.attention)
@@ -57,13 +58,16 @@ def test_a_column_holds_what_each_row_gives_alone(name: str, case: Case, rows: l
     if QUANTITIES[name].known(case) is None:
         return
     heads = case.subject.config.num_attention_heads
+    apart = case.subject.config.breaks  # rows that are built in another way, which no column can hold with others
     fields = [
         {"hidden_size": units * heads, "num_hidden_layers": layers, "intermediate_size": intermediate}
         for units, layers, intermediate in rows
+        if units * heads not in apart
     ]
+    assume(fields)
     arrays = {field: np.array([row[field] for row in fields]) for field in fields[0]}
     subject = case.subject._replace(config=columns(case.subject.config, **arrays))
-    column = np.broadcast_to(QUANTITIES[name].of(case._replace(subject=subject)), len(rows))
+    column = np.broadcast_to(QUANTITIES[name].of(case._replace(subject=subject)), len(fields))
     assert column.tolist() == [QUANTITIES[name].of(case.replace(**row)) for row in fields]
 
 
@@ -71,9 +75,7 @@ def test_a_column_holds_what_each_row_gives_alone(name: str, case: Case, rows: l
 @given(cases())
 def test_the_formula_gives_the_number(name: str, case: Case) -> None:
     sizes: dict[str, Any] = {"batch_size": case.batch_size, "sequence_length": case.sequence_length}
-    letters = case.replace(
-        **{field: ALL_SYMBOLS[field] for field in case.subject.config.shared() if field in ALL_SYMBOLS}
-    )
+    letters = case._replace(subject=case.subject._replace(config=in_letters(case.subject.config)))
     expression = exact(QUANTITIES[name].of(letters._replace(**{size: ALL_SYMBOLS[size] for size in sizes})))
     numbers = {**case.subject.config.shared(), **sizes}
     found = expression.subs({ALL_SYMBOLS[field]: number for field, number in numbers.items() if field in ALL_SYMBOLS})

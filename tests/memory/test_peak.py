@@ -36,9 +36,7 @@ from bertcalc.tree.freezing import TRAIN, Freezing
 from tests.memory.allocator import inference_allocated, training_allocated
 from tests.memory.live import inference_moments, on_cpu, peak, tops, training_moments
 from tests.oracle import Case, arguments
-from tests.strategies import passes
-
-SIMULATED = [name for name, family in CLASSES.items() if family.peaks]
+from tests.strategies import SIMULATED, passes
 
 
 def device(case: Case, real: Any, given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:

@@ -22,7 +22,7 @@ from bertcalc.tree.freezing import TRAIN, Freezing
 from tests.memory.live import inference_moments, training_moments
 from tests.memory.live import peak as measured
 from tests.oracle import Case, arguments
-from tests.strategies import cases, passes
+from tests.strategies import SIMULATED, cases, passes
 
 freezings = st.builds(Freezing, st.booleans(), st.integers(0, 6), st.sampled_from(TRAIN))
 plans = st.builds(
@@ -42,7 +42,7 @@ ways = plans | st.builds(Inference, st.sampled_from(list(ITEM_BYTES)), st.sample
 @st.composite
 def runs(draw: st.DrawFn) -> tuple[Subject, Plan | Inference, int, int]:
     """A model with up to nine layers, how it is run, and a batch."""
-    case, call = draw(passes())
+    case, call = draw(passes(SIMULATED))
     config = replace(case.config, num_hidden_layers=draw(st.integers(1, 2 * ALONE + 1)))
     how = draw(ways)
     if isinstance(how, Plan):
@@ -136,7 +136,7 @@ def test_designs_have_what_each_has_alone(
 
 
 @settings(max_examples=6)
-@given(passes(), st.booleans(), st.sampled_from(("batch_size", "sequence_length")), st.integers(0, 200_000))
+@given(passes(SIMULATED), st.booleans(), st.sampled_from(("batch_size", "sequence_length")), st.integers(0, 200_000))
 def test_the_most_that_fits_fits_the_real_model_and_one_more_does_not(
     run: tuple[Case, Any], training: bool, field: str, more: int
 ) -> None:
@@ -161,7 +161,7 @@ def test_the_most_that_fits_fits_the_real_model_and_one_more_does_not(
 
 
 @settings(max_examples=20)
-@given(cases(), freezings, st.integers(1, 4), st.integers(1, 9), st.integers(0, 10**6))
+@given(cases(classes=SIMULATED), freezings, st.integers(1, 4), st.integers(1, 9), st.integers(0, 10**6))
 def test_training_never_needs_less_than_inference(
     case: Case, freezing: Freezing, batch: int, length: int, more: int
 ) -> None:

@@ -15,6 +15,7 @@ from bertcalc.explore.chart_labels import Box, place
 from bertcalc.explore.compare import PAIRS
 from bertcalc.explore.models import LONGEST, MOST
 from bertcalc.explore.quantities import QUANTITIES
+from bertcalc.families import family_of
 from bertcalc.presets import PRESETS
 from pages.ui.compare.compare_charts import _AREA, ModelPoint, bars_frame, parts_frame, points_frame
 from pages.ui.compare.comparison import VIEW
@@ -284,7 +285,10 @@ def test_bars_are_as_long_as_their_components_together() -> None:
 def points(compared: int) -> pd.DataFrame:
     presets = [(name, preset.config) for name, preset in PRESETS.items()]
     found = [
-        ModelPoint(name, real(config), 2 * real(config) * config.num_hidden_layers, False) for name, config in presets
+        ModelPoint(
+            name, count := real(config, family_of(config).base.name), 2 * count * config.num_hidden_layers, False
+        )
+        for name, config in presets
     ]
     mine = [point._replace(name=f"my {point.name}", compared=True) for point in found[:compared]]
     frame = pd.DataFrame(points_frame([*mine, *found]))

@@ -115,7 +115,7 @@ def test_defaults_of_a_link_are_frozen() -> None:
     """A link leaves out what equals these values: whoever changes one changes what old links mean."""
     assert DEFAULT_PRESET == "bert-base-uncased"
     defaults = PRESETS[DEFAULT_PRESET].config
-    assert {field: getattr(defaults, field) for field in FIELDS} == {
+    assert {field: getattr(defaults, field) for field in FIELDS if defaults.has(field)} == {
         "vocab_size": 30522,
         "hidden_size": 768,
         "num_hidden_layers": 12,
