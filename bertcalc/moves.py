@@ -83,6 +83,8 @@ def moved(config: Config, field: str, value: int, locks: Locks = LOCKS) -> Confi
     """
     if problem := check_field(type(config), field, value):
         nearest = problem.remedies[0][field] if is_int(value) else getattr(config, field)
+        if field == "vocab_size":
+            nearest = max(nearest, config.fewest_words)
         raise ConfigError(problem._replace(remedies=_ways_out(config, field, nearest, locks)))
     changes: dict[str, Any] = {field: value}
     if field == "hidden_size":

@@ -16,7 +16,7 @@ PART_NAMES: dict[tuple[Component, str], str] = {
     ("encoder", "attention"): N_("Attention"),
     ("encoder", "feed-forward"): N_("Feed-forward"),
     ("encoder", "relative positions"): N_("Relative positions"),
-    ("encoder", "projection"): N_("Projection of the embeddings"),
+    ("encoder", "projection"): N_("Projection (encoder)"),
     ("pooler", "dense"): N_("Pooler"),
     ("head", "transform"): N_("Transform (head)"),
     ("head", "LayerNorm"): N_("LayerNorm (head)"),

@@ -138,20 +138,25 @@ def show_scatter(comparison: Comparison) -> None:
         ModelPoint(model.name, *_place(comparison.case(model.subject), measure), True) for model in comparison.models
     ]
     titles = title_of(QUANTITIES["parameters"]), title_of(quantity)
+    presets = _presets(comparison.batch, measure)
     draw_chart(
-        points_frame([*compared, *_presets(comparison.batch, measure)]),
+        points_frame([*compared, *presets]),
         scatter(appearance(), *titles),
         numbers={"name": _("Model"), **dict(zip(("parameters", "flops"), titles, strict=True))},
         alt=_("Parameters and FLOPs of every preset"),
     )
     st.caption(_("Every preset without a head; diamonds are the models of the comparison. Both axes are logarithmic."))
+    if len(presets) < len(PRESETS):
+        st.caption(_("Presets whose memory is not simulated yet are left out."))
 
 
 @lru_cache(maxsize=64)
 def _presets(batch: Batch, measure: str) -> tuple[ModelPoint, ...]:
+    cases = {name: Case(subject_of_preset(name), *batch) for name in PRESETS}
     return tuple(
-        ModelPoint(_preset_name(name), *_place(Case(subject_of_preset(name), *batch), measure), False)
-        for name in PRESETS
+        ModelPoint(_preset_name(name), *_place(case, measure), False)
+        for name, case in cases.items()
+        if QUANTITIES[measure].known(case) is not None
     )
 
 

@@ -130,13 +130,19 @@ class _Builder:
         """The formula with the number of each component: 12 · 7,087,872 for the layers."""
         for component, brackets in self._terms:
             tensors = [tensor for bracket in brackets for term in bracket.terms for tensor in term.tensors]
-            one, copies = self._one(tensors), self._copies(tensors)
-            number = f"{copies:,} · {one:,}" if self._is_layers(tensors) else f"{one:,}"
+            # What is in each layer, and what is there once: MPNet's layers share a table.
+            groups = [[one for one in tensors if self._is_layers([one]) == layers] for layers in (True, False)]
+            sums = [(self._copies(group), self._one(group), group) for group in groups if group]
+            number = " + ".join(
+                f"{copies:,} · {one:,}" if self._is_layers(group) else f"{one:,}" for copies, one, group in sums
+            )
+            count = sum(copies * one for copies, one, _group in sums)
             written = " + ".join(bracket.text for bracket in brackets)
             self._tips[component] = [
-                f"{_(component)}: {written} = {copies * one:,}",
+                f"{_(component)}: {written} = {count:,}",
                 _("{tensors:,} tensors, {share} of the model").format(
-                    tensors=copies * len(tensors), share=percent(copies * one, self._total)
+                    tensors=sum(copies * len(group) for copies, _one, group in sums),
+                    share=percent(count, self._total),
                 ),
             ]
             part: Part = {"is": "part", "key": component, "label": number, "parts": leaves(number)}
