@@ -132,7 +132,7 @@ def test_designs_have_what_each_has_alone(
         num_hidden_layers=layers,
     )
     expected = peak_bytes(subject._replace(config=config), how, batch, length)
-    assert peak_of_designs(subject, how, batch, length)(heads, intermediate, layers) == expected
+    assert peak_of_designs(subject, how, batch, length)(heads, intermediate)(layers) == expected
 
 
 @settings(max_examples=6)
