@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from time import monotonic
 from typing import Any
 
+from bertcalc.discover.fields import Recipe, minimal
 from bertcalc.discover.lab import Lab, Progress
 from bertcalc.discover.result import Checked, Discovered, Tensors
 
@@ -43,14 +44,22 @@ def discover(
     if name is None:
         raise build.Refused(f"transformers has no base model for {kind!r}")
     with build.quiet():
-        from bertcalc.discover.fields import Recipe
-
         try:
-            recipe = Recipe(config, given)
+            recipe = _recipe(config, build.model_class(name), given)
+        except build.Refused:
+            raise
         except Exception as error:  # transformers raises whatever it likes
             raise build.Refused(f"{type(error).__name__}: {error}") from None
         lab = Lab(recipe, build.model_class(name), until=start + seconds, progress=progress)
         return _summary(lab, kind, name, given, start)
+
+
+def _recipe(config: Any, cls: Any, given: Mapping[str, Any]) -> Recipe:
+    """The configuration that a class takes: its type's, or as transformers' AutoModel does, the text's in it."""
+    if cls.config_class is config.sub_configs.get("text_config"):
+        text = Recipe(config, given).config.text_config
+        return Recipe(cls.config_class, minimal(cls.config_class, text) or text.to_dict())
+    return Recipe(config, given)
 
 
 def _sizes(model: Mapping[str, Any]) -> dict[str, Any]:
@@ -65,11 +74,11 @@ def _summary(lab: Lab, kind: str, name: str, given: dict[str, Any], start: float
     from bertcalc.discover.explain import explain
 
     lab.look()
-    findings, area = explain(lab)
+    lab, findings, area = explain(lab)
     unexplained = dict(findings.unexplained)
     for values, reason in area.open:
         changed = ", ".join(f"{field} {value}" for field, value in values.items() if value != lab.at[field])
-        unexplained["*"] = f"with {changed}, {reason}, and no condition was found that says when"
+        unexplained["*"] = f"with {changed}, {reason}, and no condition was found that says when" if changed else reason
     formulas = tuple(
         Tensors(each.name, _product(fit.expression for fit in each.copies), tuple(fit.expression for fit in each.shape))
         for kinds in findings.kinds.values()

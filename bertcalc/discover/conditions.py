@@ -1,6 +1,6 @@
 """What has to hold between the sizes of a model for its formula to hold: the regime, as conditions and as sentences."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -29,7 +29,10 @@ class Condition(NamedTuple):
     factor: Fraction = Fraction(1)
 
     def __str__(self) -> str:
-        return SENTENCES[self.kind].format(**self._filled())
+        return self._sentence().format(**self._filled())
+
+    def _sentence(self) -> str:
+        return SENTENCES["is" if self.factor == 1 and self.kind == "share" else self.kind]
 
     def _filled(self) -> dict[str, str]:
         other = self.other if isinstance(self.other, str) else f"{self.other:,}"
@@ -79,55 +82,51 @@ class Condition(NamedTuple):
         here = f"{self.field} is {values[self.field]:,}"
         if isinstance(self.other, str):
             here += f" and {self.other} {values[self.other]:,}"
-        message = f"The formula holds where {SENTENCES[self.kind]}; here, {{here}}."
+        message = f"The formula holds where {self._sentence()}; here, {{here}}."
         return Problem(self.field, values[self.field], message, {**self._filled(), "here": here})
-
-
-def learned(
-    bad: Sequence[Mapping[str, int]], good: Sequence[Mapping[str, int]], fields: Sequence[str], at: Mapping[str, int]
-) -> tuple[list[Condition], list[Mapping[str, int]]]:
-    """Conditions that all good values meet and that bad ones do not, and the bad ones for which there is none."""
-    found: list[Condition] = []
-    left = list(bad)
-    offered = {
-        condition: None
-        for values in bad
-        for condition in _offered(values, good, fields, at)
-        if not condition.holds(values)
-    }
-    kept = [condition for condition in offered if all(condition.holds(values) for values in good)]
-    while left:
-        covers = {condition: sum(not condition.holds(values) for values in left) for condition in kept}
-        best = max(kept, key=lambda condition: (_weight(condition), covers[condition]) if covers[condition] else (-9, 0), default=None)
-        if best is None or not covers[best]:
-            break
-        found.append(best)
-        left = [values for values in left if best.holds(values)]
-    return found, left
 
 
 # What is said first where several conditions explain the same.
 _ORDER = ("multiple", "differs", "more", "less", "at least", "at most")
+_DIVISORS = (2, 3, 4, 5, 6, 8, 12, 16, 32, 64, 128)
 
 
-def _weight(condition: Condition) -> int:
-    return -_ORDER.index(condition.kind) - (0 if isinstance(condition.other, str) else 3)
-
-
-def _offered(
+def offered(
     values: Mapping[str, int], good: Sequence[Mapping[str, int]], fields: Sequence[str], at: Mapping[str, int]
-) -> Iterable[Condition]:
+) -> list[Condition]:
+    """Conditions that these values do not meet and that all good ones do, the likeliest first.
+
+    ``at`` is where fields were changed from: one of those that were changed is to blame.
+    """
     changed = [field for field in fields if values[field] != at[field]]
+    found = [
+        condition
+        for condition in _all(changed, fields, good, at)
+        if not condition.holds(values) and all(condition.holds(each) for each in good)
+    ]
+    return sorted(dict.fromkeys(found), key=lambda each: (isinstance(each.other, int), _ORDER.index(each.kind)))
+
+
+def _all(
+    changed: Sequence[str], fields: Sequence[str], good: Sequence[Mapping[str, int]], at: Mapping[str, int]
+) -> Iterator[Condition]:
     for field in changed:
         for other in fields:
             if other == field:
                 continue
-            if min(values[other], values[field]) > 0:
-                yield from (Condition("multiple", field, other), Condition("multiple", other, field))
+            yield from (Condition("multiple", field, other), Condition("multiple", other, field))
             yield Condition("differs", field, other)
             yield Condition("more" if at[field] > at[other] else "less", field, other)
             yield Condition("at least" if at[field] >= at[other] else "at most", field, other)
-        yield from (Condition("multiple", field, number) for number in (2, 3, 4, 5, 6, 8, 12, 16, 32, 64, 128))
-        known = sorted({here[field] for here in good})
-        yield Condition("at least", field, known[0])
-        yield Condition("at most", field, known[-1])
+        yield from (Condition("multiple", field, number) for number in _DIVISORS)
+        known = [each[field] for each in good]
+        yield Condition("at least", field, min(known))
+        yield Condition("at most", field, max(known))
+
+
+def remedy(condition: Condition, values: Mapping[str, int], of: str) -> int | None:
+    """A value for one of the two fields with which the condition is met, with the other as it is; None if there is none."""
+    other = condition.field if of == condition.other else str(condition.other)
+    here, there = values[of], values[other]
+    near = (there, there + 1, there - 1, 2 * there, 3 * there, here + 1, here - 1, *(there // by for by in _DIVISORS), 1)
+    return next((each for each in near if each >= 0 and condition.holds({**values, of: each})), None)

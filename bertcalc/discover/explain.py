@@ -1,5 +1,6 @@
 """Formulas for as much as can be: where one field defies them, it stays as it is given, and the regime says so."""
 
+from bertcalc.discover.build import Ended
 from bertcalc.discover.find import Findings, find
 from bertcalc.discover.lab import Lab, Sample
 from bertcalc.discover.regime import Regime, regime
@@ -9,31 +10,47 @@ _LARGEST = 64  # a size is not held: a formula for one hidden size is none
 _REASON = "no formula that was tried says how tensors follow it"
 
 
-def explain(lab: Lab) -> tuple[Findings, Regime]:
-    """Formulas, and where they hold."""
+def explain(lab: Lab) -> tuple[Lab, Findings, Regime]:
+    """Formulas, where they hold, and the lab with the fields that are held for them."""
     findings = find(lab)
-    for _time in range(_MOST_HELD):
-        if not findings.unexplained:
-            break
-        for field in _suspects(lab, findings):
-            without = lab.without(field, _REASON)
-            better = find(without)
-            if len(better.unexplained) < len(findings.unexplained):
-                lab, findings = without, better
+    try:
+        for _time in range(_MOST_HELD):
+            if not findings.unexplained or (better := _better(lab, findings)) is None:
                 break
-        else:
-            break
-    return findings, regime(lab, findings)
+            lab, findings = better
+    except Ended:
+        pass  # what was found before is as right as it was
+    return lab, findings, regime(lab, findings)
+
+
+def _better(lab: Lab, findings: Findings) -> tuple[Lab, Findings] | None:
+    """A lab in which fewer tensors have no formula: sizes that divide as those given do, or one field less to change."""
+    suspects = _suspects(lab, findings)
+    tight = lab.tight([field for field in suspects if field in lab.loose])
+    holdable = _holdable(lab, suspects)
+    listed = [lab.without(field, _REASON) for field in holdable if field in lab.lists]
+    labs = [*listed, tight, *(each.without(field, _REASON) for field in holdable for each in (lab, tight))]
+    for twin in labs:
+        found = find(twin)
+        if len(found.unexplained) < len(findings.unexplained):
+            return twin, found
+    return None
 
 
 def _suspects(lab: Lab, findings: Findings) -> list[str]:
-    """Fields that change a tensor that has no formula, the likeliest first."""
+    """Fields that change a tensor that has no formula."""
     found: list[str] = []
     for field in lab.free:
-        changed = lab.build({field: lab.choices[field][0]})
-        if isinstance(changed, Sample) and any(
-            changed.tensors[name] != lab.base.tensors[name] for name in findings.unexplained
+        changed = [lab.build({field: value}) for value in lab.choices[field]]
+        if any(
+            isinstance(each, Sample) and each.tensors[name] != lab.base.tensors[name]
+            for each in changed
+            for name in findings.unexplained
         ):
             found.append(field)
-    likely = [field for field in found if lab.at[field] < _LARGEST or field in lab.lists]
+    return found
+
+
+def _holdable(lab: Lab, fields: list[str]) -> list[str]:
+    likely = [field for field in fields if lab.at[field] < _LARGEST or field in lab.lists]
     return sorted(likely, key=lambda field: (field not in lab.lists, field not in lab.counts))

@@ -25,11 +25,11 @@ class Recipe:
     def __init__(self, kind: Any, changes: Mapping[str, Any]) -> None:
         self.kind = kind
         self.config: Any = kind(**deepcopy(dict(changes)))
-        self.given = _minimal(kind, self.config)
+        self.given = minimal(kind, self.config)
         if self.given is None:
             self.given = dict(changes)
         self._nested = {
-            name: {"model_type": value.model_type, **(_minimal(type(value), value) or {})}
+            name: {"model_type": value.model_type, **(minimal(type(value), value) or {})}
             for name, value in vars(self.config).items()
             if is_config(value)
         }
@@ -70,7 +70,7 @@ class Recipe:
             if isinstance(place, dict) and step not in place:
                 nested = self._nested.get(str(step)) if place is given else None
                 if is_config(here):
-                    place[step] = deepcopy(nested or {"model_type": here.model_type, **(_minimal(type(here), here) or {})})
+                    place[step] = deepcopy(nested or {"model_type": here.model_type, **(minimal(type(here), here) or {})})
                 else:
                     place[step] = deepcopy(here)
             if isinstance(following, int) and isinstance(place[step], tuple):
@@ -133,7 +133,7 @@ def _at(value: Any, path: str) -> Any:
     return value
 
 
-def _minimal(kind: Any, config: Any) -> dict[str, Any] | None:
+def minimal(kind: Any, config: Any) -> dict[str, Any] | None:
     """The fewest arguments, in their order, with which a class makes the same configuration; None if none do."""
     given: dict[str, Any] = {}
     try:
@@ -142,7 +142,7 @@ def _minimal(kind: Any, config: Any) -> dict[str, Any] | None:
                 return None
             value = getattr(config, name)
             if is_config(value):
-                value = {"model_type": value.model_type, **(_minimal(type(value), value) or {})}
+                value = {"model_type": value.model_type, **(minimal(type(value), value) or {})}
             given[name] = deepcopy(value)
     except Exception:  # transformers raises whatever it likes
         return None

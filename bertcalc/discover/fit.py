@@ -19,7 +19,7 @@ Number = int | Fraction
 
 # A coefficient such as 355/113 is no part of a model, but a sign that the terms are wrong.
 _LARGEST_DENOMINATOR = 16
-_PATIENCE = 60_000
+_PATIENCE = 20_000
 _MOST_PAIRS = 12
 _MULTIPLES = (2, 4, 8, 16, 32, 64, 128, 256, 512)
 _PERIODS = range(2, 9)
@@ -139,34 +139,41 @@ def fit(samples: Sequence[Values], numbers: Sequence[int], *, counting: bool = F
     """
     if len(set(numbers)) == 1:
         return Fit([(Fraction(numbers[0]), Term())])
-    for fields in _dependencies(samples, numbers):
-        products = _Table.of(_products(fields), fields, samples)
-        if found := _search(products, None, numbers, 1, 3):
-            return found
-        specials = _Table.of(_specials(fields, samples, numbers, counting), fields, samples)
-        if found := _search(specials, None, numbers, 1, 1) or _search(products, specials, numbers, 2, 3):
-            return found
-        if found := _search(products, None, numbers, 4, 4):
-            return found
+    known = _alone(samples, numbers)
+    if known and _determined(known, samples, numbers) and (found := _of(known, samples, numbers, counting)):
+        return found
+    others = [field for field in samples[0] if field not in known]
+    for more in others:  # the larger of two is followed by changes of the other only where that is larger
+        fields = [*known, more]
+        if _determined(fields, samples, numbers):
+            specials = [term for term in _specials(fields, samples, numbers, counting) if more in term.fields()]
+            if found := _search(_Table.of(specials, fields, samples), None, numbers, 1, 1):
+                return found
     return None
 
 
-def _dependencies(samples: Sequence[Values], numbers: Sequence[int]) -> Iterator[list[str]]:
-    """The fields that the numbers follow: those that change them alone, and if that leaves doubts, one or two more."""
-    everything = list(samples[0])
-    alone: dict[str, None] = {}
+def _of(fields: list[str], samples: Sequence[Values], numbers: Sequence[int], counting: bool) -> Fit | None:
+    """The simplest formula of these fields."""
+    products = _Table.of(_products(fields), fields, samples)
+    if found := _search(products, None, numbers, 1, 3):
+        return found
+    specials = _Table.of(_specials(fields, samples, numbers, counting), fields, samples)
+    return (
+        _search(specials, None, numbers, 1, 1)
+        or _search(products, specials, numbers, 2, 3)
+        or _search(products, None, numbers, 4, 4)
+    )
+
+
+def _alone(samples: Sequence[Values], numbers: Sequence[int]) -> list[str]:
+    """The fields that change the number when nothing else changes."""
+    found: set[str] = set()
     for (one, first), (other, second) in combinations(zip(samples, numbers, strict=True), 2):
-        differ = [field for field in everything if one[field] != other[field]]
-        if len(differ) == 1 and first != second:
-            alone[differ[0]] = None
-    known = [field for field in everything if field in alone]
-    if known and _determined(known, samples, numbers):
-        yield known
-    rest = [field for field in everything if field not in alone]
-    for more in (1, 2) if len(rest) < 12 else (1,):
-        for others in combinations(rest, more):
-            if _determined([*known, *others], samples, numbers) and not _determined(known, samples, numbers):
-                yield [*known, *others]
+        if first != second:
+            differ = [field for field in one if one[field] != other[field]]
+            if len(differ) == 1:
+                found.add(differ[0])
+    return [field for field in samples[0] if field in found]
 
 
 def _determined(fields: list[str], samples: Sequence[Values], numbers: Sequence[int]) -> bool:
@@ -261,7 +268,7 @@ def _search(table: _Table, one: _Table | None, numbers: Sequence[int], least: in
 
 
 def _peel(
-    table: _Table, special: _Table | None, rest: Sequence[Number], depth: int, patience: _Patience
+    table: _Table, special: _Table | None, rest: list[Number], depth: int, patience: _Patience
 ) -> list[tuple[Fraction, Term]] | None:
     """Take one term away after the other: each explains all that one field changes by itself."""
     if all(number == rest[0] for number in rest):
@@ -285,6 +292,12 @@ def _peel(
             if any((rest[a] - rest[b]) * by != change * (column[a] - column[b]) for a, b in pairs):
                 continue
             factor = whole(coefficient)
+            if depth == 1:
+                constant = rest[0] - factor * column[0]
+                # The last samples have all fields changed: they tell most.
+                if all(number - factor * value == constant for number, value in zip(reversed(rest), reversed(column))):  # noqa: B905
+                    return [(coefficient, term), (Fraction(constant), Term())]
+                continue
             less = [number - factor * value for number, value in zip(rest, column, strict=True)]
             if (more := _peel(table, left, less, depth - 1, patience)) is not None:
                 return [(coefficient, term), *more]

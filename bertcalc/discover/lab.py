@@ -125,7 +125,7 @@ class Lab:
         for field, value in self.here.items():
             if value < _DEEP or not _DEPTH.search(field):
                 continue
-            for fewer in (value // 4, value // 2):
+            for fewer in (max(3, value // 8), value // 4, value // 2):
                 self.at[field] = fewer
                 self._fewer.append(field)
                 found = self.build({})
@@ -246,18 +246,31 @@ class Lab:
         ]
 
     def _widen(self, field: str) -> None:
-        """More values that work alone, and whether any does."""
+        """Whether any value works alone; if not, more that do."""
         here = self.at[field]
-        self.loose |= {field} if all(isinstance(self.build({field: here + more}), Sample) for more in (1, 7)) else set()
-        if field not in self.loose:
-            more = [here * above // below for above, below in _RATIOS if here * above % below == 0]
-            self.choices[field] += [
-                value
-                for value in more[:8]
-                if value > 0
-                and value not in (here, *self.choices[field])
-                and isinstance(self.build({field: value}), Sample)
-            ]
+        if all(isinstance(self.build({field: here + more}), Sample) for more in (1, 7)):
+            self.loose.add(field)
+        else:
+            self._multiples(field)
+
+    def _multiples(self, field: str) -> None:
+        here = self.at[field]
+        more = [here * above // below for above, below in _RATIOS if here * above % below == 0]
+        new = [value for value in more[:8] if value > 0 and value not in (here, *self.choices[field])]
+        self.choices[field] = [
+            *self.choices[field],
+            *(value for value in new if isinstance(self.build({field: value}), Sample)),
+        ]
+
+    def tight(self, fields: list[str]) -> "Lab":
+        """The same, but these fields are only changed to values that share divisors with those given."""
+        twin = copy(self)
+        twin.loose = self.loose - set(fields)
+        twin.choices = dict(self.choices)
+        for field in fields:
+            twin.choices[field] = [value for value in self.choices[field] if value not in (self.at[field] + 1, self.at[field] - 1)]
+            twin._multiples(field)
+        return twin
 
     def draw(self, field: str, fresh: bool) -> int:
         """Another value for a field, which works alone or is likely to."""
