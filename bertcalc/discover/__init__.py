@@ -16,6 +16,8 @@ from bertcalc.discover.fields import Recipe, minimal
 from bertcalc.discover.lab import Lab, Progress
 from bertcalc.discover.result import Checked, Discovered, Tensors
 
+__all__ = ["Checked", "Discovered", "Tensors", "discover"]
+
 SECONDS = 60.0
 
 

@@ -11,7 +11,6 @@ import importlib
 import json
 import multiprocessing
 import resource
-import sys
 from collections.abc import Iterator
 from datetime import date
 from multiprocessing.connection import Connection
@@ -46,17 +45,22 @@ def main() -> None:
     parser.add_argument("--classes", action="store_true", help="the base model and each language model of a type")
     parser.add_argument("--seconds", type=int, default=_SECONDS, help="the most for one class")
     parser.add_argument("--write", type=Path, help="a JSON file for what was found")
+    parser.add_argument("--missing", action="store_true", help="only classes that the file does not have")
     asked = parser.parse_args()
     importlib.import_module("transformers.modeling_utils")  # once, and not in each process
     rows: list[Row] = []
     print("| type | class | outcome | remark | seconds |\n|---|---|---|---|---|")
+    found = read(asked.write) if asked.missing else {}
     for kind, cls in chosen(asked.types, language=asked.all, every=asked.every, classes=asked.classes):
+        if (kind, cls) in found:
+            continue
         row = in_a_process(kind, cls, asked.seconds)
         rows.append(row)
         print(f"| {row.model_type} | {row.cls} | {row.outcome} | {row.remark} | {row.seconds:.1f} |", flush=True)
+        if asked.write and row.data:
+            found[kind, cls] = row.data
+            write(found, asked.write)
     print("\n" + summary(rows))
-    if asked.write:
-        write(rows, asked.write)
 
 
 def chosen(types: list[str], *, language: bool, every: bool, classes: bool) -> Iterator[tuple[str, str]]:
@@ -79,7 +83,9 @@ def in_a_process(kind: str, cls: str, seconds: int) -> Row:
     process.start()
     there.close()
     try:
-        row: Row = here.recv() if here.poll(seconds + 10) else Row(kind, cls, "not built", "it did not end", seconds, None)
+        row: Row = (
+            here.recv() if here.poll(seconds + 10) else Row(kind, cls, "not built", "it did not end", seconds, None)
+        )
     except EOFError:
         row = Row(kind, cls, "not built", "its process ended", 0, None)
     process.kill()
@@ -129,11 +135,18 @@ def summary(rows: list[Row]) -> str:
     )
 
 
-def write(rows: list[Row], path: Path) -> None:
-    """One line for each class, so that a change can be read."""
-    lines = [json.dumps(row.data, separators=(",", ":"), ensure_ascii=False) for row in rows if row.data]
+def read(path: Path | None) -> dict[tuple[str, str], dict[str, Any]]:
+    """What was written before."""
+    if path is None or not path.exists():
+        return {}
+    return {(each["model_type"], each["cls"]): each for each in json.loads(path.read_text(encoding="utf-8"))}
+
+
+def write(found: dict[tuple[str, str], dict[str, Any]], path: Path) -> None:
+    """One line for each class, in the order of their names, so that a change can be read."""
+    lines = [json.dumps(found[key], separators=(",", ":"), ensure_ascii=False) for key in sorted(found)]
     path.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -82,7 +82,9 @@ def tensors(cls: Any, config: Any, until: float) -> Folded:
         except (Refused, Ended):
             raise
         except Exception as error:  # transformers raises whatever it likes
-            raise Refused(f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error) else ''}") from None
+            raise Refused(
+                f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error) else ''}"
+            ) from None
         found: Folded = {}
         for name, tensor in model.named_parameters():
             numbers = tuple(int(number) for number in _NUMBER.findall(name))

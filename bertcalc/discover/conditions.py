@@ -125,8 +125,18 @@ def _all(
 
 
 def remedy(condition: Condition, values: Mapping[str, int], of: str) -> int | None:
-    """A value for one of the two fields with which the condition is met, with the other as it is; None if there is none."""
+    """A value for one of the two fields with which the condition is met, or None if there is none near."""
     other = condition.field if of == condition.other else str(condition.other)
     here, there = values[of], values[other]
-    near = (there, there + 1, there - 1, 2 * there, 3 * there, here + 1, here - 1, *(there // by for by in _DIVISORS), 1)
+    near = (
+        there,
+        there + 1,
+        there - 1,
+        2 * there,
+        3 * there,
+        here + 1,
+        here - 1,
+        *(there // by for by in _DIVISORS),
+        1,
+    )
     return next((each for each in near if each >= 0 and condition.holds({**values, of: each})), None)

@@ -24,7 +24,7 @@ def explain(lab: Lab) -> tuple[Lab, Findings, Regime]:
 
 
 def _better(lab: Lab, findings: Findings) -> tuple[Lab, Findings] | None:
-    """A lab in which fewer tensors have no formula: sizes that divide as those given do, or one field less to change."""
+    """A lab in which fewer tensors have no formula: sizes divide as those given do, or one field is not changed."""
     suspects = _suspects(lab, findings)
     tight = lab.tight([field for field in suspects if field in lab.loose])
     holdable = _holdable(lab, suspects)

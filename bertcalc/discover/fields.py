@@ -6,6 +6,7 @@ A field is named by its path: ``hidden_size``, ``text_config.hidden_size``, ``bl
 import re
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
+from itertools import pairwise
 from typing import Any
 
 _LONGEST_LIST = 8  # a list of sizes, such as one per stage; a list with one entry for each layer is no list of fields
@@ -25,9 +26,8 @@ class Recipe:
     def __init__(self, kind: Any, changes: Mapping[str, Any]) -> None:
         self.kind = kind
         self.config: Any = kind(**deepcopy(dict(changes)))
-        self.given = minimal(kind, self.config)
-        if self.given is None:
-            self.given = dict(changes)
+        least = minimal(kind, self.config)
+        self.given = dict(changes) if least is None else least
         self._nested = {
             name: {"model_type": value.model_type, **(minimal(type(value), value) or {})}
             for name, value in vars(self.config).items()
@@ -65,12 +65,14 @@ class Recipe:
         steps = _steps(path)
         place: Any = given
         here: Any = self.config
-        for step, following in zip(steps, steps[1:], strict=False):
+        for step, following in pairwise(steps):
             here = here[step] if isinstance(step, int) else getattr(here, step)
             if isinstance(place, dict) and step not in place:
                 nested = self._nested.get(str(step)) if place is given else None
                 if is_config(here):
-                    place[step] = deepcopy(nested or {"model_type": here.model_type, **(minimal(type(here), here) or {})})
+                    place[step] = deepcopy(
+                        nested or {"model_type": here.model_type, **(minimal(type(here), here) or {})}
+                    )
                 else:
                     place[step] = deepcopy(here)
             if isinstance(following, int) and isinstance(place[step], tuple):
@@ -153,7 +155,8 @@ def _differences(one: Any, other: Any) -> Iterator[str]:
     for name, value in vars(other).items():
         if name.startswith("_") or name == "transformers_version":
             continue
-        here = getattr(one, name, None)
-        same = here.to_dict() == value.to_dict() if is_config(here) and is_config(value) else here == value
-        if not same:
+        here: Any = getattr(one, name, None)
+        if is_config(here) and is_config(value):
+            here, value = here.to_dict(), value.to_dict()
+        if here != value:
             yield name

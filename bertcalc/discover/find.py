@@ -50,10 +50,10 @@ def find(lab: Lab) -> Findings:
         mistaken = {name for sample in surprises.values() for name in wrong(kinds, sample)} | unexplained.keys()
         for sample in list(surprises.values())[:6]:
             tables.add(sample)
-    for sample in fresh:
+    for sample in [lab.given, *fresh]:
         for name in wrong(kinds, sample):
             del kinds[name]
-            unexplained[name] = "its formula was wrong for a configuration that was not used to find it"
+            unexplained[name] = "its formula was wrong for another configuration"
     all_changed = sum(all(sample.values[name] != lab.here[name] for name in lab.free) for sample in fresh)
     if len(fresh) < 10 or all_changed < 4:
         unexplained |= dict.fromkeys(kinds, _NOT_ENOUGH)
@@ -94,7 +94,9 @@ def _steps(lab: Lab, kinds: dict[str, list[Kind]]) -> list[Sample]:
         steps = 2 * (by if isinstance(by, int) else lab.at[by]) + 1
         step = max(1, steps // _STEPS) | 1
         found += [lab.build({special.field: lab.at[special.field] + more}) for more in range(1, steps, step)]
-        found += [lab.build({special.field: less}) for less in range(max(1, lab.at[special.field] - 6), lab.at[special.field])]
+        found += [
+            lab.build({special.field: less}) for less in range(max(1, lab.at[special.field] - 6), lab.at[special.field])
+        ]
     return [sample for sample in found if isinstance(sample, Sample)]
 
 

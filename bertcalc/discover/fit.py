@@ -38,6 +38,7 @@ class Step(NamedTuple):
     up: bool = False
     plus: int = 0
     factor: Fraction = Fraction(1)
+    power: int = 1  # the patches of an image are a square
 
     def fields(self) -> set[str]:
         """The fields in it."""
@@ -47,13 +48,13 @@ class Step(NamedTuple):
         """Its value."""
         by = values[self.by] if isinstance(self.by, str) else self.by
         inside = (self.factor * values[self.field] + self.plus) / by
-        return -floor(-inside) if self.up else floor(inside)
+        return int((-floor(-inside) if self.up else floor(inside)) ** self.power)
 
     def expression(self) -> Any:
         """In SymPy."""
         by = symbol(self.by) if isinstance(self.by, str) else self.by
         inside = (_rational(self.factor) * symbol(self.field) + self.plus) / by
-        return (sympy.ceiling if self.up else sympy.floor)(inside)
+        return (sympy.ceiling if self.up else sympy.floor)(inside) ** self.power
 
 
 class Bound(NamedTuple):
@@ -208,6 +209,7 @@ def _specials(fields: list[str], samples: Sequence[Values], numbers: Sequence[in
             found += [Step(field, other, plus=plus) for other in others for plus in (-1, 1)]
             found += [Step(field, period, plus=plus) for period in _PERIODS for plus in range(period)]
             continue
+        found += [Step(field, other, power=2) for other in others]
         largest, number = max((values[field], number) for values, number in zip(samples, numbers, strict=True))
         ratios = {Fraction(1), *(Fraction(number, largest).limit_denominator(bound) for bound in (8, 64))} - {0}
         found += [Step(field, 1, up, 0, ratio) for ratio in ratios - {Fraction(1)} for up in (False, True)]
@@ -315,7 +317,9 @@ def _choices(table: _Table, one: _Table | None) -> Iterator[tuple[Term, list[Num
             yield term, column, None
 
 
-def _two(table: _Table, one: _Table | None, numbers: Sequence[int], patience: _Patience) -> list[tuple[Fraction, Term]] | None:
+def _two(
+    table: _Table, one: _Table | None, numbers: Sequence[int], patience: _Patience
+) -> list[tuple[Fraction, Term]] | None:
     """Two terms with the same field, and a constant, by elimination: (2 w + 1) h."""
     right = [number - numbers[0] for number in numbers]
     rows = range(1, len(numbers))
@@ -344,7 +348,8 @@ def _moved(table: _Table) -> list[tuple[Term, list[Number], list[Number]]]:
     """The terms with what they are more than in the first sample, and what they are."""
     columns = table.columns
     return [
-        (term, [value - column[0] for value in column], column) for term, column in zip(table.terms, columns, strict=True)
+        (term, [value - column[0] for value in column], column)
+        for term, column in zip(table.terms, columns, strict=True)
     ]
 
 

@@ -16,6 +16,7 @@ Progress = Callable[[str, int, int], None]
 
 _RATIOS = ((2, 1), (3, 1), (1, 2), (3, 2), (4, 1), (5, 1), (1, 3), (1, 4), (6, 1), (5, 2))
 _SMALL = 24
+_LARGE = 64
 _DEEP = 8
 _DEPTH = re.compile("layer|block|depth")
 
@@ -50,7 +51,9 @@ class Lab:
         self.free: list[str] = []
         self.idle: list[str] = []
         self.held: dict[str, str] = {}
-        self.links: dict[str, tuple[str, int, int]] = {}  # field -> the one it follows, and its share of that as a ratio
+        self.links: dict[
+            str, tuple[str, int, int]
+        ] = {}  # field -> the one it follows, and its share of that as a ratio
         self.lists: dict[str, list[str]] = {}  # field -> lists that get as long as it says
         self.counts: set[str] = set()  # fields that say how many tensors there are
         self.loose: set[str] = set()  # fields that may have any value, as far as is known
@@ -101,7 +104,7 @@ class Lab:
                 if changes[leader] * above % below:
                     return Failure(self.here | changes, f"{name} follows {leader} and would not be whole")
                 values[name] = changes[leader] * above // below
-        numbers = self.here | {name: value for name, value in values.items()}
+        numbers = self.here | values
         for name in self.lists.keys() & changes.keys():
             for path in self.lists[name]:
                 entries = self.recipe.value(path)
@@ -191,9 +194,8 @@ class Lab:
     def _look_for_a_partner(self, field: str) -> None:
         """A field that works only if a list, or another field, is changed with it."""
         here = self.at[field]
-        self.held[field] = next(
-            found.reason for found in (self.build({field: value}) for value in alternatives(here)) if _failed(found)
-        )
+        found = [self.build({field: value}) for value in alternatives(here)]
+        self.held[field] = next(each.reason for each in found if isinstance(each, Failure))
         if lists := self.recipe.lists_along(field):
             self.lists[field] = lists
             if self._again(field):
@@ -263,13 +265,16 @@ class Lab:
         ]
 
     def tight(self, fields: list[str]) -> "Lab":
-        """The same, but these fields are only changed to values that share divisors with those given."""
+        """The same, but what these fields divide, or what divides them, stays so: large grow, small shrink."""
         twin = copy(self)
         twin.loose = self.loose - set(fields)
         twin.choices = dict(self.choices)
         for field in fields:
-            twin.choices[field] = [value for value in self.choices[field] if value not in (self.at[field] + 1, self.at[field] - 1)]
-            twin._multiples(field)
+            here = self.at[field]
+            divisors = [here // by for by in range(2, here + 1) if here % by == 0] if here < _LARGE else []
+            values = divisors or [here * factor for factor in range(2, 10)]
+            good = [value for value in values if isinstance(self.build({field: value}), Sample)]
+            twin.choices[field] = good or self.choices[field]
         return twin
 
     def draw(self, field: str, fresh: bool) -> int:
@@ -316,10 +321,6 @@ def _ranks(built: Folded) -> dict[str, set[int]]:
     return {name: {len(shape) for shape in shapes.values()} for name, shapes in built.items()}
 
 
-def _failed(found: Sample | Failure) -> bool:
-    return isinstance(found, Failure)
-
-
 def _first_line(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[-1] if lines else ''}"
@@ -327,7 +328,9 @@ def _first_line(error: Exception) -> str:
 
 def _difference(base: Folded, built: Folded) -> str:
     if built.keys() == base.keys():
-        return f"{next(name for name, ranks in _ranks(base).items() if ranks != _ranks(built)[name])} is of another kind"
+        return (
+            f"{next(name for name, ranks in _ranks(base).items() if ranks != _ranks(built)[name])} is of another kind"
+        )
     more, less = sorted(built.keys() - base.keys()), sorted(base.keys() - built.keys())
     return "; ".join(
         f"{word} {names[0]}" + (f" and {len(names) - 1} more" if names[1:] else "")

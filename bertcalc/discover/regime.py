@@ -85,7 +85,11 @@ class _Inspector:
         bad = [found for found in self.lab.known() if not self.agrees(found)]
         for condition in [each for each in self.conditions if each.kind not in ("is", "share")]:
             others = [each for each in self.conditions if each != condition]
-            if all(not all(each.holds(found.values) for each in others) for found in bad if not condition.holds(found.values)):
+            if all(
+                not all(each.holds(found.values) for each in others)
+                for found in bad
+                if not condition.holds(found.values)
+            ):
                 self.conditions = others
 
     def _open(self, found: Sample | Failure) -> None:

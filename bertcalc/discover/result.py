@@ -1,7 +1,7 @@
 """What was found out about a class: formulas, where they hold, and what was tried."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from dataclasses import fields as members
 from fractions import Fraction
@@ -83,7 +83,13 @@ class Discovered:
         """
         for name, value in fields.items():
             if name not in self.fields:
-                raise wrong("{field} is no size that matters here: {known} are.", name, value, field=name, known=", ".join(self.fields))
+                raise wrong(
+                    "{field} is no size that matters here: {known} are.",
+                    name,
+                    value,
+                    field=name,
+                    known=", ".join(self.fields),
+                )
             if isinstance(value, bool) or not isinstance(value, int) or (value < 1 and value != self.fields[name]):
                 raise wrong("{field} has to be a whole number from 1.", name, value, field=name)
         values = {**self.fields, **fields}
@@ -99,13 +105,19 @@ class Discovered:
     def count(self, **fields: int) -> int:
         """The number of parameters with other sizes. Raises InputError as ``values`` does, or if there is no total."""
         if self.unexplained:
-            raise wrong("There is no formula for {name}: {reason}.", name=next(iter(self.unexplained)), reason=next(iter(self.unexplained.values())))
+            raise wrong(
+                "There is no formula for {name}: {reason}.",
+                name=next(iter(self.unexplained)),
+                reason=next(iter(self.unexplained.values())),
+            )
         values = self.values(**fields)
         return sum(_product(each, values) for each in self.tensors)
 
     def json(self) -> dict[str, Any]:
         """As what JSON can say; ``of_json`` reads it."""
-        names = sorted({str(each) for tensors in self.tensors for each in tensors.expression.free_symbols} | {*self.fields})
+        names = sorted(
+            {str(each) for tensors in self.tensors for each in tensors.expression.free_symbols} | {*self.fields}
+        )
         short = {symbol(name): sympy.Symbol(f"x{index}") for index, name in enumerate(names)}
         texts: dict[str, int] = {}
 
@@ -114,7 +126,11 @@ class Discovered:
 
         tensors = [[each.name, text(each.copies), [text(side) for side in each.shape]] for each in self.tensors]
         regime = [[each.kind, each.field, each.other, str(each.factor)] for each in self.regime]
-        plain = {each.name: getattr(self, each.name) for each in members(self)} | {"tensors": tensors, "regime": regime, "checked": list(self.checked)}
+        plain = {each.name: getattr(self, each.name) for each in members(self)} | {
+            "tensors": tensors,
+            "regime": regime,
+            "checked": list(self.checked),
+        }
         return plain | {"names": names, "texts": list(texts), "seconds": round(self.seconds, 1)}
 
 
@@ -144,7 +160,12 @@ def exact(expression: Any, values: Mapping[str, int]) -> Fraction:
     if expression.is_Pow:
         base, power = parts
         return base ** int(power)
-    kinds = {sympy.floor: floor, sympy.ceiling: ceil, sympy.Min: lambda *all_: min(all_), sympy.Max: lambda *all_: max(all_)}
+    kinds: dict[Any, Callable[..., Any]] = {
+        sympy.floor: floor,
+        sympy.ceiling: ceil,
+        sympy.Min: lambda *all_: min(all_),
+        sympy.Max: lambda *all_: max(all_),
+    }
     return Fraction(kinds[expression.func](*parts))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
-from bertcalc.discover.build import Folded, Shape
+from bertcalc.discover.build import Shape
 from bertcalc.discover.fit import Fit, Values, fit
 from bertcalc.discover.lab import Sample
 
@@ -63,7 +63,7 @@ class Tables:
                 return "it has more sides in some configurations than in others"
             sides: list[Fit] = []
             for side in range(len(shapes[0])):
-                fitted = self._fit([shape and shape[side] for shape in columns.shapes])
+                fitted = self._fit([None if shape is None else shape[side] for shape in columns.shapes])
                 if fitted is None:
                     return f"no formula that was tried gives side {side + 1} of its shape"
                 sides.append(fitted)
@@ -77,12 +77,15 @@ class Tables:
         stars = len(next(each for each in layers if each)[0])
         if stars == 0:
             return ()
-        widths = [each and [len(set(numbers)) for numbers in zip(*each, strict=True)] for each in layers]
-        if stars > 1 and all(each is None or prod(width or ()) == len(each) for each, width in zip(layers, widths, strict=True)):
-            fitted = [self._fit([width and width[star] for width in widths], counting=True) for star in range(stars)]
+        widths = [None if each is None else [len(set(star)) for star in zip(*each, strict=True)] for each in layers]
+        if stars > 1 and all(
+            each is None or prod(width or ()) == len(each) for each, width in zip(layers, widths, strict=True)
+        ):
+            columns = [[None if width is None else width[star] for width in widths] for star in range(stars)]
+            fitted = [self._fit(column, counting=True) for column in columns]
             if all(fitted):
                 return tuple(each for each in fitted if each)
-        total = self._fit([each and len(each) for each in layers], counting=True)
+        total = self._fit([None if each is None else len(each) for each in layers], counting=True)
         return None if total is None else (total,)
 
     def _fit(self, column: list[int | None], *, counting: bool = False) -> Fit | None:
@@ -120,6 +123,3 @@ def _columns(samples: list[Layers]) -> list[Columns]:
             told = shape is not None and shapes.count(shape) == 1
             columns.layers.append([numbers for numbers, here in layers.items() if here == shape] if told else None)
     return found
-
-
-__all__ = ["Folded", "Kind", "Tables", "agrees"]

@@ -44,7 +44,9 @@ def test_a_polynomial_is_recovered_or_refused(polynomial: Any, random: Random) -
     assert found is None or sympy.expand(found.expression - polynomial) == 0
 
 
-@given(st.integers(1, 9), st.integers(-9, 9), st.sampled_from(["a", "ab", "aa", "abc"]), st.randoms(use_true_random=False))
+@given(
+    st.integers(1, 9), st.integers(-9, 9), st.sampled_from(["a", "ab", "aa", "abc"]), st.randoms(use_true_random=False)
+)
 def test_a_product_and_a_constant_are_always_recovered(factor: int, more: int, fields: str, random: Random) -> None:
     known = samples(random, FIELDS)
     found = fit(known, [factor * prod(values[field] for field in fields) + more for values in known])
