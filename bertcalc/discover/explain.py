@@ -24,12 +24,12 @@ def explain(lab: Lab) -> tuple[Lab, Findings, Regime]:
 
 
 def _better(lab: Lab, findings: Findings) -> tuple[Lab, Findings] | None:
-    """A lab in which fewer tensors have no formula: sizes divide as those given do, or one field is not changed."""
+    """A lab in which fewer tensors have no formula: sizes divide as those given do, or some fields are not changed."""
     suspects = _suspects(lab, findings)
     tight = lab.tight([field for field in suspects if field in lab.loose])
-    holdable = _holdable(lab, suspects)
-    listed = [lab.without(field, _REASON) for field in holdable if field in lab.lists]
-    labs = [*listed, tight, *(each.without(field, _REASON) for field in holdable for each in (lab, tight))]
+    groups = _holdable(lab, suspects)
+    listed = [lab.without(fields, _REASON) for fields in groups if set(fields) & lab.lists.keys()]
+    labs = [*listed, tight, *(each.without(fields, _REASON) for fields in groups for each in (lab, tight))]
     for twin in labs:
         found = find(twin)
         if len(found.unexplained) < len(findings.unexplained):
@@ -51,6 +51,11 @@ def _suspects(lab: Lab, findings: Findings) -> list[str]:
     return found
 
 
-def _holdable(lab: Lab, fields: list[str]) -> list[str]:
+def _holdable(lab: Lab, fields: list[str]) -> list[list[str]]:
+    """What may be left as it is: entries of lists, which are often no sizes but places, steps of 1, and one field."""
     likely = [field for field in fields if lab.at[field] < _LARGEST or field in lab.lists]
-    return sorted(likely, key=lambda field: (field not in lab.lists, field not in lab.counts))
+    singles = sorted(likely, key=lambda field: (field not in lab.lists, field not in lab.counts))
+    entries = [field for field in likely if field.endswith("]")]
+    ones = [field for field in likely if field in entries or lab.at[field] == 1]
+    groups = [entries, ones, *([field] for field in singles)]
+    return [group for index, group in enumerate(groups) if group and group not in groups[:index]]

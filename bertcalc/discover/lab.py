@@ -76,13 +76,13 @@ class Lab:
         """Everything that was tried."""
         return list(self._built.values())
 
-    def without(self, field: str, reason: str) -> "Lab":
-        """The same with a field that stays as it is given."""
+    def without(self, fields: list[str], reason: str) -> "Lab":
+        """The same with fields that stay as they are given."""
         twin = copy(self)
-        twin.free = [name for name in self.free if name != field]
-        twin.held = {**self.held, field: reason}
-        twin.at = {**self.at, field: self.here[field]}
-        twin._fewer = [name for name in self._fewer if name != field]
+        twin.free = [name for name in self.free if name not in fields]
+        twin.held = {**self.held, **dict.fromkeys(fields, reason)}
+        twin.at = {**self.at, **{field: self.here[field] for field in fields}}
+        twin._fewer = [name for name in self._fewer if name not in fields]
         found = twin.build({})
         twin.base = found if isinstance(found, Sample) else self.given
         return twin
