@@ -8,7 +8,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations, combinations_with_replacement, product
+from itertools import combinations, combinations_with_replacement, permutations, product
 from math import floor, gcd, prod
 from typing import Any, NamedTuple
 
@@ -193,7 +193,8 @@ def _products(fields: list[str]) -> list[Term]:
     quotients = [
         Term(term.times, (field,)) for term in [*pairs, *single] for field in fields if field not in term.times
     ]
-    return [*single, *pairs, *quotients, *(Term(three) for three in combinations(fields, 3))]
+    threes = [*combinations(fields, 3), *((one, one, other) for one, other in permutations(fields, 2))]
+    return [*single, *pairs, *quotients, *map(Term, threes)]
 
 
 def _specials(fields: list[str], samples: Sequence[Values], numbers: Sequence[int], counting: bool) -> list[Term]:

@@ -12,6 +12,7 @@ from bertcalc.discover.lab import Failure, Lab, Sample, Values
 _TURNS = 4
 _WILD = 12
 _MOST_BAD = 40
+_MOST_MORE = 8
 _MOST_FIELDS = 16  # of so many fields, each pair is tried
 
 
@@ -73,11 +74,16 @@ class _Inspector:
 
     def learn(self) -> None:
         """A condition for each configuration that is bad and meets all others, the least changed first."""
-        self.open = []
-        bad = [found for found in self.lab.known() if self.inside(found) and not self.agrees(found)]
-        for found in sorted(bad, key=self._far)[:_MOST_BAD]:
-            if self.inside(found) and not self._explain(self._less(found)) and self.inside(found):
-                self._open(found)
+        for _turn in range(_TURNS):
+            self.open, before = [], len(self.conditions)
+            bad = [found for found in self.lab.known() if self.inside(found) and not self.agrees(found)]
+            for found in sorted(bad, key=self._far)[:_MOST_BAD]:
+                if self.inside(found):
+                    less = self._less(found)
+                    if not self._explain(less) and self.inside(found):
+                        self._open(less)
+            if not self.open or len(self.conditions) == before:
+                break
         self._prune()
 
     def _prune(self) -> None:
@@ -121,6 +127,15 @@ class _Inspector:
             if isinstance(condition.other, int) or self._confirmed(condition, found.values):
                 self.conditions.append(condition)
                 return True
+        # Rather refuse sizes that are right than give a wrong number: a condition that is more than has to be.
+        if isinstance(found, Sample) or not found.refused:
+            known = [self.lab.given.values, self.lab.base.values]
+            more = [each for each in offered(found.values, known, self.names, self.lab.at) if each.kind == "multiple"]
+            more.sort(key=lambda each: sum(not each.holds(values) for values in good))
+            for condition in more[:_MOST_MORE]:
+                if isinstance(condition.other, int) or self._confirmed(condition, found.values):
+                    self.conditions.append(condition)
+                    return True
         return False
 
     def _confirmed(self, condition: Condition, values: Values) -> bool:

@@ -36,7 +36,11 @@ def test_which_classes_there_are() -> None:
 
 
 def test_the_summary_counts() -> None:
-    rows = [Row("a", "A", "found", "", 2, {}), Row("b", "B", "regime", "", 4, {"": 0}), Row("c", "C", "partly", "", 9, {"": 0})]
+    rows = [
+        Row("a", "A", "found", "", 2, {}),
+        Row("b", "B", "regime", "", 4, {"": 0}),
+        Row("c", "C", "partly", "", 9, {"": 0}),
+    ]
     assert "3 classes" in summary(rows)
     assert "found 1, partly 1, regime 1; 67 % have a whole formula" in summary(rows)
 
