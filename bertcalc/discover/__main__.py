@@ -9,11 +9,9 @@ Without --classes it is one class of each type: its causal or masked language mo
 import argparse
 import importlib
 import json
-import multiprocessing
 import resource
 from collections.abc import Iterator
 from datetime import date
-from multiprocessing.connection import Connection
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -44,15 +42,15 @@ def main() -> None:
     parser.add_argument("--every", action="store_true", help="every type that has a base model, too")
     parser.add_argument("--classes", action="store_true", help="the base model and each language model of a type")
     parser.add_argument("--seconds", type=int, default=_SECONDS, help="the most for one class")
-    parser.add_argument("--write", type=Path, help="a JSON file for what was found")
+    parser.add_argument("--write", type=Path, help="a JSON file for what was found; what it has of other classes stays")
     parser.add_argument("--missing", action="store_true", help="only classes that the file does not have")
     asked = parser.parse_args()
     importlib.import_module("transformers.modeling_utils")  # once, and not in each process
     rows: list[Row] = []
     print("| type | class | outcome | remark | seconds |\n|---|---|---|---|---|")
-    found = read(asked.write) if asked.missing else {}
+    found = read(asked.write)
     for kind, cls in chosen(asked.types, language=asked.all, every=asked.every, classes=asked.classes):
-        if (kind, cls) in found:
+        if asked.missing and (kind, cls) in found:
             continue
         row = in_a_process(kind, cls, asked.seconds)
         rows.append(row)
@@ -78,6 +76,8 @@ def classes_of(names: Classes, *, every: bool) -> list[str]:
 
 def in_a_process(kind: str, cls: str, seconds: int) -> Row:
     """Discover a class in a process of its own, which is ended if it does not end itself."""
+    import multiprocessing
+
     here, there = multiprocessing.get_context("fork").Pipe(duplex=False)
     process = multiprocessing.get_context("fork").Process(target=_work, args=(there, kind, cls, seconds), daemon=True)
     process.start()
@@ -93,7 +93,7 @@ def in_a_process(kind: str, cls: str, seconds: int) -> Row:
     return row
 
 
-def _work(pipe: Connection, kind: str, cls: str, seconds: int) -> None:
+def _work(pipe: Any, kind: str, cls: str, seconds: int) -> None:
     import torch
 
     torch.set_num_threads(1)

@@ -6,6 +6,7 @@ from bertcalc.discover.lab import Lab, Sample
 from bertcalc.discover.regime import Regime, regime
 
 _MOST_HELD = 3
+_MOST_LESSONS = 3
 _LARGEST = 64  # a size is not held: a formula for one hidden size is none
 _REASON = "no formula that was tried says how tensors follow it"
 
@@ -20,7 +21,20 @@ def explain(lab: Lab) -> tuple[Lab, Findings, Regime]:
             lab, findings = better
     except Ended:
         pass  # what was found before is as right as it was
-    return lab, findings, regime(lab, findings)
+    area = regime(lab, findings)
+    learned: list[Sample] = []
+    try:
+        for _time in range(_MOST_LESSONS):
+            if findings.unexplained or not area.wrong:
+                break
+            learned += area.wrong
+            again = find(lab, learned)
+            if again.unexplained:
+                break
+            findings, area = again, regime(lab, again)
+    except Ended:
+        pass
+    return lab, findings, area
 
 
 def _better(lab: Lab, findings: Findings) -> tuple[Lab, Findings] | None:

@@ -1,5 +1,6 @@
 """From experiments to formulas: fit, try on fresh configurations, and fit again with what was wrong."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from bertcalc.discover.fit import Step
@@ -23,10 +24,10 @@ class Findings(NamedTuple):
     all_changed: int
 
 
-def find(lab: Lab) -> Findings:
-    """The formulas of all tensors of a class whose fields were looked at."""
+def find(lab: Lab, more: Sequence[Sample] = ()) -> Findings:
+    """The formulas of all tensors of a class whose fields were looked at; ``more`` are samples to learn from, too."""
     tables = Tables(lab.free)
-    for sample in _first(lab):
+    for sample in [*_first(lab), *more]:
         tables.add(sample)
     kinds: dict[str, list[Kind]] = {}
     unexplained: dict[str, str] = {}

@@ -31,7 +31,7 @@ def symbol(field: str) -> Any:
 
 
 class Step(NamedTuple):
-    """⌊(factor · field + plus) / by⌋, or rounded up; by is a number or another field."""
+    """⌊(factor · field + plus - less) / by⌋, or rounded up; by is a number or another field, less one or none."""
 
     field: str
     by: str | int
@@ -39,21 +39,24 @@ class Step(NamedTuple):
     plus: int = 0
     factor: Fraction = Fraction(1)
     power: int = 1  # the patches of an image are a square
+    less: str = ""  # every eighth layer from the fourth on
 
     def fields(self) -> set[str]:
         """The fields in it."""
-        return {self.field} | ({self.by} if isinstance(self.by, str) else set())
+        return {field for field in (self.field, self.by, self.less) if isinstance(field, str) and field}
 
     def value(self, values: Values) -> int:
         """Its value."""
         by = values[self.by] if isinstance(self.by, str) else self.by
-        inside = (self.factor * values[self.field] + self.plus) / by
+        less = values[self.less] if self.less else 0
+        inside = (self.factor * values[self.field] + self.plus - less) / by
         return int((-floor(-inside) if self.up else floor(inside)) ** self.power)
 
     def expression(self) -> Any:
         """In SymPy."""
         by = symbol(self.by) if isinstance(self.by, str) else self.by
-        inside = (_rational(self.factor) * symbol(self.field) + self.plus) / by
+        less = symbol(self.less) if self.less else 0
+        inside = (_rational(self.factor) * symbol(self.field) + self.plus - less) / by
         return (sympy.ceiling if self.up else sympy.floor)(inside) ** self.power
 
 
@@ -208,6 +211,7 @@ def _specials(fields: list[str], samples: Sequence[Values], numbers: Sequence[in
         found += [Bound(field, max(numbers)), Bound(field, min(numbers), True)]
         if counting:
             found += [Step(field, other, plus=plus) for other in others for plus in (-1, 1)]
+            found += [Step(field, by, up=True, less=less) for by, less in permutations(others, 2)]
             found += [Step(field, period, plus=plus) for period in _PERIODS for plus in range(period)]
             continue
         found += [Step(field, other, power=2) for other in others]

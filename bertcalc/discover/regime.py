@@ -22,6 +22,7 @@ class Regime(NamedTuple):
     conditions: list[Condition]
     agreed: int
     open: list[tuple[Values, str]]
+    wrong: list[Sample]  # those of them that a better formula may explain
 
 
 def regime(lab: Lab, findings: Findings) -> Regime:
@@ -38,7 +39,7 @@ def regime(lab: Lab, findings: Findings) -> Regime:
         inspector.learn()
     except Ended:
         inspector.open.append((lab.at, "the time was up before it was clear where the formula holds"))
-    return Regime(inspector.conditions, inspector.agreed(), inspector.open)
+    return Regime(inspector.conditions, inspector.agreed(), inspector.open, inspector.wrong)
 
 
 def _fixed(lab: Lab) -> list[Condition]:
@@ -55,6 +56,7 @@ class _Inspector:
         self.names = [name for name in lab.here if name in {*lab.free, *idle}]
         self.conditions = _fixed(lab)
         self.open: list[tuple[Values, str]] = []
+        self.wrong: list[Sample] = []
         self._judged: dict[int, bool] = {}
         self._wild: list[Sample] = []
 
@@ -75,7 +77,7 @@ class _Inspector:
     def learn(self) -> None:
         """A condition for each configuration that is bad and meets all others, the least changed first."""
         for _turn in range(_TURNS):
-            self.open, before = [], len(self.conditions)
+            self.open, self.wrong, before = [], [], len(self.conditions)
             bad = [found for found in self.lab.known() if self.inside(found) and not self.agrees(found)]
             for found in sorted(bad, key=self._far)[:_MOST_BAD]:
                 if self.inside(found):
@@ -101,6 +103,7 @@ class _Inspector:
     def _open(self, found: Sample | Failure) -> None:
         if isinstance(found, Sample):
             self.open.append((found.values, "a formula is wrong"))
+            self.wrong.append(found)
         elif not found.refused:  # what is refused is no model, so that no formula is wrong for it
             self.open.append((found.values, f"the model {found.reason}"))
 

@@ -70,6 +70,7 @@ SHAPES: dict[str, tuple[Callable[[Values], int], bool]] = {
     "a - floor(a/4)": (lambda v: v["a"] - v["a"] // 4, True),
     "floor((a + 1)/3)": (lambda v: (v["a"] + 1) // 3, True),
     "ceiling(a/b)": (lambda v: -(-v["a"] // v["b"]), True),
+    "ceiling((a - d)/b)": (lambda v: -((v["d"] - v["a"]) // v["b"]), True),
     "a - b": (lambda v: v["a"] - v["b"], True),
 }
 
@@ -82,6 +83,10 @@ def test_shapes_that_models_have(name: str) -> None:
     known = samples(random, FIELDS)
     if name == "ceiling(a/b)":  # with some that divide, as among layers
         known += [{"a": 24 * k, "b": 12, "c": 5, "d": 7} for k in (1, 2, 5)]
+    if "d" in name and counting:
+        base = {"a": 40, "b": 8, "c": 5, "d": 4}
+        more = {"a": (20, 39, 41, 47, 80), "b": (4, 5, 7, 16), "d": (3, 2, 1, 7)}
+        known = [base, *({**base, field: value} for field, values in more.items() for value in values), *known[-8:]]
     if whole:  # where the fields divide, as the real class demands it
         known = [v for v in known if v["a"] * v["b"] % v["c"] == 0 and v["a"] % 2 == 0]
         known += [{"a": 24 * k, "b": 60, "c": 12, "d": 7 + k} for k in range(1, 5)]
