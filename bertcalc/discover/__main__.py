@@ -106,18 +106,22 @@ def row_of(kind: str, cls: str, seconds: float) -> Row:
     try:
         found = discover(kind, cls, seconds=seconds)
     except (Refused, MemoryError) as error:
-        return Row(kind, cls, "not built", str(error).replace("|", "/")[:160], 0, None)
+        return Row(kind, cls, "not built", _cell(str(error)), 0, None)
     except Ended:
         return Row(kind, cls, "not built", "the time was up", seconds, None)
     except Exception as error:  # a fault of ours, which the table shows
-        return Row(kind, cls, "fault", repr(error).replace("|", "/")[:160], 0, None)
+        return Row(kind, cls, "fault", _cell(repr(error)), 0, None)
     if found.unexplained:
         first, reason = next(iter(found.unexplained.items()))
         remark = f"{100 * found.share:.1f} %; {len(found.unexplained)} without, such as {first}: {reason}"
-        return Row(kind, cls, "partly", remark.replace("|", "/")[:300], found.seconds, found.json())
+        return Row(kind, cls, "partly", _cell(remark), found.seconds, found.json())
     held = [each for each in found.regime if each.kind == "is"]
     remark = "; ".join(map(str, found.regime))
     return Row(kind, cls, "regime" if held else "found", remark, found.seconds, found.json())
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "/").split())[:300]
 
 
 def summary(rows: list[Row]) -> str:
