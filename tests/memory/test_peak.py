@@ -175,6 +175,8 @@ def test_numbers_in_memory(run: tuple[Case, Call], training: bool, padded: bool,
     That is chosen where the attention has no dropout alone.
     """
     case, call = run
+    # The CPU's kernel writes all squared errors into the storage of their mean.
+    assume(not (training and case.config.num_labels == 1 and case.architecture.endswith("SequenceClassification")))
     case = case._replace(config=replace(case.config, type_vocab_size=2))
     if attention == "fused":
         case = case._replace(config=replace(case.config, attention_probs_dropout_prob=0.0))
