@@ -5,11 +5,16 @@ import inspect
 import json
 import sys
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import torch
 import transformers
 from torch.utils.flop_counter import FlopCounterMode
+
+sys.path.append(str(Path(__file__).parents[1]))
+from bertcalc.memory.plan import Plan  # noqa: E402
+from tests.memory.live import inference_moments, on_cpu, tops, training_moments  # noqa: E402
 
 transformers.logging.set_verbosity_error()
 torch.set_num_threads(1)  # the models are tiny: threads would only wait for each other
@@ -74,7 +79,31 @@ def cost(case: dict[str, Any]) -> list[int]:
     return [counter.get_total_flops(), sum(storage.nbytes() for at, storage in storages.items() if at not in own)]
 
 
+def live(case: dict[str, Any]) -> list[int]:
+    """What is alive, from each top to the next, in a training step by a plan, or in a forward pass without one."""
+    config = transformers.BertConfig(**case["config"])
+    config._attn_implementation = "eager"
+    with torch.device("meta"):
+        model = getattr(transformers, case["architecture"])(config, **case["options"])
+    given = {
+        name: torch.empty(shape, dtype=getattr(torch, dtype), device="meta")
+        for name, (shape, dtype) in case["live"].items()
+    }
+    if case["dtype"] == "float32":  # the CPU alone has LayerNorm's means in 16 bits
+        model, given = on_cpu(model, given)
+    model.to(getattr(torch, case["dtype"]))
+    for name, parameter in model.named_parameters():
+        parameter.requires_grad_(name not in case["frozen"])
+    plan = Plan(**case["plan"]) if case["plan"] else None
+    moments = training_moments(model, given, plan) if plan else inference_moments(model, given)
+    if case.get("details"):
+        return [list(moment) for moment in moments]
+    return tops(moment.live for moment in moments)
+
+
 def answer(case: dict[str, Any]) -> Any:
+    if "live" in case:
+        return live(case)
     if "ids" in case:
         return cost(case)
     if "signature" in case:
