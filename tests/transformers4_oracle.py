@@ -61,7 +61,7 @@ def tensors_in(value: Any) -> list[Any]:
 
 
 def cost(case: dict[str, Any]) -> list[int]:
-    """FLOPs of a forward pass, and bytes of what autograd keeps of it, for a batch of that shape."""
+    """FLOPs of a forward pass, and bytes of what autograd keeps of one in training, for a batch of that shape."""
     model = runnable(json.dumps({key: case[key] for key in ("config", "architecture", "options")})).train()
     own = {tensor.untyped_storage()._cdata for tensor in (*model.parameters(), *model.buffers())}
     kept: list[torch.Tensor] = []
@@ -70,8 +70,11 @@ def cost(case: dict[str, Any]) -> list[int]:
         kept.append(tensor)
         return tensor
 
-    with FlopCounterMode(display=False) as counter, torch.autograd.graph.saved_tensors_hooks(keep, lambda kept: kept):
-        outputs = model(input_ids=torch.zeros(case["ids"], dtype=torch.int64))
+    ids = torch.zeros(case["ids"], dtype=torch.int64)
+    with FlopCounterMode(display=False) as counter:
+        model(input_ids=ids)
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda kept: kept):
+        outputs = model(input_ids=ids, **case["training"])
     del outputs
     storages = {
         tensor.untyped_storage()._cdata: tensor.untyped_storage() for tensor in kept if tensor.dtype != torch.int64
@@ -89,15 +92,16 @@ def live(case: dict[str, Any]) -> list[int]:
         name: torch.empty(shape, dtype=getattr(torch, dtype), device="meta")
         for name, (shape, dtype) in case["live"].items()
     }
-    if case["dtype"] == "float32":  # the CPU alone has LayerNorm's means in 16 bits
+    if case["cpu"]:
         model, given = on_cpu(model, given)
     model.to(getattr(torch, case["dtype"]))
+    plan = Plan(**case["plan"]) if case["plan"] else None
+    if plan and plan.recompute == "full":
+        model.gradient_checkpointing_enable({"use_reentrant": False, "preserve_rng_state": False})
+        model.disable_input_require_grads()
     for name, parameter in model.named_parameters():
         parameter.requires_grad_(name not in case["frozen"])
-    plan = Plan(**case["plan"]) if case["plan"] else None
     moments = training_moments(model, given, plan) if plan else inference_moments(model, given)
-    if case.get("details"):
-        return [list(moment) for moment in moments]
     return tops(moment.live for moment in moments)
 
 
