@@ -4,9 +4,11 @@ return, on stdout: a line of answers for each line of questions."""
 import inspect
 import json
 import sys
+from contextlib import nullcontext
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import torch
 import transformers
@@ -14,7 +16,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 sys.path.append(str(Path(__file__).parents[1]))
 from bertcalc.memory.plan import Plan  # noqa: E402
-from tests.memory.live import inference_moments, on_cpu, tops, training_moments  # noqa: E402
+from tests.memory.live import inference_moments, native_dropout, on_cpu, tops, training_moments  # noqa: E402
 
 transformers.logging.set_verbosity_error()
 torch.set_num_threads(1)  # the models are tiny: threads would only wait for each other
@@ -98,10 +100,10 @@ def live(case: dict[str, Any]) -> list[int]:
     plan = Plan(**case["plan"]) if case["plan"] else None
     if plan and plan.recompute == "full":
         model.gradient_checkpointing_enable({"use_reentrant": False, "preserve_rng_state": False})
-        model.disable_input_require_grads()
     for name, parameter in model.named_parameters():
         parameter.requires_grad_(name not in case["frozen"])
-    moments = training_moments(model, given, plan) if plan else inference_moments(model, given)
+    with patch("torch.nn.functional.dropout", native_dropout) if plan and plan.fused_dropout else nullcontext():
+        moments = training_moments(model, given, plan) if plan else inference_moments(model, given)
     return tops(moment.live for moment in moments)
 
 

@@ -355,9 +355,10 @@ class Pass:
         tape, decoder = self.tape, self.model.config.is_decoder
         *first, length = self.batch["input_ids"].shape
         batch = prod(first)
-        if not self.padded:
-            self.values["ones"] = tape.new((batch, length), 4)
-        given = self.batch["attention_mask"] if self.padded else self.values["ones"]
+        if self.padded:
+            given = self.tape.view(self.batch["attention_mask"], (batch, length))
+        else:
+            given = self.values["ones"] = tape.new((batch, length), 4)
         self.values["attention_mask"] = self._inverted(self._causal(given) if decoder else given)
         if decoder and _ENCODED in self.batch:
             self.values["encoder_ones"] = tape.new(self.batch[_ENCODED].shape[:2], 4)
