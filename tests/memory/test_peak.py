@@ -26,7 +26,7 @@ from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES, RECOMPUTE, Attention, 
 from bertcalc.memory.tape import AREAS, Change
 from bertcalc.tree.freezing import TRAIN, Freezing
 from tests.memory.allocator import inference_allocated, training_allocated
-from tests.memory.live import inference_moments, on_cpu, peak, tops, training_moments
+from tests.memory.live import inference_moments, native_dropout, on_cpu, peak, tops, training_moments
 from tests.oracle import Case, arguments
 from tests.strategies import passes
 
@@ -151,14 +151,6 @@ def core(plan: Plan, module: Any, *given: Any, **options: Any) -> Any:
     if plan.recompute == "selective":
         return checkpoint(run, *given, use_reentrant=False, preserve_rng_state=False, **options)
     return run(*given, **options)
-
-
-def native_dropout(x: torch.Tensor, p: float, training: bool, _inplace: bool = False) -> torch.Tensor:
-    """As PyTorch does it on CUDA."""
-    return torch.native_dropout(x, p, True)[0] if training and 0 < p < 1 else _dropout(x, p, training)
-
-
-_dropout = torch.nn.functional.dropout
 
 
 @settings(max_examples=40)
@@ -292,8 +284,6 @@ def test_states_of_8_bits_are_those_of_the_rule(precision: Precision) -> None:
 
 def test_what_is_not_simulated_is_refused() -> None:
     words = build(BertConfig(), "BertForMaskedLM")
-    with pytest.raises(NotImplementedError, match="relative positions"):
-        inference_peak_bytes(build(BertConfig(position_embedding_type="relative_key")), 1, 8)
     with pytest.raises(ValueError, match="Without labels there is no loss"):
         training_peak_bytes(words, 1, 8, labels=False)
     with pytest.raises(ValueError, match="cannot run with num_labels 3"):
