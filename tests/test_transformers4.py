@@ -143,7 +143,12 @@ def test_with_a_cache_all_queries_have_the_distances_of_the_last_one() -> None:
     cases = [
         Case(one, architecture)
         for one, architecture in product(
-            (config, replace(config, position_embedding_type="relative_key"), one_head, replace(config, use_cache=False)),
+            (
+                config,
+                replace(config, position_embedding_type="relative_key"),
+                one_head,
+                replace(config, use_cache=False),
+            ),
             ("BertModel", "BertLMHeadModel", "BertForTokenClassification"),
         )
         for _shape in range(4)

@@ -125,10 +125,12 @@ class Pass:
                     self._make_masks()
                 elif self._masks:
                     self.values["attention_mask"] = self._mask()
-            if self._regions[at] != self._regions[at - 1]:
-                self.tape.region = self._region(at) if self._regions[at] else None
+            region = self._regions[at]
+            if region and region != self._regions[at - 1]:
+                self.tape.region = self._region(at)
             self._run(at)
-        self.tape.region = None
+            if region not in self._regions[at + 1 : at + 2]:  # it goes with its last step
+                self.tape.region = None
         self.memory.phase, self.memory.where = "loss", "loss"
         returned = [self.values[step.gives.name] for step in self.steps if step.output]
         if self.training and self.model.cls.targets:

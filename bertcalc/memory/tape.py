@@ -367,7 +367,9 @@ class Tape:
         columns = self.reshape(self.permute(y, [*both, last, *right, *left]), (sides[0], y.shape[last], sides[2]))
         product = self._bmm(rows, columns)
         del rows, columns
-        laid_out = self.view(product, tuple({last: 1}.get(axis, (y if axis in right else x).shape[axis]) for axis in order))
+        laid_out = self.view(
+            product, tuple({last: 1}.get(axis, (y if axis in right else x).shape[axis]) for axis in order)
+        )
         return self.view(self.permute(laid_out, [order.index(axis) for axis in range(last + 1)]), shape)
 
     def _with_axes(self, x: Tensor, names: str, wanted: str) -> Tensor:

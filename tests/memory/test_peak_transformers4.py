@@ -33,7 +33,12 @@ PLANS = st.builds(
     keep_outputs=st.booleans(),
     accumulate=st.booleans(),
 )
-WAYS = st.just(Plan()) | PLANS | st.just(Inference()) | st.builds(Inference, st.sampled_from(list(ITEM_BYTES)), st.sampled_from(ATTENTIONS))
+WAYS = (
+    st.just(Plan())
+    | PLANS
+    | st.just(Inference())
+    | st.builds(Inference, st.sampled_from(list(ITEM_BYTES)), st.sampled_from(ATTENTIONS))
+)
 
 
 @st.composite
