@@ -139,16 +139,12 @@ def test_with_a_cache_all_queries_have_the_distances_of_the_last_one() -> None:
         is_decoder=True,
         add_cross_attention=True,
     )
-    one_head = replace(config, num_attention_heads=1)
+    key_alone = replace(config, position_embedding_type="relative_key")
+    others = (replace(config, num_attention_heads=1), replace(config, use_cache=False))
     cases = [
         Case(one, architecture)
         for one, architecture in product(
-            (
-                config,
-                replace(config, position_embedding_type="relative_key"),
-                one_head,
-                replace(config, use_cache=False),
-            ),
+            (config, key_alone, *others),
             ("BertModel", "BertLMHeadModel", "BertForTokenClassification"),
         )
         for _shape in range(4)

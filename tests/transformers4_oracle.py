@@ -15,8 +15,8 @@ import transformers
 from torch.utils.flop_counter import FlopCounterMode
 
 sys.path.append(str(Path(__file__).parents[1]))
-from bertcalc.memory.plan import Plan  # noqa: E402
-from tests.memory.live import inference_moments, native_dropout, on_cpu, tops, training_moments  # noqa: E402
+from bertcalc.memory.plan import Plan
+from tests.memory.live import inference_moments, native_dropout, on_cpu, tops, training_moments
 
 transformers.logging.set_verbosity_error()
 torch.set_num_threads(1)  # the models are tiny: threads would only wait for each other

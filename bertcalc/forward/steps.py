@@ -45,12 +45,10 @@ def forward(
     *,
     encoder_sequence_length: int | None = None,
     num_choices: int = 1,
-    cached: bool = True,
 ) -> list[Step]:
     """Every step from the token ids to the outputs, in order; the steps of a layer once, with their runs.
 
     ``encoder_sequence_length`` is that of ``encoder_hidden_states``: without them a decoder leaves its cross
     attention out, as transformers does. ``num_choices`` is read by classes for multiple choice alone.
-    With ``cached`` a decoder fills its cache if its configuration says so.
     """
-    return model.run(Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices, cached))
+    return model.run(Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices))

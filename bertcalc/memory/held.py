@@ -1,7 +1,7 @@
 """What Python holds while transformers' forward methods run: which variable has which value, and until when.
 
-Read off transformers 5.23 (models/bert/modeling_bert.py); RoBERTa's are the same in this. Models with relative positions
-are those of transformers 4.57, whose attention is one method, and which give the attention's weights back in any case.
+Read off transformers 5.23 (models/bert/modeling_bert.py); RoBERTa's are the same in this. Models with relative
+positions are those of transformers 4.57: there attention is a single method, and every layer returns its weights.
 """
 
 from collections.abc import Sequence
@@ -58,6 +58,7 @@ def held_until(steps: Sequence[Step], transformers_version: int) -> list[list[st
     for at, step in enumerate(steps):
         for module in _modules(step.name):
             last_in[module] = at
+    variables = (*HEADS, *_VARIABLES_OF_4) if transformers_version == 4 else HEADS
     contexts = [step.name for step in steps if step.place.role == "context"]
     layers = list(dict.fromkeys(layer for step in steps if (layer := split_layer(step.name)[0])))
     end = len(steps)  # after all of them: until the forward method returns
@@ -74,9 +75,7 @@ def held_until(steps: Sequence[Step], transformers_version: int) -> list[list[st
             outer = set(_modules(steps[made[value.name]].name)) if value.name in made else set()
             hold(value, max([at, *(last_in[module] for module in inner if module not in outer)]))
         role = step.place.role
-        if step.operation == "lookup" or role in HEADS:
-            hold(step.gives, last_in[inner[-1]])
-        elif role in _VARIABLES_OF_4 and transformers_version == 4:
+        if step.operation == "lookup" or role in variables:
             hold(step.gives, last_in[inner[-1]])
         elif role == "context" and transformers_version == 4:
             # BertLayer returns them, and BertEncoder has what it returned until the next layer returns.

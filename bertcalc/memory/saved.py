@@ -7,7 +7,8 @@ from typing import Literal, NamedTuple
 from bertcalc.activations import Kept
 from bertcalc.family import Model
 from bertcalc.forward.gradients import NOTHING_FROZEN, gradients
-from bertcalc.forward.steps import Operation, Step, Value, forward
+from bertcalc.forward.steps import Operation, Step, Value
+from bertcalc.forward.trace import Sizes
 from bertcalc.tree.freezing import Freezing
 from bertcalc.tree.nn import NOWHERE, Activation, Dropout, Place, Shape, split_layer
 
@@ -89,15 +90,9 @@ def saved_activations(
     runs these again. In front of what is trained, nothing is kept; transformers' gradient checkpointing would go on to
     the embeddings nevertheless, unless its ``disable_input_require_grads()`` is called.
     """
+    cached = model.cls.task != "causal-lm"  # which has labels
     return saved_by(
-        forward(
-            model,
-            batch_size,
-            sequence_length,
-            encoder_sequence_length=encoder_sequence_length,
-            num_choices=num_choices,
-            cached=model.cls.task != "causal-lm",  # which has labels
-        ),
+        model.run(Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices, cached)),
         dtype=dtype,
         attention=attention,
         fused_dropout=fused_dropout,

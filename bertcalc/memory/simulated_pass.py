@@ -3,7 +3,8 @@
 from math import prod
 
 from bertcalc.family import Model
-from bertcalc.forward.steps import Step, forward
+from bertcalc.forward.steps import Step
+from bertcalc.forward.trace import Sizes
 from bertcalc.memory.held import DISTANCES, HEADS, held_until, unfolded
 from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import ITEM_BYTES, Dtype, fuse_attention, recomputed_in
@@ -46,14 +47,8 @@ class Pass:
         self._version = model.config.transformers_version
         self.memory = Memory()
         self.tape = Tape(self.memory, grad=training)
-        steps = forward(
-            model,
-            batch_size,
-            sequence_length,
-            encoder_sequence_length=encoder_sequence_length,
-            num_choices=num_choices,
-            cached=self._caches(),
-        )
+        sizes = Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices, self._caches())
+        steps = model.run(sizes)
         self._fused = plan.attention == "fused" and self._version == 5
         self.steps = unfolded(fuse_attention(steps) if self._fused else steps)
         self.batch_size, self.sequence_length = batch_size, sequence_length

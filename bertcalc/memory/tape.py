@@ -357,19 +357,20 @@ class Tape:
         last = len(out)
         if x.shape[last] == 1:
             return self.view(self.multiply(x, y), shape)
-        both, left, right = [], [], []
+        both: list[int] = []
+        left: list[int] = []
+        right: list[int] = []
         for axis in range(last):
             one, other = x.shape[axis] != 1, y.shape[axis] != 1
             (both if one and other else left if one else right).append(axis)
         order = [*both, *left, last, *right]
         sides = [prod(tensor.shape[axis] for axis in axes) for tensor, axes in ((x, both), (x, left), (y, right))]
+        sizes = [1 if axis == last else (y if axis in right else x).shape[axis] for axis in order]
         rows = self.reshape(self.permute(x, order), (sides[0], sides[1], x.shape[last]))
         columns = self.reshape(self.permute(y, [*both, last, *right, *left]), (sides[0], y.shape[last], sides[2]))
         product = self._bmm(rows, columns)
         del rows, columns
-        laid_out = self.view(
-            product, tuple({last: 1}.get(axis, (y if axis in right else x).shape[axis]) for axis in order)
-        )
+        laid_out = self.view(product, tuple(sizes))
         return self.view(self.permute(laid_out, [order.index(axis) for axis in range(last + 1)]), shape)
 
     def _with_axes(self, x: Tensor, names: str, wanted: str) -> Tensor:

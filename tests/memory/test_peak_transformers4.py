@@ -33,12 +33,8 @@ PLANS = st.builds(
     keep_outputs=st.booleans(),
     accumulate=st.booleans(),
 )
-WAYS = (
-    st.just(Plan())
-    | PLANS
-    | st.just(Inference())
-    | st.builds(Inference, st.sampled_from(list(ITEM_BYTES)), st.sampled_from(ATTENTIONS))
-)
+INFERENCES = st.builds(Inference, st.sampled_from(list(ITEM_BYTES)), st.sampled_from(ATTENTIONS))
+WAYS = st.just(Plan()) | PLANS | st.just(Inference()) | INFERENCES
 
 
 @st.composite
@@ -150,7 +146,11 @@ def test_every_class_in_training_and_inference(architecture: str) -> None:
         intermediate_size=17,
         max_position_embeddings=11,
     )
-    decoders = ({}, {"is_decoder": True, "add_cross_attention": True}, {"is_decoder": True, "use_cache": False})
+    decoders: tuple[dict[str, Any], ...] = (
+        {},
+        {"is_decoder": True, "add_cross_attention": True},
+        {"is_decoder": True, "use_cache": False},
+    )
     seen = 7 if class_of(architecture).sees_encoder else None
     check(
         [
