@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.core import ROWS, by_hand, microseconds
 from bertcalc import BertConfig, columns
-from bertcalc.explore.quantities import QUANTITIES, Case
+from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.subject import Subject
 
 _BATCH, _LENGTH = 8, 128
@@ -37,7 +37,7 @@ def activations(h: Any, heads: Any, layers: Any) -> Any:
 
 
 def training_memory(h: Any, heads: Any, layers: Any) -> Any:
-    """Bytes of a training step with AdamW, 16 for each parameter."""
+    """Some bytes of a training step with AdamW: the arithmetic of a bound, while ours is the peak of its moments."""
     return 16 * parameters(h, heads, layers) + activations(h, heads, layers)
 
 
@@ -65,7 +65,7 @@ def main() -> None:
     case = Case(Subject(many), _BATCH, _LENGTH)
     for name, floor in FLOORS.items():
         count = QUANTITIES[name].of
-        assert (count(case) == floor(hidden, heads, layers)).all()
+        assert name in PEAKS or (count(case) == floor(hidden, heads, layers)).all()
         time = microseconds(partial(count, case), 1)
         least = microseconds(partial(floor, hidden, heads, layers), 1)
         print(f"{name:16} of {ROWS:,} models {time / 1e3:8.1f} ms {time / least:6.1f} x by hand")

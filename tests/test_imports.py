@@ -16,10 +16,11 @@ MODULES = ["bertcalc", *(module.name for module in walk_packages(bertcalc.__path
 # Libraries that the modules of a room may name; those that only functions import are not loaded with the module.
 ROOMS = {
     "bertcalc.proof": {"psutil", "torch", "transformers"},
+    "bertcalc.discover": {"sympy", "torch", "transformers"},
     "bertcalc.hub": {"huggingface_hub", "httpx2"},
     "bertcalc.server": {"h11", "starlette", "streamlit", "uvicorn", "websockets"},
 }
-LOADED = {"bertcalc.proof": {"psutil"}}
+LOADED = {"bertcalc.proof": {"psutil"}, "bertcalc.discover": {"sympy", "mpmath"}}
 CORE = [module for module in MODULES if not module.startswith(tuple(ROOMS))]
 
 # Isolated, so that no setting of the user's puts anything on the path or imports it; what was there before does

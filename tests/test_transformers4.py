@@ -107,12 +107,61 @@ def test_with_relative_positions_the_number_of_heads_changes_the_count() -> None
     assert few - many == 12 * (2 * 512 - 1) * (768 - 64)
 
 
+def costs(cases: list[Case], shapes: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """FLOPs of a forward pass of transformers 4, and the bytes that one in training keeps."""
+    return [
+        (flops, saved)
+        for flops, saved in ask_transformers4(
+            [
+                {
+                    "config": asdict(case.config),
+                    "architecture": case.architecture,
+                    "options": case.options,
+                    "ids": shape,
+                    # A causal language model that is given labels fills no cache.
+                    "training": {"use_cache": False} if case.architecture == "BertLMHeadModel" else {},
+                }
+                for case, shape in zip(cases, shapes, strict=True)
+            ]
+        )
+    ]
+
+
+def test_with_a_cache_all_queries_have_the_distances_of_the_last_one() -> None:
+    config = BertConfig(
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=24,
+        vocab_size=50,
+        max_position_embeddings=20,
+        position_embedding_type="relative_key_query",
+        is_decoder=True,
+        add_cross_attention=True,
+    )
+    key_alone = replace(config, position_embedding_type="relative_key")
+    others = (replace(config, num_attention_heads=1), replace(config, use_cache=False))
+    cases = [
+        Case(one, architecture)
+        for one, architecture in product(
+            (config, key_alone, *others),
+            ("BertModel", "BertLMHeadModel", "BertForTokenClassification"),
+        )
+        for _shape in range(4)
+    ]
+    shapes = [shape for shape, _case in zip(cycle(((2, 10), (1, 10), (3, 1), (1, 1))), cases, strict=False)]
+    for case, shape, found in zip(cases, shapes, costs(cases, shapes), strict=True):
+        assert (forward_flops(case.ours(), *shape), saved_activation_bytes(case.ours(), *shape)) == found, (case, shape)
+    few, many = (forward_flops(case.ours(), 2, 10) for case in (cases[0], Case(replace(config, use_cache=False))))
+    assert many - few == 216_064 - 204_544
+
+
 def test_flops_and_saved_activations_with_relative_positions(random_cases: list[Case]) -> None:
     """relative_key_query multiplies twice with distances. xielu's scalars have another type in transformers 4."""
     chosen = [
-        case._replace(config=replace(case.config, num_labels=2, hidden_act=act, use_cache=False))
+        case._replace(config=replace(case.config, num_labels=2, hidden_act=act))
         for case, act in zip(random_cases, cycle(ACTIVATIONS_OF_4), strict=False)
-        # A single unit is no product any more for einsum; with a cache, transformers 4 sees one distance alone.
+        # A single unit is no product any more for einsum.
         if case.architecture != "BertForMultipleChoice" and act != "xielu" and case.config.attention_head_size > 1
     ]
     assert len(chosen) > 20
@@ -120,13 +169,7 @@ def test_flops_and_saved_activations_with_relative_positions(random_cases: list[
         (batch, min(length, case.config.max_position_embeddings))
         for case, batch, length in zip(chosen, cycle((1, 2, 3)), cycle((7, 5)), strict=False)
     ]
-    found = ask_transformers4(
-        [
-            {"config": asdict(case.config), "architecture": case.architecture, "options": case.options, "ids": shape}
-            for case, shape in zip(chosen, shapes, strict=True)
-        ]
-    )
-    for case, shape, (flops, saved) in zip(chosen, shapes, found, strict=True):
+    for case, shape, (flops, saved) in zip(chosen, shapes, costs(chosen, shapes), strict=True):
         if shape[1] > 1:
             assert (forward_flops(case.ours(), *shape), saved_activation_bytes(case.ours(), *shape)) == (
                 flops,

@@ -4,12 +4,19 @@ return, on stdout: a line of answers for each line of questions."""
 import inspect
 import json
 import sys
+from contextlib import nullcontext
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import torch
 import transformers
 from torch.utils.flop_counter import FlopCounterMode
+
+sys.path.append(str(Path(__file__).parents[1]))
+from bertcalc.memory.plan import Plan
+from tests.memory.live import inference_moments, native_dropout, on_cpu, tops, training_moments
 
 transformers.logging.set_verbosity_error()
 torch.set_num_threads(1)  # the models are tiny: threads would only wait for each other
@@ -56,7 +63,7 @@ def tensors_in(value: Any) -> list[Any]:
 
 
 def cost(case: dict[str, Any]) -> list[int]:
-    """FLOPs of a forward pass, and bytes of what autograd keeps of it, for a batch of that shape."""
+    """FLOPs of a forward pass, and bytes of what autograd keeps of one in training, for a batch of that shape."""
     model = runnable(json.dumps({key: case[key] for key in ("config", "architecture", "options")})).train()
     own = {tensor.untyped_storage()._cdata for tensor in (*model.parameters(), *model.buffers())}
     kept: list[torch.Tensor] = []
@@ -65,8 +72,11 @@ def cost(case: dict[str, Any]) -> list[int]:
         kept.append(tensor)
         return tensor
 
-    with FlopCounterMode(display=False) as counter, torch.autograd.graph.saved_tensors_hooks(keep, lambda kept: kept):
-        outputs = model(input_ids=torch.zeros(case["ids"], dtype=torch.int64))
+    ids = torch.zeros(case["ids"], dtype=torch.int64)
+    with FlopCounterMode(display=False) as counter:
+        model(input_ids=ids)
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda kept: kept):
+        outputs = model(input_ids=ids, **case["training"])
     del outputs
     storages = {
         tensor.untyped_storage()._cdata: tensor.untyped_storage() for tensor in kept if tensor.dtype != torch.int64
@@ -74,7 +84,32 @@ def cost(case: dict[str, Any]) -> list[int]:
     return [counter.get_total_flops(), sum(storage.nbytes() for at, storage in storages.items() if at not in own)]
 
 
+def live(case: dict[str, Any]) -> list[int]:
+    """What is alive, from each top to the next, in a training step by a plan, or in a forward pass without one."""
+    config = transformers.BertConfig(**case["config"])
+    config._attn_implementation = "eager"
+    with torch.device("meta"):
+        model = getattr(transformers, case["architecture"])(config, **case["options"])
+    given = {
+        name: torch.empty(shape, dtype=getattr(torch, dtype), device="meta")
+        for name, (shape, dtype) in case["live"].items()
+    }
+    if case["cpu"]:
+        model, given = on_cpu(model, given)
+    model.to(getattr(torch, case["dtype"]))
+    plan = Plan(**case["plan"]) if case["plan"] else None
+    if plan and plan.recompute == "full":
+        model.gradient_checkpointing_enable({"use_reentrant": False, "preserve_rng_state": False})
+    for name, parameter in model.named_parameters():
+        parameter.requires_grad_(name not in case["frozen"])
+    with patch("torch.nn.functional.dropout", native_dropout) if plan and plan.fused_dropout else nullcontext():
+        moments = training_moments(model, given, plan) if plan else inference_moments(model, given)
+    return tops(moment.live for moment in moments)
+
+
 def answer(case: dict[str, Any]) -> Any:
+    if "live" in case:
+        return live(case)
     if "ids" in case:
         return cost(case)
     if "signature" in case:

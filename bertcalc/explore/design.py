@@ -210,7 +210,7 @@ def _values(case: Case, quantity: str, constraints: Constraints) -> Callable[[in
 
         sizes = one(1, 1, 1)
         peak = peak_of_designs(sizes.subject, moment(sizes.plan), sizes.batch_size, sizes.sequence_length)
-        return lambda width, intermediate: lambda layers: peak(width * heads, intermediate, layers)
+        return lambda width, intermediate: peak(width * heads, intermediate)
 
     def count(width: int, intermediate: int, layers: int) -> int:
         return QUANTITIES[quantity].of(one(width, intermediate, layers))

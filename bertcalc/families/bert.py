@@ -137,13 +137,16 @@ def _attention(t: Trace, c: Config, x: Value, seen: Value, kind: str, *, cross: 
 
 def _distances(t: Trace, c: Config, scores: Value, query: Value, key: Value) -> Value:
     """transformers 4 only: Shaw et al. 2018, and with the key's product too Huang et al. 2020."""
-    pairs = Value("distance_ids", (query.shape[2], key.shape[2]), ids=True)
+    # With a cache it takes the last token's distances for those of all tokens.
+    queries = 1 if c.is_decoder and c.use_cache and t.sizes.cached else query.shape[2]
+    pairs = Value("distance_ids", (queries, key.shape[2]), ids=True)
     # One row for each distance from -(P-1) to P-1, shared by the heads of a layer (Shaw et al. 2018).
     rows, size = 2 * c.max_position_embeddings - 1, c.attention_head_size
     looked_up = t.embedding("distance_embedding", pairs, rows, size, role="distance")
     products = [t.step("query_distances", "matmul", query, looked_up, shape=scores.shape)]
     if c.position_embedding_type == "relative_key_query":
-        products.append(t.step("key_distances", "matmul", key, looked_up, shape=scores.shape))
+        shape = (*scores.shape[:2], queries, *scores.shape[3:])
+        products.append(t.step("key_distances", "matmul", key, looked_up, shape=shape))
     return t.add("add_distances", scores, *products)
 
 

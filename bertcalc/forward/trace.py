@@ -128,13 +128,15 @@ def _differ(copies: int, runs: int) -> bool:
 class Sizes(NamedTuple):
     """What goes through a model at once.
 
-    ``encoder_sequence_length`` is that of ``encoder_hidden_states``, None if there are none.
+    ``encoder_sequence_length`` is that of ``encoder_hidden_states``, None if there are none. ``cached`` says whether a
+    decoder that is configured to fill a cache does so: causal language models with labels do not.
     """
 
     batch_size: int = 1
     sequence_length: int = 1
     encoder_sequence_length: int | None = None
     num_choices: int = 1
+    cached: bool = True
 
 
 class Trace:
@@ -314,7 +316,7 @@ class Trace:
 
     def inputs(self, *names: str) -> tuple[Value, ...]:
         """Token numbers that come in from outside; several choices of a sequence are laid out one after the other."""
-        batch, length, _encoder, choices = self.sizes
+        batch, length, _encoder, choices, _cached = self.sizes
         if self.steps is None:
             return (Value("ids", (batch, length), ids=True),) * len(names)
         given = (batch, choices, length) if self._choices else (batch, length)
@@ -333,7 +335,7 @@ class Trace:
 
     def encoder_hidden_states(self, width: int) -> Value | None:
         """What an encoder gives a decoder to see, if anything."""
-        batch, _length, seen, choices = self.sizes
+        batch, _length, seen, choices, _cached = self.sizes
         if seen is None:
             return None
         return Value("encoder_hidden_states", (batch * choices if self._choices else batch, seen, width))

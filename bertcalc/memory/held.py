@@ -1,6 +1,7 @@
 """What Python holds while transformers' forward methods run: which variable has which value, and until when.
 
-Read off transformers 5.23 (models/bert/modeling_bert.py); RoBERTa's are the same in this.
+Read off transformers 5.23 (models/bert/modeling_bert.py); RoBERTa's are the same in this. Models with relative
+positions are those of transformers 4.57: there attention is a single method, and every layer returns its weights.
 """
 
 from collections.abc import Sequence
@@ -10,6 +11,9 @@ from bertcalc.forward.walk import numbered
 from bertcalc.tree.nn import split_layer
 
 HEADS = ("query_heads", "key_heads", "value_heads")
+DISTANCES = ("positions_of_queries", "positions_of_keys", "distances")  # variables of transformers 4's attention
+MASKS = ("attention_mask", "encoder_attention_mask", "ones", "encoder_ones")
+_VARIABLES_OF_4 = ("mask", "query_distances", "key_distances")
 
 
 def unfolded(steps: Sequence[Step]) -> list[Step]:
@@ -42,7 +46,7 @@ def unfolded(steps: Sequence[Step]) -> list[Step]:
     return found
 
 
-def held_until(steps: Sequence[Step]) -> list[list[str]]:
+def held_until(steps: Sequence[Step], transformers_version: int) -> list[list[str]]:
     """For each step the names of the values that no variable holds after it.
 
     What is passed to a module is held while the module runs, by the frame that called it. What a forward method has in
@@ -54,7 +58,9 @@ def held_until(steps: Sequence[Step]) -> list[list[str]]:
     for at, step in enumerate(steps):
         for module in _modules(step.name):
             last_in[module] = at
+    variables = (*HEADS, *_VARIABLES_OF_4) if transformers_version == 4 else HEADS
     contexts = [step.name for step in steps if step.place.role == "context"]
+    layers = list(dict.fromkeys(layer for step in steps if (layer := split_layer(step.name)[0])))
     end = len(steps)  # after all of them: until the forward method returns
     body = max(at for at, step in enumerate(steps) if step.place.component != "head")
 
@@ -69,8 +75,14 @@ def held_until(steps: Sequence[Step]) -> list[list[str]]:
             outer = set(_modules(steps[made[value.name]].name)) if value.name in made else set()
             hold(value, max([at, *(last_in[module] for module in inner if module not in outer)]))
         role = step.place.role
-        if step.operation == "lookup" or role in HEADS:
+        if step.operation == "lookup" or role in variables:
             hold(step.gives, last_in[inner[-1]])
+        elif role == "context" and transformers_version == 4:
+            # BertLayer returns them, and BertEncoder has what it returned until the next layer returns.
+            after = layers[layers.index(split_layer(step.name)[0]) :][1:2]
+            hold(step.takes[0], last_in[after[0] if after else inner[0]])
+        elif role == "merge_heads" and transformers_version == 4:
+            hold(step.gives, last_in[inner[-2]])
         elif role == "context" and len(step.takes) == 2:  # not from a fused kernel
             # BertLayer calls the attention's weights _, and has them until it returns, or its cross attention does.
             layer = split_layer(step.name)[0]
@@ -80,13 +92,15 @@ def held_until(steps: Sequence[Step]) -> list[list[str]]:
             hold(step.takes[0], last_in[inner[-1]])
         elif role == "norm" and step.place.block.endswith("attention"):
             hold(step.gives, last_in[split_layer(step.name)[0]])
+        if role == "distance":
+            until |= {f"{inner[-1]}.{name}": last_in[inner[-1]] for name in DISTANCES}
         if step.output or not inner:
             hold(step.gives, end)
         if step.place.component == "embeddings" and steps[at + 1].place.component != "embeddings":
             hold(step.gives, body)
         if at == body or (step.place.component == "encoder" and steps[at + 1].place.component != "encoder"):
             hold(step.gives, end)  # outputs of the body
-    until["attention_mask"] = body
+    until |= dict.fromkeys(MASKS, body)
     until["positions"] = until["types"] = last_in["embeddings"]
     found: list[list[str]] = [[] for _step in range(end + 1)]
     for name, at in until.items():

@@ -23,7 +23,6 @@ from bertcalc.text import N_
 NOTHING_TO_TRAIN = N_("Everything in {architecture} is frozen: there is nothing to train.")
 ANSWERS = N_("{architecture} cannot run with num_labels {value}: its forward method splits the scores in two.")
 UNKNOWN = N_("The memory of {architecture} is not simulated yet.")
-RELATIVE = N_("The memory of relative positions is not simulated: transformers 4 alone has them.")
 
 
 class NotSimulatedError(InputError, NotImplementedError):
@@ -187,7 +186,7 @@ def training_changes(
       ``disable_input_require_grads()``, or a gradient flows to frozen embeddings.
     - ``accumulate``: the step is the last of several, and the gradients of those before are there all the time.
 
-    Raises InputError where nothing is trained or the class cannot run, NotSimulatedError for transformers 4.
+    Raises InputError where nothing is trained or the class cannot run.
     """
     _check(model)
     dtype = PRECISIONS[plan.precision].dtype
@@ -238,7 +237,7 @@ def inference_changes(
 ) -> list[Change]:
     """Everything that comes and goes in a forward pass of ``model.eval()`` under ``torch.no_grad()``, in order.
 
-    Raises InputError where the class cannot run, NotSimulatedError for transformers 4 and some families.
+    Raises InputError where the class cannot run, NotSimulatedError for some families.
     """
     _check(model)
     plan = Plan(attention=attention)
@@ -261,8 +260,6 @@ def inference_changes(
 
 
 def _check(model: Model) -> None:
-    if model.config.transformers_version == 4:
-        raise NotSimulatedError(Problem("position_embedding_type", model.config.position_embedding_type, RELATIVE, {}))
     if not model.family.peaks:
         raise NotSimulatedError(Problem("architecture", model.cls.name, UNKNOWN, {"architecture": model.cls.name}))
     if model.cls.task == "question-answering" and model.config.num_labels != 2:

@@ -45,7 +45,7 @@ _DERIVED = ("batch_size", "sequence_length", "attention_head_size")  # what is n
 
 Monomial = tuple[int, ...]  # the power of each of _NAMES
 Terms = Mapping[Monomial, int]
-_Designs = Callable[[int, int, int], int]  # of heads, intermediate_size and layers
+_Designs = Callable[[int, int], Callable[[int], int]]  # of heads and intermediate_size, and then of layers
 
 
 class _Fold(NamedTuple):
@@ -189,12 +189,24 @@ def peak_of_designs(case: Subject, how: Plan | Inference, batch_size: int, seque
         free = ("num_attention_heads", "intermediate_size", "num_hidden_layers")
         return _along(case._replace(config=config), how, batch_size, sequence_length, free=free)
 
-    def peak_of(heads: int, intermediate: int, layers: int) -> int:
-        products = Products((heads, intermediate, layers))
-        found: int = max(map(products.sum, terms(heads == 1, intermediate == 1, min(layers, ALONE + 1))))
-        return found
+    def depths(heads: int, intermediate: int) -> Callable[[int], int]:
+        @cache
+        def lines(layers: int) -> list[tuple[int, int]]:
+            products = Products((heads, intermediate, 1))
+            found = []
+            for one in terms(heads == 1, intermediate == 1, layers):
+                slope = products.sum({powers: count for powers, count in one.items() if powers[2]})
+                found.append((products.sum(one) - slope, slope))
+            return [line for line in set(found) if not any(_above(other, line) for other in found)]
 
-    return peak_of
+        return lambda layers: max(base + layers * slope for base, slope in lines(min(layers, ALONE + 1)))
+
+    return depths
+
+
+def _above(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    """Whether a line is never below another one, which is not the same."""
+    return one != other and one[0] >= other[0] and one[1] >= other[1]
 
 
 def _along(

@@ -7,7 +7,8 @@ from typing import Literal, NamedTuple
 from bertcalc.activations import Kept
 from bertcalc.family import Model
 from bertcalc.forward.gradients import NOTHING_FROZEN, gradients
-from bertcalc.forward.steps import Operation, Step, Value, forward
+from bertcalc.forward.steps import Operation, Step, Value
+from bertcalc.forward.trace import Sizes
 from bertcalc.tree.freezing import Freezing
 from bertcalc.tree.nn import NOWHERE, Activation, Dropout, Place, Shape, split_layer
 
@@ -89,10 +90,9 @@ def saved_activations(
     runs these again. In front of what is trained, nothing is kept; transformers' gradient checkpointing would go on to
     the embeddings nevertheless, unless its ``disable_input_require_grads()`` is called.
     """
+    cached = model.cls.task != "causal-lm"  # which has labels
     return saved_by(
-        forward(
-            model, batch_size, sequence_length, encoder_sequence_length=encoder_sequence_length, num_choices=num_choices
-        ),
+        model.run(Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices, cached)),
         dtype=dtype,
         attention=attention,
         fused_dropout=fused_dropout,
@@ -233,14 +233,21 @@ def _kept_values(step: Step, trained: set[str], flows: Sequence[bool]) -> tuple[
 def _laid_out(step: Step) -> Value:
     """What a product keeps of its first factor: einsum, which multiplies with distances, lays it out anew.
 
-    Unless there is nothing to be put into another order: a single sequence, head or token. Columns and symbols are
-    taken for larger sizes: a 1 has to be an integer.
+    Unless there is nothing to be put into another order: a single sequence, head or token. With a cache all queries
+    have one row of distances, so that sequences need no order of their own, and keys are in order as they come from the
+    cache. Columns and symbols are taken for larger sizes: a 1 has to be an integer.
     """
-    (query, _other) = step.takes
-    single = any(isinstance(side, int) and side == 1 for side in query.shape[:3])
-    if step.place.role in ("query_distances", "key_distances") and not single:
-        return query._replace(name=step.name)
-    return query
+    (factor, other) = step.takes
+    role, axes = step.place.role, factor.shape[:3]
+    if role not in ("query_distances", "key_distances"):
+        return factor
+    if _is_one(other.shape[0]):
+        axes = axes[1:] if role == "query_distances" else (1,)
+    return factor if any(map(_is_one, axes)) else factor._replace(name=step.name)
+
+
+def _is_one(side: object) -> bool:
+    return isinstance(side, int) and side == 1
 
 
 def _kept_besides(step: Step, learning: bool, width: int, mask: int) -> Iterator[tuple[str, Shape, int]]:

@@ -3,8 +3,9 @@
 from math import prod
 
 from bertcalc.family import Model
-from bertcalc.forward.steps import Step, forward
-from bertcalc.memory.held import HEADS, held_until, unfolded
+from bertcalc.forward.steps import Step
+from bertcalc.forward.trace import Sizes
+from bertcalc.memory.held import DISTANCES, HEADS, held_until, unfolded
 from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import ITEM_BYTES, Dtype, fuse_attention, recomputed_in
 from bertcalc.memory.simulated_activations import simulate_activation
@@ -43,19 +44,15 @@ class Pass:
         self.padded = padded
         # The fused kernel sees what is before a token without being told.
         self._masks = padded or (model.config.is_decoder and plan.attention == "eager")
+        self._version = model.config.transformers_version
         self.memory = Memory()
         self.tape = Tape(self.memory, grad=training)
-        steps = forward(
-            model,
-            batch_size,
-            sequence_length,
-            encoder_sequence_length=encoder_sequence_length,
-            num_choices=num_choices,
-        )
-        self._fused = plan.attention == "fused"
+        sizes = Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices, self._caches())
+        steps = model.run(sizes)
+        self._fused = plan.attention == "fused" and self._version == 5
         self.steps = unfolded(fuse_attention(steps) if self._fused else steps)
         self.batch_size, self.sequence_length = batch_size, sequence_length
-        self.held = held_until(self.steps)
+        self.held = held_until(self.steps, self._version)
         self._regions = [recomputed_in(step, plan.recompute if training else "none") for step in self.steps]
         # As RoBERTa does, whose padding has a position of its own.
         self._counts_from_padding = any(
@@ -118,12 +115,16 @@ class Pass:
             self.memory.where = step.name
             if step.place.component == "encoder" and not in_encoder:
                 in_encoder = True
-                if self._masks:
+                if self._version == 4:
+                    self._make_masks()
+                elif self._masks:
                     self.values["attention_mask"] = self._mask()
-            if self._regions[at] != self._regions[at - 1]:
-                self.tape.region = self._region(at) if self._regions[at] else None
+            region = self._regions[at]
+            if region and region != self._regions[at - 1]:
+                self.tape.region = self._region(at)
             self._run(at)
-        self.tape.region = None
+            if region not in self._regions[at + 1 : at + 2]:  # it goes with its last step
+                self.tape.region = None
         self.memory.phase, self.memory.where = "loss", "loss"
         returned = [self.values[step.gives.name] for step in self.steps if step.output]
         if self.training and self.model.cls.targets:
@@ -188,6 +189,8 @@ class Pass:
             case "input":
                 return self.batch.get(step.name)
             case "lookup":
+                if step.place.role == "distance":
+                    return tape.embedding(self._tensor(step, "weight"), self._distances(step))
                 if "positions" not in self.values:
                     self._number_tokens(self.values[step.takes[0].name])
                 return tape.embedding(self._tensor(step, "weight"), self._looked_up(step))
@@ -215,7 +218,10 @@ class Pass:
             case "add":
                 if step.place.role == "mask" and step.takes[1].name not in self.values:
                     return self.values[step.takes[0].name]
-                return tape.add(*self._taken(step))
+                first, *others = self._taken(step)
+                for other in others:
+                    first = tape.add(first, other)
+                return first
             case "view":
                 return self._seen(step)
             case "copy":
@@ -241,11 +247,18 @@ class Pass:
         """The positions, and a token type for each of them."""
         tape = self.tape
         positions, batch = self.buffers[0], ids.shape
+        if self._version == 4:
+            self._look_for_padding(ids)
         if self._counts_from_padding:
             positions = _positions_after_padding(tape, ids)
         else:
             positions = Tensor(positions.storage, (1, batch[1]), positions.strides, _INT64, is_view=True)
-        types = self.batch["token_type_ids"] if self.padded else tape.new(positions.shape, _INT64)
+        if self.padded:
+            types = self.batch["token_type_ids"]
+        elif self._version == 4:
+            types = self.buffers[1]
+        else:
+            types = tape.new(positions.shape, _INT64)
         self.values["positions"] = positions
         self.values["types"] = Tensor(types.storage, batch, types.strides, _INT64, is_view=True)
 
@@ -253,8 +266,13 @@ class Pass:
         if len(step.takes) == 3:
             return self._attention(step)
         x, y = self._taken(step)
-        if step.place.role == "scores":
-            return self.tape.matmul(x, self.tape.transpose(y, 2, 3))
+        match step.place.role:
+            case "scores":
+                return self.tape.matmul(x, self.tape.transpose(y, 2, 3))
+            case "query_distances":
+                return self.tape.einsum("bhld,lrd->bhlr", x, y)
+            case "key_distances":
+                return self.tape.einsum("bhrd,lrd->bhlr", x, y)
         return self.tape.matmul(x, y)
 
     def _attention(self, step: Step) -> Tensor:
@@ -309,6 +327,60 @@ class Pass:
         copies = [self.tape.cat_with_nothing(self.values[f"{path}{name}"]) for name in ("key_heads", "value_heads")]
         self.values[f"{path}key_heads"], self.values[f"{path}value_heads"] = copies
         self.cache += copies
+
+    def _look_for_padding(self, ids: Tensor) -> None:
+        """transformers 4 warns of padding without a mask: it looks at the first and the last token."""
+        if not self.padded and self.model.config.pad_token_id is not None:
+            numbers = self.tape.new((2,), _INT64)
+            ends = self.tape.new((ids.shape[0], 2), _INT64)
+            del numbers
+            equal = self.tape.new(ends.shape, 1)
+            self.tape.new((), 1)
+            del ends, equal
+
+    def _distances(self, step: Step) -> Tensor:
+        """The rows of the table of distances that transformers 4 asks for."""
+        tape, path = self.tape, step.name.rpartition(".")[0]
+        queries, keys = step.takes[0].shape
+        made = [tape.new(shape, _INT64) for shape in ((queries,), (keys,), (queries, keys))]
+        self.values |= {f"{path}.{name}": tensor for name, tensor in zip(DISTANCES, made, strict=True)}
+        return tape.like(tape.like(made[2]))
+
+    def _make_masks(self) -> None:
+        """The masks of transformers 4, which are there with or without padding, and for the cross attention."""
+        tape, decoder = self.tape, self.model.config.is_decoder
+        *first, length = self.batch["input_ids"].shape
+        batch = prod(first)
+        if self.padded:
+            given = self.tape.view(self.batch["attention_mask"], (batch, length))
+        else:
+            given = self.values["ones"] = tape.new((batch, length), 4)
+        self.values["attention_mask"] = self._inverted(self._causal(given) if decoder else given)
+        if decoder and _ENCODED in self.batch:
+            self.values["encoder_ones"] = tape.new(self.batch[_ENCODED].shape[:2], 4)
+            self.values["encoder_attention_mask"] = self._inverted(self.values["encoder_ones"])
+
+    def _causal(self, given: Tensor) -> Tensor:
+        """Ones where a token may look in transformers 4: get_extended_attention_mask in its modeling_utils.py."""
+        tape, (batch, length) = self.tape, given.shape
+        square = (batch, length, length)
+        numbers, repeated = tape.new((length,), _INT64), tape.new(square, _INT64)
+        allowed = tape.new(square, 1)
+        del repeated
+        causal = tape.new(square, given.item)
+        del allowed
+        seen = tape.new((batch, 1, length, length), given.item)
+        del numbers, causal
+        return seen
+
+    def _inverted(self, seen: Tensor) -> Tensor:
+        """What is added to the scores: (1 - seen) times the least number."""
+        seen = self.tape.to(seen, self.width)
+        if len(seen.shape) == 2:  # the same for every query
+            batch, length = seen.shape
+            seen = Tensor(seen.storage, (batch, 1, 1, length), (length, length, length, 1), seen.item, is_view=True)
+        hidden = self.tape.like(seen)
+        return self.tape.like(hidden)
 
     def _mask(self) -> Tensor:
         """What each token may see, in the numbers that are added to the scores (transformers' masking_utils)."""

@@ -242,6 +242,16 @@ class Tape:
         back = lambda grad: (self.transpose(grad, one, other),)  # noqa: E731
         return self._view("Transpose", x, tuple(shape), tuple(strides), back)
 
+    def permute(self, x: Tensor, order: Sequence[int]) -> Tensor:
+        """The axes in another order."""
+        shape, strides = (tuple(sides[axis] for axis in order) for sides in (x.shape, x.strides))
+        back = [order.index(axis) for axis in range(len(order))]
+        return self._view("Permute", x, shape, strides, lambda grad: (self.permute(grad, back),))
+
+    def unsqueeze(self, x: Tensor) -> Tensor:
+        """With one more axis of one, the last."""
+        return self._view("Unsqueeze", x, (*x.shape, 1), (*x.strides, 1), lambda grad: (self.squeeze(grad),))
+
     def narrow(self, x: Tensor, shape: Shape) -> Tensor:
         """A part of a tensor, whose gradient is a whole one with zeros around."""
         before, item = x.shape, x.item
@@ -336,6 +346,40 @@ class Tape:
 
         self.record("Bmm", (x, y), (product,), kept, rule)
         return product
+
+    def einsum(self, equation: str, x: Tensor, y: Tensor) -> Tensor:
+        """Products summed over the one letter that is not in what comes out, as torch.einsum does it: with a bmm."""
+        (of_x, of_y), out = equation.partition("->")[0].split(","), equation.partition("->")[2]
+        (summed,) = set(of_x) & set(of_y) - set(out)
+        letters = out + summed
+        x, y = self._with_axes(x, of_x, letters), self._with_axes(y, of_y, letters)
+        shape = broadcast(x.shape, y.shape)[:-1]
+        last = len(out)
+        if x.shape[last] == 1:
+            return self.view(self.multiply(x, y), shape)
+        both: list[int] = []
+        left: list[int] = []
+        right: list[int] = []
+        for axis in range(last):
+            one, other = x.shape[axis] != 1, y.shape[axis] != 1
+            (both if one and other else left if one else right).append(axis)
+        order = [*both, *left, last, *right]
+        sides = [prod(tensor.shape[axis] for axis in axes) for tensor, axes in ((x, both), (x, left), (y, right))]
+        sizes = [1 if axis == last else (y if axis in right else x).shape[axis] for axis in order]
+        rows = self.reshape(self.permute(x, order), (sides[0], sides[1], x.shape[last]))
+        columns = self.reshape(self.permute(y, [*both, last, *right, *left]), (sides[0], y.shape[last], sides[2]))
+        product = self._bmm(rows, columns)
+        del rows, columns
+        laid_out = self.view(product, tuple(sizes))
+        return self.view(self.permute(laid_out, [order.index(axis) for axis in range(last + 1)]), shape)
+
+    def _with_axes(self, x: Tensor, names: str, wanted: str) -> Tensor:
+        """With axes of one for those that are missing, in another order."""
+        for name in wanted:
+            if name not in names:
+                names += name
+                x = self.unsqueeze(x)
+        return self.permute(x, [names.index(name) for name in wanted])
 
     def flash_attention(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
         """The attention core in one kernel, whose output is laid out as the heads are merged; no squares are made.
@@ -576,7 +620,7 @@ class Tape:
             return gradient
         if before.storage.holders == 1 and not before.is_view and is_contiguous(before):
             return before
-        return self.like(before)
+        return Tensor(self.like(before).storage, before.shape, dense_strides(before), before.item)
 
 
 def _released(*_kept: object) -> Gradients:
@@ -600,6 +644,25 @@ def is_contiguous(tensor: Tensor) -> bool:
                 return False
             expected *= side
     return True
+
+
+def dense_strides(tensor: Tensor) -> Shape:
+    """The strides of what is made from a tensor number by number: its axes stay in their order in memory.
+
+    Where there are gaps or repetitions, the numbers come in order.
+    """
+    strides = list(contiguous_strides(tensor.shape))
+    left = [axis for axis, side in enumerate(tensor.shape) if side != 1]
+    expected = 1
+    while left:
+        inner = [axis for axis in left if tensor.strides[axis] == expected]
+        if len(inner) != 1:
+            return contiguous_strides(tensor.shape)
+        (axis,) = inner
+        left.remove(axis)
+        strides[axis] = expected
+        expected *= tensor.shape[axis]
+    return tuple(strides)
 
 
 def common_item(x: Tensor, y: Tensor) -> int:

@@ -186,6 +186,14 @@ def loss_of(outputs: Any) -> torch.Tensor:
     return total
 
 
+def native_dropout(x: torch.Tensor, p: float, training: bool, _inplace: bool = False) -> torch.Tensor:
+    """As PyTorch does it on CUDA."""
+    return torch.native_dropout(x, p, True)[0] if training and 0 < p < 1 else _dropout(x, p, training)
+
+
+_dropout = torch.nn.functional.dropout
+
+
 def on_cpu(real: Any, given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """A model on the meta device and what it is given, with memory and numbers."""
     real.to_empty(device="cpu")

@@ -34,7 +34,7 @@ from bertcalc.memory.tape import AREAS, Change
 from bertcalc.subject import Subject
 from bertcalc.tree.freezing import TRAIN, Freezing
 from tests.memory.allocator import inference_allocated, training_allocated
-from tests.memory.live import inference_moments, on_cpu, peak, tops, training_moments
+from tests.memory.live import inference_moments, native_dropout, on_cpu, peak, tops, training_moments
 from tests.oracle import Case, arguments
 from tests.strategies import SIMULATED, passes
 
@@ -161,14 +161,6 @@ def core(plan: Plan, module: Any, *given: Any, **options: Any) -> Any:
     return run(*given, **options)
 
 
-def native_dropout(x: torch.Tensor, p: float, training: bool, _inplace: bool = False) -> torch.Tensor:
-    """As PyTorch does it on CUDA."""
-    return torch.native_dropout(x, p, True)[0] if training and 0 < p < 1 else _dropout(x, p, training)
-
-
-_dropout = torch.nn.functional.dropout
-
-
 @settings(max_examples=40)
 @given(passes(SIMULATED), plans())
 def test_any_plan(run: tuple[Case, Call], plan: Plan) -> None:
@@ -183,6 +175,8 @@ def test_numbers_in_memory(run: tuple[Case, Call], training: bool, padded: bool,
     That is chosen where the attention has no dropout alone.
     """
     case, call = run
+    # The CPU's kernel writes all squared errors into the storage of their mean.
+    assume(not (training and case.config.num_labels == 1 and case.architecture.endswith("SequenceClassification")))
     case = case._replace(config=replace(case.config, type_vocab_size=2))
     if attention == "fused":
         case = case._replace(config=replace(case.config, attention_probs_dropout_prob=0.0))
@@ -306,8 +300,6 @@ def test_a_class_that_is_not_simulated_is_refused(architecture: str) -> None:
 
 def test_what_is_not_simulated_is_refused() -> None:
     words = build(BertConfig(), "BertForMaskedLM")
-    with pytest.raises(NotImplementedError, match="relative positions"):
-        inference_peak_bytes(build(BertConfig(position_embedding_type="relative_key")), 1, 8)
     with pytest.raises(ValueError, match="Without labels there is no loss"):
         training_peak_bytes(words, 1, 8, labels=False)
     with pytest.raises(ValueError, match="cannot run with num_labels 3"):

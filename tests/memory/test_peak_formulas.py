@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bertcalc import BertConfig, columns
+from bertcalc.fields import POSITION_EMBEDDING_TYPES
 from bertcalc.formula import ALL_SYMBOLS, COUNT_SYMBOLS
 from bertcalc.memory.fit import most
 from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS
@@ -22,7 +23,7 @@ from bertcalc.tree.freezing import TRAIN, Freezing
 from tests.memory.live import inference_moments, training_moments
 from tests.memory.live import peak as measured
 from tests.oracle import Case, arguments
-from tests.strategies import SIMULATED, cases, passes
+from tests.strategies import ACTIVATIONS_OF_4, SIMULATED, cases, passes
 
 freezings = st.builds(Freezing, st.booleans(), st.integers(0, 6), st.sampled_from(TRAIN))
 plans = st.builds(
@@ -44,6 +45,8 @@ def runs(draw: st.DrawFn) -> tuple[Subject, Plan | Inference, int, int]:
     """A model with up to nine layers, how it is run, and a batch."""
     case, call = draw(passes(SIMULATED))
     config = replace(case.config, num_hidden_layers=draw(st.integers(1, 2 * ALONE + 1)))
+    if isinstance(config, BertConfig) and config.hidden_act in ACTIVATIONS_OF_4:
+        config = replace(config, position_embedding_type=draw(st.sampled_from(POSITION_EMBEDDING_TYPES)))
     how = draw(ways)
     if isinstance(how, Plan):
         layers = min(how.freezing.layers, config.num_hidden_layers)
@@ -132,7 +135,7 @@ def test_designs_have_what_each_has_alone(
         num_hidden_layers=layers,
     )
     expected = peak_bytes(subject._replace(config=config), how, batch, length)
-    assert peak_of_designs(subject, how, batch, length)(heads, intermediate, layers) == expected
+    assert peak_of_designs(subject, how, batch, length)(heads, intermediate)(layers) == expected
 
 
 @settings(max_examples=6)
@@ -188,6 +191,12 @@ def test_the_figures_of_the_issue() -> None:
     for vocab_size, largest in ((30522, 90), (119547, 46)):
         subject = Subject(BertConfig(vocab_size=vocab_size), "BertForMaskedLM")
         assert most(growths(subject, Plan(), "batch_size", 1, 128), 16 * 10**9).number == largest
+
+
+def test_layers_that_are_frozen_and_run_again_keep_nothing() -> None:
+    subject = Subject(BertConfig(num_hidden_layers=9, vocab_size=300), "BertForTokenClassification")
+    plan = Plan(recompute="full", freezing=Freezing(train="head"))
+    assert peak(subject, plan, 2, 64).num_bytes == simulated(changes_of(subject, plan, 2, 64)).live
 
 
 def test_the_layer_of_the_peak_has_its_own_number() -> None:

@@ -24,6 +24,7 @@ from pages.ui.memory.step_chart import step_areas, step_frame
 from pages.ui.metrics import show_metrics
 from pages.ui.numbers import percent, scaled, signed, size, unbroken
 from pages.ui.present import lower, presenting
+from pages.ui.scale import kept
 from pages.ui.tables import show_table
 from pages.ui.theme import appearance
 
@@ -45,11 +46,16 @@ NOT_COUNTED = N_(
 def show_peak(run: Run, how: Plan | Inference) -> None:
     """The most that is alive at once, when that is, a chart of the whole step, and the formula of the moment."""
     found = peak(run.subject, how, *run.batch)
-    show_metrics(_figures(run, how, found))
-    st.markdown(_when(found))
     names = {area: _(word) for area, word in AREA_WORDS.items()}
     phases = {phase: _(word) for phase, word in PHASES.items()}
-    columns = step_frame(moments_of_step(run.subject, how, *run.batch), names, phases)
+    start = run.of_preset()
+    before = peak_bytes(start.subject, how, *start.batch) if start else found.num_bytes
+    looked_at = (run.choice.preset, run.subject.architecture, run.batch, how)
+    end = kept("step", looked_at, before, found.num_bytes)
+    show_metrics(_figures(run, how, found, before))
+    st.markdown(_when(found))
+    moments = moments_of_step(run.subject, how, *run.batch)
+    columns = step_frame(moments, names, phases, (run.choice.preset, before), end)
     draw_chart(
         columns,
         lower(step_areas(appearance(), tuple(names.values()), _("Step")), 190),
@@ -87,18 +93,16 @@ def show_peak(run: Run, how: Plan | Inference) -> None:
             )
 
 
-def _figures(run: Run, how: Plan | Inference, found: Peak) -> dict[str, tuple[str, str]]:
+def _figures(run: Run, how: Plan | Inference, found: Peak, before: int) -> dict[str, tuple[str, str]]:
     """The peak, and beside it what is there all the time, or what is returned."""
-    start = run.of_preset()
-    before = peak_bytes(start.subject, how, *start.batch) if start else found.num_bytes
     tokens = _("{batch_size:,} × {sequence_length:,} tokens").format(**run.batch._asdict())
     more = signed(found.num_bytes - before, size)
     told = _("{difference} against {preset}").format(difference=more, preset=run.choice.preset) if more else tokens
     if isinstance(how, Inference):
-        kept = output_bytes(run.subject, how.dtype, *run.batch)
+        returned = output_bytes(run.subject, how.dtype, *run.batch)
         return {
             _("Peak of inference"): (size(found.num_bytes), told),
-            _("Outputs kept"): (size(kept), _("part of what is alive")),
+            _("Outputs kept"): (size(returned), _("part of what is alive")),
         }
     model = run.choice.model()
     trained = sizes(map(how.freezing.trained, model.tensors()))

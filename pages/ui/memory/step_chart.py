@@ -16,8 +16,17 @@ _FONT = 15
 _NAMED = 0.1  # of the peak: where it is thinner than this beside its name, an area has no room for it
 
 
-def step_frame(moments: Sequence[Moment], names: Mapping[Area, str], phases: Mapping[Phase, str]) -> Columns:
-    """The data: a row for each area at each moment, for each name that has room, for each phase, and for the peak."""
+def step_frame(
+    moments: Sequence[Moment],
+    names: Mapping[Area, str],
+    phases: Mapping[Phase, str],
+    preset: tuple[str, int],
+    end: int,
+) -> Columns:
+    """The data: a row for each area at each moment, for each name that has room, for each phase, and for the peak.
+
+    One more for the preset's peak, with its name, if that is another one, and one for the end of the axis.
+    """
     rows: list[dict[str, Any]] = []
     top = max(moments, key=lambda moment: moment.live)
     widest: dict[Area, tuple[int, int, int, int]] = {}  # bytes, how far from the ends, the middle, and when
@@ -43,7 +52,11 @@ def step_frame(moments: Sequence[Moment], names: Mapping[Area, str], phases: Map
         within = [at for at, moment in enumerate(moments) if moment.phase == phase]
         if within:
             rows.append({"at": within[0], "until": within[-1] + 1, "phase": name})
-    return of_rows([*rows, {"at": moments.index(top), "peak": float(top.live), "text": size(top.live).split(" (")[0]}])
+    rows.append({"at": moments.index(top), "peak": float(top.live), "text": size(top.live).split(" (")[0]})
+    name, was = preset
+    if was != top.live:
+        rows.append({"was": float(was), "name": name, "size": size(was)})
+    return of_rows([*rows, {"axis": float(end)}])
 
 
 @lru_cache
@@ -79,6 +92,9 @@ def step_areas(look: str, names: tuple[str, ...], step: str) -> Spec:
     peak = alt.Chart().transform_filter("isValid(datum.peak)")
     mark = peak.mark_point(filled=True, size=90, color=ink, opacity=1).encode(x=x, y="peak:Q", tooltip=["text:N"])
     number = peak.mark_text(fontSize=_FONT, fontWeight="bold", dy=-14, color=ink).encode(x=x, y="peak:Q", text="text:N")
+    was = alt.Chart().transform_filter("isValid(datum.was)")
+    before = was.mark_rule(color=ink, strokeWidth=2).encode(y="was:Q", tooltip=tooltip(alt, "name", "size"))
+    top = alt.Chart().transform_filter("isValid(datum.axis)").mark_rule(opacity=0, aria=False).encode(y="axis:Q")
     bands = alt.Chart().transform_filter("isValid(datum.phase)")
     rules = bands.mark_rule(color=ink, strokeDash=[4, 4], opacity=0.6).encode(x=x)
     room = "scale('x', datum.until) - scale('x', datum.at) > 60 ? datum.phase : ''"
@@ -91,6 +107,6 @@ def step_areas(look: str, names: tuple[str, ...], step: str) -> Spec:
         )
         .encode(x=alt.X("center:Q"), y=alt.value(-22), tooltip=tooltip(alt, "phase"))
     )
-    return spec_of(
-        alt.layer(areas, edges, rules, labels, mark, number, phases).properties(width="container", height=230)
-    )
+    named = was.mark_text(align="left", dy=-9, fontSize=13, color=ink).encode(x=alt.value(6), y="was:Q", text="name:N")
+    layers = alt.layer(areas, edges, rules, before, named, labels, mark, number, phases, top)
+    return spec_of(layers.properties(width="container", height=230))

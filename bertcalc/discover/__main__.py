@@ -1,0 +1,156 @@
+"""Go over model types of the installed transformers, print what was found, and write it down.
+
+    python -m bertcalc.discover bert roberta
+    python -m bertcalc.discover --all --write bertcalc/discover/found.json
+
+Without --classes it is one class of each type: its causal or masked language model, else its base model.
+"""
+
+import argparse
+import importlib
+import json
+import resource
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+from bertcalc.discover import discover
+from bertcalc.discover.build import Classes, Ended, Refused, known
+
+_SECONDS = 60
+_BYTES = 24 * 1024**3  # of addresses, most of which are never used
+
+
+class Row(NamedTuple):
+    """What became of a class: found, regime (found, where fields have the values they have), partly or not built."""
+
+    model_type: str
+    cls: str
+    outcome: str
+    remark: str
+    seconds: float
+    data: dict[str, Any] | None
+
+
+def main() -> None:
+    """Print a table."""
+    parser = argparse.ArgumentParser(prog="python -m bertcalc.discover", description=__doc__)
+    parser.add_argument("types", nargs="*", help="model types, such as bert")
+    parser.add_argument("--all", action="store_true", help="every type with a masked or causal language model")
+    parser.add_argument("--every", action="store_true", help="every type that has a base model, too")
+    parser.add_argument("--classes", action="store_true", help="the base model and each language model of a type")
+    parser.add_argument("--seconds", type=int, default=_SECONDS, help="the most for one class")
+    parser.add_argument("--write", type=Path, help="a JSON file for what was found; what it has of other classes stays")
+    parser.add_argument("--missing", action="store_true", help="only classes that the file does not have")
+    asked = parser.parse_args()
+    importlib.import_module("transformers.modeling_utils")  # once, and not in each process
+    rows: list[Row] = []
+    print("| type | class | outcome | remark | seconds |\n|---|---|---|---|---|")
+    found = read(asked.write)
+    for kind, cls in chosen(asked.types, language=asked.all, every=asked.every, classes=asked.classes):
+        if asked.missing and (kind, cls) in found:
+            continue
+        row = in_a_process(kind, cls, asked.seconds)
+        rows.append(row)
+        print(f"| {row.model_type} | {row.cls} | {row.outcome} | {row.remark} | {row.seconds:.1f} |", flush=True)
+        if asked.write and row.data:
+            found[kind, cls] = row.data
+            write(found, asked.write)
+    print("\n" + summary(rows))
+
+
+def chosen(types: list[str], *, language: bool, every: bool, classes: bool) -> Iterator[tuple[str, str]]:
+    """Types and classes."""
+    for kind, names in known().items():
+        if kind in types or every or (language and (names.masked or names.causal)):
+            yield from ((kind, cls) for cls in classes_of(names, every=classes))
+
+
+def classes_of(names: Classes, *, every: bool) -> list[str]:
+    """All classes of a type, or that which says most."""
+    found = list(dict.fromkeys(cls for cls in (names.causal, names.masked, names.base) if cls))
+    return found if every else found[:1]
+
+
+def in_a_process(kind: str, cls: str, seconds: int) -> Row:
+    """Discover a class in a process of its own, which is ended if it does not end itself."""
+    import multiprocessing
+
+    here, there = multiprocessing.get_context("fork").Pipe(duplex=False)
+    process = multiprocessing.get_context("fork").Process(target=_work, args=(there, kind, cls, seconds), daemon=True)
+    process.start()
+    there.close()
+    try:
+        row: Row = (
+            here.recv() if here.poll(seconds + 10) else Row(kind, cls, "not built", "it did not end", seconds, None)
+        )
+    except EOFError:
+        row = Row(kind, cls, "not built", "its process ended", 0, None)
+    process.kill()
+    process.join()
+    return row
+
+
+def _work(pipe: Any, kind: str, cls: str, seconds: int) -> None:
+    import torch
+
+    torch.set_num_threads(1)
+    resource.setrlimit(resource.RLIMIT_AS, (_BYTES, _BYTES))
+    pipe.send(row_of(kind, cls, seconds))
+
+
+def row_of(kind: str, cls: str, seconds: float) -> Row:
+    """What becomes of a class."""
+    try:
+        found = discover(kind, cls, seconds=seconds)
+    except (Refused, MemoryError) as error:
+        return Row(kind, cls, "not built", _cell(str(error)), 0, None)
+    except Ended:
+        return Row(kind, cls, "not built", "the time was up", seconds, None)
+    except Exception as error:  # a fault of ours, which the table shows
+        return Row(kind, cls, "fault", _cell(repr(error)), 0, None)
+    if found.unexplained:
+        first, reason = next(iter(found.unexplained.items()))
+        remark = f"{100 * found.share:.1f} %; {len(found.unexplained)} without, such as {first}: {reason}"
+        return Row(kind, cls, "partly", _cell(remark), found.seconds, found.json())
+    held = [each for each in found.regime if each.kind == "is"]
+    remark = "; ".join(map(str, found.regime))
+    return Row(kind, cls, "regime" if held else "found", remark, found.seconds, found.json())
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "/").split())[:300]
+
+
+def summary(rows: list[Row]) -> str:
+    """How many of each outcome, and how long it took."""
+    import transformers
+
+    outcomes = [row.outcome for row in rows]
+    counts = ", ".join(f"{outcome} {outcomes.count(outcome)}" for outcome in dict.fromkeys(sorted(outcomes)))
+    times = [row.seconds for row in rows if row.data] or [0.0]
+    whole = outcomes.count("found") + outcomes.count("regime")
+    return (
+        f"{len(rows)} classes of transformers {transformers.__version__} on {date.today()}: {counts}; "
+        f"{100 * whole / max(1, len(rows)):.0f} % have a whole formula. "
+        f"Median {median(times):.1f} s, longest {max(times):.1f} s."
+    )
+
+
+def read(path: Path | None) -> dict[tuple[str, str], dict[str, Any]]:
+    """What was written before."""
+    if path is None or not path.exists():
+        return {}
+    return {(each["model_type"], each["cls"]): each for each in json.loads(path.read_text(encoding="utf-8"))}
+
+
+def write(found: dict[tuple[str, str], dict[str, Any]], path: Path) -> None:
+    """One line for each class, in the order of their names, so that a change can be read."""
+    lines = [json.dumps(found[key], separators=(",", ":"), ensure_ascii=False) for key in sorted(found)]
+    path.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""The real class on the meta device, which has shapes and no numbers, with its tensors folded by layer."""
+
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from time import monotonic
+from typing import Any, NamedTuple
+
+Shape = tuple[int, ...]
+Folded = dict[str, dict[tuple[int, ...], Shape]]
+
+_MOST_MODULES = 60_000
+_NUMBER = re.compile(r"(?:(?<=\.)|(?<=^)|(?<=expert_))\d+(?=\.|$)")
+
+
+class Refused(Exception):  # noqa: N818 # it is no fault of ours: transformers says no
+    """The real class cannot be built with these values, or not within the limits."""
+
+
+class Ended(Exception):  # noqa: N818
+    """The time is up."""
+
+
+class Classes(NamedTuple):
+    """The classes of a model type that this is for."""
+
+    base: str | None
+    masked: str | None
+    causal: str | None
+
+
+@cache
+def known() -> dict[str, Classes]:
+    """Every model type of the installed transformers that has a base model or a language model."""
+    from transformers.models.auto import modeling_auto as auto
+
+    tables = (auto.MODEL_MAPPING_NAMES, auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES, auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)
+    types = dict.fromkeys(name for table in tables for name in table)
+    return {name: Classes(*(_first(table.get(name)) for table in tables)) for name in types}
+
+
+def _first(found: Any) -> str | None:
+    return found if found is None or isinstance(found, str) else found[0]
+
+
+def config_class(kind: str) -> Any:
+    """The configuration class of a model type. Raises Refused if there is none."""
+    from transformers import CONFIG_MAPPING
+
+    try:
+        return CONFIG_MAPPING[kind]
+    except KeyError:
+        raise Refused(f"transformers has no model type {kind!r}") from None
+
+
+def model_class(name: str) -> Any:
+    """A class of transformers. Raises Refused if there is none."""
+    import transformers
+
+    found = getattr(transformers, name, None)
+    if not (isinstance(found, type) and issubclass(found, transformers.PreTrainedModel)):
+        raise Refused(f"transformers has no model class {name!r}")
+    return found
+
+
+def tensors(cls: Any, config: Any, until: float) -> Folded:
+    """What the class has learned: names with * for numbers, and for each the numbers and the shape.
+
+    A tensor that is tied to another counts once, under the name that PyTorch gives it. Raises Refused, or Ended when
+    the time is up.
+    """
+    import torch
+    from transformers.initialization import no_init_weights
+
+    with _limited(until):
+        try:
+            with torch.device("meta"), no_init_weights():
+                model = cls(config)
+            model.tie_weights()
+        except (Refused, Ended):
+            raise
+        except Exception as error:  # transformers raises whatever it likes
+            raise Refused(
+                f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error) else ''}"
+            ) from None
+        found: Folded = {}
+        for name, tensor in model.named_parameters():
+            numbers = tuple(int(number) for number in _NUMBER.findall(name))
+            found.setdefault(_NUMBER.sub("*", name), {})[numbers] = tuple(tensor.shape)
+    return found
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without what transformers says of configurations that are no model anybody uses."""
+    import transformers
+
+    before = transformers.logging.get_verbosity()
+    transformers.logging.set_verbosity(transformers.logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        transformers.logging.set_verbosity(before)
+
+
+@contextmanager
+def _limited(until: float) -> Iterator[None]:
+    """Stop a model that has too many modules, or takes too long, while it is built."""
+    from torch.nn.modules.module import register_module_module_registration_hook
+
+    built = 0
+
+    def count(*_args: Any) -> None:
+        nonlocal built
+        built += 1
+        if built > _MOST_MODULES:
+            raise Refused(f"more than {_MOST_MODULES:,} modules")
+        if not built % 64 and monotonic() > until:
+            raise Ended
+
+    hook = register_module_module_registration_hook(count)
+    try:
+        yield
+    finally:
+        hook.remove()

@@ -1,0 +1,142 @@
+"""What has to hold between the sizes of a model for its formula to hold: the regime, as conditions and as sentences."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from bertcalc.discover.fit import symbol
+from bertcalc.problem import Problem
+
+# Each sentence with what it needs beside the field.
+SENTENCES = {
+    "is": "{field} is {other}",
+    "share": "{field} is {factor} times {other}",
+    "multiple": "{field} is a multiple of {other}",
+    "differs": "{field} differs from {other}",
+    "at least": "{field} is at least {other}",
+    "at most": "{field} is at most {other}",
+    "more": "{field} is more than {other}",
+    "less": "{field} is less than {other}",
+}
+
+
+class Condition(NamedTuple):
+    """One condition on a field: ``kind`` is a key of SENTENCES, ``other`` a number or another field."""
+
+    kind: str
+    field: str
+    other: str | int
+    factor: Fraction = Fraction(1)
+
+    def __str__(self) -> str:
+        return self._sentence().format(**self._filled())
+
+    def _sentence(self) -> str:
+        return SENTENCES["is" if self.factor == 1 and self.kind == "share" else self.kind]
+
+    def _filled(self) -> dict[str, str]:
+        other = self.other if isinstance(self.other, str) else f"{self.other:,}"
+        return {"field": self.field, "other": other, "factor": str(self.factor)}
+
+    def fields(self) -> set[str]:
+        """The fields in it."""
+        return {self.field} | ({self.other} if isinstance(self.other, str) else set())
+
+    def holds(self, values: Mapping[str, int]) -> bool:
+        """Whether it does for these values."""
+        here = values[self.field]
+        other = values[self.other] if isinstance(self.other, str) else self.other
+        if self.kind == "multiple":
+            return other != 0 and here % other == 0
+        if self.kind in ("is", "share"):
+            return here == self.factor * other
+        return {
+            "differs": here != other,
+            "at least": here >= other,
+            "at most": here <= other,
+            "more": here > other,
+            "less": here < other,
+        }[self.kind]
+
+    def expression(self) -> Any:
+        """In SymPy."""
+        import sympy
+
+        here = symbol(self.field)
+        other = symbol(self.other) if isinstance(self.other, str) else sympy.Integer(self.other)
+        if self.kind == "multiple":
+            return sympy.Eq(sympy.Mod(here, other), 0)
+        if self.kind in ("is", "share"):
+            return sympy.Eq(here, sympy.Rational(self.factor.numerator, self.factor.denominator) * other)
+        kinds = {
+            "differs": sympy.Ne,
+            "at least": sympy.Ge,
+            "at most": sympy.Le,
+            "more": sympy.Gt,
+            "less": sympy.Lt,
+        }
+        return kinds[self.kind](here, other)
+
+    def problem(self, values: Mapping[str, int]) -> Problem:
+        """What is wrong with values for which it does not hold."""
+        here = f"{self.field} is {values[self.field]:,}"
+        if isinstance(self.other, str):
+            here += f" and {self.other} {values[self.other]:,}"
+        message = f"The formula holds where {self._sentence()}; here, {{here}}."
+        return Problem(self.field, values[self.field], message, {**self._filled(), "here": here})
+
+
+# What is said first where several conditions explain the same.
+_ORDER = ("multiple", "differs", "more", "less", "at least", "at most")
+_DIVISORS = (2, 3, 4, 5, 6, 8, 12, 16, 32, 64, 128)
+
+
+def offered(
+    values: Mapping[str, int], good: Sequence[Mapping[str, int]], fields: Sequence[str], at: Mapping[str, int]
+) -> list[Condition]:
+    """Conditions that these values do not meet and that all good ones do, the likeliest first.
+
+    ``at`` is where fields were changed from: one of those that were changed is to blame.
+    """
+    changed = [field for field in fields if values[field] != at[field]]
+    found = [
+        condition
+        for condition in _all(changed, fields, good, at)
+        if not condition.holds(values) and all(condition.holds(each) for each in good)
+    ]
+    return sorted(dict.fromkeys(found), key=lambda each: (isinstance(each.other, int), _ORDER.index(each.kind)))
+
+
+def _all(
+    changed: Sequence[str], fields: Sequence[str], good: Sequence[Mapping[str, int]], at: Mapping[str, int]
+) -> Iterator[Condition]:
+    for field in changed:
+        for other in fields:
+            if other == field:
+                continue
+            yield from (Condition("multiple", field, other), Condition("multiple", other, field))
+            yield Condition("differs", field, other)
+            yield Condition("more" if at[field] > at[other] else "less", field, other)
+            yield Condition("at least" if at[field] >= at[other] else "at most", field, other)
+        yield from (Condition("multiple", field, number) for number in _DIVISORS)
+        known = [each[field] for each in good]
+        yield Condition("at least", field, min(known))
+        yield Condition("at most", field, max(known))
+
+
+def remedy(condition: Condition, values: Mapping[str, int], of: str) -> int | None:
+    """A value for one of the two fields with which the condition is met, or None if there is none near."""
+    other = condition.field if of == condition.other else str(condition.other)
+    here, there = values[of], values[other]
+    near = (
+        there,
+        there + 1,
+        there - 1,
+        2 * there,
+        3 * there,
+        here + 1,
+        here - 1,
+        *(there // by for by in _DIVISORS),
+        1,
+    )
+    return next((each for each in near if each >= 0 and condition.holds({**values, of: each})), None)

@@ -1,0 +1,75 @@
+"""Formulas for as much as can be: where one field defies them, it stays as it is given, and the regime says so."""
+
+from bertcalc.discover.build import Ended
+from bertcalc.discover.find import Findings, find
+from bertcalc.discover.lab import Lab, Sample
+from bertcalc.discover.regime import Regime, regime
+
+_MOST_HELD = 3
+_MOST_LESSONS = 3
+_LARGEST = 64  # a size is not held: a formula for one hidden size is none
+_REASON = "no formula that was tried says how tensors follow it"
+
+
+def explain(lab: Lab) -> tuple[Lab, Findings, Regime]:
+    """Formulas, where they hold, and the lab with the fields that are held for them."""
+    findings = find(lab)
+    try:
+        for _time in range(_MOST_HELD):
+            if not findings.unexplained or (better := _better(lab, findings)) is None:
+                break
+            lab, findings = better
+    except Ended:
+        pass  # what was found before is as right as it was
+    area = regime(lab, findings)
+    learned: list[Sample] = []
+    try:
+        for _time in range(_MOST_LESSONS):
+            if findings.unexplained or not area.wrong:
+                break
+            learned += area.wrong
+            again = find(lab, learned)
+            if again.unexplained:
+                break
+            findings, area = again, regime(lab, again)
+    except Ended:
+        pass
+    return lab, findings, area
+
+
+def _better(lab: Lab, findings: Findings) -> tuple[Lab, Findings] | None:
+    """A lab in which fewer tensors have no formula: sizes divide as those given do, or some fields are not changed."""
+    suspects = _suspects(lab, findings)
+    tight = lab.tight([field for field in suspects if field in lab.loose])
+    groups = _holdable(lab, suspects)
+    listed = [lab.without(fields, _REASON) for fields in groups if set(fields) & lab.lists.keys()]
+    labs = [*listed, tight, *(each.without(fields, _REASON) for fields in groups for each in (lab, tight))]
+    for twin in labs:
+        found = find(twin)
+        if len(found.unexplained) < len(findings.unexplained):
+            return twin, found
+    return None
+
+
+def _suspects(lab: Lab, findings: Findings) -> list[str]:
+    """Fields that change a tensor that has no formula."""
+    found: list[str] = []
+    for field in lab.free:
+        changed = [lab.build({field: value}) for value in lab.choices[field]]
+        if any(
+            isinstance(each, Sample) and each.tensors[name] != lab.base.tensors[name]
+            for each in changed
+            for name in findings.unexplained
+        ):
+            found.append(field)
+    return found
+
+
+def _holdable(lab: Lab, fields: list[str]) -> list[list[str]]:
+    """What may be left as it is: entries of lists, which are often no sizes but places, steps of 1, and one field."""
+    likely = [field for field in fields if lab.at[field] < _LARGEST or field in lab.lists]
+    singles = sorted(likely, key=lambda field: (field not in lab.lists, field not in lab.counts))
+    entries = [field for field in likely if field.endswith("]")]
+    ones = [field for field in likely if field in entries or lab.at[field] == 1]
+    groups = [entries, ones, *([field] for field in singles)]
+    return [group for index, group in enumerate(groups) if group and group not in groups[:index]]

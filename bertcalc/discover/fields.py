@@ -1,0 +1,162 @@
+"""The whole numbers of a configuration of transformers, in nested configurations and in lists, too, and their change.
+
+A field is named by its path: ``hidden_size``, ``text_config.hidden_size``, ``block_sizes[0]``.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from itertools import pairwise
+from typing import Any
+
+_LONGEST_LIST = 8  # a list of sizes, such as one per stage; a list with one entry for each layer is no list of fields
+_MOST_LEVELS = 3
+# Facts about files and programs, not about the model.
+_NEVER = ("transformers_version", "chunk_size_feed_forward", "bos_token_id", "eos_token_id", "return_dict")
+
+_STEP = re.compile(r"([A-Za-z_]\w*)|\[(\d+)\]")
+
+
+class Recipe:
+    """A configuration as the arguments that differ from what its class does by itself.
+
+    What the class derives when it is not given, such as head_dim from hidden_size, stays derived when sizes change.
+    """
+
+    def __init__(self, kind: Any, changes: Mapping[str, Any]) -> None:
+        self.kind = kind
+        self.config: Any = kind(**deepcopy(dict(changes)))
+        least = minimal(kind, self.config)
+        self.given = dict(changes) if least is None else least
+        self._nested = {
+            name: {"model_type": value.model_type, **(minimal(type(value), value) or {})}
+            for name, value in vars(self.config).items()
+            if is_config(value)
+        }
+        self.fields = integers(self.config)
+        self.follows = self._followers()
+
+    def changed(self, values: Mapping[str, Any]) -> Any:
+        """The configuration with other values of some fields. Raises what its class raises."""
+        given = deepcopy(self.given)
+        for path, value in values.items():
+            self._put(given, path, value)
+        return self.kind(**given)
+
+    def lists_along(self, field: str) -> list[str]:
+        """The lists of the same configuration that have as many entries as the field says."""
+        above = field.rpartition(".")[0]
+        prefix = f"{above}." if above else ""
+        here = self.config
+        for name in above.split(".") if above else ():
+            here = getattr(here, name)
+        length = self.fields[field]
+        return [
+            prefix + name
+            for name, value in vars(here).items()
+            if isinstance(value, list) and len(value) == length > 1 and not name.startswith("_")
+        ]
+
+    def value(self, path: str) -> Any:
+        """What is at a path."""
+        return _at(self.config, path)
+
+    def _put(self, given: dict[str, Any], path: str, value: Any) -> None:
+        steps = _steps(path)
+        place: Any = given
+        here: Any = self.config
+        for step, following in pairwise(steps):
+            here = here[step] if isinstance(step, int) else getattr(here, step)
+            if isinstance(place, dict) and step not in place:
+                nested = self._nested.get(str(step)) if place is given else None
+                if is_config(here):
+                    place[step] = deepcopy(
+                        nested or {"model_type": here.model_type, **(minimal(type(here), here) or {})}
+                    )
+                else:
+                    place[step] = deepcopy(here)
+            if isinstance(following, int) and isinstance(place[step], tuple):
+                place[step] = list(place[step])
+            place = place[step]
+        place[steps[-1]] = value
+
+    def _followers(self) -> set[str]:
+        """The fields that the class derives from others: they change when another is changed."""
+        found: set[str] = set()
+        for path, value in self.fields.items():
+            if path in found:
+                continue
+            for other in (2 * value, value + 1):
+                try:
+                    after = integers(self.changed({path: other}))
+                except Exception:  # transformers raises whatever it likes
+                    continue
+                moved = {name for name, here in self.fields.items() if after.get(name, here) != here} - {path}
+                if after.get(path) == other:
+                    found |= moved
+                elif value > 0:
+                    found.add(path)  # set by others, whatever is said
+        return found
+
+
+def integers(config: Any) -> dict[str, int]:
+    """Every whole number of a configuration, by its path."""
+    found = dict(_integers(config, "", 0))
+    labels = getattr(config, "num_labels", None)
+    return found | ({"num_labels": labels} if isinstance(labels, int) else {})
+
+
+def is_config(value: Any) -> bool:
+    """Whether a value is a nested configuration."""
+    return hasattr(value, "model_type") and hasattr(value, "to_dict")
+
+
+def _integers(value: Any, path: str, level: int) -> Iterator[tuple[str, int]]:
+    if isinstance(value, bool) or level > _MOST_LEVELS:
+        return
+    if isinstance(value, int):
+        yield path, value
+    elif isinstance(value, list | tuple) and len(value) <= _LONGEST_LIST:
+        for index, entry in enumerate(value):
+            yield from _integers(entry, f"{path}[{index}]", level + 1)
+    elif is_config(value):
+        for name, entry in vars(value).items():
+            if not name.startswith("_") and name not in _NEVER:
+                yield from _integers(entry, f"{path}.{name}" if path else name, level + 1)
+
+
+def _steps(path: str) -> list[str | int]:
+    return [name or int(index) for name, index in _STEP.findall(path)]
+
+
+def _at(value: Any, path: str) -> Any:
+    for step in _steps(path):
+        value = value[step] if isinstance(step, int) else getattr(value, step)
+    return value
+
+
+def minimal(kind: Any, config: Any) -> dict[str, Any] | None:
+    """The fewest arguments, in their order, with which a class makes the same configuration; None if none do."""
+    given: dict[str, Any] = {}
+    try:
+        while (name := next(_differences(kind(**deepcopy(given)), config), None)) is not None:
+            if name in given:
+                return None
+            value = getattr(config, name)
+            if is_config(value):
+                value = {"model_type": value.model_type, **(minimal(type(value), value) or {})}
+            given[name] = deepcopy(value)
+    except Exception:  # transformers raises whatever it likes
+        return None
+    return given
+
+
+def _differences(one: Any, other: Any) -> Iterator[str]:
+    for name, value in vars(other).items():
+        if name.startswith("_") or name == "transformers_version":
+            continue
+        here: Any = getattr(one, name, None)
+        if is_config(here) and is_config(value):
+            here, value = here.to_dict(), value.to_dict()
+        if here != value:
+            yield name

@@ -1,0 +1,367 @@
+"""A formula for a whole number that follows fields, found from samples alone: ``fit`` knows nothing of models.
+
+>>> samples = [{"H": 8, "I": 20}, {"H": 16, "I": 20}, {"H": 8, "I": 40}, {"H": 24, "I": 60}, {"H": 40, "I": 28}]
+>>> str(fit(samples, [2 * each["H"] + each["I"] + 3 for each in samples]).expression)
+'2*H + I + 3'
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations, combinations_with_replacement, permutations, product
+from math import floor, gcd, prod
+from typing import Any, NamedTuple
+
+import sympy
+
+Values = Mapping[str, int]
+Number = int | Fraction
+
+# A coefficient such as 355/113 is no part of a model, but a sign that the terms are wrong.
+_LARGEST_DENOMINATOR = 16
+_PATIENCE = 20_000
+_MOST_PAIRS = 12
+_MULTIPLES = (2, 4, 8, 16, 32, 64, 128, 256, 512)
+_PERIODS = range(2, 9)
+
+
+def symbol(field: str) -> Any:
+    """The SymPy symbol of a field."""
+    return sympy.Symbol(field, integer=True, positive=True)
+
+
+class Step(NamedTuple):
+    """⌊(factor · field + plus - less) / by⌋, or rounded up; by is a number or another field, less one or none."""
+
+    field: str
+    by: str | int
+    up: bool = False
+    plus: int = 0
+    factor: Fraction = Fraction(1)
+    power: int = 1  # the patches of an image are a square
+    less: str = ""  # every eighth layer from the fourth on
+
+    def fields(self) -> set[str]:
+        """The fields in it."""
+        return {field for field in (self.field, self.by, self.less) if isinstance(field, str) and field}
+
+    def value(self, values: Values) -> int:
+        """Its value."""
+        by = values[self.by] if isinstance(self.by, str) else self.by
+        less = values[self.less] if self.less else 0
+        inside = (self.factor * values[self.field] + self.plus - less) / by
+        return int((-floor(-inside) if self.up else floor(inside)) ** self.power)
+
+    def expression(self) -> Any:
+        """In SymPy."""
+        by = symbol(self.by) if isinstance(self.by, str) else self.by
+        less = symbol(self.less) if self.less else 0
+        inside = (_rational(self.factor) * symbol(self.field) + self.plus - less) / by
+        return (sympy.ceiling if self.up else sympy.floor)(inside) ** self.power
+
+
+class Bound(NamedTuple):
+    """The smaller of a field and another field or number, or the larger."""
+
+    field: str
+    other: str | int
+    larger: bool = False
+
+    def fields(self) -> set[str]:
+        """The fields in it."""
+        return {self.field} | ({self.other} if isinstance(self.other, str) else set())
+
+    def value(self, values: Values) -> int:
+        """Its value."""
+        other = values[self.other] if isinstance(self.other, str) else self.other
+        return max(values[self.field], other) if self.larger else min(values[self.field], other)
+
+    def expression(self) -> Any:
+        """In SymPy."""
+        other = symbol(self.other) if isinstance(self.other, str) else self.other
+        return (sympy.Max if self.larger else sympy.Min)(symbol(self.field), other)
+
+
+class Term(NamedTuple):
+    """A product of fields, divided by others, times a step or a bound."""
+
+    times: tuple[str, ...] = ()
+    over: tuple[str, ...] = ()
+    special: Step | Bound | None = None
+
+    def fields(self) -> set[str]:
+        """The fields in it."""
+        return {*self.times, *self.over} | (self.special.fields() if self.special else set())
+
+    def value(self, values: Values) -> Number:
+        """Its value, whole or not."""
+        above = prod(values[field] for field in self.times) * (self.special.value(values) if self.special else 1)
+        return whole(Fraction(above, prod(values[field] for field in self.over))) if self.over else above
+
+    def expression(self) -> Any:
+        """In SymPy."""
+        above = prod(map(symbol, self.times)) * (self.special.expression() if self.special else 1)
+        return sympy.sympify(above) / prod(map(symbol, self.over))
+
+
+class Fit:
+    """A sum of terms, each with its coefficient; the constant is the term without fields."""
+
+    def __init__(self, terms: Sequence[tuple[Fraction, Term]]) -> None:
+        self.terms = tuple((coefficient, term) for coefficient, term in terms if coefficient)
+
+    def fields(self) -> set[str]:
+        """The fields in it."""
+        return {field for _coefficient, term in self.terms for field in term.fields()}
+
+    def value(self, values: Values) -> Fraction:
+        """Its value, which is not whole where a field does not divide as it did in the samples."""
+        return sum((coefficient * term.value(values) for coefficient, term in self.terms), Fraction())
+
+    def agrees(self, samples: Iterable[Values], numbers: Iterable[int]) -> bool:
+        """Whether it is right for all samples."""
+        return all(self.value(values) == number for values, number in zip(samples, numbers, strict=True))
+
+    def specials(self) -> list[Step | Bound]:
+        """Its parts that are rounded, or the smaller or larger of two."""
+        return [term.special for _coefficient, term in self.terms if term.special]
+
+    @cached_property
+    def expression(self) -> Any:
+        """In SymPy, with the fields' names as symbols."""
+        return sympy.Add(*(_rational(coefficient) * term.expression() for coefficient, term in self.terms))
+
+
+def fit(samples: Sequence[Values], numbers: Sequence[int], *, counting: bool = False) -> Fit | None:
+    """The simplest formula that gives each sample its number, or None if there is none among those that are tried.
+
+    All samples have the same fields. Best are a first sample, some that differ from it in one field alone, and some
+    that differ in all. Tried are sums of products and quotients; then, with them, one part that is rounded, or the
+    smaller or larger of two: where the numbers say how many tensors there are (``counting``), every third layer of
+    L, else a size that is rounded up to a multiple. A formula is right for the samples; whether it is right for others
+    is for others to see.
+    """
+    if len(set(numbers)) == 1:
+        return Fit([(Fraction(numbers[0]), Term())])
+    known = _alone(samples, numbers)
+    if known and _determined(known, samples, numbers) and (found := _of(known, samples, numbers, counting)):
+        return found
+    others = [field for field in samples[0] if field not in known]
+    for more in others:  # the larger of two is followed by changes of the other only where that is larger
+        fields = [*known, more]
+        if _determined(fields, samples, numbers):
+            specials = [term for term in _specials(fields, samples, numbers, counting) if more in term.fields()]
+            if found := _search(_Table.of(specials, fields, samples), None, numbers, 1, 1):
+                return found
+    return None
+
+
+def _of(fields: list[str], samples: Sequence[Values], numbers: Sequence[int], counting: bool) -> Fit | None:
+    """The simplest formula of these fields."""
+    products = _Table.of(_products(fields), fields, samples)
+    if found := _search(products, None, numbers, 1, 3):
+        return found
+    specials = _Table.of(_specials(fields, samples, numbers, counting), fields, samples)
+    return (
+        _search(specials, None, numbers, 1, 1)
+        or _search(products, specials, numbers, 2, 3)
+        or _search(products, None, numbers, 4, 4)
+    )
+
+
+def _alone(samples: Sequence[Values], numbers: Sequence[int]) -> list[str]:
+    """The fields that change the number when nothing else changes."""
+    found: set[str] = set()
+    for (one, first), (other, second) in combinations(zip(samples, numbers, strict=True), 2):
+        if first != second:
+            differ = [field for field in one if one[field] != other[field]]
+            if len(differ) == 1:
+                found.add(differ[0])
+    return [field for field in samples[0] if field in found]
+
+
+def _determined(fields: list[str], samples: Sequence[Values], numbers: Sequence[int]) -> bool:
+    """Whether samples with the same values of these fields have the same number."""
+    seen: dict[tuple[int, ...], int] = {}
+    return all(
+        seen.setdefault(tuple(values[field] for field in fields), number) == number
+        for values, number in zip(samples, numbers, strict=True)
+    )
+
+
+def _products(fields: list[str]) -> list[Term]:
+    """The simplest first."""
+    single = [Term((field,)) for field in fields]
+    pairs = [Term(pair) for pair in combinations_with_replacement(fields, 2)]
+    quotients = [
+        Term(term.times, (field,)) for term in [*pairs, *single] for field in fields if field not in term.times
+    ]
+    threes = [*combinations(fields, 3), *((one, one, other) for one, other in permutations(fields, 2))]
+    return [*single, *pairs, *quotients, *map(Term, threes)]
+
+
+def _specials(fields: list[str], samples: Sequence[Values], numbers: Sequence[int], counting: bool) -> list[Term]:
+    """Terms with a part that is rounded, or with the smaller or larger of two."""
+    found: list[Step | Bound] = []
+    common = gcd(*numbers)
+    for field in fields:
+        others = [other for other in fields if other != field]
+        found += [Step(field, other, up) for other in others for up in (False, True)]
+        found += [Bound(field, other, larger) for other in others for larger in (False, True) if field < other]
+        found += [Bound(field, max(numbers)), Bound(field, min(numbers), True)]
+        if counting:
+            found += [Step(field, other, plus=plus) for other in others for plus in (-1, 1)]
+            found += [Step(field, by, up=True, less=less) for by, less in permutations(others, 2)]
+            found += [Step(field, period, plus=plus) for period in _PERIODS for plus in range(period)]
+            continue
+        found += [Step(field, other, power=2) for other in others]
+        largest, number = max((values[field], number) for values, number in zip(samples, numbers, strict=True))
+        ratios = {Fraction(1), *(Fraction(number, largest).limit_denominator(bound) for bound in (8, 64))} - {0}
+        found += [Step(field, 1, up, 0, ratio) for ratio in ratios - {Fraction(1)} for up in (False, True)]
+        steps = sorted({step for step in (*_MULTIPLES, common) if step > 1 and common % step == 0}, reverse=True)
+        found += [Step(field, step, True, 0, ratio) for step in steps for ratio in ratios]
+    alone = [Term(special=special) for special in found]
+    return alone + [Term((field,), special=special) for special in found for field in fields if field != special.field]
+
+
+class _Table(NamedTuple):
+    """Terms with their values for all samples."""
+
+    terms: list[Term]
+    columns: list[list[Number]]
+    pairs: dict[str, list[tuple[int, int]]]  # samples that differ in one field alone
+
+    @classmethod
+    def of(cls, terms: list[Term], fields: list[str], samples: Sequence[Values]) -> "_Table":
+        """With the values for these samples."""
+        pairs: dict[str, list[tuple[int, int]]] = {field: [] for field in fields}
+        for one, other in combinations(range(len(samples)), 2):
+            differ = [field for field in fields if samples[one][field] != samples[other][field]]
+            if len(differ) == 1 and len(pairs[differ[0]]) < _MOST_PAIRS:
+                pairs[differ[0]].append((one, other))
+        return cls(terms, [[term.value(values) for values in samples] for term in terms], pairs)
+
+
+class _Tired(Exception):  # noqa: N818
+    """The search was long enough."""
+
+
+class _Patience:
+    """How many terms may still be tried."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def spend(self) -> None:
+        """One more. Raises _Tired when there are none left."""
+        self.left -= 1
+        if self.left < 0:
+            raise _Tired
+
+
+def _search(table: _Table, one: _Table | None, numbers: Sequence[int], least: int, most: int) -> Fit | None:
+    """A sum of at least and at most so many terms; one of them is of the second table if there is one."""
+    patience = _Patience(_PATIENCE)
+    most = min(most, len(numbers) - 3)  # a formula with as many coefficients as samples fits anything
+    try:
+        for depth in range(least, most + 1):
+            if found := _peel(table, one, list(numbers), depth, patience):
+                return Fit(found)
+            if depth == 2 and (found := _two(table, one, numbers, patience)):
+                return Fit(found)
+    except _Tired:
+        return None
+    return None
+
+
+def _peel(
+    table: _Table, special: _Table | None, rest: list[Number], depth: int, patience: _Patience
+) -> list[tuple[Fraction, Term]] | None:
+    """Take one term away after the other: each explains all that one field changes by itself."""
+    if all(number == rest[0] for number in rest):
+        return [(Fraction(rest[0]), Term())]
+    if depth == 0:
+        return None
+    for pairs in table.pairs.values():
+        changing = next(((one, other) for one, other in pairs if rest[one] != rest[other]), None)
+        if changing is None:
+            continue
+        one, other = changing
+        change = rest[one] - rest[other]
+        for term, column, left in _choices(table, special):
+            by = column[one] - column[other]
+            if not by:
+                continue
+            patience.spend()
+            coefficient = Fraction(change) / by
+            if coefficient.denominator > _LARGEST_DENOMINATOR:
+                continue
+            if any((rest[a] - rest[b]) * by != change * (column[a] - column[b]) for a, b in pairs):
+                continue
+            factor = whole(coefficient)
+            if depth == 1:
+                constant = rest[0] - factor * column[0]
+                # The last samples have all fields changed: they tell most.
+                if all(number - factor * value == constant for number, value in zip(reversed(rest), reversed(column))):  # noqa: B905
+                    return [(coefficient, term), (Fraction(constant), Term())]
+                continue
+            less = [number - factor * value for number, value in zip(rest, column, strict=True)]
+            if (more := _peel(table, left, less, depth - 1, patience)) is not None:
+                return [(coefficient, term), *more]
+        if depth == 1:
+            return None  # one term has to explain every field
+    return None
+
+
+def _choices(table: _Table, one: _Table | None) -> Iterator[tuple[Term, list[Number], _Table | None]]:
+    """Terms to take away, and what may be taken of the second table after that."""
+    for term, column in zip(table.terms, table.columns, strict=True):
+        yield term, column, one
+    if one:
+        for term, column in zip(one.terms, one.columns, strict=True):
+            yield term, column, None
+
+
+def _two(
+    table: _Table, one: _Table | None, numbers: Sequence[int], patience: _Patience
+) -> list[tuple[Fraction, Term]] | None:
+    """Two terms with the same field, and a constant, by elimination: (2 w + 1) h."""
+    right = [number - numbers[0] for number in numbers]
+    rows = range(1, len(numbers))
+    those, others = _moved(table), _moved(one) if one else None
+    for (first, left, column), (second, other, column2) in product(those, others) if others else combinations(those, 2):
+        patience.spend()
+        pivot = next((row for row in rows if left[row]), None)
+        if pivot is None:
+            continue
+        row = next((row for row in rows if other[row] * left[pivot] != other[pivot] * left[row]), None)
+        if row is None:
+            continue
+        under = other[row] * left[pivot] - other[pivot] * left[row]
+        b = Fraction(right[row] * left[pivot] - right[pivot] * left[row]) / under
+        if b.denominator > _LARGEST_DENOMINATOR:
+            continue
+        a = (right[pivot] - b * other[pivot]) / left[pivot]
+        if a.denominator > _LARGEST_DENOMINATOR:
+            continue
+        if all(right[each] == a * left[each] + b * other[each] for each in rows):
+            return [(a, first), (b, second), (numbers[0] - a * column[0] - b * column2[0], Term())]
+    return None
+
+
+def _moved(table: _Table) -> list[tuple[Term, list[Number], list[Number]]]:
+    """The terms with what they are more than in the first sample, and what they are."""
+    columns = table.columns
+    return [
+        (term, [value - column[0] for value in column], column)
+        for term, column in zip(table.terms, columns, strict=True)
+    ]
+
+
+def whole(number: Fraction) -> Number:
+    """As an int where it is one: that is much faster."""
+    return number.numerator if number.denominator == 1 else number
+
+
+def _rational(number: Fraction) -> Any:
+    return sympy.Rational(number.numerator, number.denominator)

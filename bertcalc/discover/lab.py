@@ -1,0 +1,339 @@
+"""Experiments with a real class: which fields matter, sizes that it takes, and what its tensors are then."""
+
+import re
+from collections.abc import Callable, Mapping
+from copy import copy
+from math import gcd
+from random import Random
+from time import monotonic
+from typing import Any, NamedTuple
+
+from bertcalc.discover.build import Ended, Folded, Refused, tensors
+from bertcalc.discover.fields import Recipe
+
+Values = dict[str, int]
+Progress = Callable[[str, int, int], None]
+
+_RATIOS = ((2, 1), (3, 1), (1, 2), (3, 2), (4, 1), (5, 1), (1, 3), (1, 4), (6, 1), (5, 2))
+_SMALL = 24
+_LARGE = 64
+_DEEP = 8
+_DEPTH = re.compile("layer|block|depth")
+
+
+class Sample(NamedTuple):
+    """A configuration that was built: the fields' values, and the tensors."""
+
+    values: Values
+    tensors: Folded
+
+
+class Failure(NamedTuple):
+    """A configuration that transformers refuses, or that has other tensors, and why."""
+
+    values: Values
+    reason: str
+    refused: bool = True
+
+
+class Lab:
+    """Builds a class again and again, each configuration once.
+
+    ``free`` are the fields that can be changed and matter, ``idle`` those that change no tensor, ``held`` those that
+    cannot be changed with the same tensors as a result, with the reason; ``links`` are fields that have to be changed
+    with another: a field, the one that it follows, and the ratio.
+    """
+
+    def __init__(self, recipe: Recipe, cls: Any, *, until: float, progress: Progress, seed: int = 0) -> None:
+        self.recipe, self.cls, self.until, self.progress = recipe, cls, until, progress
+        self.random = Random(seed)
+        self.here = {name: value for name, value in recipe.fields.items() if name not in recipe.follows}
+        self.free: list[str] = []
+        self.idle: list[str] = []
+        self.held: dict[str, str] = {}
+        self.links: dict[
+            str, tuple[str, int, int]
+        ] = {}  # field -> the one it follows, and its share of that as a ratio
+        self.lists: dict[str, list[str]] = {}  # field -> lists that get as long as it says
+        self.counts: set[str] = set()  # fields that say how many tensors there are
+        self.loose: set[str] = set()  # fields that may have any value, as far as is known
+        self.choices: dict[str, list[int]] = {}
+        self._fewer: list[str] = []
+        self._built: dict[tuple[tuple[str, int], ...], Sample | Failure] = {}
+        self.at = dict(self.here)  # where fields are changed from: as given, but for fewer layers
+        base = self.build({})
+        if isinstance(base, Failure):
+            raise Refused(base.reason)
+        self.base = self.given = base
+        self._shrink()
+
+    @property
+    def builds(self) -> int:
+        """How many configurations were tried."""
+        return len(self._built)
+
+    def known(self) -> list[Sample | Failure]:
+        """Everything that was tried."""
+        return list(self._built.values())
+
+    def without(self, fields: list[str], reason: str) -> "Lab":
+        """The same with fields that stay as they are given."""
+        twin = copy(self)
+        twin.free = [name for name in self.free if name not in fields]
+        twin.held = {**self.held, **dict.fromkeys(fields, reason)}
+        twin.at = {**self.at, **{field: self.here[field] for field in fields}}
+        twin._fewer = [name for name in self._fewer if name not in fields]
+        found = twin.build({})
+        twin.base = found if isinstance(found, Sample) else self.given
+        return twin
+
+    def build(self, changes: Mapping[str, int]) -> Sample | Failure:
+        """A configuration with these values; what is linked follows. Raises Ended when the time is up."""
+        if monotonic() > self.until:
+            raise Ended
+        changes = {name: value for name, value in {**self._shrunk(), **changes}.items() if self.here[name] != value}
+        key = tuple(sorted(changes.items()))
+        if key not in self._built:
+            self._built[key] = self._build(changes)
+        return self._built[key]
+
+    def _build(self, changes: dict[str, int]) -> Sample | Failure:
+        values: dict[str, Any] = dict(changes)
+        for name, (leader, above, below) in self.links.items():
+            if leader in changes and name not in changes:
+                if changes[leader] * above % below:
+                    return Failure(self.here | changes, f"{name} follows {leader} and would not be whole")
+                values[name] = changes[leader] * above // below
+        numbers = self.here | values
+        for name in self.lists.keys() & changes.keys():
+            for path in self.lists[name]:
+                entries = self.recipe.value(path)
+                values[path] = (entries * (changes[name] // len(entries) + 1))[: changes[name]]
+        try:
+            config = self.recipe.changed(values)
+        except Exception as error:  # transformers raises whatever it likes
+            return Failure(numbers, _first_line(error))
+        try:
+            built = tensors(self.cls, config, self.until)
+        except Refused as error:
+            return Failure(numbers, str(error))
+        sample = Sample(numbers, built)
+        return sample if self._alike(built) else Failure(numbers, _difference(self.base.tensors, built), refused=False)
+
+    def _shrunk(self) -> Values:
+        return {name: self.at[name] for name in self._fewer}
+
+    def _shrink(self) -> None:
+        """Fewer layers, where that leaves all kinds of tensors: models with 12 layers are built sooner than with 61."""
+        for field, value in self.here.items():
+            if value < _DEEP or not _DEPTH.search(field):
+                continue
+            for fewer in (max(3, value // 8), value // 4, value // 2):
+                self.at[field] = fewer
+                self._fewer.append(field)
+                found = self.build({})
+                if isinstance(found, Sample) and _kinds(found.tensors) == _kinds(self.base.tensors):
+                    self.base = found
+                    break
+                self._fewer.remove(field)
+                self.at[field] = value
+
+    def _alike(self, built: Folded) -> bool:
+        return not hasattr(self, "base") or _ranks(built) == _ranks(self.base.tensors)
+
+    def look(self) -> None:
+        """Sort the fields: what changing each one alone does."""
+        doubtful: list[str] = []
+        for done, field in enumerate(self.here):
+            self.progress(field, done, len(self.here))
+            if self.at[field] <= 0:
+                self._look_at_a_mark(field)
+            elif not self._look_at(field):
+                doubtful.append(field)
+        for field in doubtful:
+            if field not in self.links:
+                self._look_for_a_partner(field)
+        self._look_at_the_idle()
+        self.free = [name for name in self.here if name in self.free]
+        for field in self.free:
+            self._widen(field)
+
+    def _look_at_a_mark(self, field: str) -> None:
+        """Zero and -1 are no sizes but marks: they stay, and are said if they matter."""
+        changed = self.build({field: 4})
+        if isinstance(changed, Sample) and changed.tensors == self.base.tensors:
+            self.idle.append(field)
+        elif isinstance(changed, Sample) or "error" not in changed.reason.lower():
+            self.held[field] = "with another value, there are other tensors"
+        else:
+            self.held[field] = changed.reason
+
+    def _look_at(self, field: str) -> bool:
+        """False if no other value works by itself."""
+        good: list[int] = []
+        changes = False
+        tried = 0
+        for value in alternatives(self.at[field]):
+            found = self.build({field: value})
+            tried += 1
+            if isinstance(found, Failure):
+                continue
+            good.append(value)
+            if found.tensors != self.base.tensors:
+                changes = True
+                if _counted(found.tensors) != _counted(self.base.tensors):
+                    self.counts.add(field)
+            if len(good) == 2:
+                break
+        if not good:
+            return False
+        self.choices[field] = good
+        (self.free if changes else self.idle).append(field)
+        return True
+
+    def _look_for_a_partner(self, field: str) -> None:
+        """A field that works only if a list, or another field, is changed with it."""
+        here = self.at[field]
+        found = [self.build({field: value}) for value in alternatives(here)]
+        self.held[field] = next(each.reason for each in found if isinstance(each, Failure))
+        if lists := self.recipe.lists_along(field):
+            self.lists[field] = lists
+            if self._again(field):
+                return
+            del self.lists[field]
+        others = [name for name, value in self.at.items() if value > 0 and name != field and name not in self.links]
+        others.sort(key=lambda name: (self.at[name] != here, name not in self.held))
+        for other in others:
+            common = gcd(here, self.at[other])
+            self.links[other] = (field, self.at[other] // common, here // common)
+            if self._again(field):
+                self.held.pop(other, None)
+                for names in (self.free, self.idle):
+                    if other in names:
+                        names.remove(other)
+                return
+            del self.links[other]
+
+    def _again(self, field: str) -> bool:
+        for key in [key for key in self._built if any(name == field for name, _value in key)]:
+            del self._built[key]
+        if self._look_at(field):
+            del self.held[field]
+            return True
+        return False
+
+    def _look_at_the_idle(self) -> None:
+        """What changes nothing upwards may do so downwards; what changes nothing alone may do so with others."""
+        small = {name: max(1, self.at[name] // 2) for name in self.idle if self.at[name] > 1}
+        for name in self._guilty(small):
+            found = self.build({name: small[name]})
+            if isinstance(found, Sample):
+                self.idle.remove(name)
+                self.free.append(name)
+                self.choices[name] = [small[name]]
+
+    def _guilty(self, changes: Values) -> list[str]:
+        """Those of the changes that do anything, found by halving."""
+        if not changes:
+            return []
+        found = self.build(changes)
+        if isinstance(found, Sample) and found.tensors == self.base.tensors:
+            return []
+        if len(changes) == 1:
+            return list(changes)
+        names = list(changes)
+        half = len(names) // 2
+        return [
+            guilty for part in (names[:half], names[half:]) for guilty in self._guilty({n: changes[n] for n in part})
+        ]
+
+    def _widen(self, field: str) -> None:
+        """Whether any value works alone; if not, more that do."""
+        here = self.at[field]
+        if all(isinstance(self.build({field: here + more}), Sample) for more in (1, 7)):
+            self.loose.add(field)
+        else:
+            self._multiples(field)
+
+    def _multiples(self, field: str) -> None:
+        here = self.at[field]
+        more = [here * above // below for above, below in _RATIOS if here * above % below == 0]
+        new = [value for value in more[:8] if value > 0 and value not in (here, *self.choices[field])]
+        self.choices[field] = [
+            *self.choices[field],
+            *(value for value in new if isinstance(self.build({field: value}), Sample)),
+        ]
+
+    def tight(self, fields: list[str]) -> "Lab":
+        """The same, but what these fields divide, or what divides them, stays so: large grow, small shrink."""
+        twin = copy(self)
+        twin.loose = self.loose - set(fields)
+        twin.choices = dict(self.choices)
+        for field in fields:
+            here = self.at[field]
+            divisors = [here // by for by in range(2, here + 1) if here % by == 0] if here < _LARGE else []
+            values = divisors or [here * factor for factor in range(2, 10)]
+            good = [value for value in values if isinstance(self.build({field: value}), Sample)]
+            twin.choices[field] = good or self.choices[field]
+        return twin
+
+    def draw(self, field: str, fresh: bool) -> int:
+        """Another value for a field, which works alone or is likely to."""
+        here = self.at[field]
+        if field not in self.loose:
+            known = [value for value in self.choices[field] if value != self.here[field]] or self.choices[field]
+            return self.random.choice(known[2:] if fresh and known[3:] else known[:3])
+        if field in self.counts:
+            low, high = max(1, here // 4), here + 3
+        elif here < _SMALL:
+            low, high = 1, 3 * here + 4
+        else:
+            low, high = here // 2, 3 * here
+        while (value := self.random.randint(low, high)) in (here, self.here[field]):
+            high += 1
+        return value
+
+    def together(self, fields: list[str], *, fresh: bool = False, tries: int = 30) -> Sample | None:
+        """A configuration in which all of these fields have other values, or None if none was found."""
+        for _try in range(tries):
+            found = self.build({field: self.draw(field, fresh) for field in fields})
+            if isinstance(found, Sample):
+                return found
+        return None
+
+
+def alternatives(value: int) -> list[int]:
+    """Other values for a field that are likely to divide, and be divided by, what this value does."""
+    if value >= _SMALL:
+        return [2 * value, 3 * value, value // 2, value + 1, value - 1]
+    return [other for other in (2 * value, value // 2, 3 * value, value + 1, value - 1) if other not in (0, value)]
+
+
+def _counted(built: Folded) -> dict[str, int]:
+    return {name: len(shapes) for name, shapes in built.items()}
+
+
+def _kinds(built: Folded) -> dict[str, int]:
+    return {name: len(set(shapes.values())) for name, shapes in built.items()}
+
+
+def _ranks(built: Folded) -> dict[str, set[int]]:
+    return {name: {len(shape) for shape in shapes.values()} for name, shapes in built.items()}
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[-1] if lines else ''}"
+
+
+def _difference(base: Folded, built: Folded) -> str:
+    if built.keys() == base.keys():
+        return (
+            f"{next(name for name, ranks in _ranks(base).items() if ranks != _ranks(built)[name])} is of another kind"
+        )
+    more, less = sorted(built.keys() - base.keys()), sorted(base.keys() - built.keys())
+    return "; ".join(
+        f"{word} {names[0]}" + (f" and {len(names) - 1} more" if names[1:] else "")
+        for word, names in (("has", more), ("lacks", less))
+        if names
+    )

@@ -1,0 +1,212 @@
+"""Where formulas end: sizes at which the real class is another, or refuses, and the conditions that tell them apart."""
+
+from fractions import Fraction
+from itertools import permutations
+from typing import NamedTuple
+
+from bertcalc.discover.build import Ended
+from bertcalc.discover.conditions import Condition, offered, remedy
+from bertcalc.discover.find import Findings, wrong
+from bertcalc.discover.lab import Failure, Lab, Sample, Values
+
+_TURNS = 4
+_WILD = 12
+_MOST_BAD = 40
+_MOST_MORE = 8
+_MOST_FIELDS = 16  # of so many fields, each pair is tried
+
+
+class Regime(NamedTuple):
+    """The conditions, how many more configurations agreed, and for which values formulas are wrong all the same."""
+
+    conditions: list[Condition]
+    agreed: int
+    open: list[tuple[Values, str]]
+    wrong: list[Sample]  # those of them that a better formula may explain
+
+
+def regime(lab: Lab, findings: Findings) -> Regime:
+    """The conditions under which formulas hold, found by going where they may not."""
+    inspector = _Inspector(lab, findings)
+    try:
+        inspector.singles()
+        inspector.pairs()
+        for turn in range(_TURNS):
+            inspector.learn()
+            lab.progress("conditions", turn, _TURNS)
+            if all(map(inspector.agrees, inspector.wild())):
+                break
+        inspector.learn()
+    except Ended:
+        inspector.open.append((lab.at, "the time was up before it was clear where the formula holds"))
+    return Regime(inspector.conditions, inspector.agreed(), inspector.open, inspector.wrong)
+
+
+def _fixed(lab: Lab) -> list[Condition]:
+    links = [
+        Condition("share", name, leader, Fraction(above, below)) for name, (leader, above, below) in lab.links.items()
+    ]
+    return [*(Condition("is", name, lab.here[name]) for name in lab.held), *links]
+
+
+class _Inspector:
+    def __init__(self, lab: Lab, findings: Findings) -> None:
+        self.lab, self.findings = lab, findings
+        idle = [name for name in lab.idle if lab.here[name] > 0]
+        self.names = [name for name in lab.here if name in {*lab.free, *idle}]
+        self.conditions = _fixed(lab)
+        self.open: list[tuple[Values, str]] = []
+        self.wrong: list[Sample] = []
+        self._judged: dict[int, bool] = {}
+        self._wild: list[Sample] = []
+
+    def inside(self, found: Sample | Failure) -> bool:
+        """Whether all conditions are met."""
+        return all(each.holds(found.values) for each in self.conditions)
+
+    def agreed(self) -> int:
+        """How many configurations of any sizes inside of the conditions have agreed."""
+        return sum(self.inside(sample) and self.agrees(sample) for sample in self._wild)
+
+    def agrees(self, found: Sample | Failure) -> bool:
+        """Whether the class takes the values, and the formulas are right for them."""
+        if id(found) not in self._judged:
+            self._judged[id(found)] = isinstance(found, Sample) and not wrong(self.findings.kinds, found)
+        return self._judged[id(found)]
+
+    def learn(self) -> None:
+        """A condition for each configuration that is bad and meets all others, the least changed first."""
+        for _turn in range(_TURNS):
+            self.open, self.wrong, before = [], [], len(self.conditions)
+            bad = [found for found in self.lab.known() if self.inside(found) and not self.agrees(found)]
+            for found in sorted(bad, key=self._far)[:_MOST_BAD]:
+                if self.inside(found):
+                    less = self._less(found)
+                    if not self._explain(less) and self.inside(found):
+                        self._open(less)
+            if not self.open or len(self.conditions) == before:
+                break
+        self._prune()
+
+    def _prune(self) -> None:
+        """Leave conditions away that others imply, as far as anything that was built shows."""
+        bad = [found for found in self.lab.known() if not self.agrees(found)]
+        for condition in [each for each in self.conditions if each.kind not in ("is", "share")]:
+            others = [each for each in self.conditions if each != condition]
+            if all(
+                not all(each.holds(found.values) for each in others)
+                for found in bad
+                if not condition.holds(found.values)
+            ):
+                self.conditions = others
+
+    def _open(self, found: Sample | Failure) -> None:
+        if isinstance(found, Sample):
+            self.open.append((found.values, "a formula is wrong"))
+            self.wrong.append(found)
+        elif not found.refused:  # what is refused is no model, so that no formula is wrong for it
+            self.open.append((found.values, f"the model {found.reason}"))
+
+    def _far(self, found: Sample | Failure) -> tuple[int, float]:
+        at = self.lab.at
+        ratios = [found.values[name] / at[name] for name in self.names if found.values[name] != at[name]]
+        return len(ratios), sum(max(ratio, 1 / ratio) if ratio > 0 else 99 for ratio in ratios)
+
+    def _less(self, found: Sample | Failure) -> Sample | Failure:
+        """The same with as few fields changed as leave it bad."""
+        at = self.lab.at
+        for name in self.names:
+            changes = {each: found.values[each] for each in self.names if found.values[each] != at[each]}
+            if name in changes and len(changes) > 1:
+                less = self.lab.build({each: value for each, value in changes.items() if each != name})
+                if self.inside(less) and not self.agrees(less):
+                    found = less
+        return found
+
+    def _explain(self, found: Sample | Failure) -> bool:
+        """Add a condition that it does not meet. One between two fields has to be right about the other, too."""
+        good = [each.values for each in self.lab.known() if self.agrees(each) and self.inside(each)]
+        for condition in offered(found.values, good, self.names, self.lab.at):
+            if isinstance(condition.other, int) or self._confirmed(condition, found.values):
+                self.conditions.append(condition)
+                return True
+        # Rather refuse sizes that are right than give a wrong number: a condition that is more than has to be.
+        if isinstance(found, Sample) or not found.refused:
+            known = [self.lab.given.values, self.lab.base.values]
+            more = [each for each in offered(found.values, known, self.names, self.lab.at) if each.kind == "multiple"]
+            more.sort(key=lambda each: sum(not each.holds(values) for values in good))
+            for condition in more[:_MOST_MORE]:
+                if isinstance(condition.other, int) or self._confirmed(condition, found.values):
+                    self.conditions.append(condition)
+                    return True
+        return False
+
+    def _confirmed(self, condition: Condition, values: Values) -> bool:
+        """Whether with another value of the other field, with which the condition is met, all is well."""
+        changed = {name: values[name] for name in self.names if values[name] != self.lab.at[name]}
+        for name in (condition.field, str(condition.other)):
+            if name not in changed or len(changed) > 1:
+                value = remedy(condition, values, name)
+                if value is not None:
+                    return self.agrees(self.lab.build({**changed, name: value}))
+        return False
+
+    def singles(self) -> None:
+        """Each size by itself: odd, and very small."""
+        at = self.lab.at
+        self._all_of([{name: at[name] + 1} for name in self.names])
+        for value in (1, 2, 3):
+            self._all_of([{name: value} for name in self.names if at[name] > value])
+
+    def pairs(self) -> None:
+        """Each size as large as another, and larger than what is larger now."""
+        at = self.lab.at
+        free = [name for name in self.lab.free if "vocab" not in name][:_MOST_FIELDS]
+        below = [
+            (one, other)
+            for one, other in permutations(free, 2)
+            if at[one] < at[other] and (one in self.lab.counts) == (other in self.lab.counts)
+        ]
+        for factor in (1, 2):
+            left = list(below)
+            while left:
+                self.lab.progress("conditions", len(below) - len(left), len(below))
+                # As many pairs at once as have no field in common.
+                together: dict[str, str] = {}
+                for one, other in left:
+                    if not {one, other} & {*together, *together.values()}:
+                        together[one] = other
+                left = [(one, other) for one, other in left if together.get(one) != other]
+                self._all_of([{one: factor * at[other]} for one, other in together.items()])
+
+    def wild(self) -> list[Sample | Failure]:
+        """Configurations of any sizes that the conditions allow."""
+        found: list[Sample | Failure] = []
+        for _try in range(10 * _WILD):
+            values = self._drawn()
+            complete = {**self.lab.here, **self.lab.at, **values}
+            if all(each.holds(complete) for each in self.conditions if each.kind not in ("is", "share")):
+                found.append(self.lab.build(values))
+            if len(found) == _WILD:
+                break
+        self._wild += [each for each in found if isinstance(each, Sample)]
+        return found
+
+    def _drawn(self) -> Values:
+        at, random = self.lab.at, self.lab.random
+        values = {name: random.randint(max(1, at[name] // 3), 2 * at[name] + 2) for name in self.names}
+        for condition in self.conditions * 2:
+            if condition.kind == "multiple" and condition.field in values:
+                by = values.get(condition.other, 1) if isinstance(condition.other, str) else condition.other
+                values[condition.field] = max(1, values[condition.field] // by) * by
+        return values
+
+    def _all_of(self, changes: list[Values]) -> None:
+        """Build changes of several fields at once, and in halves where the formulas do not agree with all."""
+        if not changes:
+            return
+        found = self.lab.build({name: value for change in changes for name, value in change.items()})
+        if len(changes) > 1 and not self.agrees(found):
+            half = len(changes) // 2
+            self._all_of(changes[:half])
+            self._all_of(changes[half:])

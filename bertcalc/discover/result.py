@@ -1,0 +1,176 @@
+"""What was found out about a class: formulas, where they hold, and what was tried."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from dataclasses import fields as members
+from fractions import Fraction
+from functools import cached_property
+from math import ceil, floor, prod
+from typing import Any, NamedTuple
+
+import sympy
+
+from bertcalc.discover.conditions import Condition
+from bertcalc.discover.fit import symbol
+from bertcalc.problem import wrong
+
+_PLACEHOLDER = re.compile(r"\bx(\d+)\b")
+
+
+class Tensors(NamedTuple):
+    """All tensors of one name, folded, and one shape: how many there are, and the sides, as SymPy expressions."""
+
+    name: str
+    copies: Any
+    shape: tuple[Any, ...]
+
+    @property
+    def expression(self) -> Any:
+        """How many parameters they have."""
+        return self.copies * sympy.prod(self.shape)
+
+
+class Checked(NamedTuple):
+    """How many configurations that no formula was made from agreed, of how many; in how many all fields differed."""
+
+    agreed: int
+    of: int
+    all_changed: int
+
+
+@dataclass(frozen=True)
+class Discovered:
+    """A class of transformers, with what is known of its parameters."""
+
+    model_type: str
+    cls: str
+    given: dict[str, Any]  # what was asked to differ from the configuration's default
+    fields: dict[str, int]  # every size that matters, or that a condition names, with its value here
+    tensors: tuple[Tensors, ...]
+    regime: tuple[Condition, ...]
+    checked: Checked
+    unexplained: dict[str, str]  # folded names, with the reason
+    parameters: int  # of the real class with the sizes here
+    explained: int  # of these, those of tensors with a formula
+    builds: int
+    seconds: float
+    transformers: str  # the version
+
+    @cached_property
+    def _total(self) -> Any:
+        return sympy.expand(sympy.Add(*(each.expression for each in self.tensors)))
+
+    @property
+    def total(self) -> Any:
+        """The number of parameters as a SymPy expression in Hugging Face's names; None if not all is explained."""
+        return None if self.unexplained else self._total
+
+    @property
+    def share(self) -> float:
+        """How much of the parameters is explained."""
+        return self.explained / self.parameters if self.parameters else 0.0
+
+    @property
+    def follows(self) -> dict[str, tuple[str, Fraction]]:
+        """Fields that are always a share of another: the other, and the share."""
+        return {each.field: (str(each.other), each.factor) for each in self.regime if each.kind == "share"}
+
+    def values(self, **fields: int) -> dict[str, int]:
+        """The sizes here with some replaced; what follows another field follows, if it is not replaced itself.
+
+        Raises InputError for what is no field or no size, and outside of the regime.
+        """
+        for name, value in fields.items():
+            if name not in self.fields:
+                raise wrong(
+                    "{field} is no size that matters here: {known} are.",
+                    name,
+                    value,
+                    field=name,
+                    known=", ".join(self.fields),
+                )
+            if isinstance(value, bool) or not isinstance(value, int) or (value < 1 and value != self.fields[name]):
+                raise wrong("{field} has to be a whole number from 1.", name, value, field=name)
+        values = {**self.fields, **fields}
+        for name, (leader, share) in self.follows.items():
+            if name not in fields and (share * values[leader]).denominator == 1:
+                values[name] = int(share * values[leader])
+        for condition in self.regime:
+            if not condition.holds(values):
+                problem = condition.problem(values)
+                raise wrong(problem.message, problem.field, problem.value, **problem.values)
+        return values
+
+    def count(self, **fields: int) -> int:
+        """The number of parameters with other sizes. Raises InputError as ``values`` does, or if there is no total."""
+        if self.unexplained:
+            raise wrong(
+                "There is no formula for {name}: {reason}.",
+                name=next(iter(self.unexplained)),
+                reason=next(iter(self.unexplained.values())),
+            )
+        values = self.values(**fields)
+        return sum(_product(each, values) for each in self.tensors)
+
+    def json(self) -> dict[str, Any]:
+        """As what JSON can say; ``of_json`` reads it."""
+        names = sorted(
+            {str(each) for tensors in self.tensors for each in tensors.expression.free_symbols} | {*self.fields}
+        )
+        short = {symbol(name): sympy.Symbol(f"x{index}") for index, name in enumerate(names)}
+        texts: dict[str, int] = {}
+
+        def text(expression: Any) -> int:
+            return texts.setdefault(sympy.sstr(sympy.sympify(expression).xreplace(short)).replace(" ", ""), len(texts))
+
+        tensors = [[each.name, text(each.copies), [text(side) for side in each.shape]] for each in self.tensors]
+        regime = [[each.kind, each.field, each.other, str(each.factor)] for each in self.regime]
+        plain = {each.name: getattr(self, each.name) for each in members(self)} | {
+            "tensors": tensors,
+            "regime": regime,
+            "checked": list(self.checked),
+        }
+        return plain | {"names": names, "texts": list(texts), "seconds": round(self.seconds, 1)}
+
+
+def of_json(found: Mapping[str, Any]) -> Discovered:
+    """What ``Discovered.json`` has written."""
+    symbols = {f"x{index}": symbol(name) for index, name in enumerate(found["names"])}
+    texts = [sympy.sympify(text, locals=symbols) for text in found["texts"]]
+    tensors = tuple(
+        Tensors(name, texts[copies], tuple(texts[side] for side in shape)) for name, copies, shape in found["tensors"]
+    )
+    regime = tuple(Condition(kind, field, other, Fraction(factor)) for kind, field, other, factor in found["regime"])
+    rest = {name: found[name] for name in (each.name for each in members(Discovered))}
+    return Discovered(**{**rest, "tensors": tensors, "regime": regime, "checked": Checked(*found["checked"])})
+
+
+def exact(expression: Any, values: Mapping[str, int]) -> Fraction:
+    """The value of an expression that a fit has made, without any rounding but its own."""
+    if expression.is_Rational:
+        return Fraction(int(expression.p), int(expression.q))
+    if expression.is_Symbol:
+        return Fraction(values[expression.name])
+    parts: Iterable[Fraction] = (exact(part, values) for part in expression.args)
+    if expression.is_Add:
+        return sum(parts, Fraction())
+    if expression.is_Mul:
+        return prod(parts, start=Fraction(1))
+    if expression.is_Pow:
+        base, power = parts
+        return base ** int(power)
+    kinds: dict[Any, Callable[..., Any]] = {
+        sympy.floor: floor,
+        sympy.ceiling: ceil,
+        sympy.Min: lambda *all_: min(all_),
+        sympy.Max: lambda *all_: max(all_),
+    }
+    return Fraction(kinds[expression.func](*parts))
+
+
+def _product(tensors: Tensors, values: Mapping[str, int]) -> int:
+    numbers = [exact(each, values) for each in (tensors.copies, *tensors.shape)]
+    if any(number.denominator != 1 or number < 0 for number in numbers):
+        raise wrong("With these sizes, a side of {name} would be no whole number.", name=tensors.name)
+    return int(prod(numbers))

@@ -1,0 +1,29 @@
+"""What was found for the default configurations of the model types, as data: it needs neither PyTorch nor a minute."""
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from bertcalc.discover.result import Discovered, of_json
+
+FILE = "found.json"
+
+
+@cache
+def _data() -> Mapping[tuple[str, str], dict[str, Any]]:
+    found = json.loads(files("bertcalc.discover").joinpath(FILE).read_text(encoding="utf-8"))
+    return {(each["model_type"], each["cls"]): each for each in found}
+
+
+def shipped_classes() -> tuple[tuple[str, str], ...]:
+    """The model types and classes that there is something for."""
+    return tuple(_data())
+
+
+@cache
+def shipped(model_type: str, cls: str) -> Discovered | None:
+    """What was found for a class at its default configuration, or None if it is not among them."""
+    found = _data().get((model_type, cls))
+    return None if found is None else of_json(found)

@@ -1,0 +1,204 @@
+"""Discovery against the real classes: right at sizes that it has never seen, or refused with a reason."""
+
+from contextlib import suppress
+from fractions import Fraction
+from functools import cache
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+import sympy
+import torch
+import transformers
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from transformers.initialization import no_init_weights
+
+from bertcalc.discover import Discovered, discover
+from bertcalc.discover.build import Ended, Refused
+from bertcalc.discover.fields import Recipe
+from bertcalc.discover.fit import Fit, Term
+from bertcalc.discover.result import of_json
+from bertcalc.discover.tables import Tables
+from bertcalc.problem import InputError
+
+transformers.logging.set_verbosity(transformers.logging.CRITICAL)
+
+
+def real(model_type: str, cls: str, **fields: Any) -> int:
+    """The number of parameters of the class that transformers builds."""
+    with torch.device("meta"), no_init_weights():
+        model = getattr(transformers, cls)(transformers.CONFIG_MAPPING[model_type](**fields))
+    model.tie_weights()
+    return int(sum(tensor.numel() for tensor in model.parameters()))
+
+
+@cache
+def found_for(model_type: str, cls: str) -> Discovered:
+    return discover(model_type, cls)
+
+
+# Classes with a projection that comes and goes, layers of two kinds, experts, sizes that divide, groups, and a list.
+CLASSES = [
+    ("electra", "ElectraForMaskedLM"),
+    ("albert", "AlbertModel"),
+    ("deepseek_v3", "DeepseekV3ForCausalLM"),
+    ("qwen3_next", "Qwen3NextModel"),
+    ("gpt2", "GPT2LMHeadModel"),
+    ("t5", "T5ForConditionalGeneration"),
+    ("funnel", "FunnelBaseModel"),
+]
+
+
+@settings(max_examples=10)
+@given(st.sampled_from(CLASSES), st.data())
+def test_a_count_is_that_of_the_real_class_or_it_is_refused(case: tuple[str, str], data: st.DataObject) -> None:
+    found = found_for(*case)
+    plain = [field for field in found.fields if "[" not in field and found.fields[field] > 0]
+    chosen = data.draw(st.lists(st.sampled_from(plain), unique=True, min_size=1, max_size=4))
+    factor = st.sampled_from([1, 2, 3])
+    sizes = {
+        field: data.draw(
+            st.integers(1, 9) if "layer" in field else factor.map(found.fields[field].__mul__) | st.integers(1, 300)
+        )
+        for field in chosen
+    }
+    try:
+        counted = found.count(**sizes)
+    except InputError:
+        return
+    with suppress(ValueError, AssertionError, ZeroDivisionError):  # what transformers refuses has no number
+        assert_same(counted, real(case[0], case[1], **dict[str, Any](sizes)))
+
+
+def assert_same(counted: int, there: int) -> None:
+    if counted != there:
+        pytest.fail(f"{counted} is not {there}")
+
+
+@pytest.mark.parametrize("case", CLASSES, ids=lambda case: case[1])
+def test_everything_is_explained_and_right_here(case: tuple[str, str]) -> None:
+    found = found_for(*case)
+    assert found.unexplained == {}
+    assert found.share == 1
+    assert found.count() == found.parameters == real(*case)
+    assert found.total.subs({str(name): value for name, value in found.fields.items()}) != 0
+    numbers = {symbol: found.fields[symbol.name] for symbol in found.total.free_symbols}
+    assert found.total.subs(numbers) == found.parameters
+    assert found.checked.agreed == found.checked.of >= 10
+    assert found.checked.all_changed >= 4
+
+
+def test_outside_of_the_regime_a_count_is_refused_with_the_reason() -> None:
+    found = found_for("electra", "ElectraForMaskedLM")
+    with pytest.raises(InputError, match=r"The formula holds where .* differs from") as refused:
+        found.count(embedding_size=256)
+    assert "here, embedding_size is 256 and hidden_size 256" in str(refused.value)
+    # There is a reason: the projection is not there.
+    assert real("electra", "ElectraForMaskedLM", embedding_size=256) != found.parameters
+    deep = found_for("deepseek_v3", "DeepseekV3ForCausalLM")
+    with pytest.raises(InputError, match="num_hidden_layers is more than first_k_dense_replace"):
+        deep.count(num_hidden_layers=3)
+    with pytest.raises(InputError, match="multiple of n_head"):
+        found_for("gpt2", "GPT2LMHeadModel").count(n_embd=770)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"hidden": 3}, {"n_layer": 0}, {"n_layer": 1.5}, {"n_layer": True}, {"n_layer": "3"}]
+)
+def test_what_is_no_size_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InputError):
+        found_for("gpt2", "GPT2LMHeadModel").count(**wrong)
+
+
+def test_what_a_configuration_derives_follows_and_what_is_given_is_a_field_of_its_own() -> None:
+    plain = discover("llama", "LlamaModel")
+    assert not {"head_dim", "num_key_value_heads"} & plain.fields.keys()
+    given_heads = discover("llama", "LlamaModel", {"num_key_value_heads": 8})
+    assert given_heads.fields["num_key_value_heads"] == 8
+    assert given_heads.count(num_key_value_heads=4) == real("llama", "LlamaModel", num_key_value_heads=4)
+
+
+def test_fields_that_have_to_be_alike_follow_each_other() -> None:
+    found = found_for("gpt_neo", "GPTNeoModel")
+    assert found.follows == {"num_layers": ("attention_types[0][1]", Fraction(2))}
+    more = found.count(**{"attention_types[0][1]": 2})
+    assert more == real("gpt_neo", "GPTNeoModel", num_layers=4, attention_types=[[["global", "local"], 2]])
+    with pytest.raises(InputError, match=r"num_layers is 2 times attention_types\[0\]\[1\]"):
+        found.count(num_layers=5)
+
+
+def test_a_file_that_says_everything_is_read_as_what_it_changes() -> None:
+    config = transformers.LlamaConfig(hidden_size=512, num_attention_heads=8, intermediate_size=999)
+    written = {**config.to_dict(), "auto_map": {"AutoModel": "somewhere--else.Model"}, "architectures": ["Other"]}
+    found = discover(written)
+    assert found.cls == "LlamaModel"
+    assert "head_dim" not in found.fields
+    assert found.count() == real("llama", "LlamaModel", hidden_size=512, num_attention_heads=8, intermediate_size=999)
+
+
+def test_other_names_of_fields_are_understood() -> None:
+    found = discover("gpt2", None, {"hidden_size": 96, "num_hidden_layers": 3})
+    assert (found.fields["n_embd"], found.fields["n_layer"]) == (96, 3)
+
+
+def test_fields_of_nested_configurations_have_paths() -> None:
+    found = discover("clip", "CLIPModel")
+    sizes = {"text_config.hidden_size": 256, "vision_config.num_hidden_layers": 3}
+    there = real("clip", "CLIPModel", text_config={"hidden_size": 256}, vision_config={"num_hidden_layers": 3})
+    assert found.count(**sizes) == there
+    assert sympy.Symbol("text_config.hidden_size", integer=True, positive=True) in found.total.free_symbols
+
+
+def test_a_formula_that_is_wrong_for_other_sizes_is_not_shown() -> None:
+    kinds = Tables.kinds
+
+    def mistaken(tables: Tables, name: str) -> Any:
+        found = kinds(tables, name)
+        if name != "wte.weight" or isinstance(found, str):
+            return found
+        number = tables.samples[0].tensors[name][()][0]
+        return [found[0]._replace(shape=(Fit([(Fraction(number), Term())]), found[0].shape[1]))]
+
+    with patch.object(Tables, "kinds", mistaken):
+        found = discover("gpt2", "GPT2Model")
+    assert "wte.weight" in found.unexplained
+    assert "wte.weight" not in {tensors.name for tensors in found.tensors}
+    assert found.total is None
+    assert 0 < found.share < 1
+    with pytest.raises(InputError, match="There is no formula for wte"):
+        found.count()
+
+
+def test_limits_and_what_there_is_not() -> None:
+    with pytest.raises(Ended):
+        discover("bert", seconds=0)
+    for wrong in (("no_such_type", None), ("bert", "NoSuchModel"), ("bert", "BertConfig"), ("bert", "os")):
+        with pytest.raises(Refused):
+            discover(*wrong)
+    with pytest.raises(Refused):
+        discover("bert", "BertModel", {"hidden_size": 7})
+    with pytest.raises(Refused, match="modules"):
+        discover("bert", "BertModel", {"num_hidden_layers": 10**7})
+
+
+def test_progress_is_told() -> None:
+    told: list[tuple[str, int, int]] = []
+    discover("gpt2", progress=lambda *now: told.append(now))
+    assert {"n_embd", "formulas", "fresh configurations", "conditions"} <= {doing for doing, _done, _of in told}
+    assert all(0 <= done <= of for _doing, done, of in told)
+
+
+@pytest.mark.parametrize("case", [CLASSES[0], CLASSES[2], CLASSES[3]], ids=lambda case: case[1])
+def test_what_is_written_is_read(case: tuple[str, str]) -> None:
+    found = found_for(*case)
+    assert of_json(found.json()).tensors == found.tensors
+    assert of_json(found.json()).regime == found.regime
+    assert of_json(found.json()).count() == found.parameters
+
+
+def test_a_recipe_keeps_what_a_class_derives() -> None:
+    recipe = Recipe(transformers.LlamaConfig, transformers.LlamaConfig(hidden_size=512).to_dict())
+    assert recipe.given == {"hidden_size": 512}
+    assert {"head_dim", "num_key_value_heads"} <= recipe.follows
+    assert recipe.changed({"num_attention_heads": 8}).head_dim == 64
