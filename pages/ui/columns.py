@@ -15,6 +15,11 @@ def of_rows(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     return {name: [row.get(name) for row in rows] for name in names}
 
 
+def number(count: int) -> int | float:
+    """A count as a chart takes it: beyond 64 bits, which a browser's numbers do not reach, a float."""
+    return count if count < 2**63 else float(count)
+
+
 def sent(columns: Columns) -> Any:
     """Columns as Streamlit sends them fastest: a pyarrow.Table; what Arrow does not hold, as pandas writes it."""
     import pyarrow as pa  # Streamlit imports it for the first table

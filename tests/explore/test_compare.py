@@ -4,7 +4,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bertcalc import ARCHITECTURES, BertConfig
@@ -35,6 +35,7 @@ def difference(name: str, quantity: str) -> int:
     return explain(here, there, QUANTITIES[quantity]).difference
 
 
+@settings(max_examples=12)
 @given(subjects(), subjects(), sizes)
 def test_the_parts_sum_to_the_difference_of_every_quantity(
     here: Subject, there: Subject, sizes: tuple[int, int]

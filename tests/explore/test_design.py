@@ -7,7 +7,7 @@ from itertools import count
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bertcalc import BertConfig, Config, build, forward_flops
@@ -104,6 +104,7 @@ def values(case: Case, quantity: str, allowed: Constraints) -> dict[Candidate, i
 
 
 @pytest.mark.parametrize("quantity", COUNTS)
+@settings(max_examples=12)
 @given(bert_cases(), constraints(), st.data())
 def test_the_search_is_brute_force(quantity: str, case: Case, allowed: Constraints, data: st.DataObject) -> None:
     if QUANTITIES[quantity].known(case) is None:

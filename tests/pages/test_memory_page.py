@@ -74,7 +74,7 @@ def test_what_freezing_and_adding_up_save_is_said() -> None:
     case, call = Case(BertConfig(), "BertModel"), Call(1, 128)
     left, whole = (real_flops(case, call, frozen=frozen)[2] for frozen in (freezing.names(case.ours()), ()))
     app = memory("training", freeze_embeddings="true", freeze_layers="11")
-    [said] = [str(one.value) for one in app.markdown if "**Freezing**" in str(one.value)]
+    [said] = [str(one.value) for one in app.markdown if "It saves " in str(one.value)]
     assert f"{scaled(whole - left, 'FLOPs')} of {scaled(whole, 'FLOPs')}" in said
     app = memory("training", accumulate="4", batch_size="8", architecture="BertForMaskedLM")
     [said] = [str(one.value) for one in app.markdown if "their gradients added up" in str(one.value)]

@@ -8,7 +8,8 @@ from bertcalc.memory.fit import Most, Polynomial, most
 from bertcalc.memory.peak_formulas import growths, peak
 from bertcalc.memory.plan import Inference, Plan
 from pages.ui.formulas import aligned
-from pages.ui.i18n import _
+from pages.ui.i18n import _, in_a_row
+from pages.ui.memory.peak_view import NOT_COUNTED, loop
 from pages.ui.memory.run import Run
 from pages.ui.memory.stack import Stack, show_bar
 from pages.ui.metrics import show_metrics
@@ -56,18 +57,17 @@ def show_fit(run: Run, how: Plan | Inference, device: Device) -> None:
         st.latex(aligned([_solved("S", length, device)]))
         return
     st.latex(aligned([_solved("S", length, device), _solved("B", batch, device)]))
-    st.caption(
-        _(
-            "{device} has {mebibytes:,} MiB = {memory}, of which {free} are kept free. Both lines solve the same "
-            "count, which covers tensors only: PyTorch's allocator and the working memory of kernels take more, "
-            "which is not counted here."
-        ).format(
-            device=device.name,
-            mebibytes=device.num_bytes // 2**20,
-            memory=size(device.num_bytes),
-            free=size(device.kept_free),
-        )
+    said = _("{device} has {mebibytes:,} MiB = {memory}, of which {free} are kept free.").format(
+        device=device.name,
+        mebibytes=device.num_bytes // 2**20,
+        memory=size(device.num_bytes),
+        free=size(device.kept_free),
     )
+    lines = _(
+        "Each line is the formula of the moment that reaches the limit first; a smaller batch can peak at another."
+    )
+    which = loop(run, how, total) if isinstance(how, Plan) else ""
+    st.caption(in_a_row([said, lines, which, _(NOT_COUNTED)]))
 
 
 def _answer(run: Run, device: Device, length: Most) -> str:

@@ -37,9 +37,10 @@ PHASES: dict[Phase, str] = {
 }
 # What comes on top of tensors on a GPU, each with its source.
 NOT_COUNTED = N_(
-    "Counted is every tensor that is alive, to the byte. Not counted is what a GPU needs beside them: the CUDA context "
-    "(some hundred MB), workspaces of cuBLAS (8 to 32 MiB) and the gaps of PyTorch's allocator, which rounds each "
-    "tensor up to 512 bytes and asks the device for blocks of 2 or 20 MiB (PyTorch, CUDA semantics)."
+    "Every tensor that is alive is counted, to the byte. What a GPU needs beside them is not: the CUDA context (some "
+    "hundred MB), workspaces of cuBLAS (8 to 32 MiB) and the gaps of PyTorch's allocator, which rounds each tensor up "
+    "to 512 bytes and asks the device for 2 or 20 MiB at a time, for tensors above 10 MiB for whole steps of 2 MiB "
+    "(PyTorch's documentation, CUDA semantics)."
 )
 
 
@@ -77,9 +78,10 @@ def show_peak(run: Run, how: Plan | Inference) -> None:
     if isinstance(how, Plan):
         for sentence in _savings(run, how):
             st.markdown(sentence)
-    said = [_("$N$: all parameters; $N_t$: trainable parameters.")]
+    frozen = any("N_{t}" in formula for formula in formulas.values())
+    said = [_("$N$: all parameters; $N_t$: trainable parameters.") if frozen else _("$N$: all parameters.")]
     if isinstance(how, Plan):
-        said.append(_(PRECISIONS[how.precision].meaning))
+        said += [_(PRECISIONS[how.precision].meaning), loop(run, how, found.num_bytes)]
     st.caption(in_a_row([*said, _(NOT_COUNTED)]))
     if pieces := TEMPORARIES.unfolded():
         with pieces:
@@ -116,6 +118,16 @@ def _figures(run: Run, how: Plan | Inference, found: Peak, before: int) -> dict[
     }
 
 
+def loop(run: Run, plan: Plan, needed: int) -> str:
+    """Which loop is counted, and what another one holds."""
+    kept_too = peak_bytes(run.subject, plan._replace(keep_outputs=True), *run.batch)
+    said = _("The loop has the loss alone, as that of transformers' Trainer.")
+    if kept_too == needed:
+        return said
+    more = _("One that keeps all outputs in a variable until the next step needs {size} at the peak.")
+    return in_a_row([said, more.format(size=size(kept_too))])
+
+
 def _savings(run: Run, plan: Plan) -> Iterator[str]:
     """What adding up gradients and freezing save, in memory and in FLOPs."""
     case = Case(run.subject, *run.batch, plan)
@@ -132,14 +144,17 @@ def _savings(run: Run, plan: Plan) -> Iterator[str]:
         )
     if plan.freezing != NOTHING_FROZEN:
         found = of_freezing(case)
-        yield _(
-            "**Freezing** saves {saved} of {whole} at the peak ({share}), and {flops} of {all_flops} in a step "
-            "({flops_share}). The forward pass is computed as before, and gradients flow back to the first tensor that "
-            "is trained."
-        ).format(
+        yield _("**Freezing** saves {saved} of {whole} at the peak ({share}).").format(
             saved=size(found.saved_bytes),
             whole=size(found.whole_bytes),
             share=percent(found.saved_bytes, found.whole_bytes),
+        )
+        if plan.recompute != "none":  # whose FLOPs are those of the Compute page
+            return
+        yield _(
+            "It saves {flops} of {all_flops} in a step ({flops_share}): the forward pass is computed as before, and "
+            "gradients flow back to the first tensor that is trained."
+        ).format(
             flops=scaled(found.saved_flops, "FLOPs"),
             all_flops=scaled(found.whole_flops, "FLOPs"),
             flops_share=percent(found.saved_flops, found.whole_flops),

@@ -119,6 +119,8 @@ def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
             batches = ACCUMULATE.show_within(1, LARGEST)
             said["fused_dropout"] = FUSED_DROPOUT.show()
             freezing = choose_freezing(choice.config)
+    if (typed := st.session_state[ACCUMULATE.name]) != batches and (problem := ACCUMULATE.problem(typed, 1, LARGEST)):
+        show_problem(problem._replace(remedies=()))
     if problem := replace(freezing, layers=st.session_state["freeze_layers"]).problem(choice.config):
         show_problem(problem._replace(remedies=()))  # again, where it is seen: the way out is beside the control
     _show_remarks(choice)

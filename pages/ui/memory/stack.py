@@ -10,7 +10,7 @@ from bertcalc.memory.devices import Device
 from bertcalc.memory.tape import Area
 from bertcalc.text import N_
 from pages.ui.charts import Spec, figures_axis, spec_of, tooltip
-from pages.ui.columns import Columns, of_rows
+from pages.ui.columns import Columns, number, of_rows
 from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _
 from pages.ui.numbers import ems, percent, signed, size
@@ -57,14 +57,14 @@ def show_bar(choice: Choice, stack: Stack, place: str, *, named: bool = True) ->
     end = kept(place, (choice.preset, choice.architecture, stack.device), max(was, memory), now)
     words = (_("Bytes"), _("Size"), _("Share"), _("Formula"))
     inks = COLORS[appearance()]
-    legend = [(_(AREA_WORDS[area]), inks[area]) for area, count in stack.parts.items() if count]
+    named_inks = [(_(AREA_WORDS[area]), inks[area]) for area, count in stack.parts.items() if count]
     if stack.device and stack.device.kept_free:
-        legend.append((_("kept free"), _FREE[appearance()]))
+        named_inks.append((_("kept free"), _FREE[appearance()]))
     marks = {"limit": _("Usable memory"), "was": choice.preset, "free": _("kept free")}
     frame = bar_frame(stack, [_(AREA_WORDS[area]) for area in stack.parts], marks, end)
     draw_chart(
         frame,
-        stacked_bar(appearance(), words, tuple(legend), named),
+        stacked_bar(appearance(), words, tuple(named_inks), named),
         numbers={"name": _("Part"), "bytes": _("Bytes"), "share": _("Share"), "formula": _("Formula")},
         alt=_("The parts in proportion"),
     )
@@ -78,12 +78,13 @@ def bar_frame(stack: Stack, names: Sequence[str], marks: Mapping[str, str], end:
 
     What is kept free of a device lies at its end, under the parts where these need too much.
     """
-    whole, rows, at = sum(stack.parts.values()), [], 0
+    rows: list[dict[str, Any]] = []
+    whole, at = sum(stack.parts.values()), 0
     for (part, count), name in zip(stack.parts.items(), names, strict=True):
         if count:
             share = percent(count, whole)
             rows.append(
-                {"part": part, "name": name, "bytes": count, "start": float(at), "end": float(at + count)}
+                {"part": part, "name": name, "bytes": number(count), "start": float(at), "end": float(at + count)}
                 | {"exact": f"{count:,}", "size": size(count), "share": share, "formula": stack.formulas.get(part, "")}
                 | {"label": f"{name} {share}", "width": ems(f"{name} {share}")}
             )
@@ -102,34 +103,37 @@ def bar_frame(stack: Stack, names: Sequence[str], marks: Mapping[str, str], end:
     return of_rows([*rows, {"axis": float(end)}])
 
 
+def legend(alt: Any, look: str) -> Any:
+    """Names below a chart, as many beside each other as there is room for, on a phone below each other."""
+    return alt.Legend(
+        orient="bottom",
+        direction="horizontal",
+        columns=alt.ExprRef("max(1, floor(width / 142))"),
+        symbolType="square",
+        symbolSize=150,
+        symbolStrokeColor=INK[look],
+        symbolStrokeWidth=0.5,
+        labelFontSize=_FONT,
+        labelColor=INK[look],
+        labelLimit=0,
+        title=None,
+        offset=4,
+    )
+
+
 @lru_cache
-def stacked_bar(look: str, words: tuple[str, ...], legend: tuple[tuple[str, str], ...], named: bool) -> Spec:
+def stacked_bar(look: str, words: tuple[str, ...], named_inks: tuple[tuple[str, str], ...], named: bool) -> Spec:
     """Parts of memory as one bar, cut in proportion; a line where what can be used ends, a thin one for the preset.
 
-    ``legend`` has the names of its parts, each with its colour; ``named``: they stand under it.
+    ``named_inks`` has the names of its parts, each with its colour; ``named``: they stand under it.
     """
     import altair as alt
 
     paper, ink = BACKGROUND[look], INK[look]
     scale = alt.Scale(nice=False, zero=True)
     said = tooltip(alt, "name", **dict(zip(("exact", "size", "share", "formula"), words, strict=True)))
-    names, inks = map(list, zip(*legend, strict=True)) if legend else ([], [])
-    # As many beside each other as there is room for, on a phone below each other.
-    columns = alt.ExprRef("max(1, floor(width / 142))")
-    key = alt.Legend(
-        orient="bottom",
-        direction="horizontal",
-        columns=columns,
-        symbolType="square",
-        symbolSize=150,
-        symbolStrokeColor=ink,
-        symbolStrokeWidth=0.5,
-        labelFontSize=_FONT,
-        labelColor=ink,
-        labelLimit=0,
-        title=None,
-        offset=4,
-    )
+    names, inks = map(list, zip(*named_inks, strict=True)) if named_inks else ([], [])
+    key = legend(alt, look)
     color = alt.Color("name:N", legend=key if named else None, scale=alt.Scale(domain=names, range=inks))
 
     def x(field: str) -> Any:

@@ -7,8 +7,8 @@ from typing import Any
 from bertcalc.memory.peak import Moment
 from bertcalc.memory.tape import AREAS, Area, Phase
 from pages.ui.charts import Spec, figures_axis, spec_of, tooltip
-from pages.ui.columns import Columns, of_rows
-from pages.ui.memory.stack import COLORS
+from pages.ui.columns import Columns, number, of_rows
+from pages.ui.memory.stack import COLORS, legend
 from pages.ui.numbers import size
 from pages.ui.theme import BACKGROUND, INK
 
@@ -34,7 +34,13 @@ def step_frame(
         below = 0
         for area, count in moment.areas.items():
             rows.append(
-                {"at": at, "area": names[area], "start": float(below), "end": float(below + count), "bytes": count}
+                {
+                    "at": at,
+                    "area": names[area],
+                    "start": float(below),
+                    "end": float(below + count),
+                    "bytes": number(count),
+                }
                 | {"name": names[area], "size": size(count), "where": moment.where, "live": size(moment.live)}
             )
             if len(moments) // 8 < at < len(moments) * 7 // 8:  # at the ends a name has no room
@@ -68,7 +74,7 @@ def step_areas(look: str, names: tuple[str, ...], step: str) -> Spec:
     inks = [COLORS[look][area] for area in AREAS]
     x = alt.X("at:Q", title=None, axis=None, scale=alt.Scale(nice=False))
     y = alt.Y("start:Q", axis=figures_axis(alt, look, "bytes", tickCount=4), scale=alt.Scale(zero=True))
-    color = alt.Color("area:N", legend=None, scale=alt.Scale(domain=list(names), range=inks))
+    color = alt.Color("area:N", legend=legend(alt, look), scale=alt.Scale(domain=list(names), range=inks))
     said = tooltip(alt, "name", "size", where=step)
     areas = (
         alt.Chart()
