@@ -178,7 +178,8 @@ def path(here: Subject, there: Subject) -> Iterator[tuple[tuple[FieldChange, ...
     for field in FIELDS:
         if field not in now or field not in target or now[field] == target[field]:
             continue
-        waiting += (FieldChange(field, now[field], target[field]),)
+        if field != "use_cache" or (here.config.has(field) and there.config.has(field)):  # a family may have no cache
+            waiting += (FieldChange(field, now[field], target[field]),)
         now = {**now, field: target[field]}
         if field == "architecture":  # what the other family alone has comes with it
             now = {**target, **now}
