@@ -1,5 +1,6 @@
 """Batch size and sequence length, shared by all pages that show shapes."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -29,6 +30,14 @@ class Batch(NamedTuple):
 
     batch_size: int
     sequence_length: int
+
+
+def linked_batch() -> Batch:
+    """What the link says, on a page that does not draw the controls."""
+    said = {name: st.query_params.get(name, "") for name in BATCH}
+    return Batch(
+        **{name: int(text) if re.fullmatch("[0-9]{1,15}", text) else BATCH[name] for name, text in said.items()}
+    )
 
 
 def choose_batch(config: Config, *, sidebar: bool = True) -> Batch:

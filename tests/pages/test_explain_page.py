@@ -7,7 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
+from bertcalc import BertConfig
+from bertcalc.memory.peak_formulas import peak_bytes
+from bertcalc.memory.plan import Plan
 from bertcalc.presets import PRESETS, PUBLISHED
+from bertcalc.subject import Subject
 from pages.ui.diagnosis.terms import EXAMPLES, TERMS
 from tests.markdown import read
 from tests.pages.apptest import open_app, present
@@ -195,3 +199,13 @@ def test_an_example_is_of_bert_model_whatever_class_was_there() -> None:
     next(one for one in app.button if one.label == name).click().run()
     model = app.session_state["track"].present
     assert (model.architecture, model.preset) == ("BertModel", EXAMPLES[name].preset)
+
+
+def test_bytes_can_be_a_peak_of_memory() -> None:
+    subject = Subject(BertConfig(), "BertForMaskedLM")
+    count = peak_bytes(subject, Plan(), 32, 128)
+    app = open_app("explain.py", number=f"{count} bytes", architecture="BertForMaskedLM", batch_size="32")
+    assert "**peak memory of a training step with AdamW**" in str(app.info[0].value)
+    app = open_app("explain.py", number="443.0 MB")
+    assert "**peak memory of inference** is 443.0 MB" in " ".join(str(one.value) for one in app.info)
+    assert not open_app("explain.py", number=f"{count}").exception

@@ -11,16 +11,19 @@ from bertcalc.diagnosis.diagnose import MOST_MISCOUNTS, Diagnosis, Match, Miscou
 from bertcalc.diagnosis.explain import MOST_FOUND
 from bertcalc.diagnosis.known import READINGS, HandCount, Known, Reading, published_counts, readings
 from bertcalc.diagnosis.tools import tool_counts
+from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.formula import latex_fraction
+from bertcalc.forward.steps import batch_problems
 from bertcalc.problem import InputError
 from bertcalc.subject import Subject
 from bertcalc.text import N_, literal, shorten
 from bertcalc.typed import Typed, amount
+from pages.ui.batch import linked_batch
 from pages.ui.controls import Fold, Text, sentence, set_values, view
 from pages.ui.diagnosis.cause_words import causes, describe, own_count
 from pages.ui.i18n import _, listed
 from pages.ui.model import take_preset
-from pages.ui.numbers import signed_count
+from pages.ui.numbers import signed_count, size
 from pages.ui.present import presenting
 from pages.ui.tables import show_table
 
@@ -51,12 +54,26 @@ def show_total(subject: Subject) -> None:
     if tools:
         st.info(_("The formula of {tools} gives exactly this: see Other tools.").format(tools=listed(tools)))
     elsewhere = not found.matches and _show_elsewhere(number)
+    elsewhere = _show_peaks(subject, number) or elsewhere
     if found.own:
         _show_own(subject, found.own)
     elif found.miscounted and not elsewhere:
         _show_miscounted(found, number)
     elif not (found.hand or found.matches or tools or elsewhere):
         _show_nothing(subject, number, text)
+
+
+def _show_peaks(subject: Subject, number: Typed) -> bool:
+    """Say which peak of memory a number of bytes is, for the batch of the Memory page; whether it is one."""
+    batch = linked_batch()
+    if number.unit != "bytes" or any(batch_problems(subject.config, batch._asdict())):
+        return False
+    peaks = {name: QUANTITIES[name].known(Case(subject, *batch)) for name in PEAKS}
+    found = {name: count for name, count in peaks.items() if count is not None and number.means(count)}
+    for name, count in found.items():
+        said = _("**{quantity}** is {size} here, for {batch_size:,} × {sequence_length:,} tokens: see Memory.")
+        st.info(said.format(quantity=_(QUANTITIES[name].meaning), size=size(count), **batch._asdict()))
+    return bool(found)
 
 
 def _choose_number() -> str:
