@@ -10,10 +10,10 @@ The moments that can be the largest for some sizes are kept, about a dozen of a 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeGuard, TypeVar, cast
 
 import sympy
 
@@ -45,6 +45,7 @@ _DERIVED = ("batch_size", "sequence_length", "attention_head_size")  # what is n
 
 Monomial = tuple[int, ...]  # the power of each of _NAMES
 Terms = Mapping[Monomial, int]
+_Item = TypeVar("_Item")
 _Designs = Callable[[int, int], Callable[[int], int]]  # of heads and intermediate_size, and then of layers
 
 
@@ -152,7 +153,7 @@ def peak(subject: Subject, how: Plan | Inference, batch_size: int, sequence_leng
     if states := _in_8_bits(subject, how):
         areas["optimizer states"] = areas.get("optimizer states", 0) + states
     formulas, temporaries, expression = _written(symbolic, most.at)
-    if isinstance(how, Plan) and how.optimizer == "adamw-8bit":
+    if _is_in_8_bits(how):
         masters = formulas["optimizer states"].expression if "optimizer states" in formulas else 0
         written = write(masters + state_expression(how.precision, how.optimizer))
         formulas = {**formulas, "optimizer states": written}
@@ -191,45 +192,49 @@ def peak_of_designs(case: Subject, how: Plan | Inference, batch_size: int, seque
 
     def depths(heads: int, intermediate: int) -> Callable[[int], int]:
         @cache
-        def lines(layers: int) -> list[tuple[int, int]]:
-            products = Products((heads, intermediate, 1))
-            found = []
-            for one in terms(heads == 1, intermediate == 1, layers):
-                slope = products.sum({powers: count for powers, count in one.items() if powers[2]})
-                found.append((products.sum(one) - slope, slope))
-            return [line for line in set(found) if not any(_above(other, line) for other in found)]
+        def lines(layers: int) -> list[Terms]:
+            return _partly(terms(heads == 1, intermediate == 1, layers), (heads, intermediate, 1), (2,))
 
-        return lambda layers: max(base + layers * slope for base, slope in lines(min(layers, ALONE + 1)))
+        return lambda layers: max(
+            line.get((0,), 0) + layers * line.get((1,), 0) for line in lines(min(layers, ALONE + 1))
+        )
 
     return depths
-
-
-def _above(one: tuple[int, int], other: tuple[int, int]) -> bool:
-    """Whether a line is never below another one, which is not the same."""
-    return one != other and one[0] >= other[0] and one[1] >= other[1]
 
 
 def _along(
     subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int, *, free: Sequence[str]
 ) -> list[Terms]:
     """The bytes of each moment as products of some sizes that are left free, with numbers for the others."""
+    found = moments(subject, how, batch_size, sequence_length)
     sizes = _sizes(subject, batch_size, sequence_length)
-    at = [_NAMES.index(name) for name in free]
-    numbers = Products([1 if place in at else size for place, size in enumerate(sizes)])
-    found: list[Terms] = []
-    for moment in moments(subject, how, batch_size, sequence_length):
+    return _partly((moment.live for moment in found), sizes, [_NAMES.index(name) for name in free])
+
+
+def _partly(sums: Iterable[Terms], sizes: Sequence[Any], free: Sequence[int]) -> list[Terms]:
+    """Sums with numbers for all sizes but those at some places, without those that are never the largest."""
+    numbers = Products([1 if place in free else size for place, size in enumerate(sizes)])
+    found = []
+    for one in sums:
         terms: Counter[Monomial] = Counter()
-        for powers, count in moment.live.items():
-            terms[tuple(powers[place] for place in at)] += count * numbers[powers]
-        found = _with(found, terms)
+        for powers, count in one.items():
+            terms[tuple(powers[place] for place in free)] += count * numbers[powers]
+        found.append(terms)
+    return _can_be_largest(found, lambda terms: terms)
+
+
+def _can_be_largest(items: Iterable[_Item], terms_of: Callable[[_Item], Terms]) -> list[_Item]:
+    """What is the largest for some sizes: of two that are equal, the first."""
+    found: list[_Item] = []
+    for item in items:
+        terms = terms_of(item)
+        if not any(_covers(terms_of(other), terms) for other in found):
+            found = [*(other for other in found if not _covers(terms, terms_of(other))), item]
     return found
 
 
-def _with(found: list[Terms], terms: Terms) -> list[Terms]:
-    """Some sums with one more, without those that are never the largest."""
-    if any(_covers(other, terms) for other in found):
-        return found
-    return [*(other for other in found if not _covers(terms, other)), terms]
+def _is_in_8_bits(how: Plan | Inference) -> TypeGuard[Plan]:
+    return isinstance(how, Plan) and how.optimizer == "adamw-8bit"
 
 
 def _in_8_bits(subject: Subject, how: Plan | Inference) -> int:
@@ -237,7 +242,7 @@ def _in_8_bits(subject: Subject, how: Plan | Inference) -> int:
 
     They are there all the time, and the step has no temporary tensors: beside them it is one of SGD.
     """
-    if not isinstance(how, Plan) or how.optimizer != "adamw-8bit":
+    if not _is_in_8_bits(how):
         return 0
     changes = _changes(*_symbolic(subject, how._replace(optimizer="momentum"), 1, 1)[:4])  # a state for each tensor
     learned = {_starred(change.where) for change in changes if change.area == "optimizer states"}
@@ -254,7 +259,7 @@ def _sizes(subject: Subject, batch_size: Any, sequence_length: Any) -> list[Any]
 def moments(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> tuple[Moment, ...]:
     """The moments that can be the peak of a model of this structure, in the order in which they come.
 
-    Raises NotImplementedError and ValueError as peak.py does.
+    Raises InputError as peak.py does.
     """
     return _moments(*_symbolic(subject, how, batch_size, sequence_length))
 
@@ -280,7 +285,7 @@ def _symbolic(subject: Subject, how: Plan | Inference, batch_size: int, sequence
         if isinstance(how, Plan) and letter is frozen:
             how = how._replace(freezing=replace(how.freezing, layers=layers))
     changes["num_hidden_layers"] = layers
-    if isinstance(how, Plan) and how.optimizer == "adamw-8bit":
+    if _is_in_8_bits(how):
         how = how._replace(optimizer="sgd")
     symbolic = subject._replace(config=unchecked(config, **changes))
     return symbolic, how, letters["batch_size"], letters["sequence_length"], tuple(folds)
@@ -293,11 +298,8 @@ _changes = lru_cache(maxsize=64)(changes_of)
 def _moments(
     subject: Subject, how: Plan | Inference, batch: Any, length: Any, folds: tuple[_Fold, ...]
 ) -> tuple[Moment, ...]:
-    found: list[Moment] = []
-    for moment in _tops(_changes(subject, how, batch, length), folds):
-        if not any(_covers(other.live, moment.live) for other in found):
-            found = [*(other for other in found if not _covers(moment.live, other.live)), moment]
-    return tuple(found)
+    tops = _tops(_changes(subject, how, batch, length), folds)
+    return tuple(_can_be_largest(tops, lambda moment: moment.live))
 
 
 def _covers(more: Terms, less: Terms) -> bool:
