@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from bertcalc import ARCHITECTURES, BertConfig, Config
+from bertcalc import ARCHITECTURES, AlbertConfig, BertConfig, Config
 from bertcalc.config import POSITION_EMBEDDING_TYPES
 from bertcalc.subject import Subject
 from pages.ui.theme import COLORS
@@ -51,6 +51,11 @@ def test_bert_base_as_one_reads_it() -> None:
         "I 3,072 feed-forward",
         "γ, β 768 each, LayerNorm",
     ]
+
+
+def test_norms_of_two_widths_say_both() -> None:
+    chips = drawn(AlbertConfig(), "AlbertModel")["lines"][2]
+    assert chips["parts"][-1]["label"] == "γ, β 128 / 4,096 each, LayerNorm"
 
 
 def test_two_that_are_not_alike_do_not_look_alike() -> None:

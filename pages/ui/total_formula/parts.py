@@ -162,7 +162,9 @@ class _Builder:
             for tensor in self._tensors.values()
             if tensor.place.role == "norm" and tensor.name.endswith("weight")
         ]
-        units, count = filled("H", self._config), sum(tensor.copies for tensor in norms)
+        # ALBERT's embeddings are narrower than its layers.
+        units = " / ".join(dict.fromkeys(f"{tensor.shape[0]:,}" for tensor in norms))
+        count = sum(tensor.copies for tensor in norms)
         about = [
             _("γ (weight) and β (bias) of a LayerNorm"),
             _("γ scales and β shifts each of the {units} numbers of a token.").format(units=units),
