@@ -53,8 +53,7 @@ def show_total(subject: Subject) -> None:
     tools = [name for name, count in tool_counts(subject.config) if number.low == count == number.high]
     if tools:
         st.info(_("The formula of {tools} gives exactly this: see Other tools.").format(tools=listed(tools)))
-    elsewhere = not found.matches and _show_elsewhere(number)
-    elsewhere = _show_peaks(subject, number) or elsewhere
+    elsewhere = _show_peaks(subject, number) or (not found.matches and _show_elsewhere(number))
     if found.own:
         _show_own(subject, found.own)
     elif found.miscounted and not elsewhere:
