@@ -1,50 +1,49 @@
-"""What PyTorch allocates on an NVIDIA GPU beside the peaks that bertcalc gives: ``python -m benchmarks.gpu_memory``.
+"""What an NVIDIA GPU needs beside the peaks that bertcalc gives: ``python -m benchmarks.gpu_memory``.
 
-Real models with random weights take three steps of the usual loop; the third is measured. ``max_memory_allocated`` is
-what tensors take, each rounded up to 512 bytes; ``max_memory_reserved`` has the gaps of the allocator as well. What
-does not fit is left out. It prints a table in Markdown; ``--json FILE`` keeps the figures.
+Real models with random weights take three steps of the usual loop; the third is measured. A cell of the first table
+has our peak, PyTorch's ``max_memory_allocated`` without what cuBLAS keeps to work in, and by how much it is more; the
+last column has the most that is reserved beside it, in gaps between blocks.
+
+The second table has the least memory with which a run does not end: batches that fill 7 and 14 GiB by our peak, with
+less and less memory allowed, until PyTorch is out of it. Set PYTORCH_ALLOC_CONF=expandable_segments:True, or not, for
+the two ways of its allocator. ``--peaks`` or ``--needs`` measures one table; ``--presets`` takes other models.
 """
 
 import argparse
 import gc
-import json
 from collections.abc import Iterator
 from itertools import product
-from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple
 
 import torch
 import transformers
 
-from bertcalc.memory.peak_formulas import peak_bytes
+from bertcalc.explore.models import subject_of_preset
+from bertcalc.families import family_of
+from bertcalc.family import Task
+from bertcalc.memory.fit import most
+from bertcalc.memory.peak_formulas import growths, peak_bytes
 from bertcalc.memory.plan import Inference, Plan
-from bertcalc.presets import PRESETS
 from bertcalc.proof.real_model import real_model
 from bertcalc.subject import Subject
 
-MODELS = ("bert-base-uncased", "bert-large-uncased")
-CLASSES = ("BertModel", "BertForMaskedLM", "BertForSequenceClassification")
+PRESETS = ("bert-base-uncased", "bert-large-uncased")
+TASKS: tuple[Task, ...] = ("base", "masked-lm", "sequence-classification")
 BATCHES = (1, 8, 32, 64)
+FILLED = (7 * 2**30, 14 * 2**30)
 LENGTH = 128
 DEVICE = "cuda"
 STEPS = 3
+HALVINGS = 4  # from what is allocated to what is reserved
 
 
 class Measured(NamedTuple):
-    """A run on the GPU: what was run, what we say, what PyTorch says."""
+    """Bytes of a run on the GPU: allocated at most, of them still there when the model is gone, and reserved."""
 
-    model: str
-    architecture: str
-    how: str
-    batch_size: int
-    ours: int
     allocated: int
+    workspaces: int
     reserved: int
-
-    @property
-    def off(self) -> float:
-        """How far ours is from what was allocated, in per cent."""
-        return 100 * (self.ours / self.allocated - 1)
 
 
 def ways() -> Iterator[tuple[str, Plan | Inference]]:
@@ -63,7 +62,8 @@ def on_device(subject: Subject, how: Plan | Inference) -> Any:
         dtype = torch.bfloat16 if how.precision == "bf16" else dtype
     else:
         dtype = getattr(torch, how.dtype)
-    real = real_model(subject).to(DEVICE, dtype)
+    with torch.device(DEVICE):
+        real = real_model(subject).to(dtype)
     real.set_attn_implementation("sdpa" if how.attention == "fused" else "eager")
     return real
 
@@ -72,15 +72,15 @@ def batch_of(subject: Subject, batch_size: int) -> dict[str, torch.Tensor]:
     """Token ids, and labels for a class that takes them."""
     ids = torch.randint(0, subject.config.vocab_size, (batch_size, LENGTH), device=DEVICE)
     given = {"input_ids": ids}
-    if subject.architecture == "BertForMaskedLM":
+    if subject.cls.per_token:
         given["labels"] = ids.clone()
-    elif subject.architecture == "BertForSequenceClassification":
+    elif subject.cls.targets:
         given["labels"] = torch.zeros(batch_size, dtype=torch.long, device=DEVICE)
     return given
 
 
-def measure(subject: Subject, how: Plan | Inference, batch_size: int) -> tuple[int, int]:
-    """Bytes allocated and reserved at most in the last of some steps."""
+def run(subject: Subject, how: Plan | Inference, batch_size: int) -> None:
+    """Some steps; PyTorch's statistics are then those of the last one."""
     real = on_device(subject, how)
     given = batch_of(subject, batch_size)
     if isinstance(how, Inference):
@@ -92,7 +92,7 @@ def measure(subject: Subject, how: Plan | Inference, batch_size: int) -> tuple[i
     else:
         real.train()
         if how.recompute == "full":
-            real.gradient_checkpointing_enable({"use_reentrant": False})
+            real.activation_checkpointing_enable({"use_reentrant": False})
         optimizer = torch.optim.AdamW(real.parameters(), foreach=False)
         for _step in range(STEPS):
             torch.cuda.reset_peak_memory_stats()
@@ -104,37 +104,101 @@ def measure(subject: Subject, how: Plan | Inference, batch_size: int) -> tuple[i
             optimizer.zero_grad(set_to_none=True)
             del loss
     torch.cuda.synchronize()
-    return torch.cuda.max_memory_allocated(), torch.cuda.max_memory_reserved()
+
+
+def measure(subject: Subject, how: Plan | Inference, batch_size: int, limit: int | None = None) -> Measured | None:
+    """What a run needs; None if it is out of memory when PyTorch may take ``limit`` bytes."""
+    total = torch.cuda.mem_get_info()[1]
+    torch.cuda.set_per_process_memory_fraction(1.0 if limit is None else limit / total)
+    try:
+        run(subject, how, batch_size)
+    except torch.cuda.OutOfMemoryError:
+        return None
+    finally:
+        gc.collect()
+        torch.cuda.empty_cache()
+    reserved, allocated = torch.cuda.max_memory_reserved(), torch.cuda.max_memory_allocated()
+    return Measured(allocated, torch.cuda.memory_allocated(), reserved)
+
+
+def peaks(subjects: list[tuple[str, Subject]]) -> None:
+    """The first table."""
+    print(f"| model | class | how | {' | '.join(f'{count} x {LENGTH}' for count in BATCHES)} | gaps, at most |")
+    print(f"|---|---|---|{'---|' * len(BATCHES)}---|")
+    off: list[float] = []
+    workspaces = 0
+    for (preset, subject), (name, how) in product(subjects, ways()):
+        cells, gaps = [], 0
+        for batch_size in BATCHES:
+            found = measure(subject, how, batch_size)
+            if found is None:
+                cells.append("out of memory")
+                continue
+            ours, tensors = peak_bytes(subject, how, batch_size, LENGTH), found.allocated - found.workspaces
+            off.append(100 * (tensors / ours - 1))
+            gaps, workspaces = max(gaps, found.reserved - found.allocated), max(workspaces, found.workspaces)
+            cells.append(f"{_mib(ours)} / {_mib(tensors)} (+{off[-1]:.1f} %)")
+        print(f"| {preset} | {subject.architecture} | {name} | {' | '.join(cells)} | {_mib(gaps)} |", flush=True)
+    print(
+        f"\nMiB: ours / allocated. {len(off)} runs: {min(off):.2f} to {max(off):.2f} % more, median {median(off):.2f} %"
+    )
+    print(f"(workspaces of cuBLAS, {_mib(workspaces)}, apart).\n")
+
+
+def needs(subjects: list[tuple[str, Subject]]) -> None:
+    """The second table."""
+    print("| model | class | how | batch | ours | a run needs | more |\n|---|---|---|---|---|---|---|")
+    more: list[float] = []
+    for filled, (preset, subject), (name, how) in product(FILLED, subjects, ways()):
+        if isinstance(how, Inference):
+            continue
+        batch_size = most(growths(subject, how, "batch_size", 1, LENGTH), filled).number
+        found = measure(subject, how, batch_size) if batch_size else None
+        if found is None or batch_size is None:
+            continue
+        too_little, enough = found.allocated, found.reserved
+        for _halving in range(HALVINGS):
+            middle = (too_little + enough) // 2
+            if measure(subject, how, batch_size, middle):
+                enough = middle
+            else:
+                too_little = middle
+        ours = peak_bytes(subject, how, batch_size, LENGTH)
+        more.append(100 * (enough / ours - 1))
+        figures = (preset, subject.architecture, name, f"{batch_size:,} x {LENGTH}", _mib(ours), _mib(enough))
+        print(f"| {' | '.join(figures)} | +{more[-1]:.1f} % |", flush=True)
+    print(f"\nMiB. {len(more)} runs: {min(more):.1f} to {max(more):.1f} % more, median {median(more):.1f} %.\n")
+
+
+def _mib(count: int) -> str:
+    return f"{count / 2**20:,.0f}"
 
 
 def main() -> None:
-    """Measure all, print a table."""
+    """Measure what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--peaks", action="store_true")
+    parser.add_argument("--needs", action="store_true")
+    parser.add_argument("--presets", nargs="*", default=PRESETS)
     asked = parser.parse_args()
     if not torch.cuda.is_available():
         raise SystemExit("There is no NVIDIA GPU here: nothing is measured.")
-    found: list[Measured] = []
-    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, transformers {transformers.__version__}\n")
-    print("| model | class | how | batch of 128 | ours, MiB | allocated, MiB | off | reserved, MiB |")
-    print("|---|---|---|---|---|---|---|---|")
-    for model, architecture, (name, how), batch_size in product(MODELS, CLASSES, ways(), BATCHES):
-        subject = Subject(PRESETS[model].config, architecture)
-        try:
-            allocated, reserved = measure(subject, how, batch_size)
-        except torch.cuda.OutOfMemoryError:
-            continue
-        finally:
-            gc.collect()
-            torch.cuda.empty_cache()
-        ours = peak_bytes(subject, how, batch_size, LENGTH)
-        one = Measured(model, architecture, name, batch_size, ours, allocated, reserved)
-        found.append(one)
-        mebibytes = [f"{count / 2**20:,.1f}" for count in (ours, allocated, reserved)]
-        figures = (model, architecture, name, batch_size, *mebibytes[:2], f"{one.off:+.2f} %", mebibytes[2])
-        print(f"| {' | '.join(map(str, figures))} |", flush=True)
-    if asked.json:
-        asked.json.write_text(json.dumps([one._asdict() for one in found], indent=1))
+    torch.cuda.init()
+    one = torch.zeros(1, 1, device=DEVICE)
+    one @ one  # so that cuBLAS is there
+    free, total = torch.cuda.mem_get_info()
+    context = total - free - torch.cuda.memory_reserved()
+    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, transformers {transformers.__version__};")
+    print(f"CUDA offers {_mib(total)} MiB, of which its context takes {_mib(context)}.\n")
+    subjects = [
+        (preset, subject._replace(architecture=family_of(subject.config).for_task(task)))
+        for preset, task in product(asked.presets, TASKS)
+        for subject in [subject_of_preset(preset)]
+    ]
+    if asked.peaks or not asked.needs:
+        peaks(subjects)
+    if asked.needs or not asked.peaks:
+        needs(subjects)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,9 @@ DEFAULT = "T4-16GB"
 # GiB for what is no tensor. Of an A100's 40,960 MiB CUDA offers 40,339 (deviceQuery, "Total amount of global memory:
 # 42298834944 bytes"), of a T4's 15,360 about 15,100; a process's CUDA context takes some hundred MiB more.
 KEPT_FREE = 1.5
+# Per cent that a run needs beside its tensors, for cuBLAS's workspaces and the allocator's blocks: at most 5.2 was
+# measured where segments can expand. By default it is 2 to 29 (benchmarks/gpu_memory.md).
+GAPS = 6
 
 
 class Device(NamedTuple):
@@ -39,6 +42,11 @@ class Device(NamedTuple):
     def usable(self) -> int:
         """The bytes for a model."""
         return self.num_bytes - self.kept_free
+
+    @property
+    def for_tensors(self) -> int:
+        """The bytes of them for tensors, in a run that needs ``GAPS`` per cent more than those."""
+        return self.usable * 100 // (100 + GAPS)
 
 
 def kept_free(device: Device, gibibytes: float) -> Device | Problem:

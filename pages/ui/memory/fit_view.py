@@ -3,7 +3,7 @@
 import streamlit as st
 
 from bertcalc.formula import latex_number, plain
-from bertcalc.memory.devices import Device
+from bertcalc.memory.devices import GAPS, Device
 from bertcalc.memory.fit import Most, Polynomial, most
 from bertcalc.memory.peak_formulas import growths, peak
 from bertcalc.memory.plan import Inference, Plan
@@ -33,8 +33,11 @@ def show_fit(run: Run, how: Plan | Inference, device: Device) -> None:
             share=percent(total, device.usable),
             usable=size(device.usable),
         )
-    if total <= device.usable:
+    said += "  \n" + _runs(run, how, device)
+    if total <= device.for_tensors:
         st.success(said, icon=":material/check:")
+    elif total <= device.usable:
+        st.warning(said, icon=":material/warning:")
     else:
         st.error(said, icon=":material/close:")
     show_metrics(
@@ -68,6 +71,16 @@ def show_fit(run: Run, how: Plan | Inference, device: Device) -> None:
     )
     which = loop(run, how, total) if isinstance(how, Plan) else ""
     st.caption(in_a_row([said, lines, which, _(NOT_COUNTED)]))
+
+
+def _runs(run: Run, how: Plan | Inference, device: Device) -> str:
+    """The largest batch that leaves room for what a GPU needs beside tensors."""
+    batch = most(growths(run.subject, how, "batch_size", *run.batch), device.for_tensors)
+    said = _(
+        "That counts tensors. A run on a GPU needs up to {gaps} % more, with PyTorch's expandable segments: the "
+        "largest batch of {length:,} tokens is then **{number}**."
+    )
+    return said.format(gaps=GAPS, length=run.batch.sequence_length, number=_number(batch.number))
 
 
 def _answer(run: Run, device: Device, length: Most) -> str:
