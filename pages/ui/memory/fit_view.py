@@ -33,7 +33,7 @@ def show_fit(run: Run, how: Plan | Inference, device: Device) -> None:
             share=percent(total, device.usable),
             usable=size(device.usable),
         )
-    said += "  \n" + _runs(run, how, device)
+        said += "  \n" + _runs(run, how, device)
     if total <= device.for_tensors:
         st.success(said, icon=":material/check:")
     elif total <= device.usable:
