@@ -28,7 +28,6 @@ from bertcalc.moves import moved
 from bertcalc.presets import DEFAULT_PRESET
 from bertcalc.problem import InputError, wrong
 from bertcalc.subject import Subject
-from bertcalc.text import N_
 from bertcalc.tree.totals import totals_by_component
 
 MOST = 1_000_000  # sequences
@@ -64,11 +63,11 @@ def _case(asked: argparse.Namespace, fields: Sequence[str]) -> Case:
     """The model that is asked for and what goes through it. Raises InputError."""
     preset, changes = _read_fields(fields)
     if preset and asked.config:
-        raise wrong(N_("Give a preset or --config, not both."))
+        raise wrong("Give a preset or --config, not both.")
     present = _described(asked.config) if asked.config else None
     base = PRESENT if present else preset or DEFAULT_PRESET
     if base == PRESENT and not present:
-        raise wrong(N_("{value} is no preset."), value=base)
+        raise wrong("{value} is no preset.", value=base)
     items, problems = read("~".join([base, *changes]))
     if problems:
         raise InputError(*(one.problem for one in problems))
@@ -97,9 +96,7 @@ def _described(path: Path) -> Subject:
         with path.open("rb") as file:
             data = file.read(config_json.LARGEST + 1)
     except OSError as error:
-        raise wrong(
-            N_("{path} cannot be read: {reason}."), path=str(path), reason=error.strerror or str(error)
-        ) from None
+        raise wrong("{path} cannot be read: {reason}.", path=str(path), reason=error.strerror or str(error)) from None
     found = config_json.read(config_json.text_of(data))
     for remark in found.remarks:
         print(remark, file=sys.stderr)
@@ -120,9 +117,7 @@ def _read_fields(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
             name = option.removeprefix("--").replace("-", "_")
             changes.append(f"{name}-{_CONSTANTS.get(value, value)}")
         else:
-            raise wrong(
-                N_("{option} is not understood: write a field and its value, --hidden-size 1024."), option=option
-            )
+            raise wrong("{option} is not understood: write a field and its value, --hidden-size 1024.", option=option)
     return preset, changes
 
 
