@@ -30,7 +30,7 @@ from bertcalc.memory.saved import largest
 from bertcalc.memory.tape import AREAS, Area, Change, Phase
 from bertcalc.subject import Subject
 from bertcalc.tree.freezing import Freezing
-from bertcalc.tree.nn import split_layer
+from bertcalc.tree.nn import layer_number, split_layer
 
 _HEAD_SIZE = sympy.Symbol("d", integer=True, positive=True)
 _LAYERS = SYMBOLS["num_hidden_layers"]
@@ -432,19 +432,23 @@ def _temporaries(changes: Sequence[Change], folds: Sequence[_Fold], at: int) -> 
 
 def _starred(where: str) -> str:
     """A name for all layers."""
-    layer, inside = split_layer(where)
-    return f"{layer.rpartition('.')[0]}.*.{inside}" if layer else where
+    return _numbered(where, "*")
+
+
+def _numbered(where: str, number: int | str) -> str:
+    """A name with another number for its layer, which can be in it more than once."""
+    return ".".join(f"{number}" if part.isdecimal() else part for part in where.split("."))
 
 
 def _unfolded(where: str, symbolic: _Symbolic, subject: Subject) -> str:
     """A name with the number that its layer has when none is left out."""
-    layer, inside = split_layer(where)
+    layer, _inside = split_layer(where)
     if not layer or layer.endswith("*"):
         return where
-    stack, _dot, number = layer.rpartition(".")
-    more = sum(fold.more for fold in symbolic[4] if int(number) > fold.layer)
-    found = int(number) + int(sympy.sympify(more).subs(_LAYERS, subject.config.num_hidden_layers))
-    return f"{stack}.{found}.{inside}"
+    number = layer_number(where)
+    more = sum(fold.more for fold in symbolic[4] if number > fold.layer)
+    found = number + int(sympy.sympify(more).subs(_LAYERS, subject.config.num_hidden_layers))
+    return _numbered(where, found)
 
 
 def _counts(symbolic: _Symbolic) -> dict[Any, Any]:
