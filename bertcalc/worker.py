@@ -63,7 +63,7 @@ class Worker:
 
     def run(self, function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
         """The function's result. Raises what it raises, SlowError or StoppedError."""
-        return self.listen(lambda _said: None, function, *arguments, **named)
+        return self.listen(_nobody, function, *arguments, **named)
 
     def listen(
         self, hear: Callable[[Any], object], function: Callable[P, R], *arguments: P.args, **named: P.kwargs
@@ -161,7 +161,11 @@ def _read(answers: BinaryIO, into: SimpleQueue[_Answer | None]) -> None:
     into.put(None)
 
 
-_tell: Callable[[Any], object] = lambda _said: None
+def _nobody(_said: Any) -> None:
+    """Who hears what is told where nobody has asked."""
+
+
+_tell: Callable[[Any], object] = _nobody
 
 
 def tell(said: Any) -> None:

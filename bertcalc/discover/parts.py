@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from math import prod
-from os.path import commonprefix
 from typing import Any, NamedTuple
 
 import sympy
@@ -151,14 +150,18 @@ def _is_in(name: str, path: str) -> bool:
 
 
 def _names(paths: Iterable[str]) -> dict[str, str]:
-    """Paths without the steps that all begin with, then without one that most do: what is around the body of a model."""
+    """Paths without the steps that all begin with, and without one that most do, around a model's body."""
     listed = list(paths)
-    shared = commonprefix(listed).rfind(".") + 1 if len(listed) > 1 else 0
+    shared = max((at + 1 for at, sign in enumerate(listed[0]) if sign == "." and _all_begin(listed, at + 1)), default=0)
     names = {path: path[shared:] for path in listed}
     [(first, number)] = Counter(name.partition(".")[0] for name in names.values()).most_common(1)
     shorter = {path: name.removeprefix(f"{first}.") for path, name in names.items()}
     is_body = number > 1 and "*" not in first and len(set(shorter.values())) == len(names)
     return shorter if is_body and not shared else names
+
+
+def _all_begin(paths: Sequence[str], length: int) -> bool:
+    return all(path.startswith(paths[0][:length]) and len(path) > length for path in paths)
 
 
 def _largest(tensors: Sequence[Tensors], values: Mapping[str, int]) -> Component:

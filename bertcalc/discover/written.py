@@ -1,6 +1,7 @@
 """Expressions in Hugging Face's names, written with letters, as people do: 4H² + 9H; and as Python."""
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import prod
@@ -119,17 +120,8 @@ def latex(expression: Any, said: Mapping[str, str]) -> str:
 
 def _name_in_latex(name: str) -> str:
     if len(name) == 1:
-        return sympy.latex(sympy.Symbol(_GREEK.get(name, name)))
+        return str(sympy.latex(sympy.Symbol(name if name.isascii() else unicodedata.name(name).split()[-1].lower())))
     return rf"\mathtt{{{re.sub(r'([_&%#$])', lambda sign: chr(92) + sign[1], name)}}}"
-
-
-_GREEK = dict(
-    zip(
-        "αβγδεζηθκλμνξπρστφχψω",
-        "alpha beta gamma delta epsilon zeta eta theta kappa lambda mu nu xi pi rho sigma tau phi chi psi omega".split(),
-        strict=True,
-    )
-)
 
 
 def function(found: Discovered) -> str:
@@ -218,8 +210,7 @@ def _python(expression: Any, names: Mapping[str, str], *, tight: bool = False) -
         number, rest = expression.as_coeff_Mul()
         if number == -1:
             return f"-{_python(rest, names, tight=True)}"
-        written = "*".join(_python(factor, names, tight=True) for factor in expression.as_ordered_factors())
-        return written
+        return "*".join(_python(factor, names, tight=True) for factor in expression.as_ordered_factors())
     raise ValueError(f"no way to write {expression}")
 
 

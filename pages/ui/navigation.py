@@ -81,6 +81,15 @@ SECTIONS: dict[str, dict[str, PageEntry]] = {
             N_("From a config.json, a name on the Hugging Face Hub, or a file of weights."),
             ":material/upload_file:",
         ),
+        "any_model": PageEntry(
+            N_("Any model"),
+            N_("What is the formula of any other model?"),
+            N_(
+                "Choose one of transformers' model types: its formula is read off the real class, and shown only if it "
+                "is right at other sizes."
+            ),
+            ":material/travel_explore:",
+        ),
         "verify": PageEntry(
             N_("Verify"),
             N_("Does the real model agree?"),
