@@ -19,8 +19,6 @@ with st.container(horizontal=True):
 now = choice.chosen()
 sizes = choice.steps(now)
 found = now.found
-if not presenting():
-    bring.show_bring(now)
 choice.show_wrong_in_link()
 
 if found is None or now.asked is None:
@@ -37,8 +35,8 @@ else:
             signed_count(difference),
             delta_color="off",
             delta_arrow="up" if difference > 0 else "down" if difference else "off",
-            delta_description=_("against the sizes that were given") if now.given else _("against its default"),
-            width=metric_width(290, f"{total:,}", f"{signed_count(difference)} against its default"),
+            delta_description=_("against the sizes that were given") if now.given else _("against the default sizes"),
+            width=metric_width(290, f"{total:,}", f"{signed_count(difference)} against the default sizes"),
         )
         for component, parts in components(found).items():
             part = count(parts, values)
@@ -51,4 +49,6 @@ else:
         tensors.show_tensors(found, values)
         discovering.show_proof(found)
         discovering.show_tree(now.asked.tree)
+if not presenting():
+    bring.show_bring(now)
 choice.write_link(now, sizes)

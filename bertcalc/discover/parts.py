@@ -107,6 +107,14 @@ def parts(found: Discovered, path: str = "", most: int = MOST) -> list[Part]:
     return sorted(named, key=lambda part: -part.count(found.fields))
 
 
+def folded(shown: Sequence[Part], most: int, values: Mapping[str, int]) -> list[Part]:
+    """The parts with the smallest of them as one, where there are more than so many; it opens nothing."""
+    if len(shown) <= most:
+        return list(shown)
+    rest = tuple(one for part in shown[most - 1 :] for one in part.tensors)
+    return [*shown[: most - 1], Part("", "...", _largest(rest, values), rest)]
+
+
 def openable(found: Discovered) -> list[str]:
     """The paths of all modules that have more than one part, from the outside to the inside."""
     paths: dict[str, None] = {}

@@ -6,11 +6,13 @@ Every stop lies in the regime. What was typed and does not is said; the last siz
 import re
 from collections.abc import Mapping
 from math import lcm
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import sympy
 
 from bertcalc.discover.conditions import Condition
 from bertcalc.discover.parts import count
-from bertcalc.discover.result import Discovered
+from bertcalc.discover.result import Discovered, exact
 from bertcalc.problem import InputError, Problem, wrong
 from bertcalc.text import N_
 
@@ -63,8 +65,30 @@ def stops(found: Discovered, field: str, sizes: Mapping[str, int]) -> list[int]:
     else:
         wanted = {start * part // _PARTS for part in range(1, _FARTHEST * _PARTS + 1)}
         wanted = {max(1, round(value / by)) * by for value in wanted} | {start}
-    possible = [value for value in sorted(wanted) if refused(found, {**sizes, field: value}) is None]
+    doubtful = [one for one in _expressions(found) if _is_doubtful(one) and field in {str(n) for n in one.free_symbols}]
+
+    def is_possible(value: int) -> bool:
+        values = found.completed(**{**sizes, field: value})
+        if not all(condition.holds(values) for condition in found.regime):
+            return False
+        numbers = [exact(one, values) for one in doubtful]
+        return all(number.denominator == 1 and number >= 0 for number in numbers)
+
+    possible = [value for value in sorted(wanted) if is_possible(value)]
+    while possible and count(found.tensors, found.completed(**{**sizes, field: possible[-1]})) > MOST_PARAMETERS:
+        possible.pop()
     return sorted({*possible, here[field]})
+
+
+def _expressions(found: Discovered) -> set[Any]:
+    return {one for tensors in found.tensors for one in (tensors.copies, *tensors.shape)}
+
+
+def _is_doubtful(expression: Any) -> bool:
+    """Whether it may be no whole number from 0 with whole sizes from 1: it has a fraction, or a minus."""
+    return any(not number.is_Integer or number < 0 for number in expression.atoms(sympy.Rational)) or any(
+        power.exp.is_negative for power in expression.atoms(sympy.Pow)
+    )
 
 
 def nearest(found: Discovered, field: str, value: int, sizes: Mapping[str, int]) -> list[int]:
@@ -105,6 +129,7 @@ class Steps:
 
     def __init__(self, found: Discovered, sizes: Mapping[str, int]) -> None:
         self.found = found
+        self.ranked = ranked(found)
         self.kept = self.present = self._plain(sizes)
         self.attempt: dict[str, str | int] = {}
         self.past: list[dict[str, int]] = []

@@ -85,8 +85,8 @@ SECTIONS: dict[str, dict[str, PageEntry]] = {
             N_("Any model"),
             N_("What is the formula of any other model?"),
             N_(
-                "Choose one of transformers' model types: its formula is read off the real class, and shown only if it "
-                "is right at other sizes."
+                "Choose one of transformers' model types, or bring a config.json: its formula is read off the real "
+                "class, and shown only if it is right at other sizes."
             ),
             ":material/travel_explore:",
         ),

@@ -38,13 +38,21 @@ def _check_fields(text: str) -> Reason | None:
     return None
 
 
-MODEL_TYPE = Select("model_type", N_("Model type"), types(), default="gpt2", width="stretch")
-MODEL_CLASS = Select(
+class _Names(Select[str]):
+    """Options that are names in every language: there are hundreds."""
+
+    def word(self, option: str) -> str:
+        """The option itself."""
+        return option
+
+
+MODEL_TYPE = _Names("model_type", N_("Model type"), types(), default="gpt2", label_visibility="collapsed")
+MODEL_CLASS = _Names(
     "model_class",
     N_("Class"),
     sorted({cls for classes in types().values() for cls in classes}),
     default="GPT2LMHeadModel",
-    width="stretch",
+    label_visibility="collapsed",
 )
 # What the link says besides; neither is drawn.
 SIZES = Text("sizes", N_("Sizes"), "", 1_500, check=_check_sizes)
@@ -137,7 +145,8 @@ def _sizes(found: Discovered, linked: str) -> tuple[dict[str, int], Outside | No
 def show_wrong_in_link() -> None:
     """Say what was wrong with the sizes of the link, which were left out."""
     found: Outside | None = st.session_state.get("any wrong")
-    if found:
+    held: tuple[object, Steps] | None = st.session_state.get("any steps")
+    if found and held and not (held[1].past or held[1].attempt):
         message = _("The link asks for a model that is not possible: {problem}").format(problem=refusal(found))
         st.text(f"{message} {_('Showing the given sizes instead.')}")
 

@@ -7,7 +7,7 @@ from bertcalc.discover.result import Discovered
 from bertcalc.problem import InputError
 from bertcalc.proof import real_model
 from bertcalc.server.run_queue import RUN_QUEUE
-from bertcalc.text import N_, code
+from bertcalc.text import N_, code, literal
 from pages.ui.any_model.choice import Chosen
 from pages.ui.any_model.words import condition, doing
 from pages.ui.controls import Fold, show_problem
@@ -51,13 +51,13 @@ def show_verdict(found: Discovered) -> None:
             ).format(explained=found.explained, all=found.parameters, names=len(found.unexplained))
         )
         return
-    words = _("✓ Proven on {agreed:,} of {of:,} other sizes of the real class, every field changed at once in {all:,}.")
-    said = words.format(agreed=found.checked.agreed, of=found.checked.of, all=found.checked.all_changed)
+    said = _("✓ Right for {agreed:,} of {of:,} other sizes of the real class.").format(
+        agreed=found.checked.agreed, of=found.checked.of
+    )
     where = [condition(one) for one in found.regime]
     if where and not presenting():
-        first = [code(one) for one in where[:2]]
-        more = _(" and {count:,} more conditions").format(count=len(where) - 2) if where[2:] else ""
-        said = in_a_row([said, _("It holds where {conditions}.").format(conditions=_(", ").join(first) + more)])
+        first = where[0] + (_(" and {count:,} more").format(count=len(where) - 1) if where[1:] else "")
+        said = in_a_row([said, _("It holds where {conditions}.").format(conditions=literal(first))])
     st.markdown(said)
 
 
@@ -79,14 +79,15 @@ def show_proof(found: Discovered) -> None:
             _(
                 "The real class was built {builds:,} times without weights, in {seconds:.1f} s, with transformers"
                 " {version}: each field was changed alone, then several and all of them together. The formulas were"
-                " made from some of these models, and then compared with {of:,} others, tensor by tensor; {agreed:,}"
-                " agreed."
+                " made from some of these models, and then compared with {of:,} others, tensor by tensor: {agreed:,}"
+                " agreed, {all:,} of which had every field changed at once."
             ).format(
                 builds=found.builds,
                 seconds=found.seconds,
                 version=found.transformers,
                 of=found.checked.of,
                 agreed=found.checked.agreed,
+                all=found.checked.all_changed,
             )
         )
         if found.regime:

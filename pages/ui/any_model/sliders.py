@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from bertcalc.discover.steps import Outside, Steps, nearest, ranked, refused, stops
+from bertcalc.discover.steps import Outside, Steps, nearest, refused, stops
 from bertcalc.discover.written import letters
 from pages.ui import panel
 from pages.ui.any_model.choice import chosen, steps
@@ -18,11 +18,12 @@ def show(page: str) -> None:
     """Draw them; without a formula nothing can be moved."""
     now = chosen()
     sizes = steps(now)
-    with st.container(key="sliders"):
+    with st.container(key="own-sliders"):
         panel.show_other(page, _Driver(sizes))
     if sizes is None:
         return
-    others = [field for field in sizes.found.fields if field not in _shown(sizes)]
+    sliders = _shown(sizes)
+    others = [field for field in sizes.found.fields if field not in sliders]
     values = sizes.values() | {field: value for field, value in sizes.attempt.items() if field in others}
     differ = [field for field in others if field in sizes.kept]
     if not others:
@@ -46,8 +47,7 @@ def _typed(field: str) -> None:
 
 def _shown(sizes: Steps) -> list[str]:
     """The fields that have sliders, in the order of the configuration."""
-    most = ranked(sizes.found)[:_MOST]
-    return [field for field in sizes.found.fields if field in most]
+    return [field for field in sizes.found.fields if field in sizes.ranked[:_MOST]]
 
 
 def _why(sizes: Steps, field: str) -> str:

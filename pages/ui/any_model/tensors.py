@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from bertcalc.discover.parts import Part, count, openable, parts
+from bertcalc.discover.parts import Part, count, folded, openable, parts
 from bertcalc.discover.result import Discovered, Tensors
 from bertcalc.discover.written import latex, letters, shape_numbers, text, value
 from bertcalc.formula import latex_number
@@ -24,6 +24,7 @@ from pages.ui.tables import shape_text
 from pages.ui.theme import appearance, colors
 
 _WHOLE = ""
+_LONG, _FEW, _SOME = 8, 4, 7  # fields of a long formula; bars on the projector with it, and with others
 
 
 def _check_path(text: str) -> Reason | None:
@@ -52,6 +53,8 @@ def show_parts(found: Discovered, values: Mapping[str, int]) -> None:
             width=320,
         )
         shown = parts(found, opened)
+        if presenting():  # where nothing is scrolled: a long formula leaves room for few
+            shown = folded(shown, _FEW if len(found.fields) > _LONG else _SOME, found.fields)
         if opened:
             st.latex(_formula(found, shown, values))
         else:
@@ -131,11 +134,10 @@ def show_tensors(found: Discovered, values: Mapping[str, int]) -> None:
             hide_index=True,
             height="content" if len(columns["name"]) < 40 else 640,
             column_config={
-                "name": st.column_config.TextColumn(names["name"], width="large"),
+                "name": st.column_config.TextColumn(names["name"]),
                 "copies": st.column_config.NumberColumn(names["copies"], format="%d ×"),
                 "fields": st.column_config.TextColumn(names["fields"]),
                 "shape": st.column_config.TextColumn(names["shape"]),
-                "formula": st.column_config.TextColumn(names["formula"]),
                 "parameters": st.column_config.NumberColumn(names["parameters"], format="%,d"),
                 "share": st.column_config.TextColumn(names["share"]),
             },
@@ -149,7 +151,6 @@ def _columns() -> dict[str, str]:
         "copies": _("Copies"),
         "fields": _("Shape in fields"),
         "shape": _("Shape"),
-        "formula": _("Formula"),
         "parameters": _("Parameters"),
         "share": _("Share"),
     }
@@ -159,13 +160,12 @@ def tensor_columns(found: Discovered, values: Mapping[str, int]) -> Columns:
     """The rows of the table, by column; their parameters sum to the model's."""
     tensors = sorted(found.tensors, key=lambda one: one.name)
     counts = [count([one], values) for one in tensors]
-    total, said = sum(counts), letters(found)
+    total = sum(counts)
     return {
         "name": [one.name for one in tensors],
         "copies": [value(one.copies, values) for one in tensors],
         "fields": [_shape(one) for one in tensors],
         "shape": [shape_text(shape_numbers(one.shape, values)) for one in tensors],
-        "formula": [text(one.expression, said) for one in tensors],
         "parameters": counts,
         "share": [percent(number, total) for number in counts],
     }
