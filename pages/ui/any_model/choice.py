@@ -90,7 +90,7 @@ def chosen() -> Chosen:
 
 def take(model_type: str, cls: str | None, given: Mapping[str, Any]) -> None:
     """Choose all of it, from the next run on."""
-    fields = _text_of(given)
+    fields = text_of(given)
     wanted = {MODEL_TYPE.name: model_type, MODEL_CLASS.name: cls or classes_of(model_type)[0]}
     st.session_state["repair"] = st.session_state.get("repair", {}) | wanted  # what is drawn cannot be set
     st.session_state["any given"] = (model_type, fields, dict(given))
@@ -101,7 +101,7 @@ def _given(kind: str) -> dict[str, Any]:
     """What a config.json has said, of this type; from the link in the first run, and after Back."""
     linked = st.query_params.get(FIELDS.name, "")
     held: tuple[str, str, dict[str, Any]] | None = st.session_state.get("any given")
-    if held is None or (address.went_back() and held[1] != linked) or (linked and model.is_opened()):
+    if held is None or (_is_linked() and held[1] != linked):
         try:
             held = kind, linked, read_fields(linked) if linked else {}
         except InputError:  # Back to a link that was refused
@@ -110,7 +110,8 @@ def _given(kind: str) -> dict[str, Any]:
     return held[2] if held[0] == kind else {}
 
 
-def _text_of(given: Mapping[str, Any]) -> str:
+def text_of(given: Mapping[str, Any]) -> str:
+    """What is given, as the link says it."""
     return json.dumps(dict(given), separators=(",", ":"), ensure_ascii=False) if given else ""
 
 
@@ -120,16 +121,21 @@ def steps(now: Chosen) -> Steps | None:
         return None
     held: tuple[object, Steps] | None = st.session_state.get("any steps")
     linked = st.query_params.get(SIZES.name, "")
-    key = now.model_type, now.cls, _text_of(now.given)
-    first = st.session_state.get("any first", True)
-    back = held is not None and address.went_back() and write(held[1].kept) != linked
-    if held is None or held[0] != key or back:
-        sizes, wrong = _sizes(now.found, linked) if first or back else ({}, None)
+    key = now.model_type, now.cls, text_of(now.given)
+    # A link is read once: in the first run, where it leads here from another page, and after Back.
+    told = st.session_state.get("any sizes") != linked and (_is_linked() or "any sizes" not in st.session_state)
+    if held is None or held[0] != key or told:
+        sizes, wrong = _sizes(now.found, linked) if told else ({}, None)
         st.session_state["any wrong"] = wrong
         held = key, Steps(now.found, sizes)
         st.session_state["any steps"] = held
-    st.session_state["any first"] = False
+    st.session_state["any sizes"] = linked
     return held[1]
+
+
+def _is_linked() -> bool:
+    """Whether it is the link that says what is shown in this run."""
+    return address.went_back() or (model.is_opened() and MODEL_TYPE.name in st.query_params)
 
 
 def _sizes(found: Discovered, linked: str) -> tuple[dict[str, int], Outside | None]:
@@ -147,22 +153,24 @@ def show_wrong_in_link() -> None:
     found: Outside | None = st.session_state.get("any wrong")
     held: tuple[object, Steps] | None = st.session_state.get("any steps")
     if found and held and not (held[1].past or held[1].attempt):
-        message = _("The link asks for a model that is not possible: {problem}").format(problem=refusal(found))
-        st.text(f"{message} {_('Showing the given sizes instead.')}")
+        message = _("The link asks for a model that is not possible: {problem} Showing {shown} instead.")
+        st.text(message.format(problem=refusal(found), shown=_("the sizes that were given")))
 
 
 def write_link(now: Chosen, sizes: Steps | None) -> None:
     """Have the link say it at the end of the run, as a page's choices are said."""
-    fields = _text_of(now.given)
+    fields = text_of(now.given)
     drawn = st.session_state["drawn choices"]
     drawn[FIELDS.name] = fields if fields and len(fields) <= FIELDS.longest else None
     kept = st.query_params.get(SIZES.name) if sizes is None else write(sizes.kept)
     drawn[SIZES.name] = kept or None
+    if sizes is not None:
+        st.session_state["any sizes"] = kept
 
 
 def too_long(now: Chosen) -> bool:
     """Whether the link has no room for what is given."""
-    return len(_text_of(now.given)) > FIELDS.longest
+    return len(text_of(now.given)) > FIELDS.longest
 
 
 def state() -> str:
