@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, BinaryIO, NamedTuple, ParamSpec, TypeVar
@@ -181,13 +182,16 @@ def serve(asked: BinaryIO, answers: BinaryIO) -> None:
         pickle.dump(answer, answers)
         answers.flush()
 
+    def say(number: int, said: Any) -> None:
+        answer_with((number, imported._Told(said), None))
+
     frozen = False
     while True:
         try:
             number, wanted = pickle.load(asked)
         except EOFError:
             return
-        imported._tell = lambda said, number=number: answer_with((number, imported._Told(said), None))
+        imported._tell = partial(say, number)
         try:
             function, arguments, named = pickle.loads(wanted)
             answer: _Answer = number, function(*arguments, **named), None

@@ -44,7 +44,7 @@ else:
     show_formula(found, values, colors())
     discovering.show_verdict(found)
     tensors.show_parts(found, values)
-    flops.show_flops(found, values)
+    flops.show_flops(found, sizes.present if sizes else {})
     if not presenting():
         tensors.show_tensors(found, values)
         discovering.show_proof(found)

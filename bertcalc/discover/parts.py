@@ -154,7 +154,7 @@ def _steps(name: str) -> list[str]:
 
 
 def _is_in(name: str, path: str) -> bool:
-    return not path or name == path or name.startswith(f"{path}.")
+    return not path or name == path or (name.startswith(f"{path}.") and not name.startswith(f"{path}.*"))
 
 
 def _names(paths: Iterable[str]) -> dict[str, str]:

@@ -4,7 +4,7 @@
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -21,8 +21,8 @@ def types() -> Mapping[str, tuple[str, ...]]:
     return {name: tuple(classes) for name, classes in found.items()}
 
 
-def installed() -> dict[str, list[str]]:
-    """The same of the installed transformers."""
+def installed(only: Collection[str] = ()) -> dict[str, list[str]]:
+    """The same of the installed transformers; of these types alone, where any are named."""
     import transformers
     from transformers.models.auto import modeling_auto as auto
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
@@ -30,7 +30,7 @@ def installed() -> dict[str, list[str]]:
     tables = [name for name in dir(auto) if name.startswith("MODEL_") and name.endswith("_MAPPING_NAMES")]
     first = [*(f"MODEL_FOR_{name}_MAPPING_NAMES" for name in _FIRST), "MODEL_MAPPING_NAMES"]
     found: dict[str, list[str]] = {}
-    for kind in sorted(CONFIG_MAPPING_NAMES):
+    for kind in sorted(only or CONFIG_MAPPING_NAMES):
         named: dict[str, None] = {}
         for table in (*first, *(name for name in tables if name not in first)):
             classes = getattr(auto, table).get(kind) or ()

@@ -84,10 +84,7 @@ SECTIONS: dict[str, dict[str, PageEntry]] = {
         "any_model": PageEntry(
             N_("Any model"),
             N_("What is the formula of any other model?"),
-            N_(
-                "Choose one of transformers' model types, or bring a config.json: its formula is read off the real "
-                "class, and shown only if it is right at other sizes."
-            ),
+            N_("Choose a model type, or bring a config.json: the formula is read off the real class, and proven."),
             ":material/travel_explore:",
         ),
         "verify": PageEntry(

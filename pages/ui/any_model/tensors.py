@@ -24,7 +24,7 @@ from pages.ui.tables import shape_text
 from pages.ui.theme import appearance, colors
 
 _WHOLE = ""
-_LONG, _FEW, _SOME = 8, 4, 7  # fields of a long formula; bars on the projector with it, and with others
+_LONG, _FEW, _SOME = 8, 3, 7  # fields of a long formula; bars on the projector with it, and with others
 
 
 def _check_path(text: str) -> Reason | None:
@@ -40,8 +40,22 @@ def show_parts(found: Discovered, values: Mapping[str, int]) -> None:
     """A bar for each part; a click opens it, or the control beside it does."""
     paths = openable(found)
     opened = _opened(paths)
+    shown = parts(found, opened)
+    long = presenting() and len(found.fields) > _LONG
+    if presenting():  # where nothing is scrolled
+        shown = folded(shown, _FEW if long else _SOME, found.fields)
+    if not long:
+        _show_opener(found, shown, values, opened, paths)
+    _draw(found, shown, values, opened)
+    st.session_state["drawn choices"][OPEN.name] = opened or None
+
+
+def _show_opener(
+    found: Discovered, shown: list[Part], values: Mapping[str, int], opened: str, paths: list[str]
+) -> None:
+    """The control that opens a part, and the formula of what is open."""
+    names = {_WHOLE: _("the whole model")}
     with st.container(horizontal=True, vertical_alignment="center"):
-        names = {_WHOLE: _("the whole model")}
         st.session_state["any part"] = opened
         st.selectbox(
             OPEN.title,
@@ -52,15 +66,10 @@ def show_parts(found: Discovered, values: Mapping[str, int]) -> None:
             label_visibility="collapsed",
             width=320,
         )
-        shown = parts(found, opened)
-        if presenting():  # where nothing is scrolled: a long formula leaves room for few
-            shown = folded(shown, _FEW if len(found.fields) > _LONG else _SOME, found.fields)
         if opened:
             st.latex(_formula(found, shown, values))
         else:
             st.caption(_("Click a bar, or choose here, to open a part of the model"))
-    _draw(found, shown, values, opened)
-    st.session_state["drawn choices"][OPEN.name] = opened or None
 
 
 def _opened(paths: list[str]) -> str:

@@ -44,7 +44,7 @@ def read(text: str) -> Given:
         of_class = [each for each, classes in types().items() if set(named) & {*classes}]
         if kind is not None or not of_class:
             raise wrong(N_("It has no model_type, which says what kind of model it is."))
-        kind = of_class[0]
+        kind = next((each for each in of_class if _plain(named[0]).startswith(_plain(each))), of_class[0])
     if kind not in types():
         raise wrong(
             N_("The installed transformers has no model type {kind}."), "model_type", kind, kind=shorten(kind) or '""'
@@ -123,6 +123,10 @@ def _values(value: Any, name: str, level: int) -> Iterator[tuple[str, Any, int]]
     elif isinstance(value, list):
         for each in value:
             yield from _values(each, name, level + 1)
+
+
+def _plain(name: str) -> str:
+    return re.sub("[^a-z0-9]", "", name.lower())
 
 
 def _listed(names: Any) -> list[Any]:
