@@ -11,7 +11,7 @@ from bertcalc.strict_json import read_json
 from bertcalc.text import N_, shorten
 
 MOST = 1_000_000_000  # of any number
-MOST_COPIES = 10_000  # of what there are many of
+MOST_COPIES = 2_000  # of what there are many of
 _COPIES = re.compile("layer|block|depth|stage")
 _LEVELS = 6
 _NAME = re.compile("[A-Za-z][A-Za-z0-9_]{0,79}")

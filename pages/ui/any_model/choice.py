@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -38,12 +39,23 @@ def _check_fields(text: str) -> Reason | None:
     return None
 
 
+_LONGEST = 40  # characters of a name that may be meant
+
+
 class _Names(Select[str]):
     """Options that are names in every language: there are hundreds."""
 
     def word(self, option: str) -> str:
         """The option itself."""
         return option
+
+    def wrong(self, text: str) -> Reason | None:
+        """As of other choices; among so many, only what is really near is looked for."""
+        if text in self.options:
+            return None
+        near = [*get_close_matches(text[:_LONGEST], self.options, n=1, cutoff=0.7), self.default]
+        message = N_("{name}={text} in the link is not possible: it must be one of the options, such as {nearest}.")
+        return message, {"nearest": near[0]}
 
 
 MODEL_TYPE = _Names("model_type", N_("Model type"), types(), default="gpt2", label_visibility="collapsed")
