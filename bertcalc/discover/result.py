@@ -14,6 +14,7 @@ import sympy
 from bertcalc.discover.conditions import Condition
 from bertcalc.discover.fit import symbol
 from bertcalc.problem import wrong
+from bertcalc.text import N_
 
 _PLACEHOLDER = re.compile(r"\bx(\d+)\b")
 
@@ -84,29 +85,38 @@ class Discovered:
         for name, value in fields.items():
             if name not in self.fields:
                 raise wrong(
-                    "{field} is no size that matters here: {known} are.",
+                    N_("{field} is no size that matters here: {known} are."),
                     name,
                     value,
                     field=name,
                     known=", ".join(self.fields),
                 )
             if isinstance(value, bool) or not isinstance(value, int) or (value < 1 and value != self.fields[name]):
-                raise wrong("{field} has to be a whole number from 1.", name, value, field=name)
+                raise wrong(N_("{field} has to be a whole number from 1."), name, value, field=name)
+        values = self.completed(**fields)
+        for condition in self.outside(**fields):
+            problem = condition.problem(values)
+            raise wrong(problem.message, problem.field, problem.value, **problem.values)
+        return values
+
+    def completed(self, **fields: int) -> dict[str, int]:
+        """The same without a look at the regime."""
         values = {**self.fields, **fields}
         for name, (leader, share) in self.follows.items():
             if name not in fields and (share * values[leader]).denominator == 1:
                 values[name] = int(share * values[leader])
-        for condition in self.regime:
-            if not condition.holds(values):
-                problem = condition.problem(values)
-                raise wrong(problem.message, problem.field, problem.value, **problem.values)
         return values
+
+    def outside(self, **fields: int) -> list[Condition]:
+        """The conditions that do not hold with these sizes."""
+        values = self.completed(**fields)
+        return [condition for condition in self.regime if not condition.holds(values)]
 
     def count(self, **fields: int) -> int:
         """The number of parameters with other sizes. Raises InputError as ``values`` does, or if there is no total."""
         if self.unexplained:
             raise wrong(
-                "There is no formula for {name}: {reason}.",
+                N_("There is no formula for {name}: {reason}."),
                 name=next(iter(self.unexplained)),
                 reason=next(iter(self.unexplained.values())),
             )
@@ -172,5 +182,5 @@ def exact(expression: Any, values: Mapping[str, int]) -> Fraction:
 def _product(tensors: Tensors, values: Mapping[str, int]) -> int:
     numbers = [exact(each, values) for each in (tensors.copies, *tensors.shape)]
     if any(number.denominator != 1 or number < 0 for number in numbers):
-        raise wrong("With these sizes, a side of {name} would be no whole number.", name=tensors.name)
+        raise wrong(N_("With these sizes, a side of {name} would be no whole number."), name=tensors.name)
     return int(prod(numbers))
