@@ -271,7 +271,8 @@ def _term(one: Any, tensors: list[Tensor]) -> Term:
 def _brackets(copies: Any, terms: list[Term]) -> list[Bracket]:
     """One bracket for the layers; else one for what has a common factor, without what is LayerNorm's alone."""
     if copies != 1:
-        return [Bracket(_text(copies), tuple(terms), tuple(term.text for term in terms))]
+        layers = _text(copies)
+        return [Bracket(f"({layers})" if " " in layers else layers, tuple(terms), tuple(term.text for term in terms))]
     others = [term for term in terms if not term.norm]
     together = sum(term.expression for term in others)
     factored = _rows_times_units(together)

@@ -18,6 +18,7 @@ from bertcalc.forward.call import Entry as Entry
 from bertcalc.forward.call import Tensors as Tensors
 from bertcalc.forward.call import attends as attends
 from bertcalc.forward.call import caches as caches
+from bertcalc.forward.stack import stack
 from bertcalc.forward.steps import LARGEST, Step, forward
 from bertcalc.subject import Subject
 from bertcalc.text import N_
@@ -110,9 +111,10 @@ def outputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
             entries.append(Entry(name, "float32", ()))
     extras = [_cache(steps, crossed, version.cache)] if body and caches(subject, call) else []
     if call.output_hidden_states:
-        layer = [step for step in steps if "*" in step.name][-1]
+        layers = stack(steps)
         # The embeddings' own output has the shape of every layer's.
-        states = Entry("hidden_states", "float32", (Tensors(layer.runs + 1, layer.gives.shape),), "tuple")
+        shape = layers.groups[-1].steps[-1].gives.shape
+        states = Entry("hidden_states", "float32", (Tensors(layers.length + 1, shape),), "tuple")
         first = version.states_first and call.return_dict and cls.task == "base"
         extras = [states, *extras] if first else [*extras, states]
     entries += extras
@@ -153,8 +155,9 @@ def _cache(steps: Sequence[Step], cross: bool, alone: Container) -> Entry:
 
 
 def _attentions(name: str, steps: Sequence[Step], kind: str) -> Entry:
-    step = _by_key(steps).get(f"{kind}.weights_dropout")
-    return Entry(name, "float32", (Tensors(step.runs, step.gives.shape),) if step else (), "tuple")
+    weights = [step for step in steps if step.key == f"{kind}.weights_dropout"]
+    runs = sum(step.runs for step in weights)
+    return Entry(name, "float32", (Tensors(runs, weights[0].gives.shape),) if weights else (), "tuple")
 
 
 def problems(subject: Subject, call: Call) -> Iterator[Problem]:

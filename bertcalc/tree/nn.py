@@ -193,7 +193,7 @@ class Module:
 
 
 class ModuleList(Module):
-    """Copies of one layer, under the name ``*``; or several kinds of layers, under their numbers: ``0``, ``1-21``."""
+    """Copies of one layer, under the name ``*``; where the first differs from the others, it has the name ``0``."""
 
     def __init__(self, layer: Module | None = None, length: int = 1) -> None:
         super().__init__("ModuleList")
