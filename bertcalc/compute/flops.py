@@ -220,7 +220,7 @@ def at_masked(steps: Iterable[Step], positions: int) -> list[Step]:
 def _times(step: Step, convention: Convention) -> int:
     """How often a step comes in training: forward, for its input, for its weight, and where it is recomputed."""
     nothing_learned_before = any(value.name == "encoder_hidden_states" for value in step.takes)
-    recomputed = convention.training == "4x" and step.place.component == "encoder"
+    recomputed = convention.training == "4x" and step.place.component == "encoder" and not step.ends
     return 3 - nothing_learned_before + recomputed
 
 

@@ -26,7 +26,9 @@ def gradients(steps: Sequence[Step], freezing: Freezing, *, first: bool = False)
 
     Where nothing is trained in front of it, no gradient flows to its input: that is so of no other layer.
     """
-    apart, numbers = _apart(steps, {freezing.layers, freezing.layers + int(first)})
+    apart, numbers, length = _apart(steps, {freezing.layers, freezing.layers + int(first)})
+    if freezing.layers == length:  # all of them, wherever they are
+        numbers = {}
     trains_all = freezing == NOTHING_FROZEN
     owned = {tensor.name: tensor for step in apart for tensor in step.tensors}
     trained = {
@@ -40,10 +42,11 @@ def gradients(steps: Sequence[Step], freezing: Freezing, *, first: bool = False)
     return Gradients(apart, trained, _flowing(apart, trained))
 
 
-def _apart(steps: Sequence[Step], cuts: Iterable[int]) -> tuple[list[Step], dict[str, int]]:
+def _apart(steps: Sequence[Step], cuts: Iterable[int]) -> tuple[list[Step], dict[str, int], int]:
     """The steps with groups of layers apart, cut in front of some, under names in the manner of slices.
 
-    Also the number of the first layer for each of these names. All layers in one group keep their name.
+    Also the number of the first layer for each of these names, and how many layers there are. A group that is not cut
+    keeps its name.
     """
     before, groups, after = layers = stack(steps)
     apart = list(before)
@@ -62,7 +65,7 @@ def _apart(steps: Sequence[Step], cuts: Iterable[int]) -> tuple[list[Step], dict
                 apart.append(named if whole else named._replace(name=named.gives.name, runs=end - first))
             inside = apart[-1].gives.name
     apart += [numbered(step, name, {groups[-1].last: inside}) for step in after]
-    return apart, numbers
+    return apart, numbers, layers.length
 
 
 def _bounds(group: Layers, length: int, cuts: Iterable[int]) -> list[int]:

@@ -85,7 +85,8 @@ class Step(NamedTuple):
     often it comes, ``place`` what it means, ``core`` whether it is between query, key and value and their context;
     ``output`` is the name under which the model returns what it gives. Where the last value that it takes differs from
     layer to layer, ``turns`` has those values: layer n takes the one at n modulo their number. ``wide`` says that it is
-    computed in float32, whatever the model's numbers are.
+    computed in float32, whatever the model's numbers are, and ``ends`` that a layer that is run again for its backward
+    pass ends in front of it: nothing that comes after it there is kept.
     """
 
     name: str
@@ -100,6 +101,7 @@ class Step(NamedTuple):
     output: str = ""
     turns: tuple[Value, ...] = ()
     wide: bool = False
+    ends: bool = False
 
     @property
     def key(self) -> str:
@@ -153,6 +155,7 @@ class Trace:
         "_choices",
         "_copies",
         "_core",
+        "_layers",
         "_module",
         "_outer",
         "_path",
@@ -172,6 +175,7 @@ class Trace:
         self._core = False
         self._choices = choices
         self._outer: list[tuple[Module, str, _Roles, int, int]] = []
+        self._layers: list[tuple[int, int]] = []
         self.sizes = sizes
         self.steps = steps
 
@@ -220,6 +224,7 @@ class Trace:
         layers = self._module.children.setdefault(name, ModuleList())
         assert isinstance(layers, ModuleList)
         layers.place = self._roles[""]
+        self._layers.append((len(self._outer), len(self.steps or ())))
         group = "0" if start == 0 else "*"
         layer = layers.add(group, Module(kind), start or 0, copies)
         return self._enter(f"{name}.{group}", layer, self._roles, copies, copies if runs is None else runs)
@@ -252,6 +257,10 @@ class Trace:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._module, self._path, self._roles, self._copies, self._runs = self._outer.pop()
+        if self._layers and self._layers[-1][0] == len(self._outer):
+            _depth, first = self._layers.pop()
+            if self.steps is not None:
+                _mark_end(self.steps, first)
 
     def not_run(self) -> "_NotRun":
         """What is declared within is built, but never called."""
@@ -380,6 +389,8 @@ class Trace:
         """The module that gives the cosine and the sine of each position's angles; called again, other angles."""
         again = name in self._module.children
         self.idle(name, kind)
+        if self.steps is None:
+            return x
         _batch, length, _width = x.shape
         module = self._module.children[name]
         called = f"{name}_again" if again else name
@@ -510,6 +521,18 @@ class Trace:
         found = Step(gives.name, operation, (x,), gives, tensors + using, self._runs, module, place, self._core)
         self.steps.append(found)
         return gives
+
+
+def _mark_end(steps: list[Step], first: int) -> None:
+    """Say of the last product of a layer that it ends it, if nothing after it keeps anything for its backward pass."""
+    for at in range(len(steps) - 1, first - 1, -1):
+        step = steps[at]
+        if step.operation == "linear":
+            steps[at] = step._replace(ends=True)
+        if step.operation not in ("add", "view", "copy") and not (
+            isinstance(step.module, Dropout) and step.module.p == 0
+        ):
+            return
 
 
 class _NotRun:

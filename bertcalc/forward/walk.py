@@ -6,12 +6,12 @@ from typing import NamedTuple, TypeGuard
 
 from bertcalc.forward.stack import Layers, Stack, in_layers, stack
 from bertcalc.forward.steps import Step, Value
-from bertcalc.tree.nn import Attention, Linear, Module, ModuleList, Place, Shape, Tensor, split_layer
+from bertcalc.tree.nn import Attention, Linear, Module, ModuleList, Shape, Tensor, split_layer
 
 BEFORE, AFTER = "layers.before", "layers.after"
 _LAYERS_IN_KERAS = "Transformer"
 # Steps that are one idea, by their roles: cutting query, key and value into heads; flattening the choices; cutting the
-# answer span.
+# answer span, or what a fused projection gives; the angles of global and local layers; rotating query and key.
 _TOGETHER = {
     "query_heads": "heads",
     "key_heads": "heads",
@@ -19,6 +19,10 @@ _TOGETHER = {
     "flatten": "flatten",
     "start_logits": "split",
     "end_logits": "split",
+    "cut": "cut",
+    "angles": "angles",
+    "query_rotated": "rotate",
+    "key_rotated": "rotate",
 }
 # What the layers are called in bert4keras (models.py), for readers of write-ups in the Keras manner, by what a step
 # means or by its block.
@@ -181,14 +185,19 @@ def per_head(attention: Attention) -> ModuleList:
     """Query, key and value as if each head had matrices of its own: the same numbers, cut between the heads."""
     size = attention.attention_head_size
     projections = {name: child for name, child, _ in attention.named_children(folded=True) if _is_projection(child)}
-    head = Module("Head", **{name: Linear(linear.in_features, size) for name, linear in projections.items()})
-    for linear in head.children.values():
-        linear.place = Place("encoder", "attention", "query")
+    head = Module("Head")
+    for name, linear in projections.items():
+        units = 3 * size if linear.place.role == _FUSED else size
+        head.children[name] = Linear(linear.in_features, units, bias="bias" in linear.parameters)
+        head.children[name].place = linear.place
     return ModuleList(head, attention.num_attention_heads)
 
 
 def _is_projection(module: Module) -> TypeGuard[Linear]:
-    return isinstance(module, Linear) and module.place.role in ("query", "key", "value")
+    return isinstance(module, Linear) and module.place.role in ("query", "key", "value", _FUSED)
+
+
+_FUSED = "query, key, value"  # all three in one matrix
 
 
 def factors(module: Module) -> dict[str, Shape]:
@@ -198,7 +207,9 @@ def factors(module: Module) -> dict[str, Shape]:
     """
     layers = [(child, copies) for _, child, copies in module.modules() if _is_projection(child)]
     first, copies = layers[0]
-    repeats = (len(layers),) if copies == 1 else (copies, len(layers))
+    repeats = () if copies == 1 else (copies,)
+    if len(layers) > 1:
+        repeats = (*repeats, len(layers))
     return {name: (*repeats, *shape) for name, shape in first.parameters.items()}
 
 

@@ -57,7 +57,8 @@ def saved_activation_bytes(
     Equal to what torch.autograd.graph.saved_tensors_hooks sees on the real model: each storage once, without
     parameters, buffers and integer index tensors. ``fused_dropout`` keeps dropout masks in one byte an element, as
     PyTorch's CUDA kernel does, where other devices keep them in ``dtype``. ``attention="fused"`` keeps what PyTorch's
-    flash attention keeps: query, key, value, the output and one float32 for each row of scores.
+    flash attention keeps: query, key, value, the output and one float32 for each row of scores; local attention, too,
+    needs no mask there.
     """
     return total_bytes(
         saved_activations(
@@ -120,17 +121,21 @@ def saved_by(
     runs_again = {regions[name] for name in flowing}
     storages: dict[str, Value] = {}  # of the values that are a view of another one
     pieces: set[str] = set()  # the values that are a view of a part of a wider one
+    angles = {step.gives.name for step in steps if step.operation == "angles"}
     found: dict[str, Saved] = {}
 
     def keep(step: Step, value: Value) -> None:
         root = storages.get(value.name, value)
-        copies = step.runs if root.name in regions else 1  # what comes from outside, all layers read
+        # What comes from outside, all layers read.
+        copies = step.runs if root.name in regions and root.name not in angles else 1
         found.setdefault(root.name, Saved(root.name, step.name, root.shape, width, copies, step.place))
 
     for step in steps:
         if region := regions[step.name]:
             for value in step.takes if region in runs_again else ():
-                if regions.get(value.name) != region and not value.ids and not value.name.endswith("mask"):
+                # transformers hands masks and angles to a checkpoint in a way that autograd does not see.
+                outside = regions.get(value.name) != region and not value.name.endswith("mask")
+                if outside and not value.ids and value.name not in angles:
                     keep(step, value)
         elif step.name in flowing:
             flows = [value.name in flowing for value in step.takes]

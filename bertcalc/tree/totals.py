@@ -32,6 +32,7 @@ PARTS: dict[str, str] = {
     "dense": N_("dense"),
     "transform": N_("transform"),
     "activation": N_("transform"),
+    "classifier activation": N_("transform"),
     "decoder": N_("decoder"),
     "decoder bias": N_("decoder bias"),
     "next sentence": N_("next sentence"),
