@@ -107,7 +107,7 @@ def _body(t: Trace, c: ModernBertConfig, pooler: bool) -> Hidden:
         with t.block("", component="encoder"):
             kinds = [_angles(t, c, x) for _kind in range(1 if c.single else 2)]
             angles = (kinds[0], *kinds[1:] * (_GLOBAL_EVERY - 1))
-            with t.repeat("layers", 1, "ModernBertEncoderLayer", start=0):
+            with t.repeat("layers", 1, "ModernBertEncoderLayer", start=None if c.single else 0):
                 x = _layer(t, c, x, angles[:1], first=True)
             if not c.single:
                 with t.repeat("layers", c.num_hidden_layers - 1, "ModernBertEncoderLayer", start=1):

@@ -126,8 +126,8 @@ def saved_by(
 
     def keep(step: Step, value: Value) -> None:
         root = storages.get(value.name, value)
-        # What comes from outside, all layers read.
-        copies = step.runs if root.name in regions and root.name not in angles else 1
+        from_outside = root.name in angles or root.name.rpartition(": ")[2] not in regions  # which all layers read
+        copies = 1 if from_outside else step.runs
         found.setdefault(root.name, Saved(root.name, step.name, root.shape, width, copies, step.place))
 
     for step in steps:

@@ -102,9 +102,7 @@ def show_stop(
                 _("Layer {number:,} of {layers:,}, all alike: {so_far:,} of {total:,}")
                 if all(one.alike for one in stops)
                 else _("Layer {number:,} of {layers:,}, the first without one LayerNorm: {so_far:,} of {total:,}")
-            ).format(
-                number=layer + 1, layers=subject.config.num_hidden_layers, **layer_now._asdict()
-            ),
+            ).format(number=layer + 1, layers=subject.config.num_hidden_layers, **layer_now._asdict()),
         )
     total = stops[-1].so_far
     st.progress(
