@@ -126,4 +126,23 @@ PUBLISHED: tuple[PublishedCount, ...] = (
         "electra-base-generator", "ElectraModel", 33576960, _POOLED, _keras("electra"), more=-256 * 256 - 256
     ),
     PublishedCount("all-mpnet-base-v2", "MPNetModel", 109486464, N_("with pooler"), _MTEB),
+    PublishedCount("ModernBERT-base", "ModernBertModel", 149014272, N_("no pooler"), f"{_MTEB} (gte-modernbert-base)"),
+    PublishedCount(
+        "ModernBERT-base",
+        "ModernBertModel",
+        139_000_000,
+        N_("the figure of its announcement, later corrected to 149M"),
+        "Hugging Face blog, pull request 2575",
+        more=10014272,
+    ),
+    PublishedCount(
+        "ModernBERT-large",
+        "ModernBertModel",
+        394781696,
+        N_("no pooler"),
+        f"{_MTEB} (ettin-reranker-400m-v1, of the same sizes)",
+    ),
+    PublishedCount(
+        "ettin-encoder-32m", "ModernBertModel", 31883136, N_("no pooler"), f"{_MTEB} (ettin-reranker-32m-v1)"
+    ),
 )
