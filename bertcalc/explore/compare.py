@@ -105,8 +105,8 @@ class FieldChange(NamedTuple):
         """Whether there are more or fewer of something, which a model has."""
         return self.field in _COUNTED
 
-    def sentence(self) -> tuple[str, dict[str, str]]:
-        """What is changed: an English phrase with placeholders, and what fills them."""
+    def sentence(self, *, alone: bool = True) -> tuple[str, dict[str, str]]:
+        """What is changed, alone or with others: an English phrase with placeholders, and what fills them."""
         field, before, after = self
         if field == "type_vocab_size" and not after:
             return N_("without segment types"), {}
@@ -116,6 +116,8 @@ class FieldChange(NamedTuple):
             return phrases[abs(more) > 1], {"count": f"{abs(more):,}"}
         if field in _SWITCHED:
             return _SWITCHED[field][not after], {}
+        if field == "architecture" and not alone:
+            return N_("as {after}"), {"after": after}
         if field == "architecture":
             return N_("{after} instead of {before}"), {"after": after, "before": before}
         return N_("{field} {after} instead of {before}"), {"field": field, "after": f"{after}", "before": f"{before}"}

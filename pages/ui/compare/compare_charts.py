@@ -46,7 +46,7 @@ def parts_frame(
     sums = [0, *accumulate(difference for _name, difference in parts)]
     starts, ends = [*sums[:-1], 0], [*sums[1:], sums[-1]]
     least, most = min(0, *ends), max(0, *ends)
-    text = min(0.6, 0.02 + 0.0125 * max(map(len, labels)))  # the share of the width that the longest label takes
+    text = min(0.6, 0.02 + 0.017 * max(map(len, labels)))  # the share of the width that the longest label takes
     names = [*(name for name, _difference in parts), together]
     return {
         "name": ["\n".join(wrap(name, line)) for name in names],

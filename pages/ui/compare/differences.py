@@ -109,7 +109,7 @@ def _show_all(comparison: Comparison) -> None:
 
 def _phrase(part: Attribution) -> str:
     """What changes, in words."""
-    sentences = (change.sentence() for change in part.changes)
+    sentences = (change.sentence(alone=len(part.changes) == 1) for change in part.changes)
     return listed(_(message).format(**values) for message, values in sentences)
 
 

@@ -18,7 +18,7 @@ from pages.ui.compare.comparison import GLANCE, Compared, Comparison
 from pages.ui.compare.glance_chart import Cell, Row, glance_bars, glance_frame, pieces_of
 from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _
-from pages.ui.numbers import percent, scaled, short, size
+from pages.ui.numbers import percent, percentage, scaled, short, size
 from pages.ui.present import presenting
 from pages.ui.sidebar import Choice
 from pages.ui.tables import show_table
@@ -67,7 +67,7 @@ def draw_models(
 ) -> None:
     """The chart; on a phone with the one quantity that is asked for."""
     rows = [
-        Row(f"{one.name} · {_family(one)}", link, cells_of(one, batch))
+        Row(_named(one), link, cells_of(one, batch))
         for one, link in zip(models, links or [""] * len(models), strict=True)
     ]
     draw_chart(
@@ -80,7 +80,7 @@ def draw_models(
 
 
 def _titles() -> list[str]:
-    return [_("Parameters"), _("of them embeddings"), _("FLOPs for a token"), _("Memory of a training step")]
+    return [_("Parameters"), _("Embeddings"), _("FLOPs for a token"), _("Training memory")]
 
 
 def cells_of(one: Compared, batch: Batch) -> list[Cell]:
@@ -91,8 +91,8 @@ def cells_of(one: Compared, batch: Batch) -> list[Cell]:
     whole = sum(parts.values())
     found = [Cell(parts, short(whole, "parameters"), f"{count:,}")]
     part = embeddings or 0
-    share = percent(part, whole)
-    found.append(Cell(pieces_of("embeddings", part), f"{short(part, 'parameters')} · {share}", f"{part:,} ({share})"))
+    label = f"{short(part, 'parameters')} · {percentage(f'{100 * part / whole:.0f}')}"
+    found.append(Cell(pieces_of("embeddings", part), label, f"{part:,} ({percent(part, whole)})"))
     if flops is None:
         found.append(_UNKNOWN)
     else:
@@ -108,6 +108,13 @@ _UNKNOWN = Cell({}, "–", "–")
 def _family(one: Compared) -> str:
     """A family's name, as its classes begin with it."""
     return family_of(one.subject.config).config.__name__.removesuffix("Config")
+
+
+def _named(one: Compared) -> str:
+    """A model's name, with its family where the name does not say it."""
+    family = _family(one)
+    said = family.lower() in one.name.lower().replace("-", "")
+    return one.name if said else f"{one.name} · {family}"
 
 
 def _chosen(one: Compared, choice: Choice) -> ChosenModel:

@@ -9,9 +9,10 @@ from pages.ui.columns import Columns, of_rows
 from pages.ui.compare.compare_charts import NEUTRAL
 from pages.ui.theme import COLORS, INK
 
-_BAR = 0.5  # the share of a column that its longest bar takes; the rest is for the label
-_HEIGHT = 330
-_FONT = 15
+_BAR = 0.42  # the share of a column that its longest bar takes; the rest is for the label
+_HEIGHT = 286
+_ROW = 30
+_FONT = 14
 _OTHER = "other"  # the colour of what is of no component
 
 
@@ -63,12 +64,12 @@ def glance_bars(appearance: str, rows: int, columns: int, shown: int) -> Spec:
     """Bars for so many models and columns; a phone has room for one column, ``shown``."""
     import altair as alt
 
-    step, ink = min(46, _HEIGHT // (rows + 1)), INK[appearance]
+    step, ink = min(_ROW, _HEIGHT // (rows + 1)), INK[appearance]
     colors = {**COLORS[appearance], _OTHER: NEUTRAL[appearance]}
     axis = alt.Axis(
         labelExpr=f"{NARROW} ? '' : datum.label",
         labelColor=ink,
-        labelFontSize=14,
+        labelFontSize=_FONT,
         labelLimit=330,
         labelOverlap=False,
         ticks=False,

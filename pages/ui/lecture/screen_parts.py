@@ -256,6 +256,7 @@ PARTS: dict[str, ScreenPart] = {
     "so_far": ScreenPart(_so_far, {"path": PATHS}),
     "heads": ScreenPart(lambda choice: show_heads(choice.subject)),
     "total": ScreenPart(_total),
+    "formula": ScreenPart(lambda choice: show_total_formula(choice.subject)),
     "rounding": ScreenPart(_rounding, {"number": ("110M", "340M")}),
     "compare": ScreenPart(_compare, {"preset": PRESETS}),
     "since": ScreenPart(_since, {"preset": PRESETS}),

@@ -64,7 +64,7 @@ def choose_lecture(row: DeltaGenerator, choice: Choice) -> Lecture | None:
             key="choose-lecture",
             format_func=lambda one: titles.get(one, one),
             on_change=_take_lecture,
-            width=300,
+            width=240,
             label_visibility="collapsed",
         )
     else:
@@ -128,6 +128,7 @@ def choose_screen(lecture: Lecture, row: DeltaGenerator, fill: Fill) -> Screen:
             format_func=dict(zip(order, titles, strict=True)).__getitem__,
             on_change=_jump,
             args=(order,),
+            width=400,
             label_visibility="collapsed",
         )
         _move_button(in_context("screen", "Next"), "forward", at + 1 < len(order), 1)
