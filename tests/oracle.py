@@ -17,9 +17,10 @@ import transformers
 from transformers.initialization import no_init_weights
 
 from bertcalc import Config
-from bertcalc.families import FAMILIES
+from bertcalc.families import CLASSES, FAMILIES
 from bertcalc.family import TARGETS, Model
 from bertcalc.forward.outputs import Call, Entry
+from bertcalc.memory.saved import Recompute
 from bertcalc.subject import Subject
 
 transformers.logging.set_verbosity_error()  # BertLMHeadModel remarks on every configuration without is_decoder
@@ -182,6 +183,13 @@ def owned(real: Any) -> dict[str, torch.Tensor]:
 def layers_of(config: Config) -> int:
     """How many layers have tensors of their own."""
     return 1 if config.has("num_hidden_groups") else config.num_hidden_layers
+
+
+def possible(case: Case, recompute: Recompute) -> Recompute:
+    """None at all where transformers cannot run the layers of a family again."""
+    known = CLASSES[case.architecture].recomputes
+    assert getattr(transformers, case.architecture).supports_gradient_checkpointing == ("full" in known)
+    return recompute if recompute in known else "none"
 
 
 def bare(name: str) -> str:

@@ -52,6 +52,7 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "seq_classif_dropout": _PROBABILITIES,
 }
 SIMULATED = [name for name, family in CLASSES.items() if family.peaks]  # the classes with peaks of memory
+IN_PAIRS = ("AlbertForPreTraining",)  # its loss takes two scores of each sequence
 SPLIT_IN_TWO = ("DistilBertForQuestionAnswering",)  # cannot be built with another number of labels
 
 
@@ -131,7 +132,8 @@ def bert_cases(positions: Sequence[PositionEmbeddingType] = _ABSOLUTE) -> st.Sea
 def passes(draw: st.DrawFn, classes: Sequence[str] = tuple(CLASSES)) -> tuple[Case, Call]:
     """A model and what goes through it, with an encoder's output where a decoder can read one."""
     case = draw(cases(classes=classes))
-    if case.architecture.endswith("QuestionAnswering"):  # its forward method splits the scores in two
+    if case.architecture.endswith(("QuestionAnswering", *IN_PAIRS)):
+        # Its forward method splits the scores in two.
         case = case._replace(config=replace(case.config, num_labels=2))
     reads_encoder = case.config.add_cross_attention and case.architecture.endswith(_READ_AN_ENCODER)
     call = Call(

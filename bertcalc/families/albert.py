@@ -71,11 +71,12 @@ def _layer(t: Trace, c: AlbertConfig, x: Value) -> Value:
         p = c.attention_probs_dropout_prob
         y = t.attend(query, key, value, dropout=p, dropout_name="attention_dropout")
         y = t.dropout("output_dropout", t.linear("dense", y, c.hidden_size, role="output"), c.hidden_dropout_prob)
-        x = t.norm("LayerNorm", t.add("add", x, y), c.layer_norm_eps)
+        x = t.norm("LayerNorm", t.add("add", x, t.variable("attn_output", y)), c.layer_norm_eps)
+    x = t.variable("attention_output", x)
     with t.block("feed-forward"):
         y = t.linear("ffn", x, c.intermediate_size, role="up")
         y = t.linear("ffn_output", t.activation("activation", y, c.hidden_act), c.hidden_size, role="down")
-        x = t.norm("full_layer_layer_norm", t.add("add", y, x), c.layer_norm_eps)
+        x = t.norm("full_layer_layer_norm", t.add("add", t.variable("ffn_output", y), x), c.layer_norm_eps)
         with t.not_run():
             t.dropout("dropout", x, c.hidden_dropout_prob)
     return x
@@ -164,7 +165,6 @@ FAMILY = Family(
         "albert-xlarge-v2": _preset("albert-xlarge-v2", hidden_size=2048, intermediate_size=8192, **_LARGE),
         "albert-xxlarge-v2": _preset("albert-xxlarge-v2"),
     },
-    peaks=False,
     like_bert=False,
     recomputes=("selective",),  # transformers has no checkpoints around its layers
 )

@@ -92,14 +92,16 @@ def encoder(t: Trace, c: Config, x: Value, kind: str) -> Value:
         t.repeat("layer", c.num_hidden_layers, f"{kind}Layer"),
     ):
         with t.module("attention", f"{kind}Attention", block="attention"):
-            x = _attention(t, c, x, x, kind)
+            y = _attention(t, c, x, x, kind)
+        x = t.variable("self_attention_output", y)
         if c.add_cross_attention:
             if seen is None:
                 with t.not_run(), t.module("crossattention", f"{kind}Attention", block="cross-attention"):
                     _attention(t, c, x, x, kind, cross=True)
             else:
                 with t.module("crossattention", f"{kind}Attention", block="cross-attention"):
-                    x = _attention(t, c, x, seen, kind, cross=True)
+                    y = _attention(t, c, x, seen, kind, cross=True)
+                x = t.variable("cross_attention_output", y)
         return feed_forward(t, c, x, kind)
 
 
@@ -156,7 +158,7 @@ _ADD_AND_NORM = ("dense", "LayerNorm", "dropout")
 
 def _add_and_norm(t: Trace, c: Config, y: Value, x: Value, *, role: str) -> Value:
     y = t.dropout("dropout", t.linear("dense", y, c.hidden_size, role=role), c.hidden_dropout_prob)
-    return t.norm("LayerNorm", t.add("add", y, x), c.layer_norm_eps)
+    return t.norm("LayerNorm", t.add("add", t.variable("hidden_states", y), x), c.layer_norm_eps)
 
 
 def pooled(t: Trace, c: Config, x: Value, kind: str) -> Value:

@@ -4,6 +4,7 @@ Hugging Face's modeling_distilbert.py as a program.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from bertcalc.config import Config
@@ -79,11 +80,14 @@ def _body(t: Trace, c: DistilBertConfig, pooler: bool) -> Hidden:
             key = t.linear("k_lin", x, c.dim, role="key")
             value = t.linear("v_lin", x, c.dim, role="value")
             y = t.linear("out_lin", t.attend(query, key, value, dropout=c.attention_dropout), c.dim, role="output")
+        y = t.variable("attention_output", y)
         with t.block("attention"):
             x = t.norm("sa_layer_norm", t.add("add_attention", y, x, role="add"), _EPS)
+        x = t.variable("attention_output", x)
         with t.module("ffn", "FFN", block="feed-forward", order=("dropout", "lin1", "lin2", "activation")):
             y = t.activation("activation", t.linear("lin1", x, c.hidden_dim, role="up"), c.activation)
             y = t.dropout("dropout", t.linear("lin2", y, c.dim, role="down"), c.dropout)
+        y = t.variable("ffn_output", y)
         with t.block("feed-forward"):
             x = t.norm("output_layer_norm", t.add("add_ffn", y, x, role="add"), _EPS)
     return Hidden(x, None)
@@ -96,17 +100,21 @@ def _masked_lm(t: Trace, c: DistilBertConfig, hidden: Hidden) -> None:
     """The masked-LM head. Tied, its matrix is the word embedding table; its bias is its own."""
     tied = {"weight": "distilbert.embeddings.word_embeddings.weight"} if c.tie_word_embeddings else {}
     with t.ordered("activation", "distilbert"), t.block(LANGUAGE_MODEL):
-        x = t.linear("vocab_transform", hidden.states, c.dim, role="transform")
-        x = t.norm("vocab_layer_norm", t.activation("activation", x, c.activation), _EPS)
-        t.output("logits", t.linear("vocab_projector", x, c.vocab_size, role="decoder", tied=tied))
+        logits = partial(t.variable, "prediction_logits")  # from the first of them on
+        x = logits(t.linear("vocab_transform", hidden.states, c.dim, role="transform"))
+        x = logits(t.activation("activation", x, c.activation))
+        x = logits(t.norm("vocab_layer_norm", x, _EPS))
+        t.output("logits", logits(t.linear("vocab_projector", x, c.vocab_size, role="decoder", tied=tied)))
         t.idle("mlm_loss_fct", "CrossEntropyLoss")
 
 
 def _classified(t: Trace, c: DistilBertConfig, hidden: Hidden, classes: int) -> Value:
     """A dense layer, ReLU and a classifier over the first token."""
     with t.ordered("distilbert", "pre_classifier", "classifier", "dropout"):
-        x = t.linear("pre_classifier", t.first_token(hidden.states), c.dim, role="dense")
-        x = t.dropout("dropout", t.function("relu", x, "relu", role="relu"), c.seq_classif_dropout)
+        pooled = partial(t.variable, "pooled_output")
+        x = pooled(t.linear("pre_classifier", t.first_token(hidden.states), c.dim, role="dense"))
+        x = pooled(t.function("relu", x, "relu", role="relu"))
+        x = pooled(t.dropout("dropout", x, c.seq_classif_dropout))
         return t.linear("classifier", x, classes, role="classifier")
 
 
@@ -159,5 +167,4 @@ FAMILY = Family(
             DistilBertConfig(vocab_size=119547), _card("distilbert-base-multilingual-cased")
         ),
     },
-    peaks=False,
 )

@@ -161,6 +161,5 @@ FAMILY = Family(
         "electra-small-generator": _preset("electra-small-generator"),
         "electra-base-generator": _preset("electra-base-generator", embedding_size=768),
     },
-    peaks=False,
     like_bert=False,
 )

@@ -53,7 +53,7 @@ def _body(t: Trace, c: ErnieConfig, pooler: bool) -> Hidden:
         numbers = Value("task_type_ids", ids.shape, ids=True)  # all zeros unless they are given
         rows = c.task_type_vocab_size
         found = t.embedding("task_type_embeddings", numbers, rows, c.hidden_size, role="task type")
-        return t.add("add_task_type", x, found)
+        return t.add("add_task_type", x, found, in_place=True)
 
     with t.module("embeddings", "ErnieEmbeddings", component="embeddings", order=bert.EMBEDDINGS):
         x = bert.summed_embeddings(t, c, c.hidden_size, more=tasks if c.use_task_id else None)
@@ -104,6 +104,5 @@ FAMILY = Family(
         Class("ErnieForMultipleChoice", "multiple-choice", bert.multiple_choice, _LABELS, pooler=True),
     ),
     {"ernie-3.0-base-zh": Preset(_ZH, Source(_HUB, "https://huggingface.co/nghuyong/ernie-3.0-base-zh"))},
-    peaks=False,
     like_bert=False,
 )

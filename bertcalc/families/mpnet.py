@@ -79,8 +79,10 @@ def _body(t: Trace, c: MPNetConfig, pooler: bool) -> Hidden:
         bias = _distances(t, c, x)
         with t.repeat("layer", c.num_hidden_layers, "MPNetLayer"):
             with t.module("attention", "MPNetAttention", block="attention", order=("attn", "LayerNorm", "dropout")):
-                y = t.dropout("dropout", _attention(t, c, x, bias), c.hidden_dropout_prob)
+                y = t.variable("self_outputs", _attention(t, c, x, bias))
+                y = t.dropout("dropout", y, c.hidden_dropout_prob)
                 x = t.norm("LayerNorm", t.add("add", y, x), c.layer_norm_eps)
+            x = t.variable("attention_output", x)
             x = bert.feed_forward(t, c, x, "MPNet")
     return Hidden(x, bert.pooled(t, c, x, "MPNet") if pooler else None)
 
@@ -92,7 +94,8 @@ def _distances(t: Trace, c: MPNetConfig, x: Value) -> Value:
         buckets = Value("distance_buckets", (length, length), ids=True)
         rows, heads = c.relative_attention_num_buckets, c.num_attention_heads
         found = t.embedding("relative_attention_bias", buckets, rows, heads, role="relative position")
-        return t.step("position_bias", "copy", found, shape=(batch, heads, length, length))
+        found = t.variable("position_bias", found)
+        return t.variable("position_bias", t.step("position_bias", "copy", found, shape=(batch, heads, length, length)))
 
 
 def _attention(t: Trace, c: MPNetConfig, x: Value, bias: Value) -> Value:
@@ -101,7 +104,7 @@ def _attention(t: Trace, c: MPNetConfig, x: Value, bias: Value) -> Value:
         query = t.linear("q", x, c.hidden_size, role="query")
         key = t.linear("k", x, c.hidden_size, role="key")
         value = t.linear("v", x, c.hidden_size, role="value")
-        y = t.attend(query, key, value, dropout=c.attention_probs_dropout_prob, bias=bias)
+        y = t.attend(query, key, value, dropout=c.attention_probs_dropout_prob, bias=bias, written_out=True)
         return t.linear("o", y, c.hidden_size, role="output")
 
 
@@ -152,7 +155,6 @@ FAMILY = Family(
             MPNetConfig(**_SIZES), Source(_CARD, "https://huggingface.co/sentence-transformers/all-mpnet-base-v2")
         ),
     },
-    peaks=False,
     like_bert=False,
     recomputes=(),
 )

@@ -11,7 +11,7 @@ Sizes are whatever the program is given: integers, SymPy symbols, NumPy columns.
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from types import TracebackType
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.tree.nn import (
@@ -81,7 +81,8 @@ class Step(NamedTuple):
     ``name`` is the module's name without the prefix of the body ("bert."), or for what is no module the name of the
     module whose forward method does it and a word of ours: ``encoder.layer.*.attention.self.scores``. ``runs`` says how
     often it comes, ``place`` what it means, ``core`` whether it is between query, key and value and their context;
-    ``output`` is the name under which the model returns what it gives.
+    ``output`` is the name under which the model returns what it gives, ``variable`` the module whose forward method has
+    that in a variable, and the variable's name. A sum that is made ``in_place`` has the memory of its first term.
     """
 
     name: str
@@ -94,6 +95,8 @@ class Step(NamedTuple):
     place: Place = NOWHERE
     core: bool = False
     output: str = ""
+    variable: tuple[str, str] | None = None
+    in_place: bool = False
 
     @property
     def key(self) -> str:
@@ -359,11 +362,13 @@ class Trace:
         self.steps.append(Step(gives.name, operation, takes, gives, (), self._runs, module, place, self._core))
         return gives
 
-    def add(self, name: str, *takes: Value, role: str = "") -> Value:
-        """A sum, in the shape of its first term."""
+    def add(self, name: str, *takes: Value, role: str = "", in_place: bool = False) -> Value:
+        """A sum, in the shape of its first term; ``in_place`` is Python's +=."""
         if self.steps is None:
             return takes[0]
-        return self.step(name, "add", *takes, shape=takes[0].shape, role=role)
+        total = self.step(name, "add", *takes, shape=takes[0].shape, role=role)
+        self.steps[-1] = self.steps[-1]._replace(in_place=in_place)
+        return total
 
     def multiply(self, name: str, *takes: Value) -> Value:
         """A product number by number, as in a gated feed-forward."""
@@ -400,11 +405,13 @@ class Trace:
         bias: Value | None = None,
         rotary: bool = False,
         mask: str = "attention_mask",
+        written_out: bool = False,
     ) -> Value:
         """softmax(Q K^T / sqrt(d)) V in the heads of the present Attention module, and the heads side by side again.
 
         ``dropout`` is that of the weights, None where there is no module for it. ``distances`` adds what depends on the
-        distance of two tokens to the scores, given scores, query and key; ``bias`` is added after the division.
+        distance of two tokens to the scores, given scores, query and key; ``bias`` is added after the division. Where
+        it is ``written_out``, scores and weights are variables of the module's forward method and of no other.
         """
         if self.steps is None:  # nothing but what is declared here
             if distances:
@@ -427,11 +434,14 @@ class Trace:
             scores = distances(scores, query, key)
         scores = self.step("scale", "scale", scores, shape=square)
         if bias:
-            scores = self.add("add_bias", scores, bias)
+            scores = self.add("add_bias", scores, bias, in_place=True)
         scores = self.add("mask", scores, Value(mask, (batch, 1, length, seen)))
         weights = self.step("softmax", "softmax", scores, shape=square)
         if dropout is not None:
             weights = self.dropout(dropout_name, weights, dropout, role="weights_dropout")
+        if written_out:
+            self.variable("attention_scores", scores)
+            self.variable("attention_probs", weights)
         context = self.step("context", "matmul", weights, value, shape=(batch, heads, length, size))
         merged = self.step("merge_heads", "copy", context, shape=(batch, length, width))
         self._core = False
@@ -439,13 +449,27 @@ class Trace:
 
     def output(self, name: str, value: Value | None) -> None:
         """Say under which name the model returns a value; None for one that it has not."""
-        if self.steps is None or value is None:
+        if value is not None:
+            self._say(value, output=name)
+
+    def variable(self, name: str, value: Value) -> Value:
+        """Say that the forward method of the present module has the value in a variable, from now on.
+
+        So it is alive until that variable is set anew, or the method returns. What no variable has is alive as long as
+        somebody needs it; where all families do the same, it is said in memory/held.py.
+        """
+        self._say(value, variable=(f"{self._path}.".removeprefix(self._base).removesuffix("."), name))
+        return value
+
+    def _say(self, value: Value, **said: Any) -> None:
+        """Say something of the step that gives a value."""
+        if self.steps is None:
             return
         for at in range(len(self.steps) - 1, -1, -1):
             if self.steps[at].gives == value:
-                self.steps[at] = self.steps[at]._replace(output=name)
+                self.steps[at] = self.steps[at]._replace(**said)
                 return
-        raise ValueError(f"output {name}: no step gives {value.name}")
+        raise ValueError(f"{said}: no step gives {value.name}")
 
     def _call(
         self,

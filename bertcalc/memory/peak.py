@@ -9,7 +9,7 @@ float32 within a few numbers to what PyTorch's CPU allocator hands out (tests/me
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bertcalc.family import Model
+from bertcalc.family import Class, Model
 from bertcalc.memory.optimizers import PRECISIONS, Optimizer
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.saved import Attention, Dtype
@@ -22,6 +22,8 @@ from bertcalc.text import N_
 
 NOTHING_TO_TRAIN = N_("Everything in {architecture} is frozen: there is nothing to train.")
 ANSWERS = N_("{architecture} cannot run with num_labels {value}: its forward method splits the scores in two.")
+ORDER = N_("{architecture} cannot be trained with num_labels {value}: its loss takes the scores in pairs.")
+PADDING = N_("The memory of {architecture} depends on how many tokens are padding: its loss leaves them out.")
 UNKNOWN = N_("The memory of {architecture} is not simulated yet.")
 
 
@@ -188,7 +190,7 @@ def training_changes(
 
     Raises InputError where nothing is trained or the class cannot run.
     """
-    _check(model)
+    _check(model, training=True, padded=padded)
     dtype = PRECISIONS[plan.precision].dtype
     step = Pass(
         model,
@@ -239,7 +241,7 @@ def inference_changes(
 
     Raises InputError where the class cannot run, NotSimulatedError for some families.
     """
-    _check(model)
+    _check(model, training=False, padded=padded)
     plan = Plan(attention=attention)
     step = Pass(
         model,
@@ -259,13 +261,23 @@ def inference_changes(
     return step.memory.changes
 
 
-def _check(model: Model) -> None:
+def _check(model: Model, *, training: bool, padded: bool) -> None:
+    cls, labels = model.cls, model.config.num_labels
+    shown = {"architecture": cls.name}
     if not model.family.peaks:
-        raise NotSimulatedError(Problem("architecture", model.cls.name, UNKNOWN, {"architecture": model.cls.name}))
-    if model.cls.task == "question-answering" and model.config.num_labels != 2:
-        number = f"{model.config.num_labels:,}"
-        values = {"architecture": model.cls.name, "value": number}
-        raise InputError(Problem("num_labels", number, ANSWERS, values, ({"num_labels": 2},)))
+        raise NotSimulatedError(Problem("architecture", cls.name, UNKNOWN, shown))
+    if training and padded and cls.task == "replaced-tokens":
+        raise NotSimulatedError(Problem("architecture", cls.name, PADDING, shown))
+    if wrong_number := two_labels(cls, training=training) if labels != 2 else "":
+        number = f"{labels:,}"
+        raise InputError(Problem("num_labels", number, wrong_number, {**shown, "value": number}, ({"num_labels": 2},)))
+
+
+def two_labels(cls: Class, *, training: bool) -> str:
+    """What is wrong if a class has not two labels; nothing, of most."""
+    if cls.task == "question-answering":
+        return ANSWERS
+    return ORDER if training and "sentence_order_label" in cls.inputs else ""
 
 
 def alive(changes: Sequence[Change]) -> list[Change]:

@@ -24,13 +24,13 @@ from bertcalc.memory import optimizers
 from bertcalc.memory.byte_formulas import by_tokens, state_expression
 from bertcalc.memory.fit import Polynomial
 from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS
-from bertcalc.memory.peak import alive, changes_of
+from bertcalc.memory.peak import alive, changes_of, two_labels
 from bertcalc.memory.plan import ALONE, Inference, Plan
 from bertcalc.memory.saved import largest
 from bertcalc.memory.tape import AREAS, Area, Change, Phase
 from bertcalc.subject import Subject
 from bertcalc.tree.freezing import Freezing
-from bertcalc.tree.nn import split_layer
+from bertcalc.tree.nn import layer_number, split_layer
 
 _HEAD_SIZE = sympy.Symbol("d", integer=True, positive=True)
 _LAYERS = SYMBOLS["num_hidden_layers"]
@@ -124,8 +124,9 @@ def peak_bytes(subject: Subject, how: Plan | Inference, batch_size: int, sequenc
     # A column for each structure: which sizes are 1, and how many layers there are if they are few.
     layers = sizes[_NAMES.index("num_hidden_layers")]
     structure = layers * (layers <= ALONE) + (ALONE + 1) * (layers > ALONE)
-    for size in sizes:
-        structure = 2 * structure + (size == 1)
+    hidden = sizes[_NAMES.index("hidden_size")]
+    for is_so in (*(size == 1 for size in sizes), *(hidden == size for size in subject.config.breaks)):
+        structure = 2 * structure + is_so
     found = 0 * structure
     for one in set(structure.ravel().tolist()):
         rows = structure == one
@@ -177,14 +178,21 @@ def growths(
 def peak_of_designs(case: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> _Designs:
     """The peak of the models that differ in heads, intermediate_size and layers alone, with heads of one size."""
 
+    size, apart = case.config.attention_head_size, case.config.breaks
+
+    def alike(heads: int) -> int:
+        """The fewest heads that a model of the same structure has."""
+        if heads == 1 or heads * size in apart:
+            return heads
+        return next(number for number in (2, 3) if number * size not in apart)
+
     @cache
-    def terms(one_head: bool, one_unit: bool, layers: int) -> list[Terms]:
-        heads, units = 2 - one_head, 2 - one_unit
+    def terms(heads: int, one_unit: bool, layers: int) -> list[Terms]:
         config = unchecked(
             case.config,
-            hidden_size=heads * case.config.attention_head_size,
+            hidden_size=heads * size,
             num_attention_heads=heads,
-            intermediate_size=units,
+            intermediate_size=2 - one_unit,
             num_hidden_layers=layers,
         )
         free = ("num_attention_heads", "intermediate_size", "num_hidden_layers")
@@ -193,7 +201,7 @@ def peak_of_designs(case: Subject, how: Plan | Inference, batch_size: int, seque
     def depths(heads: int, intermediate: int) -> Callable[[int], int]:
         @cache
         def lines(layers: int) -> list[Terms]:
-            return _partly(terms(heads == 1, intermediate == 1, layers), (heads, intermediate, 1), (2,))
+            return _partly(terms(alike(heads), intermediate == 1, layers), (heads, intermediate, 1), (2,))
 
         return lambda layers: max(
             line.get((0,), 0) + layers * line.get((1,), 0) for line in lines(min(layers, ALONE + 1))
@@ -268,12 +276,13 @@ def _symbolic(subject: Subject, how: Plan | Inference, batch_size: int, sequence
     """A model and its batch in letters, with the sizes that are 1, and few layers; and what that leaves out."""
     config = subject.config
     fields = set(SYMBOLS) - {"hidden_size", "num_hidden_layers"}
-    if subject.cls.task == "question-answering":
-        fields.remove("num_labels")  # which has to be 2
+    if two_labels(subject.cls, training=isinstance(how, Plan)):
+        fields.remove("num_labels")
     sizes = _sizes(subject, batch_size, sequence_length)
     letters = {name: 1 if size == 1 else _SYMBOLS[name] for name, size in zip(_NAMES, sizes, strict=True)}
-    changes = {name: letters[name] for name in fields}
-    changes["hidden_size"] = letters["num_attention_heads"] * letters["attention_head_size"]
+    letters["hidden_size"] = letters["num_attention_heads"] * letters["attention_head_size"]
+    same = config.letters_of_sizes()  # sizes that have to be the same
+    changes = {name: letters[same.get(name, name)] for name in (*fields, "hidden_size")}
     frozen = how.freezing.layers if isinstance(how, Plan) else 0
     folds = []
     layers = 0
@@ -423,19 +432,23 @@ def _temporaries(changes: Sequence[Change], folds: Sequence[_Fold], at: int) -> 
 
 def _starred(where: str) -> str:
     """A name for all layers."""
-    layer, inside = split_layer(where)
-    return f"{layer.rpartition('.')[0]}.*.{inside}" if layer else where
+    return _numbered(where, "*")
+
+
+def _numbered(where: str, number: int | str) -> str:
+    """A name with another number for its layer, which can be in it more than once."""
+    return ".".join(f"{number}" if part.isdecimal() else part for part in where.split("."))
 
 
 def _unfolded(where: str, symbolic: _Symbolic, subject: Subject) -> str:
     """A name with the number that its layer has when none is left out."""
-    layer, inside = split_layer(where)
+    layer, _inside = split_layer(where)
     if not layer or layer.endswith("*"):
         return where
-    stack, _dot, number = layer.rpartition(".")
-    more = sum(fold.more for fold in symbolic[4] if int(number) > fold.layer)
-    found = int(number) + int(sympy.sympify(more).subs(_LAYERS, subject.config.num_hidden_layers))
-    return f"{stack}.{found}.{inside}"
+    number = layer_number(where)
+    more = sum(fold.more for fold in symbolic[4] if number > fold.layer)
+    found = number + int(sympy.sympify(more).subs(_LAYERS, subject.config.num_hidden_layers))
+    return _numbered(where, found)
 
 
 def _counts(symbolic: _Symbolic) -> dict[Any, Any]:

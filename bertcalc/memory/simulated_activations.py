@@ -21,7 +21,8 @@ _KERNELS: dict[str, Literal["input", "output"]] = {
     "SiLUActivation": "input",
     "SiLU": "input",
     "Tanh": "output",
-    "tanh": "output",  # called as functions
+    "relu": "output",  # called as functions
+    "tanh": "output",
     "gelu": "input",
 }
 

@@ -5,7 +5,7 @@ from math import prod
 from bertcalc.family import Model
 from bertcalc.forward.steps import Step
 from bertcalc.forward.trace import Sizes
-from bertcalc.memory.held import DISTANCES, HEADS, held_until, unfolded
+from bertcalc.memory.held import BUCKETS, DISTANCES, HEADS, held_until, unfolded
 from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import ITEM_BYTES, Dtype, fuse_attention, recomputed_in
 from bertcalc.memory.simulated_activations import simulate_activation
@@ -14,7 +14,8 @@ from bertcalc.tree.nn import Activation, Dropout, Embedding
 
 _INT64 = 8
 _ENCODED = "encoder_hidden_states"
-_IDS = {"word": "", "token type": "types", "position": "positions"}  # the variables that tables are asked with
+# The variables that tables are asked with.
+_IDS = {"word": "", "token type": "types", "position": "positions", "task type": "tasks"}
 
 
 class Pass:
@@ -42,19 +43,22 @@ class Pass:
         self.width = ITEM_BYTES[dtype]
         self.training = training
         self.padded = padded
-        # The fused kernel sees what is before a token without being told.
-        self._masks = padded or (model.config.is_decoder and plan.attention == "eager")
         self._version = model.config.transformers_version
         self.memory = Memory()
         self.tape = Tape(self.memory, grad=training)
         sizes = Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices, self._caches())
         steps = model.run(sizes)
-        self._fused = plan.attention == "fused" and self._version == 5
-        self.steps = unfolded(fuse_attention(steps) if self._fused else steps)
+        if plan.attention == "fused" and self._version == 5:
+            steps = fuse_attention(steps)
+        self._fused = not any(step.place.role == "softmax" for step in steps)
+        self.steps = unfolded(steps)
+        # The fused kernel sees what is before a token without being told.
+        self._masks = padded or (model.config.is_decoder and not self._fused)
         self.batch_size, self.sequence_length = batch_size, sequence_length
         self.held = held_until(self.steps, self._version)
         self._regions = [recomputed_in(step, plan.recompute if training else "none") for step in self.steps]
         # As RoBERTa does, whose padding has a position of its own.
+        self._has_types = any(step.place.role == "token type" for step in self.steps)
         self._counts_from_padding = any(
             isinstance(step.module, Embedding) and step.module.padding_idx is not None
             for step in self.steps
@@ -71,7 +75,8 @@ class Pass:
         """What is there before the first step."""
         tape, ids = self.tape, self._ids
         frozen = self.plan.freezing.owned(self.model)
-        self.buffers = [ids((1, self.model.config.max_position_embeddings)) for _types in (False, True)]
+        row = (1, self.model.config.max_position_embeddings)
+        self.buffers = [ids(row) for _name in ("positions", "types")[: 1 + self._has_types]]
         for name, shape, *_rest in self.model.tensors(folded=False):
             xielu = name.endswith((".alpha_p", ".alpha_n"))  # bfloat16 in every model
             self.memory.where = name
@@ -81,8 +86,8 @@ class Pass:
         self.memory.where = "batch"
         for step in self.steps:
             if step.name == "input_ids":
-                for name in ("input_ids", *(("attention_mask", "token_type_ids") if self.padded else ())):
-                    self.batch[name] = ids(step.gives.shape)
+                given = ("input_ids", *(("attention_mask", "token_type_ids") if self.padded else ()))
+                self.batch |= {name: ids(step.gives.shape) for name in given if name in self.model.cls.inputs}
             for value in step.takes:
                 if value.name == _ENCODED and _ENCODED not in self.batch:
                     self.batch[_ENCODED] = tape.new(value.shape, self.width, "buffers and batch")
@@ -191,6 +196,8 @@ class Pass:
             case "lookup":
                 if step.place.role == "distance":
                     return tape.embedding(self._tensor(step, "weight"), self._distances(step))
+                if step.place.role == "relative position":
+                    return tape.embedding(self._tensor(step, "weight"), self._buckets(step.takes[0].shape))
                 if "positions" not in self.values:
                     self._number_tokens(self.values[step.takes[0].name])
                 return tape.embedding(self._tensor(step, "weight"), self._looked_up(step))
@@ -220,7 +227,7 @@ class Pass:
                     return self.values[step.takes[0].name]
                 first, *others = self._taken(step)
                 for other in others:
-                    first = tape.add(first, other)
+                    first = tape.add(first, other, in_place=step.in_place)
                 return first
             case "view":
                 return self._seen(step)
@@ -234,13 +241,14 @@ class Pass:
     def _tensor(self, step: Step, last: str) -> Tensor:
         if step.module and (name := step.module.tied.get(last)):
             return self.parameters[name]
-        path = step.name if step.name + f".{last}" in self.parameters else self.model.prefix + step.name
-        return self.parameters[f"{path}.{last}"]
+        return next(self.parameters[one.name] for one in step.tensors if one.name.rpartition(".")[2] == last)
 
     def _looked_up(self, step: Step) -> Tensor:
         """The ids that a table is asked for: all but the words' are made by the model."""
         if step.place.role not in _IDS:
             raise NotImplementedError(f"Nothing says where the ids of {step.name} come from.")
+        if step.place.role == "task type":
+            self.values["tasks"] = self.tape.new(step.takes[0].shape, _INT64)
         return self.values[_IDS[step.place.role] or step.takes[0].name]
 
     def _number_tokens(self, ids: Tensor) -> None:
@@ -250,16 +258,18 @@ class Pass:
         if self._version == 4:
             self._look_for_padding(ids)
         if self._counts_from_padding:
-            positions = _positions_after_padding(tape, ids)
+            positions = _positions_after_padding(tape, ids, cached=self.model.family.base.caches)
         else:
             positions = Tensor(positions.storage, (1, batch[1]), positions.strides, _INT64, is_view=True)
+        self.values["positions"] = positions
+        if not self._has_types:
+            return
         if self.padded:
             types = self.batch["token_type_ids"]
         elif self._version == 4:
             types = self.buffers[1]
         else:
             types = tape.new(positions.shape, _INT64)
-        self.values["positions"] = positions
         self.values["types"] = Tensor(types.storage, batch, types.strides, _INT64, is_view=True)
 
     def _product(self, step: Step) -> Tensor:
@@ -310,6 +320,9 @@ class Pass:
             if not self.halves:
                 self.halves = tape.split_in_two(x)
             return tape.contiguous(tape.squeeze(self.halves.pop(0)))
+        if step.place.role == "position_bias":  # from (length, length, heads), the same for each sequence
+            heads_first = tape.unsqueeze(tape.permute(x, (2, 0, 1)), 0)
+            return tape.contiguous(tape.expand(heads_first, step.gives.shape))
         raise NotImplementedError(f"Nothing says what {step.name} ({step.operation}) allocates.")
 
     def _caches(self) -> bool:
@@ -345,6 +358,15 @@ class Pass:
         made = [tape.new(shape, _INT64) for shape in ((queries,), (keys,), (queries, keys))]
         self.values |= {f"{path}.{name}": tensor for name, tensor in zip(DISTANCES, made, strict=True)}
         return tape.like(tape.like(made[2]))
+
+    def _buckets(self, square: tuple[int, ...]) -> Tensor:
+        """Which of the distances that are told apart each pair of tokens has: near ones one by one."""
+        tape = self.tape
+        rows, columns = (tape.new(square[:1], _INT64) for _axis in range(2))
+        distances = tape.new(square, _INT64)
+        buckets = _bucket(tape, distances)
+        self.values |= dict(zip(BUCKETS, (rows, columns, distances, buckets), strict=True))
+        return buckets
 
     def _make_masks(self) -> None:
         """The masks of transformers 4, which are there with or without padding, and for the cross attention."""
@@ -439,8 +461,11 @@ class Pass:
                 return self._classified(scores, tape.contiguous(rows))
             case "pretraining":
                 words = self._classified(logits[0], batch["labels"])
-                sentences = self._classified(logits[1], batch["next_sentence_label"])
+                *_words, order = cls.targets
+                sentences = self._classified(logits[1], batch[order])
                 return tape.add(words, sentences)
+            case "replaced-tokens":
+                return tape.binary_cross_entropy(logits[0], tape.to(batch["labels"], 4))
             case "question-answering":
                 start, end = tape.like(batch["start_positions"]), tape.like(batch["end_positions"])  # clamped
                 starts = tape.cross_entropy(logits[0], start)
@@ -453,11 +478,37 @@ class Pass:
         return self.tape.cross_entropy(rows, labels)
 
 
-def _positions_after_padding(tape: Tape, ids: Tensor) -> Tensor:
-    """RobertaEmbeddings.create_position_ids_from_input_ids: int32 in between."""
+def _positions_after_padding(tape: Tape, ids: Tensor, *, cached: bool) -> Tensor:
+    """fairseq's make_positions, as its copies have it: int32 in between; a body with a cache adds what is in that."""
     mask = _as_int32(tape, tape.new(ids.shape, 1))
-    counted = tape.multiply(tape.shift(_as_int32(tape, tape.new(ids.shape, _INT64))), mask)
+    counted = tape.multiply(_counted(tape, ids, cached=cached), mask)
     return tape.shift(tape.new(counted.shape, _INT64))
+
+
+def _counted(tape: Tape, ids: Tensor, *, cached: bool) -> Tensor:
+    counted = _as_int32(tape, tape.new(ids.shape, _INT64))
+    return tape.shift(counted) if cached else counted
+
+
+def _bucket(tape: Tape, distances: Tensor) -> Tensor:
+    """T5's relative_position_bucket, as its copies have it: logarithms of what is far, in float32."""
+
+    def as_int64(x: Tensor) -> Tensor:
+        return tape.new(x.shape, _INT64)
+
+    n = tape.like(distances)
+    found = tape.like(tape.like(as_int64(tape.new(n.shape, 1))))  # those to the right: times a number, plus 0
+    n = tape.like(n)
+    small = tape.new(n.shape, 1)
+    large = tape.like(as_int64(tape.like(tape.like(tape.like(tape.like(tape.new(n.shape)))))))
+    large = _smaller(tape, large, tape.like(large))
+    chosen = tape.like(n)
+    del small, large, n, chosen  # the last one is added in place
+    return found
+
+
+def _smaller(tape: Tape, x: Tensor, _limit: Tensor) -> Tensor:
+    return tape.like(x)
 
 
 def _as_int32(tape: Tape, x: Tensor) -> Tensor:

@@ -248,9 +248,15 @@ class Tape:
         back = [order.index(axis) for axis in range(len(order))]
         return self._view("Permute", x, shape, strides, lambda grad: (self.permute(grad, back),))
 
-    def unsqueeze(self, x: Tensor) -> Tensor:
-        """With one more axis of one, the last."""
-        return self._view("Unsqueeze", x, (*x.shape, 1), (*x.strides, 1), lambda grad: (self.squeeze(grad),))
+    def unsqueeze(self, x: Tensor, axis: int) -> Tensor:
+        """With one more axis of one."""
+        shape, strides = ((*sides[:axis], 1, *sides[axis:]) for sides in (x.shape, x.strides))
+        return self._view("Unsqueeze", x, shape, strides, lambda grad: (self.squeeze(grad, axis),))
+
+    def expand(self, x: Tensor, shape: Shape) -> Tensor:
+        """Axes of one repeated, without a copy; the gradient is summed over them."""
+        strides = tuple(0 if b != a else stride for a, b, stride in zip(x.shape, shape, x.strides, strict=True))
+        return self._view("Expand", x, shape, strides, lambda grad: (grad,))
 
     def narrow(self, x: Tensor, shape: Shape) -> Tensor:
         """A part of a tensor, whose gradient is a whole one with zeros around."""
@@ -378,7 +384,7 @@ class Tape:
         for name in wanted:
             if name not in names:
                 names += name
-                x = self.unsqueeze(x)
+                x = self.unsqueeze(x, len(x.shape))
         return self.permute(x, [names.index(name) for name in wanted])
 
     def flash_attention(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
@@ -411,9 +417,9 @@ class Tape:
         self.record(name, (x,), (y,), kept, lambda grad, *kept: (self.like(grad),))
         return y
 
-    def add(self, x: Tensor, y: Tensor) -> Tensor:
+    def add(self, x: Tensor, y: Tensor, *, in_place: bool = False) -> Tensor:
         """A sum: both terms get the gradient of it."""
-        total = self.new(broadcast(x.shape, y.shape), common_item(x, y))
+        total = x if in_place else self.new(broadcast(x.shape, y.shape), common_item(x, y))
         self.record("Add", (x, y), (total,), (), lambda grad: (grad, grad.detached()))
         return total
 
@@ -523,6 +529,19 @@ class Tape:
         logs = self.softmax(scores)
         loss, weight = self.new((), logs.item), self.new((), logs.item)
         self.record("NllLoss", (logs,), (loss,), (logs, labels, weight), lambda grad, logs, *kept: (self.like(logs),))
+        return loss
+
+    def binary_cross_entropy(self, scores: Tensor, labels: Tensor) -> Tensor:
+        """The mean of -log sigmoid, for labels of 0 and 1."""
+        loss = self.new((), scores.item)
+
+        def rule(grad: Tensor, scores: Tensor, labels: Tensor) -> Gradients:
+            probabilities = self.like(scores)
+            difference = self.like(probabilities)
+            del probabilities
+            return (self.like(difference),)
+
+        self.record("BinaryCrossEntropyWithLogits", (scores,), (loss,), (scores, labels), rule)
         return loss
 
     def mean_squared_error(self, scores: Tensor, labels: Tensor) -> Tensor:

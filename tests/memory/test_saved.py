@@ -24,7 +24,7 @@ from bertcalc.forward.outputs import Call
 from bertcalc.forward.steps import forward
 from bertcalc.memory.saved import RECOMPUTE, Dtype, Recompute, cache_bytes, saved_activations, total_bytes
 from bertcalc.tree.freezing import TRAIN, Freezing, Train
-from tests.oracle import Case, arguments, real_config, real_outputs
+from tests.oracle import Case, arguments, possible, real_config, real_outputs
 from tests.strategies import cases, passes
 
 
@@ -110,13 +110,6 @@ def test_freezing_and_recomputing_keep_what_the_hooks_see(
     )
     masks = recompute_in(real, "eager", recompute)
     assert total_bytes(saved) == seen_bytes(real, arguments(case, call), masks)
-
-
-def possible(case: Case, recompute: Recompute) -> Recompute:
-    """None at all where transformers cannot run the layers of a family again."""
-    known = CLASSES[case.architecture].recomputes
-    assert getattr(transformers, case.architecture).supports_gradient_checkpointing == ("full" in known)
-    return recompute if recompute in known else "none"
 
 
 def freeze(real: Any, freezing: Freezing, ours: Module) -> None:
