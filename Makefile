@@ -3,8 +3,10 @@
 PYTHON ?= python3
 VENV ?= .venv
 VENV4 ?= .venv-transformers4
+PIN = $(VENV)/bin/uv pip compile -q --universal --python-version 3.11 --no-header --no-annotate -
 
-.PHONY: environments run test test-all lint messages benchmark audit
+.PHONY: environments run test test-all lint messages constraints benchmark audit
+# Where another program has port 8501, Streamlit takes the next one, and says the address.
 run: $(VENV)/run
 	$(VENV)/bin/streamlit run app.py
 
@@ -28,6 +30,13 @@ messages: $(VENV)/dev
 	$(VENV)/bin/python -m babel.messages.frontend -q extract -F babel.cfg -k N_ -k in_context:1c,2 --no-location --sort-output -o $(VENV)/messages.pot app.py bertcalc pages
 	$(VENV)/bin/pybabel -q update -l zh -i $(VENV)/messages.pot -o pages/ui/locale/zh.po --ignore-obsolete --no-fuzzy-matching --omit-header -w 110
 
+# The version of every package that is installed, for all systems and Pythons from 3.11 on. Versions that are written stay
+# as long as they fit; delete the files before it to have the newest.
+constraints: $(VENV)/dev
+	$(VENV)/bin/python -m pip install -q uv==0.13.9
+	cat requirements-lite.txt requirements.txt requirements-dev.txt | grep -v "^-" | $(PIN) -o constraints.txt
+	grep -v "^-" tests/requirements-transformers4.txt | $(PIN) -o tests/constraints-transformers4.txt
+
 benchmark: $(VENV)/dev $(VENV)/browser
 	$(VENV)/bin/python -m benchmarks.core
 	$(VENV)/bin/python -m benchmarks.explore
@@ -44,15 +53,16 @@ audit: $(VENV)/dev
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/run: requirements.txt | $(VENV)/bin/python
-	$(VENV)/bin/python -m pip install -q --no-compile -r requirements.txt
+$(VENV)/run: requirements.txt requirements-lite.txt constraints.txt | $(VENV)/bin/python
+	@echo "Installing the dashboard with PyTorch into $(VENV), once: 1.7 GB on the disk, a minute or more."
+	$(VENV)/bin/python -m pip install --no-compile -r requirements.txt
 	touch $@
 
-$(VENV)/dev: requirements.txt requirements-dev.txt | $(VENV)/bin/python
+$(VENV)/dev: requirements.txt requirements-lite.txt requirements-dev.txt constraints.txt | $(VENV)/bin/python
 	$(VENV)/bin/python -m pip install -q --no-compile -r requirements-dev.txt
 	touch $@
 
-$(VENV4)/done: tests/requirements-transformers4.txt
+$(VENV4)/done: tests/requirements-transformers4.txt tests/constraints-transformers4.txt
 	$(PYTHON) -m venv $(VENV4)
 	$(VENV4)/bin/python -m pip install -q --no-compile -r tests/requirements-transformers4.txt
 	touch $@

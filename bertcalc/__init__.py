@@ -15,6 +15,7 @@ from bertcalc.families.camembert import CamembertConfig
 from bertcalc.families.distilbert import DistilBertConfig
 from bertcalc.families.electra import ElectraConfig
 from bertcalc.families.ernie import ErnieConfig
+from bertcalc.families.modernbert import ModernBertConfig
 from bertcalc.families.mpnet import MPNetConfig
 from bertcalc.families.roberta import RobertaConfig
 from bertcalc.families.xlm_roberta import XLMRobertaConfig
@@ -33,6 +34,7 @@ __all__ = [
     "ElectraConfig",
     "ErnieConfig",
     "MPNetConfig",
+    "ModernBertConfig",
     "Module",
     "RobertaConfig",
     "XLMRobertaConfig",

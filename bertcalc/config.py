@@ -157,7 +157,10 @@ class Config(metaclass=_Kind):
         return cls.shared_name(field) in EVERY_LETTER
 
     def letters_of_sizes(self) -> dict[str, str]:
-        """The sizes that the family has, each with the size whose letter it has: its own, unless they must agree."""
+        """The sizes that the family has, each with the size whose letter it has: its own, unless they must agree.
+
+        A size at which the model is built in another way than at all others has none.
+        """
         return {field: field for field in sizes_of(type(self))}
 
     @property
@@ -169,6 +172,11 @@ class Config(metaclass=_Kind):
     def breaks(self) -> tuple[int, ...]:
         """Hidden sizes at which the model is built in another way than at all others."""
         return ()
+
+    @property
+    def turns_pairs(self) -> bool:
+        """Whether positions are rotary: pairs of the numbers of each head are turned."""
+        return False
 
     @property
     def longest(self) -> int:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.compute.flops import total
 from bertcalc.config import DIMENSIONS, POSITION_EMBEDDING_TYPES, Config, ConfigError, sizes_of
-from bertcalc.fields import SUMMARY_TYPES
+from bertcalc.fields import CLASSIFIER_POOLINGS, SUMMARY_TYPES
 from bertcalc.forward.steps import forward
 from bertcalc.memory.saved import cache_bytes, saved_by, total_bytes
 from bertcalc.subject import Subject
@@ -26,6 +26,8 @@ _TEXTS = {
     "summary_activation": _ACTIVATIONS,
     "position_embedding_type": POSITION_EMBEDDING_TYPES,
     "summary_type": SUMMARY_TYPES,
+    "classifier_activation": _ACTIVATIONS,
+    "classifier_pooling": CLASSIFIER_POOLINGS,
 }
 
 
@@ -130,6 +132,6 @@ def _candidates(field: str, config: Config) -> Iterable[Any]:
             return (value + step, value - step)
         case int():
             return (value + 1, value - 1, None)
-    if field == "layer_norm_eps" or field == "initializer_range":
-        return (10 * value, value / 10)
-    return (0, 0.1, 1.0) if field.endswith(("_prob", "_dropout")) else (0,)
+    if field.endswith(("_prob", "_dropout")):
+        return (0, 0.1, 1.0)
+    return (0,) if value is None else (10 * value, value / 10)

@@ -16,6 +16,7 @@ POSITION_EMBEDDING_TYPES: tuple[PositionEmbeddingType, ...] = ("absolute", "rela
 
 
 SUMMARY_TYPES = ("first", "last")
+CLASSIFIER_POOLINGS = ("cls", "mean")
 
 
 class Field(NamedTuple):
@@ -98,7 +99,9 @@ FIELDS: dict[str, Field] = {
     "attention_probs_dropout_prob": Field(
         N_("Share of attention probabilities that training sets to 0."), *_PROBABILITY
     ),
-    "max_position_embeddings": _size(N_("The longest sequence: rows of the position table."), "P", 1_000_000),
+    "max_position_embeddings": _size(
+        N_("The longest sequence: rows of the position table, if there is one."), "P", 1_000_000
+    ),
     "type_vocab_size": _size(
         N_("Segment types (first sentence, second sentence): rows of the token type table."), "T", 1_000_000
     ),
@@ -156,6 +159,36 @@ OWN_FIELDS: dict[str, Field] = {
     "qa_dropout": Field(N_("Dropout before the scores of question answering."), *_PROBABILITY),
     "seq_classif_dropout": Field(
         N_("Dropout before the classifier of sequence classification and multiple choice."), *_PROBABILITY
+    ),
+    "initializer_cutoff_factor": Field(
+        N_("So many standard deviations from 0 the weights before training are cut off."), *_POSITIVE
+    ),
+    "norm_bias": Field(N_("Whether LayerNorms have a bias (beta) beside their weight (gamma)."), *_BOOL),
+    "attention_bias": Field(N_("Whether the dense layers of the attention have biases."), *_BOOL),
+    "mlp_bias": Field(N_("Whether the dense layers of the feed-forward have biases."), *_BOOL),
+    "decoder_bias": Field(N_("Whether the decoder of the masked-LM head has a bias."), *_BOOL),
+    "classifier_bias": Field(N_("Whether the dense layer of each head has a bias."), *_BOOL),
+    "cls_token_id": Field(N_("The token that begins a text."), *_TOKEN_ID),
+    "sep_token_id": Field(N_("The token that separates two texts."), *_TOKEN_ID),
+    "local_attention": Field(
+        N_("The tokens that a token sees in layers with local attention: half of them on each side."),
+        N_("a whole number from 1 to 1,000,000"),
+        lambda value: is_int(value) and 1 <= value <= 1_000_000,
+    ),
+    "embedding_dropout": Field(N_("Share of numbers that training sets to 0 after the embeddings."), *_PROBABILITY),
+    "mlp_dropout": Field(N_("Share of numbers that training sets to 0 inside the feed-forward."), *_PROBABILITY),
+    "classifier_pooling": Field(
+        N_("What stands for a sequence in a classifier: its first token, or the mean of all."),
+        N_("cls or mean"),
+        lambda value: isinstance(value, str) and value in CLASSIFIER_POOLINGS,
+    ),
+    "classifier_activation": Field(N_("The activation in each head."), *_ACTIVATION),
+    "deterministic_flash_attn": Field(N_("Whether flash attention computes the same every time, but slower."), *_BOOL),
+    "sparse_prediction": Field(
+        N_("Whether the masked-LM head runs only where there is a label, if labels are given."), *_BOOL
+    ),
+    "sparse_pred_ignore_index": Field(
+        N_("The label that stands for none, for that."), N_("a whole number"), lambda value: is_int(value)
     ),
 }
 DIMENSIONS: dict[str, tuple[int, int]] = {

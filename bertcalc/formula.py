@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import sympy
 
-from bertcalc.config import Config, unchecked
+from bertcalc.config import Config, sizes_of, unchecked
 from bertcalc.family import Model
 from bertcalc.fields import EVERY_LETTER
 from bertcalc.forward.steps import Step, forward
@@ -143,8 +143,10 @@ def in_letters(config: Config) -> Config:
 def _structure(config: Config) -> Config:
     """All that the structure of a model depends on, and symbols for its sizes."""
     kind: Any = type(config)
-    shaping = {field: getattr(config, field) for field in config.shaping}
-    return _in_letters(kind, tuple(config.letters_of_sizes().items()), **shaping)
+    letters = config.letters_of_sizes()
+    numbers = [field for field in sizes_of(kind) if field not in letters]  # at which it is built in another way
+    shaping = {field: getattr(config, field) for field in (*config.shaping, *numbers)}
+    return _in_letters(kind, tuple(letters.items()), **shaping)
 
 
 @lru_cache(maxsize=1024)
@@ -271,7 +273,8 @@ def _term(one: Any, tensors: list[Tensor]) -> Term:
 def _brackets(copies: Any, terms: list[Term]) -> list[Bracket]:
     """One bracket for the layers; else one for what has a common factor, without what is LayerNorm's alone."""
     if copies != 1:
-        return [Bracket(_text(copies), tuple(terms), tuple(term.text for term in terms))]
+        layers = _text(copies)
+        return [Bracket(f"({layers})" if " " in layers else layers, tuple(terms), tuple(term.text for term in terms))]
     others = [term for term in terms if not term.norm]
     together = sum(term.expression for term in others)
     factored = _rows_times_units(together)

@@ -53,7 +53,7 @@ PUBLISHED: tuple[PublishedCount, ...] = (
         "bert-base-chinese",
         "BertModel",
         102267648,
-        N_("with pooler"),
+        N_("with pooler; bge-base-zh is the same: MTEB lists it with 109M, the number of its English sister"),
         f"{_KERAS_HUB}; calflops README (chinese-roberta-wwm-ext)",
     ),
     PublishedCount("bert-base-multilingual-cased", "BertModel", 177853440, N_("with pooler"), _KERAS_HUB),
@@ -81,6 +81,14 @@ PUBLISHED: tuple[PublishedCount, ...] = (
     PublishedCount(
         "bert-large-chinese", "BertModel", 325522432, N_("with pooler"), f"{_KERAS_HUB} (bge_large_zh); {_MTEB}"
     ),
+    PublishedCount(
+        "bge-small-zh-v1.5",
+        "BertModel",
+        23953920,
+        N_("with pooler; MTEB lists it with 33.4M, the number of its English sister"),
+        _KERAS_HUB,
+    ),
+    PublishedCount("multilingual-e5-small", "BertModel", 117653760, N_("with pooler"), f"{_KERAS_HUB}; {_MTEB}"),
     PublishedCount("roberta-base", "RobertaModel", 124645632, N_("with pooler"), _AUTOMODEL),
     PublishedCount(
         "roberta-base",
@@ -118,4 +126,23 @@ PUBLISHED: tuple[PublishedCount, ...] = (
         "electra-base-generator", "ElectraModel", 33576960, _POOLED, _keras("electra"), more=-256 * 256 - 256
     ),
     PublishedCount("all-mpnet-base-v2", "MPNetModel", 109486464, N_("with pooler"), _MTEB),
+    PublishedCount("ModernBERT-base", "ModernBertModel", 149014272, N_("no pooler"), f"{_MTEB} (gte-modernbert-base)"),
+    PublishedCount(
+        "ModernBERT-base",
+        "ModernBertModel",
+        139_000_000,
+        N_("the figure of its announcement, later corrected to 149M"),
+        "Hugging Face blog, pull request 2575",
+        more=10014272,
+    ),
+    PublishedCount(
+        "ModernBERT-large",
+        "ModernBertModel",
+        394781696,
+        N_("no pooler"),
+        f"{_MTEB} (ettin-reranker-400m-v1, of the same sizes)",
+    ),
+    PublishedCount(
+        "ettin-encoder-32m", "ModernBertModel", 31883136, N_("no pooler"), f"{_MTEB} (ettin-reranker-32m-v1)"
+    ),
 )

@@ -14,14 +14,22 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any, BinaryIO, ParamSpec, TypeVar
+from typing import Any, BinaryIO, NamedTuple, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 _Answer = tuple[int, Any, Exception | None]  # number of the call, result, exception
+
+
+class _Told(NamedTuple):
+    """Instead of a result: what a function says while it works."""
+
+    said: Any
+
 
 IDLE = 120.0  # seconds without work after which the process ends
 LIMIT = 60.0  # seconds that a caller waits, for the calls of others before it, too
@@ -56,6 +64,12 @@ class Worker:
 
     def run(self, function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
         """The function's result. Raises what it raises, SlowError or StoppedError."""
+        return self.listen(_nobody, function, *arguments, **named)
+
+    def listen(
+        self, hear: Callable[[Any], object], function: Callable[P, R], *arguments: P.args, **named: P.kwargs
+    ) -> R:
+        """The same; ``hear`` is called with what the function tells meanwhile (see ``tell``)."""
         until = time.monotonic() + self.limit
         with self._locked(until):
             if self._timer:
@@ -64,7 +78,7 @@ class Worker:
                 self._end()
             process = self._process or self._start()
             try:
-                answer, error = self._answer(process, pickle.dumps((function, arguments, named)), until)
+                answer, error = self._answer(process, pickle.dumps((function, arguments, named)), until, hear)
             except (SlowError, StoppedError):
                 self._end()
                 raise
@@ -86,7 +100,9 @@ class Worker:
         finally:
             self._lock.release()
 
-    def _answer(self, process: subprocess.Popen[bytes], asked: bytes, until: float) -> tuple[Any, Exception | None]:
+    def _answer(
+        self, process: subprocess.Popen[bytes], asked: bytes, until: float, hear: Callable[[Any], object]
+    ) -> tuple[Any, Exception | None]:
         assert process.stdin
         self._asked += 1
         with suppress(BrokenPipeError):
@@ -100,9 +116,13 @@ class Worker:
                 continue
             if found is None:
                 raise StoppedError
-            number, *answer = found
-            if number == self._asked:  # others are for callers who want something else by now
-                return answer[0], answer[1]
+            number, answer, error = found
+            if number != self._asked:  # for callers who want something else by now
+                continue
+            if not isinstance(answer, _Told):
+                return answer, error
+            hear(answer.said)
+            self._look(until)
 
     def _look(self, until: float) -> None:
         if time.monotonic() > until:
@@ -142,21 +162,42 @@ def _read(answers: BinaryIO, into: SimpleQueue[_Answer | None]) -> None:
     into.put(None)
 
 
+def _nobody(_said: Any) -> None:
+    """Who hears what is told where nobody has asked."""
+
+
+_tell: Callable[[Any], object] = _nobody
+
+
+def tell(said: Any) -> None:
+    """In a function that a worker runs: say something to who has asked for it. Elsewhere nobody hears it."""
+    _tell(said)
+
+
 def serve(asked: BinaryIO, answers: BinaryIO) -> None:
     """Run what is asked until the other side closes the pipe."""
+    import bertcalc.worker as imported  # which is another module than the one that runs as a program
+
+    def answer_with(answer: _Answer) -> None:
+        pickle.dump(answer, answers)
+        answers.flush()
+
+    def say(number: int, said: Any) -> None:
+        answer_with((number, imported._Told(said), None))
+
     frozen = False
     while True:
         try:
             number, wanted = pickle.load(asked)
         except EOFError:
             return
+        imported._tell = partial(say, number)
         try:
             function, arguments, named = pickle.loads(wanted)
             answer: _Answer = number, function(*arguments, **named), None
         except Exception as error:
             answer = number, None, MemoryError() if _short_of_memory(error) else error
-        pickle.dump(answer, answers)
-        answers.flush()
+        answer_with(answer)
         if not frozen:
             gc.freeze()  # PyTorch and transformers are imported by now: the collector looks at them no more
             frozen = True

@@ -21,6 +21,7 @@ from bertcalc.families import CLASSES, FAMILIES
 from bertcalc.family import TARGETS, Model
 from bertcalc.forward.outputs import Call, Entry
 from bertcalc.memory.saved import Recompute
+from bertcalc.proof.real_model import with_values
 from bertcalc.subject import Subject
 
 transformers.logging.set_verbosity_error()  # BertLMHeadModel remarks on every configuration without is_decoder
@@ -54,6 +55,8 @@ class Case(NamedTuple):
         with torch.device("meta"), no_init_weights():
             model = getattr(transformers, self.architecture)(real_config(self.config), **self.options)
         model.tie_weights()
+        if self.architecture == "ModernBertForMultipleChoice":
+            model.forward = with_values(model.forward)
         return model
 
 
@@ -109,6 +112,8 @@ def arguments(case: Case, call: Call) -> dict[str, Any]:
     given: dict[str, Any] = {"input_ids": meta(ids)}
     flags = ("output_hidden_states", "output_attentions", "return_dict")
     given |= {flag: getattr(call, flag) for flag in flags}
+    if case.architecture.endswith("MultipleChoice") and getattr(case.config, "classifier_pooling", "") == "mean":
+        given["attention_mask"] = meta(ids)  # without it a mean fails
     if call.encoder_sequence_length is not None and "encoder_hidden_states" in accepted:
         shape = (batch, call.encoder_sequence_length, case.config.hidden_size)
         given["encoder_hidden_states"] = meta(shape, torch.float32)

@@ -7,11 +7,11 @@ from typing import Any
 from hypothesis import reject
 from hypothesis import strategies as st
 
-from bertcalc import ARCHITECTURES, BertConfig, Config, ElectraConfig, MPNetConfig, RobertaConfig
+from bertcalc import ARCHITECTURES, BertConfig, Config, ElectraConfig, ModernBertConfig, MPNetConfig, RobertaConfig
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.config import ConfigError
 from bertcalc.families import CLASSES, class_of
-from bertcalc.fields import SUMMARY_TYPES, PositionEmbeddingType
+from bertcalc.fields import CLASSIFIER_POOLINGS, SUMMARY_TYPES, PositionEmbeddingType
 from bertcalc.forward.outputs import Call
 from bertcalc.moves import Locks
 from bertcalc.presets import PRESETS
@@ -50,6 +50,22 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "sinusoidal_pos_embds": st.booleans(),
     "qa_dropout": _PROBABILITIES,
     "seq_classif_dropout": _PROBABILITIES,
+    "initializer_cutoff_factor": _POSITIVE_FLOATS,
+    "norm_bias": st.booleans(),
+    "attention_bias": st.booleans(),
+    "mlp_bias": st.booleans(),
+    "decoder_bias": st.booleans(),
+    "classifier_bias": st.booleans(),
+    "cls_token_id": st.none() | st.integers(0, 100),
+    "sep_token_id": st.none() | st.integers(0, 100),
+    "local_attention": st.integers(1, 20),
+    "embedding_dropout": _PROBABILITIES,
+    "mlp_dropout": _PROBABILITIES,
+    "classifier_pooling": st.sampled_from(CLASSIFIER_POOLINGS),
+    "classifier_activation": st.sampled_from(list(ACTIVATIONS)),
+    "deterministic_flash_attn": st.booleans(),
+    "sparse_prediction": st.booleans(),
+    "sparse_pred_ignore_index": st.integers(-100, 100),
 }
 SIMULATED = [name for name, family in CLASSES.items() if family.peaks]  # the classes with peaks of memory
 IN_PAIRS = ("AlbertForPreTraining",)  # its loss takes two scores of each sequence
@@ -88,6 +104,8 @@ def configs(
     for field in fields(kind):
         if (name := kind.shared_name(field.name)) not in values:
             values[name] = draw(_VALUES[name])
+    if kind is ModernBertConfig:
+        values["classifier_dropout"] = draw(_PROBABILITIES)  # it has nothing to take in its place
     if kind is ElectraConfig and draw(st.booleans()):  # which has no projection then
         values["embedding_size"] = values["hidden_size"]
     return kind(**values)
@@ -135,6 +153,8 @@ def passes(draw: st.DrawFn, classes: Sequence[str] = tuple(CLASSES)) -> tuple[Ca
     if case.architecture.endswith(("QuestionAnswering", *IN_PAIRS)):
         # Its forward method splits the scores in two.
         case = case._replace(config=replace(case.config, num_labels=2))
+    if case.config.turns_pairs and case.config.attention_head_size % 2:
+        case = case._replace(config=replace(case.config, hidden_size=2 * case.config.hidden_size))
     reads_encoder = case.config.add_cross_attention and case.architecture.endswith(_READ_AN_ENCODER)
     call = Call(
         batch_size=draw(st.integers(1, 3)),

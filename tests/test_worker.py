@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bertcalc.worker import WORKER, SlowError, StoppedError, Worker
+from bertcalc.worker import WORKER, SlowError, StoppedError, Worker, tell
 from tests.pages.apptest import ROOT, open_app
 
 
@@ -40,6 +40,22 @@ def test_it_imports_nothing_of_the_server() -> None:
     program = "import sys, bertcalc.worker; print('streamlit' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+def count_to(last: int) -> int:
+    """What tells who has asked how far it is."""
+    for number in range(last):
+        tell(number)
+    return last
+
+
+def test_what_is_told_meanwhile_is_heard(worker: Worker) -> None:
+    heard: list[int] = []
+    assert worker.listen(heard.append, count_to, 3) == 3
+    assert heard == [0, 1, 2]
+    assert worker.run(count_to, 5) == 5  # nobody hears it
+    assert count_to(2) == 2  # in no worker
+    assert heard == [0, 1, 2]
 
 
 def test_an_error_comes_back(worker: Worker) -> None:

@@ -44,6 +44,9 @@ ELEMENT_COSTS: dict[Operation, ElementCost] = {
     "dropout": ElementCost(4, N_("dropout: random number, comparison, product with the mask, product with the scale")),
     "scale": ElementCost(1, N_("dividing the scores by the square root of the head size")),
     "add": ElementCost(1, N_("a sum: embeddings, residuals and, beyond ELECTRA's list, the attention mask")),
+    # No part of ELECTRA, but counted in the same manner.
+    "multiply": ElementCost(1, N_("a product of two numbers, as in a gated feed-forward")),
+    "rotate": ElementCost(3, N_("rotary positions: two products and a sum")),
 }
 MATMUL = Counting({"linear": 2, "matmul": 2})
 _ALL = MATMUL._replace(elements={operation: cost.flops for operation, cost in ELEMENT_COSTS.items()})
@@ -217,12 +220,12 @@ def at_masked(steps: Iterable[Step], positions: int) -> list[Step]:
 def _times(step: Step, convention: Convention) -> int:
     """How often a step comes in training: forward, for its input, for its weight, and where it is recomputed."""
     nothing_learned_before = any(value.name == "encoder_hidden_states" for value in step.takes)
-    recomputed = convention.training == "4x" and step.place.component == "encoder"
+    recomputed = convention.training == "4x" and step.place.component == "encoder" and not step.ends
     return 3 - nothing_learned_before + recomputed
 
 
 def _with_parents(name: str) -> list[str]:
     """The model, and every module around a step, and the step; a list of layers is no module of its own."""
     names = name.split(".")
-    ends = [end for end in range(1, len(names) + 1) if names[end : end + 1] != ["*"]]
+    ends = [end for end in range(1, len(names) + 1) if names[end : end + 1] not in (["*"], ["0"])]
     return ["", *(".".join(names[:end]) for end in ends)]

@@ -12,13 +12,13 @@ from typing import Literal, NamedTuple
 from bertcalc.diagnosis.miscounts import LAYERS, NORM, Concerned, block, both, component, is_bias, role, total
 from bertcalc.family import LANGUAGE_MODEL
 from bertcalc.text import N_
-from bertcalc.tree.nn import Tensor
+from bertcalc.tree.nn import Tensor, split_layer
 
 Layers = Literal["all", "one", "others"]
 
 _SELF, _CROSS = block("attention"), block("cross-attention")
 _FEED_FORWARD = block("feed-forward")
-_MATRICES = role("query", "key", "value", "output")
+_MATRICES = role("query", "key", "value", "query, key, value", "output")
 _EMBEDDINGS, _HEAD, _LM = component("embeddings"), component("head"), block(LANGUAGE_MODEL)
 
 # Parts of a model that people count in one line: which tensors they are, and what a line that is about them has in its
@@ -39,7 +39,10 @@ PARTS: dict[str, tuple[Concerned, str]] = {
     N_("value of the attention"): (both(_SELF, role("value")), r"\bw?_?v(_?proj)?\b|\bvalues?\b|值"),
     N_("cross attention"): (both(_CROSS, _MATRICES), r"cross|交叉"),
     N_("cross attention with LayerNorm"): (_CROSS, r"cross|交叉"),
-    N_("query, key and value"): (both(_SELF, role("query", "key", "value")), r"query|qkv|q.?k.?v|attention|注意力"),
+    N_("query, key and value"): (
+        both(_SELF, role("query", "key", "value", "query, key, value")),
+        r"query|qkv|q.?k.?v|attention|注意力",
+    ),
     N_("output projection of the attention"): (
         both(_SELF, role("output")),
         r"\bw?_?o(_?proj)?\b|output|projection|attention|注意力",
@@ -48,9 +51,9 @@ PARTS: dict[str, tuple[Concerned, str]] = {
     N_("attention with LayerNorm"): (_SELF, r"attention|注意力"),
     N_("self and cross attention"): (_MATRICES, r"attention|注意力"),
     N_("relative distances"): (role("distance"), r"distance|relative|距离|相对"),
-    N_("first matrix of the feed-forward"): (role("up"), r"feed|ffn|mlp|intermediate|前馈|中间"),
+    N_("first matrix of the feed-forward"): (role("up", "up and gate"), r"feed|ffn|mlp|intermediate|前馈|中间"),
     N_("second matrix of the feed-forward"): (role("down"), r"feed|ffn|mlp|output|前馈"),
-    N_("feed-forward"): (role("up", "down"), r"feed|ffn|mlp|前馈"),
+    N_("feed-forward"): (role("up", "up and gate", "down"), r"feed|ffn|mlp|前馈"),
     N_("feed-forward with LayerNorm"): (_FEED_FORWARD, r"feed|ffn|mlp|前馈"),
     N_("layers"): (LAYERS, r"layer(?!.?norm)|encoder|block|层|编码"),
     N_("layers without cross attention and distances"): (
@@ -113,10 +116,17 @@ def own_counts(tensors: Sequence[Tensor]) -> Iterator[Counted]:
 
 
 def of_layers(tensors: Sequence[Tensor], layers: Layers) -> Iterator[Tensor]:
-    """The tensors of one layer, or of all layers but one, where there are several and nothing but layers."""
-    if any("*" not in tensor.name or tensor.copies == 1 for tensor in tensors):
+    """The tensors of one layer, or of all layers but one, where there are several and nothing but layers.
+
+    A first layer that differs from the others is never the one.
+    """
+    own = [tensor for tensor in tensors if split_layer(tensor.name)[0].endswith(".0")]
+    alike = [tensor for tensor in tensors if tensor not in own]
+    if any("*" not in tensor.name or tensor.copies == 1 for tensor in alike):
         return
-    for tensor in tensors:
+    if layers == "others" and alike:
+        yield from own
+    for tensor in alike:
         yield tensor._replace(copies=1 if layers == "one" else tensor.copies - 1)
 
 

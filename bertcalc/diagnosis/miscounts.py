@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from bertcalc.config import Config
 from bertcalc.family import LANGUAGE_MODEL, Model
 from bertcalc.text import N_
-from bertcalc.tree.nn import Component, Place, Tensor
+from bertcalc.tree.nn import Component, Place, Tensor, split_layer
 
 # Where what a model has not can be counted all the same: tensors without elements, in brackets that no real one has.
 NO_POOLER = Tensor("(pooler)", (), 0, Place("pooler", role="dense"))
@@ -90,10 +90,6 @@ def _without(concerned: Concerned) -> Change:
     return _where(concerned, lambda tensor, sizes: ())
 
 
-def _once(concerned: Concerned) -> Change:
-    return _where(concerned, lambda tensor, sizes: (tensor._replace(copies=1),))
-
-
 def _more(place: Tensor, tensors: Callable[[MiscountSizes], Sequence[Tensor]]) -> Change:
     return lambda tensor, sizes: (*tensors(sizes), tensor) if tensor == place else (tensor,)
 
@@ -110,6 +106,21 @@ def _padded(multiple: int) -> Miscount:
             lambda tensor, sizes: (sizes.padded[multiple], *tensor.shape[1:]),
         ),
     )
+
+
+def _third(tensor: Tensor) -> Tensor:
+    """A fused matrix as one of three."""
+    return tensor._replace(shape=(tensor.shape[0] // 3, *tensor.shape[1:]))
+
+
+def _half(tensor: Tensor) -> Tensor:
+    """A matrix that is half of it a gate without the gate."""
+    return tensor._replace(shape=(tensor.shape[0] // 2, *tensor.shape[1:]))
+
+
+def _once_alike(tensor: Tensor, sizes: MiscountSizes) -> Iterable[Tensor]:
+    """One layer of those that are alike."""
+    return () if split_layer(tensor.name)[0].endswith(".0") else (tensor._replace(copies=1),)
 
 
 def _pooler(sizes: MiscountSizes) -> Sequence[Tensor]:
@@ -160,9 +171,10 @@ _PADDED = {
 }
 NORM = role("norm")
 LAYERS = component("encoder")
-_ATTENTION = role("query", "key", "value", "output")
-_QKV = role("query", "key", "value")
-_FEED_FORWARD = role("up", "down")
+_FUSED = role("query, key, value")  # one matrix for all three
+_ATTENTION = role("query", "key", "value", "query, key, value", "output")
+_QKV = role("query", "key", "value", "query, key, value")
+_FEED_FORWARD = role("up", "up and gate", "down")
 
 # In the order in which they are made: what is added first, then biases, then whole parts, then sides and copies. So
 # "attention for one layer" after "biases of the attention" is about the weights that are left.
@@ -213,12 +225,17 @@ MISCOUNTS: Mapping[str, Miscount] = {
     "head": Miscount(N_("the head is left out"), _without(component("head"))),
     "one of three": Miscount(
         N_("query, key and value are counted as one matrix"),
-        _without(role("key", "value")),
+        _where(
+            _QKV,
+            lambda tensor, sizes: (
+                () if role("key", "value")(tensor) else (_third(tensor) if _FUSED(tensor) else tensor,)
+            ),
+        ),
         unusual=True,
     ),
     "one head": Miscount(
         N_("query, key and value are counted for one head"),
-        _with_sides(_QKV, lambda tensor, sizes: (sizes.hidden_size // sizes.num_attention_heads, *tensor.shape[1:])),
+        _with_sides(_QKV, lambda tensor, sizes: (tensor.shape[0] // sizes.num_attention_heads, *tensor.shape[1:])),
         unusual=True,
     ),
     "heads times": Miscount(
@@ -237,20 +254,24 @@ MISCOUNTS: Mapping[str, Miscount] = {
         ),
         unusual=True,
     ),
+    "gate": Miscount(
+        N_("the gate of the feed-forward is left out"),
+        _where(role("up and gate"), lambda tensor, sizes: (_half(tensor),)),
+    ),
     "four times": Miscount(
         N_("the intermediate size is assumed to be 4 times the hidden size"),
         _with_sides(
             _FEED_FORWARD,
             lambda tensor, sizes: [
-                4 * sizes.hidden_size if wide else side
+                (8 if tensor.place.role == "up and gate" else 4) * sizes.hidden_size if wide else side
                 for side, wide in zip(tensor.shape, _is_wide(tensor), strict=True)
             ],
         ),
     ),
     **{f"padded to {multiple}": _padded(multiple) for multiple in PADDED_TO},
-    "attention once": Miscount(N_("the attention is counted for one layer"), _once(_ATTENTION)),
-    "feed-forward once": Miscount(N_("the feed-forward is counted for one layer"), _once(_FEED_FORWARD)),
-    "encoder once": Miscount(N_("a single layer is counted"), _once(LAYERS)),
+    "attention once": Miscount(N_("the attention is counted for one layer"), _where(_ATTENTION, _once_alike)),
+    "feed-forward once": Miscount(N_("the feed-forward is counted for one layer"), _where(_FEED_FORWARD, _once_alike)),
+    "encoder once": Miscount(N_("a single layer is counted"), _where(LAYERS, _once_alike)),
     "layer less": Miscount(
         N_("one layer too few is counted"),
         _where(LAYERS, lambda tensor, sizes: (tensor._replace(copies=_one_less(tensor.copies)),)),
@@ -265,5 +286,5 @@ def _one_less(layers: int) -> int:
 
 def _is_wide(tensor: Tensor) -> Sequence[bool]:
     """Which sides of a feed-forward's tensor are the intermediate size: the first's rows, the second's columns."""
-    first = tensor.place.role == "up"
+    first = tensor.place.role in ("up", "up and gate")
     return (first, not first) if len(tensor.shape) == 2 else (first,)

@@ -9,14 +9,21 @@ field is fitted (``fit``), and a formula counts only if it is right for sizes th
 """
 
 from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import replace
+from functools import partial
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bertcalc.discover.fields import Recipe, minimal
 from bertcalc.discover.lab import Lab, Progress
-from bertcalc.discover.result import Checked, Discovered, Tensors
+from bertcalc.discover.result import Checked, Computed, Discovered, Tensors
 
-__all__ = ["Checked", "Discovered", "Tensors", "discover"]
+if TYPE_CHECKING:
+    from bertcalc.discover.find import Findings
+    from bertcalc.discover.regime import Regime
+
+__all__ = ["Checked", "Computed", "Discovered", "Tensors", "discover"]
 
 SECONDS = 60.0
 
@@ -27,47 +34,51 @@ def discover(
     changes: Mapping[str, Any] | None = None,
     *,
     seconds: float = SECONDS,
+    flops: bool = False,
     progress: Progress = lambda _doing, _done, _of: None,
 ) -> Discovered:
     """What can be known of a class of a model type, or of a config.json as a dictionary, which says its type.
 
     Without a class, the type's base model is meant; ``changes`` are fields that differ from the type's default
     configuration. ``progress`` is told what is done now, how much of it is done, of how much. No weights are made or
-    loaded, and no remote code is used. Raises Refused if transformers has no such type or cannot build it, and Ended
-    when it takes longer than ``seconds``.
+    loaded, no remote code is used, and nothing is asked of the Hub. Raises Refused if transformers has no such type or
+    cannot build it, or sizes are beyond all limits, and Ended when it takes longer than ``seconds``.
+
+    With ``flops``, formulas for the matrix products of a forward pass are looked for, too, which takes ten times as
+    long, and as many ``seconds`` once more at most; where there are none, the result says why.
     """
     from bertcalc.discover import build
+    from bertcalc.discover.given import structure
 
     start = monotonic()
     kind = model if isinstance(model, str) else str(model.get("model_type", ""))
-    given = dict(changes or {}) if isinstance(model, str) else {**_sizes(model), **(changes or {})}
+    given = structure({**({} if isinstance(model, str) else model), **(changes or {})})
     config = build.config_class(kind)
     name = cls or (build.known()[kind].base if kind in build.known() else None)
     if name is None:
         raise build.Refused(f"transformers has no base model for {kind!r}")
     with build.quiet():
         try:
-            recipe = _recipe(config, build.model_class(name), given)
-        except build.Refused:
+            recipe = _recipe(config, build.model_class(name), given, start + seconds)
+        except (build.Refused, build.Ended):
             raise
         except Exception as error:  # transformers raises whatever it likes
             raise build.Refused(f"{type(error).__name__}: {error}") from None
-        lab = Lab(recipe, build.model_class(name), until=start + seconds, progress=progress)
-        return _summary(lab, kind, name, given, start)
+        cls_ = build.model_class(name)
+        lab = Lab(recipe, partial(build.tensors, cls_), until=start + seconds, progress=progress)
+        found = _summary(lab, kind, name, given, start)
+        if flops and not found.unexplained:
+            compute, reason = _computed(recipe, cls_, found, monotonic() + seconds, progress)
+            found = replace(found, compute=compute, no_flops=reason, seconds=monotonic() - start)
+    return found
 
 
-def _recipe(config: Any, cls: Any, given: Mapping[str, Any]) -> Recipe:
+def _recipe(config: Any, cls: Any, given: Mapping[str, Any], until: float) -> Recipe:
     """The configuration that a class takes: its type's, or as transformers' AutoModel does, the text's in it."""
     if cls.config_class is config.sub_configs.get("text_config"):
-        text = Recipe(config, given).config.text_config
-        return Recipe(cls.config_class, minimal(cls.config_class, text) or text.to_dict())
-    return Recipe(config, given)
-
-
-def _sizes(model: Mapping[str, Any]) -> dict[str, Any]:
-    """A config.json without what says nothing of the model's structure, or would load code."""
-    never = ("model_type", "architectures", "transformers_version", "auto_map", "dtype", "torch_dtype", "_name_or_path")
-    return {name: value for name, value in model.items() if name not in (*never, "quantization_config")}
+        text = config(**deepcopy(dict(given))).text_config
+        return Recipe(cls.config_class, minimal(cls.config_class, text, until) or text.to_dict(), until)
+    return Recipe(config, given, until)
 
 
 def _summary(lab: Lab, kind: str, name: str, given: dict[str, Any], start: float) -> Discovered:
@@ -77,32 +88,73 @@ def _summary(lab: Lab, kind: str, name: str, given: dict[str, Any], start: float
 
     lab.look()
     lab, findings, area = explain(lab)
-    unexplained = dict(findings.unexplained)
-    for values, reason in area.open:
-        changed = ", ".join(f"{field} {value}" for field, value in values.items() if value != lab.at[field])
-        unexplained["*"] = f"with {changed}, {reason}, and no condition was found that says when" if changed else reason
-    formulas = tuple(
-        Tensors(each.name, _product(fit.expression for fit in each.copies), tuple(fit.expression for fit in each.shape))
-        for kinds in findings.kinds.values()
-        for each in kinds
-    )
-    named = {*lab.free, *(field for condition in area.conditions for field in condition.fields())}
+    formulas = _formulas(lab, findings, area)
     sizes = {each: _elements(shapes) for each, shapes in lab.given.tensors.items()}
     return Discovered(
         model_type=kind,
         cls=name,
         given=given,
-        fields={field: value for field, value in lab.here.items() if field in named},
-        tensors=formulas,
-        regime=tuple(area.conditions),
-        checked=Checked(findings.checked + area.agreed, findings.checked + area.agreed, findings.all_changed),
-        unexplained=unexplained,
+        **formulas,
         parameters=sum(sizes.values()),
         explained=sum(size for each, size in sizes.items() if each in findings.kinds),
         builds=lab.builds,
         seconds=monotonic() - start,
         transformers=str(transformers.__version__),
     )
+
+
+def _computed(
+    recipe: Recipe, cls: Any, found: Discovered, until: float, progress: Progress
+) -> tuple[Computed | None, str]:
+    """The matrix products of a forward pass, or None and why there are no formulas for them."""
+    from bertcalc.discover.build import Ended, Refused
+    from bertcalc.discover.explain import explain
+    from bertcalc.discover.products import MASKS, Calls, products, proven
+
+    reason = ""
+    for masks in MASKS:
+        try:
+            calls = Calls(recipe, cls, masks)
+            lab = Lab(calls, partial(products, cls), until=until, progress=progress)
+            lab.look()
+            lab, findings, area = explain(lab, found.regime)
+            formulas = _formulas(lab, findings, area)
+            if formulas["unexplained"]:
+                name, why = next(iter(formulas["unexplained"].items()))
+                return None, f"of {name}, {why}"
+            formulas["fields"] = found.fields | formulas["fields"]
+            formulas["regime"] = tuple(dict.fromkeys((*found.regime, *formulas["regime"])))
+            compute = Computed(**formulas)
+            wrong = proven(cls, lab, compute)
+            return (None, wrong) if wrong else (compute, "")
+        except Refused as error:
+            reason = reason or f"it does not run without numbers: {error}"
+        except Ended:
+            return None, "the time was up"
+    return None, reason
+
+
+def _formulas(lab: Lab, findings: "Findings", area: "Regime") -> dict[str, Any]:
+    """What formulas there are, as ``Formulas`` has it."""
+    unexplained = dict(findings.unexplained)
+    for values, reason in area.open:
+        changed = ", ".join(f"{field} {value}" for field, value in values.items() if value != lab.at[field])
+        unexplained["*"] = f"with {changed}, {reason}, and no condition was found that says when" if changed else reason
+    named = {*lab.free, *(field for condition in area.conditions for field in condition.fields())}
+    agreed = findings.checked + area.agreed
+    return {
+        "fields": {field: value for field, value in lab.here.items() if field in named},
+        "tensors": tuple(
+            Tensors(
+                each.name, _product(fit.expression for fit in each.copies), tuple(fit.expression for fit in each.shape)
+            )
+            for kinds in findings.kinds.values()
+            for each in kinds
+        ),
+        "regime": tuple(area.conditions),
+        "checked": Checked(agreed, agreed, findings.all_changed),
+        "unexplained": unexplained,
+    }
 
 
 def _product(expressions: Any) -> Any:

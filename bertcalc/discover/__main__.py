@@ -42,17 +42,21 @@ def main() -> None:
     parser.add_argument("--every", action="store_true", help="every type that has a base model, too")
     parser.add_argument("--classes", action="store_true", help="the base model and each language model of a type")
     parser.add_argument("--seconds", type=int, default=_SECONDS, help="the most for one class")
+    parser.add_argument("--flops", action="store_true", help="FLOPs, too, for which there is as much time once more")
     parser.add_argument("--write", type=Path, help="a JSON file for what was found; what it has of other classes stays")
-    parser.add_argument("--missing", action="store_true", help="only classes that the file does not have")
+    parser.add_argument(
+        "--missing", action="store_true", help="only classes that the file does not have, or not FLOPs of"
+    )
     asked = parser.parse_args()
     importlib.import_module("transformers.modeling_utils")  # once, and not in each process
     rows: list[Row] = []
     print("| type | class | outcome | remark | seconds |\n|---|---|---|---|---|")
     found = read(asked.write)
     for kind, cls in chosen(asked.types, language=asked.all, every=asked.every, classes=asked.classes):
-        if asked.missing and (kind, cls) in found:
+        here = found.get((kind, cls))
+        if asked.missing and here and not (asked.flops and here.get("compute") is None):
             continue
-        row = in_a_process(kind, cls, asked.seconds)
+        row = in_a_process(kind, cls, asked.seconds, flops=asked.flops)
         rows.append(row)
         print(f"| {row.model_type} | {row.cls} | {row.outcome} | {row.remark} | {row.seconds:.1f} |", flush=True)
         if asked.write and row.data:
@@ -74,17 +78,21 @@ def classes_of(names: Classes, *, every: bool) -> list[str]:
     return found if every else found[:1]
 
 
-def in_a_process(kind: str, cls: str, seconds: int) -> Row:
+def in_a_process(kind: str, cls: str, seconds: int, *, flops: bool = False) -> Row:
     """Discover a class in a process of its own, which is ended if it does not end itself."""
     import multiprocessing
 
     here, there = multiprocessing.get_context("fork").Pipe(duplex=False)
-    process = multiprocessing.get_context("fork").Process(target=_work, args=(there, kind, cls, seconds), daemon=True)
+    process = multiprocessing.get_context("fork").Process(
+        target=_work, args=(there, kind, cls, seconds, flops), daemon=True
+    )
     process.start()
     there.close()
     try:
         row: Row = (
-            here.recv() if here.poll(seconds + 10) else Row(kind, cls, "not built", "it did not end", seconds, None)
+            here.recv()
+            if here.poll((1 + flops) * seconds + 10)
+            else Row(kind, cls, "not built", "it did not end", seconds, None)
         )
     except EOFError:
         row = Row(kind, cls, "not built", "its process ended", 0, None)
@@ -93,18 +101,18 @@ def in_a_process(kind: str, cls: str, seconds: int) -> Row:
     return row
 
 
-def _work(pipe: Any, kind: str, cls: str, seconds: int) -> None:
+def _work(pipe: Any, kind: str, cls: str, seconds: int, flops: bool) -> None:
     import torch
 
     torch.set_num_threads(1)
     resource.setrlimit(resource.RLIMIT_AS, (_BYTES, _BYTES))
-    pipe.send(row_of(kind, cls, seconds))
+    pipe.send(row_of(kind, cls, seconds, flops=flops))
 
 
-def row_of(kind: str, cls: str, seconds: float) -> Row:
+def row_of(kind: str, cls: str, seconds: float, *, flops: bool = False) -> Row:
     """What becomes of a class."""
     try:
-        found = discover(kind, cls, seconds=seconds)
+        found = discover(kind, cls, seconds=seconds, flops=flops)
     except (Refused, MemoryError) as error:
         return Row(kind, cls, "not built", _cell(str(error)), 0, None)
     except Ended:
@@ -117,6 +125,8 @@ def row_of(kind: str, cls: str, seconds: float) -> Row:
         return Row(kind, cls, "partly", _cell(remark), found.seconds, found.json())
     held = [each for each in found.regime if each.kind == "is"]
     remark = "; ".join(map(str, found.regime))
+    if flops:
+        remark += f" (no FLOPs: {found.no_flops})" if found.compute is None else " (and FLOPs)"
     return Row(kind, cls, "regime" if held else "found", remark, found.seconds, found.json())
 
 

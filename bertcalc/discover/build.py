@@ -5,14 +5,15 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from threading import get_ident
 from time import monotonic
 from typing import Any, NamedTuple
 
 Shape = tuple[int, ...]
 Folded = dict[str, dict[tuple[int, ...], Shape]]
 
-_MOST_MODULES = 60_000
-_NUMBER = re.compile(r"(?:(?<=\.)|(?<=^)|(?<=expert_))\d+(?=\.|$)")
+_MOST_PARTS = 30_000  # no default of transformers has 4,000
+NUMBER = re.compile(r"(?:(?<=\.)|(?<=^)|(?<=expert_))\d+(?=\.|$)")
 
 
 class Refused(Exception):  # noqa: N818 # it is no fault of ours: transformers says no
@@ -65,12 +66,8 @@ def model_class(name: str) -> Any:
     return found
 
 
-def tensors(cls: Any, config: Any, until: float) -> Folded:
-    """What the class has learned: names with * for numbers, and for each the numbers and the shape.
-
-    A tensor that is tied to another counts once, under the name that PyTorch gives it. Raises Refused, or Ended when
-    the time is up.
-    """
+def made(cls: Any, config: Any, until: float) -> Any:
+    """The model on the meta device. Raises Refused, or Ended when the time is up."""
     import torch
     from transformers.initialization import no_init_weights
 
@@ -82,48 +79,74 @@ def tensors(cls: Any, config: Any, until: float) -> Folded:
         except (Refused, Ended):
             raise
         except Exception as error:  # transformers raises whatever it likes
-            raise Refused(
-                f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error) else ''}"
-            ) from None
-        found: Folded = {}
-        for name, tensor in model.named_parameters():
-            numbers = tuple(int(number) for number in _NUMBER.findall(name))
-            found.setdefault(_NUMBER.sub("*", name), {})[numbers] = tuple(tensor.shape)
+            raise Refused(first_line(error)) from None
+    return model
+
+
+def tensors(cls: Any, config: Any, until: float) -> Folded:
+    """What the class has learned: names with * for numbers, and for each the numbers and the shape.
+
+    A tensor that is tied to another counts once, under the name that PyTorch gives it. Raises as ``made`` does.
+    """
+    found: Folded = {}
+    for name, tensor in made(cls, config, until).named_parameters():
+        numbers = tuple(int(number) for number in NUMBER.findall(name))
+        found.setdefault(NUMBER.sub("*", name), {})[numbers] = tuple(tensor.shape)
     return found
+
+
+def first_line(error: Exception) -> str:
+    """What kind of error it is, and the beginning of what it says."""
+    return f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Without what transformers says of configurations that are no model anybody uses."""
-    import transformers
+    """Without what transformers says of configurations that are no model anybody uses, and without the Hub.
 
-    before = transformers.logging.get_verbosity()
+    A configuration can name a backbone on the Hub, which transformers would look up there.
+    """
+    import transformers
+    from huggingface_hub import constants
+
+    before, offline = transformers.logging.get_verbosity(), constants.HF_HUB_OFFLINE
     transformers.logging.set_verbosity(transformers.logging.CRITICAL)
+    constants.HF_HUB_OFFLINE = True
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
         transformers.logging.set_verbosity(before)
+        constants.HF_HUB_OFFLINE = offline
 
 
 @contextmanager
 def _limited(until: float) -> Iterator[None]:
-    """Stop a model that has too many modules, or takes too long, while it is built."""
-    from torch.nn.modules.module import register_module_module_registration_hook
+    """Stop a model that has too many modules, or takes too long, while it is built.
 
-    built = 0
+    Parameters count, too: a list of a million plain modules is made before it becomes part of a model.
+    """
+    from torch.nn.modules import module
+
+    built, here = 0, get_ident()
 
     def count(*_args: Any) -> None:
         nonlocal built
+        if get_ident() != here:  # PyTorch tells of all threads
+            return
         built += 1
-        if built > _MOST_MODULES:
-            raise Refused(f"more than {_MOST_MODULES:,} modules")
+        if built > _MOST_PARTS:
+            raise Refused(f"more than {_MOST_PARTS:,} modules and tensors")
         if not built % 64 and monotonic() > until:
             raise Ended
 
-    hook = register_module_module_registration_hook(count)
+    hooks = (
+        module.register_module_module_registration_hook(count),
+        module.register_module_parameter_registration_hook(count),
+    )
     try:
         yield
     finally:
-        hook.remove()
+        for hook in hooks:
+            hook.remove()

@@ -6,17 +6,18 @@ from typing import Any, NamedTuple
 
 from bertcalc.discover.fit import symbol
 from bertcalc.problem import Problem
+from bertcalc.text import N_
 
 # Each sentence with what it needs beside the field.
 SENTENCES = {
-    "is": "{field} is {other}",
-    "share": "{field} is {factor} times {other}",
-    "multiple": "{field} is a multiple of {other}",
-    "differs": "{field} differs from {other}",
-    "at least": "{field} is at least {other}",
-    "at most": "{field} is at most {other}",
-    "more": "{field} is more than {other}",
-    "less": "{field} is less than {other}",
+    "is": N_("{field} is {other}"),
+    "share": N_("{field} is {factor} times {other}"),
+    "multiple": N_("{field} is a multiple of {other}"),
+    "differs": N_("{field} differs from {other}"),
+    "at least": N_("{field} is at least {other}"),
+    "at most": N_("{field} is at most {other}"),
+    "more": N_("{field} is more than {other}"),
+    "less": N_("{field} is less than {other}"),
 }
 
 
@@ -29,7 +30,12 @@ class Condition(NamedTuple):
     factor: Fraction = Fraction(1)
 
     def __str__(self) -> str:
-        return self._sentence().format(**self._filled())
+        message, values = self.sentence()
+        return message.format(**values)
+
+    def sentence(self) -> tuple[str, dict[str, str]]:
+        """What it says, as an English message with placeholders, and what fills them."""
+        return self._sentence(), self._filled()
 
     def _sentence(self) -> str:
         return SENTENCES["is" if self.factor == 1 and self.kind == "share" else self.kind]

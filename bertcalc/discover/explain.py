@@ -1,6 +1,9 @@
 """Formulas for as much as can be: where one field defies them, it stays as it is given, and the regime says so."""
 
+from collections.abc import Sequence
+
 from bertcalc.discover.build import Ended
+from bertcalc.discover.conditions import Condition
 from bertcalc.discover.find import Findings, find
 from bertcalc.discover.lab import Lab, Sample
 from bertcalc.discover.regime import Regime, regime
@@ -11,8 +14,11 @@ _LARGEST = 64  # a size is not held: a formula for one hidden size is none
 _REASON = "no formula that was tried says how tensors follow it"
 
 
-def explain(lab: Lab) -> tuple[Lab, Findings, Regime]:
-    """Formulas, where they hold, and the lab with the fields that are held for them."""
+def explain(lab: Lab, within: Sequence[Condition] | None = None) -> tuple[Lab, Findings, Regime]:
+    """Formulas, where they hold, and the lab with the fields that are held for them.
+
+    If there are conditions ``within`` which others were found, only sizes for which they hold are of interest.
+    """
     findings = find(lab)
     try:
         for _time in range(_MOST_HELD):
@@ -21,7 +27,7 @@ def explain(lab: Lab) -> tuple[Lab, Findings, Regime]:
             lab, findings = better
     except Ended:
         pass  # what was found before is as right as it was
-    area = regime(lab, findings)
+    area = regime(lab, findings, within)
     learned: list[Sample] = []
     try:
         for _time in range(_MOST_LESSONS):
@@ -31,7 +37,7 @@ def explain(lab: Lab) -> tuple[Lab, Findings, Regime]:
             again = find(lab, learned)
             if again.unexplained:
                 break
-            findings, area = again, regime(lab, again)
+            findings, area = again, regime(lab, again, within)
     except Ended:
         pass
     return lab, findings, area

@@ -7,10 +7,15 @@ import re
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from itertools import pairwise
+from math import inf
+from time import monotonic
 from typing import Any
+
+from bertcalc.discover.build import Ended, Refused
 
 _LONGEST_LIST = 8  # a list of sizes, such as one per stage; a list with one entry for each layer is no list of fields
 _MOST_LEVELS = 3
+_MOST_FIELDS = 300  # no type of transformers has a hundred
 # Facts about files and programs, not about the model.
 _NEVER = ("transformers_version", "chunk_size_feed_forward", "bos_token_id", "eos_token_id", "return_dict")
 
@@ -23,18 +28,20 @@ class Recipe:
     What the class derives when it is not given, such as head_dim from hidden_size, stays derived when sizes change.
     """
 
-    def __init__(self, kind: Any, changes: Mapping[str, Any]) -> None:
+    def __init__(self, kind: Any, changes: Mapping[str, Any], until: float = inf) -> None:
         self.kind = kind
         self.config: Any = kind(**deepcopy(dict(changes)))
-        least = minimal(kind, self.config)
+        self.fields = integers(self.config)
+        if len(self.fields) > _MOST_FIELDS:
+            raise Refused(f"more than {_MOST_FIELDS} sizes")
+        least = minimal(kind, self.config, until)
         self.given = dict(changes) if least is None else least
         self._nested = {
             name: {"model_type": value.model_type, **(minimal(type(value), value) or {})}
             for name, value in vars(self.config).items()
             if is_config(value)
         }
-        self.fields = integers(self.config)
-        self.follows = self._followers()
+        self.follows = self._followers(until)
 
     def changed(self, values: Mapping[str, Any]) -> Any:
         """The configuration with other values of some fields. Raises what its class raises."""
@@ -80,12 +87,14 @@ class Recipe:
             place = place[step]
         place[steps[-1]] = value
 
-    def _followers(self) -> set[str]:
+    def _followers(self, until: float) -> set[str]:
         """The fields that the class derives from others: they change when another is changed."""
         found: set[str] = set()
         for path, value in self.fields.items():
             if path in found:
                 continue
+            if monotonic() > until:
+                raise Ended
             for other in (2 * value, value + 1):
                 try:
                     after = integers(self.changed({path: other}))
@@ -121,7 +130,7 @@ def _integers(value: Any, path: str, level: int) -> Iterator[tuple[str, int]]:
             yield from _integers(entry, f"{path}[{index}]", level + 1)
     elif is_config(value):
         for name, entry in vars(value).items():
-            if not name.startswith("_") and name not in _NEVER:
+            if name.isidentifier() and not name.startswith("_") and name not in _NEVER:
                 yield from _integers(entry, f"{path}.{name}" if path else name, level + 1)
 
 
@@ -135,17 +144,24 @@ def _at(value: Any, path: str) -> Any:
     return value
 
 
-def minimal(kind: Any, config: Any) -> dict[str, Any] | None:
-    """The fewest arguments, in their order, with which a class makes the same configuration; None if none do."""
+def minimal(kind: Any, config: Any, until: float = inf) -> dict[str, Any] | None:
+    """The fewest arguments, in their order, with which a class makes the same configuration; None if none do.
+
+    Raises Ended when the time is up.
+    """
     given: dict[str, Any] = {}
     try:
         while (name := next(_differences(kind(**deepcopy(given)), config), None)) is not None:
             if name in given:
                 return None
+            if monotonic() > until:
+                raise Ended
             value = getattr(config, name)
             if is_config(value):
                 value = {"model_type": value.model_type, **(minimal(type(value), value) or {})}
             given[name] = deepcopy(value)
+    except Ended:
+        raise
     except Exception:  # transformers raises whatever it likes
         return None
     return given

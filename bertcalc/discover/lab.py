@@ -8,10 +8,13 @@ from random import Random
 from time import monotonic
 from typing import Any, NamedTuple
 
-from bertcalc.discover.build import Ended, Folded, Refused, tensors
+from bertcalc.discover.build import Ended, Folded, Refused
 from bertcalc.discover.fields import Recipe
+from bertcalc.discover.products import Calls
 
 Values = dict[str, int]
+# What is looked at: the tensors of the model of a configuration, or the products of a call of it.
+Measure = Callable[[Any, float], Folded]
 Progress = Callable[[str, int, int], None]
 
 _RATIOS = ((2, 1), (3, 1), (1, 2), (3, 2), (4, 1), (5, 1), (1, 3), (1, 4), (6, 1), (5, 2))
@@ -44,8 +47,10 @@ class Lab:
     with another: a field, the one that it follows, and the ratio.
     """
 
-    def __init__(self, recipe: Recipe, cls: Any, *, until: float, progress: Progress, seed: int = 0) -> None:
-        self.recipe, self.cls, self.until, self.progress = recipe, cls, until, progress
+    def __init__(
+        self, recipe: Recipe | Calls, measure: Measure, *, until: float, progress: Progress, seed: int = 0
+    ) -> None:
+        self.recipe, self.measure, self.until, self.progress = recipe, measure, until, progress
         self.random = Random(seed)
         self.here = {name: value for name, value in recipe.fields.items() if name not in recipe.follows}
         self.free: list[str] = []
@@ -98,11 +103,22 @@ class Lab:
         return self._built[key]
 
     def _build(self, changes: dict[str, int]) -> Sample | Failure:
+        numbers = self.here | changes
+        try:
+            numbers, config = self.config(changes)
+            built = self.measure(config, self.until)
+        except Refused as error:
+            return Failure(numbers, str(error))
+        sample = Sample(numbers, built)
+        return sample if self._alike(built) else Failure(numbers, _difference(self.base.tensors, built), refused=False)
+
+    def config(self, changes: Mapping[str, int]) -> tuple[Values, Any]:
+        """The values of all fields, and the configuration, when some are changed. Raises Refused."""
         values: dict[str, Any] = dict(changes)
         for name, (leader, above, below) in self.links.items():
             if leader in changes and name not in changes:
                 if changes[leader] * above % below:
-                    return Failure(self.here | changes, f"{name} follows {leader} and would not be whole")
+                    raise Refused(f"{name} follows {leader} and would not be whole")
                 values[name] = changes[leader] * above // below
         numbers = self.here | values
         for name in self.lists.keys() & changes.keys():
@@ -110,15 +126,9 @@ class Lab:
                 entries = self.recipe.value(path)
                 values[path] = (entries * (changes[name] // len(entries) + 1))[: changes[name]]
         try:
-            config = self.recipe.changed(values)
+            return numbers, self.recipe.changed(values)
         except Exception as error:  # transformers raises whatever it likes
-            return Failure(numbers, _first_line(error))
-        try:
-            built = tensors(self.cls, config, self.until)
-        except Refused as error:
-            return Failure(numbers, str(error))
-        sample = Sample(numbers, built)
-        return sample if self._alike(built) else Failure(numbers, _difference(self.base.tensors, built), refused=False)
+            raise Refused(_last_line(error)) from None
 
     def _shrunk(self) -> Values:
         return {name: self.at[name] for name in self._fewer}
@@ -321,7 +331,7 @@ def _ranks(built: Folded) -> dict[str, set[int]]:
     return {name: {len(shape) for shape in shapes.values()} for name, shapes in built.items()}
 
 
-def _first_line(error: Exception) -> str:
+def _last_line(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[-1] if lines else ''}"
 

@@ -1,5 +1,6 @@
 """Where formulas end: sizes at which the real class is another, or refuses, and the conditions that tell them apart."""
 
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import permutations
 from typing import NamedTuple
@@ -25,9 +26,9 @@ class Regime(NamedTuple):
     wrong: list[Sample]  # those of them that a better formula may explain
 
 
-def regime(lab: Lab, findings: Findings) -> Regime:
-    """The conditions under which formulas hold, found by going where they may not."""
-    inspector = _Inspector(lab, findings)
+def regime(lab: Lab, findings: Findings, within: Sequence[Condition] | None = None) -> Regime:
+    """The conditions under which formulas hold, found by going where they may not, as far as others allow it."""
+    inspector = _Inspector(lab, findings, within)
     try:
         inspector.singles()
         inspector.pairs()
@@ -50,11 +51,12 @@ def _fixed(lab: Lab) -> list[Condition]:
 
 
 class _Inspector:
-    def __init__(self, lab: Lab, findings: Findings) -> None:
+    def __init__(self, lab: Lab, findings: Findings, within: Sequence[Condition] | None) -> None:
         self.lab, self.findings = lab, findings
         idle = [name for name in lab.idle if lab.here[name] > 0]
         self.names = [name for name in lab.here if name in {*lab.free, *idle}]
-        self.conditions = _fixed(lab)
+        self.within = None if within is None else [each for each in within if each.kind not in ("is", "share")]
+        self.conditions = [*_fixed(lab), *(self.within or ())]
         self.open: list[tuple[Values, str]] = []
         self.wrong: list[Sample] = []
         self._judged: dict[int, bool] = {}
@@ -63,6 +65,9 @@ class _Inspector:
     def inside(self, found: Sample | Failure) -> bool:
         """Whether all conditions are met."""
         return all(each.holds(found.values) for each in self.conditions)
+
+    def _of_interest(self, values: Values) -> bool:
+        return all(each.holds(values) for each in self.within or ())
 
     def agreed(self) -> int:
         """How many configurations of any sizes inside of the conditions have agreed."""
@@ -126,8 +131,13 @@ class _Inspector:
     def _explain(self, found: Sample | Failure) -> bool:
         """Add a condition that it does not meet. One between two fields has to be right about the other, too."""
         good = [each.values for each in self.lab.known() if self.agrees(each) and self.inside(each)]
+        refused = isinstance(found, Failure) and found.refused
         for condition in offered(found.values, good, self.names, self.lab.at):
-            if isinstance(condition.other, int) or self._confirmed(condition, found.values):
+            # How a forward pass fails is no bound on a size: heads of an odd size have no halves to rotate.
+            bound = isinstance(condition.other, int) and condition.kind in ("at least", "at most")
+            if refused and bound and self.within is not None:
+                continue
+            if self._confirmed(condition, found.values):
                 self.conditions.append(condition)
                 return True
         # Rather refuse sizes that are right than give a wrong number: a condition that is more than has to be.
@@ -136,14 +146,19 @@ class _Inspector:
             more = [each for each in offered(found.values, known, self.names, self.lab.at) if each.kind == "multiple"]
             more.sort(key=lambda each: sum(not each.holds(values) for values in good))
             for condition in more[:_MOST_MORE]:
-                if isinstance(condition.other, int) or self._confirmed(condition, found.values):
+                if self._confirmed(condition, found.values):
                     self.conditions.append(condition)
                     return True
         return False
 
+    def _changed(self, values: Values) -> Values:
+        return {name: values[name] for name in self.names if values[name] != self.lab.at[name]}
+
     def _confirmed(self, condition: Condition, values: Values) -> bool:
         """Whether with another value of the other field, with which the condition is met, all is well."""
-        changed = {name: values[name] for name in self.names if values[name] != self.lab.at[name]}
+        if isinstance(condition.other, int):
+            return True
+        changed = self._changed(values)
         for name in (condition.field, str(condition.other)):
             if name not in changed or len(changed) > 1:
                 value = remedy(condition, values, name)
@@ -203,6 +218,7 @@ class _Inspector:
 
     def _all_of(self, changes: list[Values]) -> None:
         """Build changes of several fields at once, and in halves where the formulas do not agree with all."""
+        changes = [change for change in changes if self._of_interest({**self.lab.here, **self.lab.at, **change})]
         if not changes:
             return
         found = self.lab.build({name: value for change in changes for name, value in change.items()})

@@ -14,6 +14,7 @@ import sympy
 from bertcalc.discover.conditions import Condition
 from bertcalc.discover.fit import symbol
 from bertcalc.problem import wrong
+from bertcalc.text import N_
 
 _PLACEHOLDER = re.compile(r"\bx(\d+)\b")
 
@@ -40,22 +41,14 @@ class Checked(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Discovered:
-    """A class of transformers, with what is known of its parameters."""
+class Formulas:
+    """The formulas of tensors, and where they hold."""
 
-    model_type: str
-    cls: str
-    given: dict[str, Any]  # what was asked to differ from the configuration's default
     fields: dict[str, int]  # every size that matters, or that a condition names, with its value here
     tensors: tuple[Tensors, ...]
     regime: tuple[Condition, ...]
     checked: Checked
     unexplained: dict[str, str]  # folded names, with the reason
-    parameters: int  # of the real class with the sizes here
-    explained: int  # of these, those of tensors with a formula
-    builds: int
-    seconds: float
-    transformers: str  # the version
 
     @cached_property
     def _total(self) -> Any:
@@ -65,11 +58,6 @@ class Discovered:
     def total(self) -> Any:
         """The number of parameters as a SymPy expression in Hugging Face's names; None if not all is explained."""
         return None if self.unexplained else self._total
-
-    @property
-    def share(self) -> float:
-        """How much of the parameters is explained."""
-        return self.explained / self.parameters if self.parameters else 0.0
 
     @property
     def follows(self) -> dict[str, tuple[str, Fraction]]:
@@ -84,37 +72,45 @@ class Discovered:
         for name, value in fields.items():
             if name not in self.fields:
                 raise wrong(
-                    "{field} is no size that matters here: {known} are.",
+                    N_("{field} is no size that matters here: {known} are."),
                     name,
                     value,
                     field=name,
                     known=", ".join(self.fields),
                 )
             if isinstance(value, bool) or not isinstance(value, int) or (value < 1 and value != self.fields[name]):
-                raise wrong("{field} has to be a whole number from 1.", name, value, field=name)
+                raise wrong(N_("{field} has to be a whole number from 1."), name, value, field=name)
+        values = self.completed(**fields)
+        for condition in self.outside(**fields):
+            problem = condition.problem(values)
+            raise wrong(problem.message, problem.field, problem.value, **problem.values)
+        return values
+
+    def completed(self, **fields: int) -> dict[str, int]:
+        """The same without a look at the regime."""
         values = {**self.fields, **fields}
         for name, (leader, share) in self.follows.items():
             if name not in fields and (share * values[leader]).denominator == 1:
                 values[name] = int(share * values[leader])
-        for condition in self.regime:
-            if not condition.holds(values):
-                problem = condition.problem(values)
-                raise wrong(problem.message, problem.field, problem.value, **problem.values)
         return values
+
+    def outside(self, **fields: int) -> list[Condition]:
+        """The conditions that do not hold with these sizes."""
+        values = self.completed(**fields)
+        return [condition for condition in self.regime if not condition.holds(values)]
 
     def count(self, **fields: int) -> int:
         """The number of parameters with other sizes. Raises InputError as ``values`` does, or if there is no total."""
         if self.unexplained:
             raise wrong(
-                "There is no formula for {name}: {reason}.",
+                N_("There is no formula for {name}: {reason}."),
                 name=next(iter(self.unexplained)),
                 reason=next(iter(self.unexplained.values())),
             )
         values = self.values(**fields)
         return sum(_product(each, values) for each in self.tensors)
 
-    def json(self) -> dict[str, Any]:
-        """As what JSON can say; ``of_json`` reads it."""
+    def _json(self) -> dict[str, Any]:
         names = sorted(
             {str(each) for tensors in self.tensors for each in tensors.expression.free_symbols} | {*self.fields}
         )
@@ -126,24 +122,74 @@ class Discovered:
 
         tensors = [[each.name, text(each.copies), [text(side) for side in each.shape]] for each in self.tensors]
         regime = [[each.kind, each.field, each.other, str(each.factor)] for each in self.regime]
-        plain = {each.name: getattr(self, each.name) for each in members(self)} | {
-            "tensors": tensors,
-            "regime": regime,
-            "checked": list(self.checked),
-        }
-        return plain | {"names": names, "texts": list(texts), "seconds": round(self.seconds, 1)}
+        plain = {each.name: getattr(self, each.name) for each in members(self)}
+        said = {"tensors": tensors, "regime": regime, "checked": list(self.checked)}
+        return plain | said | {"names": names, "texts": list(texts)}
+
+
+@dataclass(frozen=True)
+class Computed(Formulas):
+    """The matrix products of a forward pass, with the sides of each for the shape.
+
+    Attention is eager, every token goes through its experts by itself, and a decoder has as many tokens as its encoder.
+    """
+
+
+@dataclass(frozen=True)
+class Discovered(Formulas):
+    """A class of transformers, with what is known of its parameters."""
+
+    model_type: str
+    cls: str
+    given: dict[str, Any]  # what was asked to differ from the configuration's default
+    parameters: int  # of the real class with the sizes here
+    explained: int  # of these, those of tensors with a formula
+    builds: int
+    seconds: float
+    transformers: str  # the version
+    compute: Computed | None = None
+    no_flops: str = "it was not asked for"  # why there is no formula for FLOPs
+
+    @property
+    def share(self) -> float:
+        """How much of the parameters is explained."""
+        return self.explained / self.parameters if self.parameters else 0.0
+
+    @property
+    def flops(self) -> Any:
+        """FLOPs of the matrix products of a forward pass as a SymPy expression, or None: ``no_flops`` says why."""
+        return None if self.compute is None else 2 * self.compute.total
+
+    def count_flops(self, *, batch_size: int, sequence_length: int, **fields: int) -> int:
+        """The FLOPs of a forward pass that PyTorch's FlopCounterMode counts, with other sizes.
+
+        Raises InputError as ``count`` does.
+        """
+        if self.compute is None:
+            raise wrong("There is no formula for {name}: {reason}.", name="FLOPs", reason=self.no_flops)
+        return 2 * self.compute.count(batch_size=batch_size, sequence_length=sequence_length, **fields)
+
+    def json(self) -> dict[str, Any]:
+        """As what JSON can say; ``of_json`` reads it."""
+        found = self._json() | {"seconds": round(self.seconds, 1)}
+        return found | {"compute": self.compute._json() if self.compute else None}
 
 
 def of_json(found: Mapping[str, Any]) -> Discovered:
     """What ``Discovered.json`` has written."""
+    compute = found.get("compute")
+    return Discovered(**{**_read(found, Discovered), "compute": compute and Computed(**_read(compute, Computed))})
+
+
+def _read(found: Mapping[str, Any], kind: type) -> dict[str, Any]:
     symbols = {f"x{index}": symbol(name) for index, name in enumerate(found["names"])}
     texts = [sympy.sympify(text, locals=symbols) for text in found["texts"]]
     tensors = tuple(
         Tensors(name, texts[copies], tuple(texts[side] for side in shape)) for name, copies, shape in found["tensors"]
     )
     regime = tuple(Condition(kind, field, other, Fraction(factor)) for kind, field, other, factor in found["regime"])
-    rest = {name: found[name] for name in (each.name for each in members(Discovered))}
-    return Discovered(**{**rest, "tensors": tensors, "regime": regime, "checked": Checked(*found["checked"])})
+    rest = {name: found[name] for name in (each.name for each in members(kind)) if name in found}
+    return {**rest, "tensors": tensors, "regime": regime, "checked": Checked(*found["checked"])}
 
 
 def exact(expression: Any, values: Mapping[str, int]) -> Fraction:
@@ -172,5 +218,5 @@ def exact(expression: Any, values: Mapping[str, int]) -> Fraction:
 def _product(tensors: Tensors, values: Mapping[str, int]) -> int:
     numbers = [exact(each, values) for each in (tensors.copies, *tensors.shape)]
     if any(number.denominator != 1 or number < 0 for number in numbers):
-        raise wrong("With these sizes, a side of {name} would be no whole number.", name=tensors.name)
+        raise wrong(N_("With these sizes, a side of {name} would be no whole number."), name=tensors.name)
     return int(prod(numbers))

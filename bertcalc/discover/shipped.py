@@ -27,3 +27,8 @@ def shipped(model_type: str, cls: str) -> Discovered | None:
     """What was found for a class at its default configuration, or None if it is not among them."""
     found = _data().get((model_type, cls))
     return None if found is None else of_json(found)
+
+
+def with_count(low: int, high: int) -> list[tuple[str, str]]:
+    """The model types and classes whose number of parameters lies between these, at their default configurations."""
+    return [key for key, found in _data().items() if low <= found["parameters"] <= high]

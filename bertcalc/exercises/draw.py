@@ -64,6 +64,8 @@ def config(random: Random, level: Level, family: Family) -> Config:
     hidden, heads = random.choice(_SHAPES[level])
     wider = random.choice(_WIDER)
     sizes |= {"hidden_size": hidden, "num_attention_heads": heads, "intermediate_size": wider * hidden}
+    if (family.config.default().pad_token_id or 0) >= sizes["vocab_size"]:
+        sizes["pad_token_id"] = 0
     return replace(family.config.default(), **sizes)
 
 

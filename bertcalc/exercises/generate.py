@@ -117,7 +117,7 @@ def _classes(level: Level, family: Family) -> tuple[str, ...]:
 def _paths(subject: Subject, meanings: Iterable[str]) -> dict[str, str]:
     """The paths of modules and steps by what they mean, of those that a model has. Layers are alike: one is meant."""
     names = {step.key: step.name for step in subject.model().run(Sizes())}
-    layer, inside = split_layer(names["attention.query"])
+    layer, inside = split_layer(names["attention.scores"])
     tops = {key.split(".")[0]: name.split(".")[0] for key, name in names.items() if "." in name}
     known = {**tops, **names, "layer": layer, "layer attention": f"{layer}.{inside.split('.')[0]}", "": ""}
     return {meaning: known[meaning] for meaning in meanings if meaning in known}
@@ -126,7 +126,7 @@ def _paths(subject: Subject, meanings: Iterable[str]) -> dict[str, str]:
 def _tensor(random: Random, level: Level, family: Family) -> Exercise:
     subject = _subject(random, level, family)
     tensor = random.choice([tensor for tensor in subject.model().tensors() if len(tensor.shape) == 2])
-    question = Said(N_("How many numbers are in the tensor `{name}`?"), {"name": shown(tensor.name)})
+    question = Said(N_("How many numbers are in the tensor `{name}`?"), {"name": shown(tensor.name, subject)})
     return _count("tensor", subject, question, tensor.name)
 
 
@@ -134,14 +134,16 @@ def _shape(random: Random, level: Level, family: Family) -> Exercise:
     subject = _subject(random, level, family)
     matrices = [tensor for tensor in subject.model().tensors() if len(set(tensor.shape)) == 2]
     tensor = random.choice(matrices)
-    question = Said(N_("What is the shape of the tensor `{name}`?"), {"name": shown(tensor.name)})
+    question = Said(N_("What is the shape of the tensor `{name}`?"), {"name": shown(tensor.name, subject)})
     return Exercise("shape", subject, question, tensor.shape, path=tensor.name)
 
 
 def _layer(random: Random, level: Level, family: Family) -> Exercise:
     subject = _subject(random, level, family)
     path = random.choice(tuple(_paths(subject, _PARTS[level]).values()))
-    question = Said(N_("How many parameters are in `{name}`, with everything inside it?"), {"name": shown(path)})
+    question = Said(
+        N_("How many parameters are in `{name}`, with everything inside it?"), {"name": shown(path, subject)}
+    )
     return _count("layer", subject, question, path)
 
 
@@ -188,7 +190,9 @@ def _step(random: Random, level: Level, family: Family) -> Exercise:
     call = draw.call(random, level, subject.config)
     steps = {step.name: step for step in forward(subject.model(), *call)}
     meaning, path = random.choice(tuple(_paths(subject, _STEPS).items()))
-    question = Said(N_("What is the shape of {what} (`{name}`)?"), {"what": _STEPS[meaning], "name": shown(path)})
+    question = Said(
+        N_("What is the shape of {what} (`{name}`)?"), {"what": _STEPS[meaning], "name": shown(path, subject)}
+    )
     return Exercise("step", subject, question, steps[path].gives.shape, call=call, path=path)
 
 

@@ -134,6 +134,7 @@ def asked(exercise: Exercise, tensors: Iterable[Tensor]) -> Iterator[Tensor]:
             yield tensor._replace(copies=1)
 
 
-def shown(path: str) -> str:
-    """A path as people read it: of the layers, which are alike, the first."""
-    return path.replace("*", "0")
+def shown(path: str, subject: Subject) -> str:
+    """A path as people read it: of the layers that are alike, the first."""
+    model = subject.model()
+    return path.replace("*", f"{model.body().first_layer(path) or model.first_layer(path)}")

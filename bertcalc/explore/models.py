@@ -217,7 +217,7 @@ def _value(text: str) -> Any:
     """The value that is meant; what looks like none of the others is a text."""
     if text in _CONSTANTS:
         return _CONSTANTS[text]
-    if re.fullmatch(r"[0-9]{1,15}", text):
+    if re.fullmatch(r"-?[0-9]{1,15}", text):
         return int(text)
     if re.fullmatch(r"[0-9]{1,20}(\.[0-9]{0,20})?(e[-+]?[0-9]{1,3})?", text):
         return float(text)

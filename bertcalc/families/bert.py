@@ -275,8 +275,11 @@ _MULTILINGUAL = Source(N_("The list of multilingual models of Google's BERT"), f
 _MINIATURES = Source(N_("Turc et al. 2019, smaller BERT models"), "https://arxiv.org/abs/1908.08962")
 
 
-def _minilm(name: str) -> Source:
-    return Source(N_("Its model card on the Hugging Face Hub"), f"https://huggingface.co/sentence-transformers/{name}")
+_HUB = "https://huggingface.co/"
+
+
+def _card(name: str) -> Source:
+    return Source(N_("Its model card on the Hugging Face Hub"), f"{_HUB}{name}")
 
 
 def _preset(vocab: int, hidden: int, layers: int, heads: int, intermediate: int, source: Source) -> Preset:
@@ -297,12 +300,17 @@ _PRESETS: dict[str, Preset] = {
     "bert-large-cased": _preset(28996, 1024, 24, 16, 4096, _GOOGLE),
     "bert-base-multilingual-cased": _preset(119547, 768, 12, 12, 3072, _MULTILINGUAL),
     "bert-base-chinese": _preset(21128, 768, 12, 12, 3072, _MULTILINGUAL),
-    # No published checkpoint: bert-large with the Chinese vocabulary, the example of a Chinese blog post.
+    # The example of a Chinese blog post; bge-large-zh, gte-large-zh and m3e-large are exactly it.
     "bert-large-chinese": _preset(
-        21128, 1024, 24, 16, 4096, Source(N_("bert-large with the vocabulary of bert-base-chinese"), _MULTILINGUAL.url)
+        21128,
+        1024,
+        24,
+        16,
+        4096,
+        Source(N_("bert-large with the vocabulary of bert-base-chinese, as bge-large-zh"), f"{_HUB}BAAI/bge-large-zh"),
     ),
-    "all-MiniLM-L6-v2": _preset(30522, 384, 6, 12, 1536, _minilm("all-MiniLM-L6-v2")),
-    "all-MiniLM-L12-v2": _preset(30522, 384, 12, 12, 1536, _minilm("all-MiniLM-L12-v2")),
+    "all-MiniLM-L6-v2": _preset(30522, 384, 6, 12, 1536, _card("sentence-transformers/all-MiniLM-L6-v2")),
+    "all-MiniLM-L12-v2": _preset(30522, 384, 12, 12, 1536, _card("sentence-transformers/all-MiniLM-L12-v2")),
     **{
         f"bert_uncased_L-{layers}_H-{hidden}_A-{hidden // 64}": _preset(
             30522, hidden, layers, hidden // 64, 4 * hidden, _MINIATURES
@@ -310,6 +318,9 @@ _PRESETS: dict[str, Preset] = {
         for layers in (2, 4, 6, 8, 10, 12)
         for hidden in (128, 256, 512, 768)
     },
+    "bge-small-zh-v1.5": _preset(21128, 512, 4, 8, 2048, _card("BAAI/bge-small-zh-v1.5")),
+    # A BERT with the word pieces of XLM-RoBERTa: 82 % of it is their embeddings.
+    "multilingual-e5-small": _preset(250037, 384, 12, 12, 1536, _card("intfloat/multilingual-e5-small")),
 }
 
 TOKENS = ("input_ids", "attention_mask", "token_type_ids", "position_ids", "inputs_embeds")

@@ -2,7 +2,7 @@
 
 English with placeholders in braces, for whoever shows it to translate. A placeholder is a field of the
 configuration, ``attention_head_size``, ``layer``, ``layers`` (how many the stop stands for), ``parameters``
-(what the stop learns), or ``batch_size`` and ``sequence_length``.
+(what the stop learns), ``probability`` (of a dropout), or ``batch_size`` and ``sequence_length``.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,6 +11,7 @@ from typing import NamedTuple
 from bertcalc.config import Config
 from bertcalc.forward.walk import Stop
 from bertcalc.text import N_
+from bertcalc.tree.nn import Norm
 
 
 class Lesson(NamedTuple):
@@ -35,6 +36,11 @@ def lesson(stop: Stop) -> Lesson:
         return _UNUSED_POSITIONS
     if stop.layers and stop.shares:
         return _SHARED_LAYERS[stop.key]
+    if not stop.alike:
+        return _OTHER_LAYERS[stop.key]
+    module = stop.steps[0].module
+    if not stop.layers and isinstance(module, Norm) and "bias" not in module.parameters:
+        return _NORM_WITHOUT_BETA
     return _LESSONS[_known(stop.key)]
 
 
@@ -59,7 +65,7 @@ _NORM = N_(
     "multiplied by gamma i, and beta i is added."
 )
 _DROPOUT = N_(
-    "In training, each number is set to 0 with probability {hidden_dropout_prob} and the others are "
+    "In training, each number is set to 0 with probability {probability} and the others are "
     "scaled up to compensate; otherwise nothing happens here. Nothing is learned here."
 )
 _RESIDUAL = N_(
@@ -82,6 +88,23 @@ _SHARED_LAYERS = {
         N_("{layers} more runs of the same layer: the same tensors again, and nothing more is learned."),
     ),
 }
+_OTHER_LAYERS = {
+    "layers.before": Lesson(
+        N_("layers before"),
+        N_("{layers} layers with tensors of their own. The first layer of all lacks one LayerNorm."),
+    ),
+    "layers.after": Lesson(
+        N_("layers after"),
+        N_("{layers} more layers with tensors of their own, and each with one LayerNorm more than the first layer."),
+    ),
+}
+_NORM_WITHOUT_BETA = Lesson(
+    "LayerNorm",
+    N_(
+        "The {hidden_size} numbers of each token are normalized to mean 0 and variance 1; then unit i is "
+        "multiplied by gamma i. There is no beta here."
+    ),
+)
 _LESSONS: dict[str, Lesson] = {
     "embeddings.input_ids": Lesson(
         N_("token ids"),
@@ -152,6 +175,41 @@ _LESSONS: dict[str, Lesson] = {
             "A dense layer takes each token from the {embedding_size} numbers of the embeddings to the {hidden_size} "
             "of the layers."
         ),
+    ),
+    "rotary positions.angles": Lesson(
+        N_("angles"),
+        N_(
+            "Cosine and sine of an angle for each position and each pair of numbers in a head: the position times a "
+            "fixed speed. They are computed once, for all layers; where some layers see only a token's neighbourhood, "
+            "once more for these, with other speeds. Nothing is learned: there is no position table."
+        ),
+    ),
+    "attention.query, key, value": Lesson(
+        "Wqkv",
+        N_("One dense layer makes query, key and value of each token at once: three matrices in one."),
+    ),
+    "attention.cut": Lesson(
+        N_("cut"), N_("What came out is cut into query, key and value. Nothing is computed or learned.")
+    ),
+    "attention.rotate": Lesson(
+        N_("rotate"),
+        N_(
+            "Query and key are turned pair by pair, each token's by the angles of its position. The product of both "
+            "then depends on how far apart two tokens are. Nothing is learned here."
+        ),
+    ),
+    "after the layers.norm": Lesson("LayerNorm", _NORM),
+    "feed-forward.up and gate": Lesson(
+        N_("dense → 2I"),
+        N_(
+            "Each token by itself goes from {hidden_size} to 2 × {intermediate_size} numbers: one half will be the "
+            "gate of the other."
+        ),
+    ),
+    "feed-forward.cut": Lesson(N_("cut"), N_("The numbers are cut into two halves: nothing is computed or learned.")),
+    "feed-forward.gated": Lesson(
+        N_("× gate"),
+        N_("Each number is multiplied by its gate, which says how much of it goes through. Products learn nothing."),
     ),
     "attention.query": Lesson(
         "query",
@@ -299,6 +357,14 @@ _LESSONS: dict[str, Lesson] = {
     ),
     "head.dense": Lesson("dense", N_("A dense layer from {hidden_size} to {hidden_size}, before the classifier.")),
     "head.activation": Lesson("tanh", N_("Each number is squashed to between −1 and 1.")),
+    "head.classifier activation": Lesson(N_("activation"), N_("{classifier_activation}, applied to each number.")),
+    "language model.classifier activation": Lesson(
+        N_("activation"), N_("{classifier_activation}, applied to each number.")
+    ),
+    "head.norm": Lesson("LayerNorm", _NORM),
+    "head.mean": Lesson(
+        N_("mean"), N_("The mean of all tokens' vectors that are no padding: one vector for the whole sequence.")
+    ),
     "head.gelu": Lesson("GELU", N_("GELU, applied to each number.")),
     "discriminator.dense": Lesson(
         "dense", N_("The discriminator's head begins with a dense layer of its own, for every token.")
@@ -348,6 +414,41 @@ _QUESTIONS: tuple[Question, ...] = (
             "The last axis. gamma (called weight) multiplies and beta (called bias) shifts each of the {hidden_size}"
             " units; all positions and all sequences share them. So {hidden_size} + {hidden_size} = {parameters}, "
             "however long the sequence is."
+        ),
+        lambda config: not config.has("norm_bias") or bool(vars(config)["norm_bias"]),
+    ),
+    Question(
+        ("rotary positions.angles",),
+        N_("Where are the positions?"),
+        N_(
+            "In no table. A table would have {max_position_embeddings} × {hidden_size} numbers; here query and key are "
+            "turned by angles in each layer, which takes a little time and no parameters."
+        ),
+    ),
+    Question(
+        ("attention.mask",),
+        N_("Does each token see all others?"),
+        N_(
+            "In every third layer it does. In the others the mask leaves it those at most half of {local_attention} "
+            "away. This computation, without a special kernel, fills the whole square of scores all the same, and the "
+            "parameters do not change."
+        ),
+        lambda config: config.has("local_attention"),
+    ),
+    Question(
+        ("attention.query, key, value",),
+        N_("Is one matrix for query, key and value cheaper?"),
+        N_(
+            "No: it has the 3 × {hidden_size} × {hidden_size} numbers of three matrices. One large product is only "
+            "faster than three small ones."
+        ),
+    ),
+    Question(
+        ("feed-forward.up and gate",),
+        N_("What does the gate cost?"),
+        N_(
+            "A third matrix: {hidden_size} × {intermediate_size} numbers more. That is why gated models have a "
+            "smaller intermediate_size than the 4 × {hidden_size} of BERT."
         ),
     ),
     Question(

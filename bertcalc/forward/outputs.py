@@ -18,6 +18,7 @@ from bertcalc.forward.call import Entry as Entry
 from bertcalc.forward.call import Tensors as Tensors
 from bertcalc.forward.call import attends as attends
 from bertcalc.forward.call import caches as caches
+from bertcalc.forward.stack import stack
 from bertcalc.forward.steps import LARGEST, Step, forward
 from bertcalc.subject import Subject
 from bertcalc.text import N_
@@ -51,6 +52,8 @@ def inputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
     given = {"input_ids", *(cls.targets if call.labels else ())}
     if call.encoder_sequence_length is not None:
         given.add("encoder_hidden_states")
+    if needs_mask(subject):
+        given.add("attention_mask")
     flags = {
         "use_cache": call.use_cache is not None,
         "output_attentions": call.output_attentions,
@@ -74,6 +77,13 @@ def inputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
             tensors = (Tensors(1, shape),) if shape else ()
             entries.append(Entry(name, "float32" if decimal else "int64", tensors, given=name in given))
     return entries
+
+
+def needs_mask(subject: Subject) -> bool:
+    """Whether the forward method fails without an attention_mask: ModernBERT's mean of each choice."""
+    config = subject.config
+    means = config.has("classifier_pooling") and vars(config)["classifier_pooling"] == "mean"
+    return means and subject.cls.task == "multiple-choice"
 
 
 _DECIMAL = ("head_mask", "inputs_embeds", "encoder_hidden_states")
@@ -110,9 +120,10 @@ def outputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
             entries.append(Entry(name, "float32", ()))
     extras = [_cache(steps, crossed, version.cache)] if body and caches(subject, call) else []
     if call.output_hidden_states:
-        layer = [step for step in steps if "*" in step.name][-1]
+        layers = stack(steps)
         # The embeddings' own output has the shape of every layer's.
-        states = Entry("hidden_states", "float32", (Tensors(layer.runs + 1, layer.gives.shape),), "tuple")
+        shape = layers.groups[-1].steps[-1].gives.shape
+        states = Entry("hidden_states", "float32", (Tensors(layers.length + 1, shape),), "tuple")
         first = version.states_first and call.return_dict and cls.task == "base"
         extras = [states, *extras] if first else [*extras, states]
     entries += extras
@@ -153,8 +164,9 @@ def _cache(steps: Sequence[Step], cross: bool, alone: Container) -> Entry:
 
 
 def _attentions(name: str, steps: Sequence[Step], kind: str) -> Entry:
-    step = _by_key(steps).get(f"{kind}.weights_dropout")
-    return Entry(name, "float32", (Tensors(step.runs, step.gives.shape),) if step else (), "tuple")
+    weights = [step for step in steps if step.key == f"{kind}.weights_dropout"]
+    runs = sum(step.runs for step in weights)
+    return Entry(name, "float32", (Tensors(runs, weights[0].gives.shape),) if weights else (), "tuple")
 
 
 def problems(subject: Subject, call: Call) -> Iterator[Problem]:
@@ -181,6 +193,36 @@ def problems(subject: Subject, call: Call) -> Iterator[Problem]:
             N_("{architecture} needs num_labels 2 for its loss: two texts are in their order, or were swapped."),
             {"architecture": subject.architecture},
             ({"num_labels": 2}, {"labels": False}),
+        )
+    if (
+        cls.task == "masked-lm"
+        and call.labels
+        and config.has("sparse_prediction")
+        and vars(config)["sparse_prediction"]
+    ):
+        yield Problem(
+            "labels",
+            True,
+            N_("With sparse_prediction and labels, the shape of the logits depends on the labels themselves."),
+            {},
+            ({"labels": False},),
+        )
+    if config.turns_pairs and config.attention_head_size % 2:
+        size = 2 * config.num_attention_heads
+        near = max(1, config.hidden_size // size) * size
+        yield Problem(
+            "hidden_size",
+            config.hidden_size,
+            N_(
+                "Rotary positions turn pairs of numbers, and a head of {size} numbers does not consist of pairs: "
+                "no forward pass is possible. {field} {near} would work."
+            ),
+            {
+                "size": f"{config.attention_head_size:,}",
+                "field": config.own_name("hidden_size"),
+                "near": f"{near:,}",
+            },
+            ({"hidden_size": near},),
         )
     given = cls.sees_encoder and call.encoder_sequence_length is not None
     if given and config.is_decoder and not config.add_cross_attention:

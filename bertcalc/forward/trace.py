@@ -8,7 +8,7 @@ Out come the modules (for ``print(model)``), the tensors in Hugging Face's order
 Sizes are whatever the program is given: integers, SymPy symbols, NumPy columns.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import TracebackType
 from typing import Any, Literal, NamedTuple
@@ -44,7 +44,9 @@ Operation = Literal[
     "activation",
     "add",
     "multiply",
+    "angles",
     "rotate",
+    "mean",
     "scale",
     "softmax",
     "view",
@@ -82,7 +84,10 @@ class Step(NamedTuple):
     module whose forward method does it and a word of ours: ``encoder.layer.*.attention.self.scores``. ``runs`` says how
     often it comes, ``place`` what it means, ``core`` whether it is between query, key and value and their context;
     ``output`` is the name under which the model returns what it gives, ``variable`` the module whose forward method has
-    that in a variable, and the variable's name. A sum that is made ``in_place`` has the memory of its first term.
+    that in a variable, and the variable's name. A sum that is made ``in_place`` has the memory of its first term. Where
+    the last value that it takes differs from layer to layer, ``turns`` has those values: layer n takes the one at n
+    modulo their number. ``wide`` says that it is computed in float32, whatever the model's numbers are, and ``ends``
+    that a layer that is run again for its backward pass ends in front of it: nothing that comes after it there is kept.
     """
 
     name: str
@@ -97,6 +102,9 @@ class Step(NamedTuple):
     output: str = ""
     variable: tuple[str, str] | None = None
     in_place: bool = False
+    turns: tuple[Value, ...] = ()
+    wide: bool = False
+    ends: bool = False
 
     @property
     def key(self) -> str:
@@ -150,6 +158,7 @@ class Trace:
         "_choices",
         "_copies",
         "_core",
+        "_layers",
         "_module",
         "_outer",
         "_path",
@@ -169,6 +178,7 @@ class Trace:
         self._core = False
         self._choices = choices
         self._outer: list[tuple[Module, str, _Roles, int, int]] = []
+        self._layers: list[tuple[int, int]] = []
         self.sizes = sizes
         self.steps = steps
 
@@ -210,13 +220,15 @@ class Trace:
     ) -> "Trace":
         """A ModuleList of ``copies`` of the one layer that is declared within, run ``runs`` times in all.
 
-        As many runs as copies unless said otherwise: ALBERT runs a single layer twelve times. Where layers differ, each
-        kind is declared for itself, with the number at which it ``start``s.
+        As many runs as copies unless said otherwise: ALBERT runs a single layer twelve times. Where the first layer
+        differs from the others, it is declared for itself with ``start=0`` (and called 0), then the others with
+        ``start=1`` (and called * all together).
         """
         layers = self._module.children.setdefault(name, ModuleList())
         assert isinstance(layers, ModuleList)
         layers.place = self._roles[""]
-        group = "*" if start is None else f"{start}" if copies == 1 else f"{start}-{start + copies - 1}"
+        self._layers.append((len(self._outer), len(self.steps or ())))
+        group = "0" if start == 0 else "*"
         layer = layers.add(group, Module(kind), start or 0, copies)
         return self._enter(f"{name}.{group}", layer, self._roles, copies, copies if runs is None else runs)
 
@@ -248,6 +260,10 @@ class Trace:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._module, self._path, self._roles, self._copies, self._runs = self._outer.pop()
+        if self._layers and self._layers[-1][0] == len(self._outer):
+            _depth, first = self._layers.pop()
+            if self.steps is not None:
+                _mark_end(self.steps, first)
 
     def not_run(self) -> "_NotRun":
         """What is declared within is built, but never called."""
@@ -374,9 +390,31 @@ class Trace:
         """A product number by number, as in a gated feed-forward."""
         return self.step(name, "multiply", *takes, shape=takes[0].shape)
 
-    def rotate(self, name: str, x: Value) -> Value:
-        """Rotary positions (Su et al. 2021, arXiv:2104.09864): pairs of numbers turned by an angle; learns nothing."""
-        return self.step(name, "rotate", x, shape=x.shape)
+    def angles(self, name: str, kind: str, x: Value, head_size: int) -> Value:
+        """The module that gives the cosine and the sine of each position's angles; called again, other angles."""
+        again = name in self._module.children
+        self.idle(name, kind)
+        if self.steps is None:
+            return x
+        _batch, length, _width = x.shape
+        module = self._module.children[name]
+        called = f"{name}_again" if again else name
+        return self.step(called, "angles", x, shape=(2, 1, length, head_size), role="angles", module=module)
+
+    def rotate(self, name: str, x: Value, angles: Sequence[Value] = ()) -> Value:
+        """Rotary positions (Su et al. 2021, arXiv:2104.09864): pairs of numbers turned by an angle; learns nothing.
+
+        Where layers take different ``angles`` by turns, these are several.
+        """
+        turned = self.step(name, "rotate", x, *angles[:1], shape=x.shape)
+        if self.steps is not None and len(angles) > 1:
+            self.steps[-1] = self.steps[-1]._replace(turns=tuple(angles))
+        return turned
+
+    def mean(self, name: str, x: Value, mask: Value) -> Value:
+        """The mean of the vectors of a sequence's tokens, as far as the mask does not leave them out."""
+        batch, _length, width = x.shape
+        return self.step(name, "mean", x, mask, shape=(batch, width))
 
     def function(self, name: str, x: Value, kind: str, *, role: str = "activation") -> Value:
         """An activation that is called as a function: it is in no tree."""
@@ -388,10 +426,10 @@ class Trace:
         batch, _length, width = x.shape
         return self.step(name, "view", x, shape=(batch, width), role=role)
 
-    def chunk(self, name: str, x: Value, pieces: int) -> tuple[Value, ...]:
+    def cut(self, x: Value, *names: str) -> tuple[Value, ...]:
         """The last axis cut into equal pieces: a fused projection into query, key and value."""
-        shape = (*x.shape[:-1], x.shape[-1] // pieces)
-        return tuple(self.step(f"{name}_{number}", "view", x, shape=shape, role=name) for number in range(pieces))
+        shape = (*x.shape[:-1], x.shape[-1] // len(names))
+        return tuple(self.step(name, "view", x, shape=shape, role="cut") for name in names)
 
     def attend(
         self,
@@ -403,20 +441,25 @@ class Trace:
         dropout_name: str = "dropout",
         distances: Callable[[Value, Value, Value], Value] | None = None,
         bias: Value | None = None,
-        rotary: bool = False,
+        angles: Sequence[Value] = (),
+        wide: bool = False,
         mask: str = "attention_mask",
         written_out: bool = False,
     ) -> Value:
         """softmax(Q K^T / sqrt(d)) V in the heads of the present Attention module, and the heads side by side again.
 
-        ``dropout`` is that of the weights, None where there is no module for it. ``distances`` adds what depends on the
-        distance of two tokens to the scores, given scores, query and key; ``bias`` is added after the division. Where
-        it is ``written_out``, scores and weights are variables of the module's forward method and of no other.
+        ``dropout`` is that of the weights; without a ``dropout_name`` no module does it, and with None there is none.
+        ``distances`` adds what depends on the distance of two tokens to the scores, given scores, query and key;
+        ``bias`` is added after the division. With ``angles``, query and key are rotated. ``wide`` says that the softmax
+        is in float32, whatever the model's numbers are. Where it is ``written_out``, scores and weights are variables
+        of the module's forward method and of no other.
         """
         if self.steps is None:  # nothing but what is declared here
             if distances:
                 distances(query, query, key)
-            return query if dropout is None else self.dropout(dropout_name, query, dropout, role="weights_dropout")
+            if dropout is None or not dropout_name:
+                return query
+            return self.dropout(dropout_name, query, dropout, role="weights_dropout")
         attention = self._module
         assert isinstance(attention, Attention)
         heads, size = attention.num_attention_heads, attention.attention_head_size
@@ -427,8 +470,10 @@ class Trace:
         query = self.step("query_heads", "view", query, shape=(batch, heads, length, size))
         key = self.step("key_heads", "view", key, shape=(batch, heads, seen, size))
         value = self.step("value_heads", "view", value, shape=(batch, heads, seen, size))
-        if rotary:
-            query, key = self.rotate("query_rotated", query), self.rotate("key_rotated", key)
+        if angles:
+            self._core = False
+            query, key = self.rotate("query_rotated", query, angles), self.rotate("key_rotated", key, angles)
+            self._core = True
         scores = self.step("scores", "matmul", query, key, shape=square)
         if distances:
             scores = distances(scores, query, key)
@@ -437,8 +482,12 @@ class Trace:
             scores = self.add("add_bias", scores, bias, in_place=True)
         scores = self.add("mask", scores, Value(mask, (batch, 1, length, seen)))
         weights = self.step("softmax", "softmax", scores, shape=square)
-        if dropout is not None:
+        if wide:
+            self.steps[-1] = self.steps[-1]._replace(wide=True)
+        if dropout is not None and dropout_name:
             weights = self.dropout(dropout_name, weights, dropout, role="weights_dropout")
+        elif dropout is not None:
+            weights = self.step("weights_dropout", "dropout", weights, shape=square, module=Dropout(dropout))
         if written_out:
             self.variable("attention_scores", scores)
             self.variable("attention_probs", weights)
@@ -496,6 +545,18 @@ class Trace:
         found = Step(gives.name, operation, (x,), gives, tensors + using, self._runs, module, place, self._core)
         self.steps.append(found)
         return gives
+
+
+def _mark_end(steps: list[Step], first: int) -> None:
+    """Say of the last product of a layer that it ends it, if nothing after it keeps anything for its backward pass."""
+    for at in range(len(steps) - 1, first - 1, -1):
+        step = steps[at]
+        if step.operation == "linear":
+            steps[at] = step._replace(ends=True)
+        if step.operation not in ("add", "view", "copy") and not (
+            isinstance(step.module, Dropout) and step.module.p == 0
+        ):
+            return
 
 
 class _NotRun:

@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple, TypeGuard
 
+from bertcalc.forward.stack import Layers, Stack, in_layers, stack
 from bertcalc.forward.steps import Step, Value
-from bertcalc.tree.nn import Attention, Linear, Module, ModuleList, Place, Shape, Tensor, split_layer
+from bertcalc.tree.nn import Attention, Linear, Module, ModuleList, Shape, Tensor, split_layer
 
 BEFORE, AFTER = "layers.before", "layers.after"
 _LAYERS_IN_KERAS = "Transformer"
 # Steps that are one idea, by their roles: cutting query, key and value into heads; flattening the choices; cutting the
-# answer span.
+# answer span, or what a fused projection gives; the angles of global and local layers; rotating query and key.
 _TOGETHER = {
     "query_heads": "heads",
     "key_heads": "heads",
@@ -18,6 +19,10 @@ _TOGETHER = {
     "flatten": "flatten",
     "start_logits": "split",
     "end_logits": "split",
+    "cut": "cut",
+    "angles": "angles",
+    "query_rotated": "rotate",
+    "key_rotated": "rotate",
 }
 # What the layers are called in bert4keras (models.py), for readers of write-ups in the Keras manner, by what a step
 # means or by its block.
@@ -62,6 +67,7 @@ class Stop(NamedTuple):
     layers: int  # how many layers the stop stands for; 0 for a stop that is a place in the model
     parameters: int
     so_far: int  # learned up to here, this stop included
+    alike: bool = True  # whether the layers that it stands for are made as the one that is opened
 
     @property
     def inside(self) -> str:
@@ -123,19 +129,17 @@ def walk(steps: list[Step], layer: int = 0) -> list[Stop]:
 
     Raises IndexError if there is no such layer.
     """
-    repeated = [step for step in steps if "*" in step.name]
-    length = repeated[0].runs
-    if not 0 <= layer < length:
-        raise IndexError(f"layer {layer} is not one of 0 to {length - 1}")
-    first = steps.index(repeated[0])
-    entry = repeated[0].takes[0].name
-    inputs = [entry, *(repeated[-1].name.replace("*", str(number)) for number in range(length))]
+    before, groups, after = layers = stack(steps)
+    opened, length = layers.group(layer), layers.length
+    inputs = [groups[0].entry]
+    for group in groups:
+        inputs += [group.last.replace("*", str(number)) for number in range(group.start, group.start + group.copies)]
     stops: list[Stop] = []
-    _extend(stops, steps[:first], layer)
-    _skip(stops, BEFORE, repeated, 0, layer, inputs)
-    _extend(stops, [numbered(step, layer, {entry: inputs[layer]}) for step in repeated], layer)
-    _skip(stops, AFTER, repeated, layer + 1, length, inputs)
-    _extend(stops, [numbered(step, length - 1, {}) for step in steps[first + len(repeated) :]], layer)
+    _extend(stops, before, layer)
+    _skip(stops, BEFORE, layers, 0, layer, opened, inputs)
+    _extend(stops, [numbered(step, layer, {opened.entry: inputs[layer]}) for step in opened.steps], layer)
+    _skip(stops, AFTER, layers, layer + 1, length, opened, inputs)
+    _extend(stops, [numbered(step, length - 1, {}) for step in after], layer)
     return stops
 
 
@@ -162,6 +166,8 @@ def numbered(step: Step, layer: int | str, names: Mapping[str, str]) -> Step:
 
     ``names`` has the names that become others altogether. Tensors that all runs share have the number 0.
     """
+    if isinstance(layer, int):
+        step = in_layers(step, [layer])
 
     def number(name: str) -> str:
         return names.get(name, name.replace("*", str(layer)))
@@ -179,14 +185,19 @@ def per_head(attention: Attention) -> ModuleList:
     """Query, key and value as if each head had matrices of its own: the same numbers, cut between the heads."""
     size = attention.attention_head_size
     projections = {name: child for name, child, _ in attention.named_children(folded=True) if _is_projection(child)}
-    head = Module("Head", **{name: Linear(linear.in_features, size) for name, linear in projections.items()})
-    for linear in head.children.values():
-        linear.place = Place("encoder", "attention", "query")
+    head = Module("Head")
+    for name, linear in projections.items():
+        units = 3 * size if linear.place.role == _FUSED else size
+        head.children[name] = Linear(linear.in_features, units, bias="bias" in linear.parameters)
+        head.children[name].place = linear.place
     return ModuleList(head, attention.num_attention_heads)
 
 
 def _is_projection(module: Module) -> TypeGuard[Linear]:
-    return isinstance(module, Linear) and module.place.role in ("query", "key", "value")
+    return isinstance(module, Linear) and module.place.role in ("query", "key", "value", _FUSED)
+
+
+_FUSED = "query, key, value"  # all three in one matrix
 
 
 def factors(module: Module) -> dict[str, Shape]:
@@ -196,7 +207,9 @@ def factors(module: Module) -> dict[str, Shape]:
     """
     layers = [(child, copies) for _, child, copies in module.modules() if _is_projection(child)]
     first, copies = layers[0]
-    repeats = (len(layers),) if copies == 1 else (copies, len(layers))
+    repeats = () if copies == 1 else (copies,)
+    if len(layers) > 1:
+        repeats = (*repeats, len(layers))
     return {name: (*repeats, *shape) for name, shape in first.parameters.items()}
 
 
@@ -209,22 +222,34 @@ def _extend(stops: list[Stop], steps: list[Step], layer: int) -> None:
         _append(stops, name, key, keras.format(n=layer), members, 0, learned)
 
 
-def _skip(stops: list[Stop], key: str, steps: list[Step], start: int, end: int, inputs: list[str]) -> None:
+def _skip(stops: list[Stop], key: str, layers: Stack, start: int, end: int, opened: Layers, inputs: list[str]) -> None:
+    """The layers from ``start`` to before ``end`` in one stop; what goes in is the first's, the rest the last's."""
     if start < end:
-        learned = sum((end - start) * step.num_parameters() for step in steps if not step.shared)
-        learned += sum(step.num_parameters() for step in steps if step.shared and start == 0)
-        last = f" ... {_LAYERS_IN_KERAS}-{end - 1}" if end - start > 1 else ""
-        through = tuple(numbered(step, end - 1, {inputs[0]: inputs[start]}) for step in steps)
-        stack = steps[0].name.partition(".*.")[0]
-        name = f"{stack}.{key.rpartition('.')[2]}"
-        _append(stops, name, key, f"{_LAYERS_IN_KERAS}-{start}{last}", through, end - start, learned)
+        learned = 0
+        for group in layers.groups:
+            skipped = max(0, min(end, group.start + group.copies) - max(start, group.start))
+            learned += sum(skipped * step.num_parameters() for step in group.steps if not step.shared)
+            learned += sum(step.num_parameters() for step in group.steps if step.shared and start == 0)
+        last = layers.group(end - 1)
+        upto = f" ... {_LAYERS_IN_KERAS}-{end - 1}" if end - start > 1 else ""
+        through = tuple(numbered(step, end - 1, {last.entry: inputs[start]}) for step in last.steps)
+        name = f"{split_layer(last.steps[0].name)[0].rpartition('.')[0]}.{key.rpartition('.')[2]}"
+        alike = layers.group(start) is last is opened
+        _append(stops, name, key, f"{_LAYERS_IN_KERAS}-{start}{upto}", through, end - start, learned, alike)
 
 
 def _append(
-    stops: list[Stop], name: str, key: str, keras: str, steps: tuple[Step, ...], layers: int, parameters: int
+    stops: list[Stop],
+    name: str,
+    key: str,
+    keras: str,
+    steps: tuple[Step, ...],
+    layers: int,
+    parameters: int,
+    alike: bool = True,
 ) -> None:
     before = stops[-1].so_far if stops else 0
-    stops.append(Stop(name, key, keras, steps, layers, parameters, before + parameters))
+    stops.append(Stop(name, key, keras, steps, layers, parameters, before + parameters, alike))
 
 
 def stop_of(step: Step) -> tuple[str, str]:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from queue import Empty, LifoQueue
+from typing import TypeVar
 
 from bertcalc.checkpoints.checkpoint import Matching
 from bertcalc.config_json import Described
@@ -16,6 +17,8 @@ from bertcalc.hub import reader
 from bertcalc.problem import InputError, wrong
 from bertcalc.text import N_
 from bertcalc.worker import LOOK, SlowError, StoppedError, Worker
+
+Answer = TypeVar("Answer")
 
 SECONDS = 30.0  # for all requests of a reader together
 PATIENCE = 20.0  # seconds that a reader waits for a free process
@@ -33,10 +36,19 @@ def ask(repo_id: str, wanted: Callable[[], object]) -> tuple[Described, Matching
     ``wanted`` is called again and again meanwhile, and raises if the reader wants something else by now. Raises
     InputError.
     """
+    return _run(reader.compared, repo_id, wanted)
+
+
+def ask_config(repo_id: str, wanted: Callable[[], object]) -> str:
+    """The text of a public model's config.json, of any model type. Raises InputError."""
+    return _run(reader.config_text, repo_id, wanted)
+
+
+def _run(function: Callable[[str], Answer], repo_id: str, wanted: Callable[[], object]) -> Answer:
     with _free(wanted) as worker:
         worker.wanted = wanted
         try:
-            return worker.run(reader.compared, repo_id)
+            return worker.run(function, repo_id)
         except InputError:
             raise
         except SlowError:

@@ -80,13 +80,17 @@ def compared(repo_id: str) -> tuple[Described, Matching]:
 
 def find(repo_id: str) -> Found:
     """Read config.json and the headers of the safetensors files of a public model. Raises InputError."""
+    return Found(read_config(config_text(repo_id)), _Model(repo_id).tensors())
+
+
+def config_text(repo_id: str) -> str:
+    """The text of a public model's config.json. Raises InputError."""
     if problem := check_name(repo_id):
         raise InputError(problem)
-    model = _Model(repo_id)
-    config = model.get("config.json", LARGEST + 1)
+    config = _Model(repo_id).get("config.json", LARGEST + 1)
     if config is None:
         raise wrong(N_("{name} has no config.json."), name=repo_id)
-    return Found(read_config(text_of(config.data)), model.tensors())
+    return text_of(config.data)
 
 
 class _Model:

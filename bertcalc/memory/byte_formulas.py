@@ -37,7 +37,7 @@ class KeptFormulas(NamedTuple):
 def kept_formulas(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -> KeptFormulas:
     """The formulas of ``footprint.kept``, in its order; the sizes decide about relative positions alone."""
     layers = plan.freezing.layers
-    if layers == subject.config.num_hidden_layers:
+    if layers == subject.config.num_hidden_layers and "num_hidden_layers" in subject.config.letters_of_sizes():
         plan = plan._replace(freezing=replace(plan.freezing, layers=_LAYERS))
     return _kept_formulas(*_symbolic(subject, batch_size, sequence_length), plan._replace(optimizer="sgd"))
 

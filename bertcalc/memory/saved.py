@@ -24,7 +24,7 @@ RECOMPUTE: tuple[Recompute, ...] = ("none", "selective", "full")
 KNOWN_OPERATIONS: frozenset[Operation] = frozenset(
     (
         "input", "lookup", "unused", "linear", "matmul", "norm", "dropout", "activation", "add", "scale",
-        "softmax", "view", "copy",
+        "softmax", "view", "copy", "multiply", "angles", "rotate", "mean",
     )
 )  # fmt: skip
 
@@ -57,7 +57,8 @@ def saved_activation_bytes(
     Equal to what torch.autograd.graph.saved_tensors_hooks sees on the real model: each storage once, without
     parameters, buffers and integer index tensors. ``fused_dropout`` keeps dropout masks in one byte an element, as
     PyTorch's CUDA kernel does, where other devices keep them in ``dtype``. ``attention="fused"`` keeps what PyTorch's
-    flash attention keeps: query, key, value, the output and one float32 for each row of scores.
+    flash attention keeps: query, key, value, the output and one float32 for each row of scores; local attention, too,
+    needs no mask there.
     """
     return total_bytes(
         saved_activations(
@@ -119,27 +120,34 @@ def saved_by(
     regions = {step.name: recomputed_in(step, recompute) for step in steps}
     runs_again = {regions[name] for name in flowing}
     storages: dict[str, Value] = {}  # of the values that are a view of another one
+    pieces: set[str] = set()  # the values that are a view of a part of a wider one
+    angles = {step.gives.name for step in steps if step.operation == "angles"}
     found: dict[str, Saved] = {}
 
     def keep(step: Step, value: Value) -> None:
         root = storages.get(value.name, value)
-        copies = step.runs if root.name in regions else 1  # what comes from outside, all layers read
+        from_outside = root.name in angles or root.name.rpartition(": ")[2] not in regions  # which all layers read
+        copies = 1 if from_outside else step.runs
         found.setdefault(root.name, Saved(root.name, step.name, root.shape, width, copies, step.place))
 
     for step in steps:
         if region := regions[step.name]:
             for value in step.takes if region in runs_again else ():
-                if regions.get(value.name) != region and not value.ids and not value.name.endswith("mask"):
+                # transformers hands masks and angles to a checkpoint in a way that autograd does not see.
+                outside = regions.get(value.name) != region and not value.name.endswith("mask")
+                if outside and not value.ids and value.name not in angles:
                     keep(step, value)
         elif step.name in flowing:
             flows = [value.name in flowing for value in step.takes]
-            for value in _kept_values(step, trained[step.name], flows):
-                keep(step, value)
+            for value in _kept_values(step, trained[step.name], flows, width):
+                keep(step, _compact(step, value) if value.name in pieces else value)
             for name, shape, item_bytes in _kept_besides(step, bool(trained[step.name]), width, mask):
                 own_name = f"{step.name}: {name}"
                 found[own_name] = Saved(own_name, step.name, shape, item_bytes, step.runs, step.place)
         if is_view(step):
             storages[step.gives.name] = storages.get(step.takes[0].name, step.takes[0])
+            if step.place.role == "cut" or step.takes[0].name in pieces:
+                pieces.add(step.gives.name)
     return list(found.values())
 
 
@@ -210,8 +218,8 @@ def is_view(step: Step, training: bool = True) -> bool:
     return False
 
 
-def _kept_values(step: Step, trained: set[str], flows: Sequence[bool]) -> tuple[Value, ...]:
-    """What a step takes or gives that its backward needs, with ``trained`` of its tensors."""
+def _kept_values(step: Step, trained: set[str], flows: Sequence[bool], width: int) -> tuple[Value, ...]:
+    """What a step takes or gives that its backward needs, with ``trained`` of its tensors; ``width`` in bytes."""
     match step.operation:
         case "linear":
             return step.takes if "weight" in trained else ()
@@ -222,8 +230,12 @@ def _kept_values(step: Step, trained: set[str], flows: Sequence[bool]) -> tuple[
         case "matmul":  # each factor's gradient needs the other factor
             takes = (_laid_out(step), *step.takes[1:])
             return tuple(value for value, needed in zip(takes, reversed(flows), strict=True) if needed)
+        case "multiply":
+            return tuple(value for value, needed in zip(step.takes, reversed(flows), strict=True) if needed)
+        case "rotate":  # cosine and sine, which all layers share
+            return step.takes[1:]
         case "softmax":
-            return (step.gives,)
+            return () if step.wide and width < 4 else (step.gives,)
         case "activation":
             kept = _activation(step).kept
             return step.takes * kept.input + (step.gives,) * kept.output
@@ -244,6 +256,13 @@ def _laid_out(step: Step) -> Value:
     if _is_one(other.shape[0]):
         axes = axes[1:] if role == "query_distances" else (1,)
     return factor if any(map(_is_one, axes)) else factor._replace(name=step.name)
+
+
+def _compact(step: Step, value: Value) -> Value:
+    """What a step keeps of a piece of a wider value: a product lays the heads of several sequences out anew."""
+    if step.operation != "matmul" or _is_fused(step) or any(map(_is_one, value.shape[:2])):
+        return value
+    return value._replace(name=f"{step.name}: {value.name}")
 
 
 def _is_one(side: object) -> bool:
@@ -268,6 +287,10 @@ def _kept_besides(step: Step, learning: bool, width: int, mask: int) -> Iterator
             yield from ((f"scalar {number}", (1,), 2) for number in range(kept.scalars))
         case "matmul" if _is_fused(step):
             yield "logsumexp", shape[:-1], 4
+        case "softmax" if step.wide and width < 4:
+            yield "in float32", shape, 4
+        case "mean" if not step.takes[1].ids:
+            yield "mask", step.takes[1].shape, 1
 
 
 def recomputed_in(step: Step, recompute: Recompute) -> str:

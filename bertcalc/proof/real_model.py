@@ -1,8 +1,9 @@
 """The model that transformers builds: without weights, or with random ones if they fit into memory."""
 
 import importlib.util
+from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 import psutil
 
 from bertcalc import Module
+from bertcalc.forward.outputs import needs_mask
 from bertcalc.subject import Subject
 from bertcalc.tree.nn import Shape
 
@@ -74,7 +76,33 @@ def empty_model(subject: Subject) -> Any:
     with torch.device("meta"), no_init_weights():
         real = real_model(subject)
     real.tie_weights()
+    if subject.cls.task == "multiple-choice" and subject.config.has("classifier_pooling"):
+        real.forward = with_values(real.forward)
     return real
+
+
+def with_values(forward: Callable[..., Any]) -> Callable[..., Any]:
+    """A forward method for the meta device that looks at values, which tensors without memory have not.
+
+    ModernBERT's for multiple choice looks where its first token is, and whether any token is padding: none is.
+    """
+    import torch
+    from torch.overrides import TorchFunctionMode
+
+    class Values(TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if func is torch.full and args[0] == ():
+                return func(*args, **{**kwargs, "device": "cpu"})
+            if func is torch.Tensor.all and args[0].is_meta:
+                return torch.ones((), dtype=torch.bool, device="cpu")
+            return func(*args, **(kwargs or {}))
+
+    @wraps(forward)
+    def run(*args: Any, **given: Any) -> Any:
+        with Values():
+            return forward(*args, **given)
+
+    return run
 
 
 def needed_bytes(model: Module) -> int:
@@ -106,8 +134,11 @@ def run_forward(subject: Subject) -> RealRun:
     real = real_model(subject).eval()
     tokens = min(FORWARD_TOKENS, subject.config.longest)
     ids = torch.zeros((1, 1, tokens) if subject.cls.task == "multiple-choice" else (1, tokens), dtype=torch.long)
+    given = {"input_ids": ids}
+    if needs_mask(subject):
+        given["attention_mask"] = torch.ones_like(ids)
     with torch.inference_mode():
-        outputs = real(input_ids=ids)
+        outputs = real(**given)
     shapes = [(name, tuple(value.shape)) for name, value in outputs.items() if isinstance(value, torch.Tensor)]
     weights = list(real.parameters())
     count = sum(weight.numel() for weight in weights)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from bertcalc.config import Config, Problem, check_whole_number
-from bertcalc.tree.nn import Component, Module, Tensor, layer_number
+from bertcalc.tree.nn import AFTER_LAYERS, Component, Module, Tensor, layer_number
 
 Train = Literal["all", "head", "bias+LayerNorm"]
 TRAIN: tuple[Train, ...] = ("all", "head", "bias+LayerNorm")
@@ -41,10 +41,10 @@ class Freezing:
 
     def is_frozen(self, tensor: Tensor, layer: int = 0) -> bool:
         """Whether a tensor is not trained; of one that every layer has, that of the layer with a number."""
-        component, _block, role = tensor.place
+        component, block, role = tensor.place
         return (
             (self.embeddings and component == "embeddings")
-            or (component == "encoder" and layer < self.layers)
+            or (component == "encoder" and block != AFTER_LAYERS and layer < self.layers)
             or (self.train == "head" and component != "head")
             or (self.train == "bias+LayerNorm" and not (tensor.name.endswith("bias") or role == "norm"))
         )
@@ -67,15 +67,18 @@ class Freezing:
         """Trainable and frozen parameters of each component that the model has."""
         splits: dict[Component, list[Split]] = {}
         for tensor in model.tensors():
-            trained = self.trained(tensor).num_parameters()
+            trained = self.trained(tensor, model.first_layer(tensor.name)).num_parameters()
             split = Split(trained, tensor.num_parameters() - trained)
             splits.setdefault(tensor.place.component, []).append(split)
         return {component: _sum(each) for component, each in splits.items()}
 
-    def trained(self, tensor: Tensor) -> Tensor:
-        """A tensor of the folded tree with those of its copies that are trained: the first ones are told apart."""
-        first = min(self.layers, tensor.copies) if tensor.place.component == "encoder" else 0
-        groups = {0: first, self.layers: tensor.copies - first}
+    def trained(self, tensor: Tensor, start: int = 0) -> Tensor:
+        """A tensor of the folded tree with those of its copies that are trained: the first ones are told apart.
+
+        ``start`` is the number of the layer that has the first of them.
+        """
+        first = min(max(self.layers - start, 0), tensor.copies) if tensor.place.component == "encoder" else 0
+        groups = {start: first, max(self.layers, start): tensor.copies - first}
         left = [n for number, n in groups.items() if not self.is_frozen(tensor, number)]
         return tensor._replace(copies=sum(left))
 

@@ -34,6 +34,7 @@ class Place(NamedTuple):
 
 
 NOWHERE = Place()
+AFTER_LAYERS = "after the layers"  # the block of what is in the encoder, and runs when all layers have run
 
 
 class Tensor(NamedTuple):
@@ -115,6 +116,17 @@ class Module:
                 if name not in early:
                     yield Tensor(name, shape, copies, module.place)
 
+    def first_layer(self, name: str) -> int:
+        """The number of the first layer that a name of the folded tree stands for: 0, unless that one differs."""
+        module = self
+        for part in name.split("."):
+            if isinstance(module, ModuleList):
+                return module.groups[part][0]
+            if part not in module.children:
+                break
+            module = module.children[part]
+        return 0
+
     def _owner(self, name: str) -> "Module | None":
         """The module below that owns a tensor, if there is one."""
         try:
@@ -193,7 +205,7 @@ class Module:
 
 
 class ModuleList(Module):
-    """Copies of one layer, under the name ``*``; or several kinds of layers, under their numbers: ``0``, ``1-21``."""
+    """Copies of one layer, under the name ``*``; where the first differs from the others, it has the name ``0``."""
 
     def __init__(self, layer: Module | None = None, length: int = 1) -> None:
         super().__init__("ModuleList")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 from bertcalc.family import Model
 from bertcalc.text import N_
 from bertcalc.tree.nn import Component as Component
-from bertcalc.tree.nn import Module, Place, Tensor
+from bertcalc.tree.nn import Module, Place, Tensor, split_layer
 
 Key = TypeVar("Key")
 COMPONENTS: tuple[Component, ...] = (N_("embeddings"), N_("encoder"), N_("pooler"), N_("head"))
@@ -32,6 +32,7 @@ PARTS: dict[str, str] = {
     "dense": N_("dense"),
     "transform": N_("transform"),
     "activation": N_("transform"),
+    "classifier activation": N_("transform"),
     "decoder": N_("decoder"),
     "decoder bias": N_("decoder bias"),
     "next sentence": N_("next sentence"),
@@ -105,7 +106,9 @@ def breakdown(model: Model, path: str = "") -> list[Bar]:
     One layer is opened as one layer: its bars are not multiplied. Raises KeyError if there is nothing at path.
     """
     if not path:
-        tops = {place_of(tensor): _top(model.bare(tensor.name)) for tensor in model.tensors()}
+        # What is in many layers is opened in one of those that are alike.
+        tensors = sorted(model.tensors(), key=lambda tensor: "*" in tensor.name)
+        tops = {place_of(tensor): _top(model.bare(tensor.name)) for tensor in tensors}
         return [Bar(key[1], tops[key], key[0], count) for key, count in totals_by_part(model).items()]
     opened = submodule(model, path)
     component = component_at(model, path)
@@ -141,5 +144,4 @@ def top_level(model: Model) -> dict[str, Module]:
 
 def _top(path: str) -> str:
     """What a click on a part of the whole model opens: a component, or one layer of the encoder."""
-    layer, star, _ = path.partition("*")
-    return layer + star if star else path.split(".")[0]
+    return split_layer(path)[0] or path.split(".")[0]

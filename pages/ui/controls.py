@@ -173,17 +173,17 @@ class Text(Control[str]):
         **look: Any,
     ) -> None:
         super().__init__(name, label, default, **look)
-        self._longest, self._check, self._draw = longest, check, draw
+        self.longest, self._check, self._draw = longest, check, draw
 
     def wrong(self, text: str) -> Reason | None:
         """More characters than fit into the field, or what its own check says."""
-        if (reason := self._check(text)) or len(text) <= self._longest:
+        if (reason := self._check(text)) or len(text) <= self.longest:
             return reason
-        return N_("{name} in the link is too long: at most {most} characters."), {"most": f"{self._longest:,}"}
+        return N_("{name} in the link is too long: at most {most} characters."), {"most": f"{self.longest:,}"}
 
     def show(self, **look: Any) -> str:
         """Draw it; what is in it."""
-        return self._draw(value=self.default, max_chars=self._longest, **self._bound(look))
+        return self._draw(value=self.default, max_chars=self.longest, **self._bound(look))
 
 
 class Select(Control[Option]):

@@ -1,5 +1,6 @@
 """The heading of every page, the line under it, and the title of the browser's tab."""
 
+from collections.abc import Sequence
 from html import escape
 
 import streamlit as st
@@ -7,9 +8,10 @@ import streamlit as st
 from bertcalc.config import LETTERS
 from bertcalc.explore.models import item_of
 from bertcalc.moves import SLIDERS
+from pages.ui.any_model import choice as any_model
 from pages.ui.controls import assignment
 from pages.ui.i18n import _
-from pages.ui.navigation import PAGES
+from pages.ui.navigation import PAGES, PageEntry
 from pages.ui.present import presenting
 from pages.ui.sidebar import Choice
 
@@ -19,15 +21,25 @@ _SAID = 3  # changes in the name of a tab
 def show_heading(path: str, choice: Choice) -> None:
     """Draw the heading of the page at an address, and name the tab; the projector has no room for the line."""
     page = PAGES[path]
-    st.set_page_config(page_title=f"{_(page.title)} · {state_of(choice)} · bertcalc")
+    state = any_model.state() if path == any_model.PAGE else state_of(choice)
+    st.set_page_config(page_title=f"{_(page.title)} · {state} · bertcalc")
     with st.container(key="heading", gap=None):
         st.title(_(page.heading), anchor=False)
         if page.line and not presenting():
             st.markdown(_(page.line))
-        st.html(_on_paper(_(page.title), choice))  # which shows it on paper alone, see style.css
+        # What shows on paper alone, see style.css.
+        st.html(_paper([_title(_(page.title)), escape(state)]) if path == any_model.PAGE else _on_paper(page, choice))
 
 
-def _on_paper(title: str, choice: Choice) -> str:
+def _title(title: str) -> str:
+    return f"<b>bertcalc · {escape(title)}</b>"
+
+
+def _paper(lines: Sequence[str]) -> str:
+    return f'<div class="on-paper">{"<br>".join(lines)}</div>'
+
+
+def _on_paper(page: PageEntry, choice: Choice) -> str:
     """For print, where navigation and sidebar are left out: the page, the model, and its changed fields."""
     item = item_of(choice.subject, choice.preset)
     sizes = " · ".join(
@@ -36,12 +48,12 @@ def _on_paper(title: str, choice: Choice) -> str:
     )
     changed = " · ".join(escape(assignment(field, value)) for field, value in item.changes if field != "architecture")
     lines = [
-        f"<b>bertcalc · {escape(title)}</b>",
+        _title(_(page.title)),
         f"{choice.architecture} · {choice.preset}",
         sizes,
         *([_("Changed: {fields}").format(fields=f"<b>{changed}</b>")] if changed else []),
     ]
-    return f'<div class="on-paper">{"<br>".join(lines)}</div>'
+    return _paper(lines)
 
 
 def state_of(choice: Choice) -> str:

@@ -81,6 +81,12 @@ SECTIONS: dict[str, dict[str, PageEntry]] = {
             N_("From a config.json, a name on the Hugging Face Hub, or a file of weights."),
             ":material/upload_file:",
         ),
+        "any_model": PageEntry(
+            N_("Any model"),
+            N_("What is the formula of any other model?"),
+            N_("Choose a model type, or bring a config.json: the formula is read off the real class, and proven."),
+            ":material/travel_explore:",
+        ),
         "verify": PageEntry(
             N_("Verify"),
             N_("Does the real model agree?"),

@@ -14,6 +14,8 @@ from bertcalc.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.subject import Subject
 from bertcalc.track import DECIMALS, NUMBERS, OPTIONS, SWITCHES, ChosenModel
 from pages.ui import model, panel
+from pages.ui.any_model import choice as any_model
+from pages.ui.any_model import sliders
 from pages.ui.controls import Decimal, Number, Select, Switch, show_problem
 from pages.ui.i18n import _
 from pages.ui.present import SCREENS
@@ -77,11 +79,14 @@ def choice() -> Choice:
 
 
 def choose(page: str) -> None:
-    """Draw the controls of a page; a screen of a lecture draws its own sliders.
+    """Draw the controls of a page; a screen of a lecture draws its own sliders, and the page of any model has others.
 
     A value that equals the preset's is not in the link: preset=bert-large-uncased&vocab_size=21128 is the preset with
     one field changed.
     """
+    if page == any_model.PAGE:
+        sliders.show(page)
+        return
     steps = model.track()
     present = steps.present
     values = present.values() | steps.attempt

@@ -68,7 +68,7 @@ def tensor_columns(subject: Subject, model: Module, *, unfolded: bool) -> Column
         "name": [tensor.name for tensor in tensors],
         "copies": [tensor.copies for tensor in tensors],
         "shape": [shape_text(tensor.shape) for tensor in tensors],
-        "formula": [of_name[_LAYER.sub(".*.", tensor.name)] for tensor in tensors],
+        "formula": [of_name.get(tensor.name) or of_name[_LAYER.sub(".*.", tensor.name)] for tensor in tensors],
         "parameters": parameters,
         "share": [100 * count / total for count in parameters],
     }

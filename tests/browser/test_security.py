@@ -1,15 +1,17 @@
 """What the browser is told to refuse, that no page needs what it refuses, and that nobody else is asked."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 import pytest
-from playwright.sync_api import ConsoleMessage, Error, Locator, Page, expect
+from playwright.sync_api import ConsoleMessage, Error, Locator, Page, Request, expect
 
 from bertcalc.server.headers import HEADERS
 from tests.browser.conftest import Open
+from tests.browser.launch import running_server
 from tests.browser.look import settled
 
 
@@ -69,3 +71,21 @@ def _follow(link: Locator) -> str:
     page.wait_for_url(address)
     settled(page)
     return address
+
+
+def test_telemetry_that_a_host_turns_on_does_not_leave(page: Page, tmp_path: Path) -> None:
+    """As Streamlit Community Cloud does, whatever the settings say: our policy alone refuses what is tried."""
+    hosts = set()
+
+    def note(request: Request) -> None:
+        hosts.add(urlsplit(request.url.removeprefix("blob:")).netloc)
+
+    page.on("request", note)
+    with running_server(tmp_path / "log", STREAMLIT_BROWSER_GATHER_USAGE_STATS="true") as (url, _process):
+        with page.expect_console_message(lambda message: "violates the following Content Security" in message.text):
+            page.goto(url)
+        settled(page)
+        page.goto(f"{url}/memory")
+        settled(page)
+        assert hosts == {urlsplit(url).netloc}
+    page.remove_listener("request", note)

@@ -154,13 +154,14 @@ def test_what_is_missing_is_said_when_a_family_is_made_known() -> None:
         t.output("nonsense", t.linear("last", hidden.states, 3, role="classifier"))
 
     def turned(t: Trace, c: Config, hidden: Hidden) -> None:
-        t.output("logits", t.linear("last", t.rotate("dropout", hidden.states), 3, role="classifier"))
+        x = t.step("dropout", "convolve", hidden.states, shape=hidden.states.shape)  # type: ignore[arg-type]
+        t.output("logits", t.linear("last", x, 3, role="classifier"))
 
     said = {
         nameless: ("'mystery', which is in no part", "nothing is said at last (head.mystery)"),
         silent: ("it returns nothing",),
         unheard: ("nothing says what nonsense means",),
-        turned: ("what autograd keeps of dropout (rotate)",),
+        turned: ("what autograd keeps of dropout (convolve)",),
     }
     for head, sentences in said.items():
         with pytest.raises(ValueError, match="MadeUpForTokenClassification: ") as error:

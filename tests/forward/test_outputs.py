@@ -50,6 +50,8 @@ def small(architecture: str, like: Config = SMALL) -> Config:
     """A small configuration for a class, as far as its family can be like that one."""
     kind = CLASSES[architecture].config
     own = {"embedding_size": 4, "num_labels": 2} | like.shared()
+    if kind.default().turns_pairs:
+        own |= {"hidden_size": 8, "classifier_dropout": 0.1}
     return kind(**{name: value for name, value in own.items() if kind.has(name)})
 
 

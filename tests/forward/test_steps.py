@@ -35,7 +35,7 @@ def real_calls(case: Case, call: Call) -> list[Called]:
     found: list[Called] = []
 
     def listen(name: str) -> Any:
-        return lambda _module, given, gives: found.append((name, tuple(given[0].shape), tuple(gives.shape)))
+        return lambda _module, given, gives: found.append((name, tuple(given[0].shape), _shape(gives)))
 
     for name, module in real.named_modules():
         if not list(module.children()) and not isinstance(module, torch.nn.Identity):
@@ -44,17 +44,23 @@ def real_calls(case: Case, call: Call) -> list[Called]:
     return found
 
 
+def _shape(gives: Any) -> tuple[int, ...]:
+    """The shape of a tensor; of several of one shape, with their number in front."""
+    return (len(gives), *gives[0].shape) if isinstance(gives, tuple) else tuple(gives.shape)
+
+
 def our_calls(case: Case, steps: list[Step]) -> list[Called]:
     """The same from our steps, each layer in full; an activation that is a function is no module."""
     modules = {bare(name) for name, _module in case.real().named_modules()}
     inside = [step for step in steps if ".*." in step.name]
-    first = steps.index(inside[0])
+    own = [step for step in steps if ".0." in step.name]  # of a first layer that differs
+    first = steps.index((own or inside)[0])
     layers = [
         step._replace(name=step.name.replace("*", str(number % layers_of(case.config))))
-        for number in range(case.config.num_hidden_layers)
+        for number in range(len(own) > 0, case.config.num_hidden_layers)
         for step in inside
     ]
-    unfolded = [*steps[:first], *layers, *steps[first + len(inside) :]]
+    unfolded = [*steps[: first + len(own)], *layers, *steps[first + len(own) + len(inside) :]]
     return [
         (step.name.removesuffix("_again"), step.takes[0].shape, step.gives.shape)
         for step in unfolded

@@ -86,7 +86,7 @@ def gpt2(t: Trace, c: Any) -> None:
             y = t.norm("ln_1", x, c.layer_norm_epsilon)
             order = ("c_attn", "c_proj", "attn_dropout", "resid_dropout")
             with t.attention("attn", "GPT2Attention", c.n_head, width // c.n_head, order=order):
-                q, k, v = t.chunk("c_attn_chunk", t.conv1d("c_attn", y, 3 * width, role="fused"), 3)
+                q, k, v = t.cut(t.conv1d("c_attn", y, 3 * width, role="fused"), "query", "key", "value")
                 y = t.attend(q, k, v, dropout=c.attn_pdrop, dropout_name="attn_dropout")
                 y = t.dropout("resid_dropout", t.conv1d("c_proj", y, width, role="output"), c.resid_pdrop)
             x = t.add("add_attention", y, x)
@@ -103,10 +103,12 @@ def gpt2(t: Trace, c: Any) -> None:
 def modernbert(t: Trace, c: Any) -> None:
     """Layers that differ, no biases, a gated feed-forward, one fused projection, rotary positions."""
     width, eps, heads = c.hidden_size, c.norm_eps, c.num_attention_heads
+    t.ordered("embeddings", "layers", "final_norm", "rotary_emb")
     with t.module("embeddings", "ModernBertEmbeddings", component="embeddings"):
         (ids,) = t.inputs("input_ids")
         x = t.embedding("tok_embeddings", ids, c.vocab_size, width, role="word", padding_idx=c.pad_token_id)
         x = t.dropout("drop", t.norm("norm", x, eps, bias=False), c.embedding_dropout)
+    turned = [t.angles("rotary_emb", "ModernBertRotaryEmbedding", x, width // heads)]
     for start, copies in ((0, 1), (1, c.num_hidden_layers - 1)):
         with t.repeat("layers", copies, "ModernBertEncoderLayer", start=start):
             if start:
@@ -115,20 +117,19 @@ def modernbert(t: Trace, c: Any) -> None:
                 t.idle("attn_norm", "Identity")
                 y = x
             with t.attention("attn", "ModernBertAttention", heads, width // heads):
-                q, k, v = t.chunk("Wqkv_chunk", t.linear("Wqkv", y, 3 * width, role="fused", bias=False), 3)
-                y = t.linear("Wo", t.attend(q, k, v, dropout=None, rotary=True), width, role="output", bias=False)
+                q, k, v = t.cut(t.linear("Wqkv", y, 3 * width, role="fused", bias=False), "query", "key", "value")
+                y = t.linear("Wo", t.attend(q, k, v, dropout=None, angles=turned), width, role="output", bias=False)
                 t.idle("out_drop", "Identity")
             x = t.add("add_attention", y, x)
             y = t.norm("mlp_norm", x, eps, bias=False)
             with t.module("mlp", "ModernBertMLP"):
                 both = t.linear("Wi", y, 2 * c.intermediate_size, role="up", bias=False)
-                y, gate = t.chunk("Wi_chunk", both, 2)
+                y, gate = t.cut(both, "input", "gate")
                 y = t.activation("act", y, c.hidden_activation)
-                y = t.dropout("drop", t.multiply("gate", y, gate), c.mlp_dropout)
+                y = t.dropout("drop", t.multiply("gated", y, gate), c.mlp_dropout)
                 y = t.linear("Wo", y, width, role="down", bias=False)
             x = t.add("add", y, x)
     t.output("last_hidden_state", t.norm("final_norm", x, eps, bias=False))
-    t.idle("rotary_emb", "ModernBertRotaryEmbedding")
 
 
 MODELS: dict[str, Any] = {

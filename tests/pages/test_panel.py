@@ -31,7 +31,7 @@ def take(track: Track, *events: object, said: object = None, last: int = -1) -> 
     state = {"track": track, "panel": {"events": sent}, "last event": last}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("streamlit.session_state", state)
-        panel._take_events()
+        panel._take_events(panel._take)
     return state
 
 
@@ -107,7 +107,7 @@ def test_that_heads_change_nothing_is_said_where_it_is_so(positions: str, said: 
     [("1,024", 1024), (" 30 522 ", 30522), ("１０２４", 1024), ("1_000", 1000), ("-5", -5), ("12.5", "12.5"), ("", "")],
 )
 def test_what_is_typed_is_read_as_people_write_it(text: str, meant: object) -> None:
-    assert panel._whole_number(text) == meant
+    assert panel.whole_number(text) == meant
 
 
 def test_an_event_that_comes_again_counts_once() -> None:

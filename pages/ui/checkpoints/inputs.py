@@ -17,6 +17,7 @@ from bertcalc.problem import InputError, Problem
 from bertcalc.server.run_queue import RUN_QUEUE
 from bertcalc.subject import Subject
 from bertcalc.text import N_, code, shorten
+from pages.ui.any_model.way import show_way_of_config, show_way_of_problem
 from pages.ui.checkpoints.chooser import Wanted, choose_files, take_files
 from pages.ui.checkpoints.matching import Brought, show_brought, show_model
 from pages.ui.controls import Text, sentence, set_values, view
@@ -47,6 +48,8 @@ def show_config(subject: Subject) -> None:
             found = error.problems
     reading: Described | None = st.session_state.get("config read last")
     _show_problems(found, older=bool(found) and reading is not None)
+    if any(problem.field in ("model_type", "architectures") for problem in found):
+        show_way_of_config(pasted)
     if reading is None or (not found and not pasted.strip()):
         return
     _show_remarks(reading)
@@ -99,6 +102,8 @@ def show_hub() -> None:
     last: tuple[Brought, Described] | None = st.session_state.get("hub read last")
     found = st.session_state.get("problems of hub", ())
     _show_problems(found, older=bool(found) and last is not None)
+    for problem in found:
+        show_way_of_problem(problem)
     if last is not None:
         brought, reading = last
         show_brought(brought)

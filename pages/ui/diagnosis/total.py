@@ -1,5 +1,6 @@
 """Somebody's number: the count that it is, or the mistakes that lead to it."""
 
+import math
 from collections.abc import Sequence
 
 import streamlit as st
@@ -18,6 +19,7 @@ from bertcalc.problem import InputError
 from bertcalc.subject import Subject
 from bertcalc.text import N_, literal, shorten
 from bertcalc.typed import Typed, amount
+from pages.ui.any_model.way import show_way_of_count
 from pages.ui.batch import linked_batch
 from pages.ui.controls import Fold, Text, sentence, set_values, view
 from pages.ui.diagnosis.cause_words import causes, describe, own_count
@@ -261,6 +263,7 @@ def _show_nothing(subject: Subject, number: Typed, text: str) -> None:
         ),
         icon=":material/help:",
     )
+    show_way_of_count(math.ceil(number.low), math.floor(number.high))
     if not exactly:
         zeros = _("if the trailing zeros are not significant")
         show_table(

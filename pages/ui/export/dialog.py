@@ -13,8 +13,8 @@ from pages.ui.batch import present_batch
 from pages.ui.columns import sent
 from pages.ui.controls import set_values
 from pages.ui.export.cells import table_of
-from pages.ui.export.files import File, Origin, chart_file, model_files, table_files
-from pages.ui.export.shown import Shown, shown
+from pages.ui.export.files import File, Origin, chart_file, model_files, own_files, renamed, table_files
+from pages.ui.export.shown import Shown, own, shown
 from pages.ui.export.svg import svg
 from pages.ui.i18n import _, translator
 from pages.ui.sidebar import Choice
@@ -52,6 +52,8 @@ def things(choice: Choice) -> dict[str, tuple[Callable[[], Table], Shown | None]
         title = one.title if names[one.title] == 1 else f"{one.title} ({names[one.title]})"
         kind = _("Chart: {title}") if one.spec else _("Table: {title}")
         found[kind.format(title=title)] = partial(table_of, one), one if one.spec else None
+    if own():
+        return found
     tables: dict[str, Callable[[], Table]] = {
         _("Parameters of each component, with formulas"): partial(component_table, choice.subject, translator()),
         _("Every tensor, with formulas"): partial(tensor_table, choice.subject, translator()),
@@ -65,17 +67,23 @@ def _show(choice: Choice) -> None:
     st.code(url, language=None, wrap_lines=True)
     place = Origin(url, st.session_state.get("lang", "en"))
     st.markdown(_("**The model**"))
-    _buttons(model_files(choice, present_batch(choice.config), place, translator()))
-    if not choice.subject.add_pooling_layer:
+    other = own()
+    if other:
+        _buttons(own_files(other))
+    else:
+        _buttons(model_files(choice, present_batch(choice.config), place, translator()))
+    if not other and not choice.subject.add_pooling_layer:
         st.caption(_("A config.json cannot say that the pooler is left out; the program does."))
     st.markdown(_("**The numbers**, and the charts of this page"))
     offered = things(choice)
+    if not offered:
+        return
     title = st.selectbox(_("What"), list(offered), key="taken", label_visibility="collapsed")
     make, chart = offered[title]
     files = table_files(choice, title, make)
     if chart:
         files.append(chart_file(choice, title, partial(svg, chart, appearance())))
-    _buttons(files)
+    _buttons([renamed(file, choice, other) for file in files] if other else files)
     if chart:
         st.caption(_("PNG, as on this screen: in the menu at the chart's top right."))
         st.vega_lite_chart(sent(chart.data), dict(chart.spec or {}), alt=chart.title)

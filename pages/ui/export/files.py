@@ -18,6 +18,7 @@ from bertcalc.text import Translate
 from bertcalc.worker import SlowError, StoppedError
 from pages.ui.bars import preset_of
 from pages.ui.batch import Batch
+from pages.ui.export.shown import Own
 from pages.ui.oracle import answer
 from pages.ui.sidebar import Choice
 
@@ -61,6 +62,20 @@ def model_files(choice: Choice, batch: Batch, place: Origin, _: Translate) -> li
         File(_("Report, Markdown"), f"{stem}.md", "text/markdown", lambda: markdown(told()).encode()),
         File(_("Report, HTML to print"), f"{stem}.html", "text/html", lambda: html(told()).encode()),
     ]
+
+
+def own_files(own: Own) -> list[File]:
+    """What a page offers of a model of its own."""
+
+    def made(write: Callable[[], str]) -> Callable[[], bytes]:
+        return lambda: write().encode()
+
+    return [File(label, f"{own.stem}{end}", kind, made(write)) for label, end, kind, write in own.files]
+
+
+def renamed(file: File, choice: Choice, own: Own) -> File:
+    """A file under the name of the page's own model."""
+    return file._replace(name=f"{own.stem}{file.name.removeprefix(_stem(choice))}")
 
 
 def table_files(choice: Choice, title: str, make: Callable[[], Table]) -> list[File]:

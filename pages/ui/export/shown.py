@@ -1,6 +1,6 @@
 """The tables and charts of the page, noted while they are drawn, for export."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -24,9 +24,28 @@ class Shown(NamedTuple):
         return pd.DataFrame(self.data, dtype=object)
 
 
+class Own(NamedTuple):
+    """What a page offers of a model of its own instead of the session's: how the names of files begin, and texts."""
+
+    stem: str
+    files: tuple[tuple[str, str, str, Callable[[], str]], ...]  # label, end of the name, type, what writes the text
+
+
 def begin() -> None:
     """A page begins: nothing is shown yet."""
     st.session_state["shown"] = []
+    st.session_state["own files"] = None
+
+
+def offer(own: Own) -> None:
+    """The page is about a model of its own."""
+    st.session_state["own files"] = own
+
+
+def own() -> Own | None:
+    """What the page offers of a model of its own."""
+    found: Own | None = st.session_state.get("own files")
+    return found
 
 
 def shown() -> list[Shown]:

@@ -6,8 +6,9 @@ answers come; what is drawn at the end of the page says that it is there.
 
 import re
 import unicodedata
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Callable, Collection
+from functools import partial
+from typing import Any, Protocol
 
 import streamlit as st
 
@@ -54,13 +55,49 @@ def show(page: str, fields: Collection[str] = tuple(SLIDERS), *, lecture: bool =
         "page": page,  # so that the browser looks at the address again on another page
         "lecture": lecture,
         "menu": _menu(),
-        "actions": _actions(steps),
+        "actions": _actions(
+            not (steps.at or steps.attempt),
+            steps.at == steps.last,
+            steps.kept == steps.kept.reset() and not steps.attempt,
+            steps.kept.preset,
+        ),
         "fields": [_field(steps, field, found.get(field)) for field in shown],
     }
+    _draw(data, _take)
+
+
+class Driver(Protocol):
+    """What a page shows and does that has sliders of its own."""
+
+    def fields(self) -> list[dict[str, Any]]:
+        """The data of the sliders, as ``_field`` gives them."""
+
+    def actions(self) -> tuple[bool, bool, bool, str]:
+        """Whether there is nothing to undo, to redo and to reset, and what is reset to."""
+
+    def take(self, event: dict[str, Any]) -> None:
+        """Handle an event of the browser, which is not trusted."""
+
+
+def show_other(page: str, driver: Driver) -> None:
+    """Draw the sliders of a page that has its own."""
+    data = {
+        "names": NAMES,
+        "link": model.track().kept.link(),
+        "page": page,
+        "lecture": False,
+        "menu": _menu(),
+        "actions": _actions(*driver.actions()),
+        "fields": driver.fields(),
+    }
+    _draw(data, driver.take)
+
+
+def _draw(data: dict[str, Any], take: Callable[[dict[str, Any]], None]) -> None:
     before = st.session_state.get("last event", 0)
-    _PANEL(key="panel", data=data, on_events_change=_take_events)
+    _PANEL(key="panel", data=data, on_events_change=partial(_take_events, take))
     # Streamlit calls nothing for the first message of a session, which a browser sends to a server that came again.
-    _take_events()
+    _take_events(take)
     if st.session_state.get("last event", 0) > before:
         st.rerun()
 
@@ -78,12 +115,11 @@ def _menu() -> dict[str, str]:
     return {"lang": lang, "menu": _("Menu"), "close": _("Close"), "more": _("More"), "skip": _("Skip to main content")}
 
 
-def _actions(steps: Track) -> list[dict[str, Any]]:
-    reset = steps.kept == steps.kept.reset() and not steps.attempt
+def _actions(undone: bool, redone: bool, plain: bool, preset: str) -> list[dict[str, Any]]:
     named = (
-        (_("Undo"), _("One step back (Ctrl+Z)"), "undo", ["ctrl+z"], not (steps.at or steps.attempt)),
-        (_("Redo"), _("One step forward again (Ctrl+Y)"), "redo", ["ctrl+y", "ctrl+shift+z"], steps.at == steps.last),
-        (_("Reset"), _("Back to {preset} (0)").format(preset=steps.kept.preset), "reset", ["0"], reset),
+        (_("Undo"), _("One step back (Ctrl+Z)"), "undo", ["ctrl+z"], undone),
+        (_("Redo"), _("One step forward again (Ctrl+Y)"), "redo", ["ctrl+y", "ctrl+shift+z"], redone),
+        (_("Reset"), _("Back to {preset} (0)").format(preset=preset), "reset", ["0"], plain),
     )
     return [
         {"label": label, "title": title, "event": {"do": what}, "keys": keys, "disabled": off}
@@ -147,7 +183,7 @@ def _lock(steps: Track, field: str) -> dict[str, Any] | None:
     return {"name": name, "closed": closed, "label": label.format(**values), "title": keep if closed else follow}
 
 
-def _take_events() -> None:
+def _take_events(take: Callable[[dict[str, Any]], None]) -> None:
     """Handle the browser's events, each once: it repeats those that have no answer yet.
 
     What it says is not trusted: it is somebody's message.
@@ -158,7 +194,7 @@ def _take_events() -> None:
         match event:
             case {"number": int(number)} if number > st.session_state.get("last event", 0):
                 st.session_state["last event"] = number
-                _take(event)
+                take(event)
 
 
 def _take(event: dict[str, Any]) -> None:
@@ -167,7 +203,7 @@ def _take(event: dict[str, Any]) -> None:
         case {"do": "move", "field": str(field), "value": int(value), "final": bool(final)} if field in SLIDERS:
             steps.move(field, value, final=final)
         case {"do": "type", "field": str(field), "text": str(text)} if field in SLIDERS:
-            steps.move(field, _whole_number(text[:_LONGEST]))
+            steps.move(field, whole_number(text))
         case {"do": "repair", "field": str(field), "repair": int(number)}:
             for problem in steps.problems():
                 if problem.field == field and 0 <= number < len(problem.remedies):
@@ -185,7 +221,8 @@ def _take(event: dict[str, Any]) -> None:
             stepping.go(by)
 
 
-def _whole_number(text: str) -> int | str:
+def whole_number(text: str) -> int | str:
     """Typed text as a number, with or without separators; unchanged if it is none."""
+    text = text[:_LONGEST]
     plain = re.sub(r"[\s,_]", "", unicodedata.normalize("NFKC", text))
     return int(plain) if re.fullmatch(r"-?[0-9]{1,15}", plain) else text

@@ -21,7 +21,8 @@ from pages.ui.total_formula.words import COUNTED, brace_of, lines_of
 Part = dict[str, Any] | list[str]
 Tips = dict[str, list[str]]
 
-_CLASSES = {"letter": "[A-Zγβ]", "power": "²", "sign": "[+−·]", "digit": "[^A-Zγβ²+−· ]+"}
+_CLASSES = {"letter": "[A-Zα-ω]", "power": "[⁰¹²³⁴-⁹]", "sign": "[+−·]", "digit": "[^A-Zα-ω⁰¹²³⁴-⁹+−· ]+"}
+_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _TOKEN = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in _CLASSES.items()))
 _PLUS, _NEXT, _EQUALS = ["sign", "+"], ["between", "+"], ["between", "="]
 
@@ -33,7 +34,7 @@ def total_formula(subject: Subject, colors: Mapping[Component, str]) -> dict[str
 
 def leaves(text: str) -> list[Part]:
     """The letters, digits and signs of a formula as people write it: 4H²."""
-    return [[str(match.lastgroup), "2" if match[0] == "²" else match[0]] for match in _TOKEN.finditer(text)]
+    return [[str(match.lastgroup), match[0].translate(_DIGITS)] for match in _TOKEN.finditer(text)]
 
 
 class _Builder:

@@ -1,5 +1,7 @@
 """The total's formula on a page: each term and letter says what it is, on hover, tap and keyboard focus."""
 
+from typing import Any
+
 from bertcalc.subject import Subject
 from pages.ui.component import component
 from pages.ui.theme import colors
@@ -10,4 +12,9 @@ _component = component("total_formula", "total_formula/formula.css", "total_form
 
 def show_total_formula(subject: Subject) -> None:
     """Draw it."""
-    _component(data=total_formula(subject, colors()), key="total-formula")
+    draw_formula(total_formula(subject, colors()))
+
+
+def draw_formula(data: dict[str, Any]) -> None:
+    """Draw a formula from its parts (see parts.py)."""
+    _component(data=data, key="total-formula")

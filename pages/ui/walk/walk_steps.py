@@ -18,7 +18,7 @@ from bertcalc.forward.steps import BATCH, forward
 from bertcalc.forward.walk import KerasRow, Stop, factors, in_layer, per_head, walk
 from bertcalc.subject import Subject
 from bertcalc.text import N_, written
-from bertcalc.tree.nn import Attention, Shape, split_layer
+from bertcalc.tree.nn import Attention, Dropout, Shape, split_layer
 from pages.ui import stepping
 from pages.ui.batch import Batch
 from pages.ui.controls import Fold, Number, Select
@@ -98,9 +98,11 @@ def show_stop(
     if layer_now := in_layer(stops, at):
         st.progress(
             layer_now.so_far / layer_now.total,
-            _("Layer {number:,} of {layers:,}, all alike: {so_far:,} of {total:,}").format(
-                number=layer + 1, layers=subject.config.num_hidden_layers, **layer_now._asdict()
-            ),
+            (
+                _("Layer {number:,} of {layers:,}, all alike: {so_far:,} of {total:,}")
+                if all(one.alike for one in stops)
+                else _("Layer {number:,} of {layers:,}, the first without one LayerNorm: {so_far:,} of {total:,}")
+            ).format(number=layer + 1, layers=subject.config.num_hidden_layers, **layer_now._asdict()),
         )
     total = stops[-1].so_far
     st.progress(
@@ -160,6 +162,7 @@ def _values(config: Config, stop: Stop, batch: Batch) -> dict[str, str]:
         "attention_head_size": config.attention_head_size,
         "layers": stop.layers,
         "parameters": stop.parameters,
+        "probability": next((step.module.p for step in stop.steps if isinstance(step.module, Dropout)), 0.0),
     }
     return {name: written(value) for name, value in values.items()}
 

@@ -1,0 +1,196 @@
+"""Count a model: a preset, or a config.json, with any field changed.
+
+    python -m bertcalc bert-base-uncased --hidden-size 1024
+    python -m bertcalc albert-base-v2 --architecture AlbertForMaskedLM --json
+    python -m bertcalc --config config.json --batch-size 32 --sequence-length 512
+
+Fields have Hugging Face's names, with - or _. Heads keep their size where hidden_size alone changes. Formulas need
+SymPy.
+"""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from bertcalc import config_json
+from bertcalc.config import check_whole_number, letters
+from bertcalc.explore.models import PRESENT, WrittenModel, read, subject_of_preset
+from bertcalc.explore.quantities import QUANTITIES, Case
+from bertcalc.families import family_of
+from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
+from bertcalc.moves import moved
+from bertcalc.presets import DEFAULT_PRESET
+from bertcalc.problem import InputError, wrong
+from bertcalc.subject import Subject
+from bertcalc.tree.totals import totals_by_component
+
+MOST = 1_000_000  # sequences
+_CONSTANTS = {"True": "true", "False": "false", "None": "none"}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the table, or the JSON. Gives 2 where the input is wrong, after a sentence that says how, else 0."""
+    parser = argparse.ArgumentParser(
+        prog="python -m bertcalc",
+        usage="%(prog)s [PRESET] [options] [--FIELD VALUE ...]",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument_group("PRESET", f"a published model; without one {DEFAULT_PRESET}")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="a config.json in its place")
+    parser.add_argument("--batch-size", type=int, default=1)
+    parser.add_argument("--sequence-length", type=int, default=128)
+    parser.add_argument("--json", action="store_true", help="for programs")
+    parser.add_argument_group("any field", "such as --hidden-size 1024, or --architecture BertForMaskedLM")
+    asked, fields = parser.parse_known_args(arguments)
+    try:
+        case = _case(asked, fields)
+        print(json.dumps(_data(case), indent=2) if asked.json else _table(case))
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+def _case(asked: argparse.Namespace, fields: Sequence[str]) -> Case:
+    """The model that is asked for and what goes through it. Raises InputError."""
+    preset, changes = _read_fields(fields)
+    if preset and asked.config:
+        raise wrong("Give a preset or --config, not both.")
+    present = _described(asked.config) if asked.config else None
+    base = PRESENT if present else preset or DEFAULT_PRESET
+    if base == PRESENT and not present:
+        raise wrong("{value} is no preset.", value=base)
+    items, problems = read("~".join([base, *changes]))
+    if problems:
+        raise InputError(*(one.problem for one in problems))
+    [item] = items or [WrittenModel(base)]
+    subject = _with_heads(item, present or subject_of_preset(base)).subject(present)
+    sizes = {"batch_size": asked.batch_size, "sequence_length": asked.sequence_length}
+    for name, size in sizes.items():
+        most = subject.config.longest if name == "sequence_length" else MOST
+        if problem := check_whole_number(name, size, 1, most, 1):
+            raise InputError(problem)
+    return Case(subject, **sizes)
+
+
+def _with_heads(item: WrittenModel, start: Subject) -> WrittenModel:
+    """The heads keep their size when hidden_size alone is given, as they do on the dashboard."""
+    given = dict(item.changes)
+    if "hidden_size" not in given or "num_attention_heads" in given:
+        return item
+    heads = moved(start.config, "hidden_size", given["hidden_size"]).num_attention_heads
+    return item._replace(changes=(*item.changes, ("num_attention_heads", heads)))
+
+
+def _described(path: Path) -> Subject:
+    """The model of a config.json; without a class in it, the body."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(config_json.LARGEST + 1)
+    except OSError as error:
+        raise wrong("{path} cannot be read: {reason}.", path=str(path), reason=error.strerror or str(error)) from None
+    found = config_json.read(config_json.text_of(data))
+    for remark in found.remarks:
+        print(remark, file=sys.stderr)
+    return Subject(found.config, found.architecture or family_of(found.config).base.name)
+
+
+def _read_fields(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
+    """The preset, if there is one, and each field as a comparison writes it: hidden_size-1024."""
+    preset, changes, rest = None, [], list(arguments)
+    while rest:
+        option, equals, value = rest.pop(0).partition("=")
+        if preset is None and not option.startswith("-"):
+            preset = option
+            continue
+        if not equals:
+            value = rest.pop(0) if rest else ""
+        if option.startswith("--") and value and not any(sign.isspace() or sign == "~" for sign in option + value):
+            name = option.removeprefix("--").replace("-", "_")
+            changes.append(f"{name}-{_CONSTANTS.get(value, value)}")
+        else:
+            raise wrong("{option} is not understood: write a field and its value, --hidden-size 1024.", option=option)
+    return preset, changes
+
+
+def _figures(case: Case) -> dict[str, int | InputError]:
+    """Each figure beside the parameters, or why there is none."""
+    model, sizes = case.subject.model(), (case.batch_size, case.sequence_length)
+    counts: dict[str, Callable[[], int]] = {
+        **{key: partial(QUANTITIES[key].of, case) for key in ("forward", "training", "weights", "activations")},
+        # QUANTITIES has them from formulas, which need SymPy.
+        "inference_memory": partial(inference_peak_bytes, model, *sizes),
+        "training_memory": partial(training_peak_bytes, model, *sizes, keep_outputs=False),
+    }
+    figures: dict[str, int | InputError] = {}
+    for key, count in counts.items():
+        try:
+            figures[key] = count()
+        except InputError as error:
+            figures[key] = error
+    return figures
+
+
+def _formulas(subject: Subject) -> dict[str, str]:
+    """The formula of each component, where SymPy is installed."""
+    if not find_spec("sympy"):
+        return {}
+    from bertcalc.formula import component_terms
+
+    return {one: " + ".join(bracket.text for bracket in brackets) for one, brackets in component_terms(subject)}
+
+
+def _data(case: Case) -> dict[str, Any]:
+    """All figures; None where there is none."""
+    subject = case.subject
+    return {
+        "architecture": subject.architecture,
+        "config": json.loads(config_json.write(subject)),
+        "batch_size": case.batch_size,
+        "sequence_length": case.sequence_length,
+        "parameters": subject.model().num_parameters(),
+        "components": totals_by_component(subject.model()),
+        "formulas": _formulas(subject),
+        **{key: figure if isinstance(figure, int) else None for key, figure in _figures(case).items()},
+    }
+
+
+def _table(case: Case) -> str:
+    """The same for people."""
+    subject, formulas = case.subject, _formulas(case.subject)
+    rows: list[tuple[str, str, str]] = [
+        (component, f"{count:,}", formulas.get(component, ""))
+        for component, count in totals_by_component(subject.model()).items()
+    ]
+    rows.append((QUANTITIES["parameters"].meaning, f"{subject.model().num_parameters():,}", ""))
+    for key, figure in _figures(case).items():
+        count, more = (f"{figure:,}", QUANTITIES[key].unit) if isinstance(figure, int) else ("-", str(figure))
+        rows.append((QUANTITIES[key].meaning, count, more))
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    lines = [f"{name:{widths[0]}}  {count:>{widths[1]}}  {more}".rstrip() for name, count, more in rows]
+    said = ", ".join(f"{letter} = {size:,}" for letter, size in letters(subject.config).items())
+    sizes = f"{case.batch_size:,} x {case.sequence_length:,} tokens, float32"
+    return "\n".join([f"{subject.architecture}: {said}", sizes, "", *lines])
+
+
+def run() -> None:
+    """The command; whoever reads its first lines alone, as ``head`` does, has what they want."""
+    try:
+        code = main()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python says it at its end
+        code = 0
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,134 @@
+"""Discovering in a process beside the server, within limits of time and memory; what was found is kept for all.
+
+The process is ended when its reader leaves or asks for something else. It is another one than that of the other pages
+that ask PyTorch: nobody there waits for a discovery.
+"""
+
+import atexit
+import json
+import os
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from bertcalc.discover.build import Ended, Refused
+from bertcalc.discover.result import Discovered, of_json
+from bertcalc.problem import InputError, wrong
+from bertcalc.text import N_, visible
+from bertcalc.worker import SlowError, StoppedError, Worker, tell
+
+SECONDS = 60.0  # for one model
+PATIENCE = 90.0  # with the models of others before it, and the import of PyTorch
+BYTES = 3 * 2**29  # of memory for data, with PyTorch's own 0.3 GB
+_KEPT = 60
+_REASON = 200  # characters of what transformers says
+_LONGEST = 60_000  # characters of a printed tree
+
+WORKER = Worker(PATIENCE, nice=10)
+atexit.register(WORKER.kill)
+_FOUND: OrderedDict[tuple[str, str, str], "Asked"] = OrderedDict()
+_LOCK = threading.Lock()
+
+# What is being done, how much of it is done, of how much; nothing while others are before it.
+Hear = Callable[[str, int, int], object]
+
+
+class Asked(NamedTuple):
+    """What was found, and the model as PyTorch prints it."""
+
+    found: Discovered
+    tree: str
+
+
+def known(model_type: str, cls: str, given: Mapping[str, Any]) -> Asked | None:
+    """What somebody has asked for before."""
+    with _LOCK:
+        return _FOUND.get(_key(model_type, cls, given))
+
+
+def ask(model_type: str, cls: str, given: Mapping[str, Any], hear: Hear, wanted: Callable[[], object]) -> Asked:
+    """Discover a class. ``wanted`` is called again and again meanwhile, and raises if the reader wants something else.
+
+    Raises InputError.
+    """
+    WORKER.wanted = wanted
+    hear("", 0, 0)
+    try:
+        json_of, tree = WORKER.listen(lambda said: hear(*said), discovered, model_type, cls, json.dumps(dict(given)))
+    except SlowError:
+        message = N_("There was no result within {seconds} seconds, with the models of others before it: try again.")
+        raise wrong(message, seconds=f"{PATIENCE:.0f}") from None
+    except Ended:
+        message = N_("It takes longer than {seconds} seconds to build this model often enough: no formula was found.")
+        raise wrong(message, seconds=f"{SECONDS:.0f}") from None
+    except (StoppedError, MemoryError):
+        raise _too_large() from None
+    except Refused as error:
+        if re.match("MemoryError|.*DefaultCPUAllocator", str(error)):
+            raise _too_large() from None
+        message = N_("transformers does not build this model: {reason}")
+        raise wrong(message, reason=visible(" ".join(str(error).split()))[:_REASON]) from None
+    except BaseException:
+        WORKER.stop()
+        raise
+    asked = Asked(of_json(json_of), tree)
+    with _LOCK:
+        _FOUND[_key(model_type, cls, given)] = asked
+        while len(_FOUND) > _KEPT:
+            _FOUND.popitem(last=False)
+    return asked
+
+
+def _too_large() -> InputError:
+    message = N_("To build this model takes more than {size} GB of memory: no formula was found.")
+    return wrong(message, size=f"{BYTES / 1e9:.1f}")
+
+
+def _key(model_type: str, cls: str, given: Mapping[str, Any]) -> tuple[str, str, str]:
+    return model_type, cls, json.dumps(dict(given), sort_keys=True)
+
+
+def discovered(model_type: str, cls: str, given: str) -> tuple[dict[str, Any], str]:
+    """In the process: what is found, as plain data, and the printed model."""
+    _limit()
+    from bertcalc.discover import discover
+    from bertcalc.discover.build import config_class, known
+
+    kinds = json.loads(given)
+    tell(("imports", 0, 0))
+    known()
+    if kinds:
+        config_class(model_type)
+    found = discover(model_type, cls, kinds, seconds=SECONDS, progress=lambda *said: tell(said))
+    return found.json(), _printed(model_type, cls, kinds)
+
+
+def _limit() -> None:
+    """Nothing is loaded from anywhere, and memory ends."""
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    with suppress(ImportError, ValueError, OSError):  # Windows has no limits
+        import resource
+
+        _soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        resource.setrlimit(resource.RLIMIT_DATA, (BYTES, hard))
+
+
+def _printed(model_type: str, cls: str, given: Mapping[str, Any]) -> str:
+    """What print(model) says, or nothing if it is too long."""
+    import torch
+    from transformers.initialization import no_init_weights
+
+    from bertcalc.discover.build import config_class, model_class, quiet
+
+    kind, wanted = config_class(model_type), model_class(cls)
+    with suppress(Exception), quiet():  # transformers raises whatever it likes
+        config = kind(**given)
+        if wanted.config_class is kind.sub_configs.get("text_config"):
+            config = config.text_config
+        with torch.device("meta"), no_init_weights():
+            text = str(wanted(config))
+        return text if len(text) <= _LONGEST else ""
+    return ""

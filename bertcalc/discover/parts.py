@@ -1,0 +1,178 @@
+"""A class that was discovered, in parts: its components, and the modules of its tree, each with its tensors."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+import sympy
+
+from bertcalc.discover.result import Discovered, Tensors, exact
+from bertcalc.text import N_
+from bertcalc.tree.totals import Component
+
+MOST = 12  # parts that are shown beside each other, if they need not be more
+
+# The four colours of the pages. What is in no layer, no embedding and no head is often a last norm.
+NAMES: dict[Component, str] = {
+    "embeddings": N_("embeddings"),
+    "encoder": N_("layers"),
+    "pooler": N_("other parts"),
+    "head": N_("head"),
+}
+_HEAD = re.compile(
+    r"(^|[._])(heads?|cls|classifier|scores?|predictions|generator|qa_outputs|output_projection)([._]|$)"
+)
+_EMBEDDINGS = re.compile(r"embed|position|(^|\.)(wte|wpe|shared)(\.|$)")
+
+
+class Part(NamedTuple):
+    """A module, or a single tensor, with all tensors in it; its path has * for numbers."""
+
+    path: str
+    name: str  # the path without what all parts beside it begin with
+    component: Component
+    tensors: tuple[Tensors, ...]
+
+    @property
+    def opens(self) -> bool:
+        """Whether there is anything in it but one tensor."""
+        return any(each.name != self.path for each in self.tensors)
+
+    def count(self, values: Mapping[str, int]) -> int:
+        """Its parameters."""
+        return count(self.tensors, values)
+
+
+class Group(NamedTuple):
+    """Tensors of which there are equally many copies: how many, and the elements of one of each, as expressions."""
+
+    copies: Any
+    one: Any
+    tensors: tuple[Tensors, ...]
+
+
+def count(tensors: Iterable[Tensors], values: Mapping[str, int]) -> int:
+    """The parameters of tensors with these sizes."""
+    return sum(int(prod(exact(each, values) for each in (one.copies, *one.shape))) for one in tensors)
+
+
+def component_of(name: str) -> Component:
+    """The component of a tensor or module, by its name."""
+    if "*" in name:
+        return "encoder"
+    return "head" if _HEAD.search(name) else "embeddings" if _EMBEDDINGS.search(name) else "pooler"
+
+
+def components(found: Discovered) -> dict[Component, tuple[Tensors, ...]]:
+    """The tensors of each component that there is."""
+    by_name = {kind: tuple(one for one in found.tensors if component_of(one.name) == kind) for kind in NAMES}
+    return {kind: tensors for kind, tensors in by_name.items() if tensors}
+
+
+def groups(tensors: Sequence[Tensors], values: Mapping[str, int]) -> list[Group]:
+    """Tensors by their number of copies, those with the most parameters first."""
+    by_copies: dict[Any, list[Tensors]] = {}
+    for one in tensors:
+        by_copies.setdefault(one.copies, []).append(one)
+    ranked = sorted(by_copies.items(), key=lambda item: -count(item[1], values))
+    return [
+        Group(copies, sympy.expand(sympy.Add(*(sympy.prod(one.shape) for one in alike))), tuple(alike))
+        for copies, alike in ranked
+    ]
+
+
+def parts(found: Discovered, path: str = "", most: int = MOST) -> list[Part]:
+    """The parts of the module at a path, the largest first (of the sizes that were given); all of them without one.
+
+    Without a path, large modules are replaced by what is in them, as long as there are few, to the parts of a layer.
+    Raises KeyError where there is no such module.
+    """
+    inside = [one for one in found.tensors if _is_in(one.name, path)]
+    if not inside or any(one.name == path for one in inside):
+        raise KeyError(path)
+    rows = _children(path, inside)
+    while path == "" or len(rows) == 1:
+        openable = [row for row in rows if _may_open(row, rows, whole=path == "")]
+        for row in sorted(openable, key=lambda row: -count(rows[row], found.fields)):
+            children = _children(row, rows[row])
+            if len(rows) - 1 + len(children) <= most or len(rows) == 1:
+                rows = {**{name: tensors for name, tensors in rows.items() if name != row}, **children}
+                break
+        else:
+            break
+    names = _names(rows)
+    named = [Part(row, names[row], _largest(tensors, found.fields), tuple(tensors)) for row, tensors in rows.items()]
+    return sorted(named, key=lambda part: -part.count(found.fields))
+
+
+def folded(shown: Sequence[Part], most: int, values: Mapping[str, int]) -> list[Part]:
+    """The parts with the smallest of them as one, where there are more than so many; it opens nothing."""
+    if len(shown) <= most:
+        return list(shown)
+    rest = tuple(one for part in shown[most - 1 :] for one in part.tensors)
+    return [*shown[: most - 1], Part("", "...", _largest(rest, values), rest)]
+
+
+def openable(found: Discovered) -> list[str]:
+    """The paths of all modules that have more than one part, from the outside to the inside."""
+    paths: dict[str, None] = {}
+    for one in found.tensors:
+        steps = _steps(one.name)
+        paths |= dict.fromkeys(".".join(steps[:depth]) for depth in range(1, len(steps)))
+    return [path for path in paths if len(_children(path, [o for o in found.tensors if _is_in(o.name, path)])) > 1]
+
+
+def _may_open(row: str, rows: Mapping[str, Sequence[Tensors]], *, whole: bool) -> bool:
+    children = _children(row, rows[row]) if any(one.name != row for one in rows[row]) else {}
+    if not children:
+        return False
+    if len(rows) == 1:
+        return True
+    modules = any(one.name not in children for one in rows[row])
+    return whole and modules and ("*" not in row or row.endswith("*"))
+
+
+def _children(path: str, tensors: Iterable[Tensors]) -> dict[str, list[Tensors]]:
+    found: dict[str, list[Tensors]] = {}
+    depth = len(_steps(path)) if path else 0
+    for one in tensors:
+        found.setdefault(".".join(_steps(one.name)[: depth + 1]), []).append(one)
+    return found
+
+
+def _steps(name: str) -> list[str]:
+    """The steps of a path; a number belongs to what is numbered."""
+    steps: list[str] = []
+    for step in name.split("."):
+        if step == "*" and steps:
+            steps[-1] += ".*"
+        else:
+            steps.append(step)
+    return steps
+
+
+def _is_in(name: str, path: str) -> bool:
+    return not path or name == path or (name.startswith(f"{path}.") and not name.startswith(f"{path}.*"))
+
+
+def _names(paths: Iterable[str]) -> dict[str, str]:
+    """Paths without the steps that all begin with, and without one that most do, around a model's body."""
+    listed = list(paths)
+    shared = max((at + 1 for at, sign in enumerate(listed[0]) if sign == "." and _all_begin(listed, at + 1)), default=0)
+    names = {path: path[shared:] for path in listed}
+    [(first, number)] = Counter(name.partition(".")[0] for name in names.values()).most_common(1)
+    shorter = {path: name.removeprefix(f"{first}.") for path, name in names.items()}
+    is_body = number > 1 and "*" not in first and len(set(shorter.values())) == len(names)
+    return shorter if is_body and not shared else names
+
+
+def _all_begin(paths: Sequence[str], length: int) -> bool:
+    return all(path.startswith(paths[0][:length]) and len(path) > length for path in paths)
+
+
+def _largest(tensors: Sequence[Tensors], values: Mapping[str, int]) -> Component:
+    """The component that most of the parameters belong to."""
+    sums = {kind: count([one for one in tensors if component_of(one.name) == kind], values) for kind in NAMES}
+    return max(sums, key=lambda kind: sums[kind])

@@ -1,0 +1,277 @@
+"""The matrix products of a forward pass on the meta device, recorded in the form of tensors: names and shapes.
+
+A product of m x k numbers by k x n has the shape (m, k, n); a batch of them, or the places of a convolution, come
+first. So the number of multiply-adds is the product of the sides, as the number of parameters is that of a tensor, and
+formulas are found for both in the same way.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from inspect import signature
+from math import prod
+from threading import get_ident
+from time import monotonic
+from typing import Any, NamedTuple
+
+from bertcalc.discover.build import NUMBER, Ended, Folded, Refused, Shape, first_line, made
+from bertcalc.discover.fields import Recipe, is_config
+from bertcalc.discover.result import Computed
+from bertcalc.problem import InputError
+
+BATCH, LENGTH, CHOICES = "batch_size", "sequence_length", "num_choices"
+# Some models look into a mask, which has no numbers on the meta device, and some into what they make without one.
+MASKS = (("attention_mask", "decoder_attention_mask"), (), ("decoder_attention_mask",), ("attention_mask",))
+_HERE = {BATCH: 3, LENGTH: 48}
+_MOST_PRODUCTS = 100_000
+_COMPARED = 4  # besides the proof of each product's shape, with all that are recorded
+
+
+class Call(NamedTuple):
+    """A configuration, how many tokens go through the model that it makes, and for which of them masks are given."""
+
+    config: Any
+    sizes: Mapping[str, int]
+    masks: tuple[str, ...]
+
+
+class Calls:
+    """What ``Recipe`` is for configurations, for calls: with the sizes of what goes through the model."""
+
+    def __init__(self, recipe: Recipe, cls: Any, masks: tuple[str, ...]) -> None:
+        self.recipe, self.masks = recipe, masks
+        self.sizes = _HERE | ({CHOICES: 2} if cls.__name__.endswith("ForMultipleChoice") else {})
+        if taken := self.sizes.keys() & recipe.fields.keys():
+            raise Refused(f"{min(taken)} is a field of the configuration, too")
+        self.fields = recipe.fields | self.sizes
+        self.follows = recipe.follows
+
+    def changed(self, values: Mapping[str, Any]) -> Call:
+        """The call with other values of some sizes. Raises what the configuration's class raises."""
+        sizes = {name: values.get(name, here) for name, here in self.sizes.items()}
+        others = {name: each for name, each in values.items() if name not in sizes}
+        return Call(self.recipe.changed(others), sizes, self.masks)
+
+    def lists_along(self, field: str) -> list[str]:
+        """As of the recipe."""
+        return [] if field in self.sizes else self.recipe.lists_along(field)
+
+    def value(self, path: str) -> Any:
+        """As of the recipe."""
+        return self.recipe.value(path)
+
+
+def products(cls: Any, call: Call, until: float) -> Folded:
+    """The matrix products of a forward pass: names with * for numbers, and for each the numbers and the shape.
+
+    A name says the module, and the line of the program where a module has several products. The last number counts the
+    products of that name in one module. Attention is eager; experts are computed for each token by itself, which is
+    the same number of multiply-adds as sorted by experts, and does not depend on which are chosen. Raises Refused, or
+    Ended when the time is up.
+    """
+    recorder = _recorded(cls, call, until)
+    found: Folded = {}
+    for (name, line), shapes in recorder.found.items():
+        numbers = tuple(int(number) for number in NUMBER.findall(name))
+        folded = found.setdefault(f"{NUMBER.sub('*', name)}{f'({line})' if line else ''}.*", {})
+        folded |= {(*numbers, index): shape for index, shape in enumerate(shapes)}
+    return found
+
+
+def counted(cls: Any, call: Call, until: float) -> int:
+    """The FLOPs of a forward pass as PyTorch's own FlopCounterMode counts them."""
+    from torch.utils.flop_counter import FlopCounterMode
+
+    with FlopCounterMode(display=False) as counter:
+        _forward(cls, call, until)
+    return int(counter.get_total_flops())
+
+
+def proven(cls: Any, lab: Any, compute: Computed) -> str:
+    """What PyTorch's own FlopCounterMode says against formulas, with sizes of any kind; nothing if it agrees."""
+    compared = 0
+    for _try in range(4 * _COMPARED):
+        sample = lab.together(lab.free, fresh=True)
+        if sample is None:
+            continue
+        try:
+            here = 2 * compute.count(**{name: sample.values[name] for name in compute.fields})
+        except InputError:  # outside of the regime
+            continue
+        changes = {name: value for name, value in sample.values.items() if value != lab.here[name]}
+        there = counted(cls, lab.config(changes)[1], lab.until)
+        if there != here:
+            return f"FlopCounterMode counts {there:,} where the formula gives {here:,}"
+        compared += 1
+        if compared == _COMPARED:
+            return ""
+    return "too few configurations could be compared with FlopCounterMode"
+
+
+def _recorded(cls: Any, call: Call, until: float) -> Any:
+    recorder = _recorder(until)
+    with recorder:
+        _forward(cls, call, until, recorder.named)
+    return recorder
+
+
+def _forward(cls: Any, call: Call, until: float, named: Any = None) -> None:
+    """Build the model and run it forward."""
+    import torch
+
+    _plain(call.config)
+    model = made(cls, call.config, until).eval()
+    given = _inputs(cls, call)
+    try:
+        with torch.no_grad(), torch.device("meta"), named(model) if named else _nothing():
+            model(**given)
+    except (Refused, Ended):
+        raise
+    except Exception as error:  # transformers raises whatever it likes
+        raise Refused(first_line(error)) from None
+
+
+@contextmanager
+def _nothing() -> Iterator[None]:
+    yield
+
+
+def _plain(config: Any) -> None:
+    """Say how to compute, for the configurations inside, too."""
+    config._attn_implementation = "eager"
+    config._experts_implementation = "batched_mm"
+    for each in (config, *filter(is_config, vars(config).values())):
+        if getattr(each, "use_cache", False):
+            each.use_cache = False
+
+
+def _inputs(cls: Any, call: Call) -> dict[str, Any]:
+    """Tokens, of which none is padding; a decoder gets as many as its encoder."""
+    import torch
+
+    sizes = (BATCH, CHOICES, LENGTH) if CHOICES in call.sizes else (BATCH, LENGTH)
+    shape = tuple(call.sizes[name] for name in sizes)
+    taken = signature(cls.forward).parameters
+    wanted = ["input_ids", *call.masks]
+    if getattr(call.config, "is_encoder_decoder", False):
+        wanted.append("decoder_input_ids")
+    names = [name for name in wanted if name in taken]
+    if "input_ids" not in names:
+        raise Refused("its forward pass takes no tokens")
+    return {name: torch.ones(shape, dtype=torch.long, device="meta") for name in names}
+
+
+def _recorder(until: float) -> Any:
+    """Made in here, so that this module can be imported without PyTorch."""
+    import torch
+    from torch.nn.modules import module as hooks
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils.flop_counter import flop_registry
+
+    aten = torch.ops.aten
+
+    class Recorder(TorchDispatchMode):  # type: ignore[misc]
+        """Sees every operation, and in which module."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.found: dict[tuple[str, int], list[Shape]] = {}
+            self.names: dict[int, str] = {}
+            self.inside: list[Any] = []
+            self.seen = 0
+            self.types: dict[Any, Any] = {}
+
+        @classmethod
+        def _should_skip_dynamo(cls) -> bool:
+            return False  # nothing is compiled, and to say so for each operation takes time
+
+        @contextmanager
+        def named(self, model: Any) -> Iterator[None]:
+            """Know the modules of a model, and in which of them it is."""
+            self.names = {id(each): name for name, each in model.named_modules()}
+            here = get_ident()
+
+            def enter(module: Any, _given: Any) -> None:
+                if get_ident() == here:  # PyTorch tells of all threads
+                    self.inside.append(module)
+
+            def leave(_module: Any, _given: Any, _result: Any) -> None:
+                if get_ident() == here:
+                    self.inside.pop()
+
+            handles = (
+                hooks.register_module_forward_pre_hook(enter),
+                hooks.register_module_forward_hook(leave),
+            )
+            try:
+                yield
+            finally:
+                for handle in handles:
+                    handle.remove()
+
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            del types
+            result = self.result(func, args, kwargs or {})
+            self.seen += 1
+            if not self.seen % 64 and monotonic() > until:
+                raise Ended
+            packet = func._overloadpacket
+            if packet in flop_registry:
+                flops = flop_registry[packet](*args, **(kwargs or {}), out_val=result)
+                self.add(_shape(packet, args, result), flops, str(packet))
+            elif "scaled_dot_product" in str(packet):
+                raise Refused("its attention is fused, which PyTorch does not count on the meta device")
+            return result
+
+        def result(self, func: Any, args: Any, kwargs: Any) -> Any:
+            """What PyTorch gives; of an operation on each number alone, only the type is asked for, and that once."""
+            if torch.Tag.pointwise not in func.tags or func._schema.is_mutable or kwargs:
+                return func(*args, **kwargs)
+            tensors = [each for each in args if isinstance(each, torch.Tensor)]
+            key = (
+                func,
+                *((each.dtype, each.dim() == 0) if isinstance(each, torch.Tensor) else type(each) for each in args),
+            )
+            if key not in self.types or any(isinstance(each, list) for each in args):
+                result = func(*args)
+                self.types[key] = result.dtype
+                return result
+            shape = torch.broadcast_shapes(*(each.shape for each in tensors))
+            return torch.empty(shape, dtype=self.types[key], device="meta")
+
+        def add(self, shape: Shape | None, flops: int, what: str) -> None:
+            """One more product."""
+            if shape is None or 2 * prod(shape) != flops:
+                raise Refused(f"it uses {what}, whose sides are not known here")
+            module = self.inside[-1] if self.inside else None
+            line = 0 if module is None or type(module).__module__.startswith("torch.") else _line()
+            shapes = self.found.setdefault((self.names.get(id(module), ""), line), [])
+            shapes.append(shape)
+            if self.seen > 50 * _MOST_PRODUCTS or len(shapes) > _MOST_PRODUCTS:
+                raise Refused(f"more than {_MOST_PRODUCTS:,} matrix products")
+
+    def _shape(packet: Any, args: Any, result: Any) -> Shape | None:
+        """The sides of a product; None for an operation that is none of those known here."""
+        if packet in (aten.addmm, aten.baddbmm):
+            args = args[1:]
+        if packet in (aten.mm, aten.addmm):
+            return (*args[0].shape, args[1].shape[1])
+        if packet in (aten.bmm, aten.baddbmm):
+            return (*args[0].shape, args[1].shape[2])
+        if packet == aten.convolution:
+            weight, transposed = args[1], args[6]
+            places = (args[0] if transposed else result).shape
+            return (places[0], *places[2:], *weight.shape)
+        return None
+
+    return Recorder()
+
+
+def _line() -> int:
+    """The line of transformers' program that is running."""
+    frame = sys._getframe(1)
+    while frame.f_back:
+        frame = frame.f_back
+        if "transformers" in frame.f_globals.get("__name__", ""):
+            return frame.f_lineno
+    return 0

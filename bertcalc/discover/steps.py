@@ -1,0 +1,197 @@
+"""Changing the sizes of a class that was discovered: where a slider stops, and the steps of a person.
+
+Every stop lies in the regime. What was typed and does not is said; the last sizes that do stay.
+"""
+
+import re
+from collections.abc import Mapping
+from math import lcm
+from typing import Any, NamedTuple
+
+import sympy
+
+from bertcalc.discover.conditions import Condition
+from bertcalc.discover.parts import count
+from bertcalc.discover.result import Discovered, exact
+from bertcalc.problem import InputError, Problem, wrong
+from bertcalc.text import N_
+
+MOST_PARAMETERS = 2**53  # what a browser can say exactly
+_PARTS = 16  # a slider goes up in sixteenths of the size that was given
+_FARTHEST = 4
+_SMALL = 64
+_NEAR = 600
+_MOST_STEPS = 200
+
+
+class Outside(NamedTuple):
+    """Sizes that are refused: the condition that they do not meet, with all values; or another problem."""
+
+    condition: Condition | None
+    values: dict[str, int]
+    problem: Problem | None = None
+
+
+def refused(found: Discovered, sizes: Mapping[str, int]) -> Outside | None:
+    """Why these sizes have no count, or None if they have one."""
+    try:
+        values = found.values(**sizes)
+        total = count(found.tensors, values)
+        found.count(**sizes)
+    except InputError as error:
+        known = {name: value for name, value in sizes.items() if name in found.fields}
+        whole = not [value for value in known.values() if value < 1]
+        conditions = found.outside(**known) if whole else []
+        return Outside(conditions[0] if conditions else None, found.completed(**known), error.problem)
+    if total > MOST_PARAMETERS:
+        message = N_("That would be {count} parameters: more than {most} are not shown here.")
+        shown = f"{total:.3g}" if total > 10**30 else f"{total:,}"
+        return Outside(None, values, wrong(message, count=shown, most=f"{MOST_PARAMETERS:,}").problem)
+    return None
+
+
+def stops(found: Discovered, field: str, sizes: Mapping[str, int]) -> list[int]:
+    """The values of a field that a slider stops at: each is a model, with the other sizes as they are."""
+    start, here = found.fields[field], found.completed(**sizes)
+    by = lcm(
+        *(
+            here[one.other] if isinstance(one.other, str) else one.other
+            for one in found.regime
+            if one.kind == "multiple" and one.field == field
+        )
+    )
+    if start < _SMALL:
+        wanted = set(range(1, max(_FARTHEST * start, _PARTS) + 1))
+    else:
+        wanted = {start * part // _PARTS for part in range(1, _FARTHEST * _PARTS + 1)}
+        wanted = {max(1, round(value / by)) * by for value in wanted} | {start}
+    doubtful = [one for one in _expressions(found) if _is_doubtful(one) and field in {str(n) for n in one.free_symbols}]
+
+    def is_possible(value: int) -> bool:
+        values = found.completed(**{**sizes, field: value})
+        if not all(condition.holds(values) for condition in found.regime):
+            return False
+        numbers = [exact(one, values) for one in doubtful]
+        return all(number.denominator == 1 and number >= 0 for number in numbers)
+
+    possible = [value for value in sorted(wanted) if is_possible(value)]
+    while possible and count(found.tensors, found.completed(**{**sizes, field: possible[-1]})) > MOST_PARAMETERS:
+        possible.pop()
+    return sorted({*possible, here[field]})
+
+
+def _expressions(found: Discovered) -> set[Any]:
+    return {one for tensors in found.tensors for one in (tensors.copies, *tensors.shape)}
+
+
+def _is_doubtful(expression: Any) -> bool:
+    """Whether it may be no whole number from 0 with whole sizes from 1: it has a fraction, or a minus."""
+    return any(not number.is_Integer or number < 0 for number in expression.atoms(sympy.Rational)) or any(
+        power.exp.is_negative for power in expression.atoms(sympy.Pow)
+    )
+
+
+def nearest(found: Discovered, field: str, value: int, sizes: Mapping[str, int]) -> list[int]:
+    """The nearest values below and above that are possible, if they are near."""
+    low = next(
+        (one for one in range(value - 1, max(0, value - _NEAR), -1) if _is_possible(found, field, one, sizes)), 0
+    )
+    high = next((one for one in range(value + 1, value + _NEAR) if _is_possible(found, field, one, sizes)), 0)
+    return sorted((one for one in (low, high) if one), key=lambda one: abs(one - value))
+
+
+def _is_possible(found: Discovered, field: str, value: int, sizes: Mapping[str, int]) -> bool:
+    return value > 0 and not found.outside(**{**sizes, field: value})
+
+
+def ranked(found: Discovered) -> list[str]:
+    """The fields that the count depends on, those that change it most first."""
+    total = count(found.tensors, found.fields)
+    used = {name.name for one in found.tensors for name in one.expression.free_symbols}
+
+    def effect(field: str) -> int:
+        values = found.fields | {field: 2 * found.fields[field]}
+        try:
+            return abs(count(found.tensors, values) - total)
+        except (ArithmeticError, ValueError):
+            return 0
+
+    fields = [field for field in found.fields if field in used and field not in found.follows]
+    return sorted(fields, key=lambda field: -effect(field))
+
+
+class Steps:
+    """The sizes that a person has chosen for one class, with the steps that led there.
+
+    ``kept`` are those of the last step, ``present`` those that are shown, also while a slider is held; only what
+    differs from the given sizes is in them. ``attempt`` is what was typed and refused, by its field.
+    """
+
+    def __init__(self, found: Discovered, sizes: Mapping[str, int]) -> None:
+        self.found = found
+        self.ranked = ranked(found)
+        self.kept = self.present = self._plain(sizes)
+        self.attempt: dict[str, str | int] = {}
+        self.past: list[dict[str, int]] = []
+        self.future: list[dict[str, int]] = []
+
+    def values(self) -> dict[str, int]:
+        """All sizes as they are shown."""
+        return self.found.values(**self.present)
+
+    def move(self, field: str, value: int | str, *, final: bool = True) -> None:
+        """Give a field another value; if there is no such model, all stays, and the attempt is kept."""
+        if field not in self.found.fields:
+            return
+        self.attempt.pop(field, None)
+        if not isinstance(value, int) or refused(self.found, {**self.kept, field: value}):
+            self.attempt = {field: value}
+            self.present = self.kept
+            return
+        self.present = self._plain({**self.kept, field: value})
+        if final:
+            self._step(self.present)
+
+    def reset(self) -> None:
+        """Back to the given sizes."""
+        self._step({})
+
+    def undo(self) -> None:
+        """One step back; what was refused goes first."""
+        if self.attempt:
+            self.attempt = {}
+        elif self.past:
+            self.future.append(self.kept)
+            self.kept = self.present = self.past.pop()
+
+    def redo(self) -> None:
+        """One step forward again."""
+        if self.future:
+            self.past.append(self.kept)
+            self.kept = self.present = self.future.pop()
+
+    def _step(self, sizes: dict[str, int]) -> None:
+        self.attempt = {}
+        if sizes != self.kept:
+            self.past = [*self.past, self.kept][-_MOST_STEPS:]
+            self.future = []
+        self.kept = self.present = sizes
+
+    def _plain(self, sizes: Mapping[str, int]) -> dict[str, int]:
+        return {field: value for field, value in sizes.items() if value != self.found.fields[field]}
+
+
+def write(sizes: Mapping[str, int]) -> str:
+    """Sizes as a link says them: n_embd-1600~n_layer-48."""
+    return "~".join(f"{field}-{value}" for field, value in sizes.items())
+
+
+def read(text: str) -> dict[str, int]:
+    """The sizes in a link. Raises InputError."""
+    found: dict[str, int] = {}
+    for each in filter(None, text.split("~")):
+        match = re.fullmatch(r"([A-Za-z][\w.\[\]]{0,119})-([0-9]{1,15})", each, re.ASCII)
+        if match is None:
+            raise wrong(N_("{text} is no size: it must look like n_layer-48."), text=each[:40])
+        found[match[1]] = int(match[2])
+    return found

@@ -1,0 +1,255 @@
+"""ModernBERT (Warner et al. 2024, arXiv:2412.13663): rotary positions, a gated feed-forward, no biases.
+
+Hugging Face's modeling_modernbert.py as a program. Two layers of three attend only to a token's neighbourhood; that
+changes the mask and the angles, but nothing that is learned or multiplied.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from bertcalc.config import Config
+from bertcalc.families import bert
+from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, Source
+from bertcalc.forward.trace import Trace, Value
+from bertcalc.problem import Problem
+from bertcalc.text import N_
+from bertcalc.tree.nn import AFTER_LAYERS
+
+
+@dataclass(frozen=True)
+class ModernBertConfig(Config):
+    """Hugging Face's ``ModernBertConfig``: the same field names, the same defaults (ModernBERT-base).
+
+    Without ``layer_types`` and ``rope_parameters``, which change neither a count nor a shape: every third layer is
+    global, as in every published model. Raises ConfigError if no ModernBERT can be built from the values.
+    """
+
+    vocab_size: int = 50368
+    hidden_size: int = 768
+    intermediate_size: int = 1152
+    num_hidden_layers: int = 22
+    num_attention_heads: int = 12
+    hidden_activation: str = "gelu"
+    max_position_embeddings: int = 8192
+    initializer_range: float = 0.02
+    initializer_cutoff_factor: float = 2.0
+    norm_eps: float = 1e-5
+    norm_bias: bool = False
+    pad_token_id: int | None = 50283
+    eos_token_id: int | None = 50282
+    bos_token_id: int | None = 50281
+    cls_token_id: int | None = 50281
+    sep_token_id: int | None = 50282
+    attention_bias: bool = False
+    attention_dropout: float = 0.0
+    local_attention: int = 128
+    embedding_dropout: float = 0.0
+    mlp_bias: bool = False
+    mlp_dropout: float = 0.0
+    decoder_bias: bool = True
+    classifier_pooling: str = "cls"
+    classifier_dropout: float | None = 0.0
+    classifier_bias: bool = False
+    classifier_activation: str = "gelu"
+    deterministic_flash_attn: bool = False
+    sparse_prediction: bool = False
+    sparse_pred_ignore_index: int = -100
+    tie_word_embeddings: bool = True
+    num_labels: int = 2
+
+    attribute_map: ClassVar = {
+        # These are in transformers under the family's names alone.
+        "hidden_act": "hidden_activation",
+        "layer_norm_eps": "norm_eps",
+        "attention_probs_dropout_prob": "attention_dropout",
+    }
+    shaping: ClassVar = (
+        *Config.shaping,
+        *("norm_bias", "attention_bias", "mlp_bias", "decoder_bias", "classifier_bias"),
+        *("classifier_activation", "classifier_pooling", "attention_dropout"),
+    )
+
+    @classmethod
+    def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
+        """What is wrong between fields that are right by themselves."""
+        yield from super().relations(values)
+        if values["classifier_dropout"] is None:
+            message = N_("{config} needs a classifier_dropout: a number, such as 0.0.")
+            remedy = {"classifier_dropout": 0.0}
+            yield Problem("classifier_dropout", None, message, {"config": cls.__name__}, (remedy,))
+
+    @property
+    def turns_pairs(self) -> bool:
+        """Its positions are rotary."""
+        return True
+
+    def letters_of_sizes(self) -> dict[str, str]:
+        """With a single layer there are no others, which have one LayerNorm more."""
+        letters = super().letters_of_sizes()
+        return {field: letters[field] for field in letters if field != "num_hidden_layers" or not self.single}
+
+    @property
+    def single(self) -> bool:
+        """Whether there is but one layer. Of columns and letters, there are more (in columns, perhaps none of them)."""
+        return isinstance(self.num_hidden_layers, int) and self.num_hidden_layers == 1
+
+
+_GLOBAL_EVERY = 3  # layers
+
+
+def _body(t: Trace, c: ModernBertConfig, pooler: bool) -> Hidden:
+    with t.ordered("embeddings", "layers", "final_norm", "rotary_emb"):
+        with t.module("embeddings", "ModernBertEmbeddings", component="embeddings"):
+            (ids,) = t.inputs("input_ids")
+            x = t.embedding("tok_embeddings", ids, c.vocab_size, c.hidden_size, role="word", padding_idx=c.pad_token_id)
+            x = t.dropout("drop", _norm(t, c, "norm", x), c.embedding_dropout)
+        with t.block("", component="encoder"):
+            kinds = [_angles(t, c, x) for _kind in range(1 if c.single else 2)]
+            angles = (kinds[0], *kinds[1:] * (_GLOBAL_EVERY - 1))
+            with t.repeat("layers", 1, "ModernBertEncoderLayer", start=None if c.single else 0):
+                x = _layer(t, c, x, angles[:1], first=True)
+            if not c.single:
+                with t.repeat("layers", c.num_hidden_layers - 1, "ModernBertEncoderLayer", start=1):
+                    x = _layer(t, c, x, angles)
+            with t.block(AFTER_LAYERS):
+                return Hidden(_norm(t, c, "final_norm", x), None)
+
+
+def _angles(t: Trace, c: ModernBertConfig, x: Value) -> Value:
+    with t.block("rotary positions"):
+        return t.angles("rotary_emb", "ModernBertRotaryEmbedding", x, c.attention_head_size)
+
+
+def _norm(t: Trace, c: ModernBertConfig, name: str, x: Value) -> Value:
+    return t.norm(name, x, c.norm_eps, bias=c.norm_bias)
+
+
+def _layer(t: Trace, c: ModernBertConfig, x: Value, angles: tuple[Value, ...], *, first: bool = False) -> Value:
+    """Normalized before each block, not after it; the embeddings are normalized already."""
+    with t.block("attention"):
+        if first:
+            t.idle("attn_norm", "Identity")
+            y = x
+        else:
+            y = _norm(t, c, "attn_norm", x)
+    heads, size = c.num_attention_heads, c.attention_head_size
+    with t.attention("attn", "ModernBertAttention", heads, size, "rotary", block="attention"):
+        together = t.linear("Wqkv", y, 3 * c.hidden_size, role="query, key, value", bias=c.attention_bias)
+        query, key, value = t.cut(together, "query", "key", "value")
+        p = c.attention_dropout
+        y = t.attend(query, key, value, dropout=p, dropout_name="", angles=angles, wide=True)
+        y = t.linear("Wo", y, c.hidden_size, role="output", bias=c.attention_bias)
+        if p > 0:
+            y = t.dropout("out_drop", y, p)
+        else:
+            t.idle("out_drop", "Identity")
+    with t.block("attention"):
+        x = t.add("add_attention", x, y, role="add")
+    with t.block("feed-forward"):
+        y = _norm(t, c, "mlp_norm", x)
+    with t.module("mlp", "ModernBertMLP", block="feed-forward"):
+        both = t.linear("Wi", y, 2 * c.intermediate_size, role="up and gate", bias=c.mlp_bias)
+        y, gate = t.cut(both, "input", "gate")
+        y = t.multiply("gated", t.activation("act", y, c.hidden_activation), gate)
+        y = t.dropout("drop", y, c.mlp_dropout)
+        y = t.linear("Wo", y, c.hidden_size, role="down", bias=c.mlp_bias)
+    with t.block("feed-forward"):
+        return t.add("add_mlp", x, y, role="add")
+
+
+def _head(t: Trace, c: ModernBertConfig, x: Value, *, block: str = "", role: str = "dense") -> Value:
+    """A dense layer, its activation and a LayerNorm: every class with a head has them."""
+    with t.module("head", "ModernBertPredictionHead", component="head", block=block):
+        x = t.linear("dense", x, c.hidden_size, role=role, bias=c.classifier_bias)
+        return _norm(t, c, "norm", t.activation("act", x, c.classifier_activation, role="classifier activation"))
+
+
+def _masked_lm(t: Trace, c: ModernBertConfig, hidden: Hidden) -> None:
+    """A score for each word piece at each token. Tied, the decoder's matrix is the word embedding table."""
+    tied = {"weight": "model.embeddings.tok_embeddings.weight"} if c.tie_word_embeddings else {}
+    x = _head(t, c, hidden.states, block=LANGUAGE_MODEL, role="transform")
+    with t.block(LANGUAGE_MODEL):
+        t.output("logits", t.linear("decoder", x, c.vocab_size, role="decoder", bias=c.decoder_bias, tied=tied))
+
+
+def _classified(t: Trace, c: ModernBertConfig, x: Value, classes: int, *, role: str = "classifier") -> Value:
+    assert c.classifier_dropout is not None
+    return t.linear("classifier", t.dropout("drop", _head(t, c, x), c.classifier_dropout), classes, role=role)
+
+
+def _sequence_classification(t: Trace, c: ModernBertConfig, hidden: Hidden) -> None:
+    """A classifier over the first token, or over the mean of all tokens."""
+    batch, length, _width = hidden.states.shape
+    if c.classifier_pooling == "mean":
+        x = t.mean("mean", hidden.states, Value("ones", (batch, length, 1)))
+    else:
+        x = t.first_token(hidden.states)
+    t.output("logits", _classified(t, c, x, c.num_labels))
+
+
+def _token_classification(t: Trace, c: ModernBertConfig, hidden: Hidden) -> None:
+    t.output("logits", _classified(t, c, hidden.states, c.num_labels))
+
+
+def _question_answering(t: Trace, c: ModernBertConfig, hidden: Hidden) -> None:
+    logits = _classified(t, c, hidden.states, c.num_labels, role="answer span")
+    for name in ("start_logits", "end_logits"):
+        t.output(name, t.step(name, "copy", logits, shape=logits.shape[:-1]))
+
+
+def _multiple_choice(t: Trace, c: ModernBertConfig, hidden: Hidden) -> None:
+    """One score for each choice. The mean needs an attention_mask; the first token is the first that is no padding."""
+    batch, length, width = hidden.states.shape
+    if c.classifier_pooling == "mean":
+        x = t.mean("mean", hidden.states, Value("attention_mask", (batch, length, 1), ids=True))
+    else:
+        x = t.step("first_token", "copy", hidden.states, shape=(batch, width))
+    bert.side_by_side(t, _classified(t, c, x, 1))
+
+
+def _preset(name: str, **sizes: Any) -> Preset:
+    source = Source(N_("Its model card on the Hugging Face Hub"), f"https://huggingface.co/{name}")
+    return Preset(ModernBertConfig(**sizes), source)
+
+
+_TOKENS = ("input_ids", "attention_mask", "position_ids", "inputs_embeds")
+_LABELS = (*_TOKENS, "labels")
+FAMILY = Family(
+    "modernbert",
+    "model",
+    ModernBertConfig,
+    _body,
+    (
+        Class("ModernBertModel", "base", bert.base, _TOKENS),
+        Class("ModernBertForMaskedLM", "masked-lm", _masked_lm, _LABELS),
+        Class("ModernBertForSequenceClassification", "sequence-classification", _sequence_classification, _LABELS),
+        Class("ModernBertForTokenClassification", "token-classification", _token_classification, _LABELS),
+        Class(
+            "ModernBertForQuestionAnswering",
+            "question-answering",
+            _question_answering,
+            (*_TOKENS[:3], *bert.ANSWERS),
+        ),
+        Class("ModernBertForMultipleChoice", "multiple-choice", _multiple_choice, _LABELS),
+    ),
+    {
+        "ModernBERT-base": _preset("answerdotai/ModernBERT-base"),
+        "ModernBERT-large": _preset(
+            "answerdotai/ModernBERT-large",
+            hidden_size=1024,
+            num_hidden_layers=28,
+            num_attention_heads=16,
+            intermediate_size=2624,
+        ),
+        "ettin-encoder-32m": _preset(
+            "jhu-clsp/ettin-encoder-32m",
+            hidden_size=384,
+            num_hidden_layers=10,
+            num_attention_heads=6,
+            intermediate_size=576,
+        ),
+    },
+    peaks=False,
+    like_bert=False,
+)

@@ -1,0 +1,74 @@
+"""The layers of a forward pass: the steps before them, the steps of each kind of layer, and the steps after them."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from bertcalc.forward.trace import Step, Value
+from bertcalc.tree.nn import split_layer
+
+
+class Layers(NamedTuple):
+    """Layers that are made alike, one after the other: the number of the first, how many, the steps of one of them."""
+
+    start: int
+    copies: int
+    steps: list[Step]
+
+    @property
+    def entry(self) -> str:
+        """The name of the value that goes into the first of them."""
+        return self.steps[0].takes[0].name
+
+    @property
+    def last(self) -> str:
+        """The name of the value that each of them gives to the next."""
+        return self.steps[-1].gives.name
+
+
+class Stack(NamedTuple):
+    """All steps; the layers in groups that are made alike: of ModernBERT the first layer, and all others."""
+
+    before: list[Step]
+    groups: list[Layers]
+    after: list[Step]
+
+    @property
+    def length(self) -> int:
+        """How many layers there are."""
+        return self.groups[-1].start + self.groups[-1].copies
+
+    def group(self, layer: int) -> Layers:
+        """The group that a layer is in. Raises IndexError if there is no such layer."""
+        for found in self.groups:
+            if found.start <= layer < found.start + found.copies:
+                return found
+        raise IndexError(f"layer {layer} is not one of 0 to {self.length - 1}")
+
+
+def stack(steps: Sequence[Step]) -> Stack:
+    """The layers of a forward pass, and what comes before and after them."""
+    found = Stack([], [], [])
+    start = 0
+    for name, group in groupby(steps, key=lambda step: split_layer(step.name)[0]):
+        if name:
+            inside = list(group)
+            found.groups.append(Layers(start, inside[0].runs, inside))
+            start = start + inside[0].runs
+        else:
+            (found.after if found.groups else found.before).extend(group)
+    return found
+
+
+def angles_of(step: Step, layers: Sequence[int] | None) -> Iterator[Value]:
+    """The angles that a step of rotary positions takes in some layers; in all kinds of layers if none are named."""
+    numbers = range(len(step.turns)) if layers is None else [layer % len(step.turns) for layer in layers]
+    for number in dict.fromkeys(numbers):
+        yield step.turns[number]
+
+
+def in_layers(step: Step, layers: Sequence[int] | None) -> Step:
+    """A step as it is in some layers, with all that it takes there."""
+    if not step.turns:
+        return step
+    return step._replace(takes=(*step.takes[:1], *dict.fromkeys(angles_of(step, layers))))

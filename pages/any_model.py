@@ -1,0 +1,54 @@
+"""Any model: the formula of a class of transformers that has no file here, read off the real class."""
+
+import streamlit as st
+
+from bertcalc.discover.parts import NAMES, components, count
+from pages.ui.any_model import bring, choice, discovering, flops, tensors
+from pages.ui.any_model.export import offer
+from pages.ui.any_model.formula import show_formula
+from pages.ui.i18n import _
+from pages.ui.metrics import show_metric
+from pages.ui.numbers import metric_width, percent, signed_count
+from pages.ui.present import presenting
+from pages.ui.theme import colors
+
+with st.container(horizontal=True):
+    kind = choice.MODEL_TYPE.show()
+    choice.MODEL_CLASS.show(choice.classes_of(kind))
+
+now = choice.chosen()
+sizes = choice.steps(now)
+found = now.found
+choice.show_wrong_in_link()
+
+if found is None or now.asked is None:
+    discovering.discover(now)
+else:
+    values = sizes.values() if sizes else found.fields
+    offer(found, values)
+    total = count(found.tensors, values) if sizes else found.parameters
+    difference = total - found.parameters
+    with st.container(horizontal=True):
+        st.metric(
+            _("Parameters in {architecture}").format(architecture=found.cls),
+            f"{total:,}",
+            signed_count(difference),
+            delta_color="off",
+            delta_arrow="up" if difference > 0 else "down" if difference else "off",
+            delta_description=_("against the sizes that were given") if now.given else _("against the default sizes"),
+            width=metric_width(290, f"{total:,}", f"{signed_count(difference)} against the default sizes"),
+        )
+        for component, parts in components(found).items():
+            part = count(parts, values)
+            show_metric(_(NAMES[component]), percent(part, total), f"{part:,}", least=112)
+    show_formula(found, values, colors())
+    discovering.show_verdict(found)
+    tensors.show_parts(found, values)
+    flops.show_flops(found, sizes.present if sizes else {})
+    if not presenting():
+        tensors.show_tensors(found, values)
+        discovering.show_proof(found)
+        discovering.show_tree(now.asked.tree)
+if not presenting():
+    bring.show_bring(now)
+choice.write_link(now, sizes)

@@ -1,0 +1,91 @@
+"""Another way to choose the model: a config.json of any type, pasted, or read from the Hub by a model's name."""
+
+from typing import Any
+
+import streamlit as st
+
+from bertcalc.config_json import LARGEST
+from bertcalc.discover.pasted import read
+from bertcalc.hub import asking, reader
+from bertcalc.problem import InputError
+from bertcalc.server.run_queue import RUN_QUEUE
+from bertcalc.text import N_
+from pages.ui.any_model.choice import Chosen, take, too_long
+from pages.ui.controls import Fold, sentence
+from pages.ui.i18n import _
+from pages.ui.numbers import MINUS
+from pages.ui.oracle import wanted
+
+BRING = Fold("any_bring", N_("Your own config.json, or a name on the Hub"))
+
+
+def show_bring(now: Chosen) -> None:
+    """Draw it, folded; what is wrong stands in it."""
+    if now.given:
+        fields = ", ".join(f"{name} = {_brief(value)}" for name, value in list(now.given.items())[:6])
+        st.caption(_("From a config.json: {fields}").format(fields=fields + (" ..." if len(now.given) > 6 else "")))
+        if too_long(now):
+            st.caption(_("It is too long for the link: who opens that sees the type's default."))
+    details = BRING.unfolded()
+    if details is None:
+        return
+    with details:
+        left, right = st.columns(2)
+        with left:
+            st.text_area(
+                "config.json",
+                key="any config",
+                height=130,
+                max_chars=LARGEST,
+                placeholder='{"model_type": "llama", "hidden_size": 2048, ...}',
+                persist_state="session",
+            )
+            st.button(_("Find its formula"), key="any take", on_click=_take_config)
+        with right:
+            if reader.installed():
+                st.text_input(
+                    _("Name on the Hub"), "openai-community/gpt2-xl", key="any repo", max_chars=reader.LONGEST
+                )
+                if st.button(_("Read its config.json"), key="any hub"):
+                    _take_hub()
+        for problem in st.session_state.get("any problems", ()):
+            st.error(sentence(problem))
+        for remark in st.session_state.get("any remarks", ()):
+            st.caption(sentence(remark))
+
+
+def _take_config() -> None:
+    _take(st.session_state.get("any config", ""))
+
+
+def _take(text: str) -> None:
+    st.session_state["any remarks"] = st.session_state["any problems"] = ()
+    try:
+        given = read(text)
+    except InputError as error:
+        st.session_state["any problems"] = error.problems
+        return
+    st.session_state["any remarks"] = given.remarks
+    take(given.model_type, given.cls, given.fields)
+
+
+def _take_hub() -> None:
+    """Ask the Hub for a config.json; other runs go on meanwhile."""
+    try:
+        with st.spinner(_("Asking the Hub ...")), RUN_QUEUE.pause():
+            text = asking.ask_config(st.session_state["any repo"].strip(), wanted)
+    except InputError as error:
+        st.session_state["any problems"] = error.problems
+    else:
+        _take(text)
+    st.rerun()
+
+
+def _brief(value: Any) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}".replace("-", MINUS)
+    return (
+        "..."
+        if isinstance(value, list | dict)
+        else "`" + "".join(s for s in str(value)[:30] if s.isalnum() or s in "_-. ") + "`"
+    )

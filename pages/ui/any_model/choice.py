@@ -1,0 +1,193 @@
+"""The model that the page is about: type, class, what a config.json says of it, and sizes, as the link has them."""
+
+import json
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from bertcalc.discover import asking
+from bertcalc.discover.pasted import read_fields
+from bertcalc.discover.result import Discovered
+from bertcalc.discover.shipped import shipped, shipped_classes
+from bertcalc.discover.steps import Outside, Steps, read, refused, write
+from bertcalc.discover.types import types
+from bertcalc.problem import InputError
+from bertcalc.text import N_
+from pages.ui import address, model
+from pages.ui.any_model.words import refusal
+from pages.ui.controls import Reason, Select, Text
+from pages.ui.i18n import _
+
+PAGE = "any_model"
+
+
+def _check_sizes(text: str) -> Reason | None:
+    try:
+        read(text)
+    except InputError as error:
+        return N_("{name} in the link is not possible: {problem}"), {"problem": str(error)}
+    return None
+
+
+def _check_fields(text: str) -> Reason | None:
+    try:
+        read_fields(text)
+    except InputError as error:
+        return N_("{name} in the link is not possible: {problem}"), {"problem": str(error)}
+    return None
+
+
+_LONGEST = 40  # characters of a name that may be meant
+
+
+class _Names(Select[str]):
+    """Options that are names in every language: there are hundreds."""
+
+    def word(self, option: str) -> str:
+        """The option itself."""
+        return option
+
+    def wrong(self, text: str) -> Reason | None:
+        """As of other choices; among so many, only what is really near is looked for."""
+        if text in self.options:
+            return None
+        near = [*get_close_matches(text[:_LONGEST], self.options, n=1, cutoff=0.7), self.default]
+        message = N_("{name}={text} in the link is not possible: it must be one of the options, such as {nearest}.")
+        return message, {"nearest": near[0]}
+
+
+MODEL_TYPE = _Names("model_type", N_("Model type"), types(), default="gpt2", label_visibility="collapsed")
+MODEL_CLASS = _Names(
+    "model_class",
+    N_("Class"),
+    sorted({cls for classes in types().values() for cls in classes}),
+    default="GPT2LMHeadModel",
+    label_visibility="collapsed",
+)
+# What the link says besides; neither is drawn.
+SIZES = Text("sizes", N_("Sizes"), "", 1_500, check=_check_sizes)
+FIELDS = Text("fields", N_("Fields of a config.json"), "", 4_000, check=_check_fields)
+
+
+class Chosen(NamedTuple):
+    """A class of a type, what is given of its configuration, and what was found, if it is known already."""
+
+    model_type: str
+    cls: str
+    given: dict[str, Any]
+    asked: asking.Asked | None
+
+    @property
+    def found(self) -> Discovered | None:
+        """What was found."""
+        return self.asked.found if self.asked else None
+
+
+def classes_of(model_type: str) -> list[str]:
+    """The classes of a type; one that is known without PyTorch comes first."""
+    known = set(shipped_classes())
+    return sorted(types()[model_type], key=lambda cls: (model_type, cls) not in known)
+
+
+def chosen() -> Chosen:
+    """What this session has chosen."""
+    kind = MODEL_TYPE.value()
+    cls = MODEL_CLASS.value(classes_of(kind))
+    given = _given(kind)
+    found = None if given else shipped(kind, cls)
+    return Chosen(kind, cls, given, asking.Asked(found, "") if found else asking.known(kind, cls, given))
+
+
+def take(model_type: str, cls: str | None, given: Mapping[str, Any]) -> None:
+    """Choose all of it, from the next run on."""
+    fields = text_of(given)
+    wanted = {MODEL_TYPE.name: model_type, MODEL_CLASS.name: cls or classes_of(model_type)[0]}
+    st.session_state["repair"] = st.session_state.get("repair", {}) | wanted  # what is drawn cannot be set
+    st.session_state["any given"] = (model_type, fields, dict(given))
+    st.session_state.pop("any steps", None)
+
+
+def _given(kind: str) -> dict[str, Any]:
+    """What a config.json has said, of this type; from the link in the first run, and after Back."""
+    linked = st.query_params.get(FIELDS.name, "")
+    held: tuple[str, str, dict[str, Any]] | None = st.session_state.get("any given")
+    if held is None or (_is_linked() and held[1] != linked):
+        try:
+            held = kind, linked, read_fields(linked) if linked else {}
+        except InputError:  # Back to a link that was refused
+            held = kind, "", {}
+        st.session_state["any given"] = held
+    return held[2] if held[0] == kind else {}
+
+
+def text_of(given: Mapping[str, Any]) -> str:
+    """What is given, as the link says it."""
+    return json.dumps(dict(given), separators=(",", ":"), ensure_ascii=False) if given else ""
+
+
+def steps(now: Chosen) -> Steps | None:
+    """The sizes of this session; nothing where no formula is known."""
+    if now.found is None or now.found.unexplained:
+        return None
+    held: tuple[object, Steps] | None = st.session_state.get("any steps")
+    linked = st.query_params.get(SIZES.name, "")
+    key = now.model_type, now.cls, text_of(now.given)
+    # A link is read once: in the first run, where it leads here from another page, and after Back.
+    told = st.session_state.get("any sizes") != linked and (_is_linked() or "any sizes" not in st.session_state)
+    if held is None or held[0] != key or told:
+        sizes, wrong = _sizes(now.found, linked) if told else ({}, None)
+        st.session_state["any wrong"] = wrong
+        held = key, Steps(now.found, sizes)
+        st.session_state["any steps"] = held
+    st.session_state["any sizes"] = linked
+    return held[1]
+
+
+def _is_linked() -> bool:
+    """Whether it is the link that says what is shown in this run."""
+    return address.went_back() or (model.is_opened() and MODEL_TYPE.name in st.query_params)
+
+
+def _sizes(found: Discovered, linked: str) -> tuple[dict[str, int], Outside | None]:
+    """The sizes of a link, or none of them where there is no such model."""
+    try:
+        sizes = read(linked)
+    except InputError as error:
+        return {}, Outside(None, {}, error.problem)
+    wrong = refused(found, sizes)
+    return ({}, wrong) if wrong else (sizes, None)
+
+
+def show_wrong_in_link() -> None:
+    """Say what was wrong with the sizes of the link, which were left out."""
+    found: Outside | None = st.session_state.get("any wrong")
+    held: tuple[object, Steps] | None = st.session_state.get("any steps")
+    if found and held and not (held[1].past or held[1].attempt):
+        message = _("The link asks for a model that is not possible: {problem} Showing {shown} instead.")
+        st.text(message.format(problem=refusal(found), shown=_("the sizes that were given")))
+
+
+def write_link(now: Chosen, sizes: Steps | None) -> None:
+    """Have the link say it at the end of the run, as a page's choices are said."""
+    fields = text_of(now.given)
+    drawn = st.session_state["drawn choices"]
+    drawn[FIELDS.name] = fields if fields and len(fields) <= FIELDS.longest else None
+    kept = st.query_params.get(SIZES.name) if sizes is None else write(sizes.kept)
+    drawn[SIZES.name] = kept or None
+    if sizes is not None:
+        st.session_state["any sizes"] = kept
+
+
+def too_long(now: Chosen) -> bool:
+    """Whether the link has no room for what is given."""
+    return len(text_of(now.given)) > FIELDS.longest
+
+
+def state() -> str:
+    """The model in short, for the browser's tab."""
+    now = chosen()
+    held = steps(now)
+    changed = [f"{field} = {value:,}" for field, value in held.kept.items()] if held else []
+    return ", ".join([now.cls, *changed[:3], *("…" for _more in changed[3:4])])

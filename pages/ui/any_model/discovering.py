@@ -1,0 +1,104 @@
+"""Discovering on the page: what is done now, while others are served; and what was found, proven, or not explained."""
+
+import streamlit as st
+
+from bertcalc.discover import asking
+from bertcalc.discover.result import Discovered
+from bertcalc.problem import InputError
+from bertcalc.proof import real_model
+from bertcalc.server.run_queue import RUN_QUEUE
+from bertcalc.text import N_, code, literal
+from pages.ui.any_model.choice import Chosen
+from pages.ui.any_model.words import condition, doing
+from pages.ui.controls import Fold, show_problem
+from pages.ui.i18n import _, in_a_row
+from pages.ui.oracle import wanted
+from pages.ui.present import presenting
+from pages.ui.tables import show_table
+
+PROOF = Fold("proof", N_("How it was found, and where it holds"))
+TREE = Fold("printed", N_("As PyTorch prints it"))
+
+
+def discover(now: Chosen) -> None:
+    """Have it discovered, and draw the page again; or say why there is nothing."""
+    if not real_model.installed():
+        st.info(_("This needs torch and transformers, which are not installed here."))
+        return
+    bar = st.progress(0.0, _("Looking for the formula of {cls}").format(cls=now.cls))
+
+    def hear(what: str, done: int, of: int) -> None:
+        counted = _("{doing}: {done} of {of}").format(doing=doing(what), done=f"{done + 1:,}", of=f"{of:,}")
+        bar.progress(min(1.0, done / of) if of else 0.0, counted if of else doing(what))
+
+    try:
+        with RUN_QUEUE.pause():
+            asking.ask(now.model_type, now.cls, now.given, hear, wanted)
+    except InputError as error:
+        bar.empty()
+        show_problem(error.problem)
+        return
+    st.rerun()
+
+
+def show_verdict(found: Discovered) -> None:
+    """One sentence: how often it was right at other sizes, or how much is not explained."""
+    if found.unexplained:
+        st.warning(
+            _(
+                "Not all is explained: {explained:,} of {all:,} parameters have a formula that was right at every other"
+                " size. Names without a formula: {names:,}."
+            ).format(explained=found.explained, all=found.parameters, names=len(found.unexplained))
+        )
+        return
+    said = _("✓ Right for {agreed:,} of {of:,} other sizes of the real class.").format(
+        agreed=found.checked.agreed, of=found.checked.of
+    )
+    where = [condition(one) for one in found.regime]
+    if where and not presenting():
+        first = where[0] + (_(" and {count:,} more").format(count=len(where) - 1) if where[1:] else "")
+        said = in_a_row([said, _("It holds where {conditions}.").format(conditions=literal(first))])
+    st.markdown(said)
+
+
+def show_proof(found: Discovered) -> None:
+    """What was tried, all conditions, and all that has no formula."""
+    if found.unexplained:
+        show_table(
+            {
+                _("Tensors without a formula"): [code(name) for name in found.unexplained],
+                _("Why"): [code(_(reason)) for reason in found.unexplained.values()],
+            },
+            _("What is not explained"),
+        )
+    details = PROOF.unfolded()
+    if details is None:
+        return
+    with details:
+        st.markdown(
+            _(
+                "The real class was built {builds:,} times without weights, in {seconds:.1f} s, with transformers"
+                " {version}: each field was changed alone, then several and all of them together. The formulas were"
+                " made from some of these models, and then compared with {of:,} others, tensor by tensor: {agreed:,}"
+                " agreed, {all:,} of which had every field changed at once."
+            ).format(
+                builds=found.builds,
+                seconds=found.seconds,
+                version=found.transformers,
+                of=found.checked.of,
+                agreed=found.checked.agreed,
+                all=found.checked.all_changed,
+            )
+        )
+        if found.regime:
+            st.markdown(_("It holds where all of this is so; other sizes are refused here:"))
+            st.markdown("\n".join(f"- {code(condition(one))}" for one in found.regime))
+        else:
+            st.markdown(_("No sizes were met at which it does not hold."))
+
+
+def show_tree(text: str) -> None:
+    """The printed model, where it was built for this page."""
+    if text and (details := TREE.unfolded()):
+        with details:
+            st.code(text, language=None, height=480)

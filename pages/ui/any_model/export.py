@@ -1,0 +1,34 @@
+"""What can be taken from the page: the formula as LaTeX, and as a function in Python."""
+
+from collections.abc import Mapping
+
+from bertcalc.discover.parts import NAMES, components, groups
+from bertcalc.discover.result import Discovered
+from bertcalc.discover.written import function, latex
+from pages.ui.export.shown import Own
+from pages.ui.export.shown import offer as note
+from pages.ui.i18n import _
+
+
+def offer(found: Discovered, values: Mapping[str, int]) -> None:
+    """Have the export dialog offer this model instead of the session's."""
+    stem = f"{found.model_type}-{found.cls}"
+    files = (
+        (_("Formula, LaTeX"), "-formula.tex", "text/x-tex", lambda: formula_latex(found)),
+        (_("Formula, Python"), "-parameters.py", "text/x-python", lambda: function(found)),
+    )
+    note(Own(stem, () if found.unexplained else files))
+
+
+def formula_latex(found: Discovered) -> str:
+    """The formula in the names of the fields, a line for each component."""
+    plain = {name.name: name.name for one in found.tensors for name in one.expression.free_symbols}
+    lines: list[str] = []
+    for kind, tensors in components(found).items():
+        written = []
+        for group in groups(tensors, found.fields):
+            inside = latex(group.one, plain)
+            factor = "" if group.copies == 1 else rf"\left({latex(group.copies, plain)}\right) "
+            written.append(rf"{factor}\left({inside}\right)" if factor else inside)
+        lines.append(f"&{'+ ' if lines else ''}{' + '.join(written)} && \\text{{{NAMES[kind]}}}")
+    return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}\n"

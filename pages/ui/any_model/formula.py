@@ -1,0 +1,144 @@
+"""The formula of a class that was discovered, drawn as the total's formula of the first page: in colours, with tips."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from bertcalc.discover.parts import NAMES, Group, components, groups
+from bertcalc.discover.result import Discovered, exact
+from bertcalc.discover.written import letters, numbers, shape_numbers, text
+from bertcalc.tree.totals import Component
+from pages.ui.i18n import _
+from pages.ui.numbers import percent, unbroken
+from pages.ui.tables import shape_text
+from pages.ui.total_formula.parts import Part, Tips, leaves
+from pages.ui.total_formula.show import draw_formula
+
+_LINES = 7  # of a tip
+_EQUALS, _NEXT, _PLUS = ["sign", "="], ["between", "+"], ["sign", "+"]
+
+
+def show_formula(found: Discovered, values: Mapping[str, int], colors: Mapping[Component, str]) -> None:
+    """Draw it."""
+    draw_formula(formula(found, values, colors))
+
+
+def formula(found: Discovered, values: Mapping[str, int], colors: Mapping[Component, str]) -> dict[str, Any]:
+    """The data of the component: what a screen reader says, lines of parts, and the tips."""
+    return _Builder(found, values, colors).data()
+
+
+class _Builder:
+    def __init__(self, found: Discovered, values: Mapping[str, int], colors: Mapping[Component, str]) -> None:
+        self._found, self._values, self._colors = found, values, colors
+        self._letters = letters(found)
+        self._parts = {kind: groups(tensors, found.fields) for kind, tensors in components(found).items()}
+        self._total = sum(self._count(group) for parts in self._parts.values() for group in parts)
+        self._tips: Tips = {}
+
+    def data(self) -> dict[str, Any]:
+        written = " + ".join(self._written(group) for parts in self._parts.values() for group in parts)
+        letters_: Part = {"is": "sum", "parts": [self._of_component(kind) for kind in self._parts]}
+        whole: Part = {"is": "unit", "parts": [["between", "="], ["total", f"{self._total:,}"]]}
+        sums: Part = {"is": "sum", "parts": [*(self._number(kind) for kind in self._parts), whole]}
+        return {
+            "label": f"N = {written} = {self._total:,}",
+            "lines": [
+                {"is": "line", "parts": [{"is": "start", "parts": [["letter", "N"], _EQUALS]}, letters_]},
+                {"is": "line", "parts": [{"is": "start", "parts": [_EQUALS]}, sums]},
+                {"is": "chips", "parts": [self._chip(field) for field in self._used()]},
+            ],
+            "tips": self._tips,
+        }
+
+    def _used(self) -> list[str]:
+        used = {name.name for one in self._found.tensors for name in one.expression.free_symbols}
+        return [field for field in self._found.fields if field in used]
+
+    def _count(self, group: Group) -> int:
+        return int(exact(group.copies, self._values)) * self._one(group)
+
+    def _one(self, group: Group) -> int:
+        return int(exact(group.one, self._values))
+
+    def _factor(self, group: Group) -> str:
+        """What stands before the bracket; nothing where there is one copy."""
+        if group.copies == 1:
+            return ""
+        factor = text(group.copies, self._letters)
+        return f"({factor})" if group.copies.is_Add else factor
+
+    def _terms(self, group: Group) -> list[str]:
+        return text(group.one, self._letters).replace(" − ", " + −").split(" + ")
+
+    def _written(self, group: Group) -> str:
+        factor = self._factor(group)
+        inside = " + ".join(self._terms(group)).replace("+ −", "− ")
+        return f"{factor}({inside})" if factor else inside
+
+    def _of_component(self, kind: Component) -> Part:
+        """A component with letters."""
+        parts: list[Part] = []
+        for group in self._parts[kind]:
+            first = not parts
+            sign = [] if first and kind == next(iter(self._parts)) else [_NEXT] if first else [_PLUS]
+            parts.append(self._bracket(kind, group, sign))
+        return {"is": "term", "key": kind, "color": self._colors[kind], "parts": parts}
+
+    def _bracket(self, kind: Component, group: Group, sign: list[list[str]]) -> Part:
+        key, factor, terms = f"{kind} {group.copies}", self._factor(group), self._terms(group)
+        self._tips[key] = self._about(group)
+        units: list[Part] = []
+        for at, term in enumerate(terms):
+            before: list[Part] = [*sign] if not at else [["sign", "−" if term.startswith("−") else "+"]]
+            plain = term.removeprefix("−") if at else term
+            if factor and not at:
+                label = self._written(group)
+                before += [{"is": "part", "key": key, "label": label, "parts": leaves(factor)}, ["open", "("]]
+            part: dict[str, Any] = {"is": "part", "key": key, "parts": leaves(plain)}
+            if not factor and not at:
+                part["label"] = self._written(group)
+            after = [["close", ")"]] if factor and at == len(terms) - 1 else []
+            units.append({"is": "unit", "parts": [*before, part, *after]})
+        return {"is": "bracket", "key": key, "parts": units}
+
+    def _about(self, group: Group) -> list[str]:
+        """The tip of a bracket: the sum with numbers, the tensors, the share."""
+        copies, one = int(exact(group.copies, self._values)), self._one(group)
+        filled = text(group.one, numbers(self._values), product=True)
+        shown = f"{copies:,} · {one:,} = {copies * one:,}" if self._factor(group) else f"{filled} = {one:,}"
+        shapes = [
+            f"{each.name} {unbroken(f'[{shape_text(shape_numbers(each.shape, self._values))}]')}"
+            for each in group.tensors[:_LINES]
+        ]
+        more = len(group.tensors) - len(shapes)
+        return [
+            f"{self._written(group)} = {shown}",
+            *shapes,
+            *([_("and {count:,} more").format(count=more)] if more else []),
+            _("{share} of the model").format(share=percent(copies * one, self._total)),
+        ]
+
+    def _number(self, kind: Component) -> Part:
+        """A component with numbers: 12 · 7,087,872."""
+        sums = [(int(exact(group.copies, self._values)), self._one(group), group) for group in self._parts[kind]]
+        number = " + ".join(
+            f"{copies:,} · {one:,}" if self._factor(group) else f"{one:,}" for copies, one, group in sums
+        )
+        count = sum(copies * one for copies, one, _group in sums)
+        self._tips[kind] = [
+            f"{_(NAMES[kind])}: {count:,}",
+            _("{tensors:,} tensors, {share} of the model").format(
+                tensors=sum(copies * len(group.tensors) for copies, _one, group in sums),
+                share=percent(count, self._total),
+            ),
+        ]
+        part: Part = {"is": "part", "key": kind, "label": number, "parts": leaves(number)}
+        sign = [] if kind == next(iter(self._parts)) else [_NEXT]
+        return {"is": "unit", "color": self._colors[kind], "parts": [*sign, part]}
+
+    def _chip(self, field: str) -> Part:
+        """A letter with its value and Hugging Face's name."""
+        letter, shown = self._letters[field], f"{self._values[field]:,}"
+        self._tips[f"chip {field}"] = [f"{field} = {shown}"]
+        parts = [["letter", letter], ["name", f"{field.rpartition('.')[2]} "], ["value", shown]]
+        return {"is": "chip", "key": f"chip {field}", "label": f"{letter}: {field} = {shown}", "parts": parts}

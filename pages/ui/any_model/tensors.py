@@ -1,0 +1,186 @@
+"""The parts and the tensors of the page's model: ranked bars that open, and a table of names and shapes."""
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from bertcalc.discover.parts import Part, count, folded, openable, parts
+from bertcalc.discover.result import Discovered, Tensors
+from bertcalc.discover.written import latex, letters, shape_numbers, text, value
+from bertcalc.formula import latex_number
+from bertcalc.text import N_
+from pages.ui import address
+from pages.ui.any_model.choice import PAGE
+from pages.ui.bars import Bars, bars_frame, ranked_bars, words
+from pages.ui.columns import Columns
+from pages.ui.controls import Fold, Reason, Text, set_values
+from pages.ui.export.shown import Shown, draw_chart, draw_frame, note
+from pages.ui.formulas import aligned
+from pages.ui.i18n import _
+from pages.ui.numbers import percent
+from pages.ui.present import presenting
+from pages.ui.scale import kept
+from pages.ui.tables import shape_text
+from pages.ui.theme import appearance, colors
+
+_WHOLE = ""
+_LONG, _FEW, _SOME = 8, 3, 7  # fields of a long formula; bars on the projector with it, and with others
+
+
+def _check_path(text: str) -> Reason | None:
+    """Whatever it is, it is looked for in the model."""
+    return None
+
+
+OPEN = Text("part", N_("Open"), _WHOLE, 200, check=_check_path)
+TENSORS = Fold("any_tensors", N_("Tensors: name, copies, shape in fields and in numbers"))
+
+
+def show_parts(found: Discovered, values: Mapping[str, int]) -> None:
+    """A bar for each part; a click opens it, or the control beside it does."""
+    paths = openable(found)
+    opened = _opened(paths)
+    shown = parts(found, opened)
+    long = presenting() and len(found.fields) > _LONG
+    if presenting():  # where nothing is scrolled
+        shown = folded(shown, _FEW if long else _SOME, found.fields)
+    if not long:
+        _show_opener(found, shown, values, opened, paths)
+    _draw(found, shown, values, opened)
+    st.session_state["drawn choices"][OPEN.name] = opened or None
+
+
+def _show_opener(
+    found: Discovered, shown: list[Part], values: Mapping[str, int], opened: str, paths: list[str]
+) -> None:
+    """The control that opens a part, and the formula of what is open."""
+    names = {_WHOLE: _("the whole model")}
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.session_state["any part"] = opened
+        st.selectbox(
+            OPEN.title,
+            [_WHOLE, *paths],
+            key="any part",
+            format_func=lambda path: names.get(path, path),
+            on_change=_open_chosen,
+            label_visibility="collapsed",
+            width=320,
+        )
+        if opened:
+            st.latex(_formula(found, shown, values))
+        else:
+            st.caption(_("Click a bar, or choose here, to open a part of the model"))
+
+
+def _opened(paths: list[str]) -> str:
+    held = st.session_state.get("any open")
+    linked = st.query_params.get(OPEN.name, _WHOLE)
+    path = linked if held is None or address.went_back() else held
+    found: str = path if path in paths else _WHOLE
+    st.session_state["any open"] = found
+    return found
+
+
+def _open_chosen() -> None:
+    set_values({"any open": st.session_state["any part"]})
+
+
+def _open_clicked(key: str) -> None:
+    for bar in st.session_state[key]["selection"]["bar"]:
+        if bar["path"]:
+            set_values({"any open": bar["path"]})
+
+
+def _formula(found: Discovered, shown: list[Part], values: Mapping[str, int]) -> str:
+    """The parameters of what is opened: letters = number."""
+    from sympy import Add, expand, factor_terms
+
+    expression = factor_terms(expand(Add(*(one.expression for part in shown for one in part.tensors))))
+    written = latex(expression, letters(found))
+    total = latex_number(sum(part.count(values) for part in shown))
+    if len(written) > 400:  # no line holds that: the table below has the formula of each tensor
+        return total
+    return aligned([f"&{written}", f"&= {total}"]) if len(written) > 120 else f"{written} = {total}"
+
+
+def _draw(found: Discovered, shown: list[Part], values: Mapping[str, int], opened: str) -> None:
+    inks, said = colors(), letters(found)
+    multiplied = {part.path: text(sum(one.expression for one in part.tensors), said) for part in shown}
+    bars = Bars(
+        {part.path: part.count(values) for part in shown},
+        {},
+        [part.name for part in shown],
+        [inks[part.component] for part in shown],
+        [multiplied[part.path] for part in shown],
+        [part.path if part.path in openable(found) else "" for part in shown],
+    )
+    largest = max(bars.figures.values(), default=0)
+    limit = kept(PAGE, (found.model_type, found.cls, opened), 0, largest)
+    draw_chart(
+        bars_frame(bars, limit),
+        ranked_bars(appearance(), len(bars.figures), bars.unit, words(bars.unit, _), low=presenting()),
+        numbers={"name": _("Part"), "figure": _("Parameters"), "share": _("Share"), "formula": _("Formula")},
+        alt=_("Parameters of each part of {opened}").format(opened=opened or found.cls),
+        key=f"any bars of {opened}",
+        on_select=lambda: _open_clicked(f"any bars of {opened}"),
+    )
+
+
+def show_tensors(found: Discovered, values: Mapping[str, int]) -> None:
+    """Every tensor, folded, in a table that opens; the export has it in any case."""
+    columns, title = tensor_columns(found, values), _("The tensors of the model")
+    details = TENSORS.unfolded()
+    names = _columns()
+    if details is None:
+        note(Shown(title, {names[name]: cells for name, cells in columns.items()}))
+        return
+    with details:
+        st.caption(
+            _("{rows:,} rows, {total:,} parameters").format(rows=len(columns["name"]), total=sum(columns["parameters"]))
+        )
+        draw_frame(
+            columns,
+            hide_index=True,
+            height="content" if len(columns["name"]) < 40 else 640,
+            column_config={
+                "name": st.column_config.TextColumn(names["name"]),
+                "copies": st.column_config.NumberColumn(names["copies"], format="%d ×"),
+                "fields": st.column_config.TextColumn(names["fields"]),
+                "shape": st.column_config.TextColumn(names["shape"]),
+                "parameters": st.column_config.NumberColumn(names["parameters"], format="%,d"),
+                "share": st.column_config.TextColumn(names["share"]),
+            },
+            alt=title,
+        )
+
+
+def _columns() -> dict[str, str]:
+    return {
+        "name": _("Name"),
+        "copies": _("Copies"),
+        "fields": _("Shape in fields"),
+        "shape": _("Shape"),
+        "parameters": _("Parameters"),
+        "share": _("Share"),
+    }
+
+
+def tensor_columns(found: Discovered, values: Mapping[str, int]) -> Columns:
+    """The rows of the table, by column; their parameters sum to the model's."""
+    tensors = sorted(found.tensors, key=lambda one: one.name)
+    counts = [count([one], values) for one in tensors]
+    total = sum(counts)
+    return {
+        "name": [one.name for one in tensors],
+        "copies": [value(one.copies, values) for one in tensors],
+        "fields": [_shape(one) for one in tensors],
+        "shape": [shape_text(shape_numbers(one.shape, values)) for one in tensors],
+        "parameters": counts,
+        "share": [percent(number, total) for number in counts],
+    }
+
+
+def _shape(tensors: Tensors) -> str:
+    """A shape in the names of the fields: vocab_size × n_embd."""
+    plain = {name.name: name.name for name in tensors.expression.free_symbols}
+    return " × ".join(text(side, plain, product=True) for side in tensors.shape)

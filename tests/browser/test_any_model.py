@@ -1,0 +1,143 @@
+"""The page of any model in a browser: its link, its sliders, and a discovery that is seen to work."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from bertcalc.discover.shipped import shipped
+from tests.browser.conftest import Look, Open
+from tests.browser.look import (
+    bottom,
+    boxes,
+    crowded,
+    expect_query,
+    number,
+    open_page,
+    settled,
+    slider,
+    total,
+    total_formula,
+)
+
+
+def count(**sizes: int) -> str:
+    found = shipped("gpt2", "GPT2LMHeadModel")
+    assert found is not None
+    return f"{found.count(**sizes):,}"
+
+
+def shown(page: Page) -> str:
+    """The total, once all of the page is drawn."""
+    expect(total_formula(page)).to_have_count(3, timeout=60_000)
+    settled(page)
+    return total(page).inner_text()
+
+
+def test_a_link_shows_the_same_after_a_reload_and_after_other_pages(visit: Open) -> None:
+    page = visit("any_model?sizes=n_layer-48~n_embd-1600~n_head-25&part=transformer.h.*.attn")
+    assert shown(page) == "1,557,611,200"
+    page.reload()
+    assert shown(page) == "1,557,611,200"
+    page.get_by_role("link", name="Parameters").click()
+    expect(total(page)).to_have_text("109,482,240")
+    open_page(page, "Check", "Any model")
+    page.wait_for_url("**sizes=**")
+    assert shown(page) == "1,557,611,200"
+    expect_query(page, {"sizes": "n_layer-48~n_embd-1600~n_head-25", "part": "transformer.h.*.attn"})
+
+
+def test_keys_move_a_slider_and_steps_go_back(visit: Open) -> None:
+    page = visit("any_model")
+    shown(page)
+    slider(page, "n_layer").focus()
+    page.keyboard.press("ArrowRight")
+    expect(total(page)).to_have_text(count(n_layer=13))
+    page.wait_for_url("**sizes=n_layer-13")
+    page.keyboard.press("Control+z")
+    expect(total(page)).to_have_text(count())
+    page.wait_for_url(lambda url: "sizes" not in url)
+    page.keyboard.press("Control+y")
+    expect(total(page)).to_have_text(count(n_layer=13))
+    page.wait_for_url("**sizes=n_layer-13")
+    page.go_back()
+    expect(total(page)).to_have_text(count())
+    page.go_forward()
+    expect(total(page)).to_have_text(count(n_layer=13))
+
+
+def test_a_size_that_is_refused_is_mended_where_it_stands(visit: Open) -> None:
+    page = visit("any_model")
+    shown(page)
+    field = number(page, "n_embd, exact value")
+    field.fill("770")
+    field.press("Enter")
+    expect(page.get_by_role("alert").filter(has_text="n_embd is a multiple of n_head")).to_be_visible()
+    expect(total(page)).to_have_text(count())
+    page.get_by_role("button", name="n_embd = 780").click()
+    expect(total(page)).to_have_text(count(n_embd=780))
+    expect(page.get_by_role("alert").filter(has_text="multiple")).to_have_count(0)
+
+
+def test_a_type_is_found_as_one_types_and_back_leads_back(visit: Open) -> None:
+    page = visit("any_model?lang=zh")
+    shown(page)
+    box = page.get_by_role("combobox").first
+    box.click()
+    box.fill("deepseek_v3")
+    page.keyboard.press("Enter")
+    expect(total(page)).to_have_text("671,026,404,352")
+    page.wait_for_url("**model_type=deepseek_v3**")
+    assert "公式" in page.get_by_role("heading", level=1).inner_text()
+    page.go_back()
+    expect(total(page)).to_have_text("124,439,808")
+
+
+def test_a_bar_opens_its_part(visit: Open) -> None:
+    page = visit("any_model")
+    shown(page)
+    [label] = boxes(page.get_by_text("h.*.mlp", exact=True))
+    page.mouse.click(label["x"] + 200, label["y"] + label["height"] / 2)
+    page.wait_for_url("**part=transformer.h.*.mlp")
+    expect(page.get_by_text("c_fc", exact=True)).to_be_visible()
+
+
+def test_a_config_is_pasted_and_its_formula_is_found_while_others_are_served(
+    visit: Open, page: Page, server: str
+) -> None:
+    page = visit("any_model?any_bring=true")
+    shown(page)
+    page.get_by_role("textbox", name="config.json").fill(
+        '{"model_type": "t5", "architectures": ["T5EncoderModel"], "d_model": 160, "num_layers": 7}'
+    )
+    page.get_by_role("button", name="Find its formula").click()
+    expect(page.get_by_role("progressbar").or_(page.get_by_text("Parameters in T5EncoderModel")).first).to_be_visible()
+    other = page.context.new_page()
+    other.goto(f"{server}/")
+    expect(total(other)).to_have_text("109,482,240")
+    other.close()
+    expect(page.get_by_text("Parameters in T5EncoderModel")).to_be_visible(timeout=90_000)
+    found = shown(page)
+    assert "fields=" in page.url
+    page.reload()
+    assert shown(page) == found
+
+
+def test_on_a_phone_a_slider_and_the_total_are_on_one_screen(visit: Open) -> None:
+    page = visit("any_model")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.reload()
+    shown(page)
+    assert bottom(total(page)) < bottom(slider(page, "vocab_size")) <= 844
+    page.get_by_role("button", name="L 12").click()
+    slider(page, "n_layer").focus()
+    page.keyboard.press("ArrowLeft")
+    expect(total(page)).to_have_text(count(n_layer=11))
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("kind", ["deepseek_v3", "bert", "bart"])
+def test_long_formulas_fit_on_a_projector(look: Look, lang: str, kind: str) -> None:
+    page = look(f"any_model?present=1&model_type={kind}&lang={lang}")
+    for width, height in ((1920, 1080), (1280, 720)):
+        page.set_viewport_size({"width": width, "height": height})
+        settled(page)
+        assert crowded(page) == []

@@ -1,0 +1,85 @@
+"""Discovering beside the server: progress, limits of time and memory, and readers who leave."""
+
+import os
+import time
+from typing import Any
+
+import pytest
+
+from bertcalc.discover import asking
+from bertcalc.discover.shipped import shipped
+from bertcalc.problem import InputError
+from bertcalc.worker import SlowError
+
+
+def nobody() -> None:
+    """A reader who stays."""
+
+
+def ask(model_type: str, cls: str, **given: Any) -> asking.Asked:
+    return asking.ask(model_type, cls, given, lambda *_said: None, nobody)
+
+
+def test_it_says_what_it_does_and_finds_what_is_shipped() -> None:
+    heard: list[tuple[str, int, int]] = []
+    asked = asking.ask("gpt2", "GPT2LMHeadModel", {}, lambda *said: heard.append(said), nobody)
+    there = shipped("gpt2", "GPT2LMHeadModel")
+    assert there is not None
+    assert (asked.found.total, asked.found.parameters) == (there.total, there.parameters)
+    assert asked.tree.startswith("GPT2LMHeadModel(")
+    assert [what for what, _done, _of in heard[:2]] == ["", "imports"]
+    assert {"n_embd", "formulas", "fresh configurations", "conditions"} <= {what for what, _done, _of in heard}
+    assert all(0 <= done <= of for _what, done, of in heard)
+    assert asking.known("gpt2", "GPT2LMHeadModel", {}) is asked
+    assert asking.known("gpt2", "GPT2LMHeadModel", {"n_layer": 3}) is None
+
+
+@pytest.mark.parametrize(
+    ("model_type", "cls", "given", "said"),
+    [
+        ("gpt2", "GPT2LMHeadModel", {"n_embd": [1]}, "transformers does not build this model"),
+        ("gpt2", "GPT2LMHeadModel", {"n_embd": 13}, "transformers does not build this model"),
+        ("xlnet", "XLNetModel", {"n_layer": 10_000}, "GB of memory"),
+        ("vit", "ViTModel", {"image_size": 10**9, "patch_size": 1}, "transformers does not build this model"),
+        ("gpt2", "os", {}, "no model class"),
+        ("gpt2", "GPT2Config", {}, "no model class"),
+    ],
+)
+def test_what_is_too_much_is_refused_and_the_next_reader_is_served(
+    model_type: str, cls: str, given: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(InputError) as refused:
+        ask(model_type, cls, **given)
+    assert said in str(refused.value)
+    assert ask("gpt2", "GPT2Model", n_layer=2).found.share == 1
+
+
+def test_a_reader_who_leaves_ends_it() -> None:
+    class Left(BaseException):
+        """As Streamlit ends a run."""
+
+    def leave() -> None:
+        raise Left
+
+    ask("gpt2", "GPT2Model", n_layer=2)
+    before = asking.WORKER._process
+    assert before is not None
+    began = time.monotonic()
+    with pytest.raises(Left):
+        asking.ask("deepseek_v3", "DeepseekV3Model", {"num_hidden_layers": 9}, lambda *_said: None, leave)
+    assert time.monotonic() - began < 5
+    assert before.poll() is not None  # the process has ended
+
+
+def test_it_takes_no_longer_than_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking.WORKER, "limit", 0.5)
+    with pytest.raises(InputError, match="no result within") as refused:
+        ask("swin", "SwinModel", depths=[1000] * 4)
+    assert not isinstance(refused.value, SlowError)
+
+
+def test_the_process_is_offline_and_has_little_memory() -> None:
+    ask("gpt2", "GPT2Model", n_layer=2)
+    assert asking.WORKER.run(os.getenv, "HF_HUB_OFFLINE") == "1"
+    with pytest.raises(MemoryError):
+        asking.WORKER.run(bytearray, 2 * asking.BYTES)

@@ -1,0 +1,108 @@
+"""FLOPs: the formula of a forward pass against PyTorch's own count on the real class."""
+
+from functools import cache
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+import torch
+import transformers
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.utils.flop_counter import FlopCounterMode
+from transformers.initialization import no_init_weights
+
+from bertcalc.discover import Discovered, discover, products
+from bertcalc.discover.result import of_json
+from bertcalc.problem import InputError
+
+# Experts, which are computed one token at a time, and a decoder beside an encoder; without masks, and with.
+CLASSES = {
+    ("gpt2", "GPT2LMHeadModel"): ["attention_mask"],
+    ("mixtral", "MixtralForCausalLM"): ["attention_mask"],
+    ("t5", "T5ForConditionalGeneration"): ["decoder_input_ids", "decoder_attention_mask"],
+}
+
+
+@cache
+def found_for(model_type: str, cls: str) -> Discovered:
+    return discover(model_type, cls, flops=True)
+
+
+def real(case: tuple[str, str], batch_size: int, sequence_length: int, **fields: int) -> int:
+    config = transformers.CONFIG_MAPPING[case[0]](**fields, use_cache=False)
+    tokens = torch.ones(batch_size, sequence_length, dtype=torch.long, device="meta")
+    with torch.device("meta"), no_init_weights():
+        model = getattr(transformers, case[1])._from_config(config, attn_implementation="eager")
+        if case[0] == "mixtral":
+            model.set_experts_implementation("batched_mm")
+        with FlopCounterMode(display=False) as counter:
+            model.eval()(input_ids=tokens, **dict.fromkeys(CLASSES[case], tokens))
+    return int(counter.get_total_flops())
+
+
+@settings(max_examples=5)
+@given(st.sampled_from(list(CLASSES)), st.integers(1, 9), st.integers(1, 200), st.integers(1, 5), st.integers(1, 9))
+def test_flops_are_those_that_pytorch_counts(
+    case: tuple[str, str], batch_size: int, sequence_length: int, layers: int, heads: int
+) -> None:
+    found = found_for(*case)
+    assert found.flops is not None, found.no_flops
+    depth, width, count = {
+        "gpt2": ("n_layer", "n_embd", "n_head"),
+        "mixtral": ("num_hidden_layers", "hidden_size", "num_attention_heads"),
+        "t5": ("num_layers", "d_model", "num_heads"),
+    }[case[0]]
+    sizes = {depth: layers, width: 8 * heads * 40, count: 8 * heads}
+    here = found.count_flops(batch_size=batch_size, sequence_length=sequence_length, **sizes)
+    assert here == real(case, batch_size, sequence_length, **sizes)
+    numbers = found.compute.values(batch_size=batch_size, sequence_length=sequence_length, **sizes)  # type: ignore[union-attr]
+    assert found.flops.subs({symbol: numbers[symbol.name] for symbol in found.flops.free_symbols}) == here
+
+
+def test_a_call_that_the_class_refuses_is_refused() -> None:
+    found = discover("bert", flops=True)
+    with pytest.raises(InputError, match="sequence_length is at most max_position_embeddings"):
+        found.count_flops(batch_size=1, sequence_length=513)
+    for wrong in ({"batch_size": 0, "sequence_length": 5}, {"batch_size": 1, "sequence_length": 5, "hidden": 3}):
+        with pytest.raises(InputError):
+            found.count_flops(**wrong)
+
+
+def test_what_is_written_is_read() -> None:
+    found = found_for("gpt2", "GPT2LMHeadModel")
+    assert of_json(found.json()).flops == found.flops
+    assert of_json(found.json()).compute == found.compute
+    assert of_json({**found.json(), "compute": None}).flops is None
+
+
+@pytest.mark.parametrize(
+    ("case", "reason"),
+    [
+        (("clip", "CLIPModel"), "without numbers"),
+        (("clip", "CLIPVisionModel"), "takes no tokens"),
+    ],
+)
+def test_where_there_are_none_the_reason_is_said(case: tuple[str, str], reason: str) -> None:
+    found = discover(*case, flops=True)
+    assert found.flops is None
+    assert reason in found.no_flops
+    with pytest.raises(InputError, match="There is no formula for FLOPs"):
+        found.count_flops(batch_size=1, sequence_length=8)
+
+
+def test_they_are_found_only_where_they_are_asked_for() -> None:
+    found = discover("gpt2")
+    assert (found.flops, found.no_flops) == (None, "it was not asked for")
+
+
+def test_a_formula_that_pytorch_contradicts_is_not_shown() -> None:
+    counted = products.counted
+
+    def more(*arguments: Any) -> int:
+        return counted(*arguments) + 1
+
+    with patch.object(products, "counted", more):
+        found = discover("gpt2", flops=True)
+    assert found.flops is None
+    assert "FlopCounterMode counts" in found.no_flops

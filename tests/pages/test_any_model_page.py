@@ -1,0 +1,352 @@
+"""The page of any model: counts of the real classes, sizes that are refused, and what others send."""
+
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from streamlit.testing.v1 import AppTest
+from transformers.initialization import no_init_weights
+
+from bertcalc.discover import asking
+from bertcalc.discover.result import Checked, Discovered
+from bertcalc.discover.shipped import shipped, shipped_classes
+from bertcalc.discover.steps import Steps
+from bertcalc.problem import wrong
+from pages.ui.export.cells import table_of
+from pages.ui.i18n import catalogue
+from tests.markdown import read
+from tests.pages.apptest import component, open_app, texts, total, total_formula
+
+transformers.logging.set_verbosity(transformers.logging.CRITICAL)
+PAGE = "any_model.py"
+
+
+def real(model_type: str, cls: str, **fields: Any) -> int:
+    """The number of parameters of the class that transformers builds."""
+    with torch.device("meta"), no_init_weights():
+        model = getattr(transformers, cls)(transformers.CONFIG_MAPPING[model_type](**fields))
+    model.tie_weights()
+    return int(sum(tensor.numel() for tensor in model.parameters()))
+
+
+def opened(**link: str) -> AppTest:
+    return open_app(PAGE, **link)
+
+
+def steps(app: AppTest) -> Steps:
+    found: Steps = app.session_state["any steps"][1]
+    return found
+
+
+def move(app: AppTest, field: str, value: int | str) -> AppTest:
+    """What the panel does when the browser says so."""
+    steps(app).move(field, value)
+    app.run()
+    assert not app.exception
+    return app
+
+
+def sliders(app: AppTest) -> dict[str, dict[str, Any]]:
+    return {field["name"]: field for field in component(app, "bertcalc_panel")["fields"]}
+
+
+def said(app: AppTest) -> str:
+    return " ".join(one.value for one in (*app.markdown, *app.caption, *app.error, *app.warning, *app.text))
+
+
+@pytest.mark.parametrize(
+    ("model_type", "cls"),
+    [
+        ("gpt2", "GPT2LMHeadModel"),
+        ("llama", "LlamaForCausalLM"),
+        ("bart", "BartForCausalLM"),
+        ("deepseek_v3", "DeepseekV3ForCausalLM"),
+        ("electra", "ElectraForMaskedLM"),
+    ],
+)
+def test_the_total_is_the_real_classes(model_type: str, cls: str) -> None:
+    app = opened(model_type=model_type, model_class=cls)
+    there = real(model_type, cls)
+    assert total(app) == f"{there:,}"
+    assert f"= {there:,}" in total_formula(app)["label"]
+    shares = [int(metric.delta.replace(",", "")) for metric in app.metric[1:]]
+    assert sum(shares) == there
+    [bars] = [one for one in app.session_state["shown"] if one.spec]
+    assert sum(bars.data["figure"]) == there
+    [tensors] = [one for one in app.session_state["shown"] if not one.spec]
+    assert sum(tensors.frame["Parameters"]) == there
+    assert "✓ Right for" in said(app)
+
+
+def test_sizes_of_a_link_are_counted_and_said_by_the_link_again() -> None:
+    app = opened(model_type="gpt2", sizes="n_layer-48~n_embd-1600~n_head-25")
+    assert total(app) == "1,557,611,200" == f"{real('gpt2', 'GPT2LMHeadModel', n_layer=48, n_embd=1600, n_head=25):,}"
+    assert app.query_params["sizes"] == "n_layer-48~n_embd-1600~n_head-25"
+    move(app, "n_layer", 12)
+    assert app.query_params["sizes"] == "n_embd-1600~n_head-25"
+    assert total(app) == f"{real('gpt2', 'GPT2LMHeadModel', n_embd=1600, n_head=25):,}"
+
+
+def test_another_type_begins_with_its_own_sizes() -> None:
+    app = opened(sizes="n_layer-48")
+    app.selectbox(key="model_type").set_value("llama").run()
+    assert total(app) == f"{real('llama', 'LlamaForCausalLM'):,}"
+    assert "sizes" not in app.query_params
+    assert (app.query_params["model_type"], app.query_params["model_class"]) == ("llama", "LlamaForCausalLM")
+    app.selectbox(key="model_type").set_value("gpt2").run()
+    assert total(app) == "124,439,808"
+    assert "model_type" not in app.query_params
+
+
+def test_sizes_outside_of_the_regime_are_refused_and_the_last_stay() -> None:
+    app = move(opened(sizes="n_layer-24"), "n_embd", 770)
+    before = total(app)
+    wrong_ = sliders(app)["n_embd"]
+    assert wrong_["problem"]["text"] == (
+        "The formula holds where n_embd is a multiple of n_head; here, n_embd = 770, n_head = 12."
+    )
+    assert wrong_["problem"]["repairs"] == ["n_embd = 768", "n_embd = 780"]
+    assert wrong_["typed"] == "770"
+    assert before == total(opened(sizes="n_layer-24"))
+    move(app, "n_embd", 780)
+    assert total(app) == f"{real('gpt2', 'GPT2LMHeadModel', n_layer=24, n_embd=780):,}"
+
+
+def test_a_field_without_a_slider_is_typed() -> None:
+    app = opened(model_type="deepseek_v3")
+    app.session_state["more sizes"] = True
+    app.run()
+    assert "kv_lora_rank" not in sliders(app)
+    app.number_input(key="size kv_lora_rank").set_value(256).run()
+    assert total(app) == f"{real('deepseek_v3', 'DeepseekV3ForCausalLM', kv_lora_rank=256):,}"
+    app.number_input(key="size kv_lora_rank").set_value(0).run()
+    assert "has to be a whole number from 1" in app.error[0].value
+    assert app.query_params["sizes"] == "kv_lora_rank-256"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "why"),
+    [
+        ("n_embd-770", "n_embd is a multiple of n_head"),
+        ("evil-3", "is no size that matters here"),
+        ("n_layer-0", "has to be a whole number from 1"),
+        ("n_layer-999999999999999", "are not shown here"),
+    ],
+)
+def test_impossible_sizes_in_a_link_are_named_and_left_out(sizes: str, why: str) -> None:
+    app = opened(sizes=sizes)
+    assert why in app.text[0].value
+    assert total(app) == "124,439,808"
+    move(app, "n_layer", 13)
+    assert not app.text
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        {"sizes": "n_layer"},
+        {"fields": "{"},
+        {"fields": "[]"},
+        {"model_type": "evil"},
+        {"model_class": "os"},
+        {"fields": '{"n_layer": 99999}'},
+    ],
+)
+def test_what_a_link_cannot_say_is_refused_before_the_page(link: dict[str, str]) -> None:
+    app = opened(**link)
+    assert len(texts(app)) == 1
+    assert total(app) == "124,439,808"
+
+
+def test_parts_open() -> None:
+    app = opened(part="transformer.h.*.attn")
+    [bars] = [one for one in app.session_state["shown"] if one.spec]
+    assert list(bars.data["name"]) == ["c_attn", "c_proj"]
+    assert sum(bars.data["figure"]) == 28_348_416
+    assert "28{,}348{,}416" in app.latex[0].value
+    app.selectbox(key="any part").set_value("").run()
+    assert "part" not in app.query_params
+    assert not app.latex
+    assert total(opened(part="no.such.part")) == total(app)
+
+
+def test_the_table_has_shapes_in_fields_and_in_numbers() -> None:
+    app = opened(any_tensors="true", sizes="n_embd-1536")
+    frame = app.dataframe[0].value.set_index("name")
+    assert frame.loc["transformer.wte.weight", ["fields", "shape"]].tolist() == [
+        "vocab_size × n_embd",
+        "50,257 × 1,536",
+    ]
+    assert frame.loc["transformer.h.*.mlp.c_fc.weight", "copies"] == 12
+
+
+def test_what_is_not_explained_is_listed_and_counted() -> None:
+    found = next(one for key in shipped_classes() if (one := shipped(*key)) and one.unexplained)
+    app = opened(model_type=found.model_type, model_class=found.cls)
+    assert total(app) == f"{found.parameters:,}" == f"{real(found.model_type, found.cls):,}"
+    assert f"{found.explained:,} of {found.parameters:,} parameters" in app.warning[0].value
+    assert len(app.table[0].value) == len(found.unexplained)
+    assert not sliders(app)
+    assert "✓" not in said(app)
+
+
+def test_a_config_of_any_type_is_discovered_and_the_link_has_it() -> None:
+    app = opened(any_bring="true")
+    config = {
+        "model_type": "t5",
+        "architectures": ["T5EncoderModel"],
+        "d_model": 128,
+        "num_layers": 3,
+        "dropout_rate": 0.5,
+    }
+    app.text_area(key="any config").set_value(json.dumps(config)).run()
+    next(button for button in app.button if button.key == "any take").click().run()
+    assert not app.exception
+    assert total(app) == f"{real('t5', 'T5EncoderModel', d_model=128, num_layers=3):,}"
+    link = {name: value for name, value in app.query_params.items() if name != "any_bring"}
+    assert json.loads(app.query_params["fields"]) == {"d_model": 128, "num_layers": 3}
+    again = opened(**{name: value if isinstance(value, str) else value[0] for name, value in link.items()})
+    assert total(again) == total(app)
+    assert (
+        "T5EncoderModel("
+        in opened(**{**{n: v if isinstance(v, str) else v[0] for n, v in link.items()}, "printed": "true"})
+        .code[0]
+        .value
+    )
+    move(app, "num_layers", 5)
+    assert total(app) == f"{real('t5', 'T5EncoderModel', d_model=128, num_layers=5):,}"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("{", "This is not JSON"),
+        ('{"model_type": "evil"}', "has no model type evil"),
+        ('{"model_type": "gpt2", "n_layer": 1000000000}', "is too large"),
+        ('{"n_layer": 3}', "It has no model_type"),
+    ],
+)
+def test_a_config_that_is_none_is_refused_where_it_was_pasted(text: str, why: str) -> None:
+    app = opened(any_bring="true")
+    app.text_area(key="any config").set_value(text).run()
+    next(button for button in app.button if button.key == "any take").click().run()
+    assert why in app.error[0].value.replace("`", "")
+    assert total(app) == "124,439,808"
+
+
+def test_a_model_that_transformers_does_not_build_is_said_and_another_can_be_chosen() -> None:
+    app = opened(fields='{"n_embd": 13}')
+    assert "transformers does not build this model" in app.error[0].value
+    assert not app.metric
+    app.selectbox(key="model_type").set_value("llama").run()
+    assert total(app) == f"{real('llama', 'LlamaForCausalLM'):,}"
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_progress_says_what_is_done(language: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+
+    def ask(_type: str, _cls: str, _given: object, hear: Any, _wanted: object) -> None:
+        for one in (("", 0, 0), ("imports", 0, 0), ("n_embd", 2, 6), ("fresh configurations", 3, 12)):
+            hear(*one)
+        raise wrong("No.")
+
+    class Bar:
+        def progress(self, _share: float, text: str) -> None:
+            shown.append(text)
+
+        def empty(self) -> None:
+            """Nothing is left."""
+
+    monkeypatch.setattr(asking, "ask", ask)
+    monkeypatch.setattr("streamlit.progress", lambda _share, text: shown.append(text) or Bar())
+    opened(fields='{"n_embd": 24, "n_head": 2}', lang=language)
+    translate = catalogue(language).gettext
+    assert shown[1] == translate("Waiting until the model of another reader is done")
+    assert shown[3] == ("Changing n_embd: 3 of 6" if language == "en" else "改变 n_embd：3 / 6")
+    assert "4 of 12" in shown[4] or "4 / 12" in shown[4]
+
+
+def test_without_pytorch_what_is_shipped_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bertcalc.proof.real_model.installed", lambda: False)
+    assert total(opened(model_type="llama")) == f"{real('llama', 'LlamaForCausalLM'):,}"
+    assert "not installed here" in opened(fields='{"n_embd": 24, "n_head": 3}').info[0].value
+
+
+def test_the_export_has_this_model_and_not_the_sidebars() -> None:
+    app = opened(sizes="n_layer-3")
+    app.button(key="take").click().run()
+    assert not app.exception
+    labels = [element.proto.label for element in app.get("download_button")]
+    assert labels == ["Formula, LaTeX", "Formula, Python", "CSV", "Markdown", "LaTeX", "SVG"]
+    assert len(app.selectbox(key="taken").options) == len(app.session_state["shown"]) == 2
+    own = app.session_state["own files"]
+    latex, python = (write() for _label, _end, _kind, write in own.files)
+    assert r"\mathtt{n\_embd}" in latex
+    assert "n_layer=12" in python
+    for one in app.session_state["shown"]:
+        assert table_of(one).rows
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_projector_has_the_formula_and_no_long_tables(language: str) -> None:
+    app = opened(present="1", lang=language, model_type="deepseek_v3")
+    assert total(app) == f"{real('deepseek_v3', 'DeepseekV3ForCausalLM'):,}"
+    assert not app.dataframe
+    assert not app.expander or all(one.label in ("More fields", "更多字段") for one in app.expander)
+    [bars] = [one for one in app.session_state["shown"] if one.spec]
+    assert sum(bars.data["figure"]) == real("deepseek_v3", "DeepseekV3ForCausalLM")
+
+
+def test_a_chinese_page_has_no_english_sentence() -> None:
+    app = opened(lang="zh", sizes="n_embd-770", proof="true", any_tensors="true", any_bring="true", model_type="gpt2")
+    assert not re.findall(r"[A-Z][a-z]+ [a-z]+ [a-z]+", said(app))
+
+
+def test_flops_are_shown_where_they_were_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    class WithFlops(Discovered):
+        flops = 1
+
+        def count_flops(self, *, batch_size: int, sequence_length: int, **fields: int) -> int:
+            return 2 * batch_size * sequence_length * self.count(**fields)
+
+    found = shipped("gpt2", "GPT2LMHeadModel")
+    assert found is not None
+    plain = {name: value for name, value in vars(found).items() if not name.startswith("_") and name not in ("total",)}
+    monkeypatch.setattr("pages.ui.any_model.choice.shipped", lambda *_key: WithFlops(**plain))
+    app = opened(sizes="n_layer-2", batch_size="3", sequence_length="5")
+    count = 30 * real("gpt2", "GPT2LMHeadModel", n_layer=2)
+    assert app.metric[-1].value == f"{count:,}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"model_type": "gpt2", "n_embd": 96, "n_head": 3}', '{"architectures": ["GPT2Model"]}'],
+)
+def test_your_model_leads_here_for_other_types(text: str) -> None:
+    app = open_app("bring.py")
+    app.text_area(key="config_text").set_value(text).run()
+    [link] = app.get("page_link")
+    assert link.proto.page == "any_model"
+    assert "model_type=gpt2" in link.proto.query_string
+    assert not list(open_app("bring.py").get("page_link"))
+
+
+def test_explain_leads_here_for_a_number_of_another_model() -> None:
+    app = open_app("explain.py", number="124439808")
+    assert any("GPT2LMHeadModel" in link.proto.label for link in app.get("page_link"))
+    assert not open_app("explain.py", number="124439809").get("page_link")
+
+
+def test_names_of_somebody_elses_fields_are_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = shipped("gpt2", "GPT2LMHeadModel")
+    assert found is not None
+    evil = replace(found, unexplained={"[x](//evil)": "$\\evil$ ![x](//evil)"}, checked=Checked(0, 0, 0))
+    monkeypatch.setattr("pages.ui.any_model.choice.shipped", lambda *_key: evil)
+    app = opened(proof="true")
+    for cell in app.table[0].value.to_numpy().ravel():
+        assert not read(f"{cell}").made

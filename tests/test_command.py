@@ -1,0 +1,116 @@
+"""``python -m bertcalc``: the same figures as the library, and a sentence where the input is wrong."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import bertcalc
+from bertcalc.__main__ import main
+from bertcalc.presets import PUBLISHED, PublishedCount
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(arguments) == 0
+    return capsys.readouterr().out
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(arguments) == 2
+    printed = capsys.readouterr()
+    assert not printed.out
+    return printed.err.strip()
+
+
+def test_a_table_has_the_published_total_and_its_formula(capsys: pytest.CaptureFixture[str]) -> None:
+    text = said(capsys, "bert-base-uncased")
+    assert "109,482,240" in text
+    assert "L (4H² + 2HI + 9H + I)" in text
+    assert "22,348,431,360  FLOPs" in text
+
+
+@pytest.mark.parametrize("published", [one for one in PUBLISHED if not one.more][::7], ids=lambda one: one.preset)
+def test_json_has_what_was_published(published: PublishedCount, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = [published.preset, "--architecture", published.architecture, "--json"]
+    if not published.add_pooling_layer:
+        arguments.append("--add-pooling-layer=false")
+    found = json.loads(said(capsys, *arguments))
+    assert found["parameters"] == published.parameters == sum(found["components"].values())
+
+
+def test_fields_have_their_own_names_and_heads_follow(capsys: pytest.CaptureFixture[str]) -> None:
+    found = json.loads(said(capsys, "distilbert-base-uncased", "--dim", "1024", "--n_layers=3", "--json"))
+    config = bertcalc.DistilBertConfig(dim=1024, n_heads=16, n_layers=3)
+    assert found["parameters"] == bertcalc.build(config).num_parameters()
+    assert (found["config"]["n_heads"], found["config"]["dim"]) == (16, 1024)
+    assert "H = 1,020, L = 12, A = 12" in said(capsys, "--hidden-size", "1020", "--num-attention-heads", "12")
+
+
+def test_a_batch_has_its_figures(capsys: pytest.CaptureFixture[str]) -> None:
+    found = json.loads(said(capsys, "--batch-size", "4", "--sequence-length", "32", "--json"))
+    model = bertcalc.build(bertcalc.BertConfig())
+    assert found["forward"] == bertcalc.forward_flops(model, 4, 32)
+    assert found["training"] == bertcalc.training_flops(model, 4, 32)
+    assert found["activations"] == bertcalc.saved_activation_bytes(model, 4, 32)
+    assert found["inference_memory"] == bertcalc.inference_peak_bytes(model, 4, 32)
+    assert found["training_memory"] == bertcalc.training_peak_bytes(model, 4, 32, keep_outputs=False)
+
+
+def test_a_configuration_is_read_and_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "config.json"
+    file.write_text('{"model_type": "roberta", "architectures": ["RobertaForMaskedLM"], "vocab_size": 1000, "x": 1}')
+    assert main(["--config", str(file), "--hidden-size", "256", "--json"]) == 0
+    printed = capsys.readouterr()
+    found = json.loads(printed.out)
+    config = bertcalc.RobertaConfig(vocab_size=1000, hidden_size=256, num_attention_heads=4)
+    assert found["parameters"] == bertcalc.build(config, "RobertaForMaskedLM").num_parameters()
+    assert "do not affect any count: x" in printed.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["bert-base"], "there is no preset bert-base: did you mean bert-base-uncased?"),
+        (["present"], "present is no preset."),
+        (["--hiden-size", "8"], "there is no field hiden_size: did you mean hidden_size?"),
+        (["--hidden-size", "1000"], "hidden_size 1,000 cannot be split into heads of 64: 1,024 can."),
+        (["--hidden-size"], "--hidden-size is not understood: write a field and its value, --hidden-size 1024."),
+        (["bert-base-uncased", "roberta-base"], "roberta-base is not understood: write a field and its value"),
+        (["--vocab-size", "1~layers-3"], "--vocab-size is not understood"),
+        (["--vocab-size", "-1"], "vocab_size '-1' is not possible: it must be a whole number from 1 to 10,000,000"),
+        (["--sequence-length", "513"], "sequence_length 513 is not possible: it must be a whole number from 1 to 512"),
+        (["--batch-size", "0"], "batch_size 0 is not possible"),
+        (["--config", "/nowhere"], "/nowhere cannot be read: No such file or directory."),
+        (["bert-base-uncased", "--config", "/nowhere"], "Give a preset or --config, not both."),
+    ],
+)
+def test_wrong_input_is_a_sentence(arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+    text = refused(capsys, *arguments)
+    assert text.startswith(sentence)
+    assert "\n" not in text
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"hidden_size": 770}', '{"model_type": "llama"}', "\0"])
+def test_a_wrong_configuration_is_a_sentence(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "config.json"
+    file.write_text(text)
+    assert refused(capsys, "--config", str(file))
+
+
+def test_it_is_a_program() -> None:
+    """With the package on a path of its own, no SymPy, and a reader who takes the first line alone."""
+    root = str(Path(bertcalc.__file__).parents[1])
+    program = f"import sys, runpy; sys.path.insert(0, {root!r}); sys.modules['sympy'] = None; sys.argv[1:] = ['--json']"
+    run = subprocess.run(
+        [sys.executable, "-c", f"{program}; runpy.run_module('bertcalc', run_name='__main__')"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(run.stdout)["formulas"] == {}
+    shell = f"{sys.executable} -m bertcalc | head -1"
+    cut = subprocess.run(["bash", "-c", shell], cwd=root, capture_output=True, text=True, check=True)
+    assert cut.stdout.startswith("BertModel: V = 30,522")
+    assert cut.stderr == ""
