@@ -252,7 +252,6 @@ WELL_KNOWN = (
     "bert-large-uncased",
     "roberta-base",
     "xlm-roberta-base",
-    "camembert-base",
     "distilbert-base-uncased",
     "albert-base-v2",
     "electra-small-discriminator",
@@ -260,6 +259,7 @@ WELL_KNOWN = (
     "all-mpnet-base-v2",
     "all-MiniLM-L6-v2",
     "ernie-3.0-base-zh",
+    "ModernBERT-base",
 )
 PAIRS: dict[str, Pair] = {
     "size": Pair(

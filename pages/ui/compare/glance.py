@@ -11,6 +11,7 @@ import streamlit as st
 from bertcalc.explore.models import PRESENT
 from bertcalc.explore.quantities import QUANTITIES, Case, components
 from bertcalc.families import family_of
+from bertcalc.formula import CALL_LETTERS
 from bertcalc.track import ChosenModel
 from pages.ui import model
 from pages.ui.batch import Batch
@@ -40,7 +41,7 @@ def show_glance(comparison: Comparison, choice: Choice) -> None:
         return
     st.caption(_("A click opens a model; the names in the table are links. – is not simulated yet."))
     rows = [(one, link, cells_of(one, comparison.batch)) for one, link in zip(models, links, strict=True)]
-    titles = _titles()
+    titles = _titles(comparison.batch)
     show_table(
         {
             _("Model"): [f"[{one.name}](./?{link})" for one, link, _cells in rows],
@@ -71,7 +72,7 @@ def draw_models(
         for one, link in zip(models, links or [""] * len(models), strict=True)
     ]
     draw_chart(
-        glance_frame(_titles(), rows),
+        glance_frame(_titles(batch), rows),
         glance_bars(appearance(), len(rows), len(GLANCE), GLANCE.index(measure)),
         numbers={"name": _("Model"), "quantity": _("Quantity"), "figure": _("Figure")},
         alt=_("Models at a glance: parameters, embeddings, FLOPs for a token, memory of a training step"),
@@ -79,8 +80,10 @@ def draw_models(
     )
 
 
-def _titles() -> list[str]:
-    return [_("Parameters"), _("Embeddings"), _("FLOPs for a token"), _("Training memory")]
+def _titles(batch: Batch) -> list[str]:
+    memory = _("Training memory, {letter} = {size:,}")
+    memory = memory.format(letter=CALL_LETTERS["batch_size"], size=batch.batch_size)
+    return [_("Parameters"), _("Embeddings"), _("FLOPs for a token"), memory]
 
 
 def cells_of(one: Compared, batch: Batch) -> list[Cell]:

@@ -147,9 +147,10 @@ def _since(choice: Choice, preset: str) -> None:
     _explain(_comparison(choice, WrittenModel(preset), _present(choice)), changing=True)
 
 
-def _costs(choice: Choice, preset: str) -> None:
+def _costs(choice: Choice, preset: str, batch_size: str) -> None:
     """A published model and the present one at a glance: parameters beside FLOPs and memory."""
-    _draw(_comparison(choice, WrittenModel(preset), _present(choice)))
+    comparison = _comparison(choice, WrittenModel(preset), _present(choice))
+    _draw(comparison._replace(batch=comparison.batch._replace(batch_size=int(batch_size))))
 
 
 def _relatives(choice: Choice, sort: str) -> None:
@@ -260,7 +261,7 @@ PARTS: dict[str, ScreenPart] = {
     "rounding": ScreenPart(_rounding, {"number": ("110M", "340M")}),
     "compare": ScreenPart(_compare, {"preset": PRESETS}),
     "since": ScreenPart(_since, {"preset": PRESETS}),
-    "costs": ScreenPart(_costs, {"preset": PRESETS}),
+    "costs": ScreenPart(_costs, {"preset": PRESETS, "batch_size": ("1", "32")}),
     "relatives": ScreenPart(_relatives, {"sort": GLANCE}),
     "compute": ScreenPart(_compute),
     "hand_count": ScreenPart(lambda choice, terms: show_in_short(choice.subject, terms), {"terms": None}),
