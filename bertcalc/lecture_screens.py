@@ -26,13 +26,14 @@ from bertcalc.text import N_, shorten
 
 
 class Vocabulary(NamedTuple):
-    """The words of a lecture: its parts with the possible values of their arguments (None: any text), its sliders, and
-    the placeholders that its texts can have in braces.
+    """The words of a lecture: its parts with the possible values of their arguments (None: any text), its sliders, the
+    placeholders that its texts can have in braces, and the models that a screen can begin with.
     """
 
     parts: Mapping[str, Mapping[str, Collection[str] | None]]
     sliders: Collection[str]
     placeholders: Collection[str]
+    presets: Collection[str] = ()
 
 
 class Show(NamedTuple):
@@ -44,7 +45,10 @@ class Show(NamedTuple):
 
 @dataclass(frozen=True)
 class Screen:
-    """A screen: its name in the link, its texts (with placeholders), parts, sliders, and the speaker's notes."""
+    """A screen: its name in the link, its texts (with placeholders), parts, sliders, and the speaker's notes.
+
+    With a preset it begins with that model; without one it is about the model that there is.
+    """
 
     name: str
     title: str
@@ -52,6 +56,7 @@ class Screen:
     show: tuple[Show, ...]
     sliders: tuple[str, ...] = ()
     notes: str = ""
+    preset: str = ""
 
 
 @dataclass(frozen=True)
@@ -79,7 +84,7 @@ def read(data: bytes, vocabulary: Vocabulary) -> Lecture:
     return Lecture(file.template("title", vocabulary.placeholders), screens)
 
 
-_KEYS = ("name", "title", "text", "show", "sliders", "notes")
+_KEYS = ("name", "title", "text", "show", "sliders", "notes", "preset")
 
 
 def _screen(content: dict[str, Any], number: int, vocabulary: Vocabulary) -> Screen:
@@ -92,6 +97,8 @@ def _screen(content: dict[str, Any], number: int, vocabulary: Vocabulary) -> Scr
             "{where}: name can have only letters, digits and hyphens, at most 60, because it appears in the link."
         )
         raise wrong(message, where=screen.where)
+    if preset := screen.text("preset", default=""):
+        screen.check("preset", preset, vocabulary.presets)
     sliders = screen.texts("sliders")
     for slider in sliders:
         screen.check("sliders", slider, vocabulary.sliders)
@@ -102,6 +109,7 @@ def _screen(content: dict[str, Any], number: int, vocabulary: Vocabulary) -> Scr
         tuple(_show(screen.where, table, vocabulary) for table in screen.tables("show")),
         sliders,
         screen.template("notes", vocabulary.placeholders, default=""),
+        preset,
     )
 
 

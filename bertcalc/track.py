@@ -80,11 +80,14 @@ class ChosenModel(NamedTuple):
         like = counterpart(self.architecture, family_of(config))
         return self._replace(preset=name, config=config, architecture=like, add_pooling_layer=True)
 
-    def link(self) -> dict[str, str]:
-        """The parameters of its link, under the names of its family: the preset, and what differs from it."""
+    def link(self, meant: str = DEFAULT_PRESET) -> dict[str, str]:
+        """The parameters of its link, under the names of its family: the preset, and what differs from it.
+
+        ``meant`` is the preset that a link without one means.
+        """
         start = ChosenModel().reset(self.preset)
         given = {name: value for name, value in self.values().items() if value != start.values()[name]}
-        if self.preset != DEFAULT_PRESET:
+        if self.preset != meant:
             given = {"preset": self.preset, **given}
         own = self.config.own_name
         return {
@@ -92,14 +95,16 @@ class ChosenModel(NamedTuple):
         }
 
 
-def read(link: Mapping[str, str]) -> tuple[ChosenModel, list[Problem]]:
+def read(link: Mapping[str, str], meant: str = DEFAULT_PRESET) -> tuple[ChosenModel, list[Problem]]:
     """The model of a link, or the nearest valid one, and the problems of the link.
 
-    Values of the wrong type are left out.
+    Values of the wrong type are left out. A link without a preset means ``meant``, or the first one of its class.
     """
     link = {SHARED.get(name, name): text for name, text in link.items()}
     said = link.get("architecture", "")
-    start = next(iter(CLASSES[said].presets)) if said in CLASSES else DEFAULT_PRESET
+    start = meant
+    if said in CLASSES and CLASSES[said] is not family_of(PRESETS[meant].config):
+        start = next(iter(CLASSES[said].presets))
     preset = link.get("preset", start)
     model = ChosenModel().reset(preset if preset in PRESETS else start)
     values = {name: value for name, value in _read(link, model.values()) if name != "preset"}

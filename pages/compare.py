@@ -4,6 +4,7 @@ import streamlit as st
 
 from pages.ui.compare.comparison import choose, choose_text
 from pages.ui.compare.differences import show_differences
+from pages.ui.compare.glance import show_glance
 from pages.ui.compare.side_by_side import show_bars, show_scatter, show_side_by_side
 from pages.ui.i18n import _
 from pages.ui.sidebar import choice as current_choice
@@ -22,5 +23,7 @@ with page:
         show_side_by_side(comparison)
     elif comparison.view == "bars":
         show_bars(comparison)
+    elif comparison.view == "glance":
+        show_glance(comparison, choice)
     else:
         show_scatter(comparison)

@@ -10,7 +10,7 @@ from pages.ui.sidebar import choice as current_choice
 choice = current_choice()
 st.html(Path(__file__).parent / "ui" / "lecture" / "style.css")
 row = st.container(horizontal=True, vertical_alignment="center", key="lecture-row")
-if lecture := screens.choose_lecture(row):
+if lecture := screens.choose_lecture(row, choice):
     fill = screens.filler(choice)
     screen = screens.choose_screen(lecture, row, fill)
     if st.session_state["notes"]:  # a window of their own

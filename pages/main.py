@@ -9,6 +9,7 @@ from pages.ui import controls, link, model, panel, present, sidebar
 from pages.ui.export import dialog, shown
 from pages.ui.headings import show_heading
 from pages.ui.i18n import choose_language
+from pages.ui.lecture import screens
 from pages.ui.navigation import PAGES, navigation
 from pages.ui.oracle import sorry
 from pages.ui.theme import follow, print_dark_on_white
@@ -20,7 +21,6 @@ print_dark_on_white()
 
 with RUN_QUEUE.enter(st.session_state):
     link.check(before_rerun=navigation)
-    model.begin()
     controls.begin()
     shown.begin()
     frame = st.sidebar.container(key="frame", horizontal=True)
@@ -28,6 +28,7 @@ with RUN_QUEUE.enter(st.session_state):
         choose_language()
         dialog.offer()
     page = navigation()
+    model.begin(*screens.where(page.url_path))
     model.write_link(page.url_path)
     with frame:
         present.choose(page.url_path)

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from bertcalc.config import ConfigError
 from bertcalc.explore.models import FIELDS, subject_of, values_of
 from bertcalc.explore.quantities import Case, Quantity
-from bertcalc.families import family_of
+from bertcalc.families import CLASSES, family_of
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.subject import Subject
 from bertcalc.text import N_
@@ -105,15 +105,19 @@ class FieldChange(NamedTuple):
         """Whether there are more or fewer of something, which a model has."""
         return self.field in _COUNTED
 
-    def sentence(self) -> tuple[str, dict[str, str]]:
-        """What is changed: an English phrase with placeholders, and what fills them."""
+    def sentence(self, *, alone: bool = True) -> tuple[str, dict[str, str]]:
+        """What is changed, alone or with others: an English phrase with placeholders, and what fills them."""
         field, before, after = self
+        if field == "type_vocab_size" and not after:
+            return N_("without segment types"), {}
         if field in _COUNTED:
             more = after - before
             phrases = _COUNTED[field][2 * (more < 0) :]
             return phrases[abs(more) > 1], {"count": f"{abs(more):,}"}
         if field in _SWITCHED:
             return _SWITCHED[field][not after], {}
+        if field == "architecture" and not alone:
+            return N_("as {after}"), {"after": after}
         if field == "architecture":
             return N_("{after} instead of {before}"), {"after": after, "before": before}
         return N_("{field} {after} instead of {before}"), {"field": field, "after": f"{after}", "before": f"{before}"}
@@ -171,24 +175,47 @@ def explain(here: Case, there: Case, quantity: Quantity) -> Explanation:
 def path(here: Subject, there: Subject) -> Iterator[tuple[tuple[FieldChange, ...], Subject]]:
     """The way from one model to another: what changes, and the model after it; each of them can be built.
 
-    Where a field cannot change alone (heads that do not divide the old hidden_size), the next one changes with it.
+    Where a field cannot change alone (heads that do not divide the old hidden_size), it changes with the next one with
+    which it can: no segment types, with the class that has none.
     """
     now, target = values_of(here), values_of(there)
+    fields = list(FIELDS)
+    if "embedding_size" in now and "embedding_size" not in target:  # as wide as the layers, before it is no field
+        target["embedding_size"] = target["hidden_size"]
+        fields.remove("embedding_size")
+        fields.insert(fields.index("architecture"), "embedding_size")
     waiting: tuple[FieldChange, ...] = ()
-    for field in FIELDS:
+    for field in fields:
         if field not in now or field not in target or now[field] == target[field]:
             continue
-        if field != "use_cache" or (here.config.has(field) and there.config.has(field)):  # a family may have no cache
-            waiting += (FieldChange(field, now[field], target[field]),)
-        now = {**now, field: target[field]}
-        if field == "architecture":  # what the other family alone has comes with it
-            now = {**target, **now}
-        try:
-            subject = subject_of(now)
-        except ConfigError:
-            continue
-        yield waiting, subject
-        waiting = ()
+        change = FieldChange(field, now[field], target[field])
+        for together in dict.fromkeys(((*waiting, change), (change,))):
+            after = _changed(now, target, together)
+            try:
+                subject = subject_of(after)
+            except ConfigError:
+                continue
+            yield together, subject
+            now, waiting = after, tuple(one for one in waiting if one not in together)
+            break
+        else:
+            waiting += (change,)
+    if waiting:
+        yield waiting, there
+
+
+def _changed(now: dict[str, Any], target: dict[str, Any], changes: Sequence[FieldChange]) -> dict[str, Any]:
+    """The values after some changes; what only one of two families has comes and goes with the class."""
+    after = {**now, **{change.field: change.after for change in changes}}
+    if all(change.field != "architecture" for change in changes):
+        return after
+    after = {**target, **after}
+    if "embedding_size" not in now:
+        after["embedding_size"] = after["hidden_size"]
+    kinds = [CLASSES[values["architecture"]].config for values in (now, target)]
+    if not all(kind.has("use_cache") for kind in kinds):
+        after["use_cache"] = target["use_cache"]
+    return after
 
 
 def differing(subjects: Sequence[Subject]) -> list[str]:
@@ -205,11 +232,12 @@ def shapes(subject: Subject) -> dict[str, Shape]:
 
 
 class Pair(NamedTuple):
-    """Models that teach something beside each other: their text, and what it is."""
+    """Models that teach something beside each other: their text, what it is, and the view for it, if there is one."""
 
     name: str
     models: str
     lesson: str
+    view: str = ""
 
 
 def _bases(*changes: str) -> str:
@@ -218,6 +246,21 @@ def _bases(*changes: str) -> str:
 
 _CLASSES = family_of(PRESETS[DEFAULT_PRESET].config).classes
 _MASKED_LM = family_of(PRESETS[DEFAULT_PRESET].config).for_task("masked-lm")
+# One of each kind that people speak of, the oldest first.
+WELL_KNOWN = (
+    "bert-base-uncased",
+    "bert-large-uncased",
+    "roberta-base",
+    "xlm-roberta-base",
+    "distilbert-base-uncased",
+    "albert-base-v2",
+    "electra-small-discriminator",
+    "electra-base-discriminator",
+    "all-mpnet-base-v2",
+    "all-MiniLM-L6-v2",
+    "ernie-3.0-base-zh",
+    "ModernBERT-base",
+)
 PAIRS: dict[str, Pair] = {
     "size": Pair(
         N_("base and large"),
@@ -257,5 +300,11 @@ PAIRS: dict[str, Pair] = {
         N_("tied and untied"),
         _bases(f"architecture-{_MASKED_LM}", f"architecture-{_MASKED_LM}~tie_word_embeddings-false"),
         N_("Untied, the decoder has a table of its own, as large as that of the word embeddings, and a bias."),
+    ),
+    "well-known": Pair(
+        N_("well-known models"),
+        " ".join(WELL_KNOWN),
+        N_("Most have the same layers, and take the same FLOPs: their totals differ by their tables of words."),
+        "glance",
     ),
 }

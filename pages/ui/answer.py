@@ -96,7 +96,7 @@ def _counting(found: Explanation) -> list[Attribution]:
 def _phrase(part: Attribution) -> str:
     """The changed fields in words; a number of heads that only follows another field is left out."""
     changes = [change for change in part.changes if change.field != "num_attention_heads"] or part.changes
-    sentences = (change.sentence() for change in changes)
+    sentences = (change.sentence(alone=len(changes) == 1) for change in changes)
     return listed(_(message).format(**values) for message, values in sentences)
 
 

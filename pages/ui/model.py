@@ -6,23 +6,42 @@ from typing import Any
 import streamlit as st
 
 from bertcalc.config import Problem
+from bertcalc.presets import DEFAULT_PRESET
 from bertcalc.track import NAMES, Track, read
 from pages.ui import address, scale
 
 
-def begin() -> None:
-    """Read the model from the link in the first run, and after Back and Forward."""
+def begin(place: str = "", preset: str = "") -> None:
+    """Read the model from the link in the first run, and after Back and Forward.
+
+    ``place`` is where the reader is, if it is about a preset (a screen of a lecture): it begins with that one, and a
+    link without a preset means it there.
+    """
+    before, st.session_state["place"] = st.session_state.get("place"), place
+    st.session_state["meant"] = preset or DEFAULT_PRESET
     if "track" not in st.session_state:
-        model, found = read(st.query_params.to_dict())
+        model, found = read(st.query_params.to_dict(), _meant())
         st.session_state["track"], st.session_state["stood in"] = Track(model), found
     elif address.went_back():
-        track().go_to(read(st.query_params.to_dict())[0])
+        track().go_to(read(st.query_params.to_dict(), _meant())[0])
+    elif preset not in ("", track().kept.preset) and place != before:
+        take_preset(preset)
 
 
 def track() -> Track:
     """The steps of this session."""
     steps: Track = st.session_state["track"]
     return steps
+
+
+def _meant() -> str:
+    preset: str = st.session_state["meant"]
+    return preset
+
+
+def link() -> dict[str, str]:
+    """What the link says of the model of the last step."""
+    return track().kept.link(_meant())
 
 
 def own_name(field: str) -> str:
@@ -40,12 +59,12 @@ def write_link(page: str) -> None:
     st.session_state["opened"] = st.session_state.get("page of the link", page) != page
     if not is_opened():
         query = st.query_params.to_dict()
-        said, wrong = read(query)
+        said, wrong = read(query, _meant())
         # Going back adds no entry, so that what no control can show is taken out there, too.
-        plain = not address.went_back() or {name: query[name] for name in NAMES if name in query} == kept.link()
+        plain = not address.went_back() or {name: query[name] for name in NAMES if name in query} == link()
         if wrong or said != kept or not plain:
             for step in track().unsaid or [kept]:
-                address.write(NAMES, step.link())
+                address.write(NAMES, step.link(_meant()))
         track().unsaid.clear()
     st.session_state["page of the link"] = page
 

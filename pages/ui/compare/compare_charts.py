@@ -24,7 +24,7 @@ _AREA = Box(0, 0, 780, 264)
 _AXIS = 65  # what its lower axis takes in addition
 _NAME = 12
 _BESIDE = 12
-_NEUTRAL = {"light": "#5b4bb5", "dark": "#b5a6ff"}
+NEUTRAL = {"light": "#5b4bb5", "dark": "#b5a6ff"}
 _MANY = 8  # more bars than this have names of one line
 _KINDS = ("more", "fewer", "together")
 
@@ -46,7 +46,7 @@ def parts_frame(
     sums = [0, *accumulate(difference for _name, difference in parts)]
     starts, ends = [*sums[:-1], 0], [*sums[1:], sums[-1]]
     least, most = min(0, *ends), max(0, *ends)
-    text = min(0.6, 0.02 + 0.0125 * max(map(len, labels)))  # the share of the width that the longest label takes
+    text = min(0.6, 0.02 + 0.017 * max(map(len, labels)))  # the share of the width that the longest label takes
     names = [*(name for name, _difference in parts), together]
     return {
         "name": ["\n".join(wrap(name, line)) for name in names],
@@ -133,7 +133,7 @@ def side_by_side(appearance: str, count: int, components: tuple[tuple[str, str],
     x = alt.X("start:Q", axis=None, scale=alt.Scale(nice=False))
     paper = BACKGROUND[appearance]
     # What is one of the components has its colour, everything else the colour of none of them.
-    colors: dict[str, str] = dict.fromkeys(QUANTITIES, _NEUTRAL[appearance])
+    colors: dict[str, str] = dict.fromkeys(QUANTITIES, NEUTRAL[appearance])
     colors.update(COLORS[appearance].items())
     legend = None
     if components:

@@ -1,6 +1,7 @@
 """The controls of the Compare page: the models in the link, the batch, and the quantity."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -8,7 +9,7 @@ import streamlit as st
 from bertcalc import ConfigError
 from bertcalc.config import Problem
 from bertcalc.config_json import read as read_json
-from bertcalc.explore.compare import PAIRS
+from bertcalc.explore.compare import PAIRS, Explanation, explain
 from bertcalc.explore.models import LONGEST, MOST, PRESENT, WrittenModel, Wrong, item_of, read, write
 from bertcalc.explore.quantities import QUANTITIES, Case, Quantity
 from bertcalc.families import family_of
@@ -33,11 +34,23 @@ VIEW = view(
         "table": N_("Table"),
         "bars": N_("Bars"),
         "scatter": N_("Scatter plot"),
+        "glance": N_("At a glance"),
     },
 )
 MODELS = Text("models", N_("The comparison, as it is in the link"), "", LONGEST)
 EXPLAINED = Text("explained", N_("Explain"), "", LONGEST)  # a model of the comparison, as it is written there
 COMPARE_BY = Select("compare_by", N_("Compare by"), QUANTITIES, QUANTITY_NAMES, width=190)
+GLANCE = ("parameters", "embeddings", "forward", "training_memory")  # what there is room for at a glance
+ORDER = Select(
+    "order",
+    N_("Order"),
+    words={
+        "descending": N_("Largest first"),
+        "ascending": N_("Smallest first"),
+        "chosen": N_("As chosen"),
+    },
+    width=190,
+)
 
 
 class Compared(NamedTuple):
@@ -55,6 +68,7 @@ class Comparison(NamedTuple):
     models: list[Compared]
     batch: Batch
     measure: str
+    order: str = "chosen"
 
     @property
     def quantity(self) -> Quantity:
@@ -64,6 +78,12 @@ class Comparison(NamedTuple):
     def case(self, subject: Subject) -> Case:
         """A model with what goes through it."""
         return Case(subject, *self.batch)
+
+    def explained(self, subject: Subject) -> Explanation | None:
+        """How the quantity of a model comes from that of the first; None where one of both is not known."""
+        with suppress(InputError):
+            return explain(self.case(self.models[0].subject), self.case(subject), self.quantity)
+        return None
 
 
 def begin(choice: Choice) -> list[WrittenModel]:
@@ -94,19 +114,23 @@ def choose(choice: Choice) -> Comparison:
     _show_pairs()
     models, impossible = _build(items, present)
     _show_wrong([*wrong, *impossible], [model.item for model in models])
+    order = "chosen"
     with st.container(horizontal=True, vertical_alignment="bottom"):
+        offered, title = (GLANCE, _("Sort by")) if shown == "glance" else (tuple(QUANTITIES), COMPARE_BY.title)
         measure = COMPARE_BY.show(
-            help="  \n".join(
-                f"**{COMPARE_BY.word(name)}**: {_(quantity.meaning)}" for name, quantity in QUANTITIES.items()
-            )
+            offered,
+            label=title,
+            help="  \n".join(f"**{COMPARE_BY.word(name)}**: {_(QUANTITIES[name].meaning)}" for name in offered),
         )
+        if shown == "glance":
+            order = ORDER.show()
         configs = [model.subject.config for model in models] or [present.config]
         if shown == "scatter":
             configs += [preset.config for preset in PRESETS.values()]
         batch = choose_batch(min(configs, key=lambda config: config.longest), sidebar=False)
         if shown == "differences" and len(models) > 1:
             _choose_explained(models)
-    return Comparison(shown, models, batch, measure)
+    return Comparison(shown, models, batch, measure, order)
 
 
 def choose_text(choice: Choice) -> None:
@@ -200,7 +224,8 @@ def _show_pairs() -> None:
 
 
 def _take_pair(key: str) -> None:
-    change({"models": PAIRS[key].models})
+    pair = PAIRS[key]
+    change({"models": pair.models, **({VIEW.name: pair.view} if pair.view else {})})
 
 
 def _build(items: Sequence[WrittenModel], present: Subject) -> tuple[list[Compared], list[Wrong]]:

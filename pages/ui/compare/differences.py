@@ -94,15 +94,14 @@ def _show_steps(comparison: Comparison, found: Explanation, phrases: Sequence[st
 
 def _show_all(comparison: Comparison) -> None:
     first, *others = comparison.models
-    case = comparison.case(first.subject)
-    found = [explain(case, comparison.case(model.subject), comparison.quantity) for model in others]
+    found = [comparison.explained(model.subject) for model in others]
     st.markdown(_("**All models, compared to {first}**").format(first=first.name))
     show_table(
         {
             _("Model"): [model.name for model in others],
-            title_of(comparison.quantity): [f"{one.after:,}" for one in found],
-            _("Difference"): [signed(one.difference) for one in found],
-            _("Share"): [relative(one) for one in found],
+            title_of(comparison.quantity): ["–" if one is None else f"{one.after:,}" for one in found],
+            _("Difference"): ["" if one is None else signed(one.difference) for one in found],
+            _("Share"): ["" if one is None else relative(one) for one in found],
         },
         _("The differences from the baseline"),
     )
@@ -110,7 +109,7 @@ def _show_all(comparison: Comparison) -> None:
 
 def _phrase(part: Attribution) -> str:
     """What changes, in words."""
-    sentences = (change.sentence() for change in part.changes)
+    sentences = (change.sentence(alone=len(part.changes) == 1) for change in part.changes)
     return listed(_(message).format(**values) for message, values in sentences)
 
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import streamlit as st
 
-from bertcalc.explore.compare import differing, explain, shapes
+from bertcalc.explore.compare import Explanation, differing, shapes
 from bertcalc.explore.models import subject_of_preset, values_of
 from bertcalc.explore.quantities import QUANTITIES, Case, components
 from bertcalc.families import family_of
@@ -76,12 +76,12 @@ def _figure_rows(comparison: Comparison) -> list[tuple[str, list[str]]]:
         return _(quantity.meaning), ["–" if one is None else unbroken(figure(one, quantity.unit)) for one in found]
 
     name, totals = row("parameters")
-    differences = [explain(cases[0], case, comparison.quantity) for case in cases]
+    differences = [comparison.explained(case.subject) for case in cases[1:]]
     return [
         (f"**{name}**", [f"**{total}**" for total in totals]),
         (
             _("relative to the baseline: {quantity}").format(quantity=title_of(comparison.quantity)),
-            ["", *(unbroken(f"{signed(one.difference)} ({relative(one)})") for one in differences[1:])],
+            ["", *("–" if one is None else _changed(one) for one in differences)],
         ),
         *(
             (_(component), [f"{one[component]:,}" if component in one else "–" for one in parts])
@@ -92,6 +92,10 @@ def _figure_rows(comparison: Comparison) -> list[tuple[str, list[str]]]:
     ]
 
 
+def _changed(found: Explanation) -> str:
+    return unbroken(f"{signed(found.difference)} ({relative(found)})")
+
+
 def show_bars(comparison: Comparison) -> None:
     """A bar for each model; parameters are stacked by component."""
     quantity = comparison.quantity
@@ -99,9 +103,10 @@ def show_bars(comparison: Comparison) -> None:
     names: dict[str, str] = {component: _(component) for component in COMPONENTS}
     pieces = {name: _pieces(comparison, case) for name, case in cases.items()}
     legend = tuple((name, text) for name, text in names.items() if any(name in one for one in pieces.values()))
-    first, *others = (sum(one.values()) for one in pieces.values())
-    labels = [_short(comparison, first)]
-    labels += [f"{_short(comparison, other)}  ·  {_times(other, first)}" for other in others]
+    first = sum(next(iter(pieces.values())).values())
+    labels = [
+        _label(comparison, sum(one.values()), at and first) if one else "–" for at, one in enumerate(pieces.values())
+    ]
     st.markdown(f"**{_(quantity.meaning)}**")
     draw_chart(
         bars_frame(pieces, labels, names),
@@ -116,26 +121,29 @@ def show_bars(comparison: Comparison) -> None:
 
 
 def _pieces(comparison: Comparison, case: Case) -> dict[str, int]:
+    """What a bar is made of; nothing where the figure is not known."""
     if comparison.measure != "parameters":
-        return {comparison.measure: comparison.quantity.of(case)}
+        known = comparison.quantity.known(case)
+        return {} if known is None else {comparison.measure: known}
     return {component: count for component, count in components(case.subject).items()}  # noqa: C416
 
 
-def _short(comparison: Comparison, count: int) -> str:
-    quantity = comparison.quantity
-    return scaled(count, quantity.unit) if quantity.unit == "FLOPs" else figure(count, quantity.unit)
-
-
-def _times(other: int, first: int) -> str:
-    return f"{other / first:,.2f} ×" if first else ""
+def _label(comparison: Comparison, count: int, first: int) -> str:
+    """A figure, and how many times the first one it is, if that is not 0."""
+    unit = comparison.quantity.unit
+    short = scaled(count, unit) if unit == "FLOPs" else figure(count, unit)
+    return f"{short}  ·  {count / first:,.2f} ×" if first else short
 
 
 def show_scatter(comparison: Comparison) -> None:
     """A scatter plot of every preset and the compared models: parameters against FLOPs or another quantity."""
     measure = comparison.measure if comparison.quantity.unit != "parameters" else "forward"
     quantity = QUANTITIES[measure]
+    cases = {model.name: comparison.case(model.subject) for model in comparison.models}
     compared = [
-        ModelPoint(model.name, *_place(comparison.case(model.subject), measure), True) for model in comparison.models
+        ModelPoint(name, *_place(case, measure), True)
+        for name, case in cases.items()
+        if quantity.known(case) is not None
     ]
     titles = title_of(QUANTITIES["parameters"]), title_of(quantity)
     presets = _presets(comparison.batch, measure)

@@ -27,7 +27,7 @@ def _check(text: str) -> Reason | None:
     return message, {"nearest": get_close_matches(text[:100], there or [DEFAULT], n=1, cutoff=0.0)[0]}
 
 
-LECTURE = Text("lecture", "lecture", DEFAULT, 200, check=_check, label_visibility="collapsed", width=200)
+LECTURE = Text("lecture", "lecture", DEFAULT, 200, check=_check)
 # Which screens there are depends on the lecture: the page says what is wrong with one.
 SCREEN = Text("screen", "screen", "", LONGEST)
 NOTES = Switch("notes", "notes", draw=st.checkbox)

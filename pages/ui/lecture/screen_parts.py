@@ -9,7 +9,7 @@ from bertcalc import build
 from bertcalc.compute.flops import PYTORCH
 from bertcalc.config import LETTERS
 from bertcalc.diagnosis.known import known_counts, readings
-from bertcalc.explore.compare import explain
+from bertcalc.explore.compare import WELL_KNOWN, explain
 from bertcalc.explore.models import WrittenModel, item_of
 from bertcalc.families import CLASSES
 from bertcalc.formula import latex_number, shape_letters, symbolic_model
@@ -26,8 +26,9 @@ from bertcalc.typed import typed
 from pages.ui.bars import draw_bars, draw_proportions, parameter_bars
 from pages.ui.batch import Batch
 from pages.ui.compare.compare_words import names_of, relative
-from pages.ui.compare.comparison import Compared, Comparison
+from pages.ui.compare.comparison import GLANCE, Compared, Comparison
 from pages.ui.compare.differences import show_parts as show_differences
+from pages.ui.compare.glance import draw_models, in_order
 from pages.ui.compute.count import Count
 from pages.ui.compute.forward import show_figures, show_parts
 from pages.ui.diagnosis.cause_words import describe
@@ -138,16 +139,50 @@ _ROUNDED = ("base", "pretraining")  # the tasks whose counts round to the papers
 
 def _compare(choice: Choice, preset: str) -> None:
     """The present model and a published one, and what the one has more than the other, as bars."""
-    items = [item_of(choice.subject, choice.preset), WrittenModel(preset)]
+    _explain(_comparison(choice, _present(choice), WrittenModel(preset)))
+
+
+def _since(choice: Choice, preset: str) -> None:
+    """The same the other way round, without what changes nothing: how the present model comes from a published one."""
+    _explain(_comparison(choice, WrittenModel(preset), _present(choice)), changing=True)
+
+
+def _costs(choice: Choice, preset: str, batch_size: str) -> None:
+    """A published model and the present one at a glance: parameters beside FLOPs and memory."""
+    comparison = _comparison(choice, WrittenModel(preset), _present(choice))
+    _draw(comparison._replace(batch=comparison.batch._replace(batch_size=int(batch_size))))
+
+
+def _relatives(choice: Choice, sort: str) -> None:
+    """Well-known models and the present one at a glance, the largest first."""
+    _draw(_comparison(choice, *map(WrittenModel, WELL_KNOWN), _present(choice), measure=sort))
+
+
+def _present(choice: Choice) -> WrittenModel:
+    return item_of(choice.subject, choice.preset)
+
+
+def _comparison(choice: Choice, *items: WrittenModel, measure: str = "parameters") -> Comparison:
+    """Models beside each other, each once, with a short sequence through each."""
+    items = tuple(dict.fromkeys(items))
     models = [Compared(item, name, item.subject()) for item, name in zip(items, names_of(items), strict=True)]
     call = _call(choice)
-    comparison = Comparison("differences", models, Batch(call.batch_size, call.sequence_length), "parameters")
-    here, there = (comparison.case(model.subject) for model in models)
-    found = explain(here, there, comparison.quantity)
+    return Comparison("", models, Batch(call.batch_size, call.sequence_length), measure, "descending")
+
+
+def _explain(comparison: Comparison, *, changing: bool = False) -> None:
+    first, last = comparison.models[0], comparison.models[-1]
+    found = explain(comparison.case(first.subject), comparison.case(last.subject), comparison.quantity)
     with st.container(horizontal=True):
-        _metric(models[0].name, f"{found.before:,}", "")
-        _metric(models[1].name, f"{found.after:,}", relative(found))
+        _metric(first.name, f"{found.before:,}", "")
+        _metric(last.name, f"{found.after:,}", relative(found))
+    if changing:
+        found = found._replace(parts=[part for part in found.parts if part.difference])
     show_differences(comparison, found)
+
+
+def _draw(comparison: Comparison) -> None:
+    draw_models(in_order(comparison), comparison.batch, comparison.measure)
 
 
 def _compute(choice: Choice) -> None:
@@ -222,21 +257,26 @@ PARTS: dict[str, ScreenPart] = {
     "so_far": ScreenPart(_so_far, {"path": PATHS}),
     "heads": ScreenPart(lambda choice: show_heads(choice.subject)),
     "total": ScreenPart(_total),
+    "formula": ScreenPart(lambda choice: show_total_formula(choice.subject)),
     "rounding": ScreenPart(_rounding, {"number": ("110M", "340M")}),
     "compare": ScreenPart(_compare, {"preset": PRESETS}),
+    "since": ScreenPart(_since, {"preset": PRESETS}),
+    "costs": ScreenPart(_costs, {"preset": PRESETS, "batch_size": ("1", "32")}),
+    "relatives": ScreenPart(_relatives, {"sort": GLANCE}),
     "compute": ScreenPart(_compute),
     "hand_count": ScreenPart(lambda choice, terms: show_in_short(choice.subject, terms), {"terms": None}),
     "proof": ScreenPart(_proof),
 }
 # What can stand in braces in the texts of a screen.
-PLACEHOLDERS = (*LETTERS, "attention_head_size", "architecture", "parameters")
-VOCABULARY = Vocabulary({name: part.arguments for name, part in PARTS.items()}, tuple(SLIDERS), PLACEHOLDERS)
+PLACEHOLDERS = (*LETTERS, "attention_head_size", "embedding_size", "architecture", "parameters")
+VOCABULARY = Vocabulary({name: part.arguments for name, part in PARTS.items()}, tuple(SLIDERS), PLACEHOLDERS, PRESETS)
 
 
 def values(choice: Choice) -> dict[str, str]:
     """What fills the placeholders."""
     config, count = choice.config, choice.model().num_parameters()
     sizes = {name: getattr(config, name) for name in (*LETTERS, "attention_head_size")}
+    sizes["embedding_size"] = getattr(config, "embedding_size", config.hidden_size)
     return {name: f"{size:,}" for name, size in sizes.items()} | {
         "architecture": choice.architecture,
         "parameters": f"{count:,}",

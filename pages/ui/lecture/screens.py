@@ -1,6 +1,6 @@
 """The Lecture page: which lecture, which screen of it, and what is on it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
@@ -9,11 +9,11 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from bertcalc.lecture_screens import Lecture, Screen, Show, read
-from bertcalc.problem import InputError
+from bertcalc.problem import InputError, Problem
 from bertcalc.text import code, literal, shorten
 from bertcalc.tree.totals import component_at
-from pages.ui import stepping
-from pages.ui.controls import sentence, set_values
+from pages.ui import address, stepping
+from pages.ui.controls import Text, sentence, set_values
 from pages.ui.i18n import _, in_context, translator
 from pages.ui.lecture import notes, screen_files
 from pages.ui.lecture.screen_parts import PARTS, VOCABULARY, draw_place, place, values
@@ -23,28 +23,77 @@ from pages.ui.theme import colors
 Fill = Callable[[str], str]
 
 
-def choose_lecture(row: DeltaGenerator) -> Lecture | None:
+def where(page: str) -> tuple[str, str]:
+    """Which screen of which lecture a run is about, before it is drawn, and the preset that it begins with."""
+    there = screen_files.names()
+    if page != "lecture" or not there:
+        return "", ""
+    name = _asked(screen_files.LECTURE) or there[0]
+    lecture = _read(name) if name in there else None
+    if not isinstance(lecture, Lecture):
+        return "", ""
+    screen, _exact = _find(lecture, _asked(screen_files.SCREEN))
+    return f"{name}/{screen.name}", screen.preset
+
+
+def _asked(control: Text) -> str:
+    """What a control is going to hold, which is not drawn yet: the link says so where it is new, else the session."""
+    linked = st.query_params.get(control.name, control.default)
+    held: str = linked if address.went_back() else st.session_state.get(control.name, linked)
+    return held
+
+
+def choose_lecture(row: DeltaGenerator, choice: Choice) -> Lecture | None:
     """The lecture, chosen in the row where there are several; None, and a sentence, where there is none."""
     there = screen_files.names()
     if not there:
         st.error(_("There is no lecture in the folder {folder}.").format(folder="`pages/lectures`"))
         return None
-    name = there[0]
+    # What the link says is in controls that nobody sees: those that people see are in their language.
+    with st.container(key="lecture-link"):
+        name = screen_files.LECTURE.show()
+    name = name if name in there else there[0]
+    found = {one: _read(one) for one in there}
+    fill = filler(choice)
+    titles = {one: fill(read.title) if isinstance(read, Lecture) else one for one, read in found.items()}
     if len(there) > 1:
-        name = row.selectbox(
-            "lecture", there, key="lecture", bind="query-params", width=200, label_visibility="collapsed"
+        st.session_state["choose-lecture"] = name
+        row.selectbox(
+            _("Lecture"),
+            there,
+            key="choose-lecture",
+            format_func=lambda one: titles.get(one, one),
+            on_change=_take_lecture,
+            width=240,
+            label_visibility="collapsed",
         )
-    file = screen_files.FOLDER / f"{name}.toml"
-    try:
-        return _read(file, file.stat().st_mtime_ns)
-    except InputError as error:
-        st.error(f"{code(file.name)}: {sentence(error.problem)}")
+    else:
+        row.markdown(f"**{titles[name]}**", width="content")
+    lecture = found[name]
+    if isinstance(lecture, Lecture):
+        return lecture
+    st.error(f"{code(f'{name}.toml')}: {sentence(lecture)}")
     return None
 
 
+def _take_lecture() -> None:
+    """Another lecture begins with its first screen."""
+    name = st.session_state["choose-lecture"]
+    if name in screen_files.names():
+        set_values({"lecture": name, "screen": ""})
+
+
+def _read(name: str) -> Lecture | Problem:
+    file = screen_files.FOLDER / f"{name}.toml"
+    return _read_file(file, file.stat().st_mtime_ns)
+
+
 @lru_cache(maxsize=16)
-def _read(file: Path, changed_ns: int) -> Lecture:
-    return read(file.read_bytes(), VOCABULARY)
+def _read_file(file: Path, changed_ns: int) -> Lecture | Problem:
+    try:
+        return read(file.read_bytes(), VOCABULARY)
+    except InputError as error:
+        return error.problem
 
 
 def filler(choice: Choice) -> Fill:
@@ -57,13 +106,12 @@ def choose_screen(lecture: Lecture, row: DeltaGenerator, fill: Fill) -> Screen:
     """Previous, the screens by title, Next, the notes, and the way out: by button, by key, by the link."""
     order = [screen.name for screen in lecture.screens]
     with st.container(key="lecture-state"):
-        # What the link says is in controls that nobody sees: those that people see are in their language.
-        name = screen_files.SCREEN.show() or order[0]
+        asked = screen_files.SCREEN.show()
         speaking = not screen_files.NOTES.show()
-    if name not in order:
-        name = _nearest(name, order)
-    at = order.index(name)
-    screen = lecture.screens[at]
+    screen, exact = _find(lecture, asked)
+    if not exact:
+        _say_nearest(asked, screen.name)
+    name, at = screen.name, lecture.screens.index(screen)
     titles = [f"{number} / {len(order)} · {fill(one.title)}" for number, one in enumerate(lecture.screens, 1)]
     said = notes.said_of(lecture.screens, at, titles, fill(screen.notes))
     st.session_state["jump"] = name
@@ -72,7 +120,6 @@ def choose_screen(lecture: Lecture, row: DeltaGenerator, fill: Fill) -> Screen:
             notes.show(said)
             st.button(_("To the screen"), on_click=set_values, args=({"notes": False},))
             return screen
-        st.markdown(f"**{fill(lecture.title)}**", width="content")
         _move_button(in_context("screen", "Previous"), "back", at > 0, -1)
         st.selectbox(
             _("Screen"),
@@ -81,6 +128,7 @@ def choose_screen(lecture: Lecture, row: DeltaGenerator, fill: Fill) -> Screen:
             format_func=dict(zip(order, titles, strict=True)).__getitem__,
             on_change=_jump,
             args=(order,),
+            width=400,
             label_visibility="collapsed",
         )
         _move_button(in_context("screen", "Next"), "forward", at + 1 < len(order), 1)
@@ -90,17 +138,20 @@ def choose_screen(lecture: Lecture, row: DeltaGenerator, fill: Fill) -> Screen:
     return screen
 
 
-def _nearest(name: str, order: Sequence[str]) -> str:
-    """The screen with the most similar name, or else the first; and a message that says so."""
-    near = get_close_matches(name, order, n=1)
+def _find(lecture: Lecture, name: str) -> tuple[Screen, bool]:
+    """The screen of a name, the one with the most similar name, or else the first; and whether it is the one."""
+    by_name = {screen.name: screen for screen in lecture.screens}
+    near = [name] if name in by_name else get_close_matches(name, by_name, n=1)
+    return by_name[near[0]] if near else lecture.screens[0], name in by_name or not name
+
+
+def _say_nearest(name: str, nearest: str) -> None:
     message = (
         _("This lecture has no screen “{name}”. Showing “{nearest}”.")
-        if near
+        if get_close_matches(name, [nearest], n=1)
         else _("This lecture has no screen “{name}”. Showing the first one.")
     )
-    nearest = (near or order)[0]
     st.warning(message.format(name=literal(shorten(name)), nearest=nearest), icon=":material/help:")
-    return nearest
 
 
 def _move_button(label: str, arrow: str, possible: bool, by: int) -> None:
@@ -108,7 +159,7 @@ def _move_button(label: str, arrow: str, possible: bool, by: int) -> None:
     st.button(label, key=f"{arrow} screen", icon=icon, disabled=not possible, on_click=stepping.go, args=(by,))
 
 
-def _jump(order: Sequence[str]) -> None:
+def _jump(order: Collection[str]) -> None:
     screen = st.session_state["jump"]
     if screen in order:  # titles hold numbers of the model: the browser may have one that is gone
         set_values({"screen": screen})

@@ -51,7 +51,7 @@ def show(page: str, fields: Collection[str] = tuple(SLIDERS), *, lecture: bool =
     shown = [field for field in SLIDERS if field in fields or field in found]
     data = {
         "names": NAMES,
-        "link": steps.kept.link(),
+        "link": model.link(),
         "page": page,  # so that the browser looks at the address again on another page
         "lecture": lecture,
         "menu": _menu(),
@@ -106,8 +106,7 @@ def say_drawn(page: str) -> None:
     """Tell the panel, at the end of a run, which of its events the page has answered; and after another page's own
     controls have written their link, to look at it again.
     """
-    event, link = st.session_state.get("last event", 0), model.track().kept.link()
-    _DRAWN(key="drawn", data={"event": event, "page": page, "link": link})
+    _DRAWN(key="drawn", data={"event": st.session_state.get("last event", 0), "page": page, "link": model.link()})
 
 
 def _menu() -> dict[str, str]:

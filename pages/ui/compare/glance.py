@@ -1,0 +1,139 @@
+"""Many models at a glance: what each has, takes and needs, sorted as one likes; a click or a link opens one."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import partial
+from typing import Any
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from bertcalc.explore.models import PRESENT
+from bertcalc.explore.quantities import QUANTITIES, Case, components
+from bertcalc.families import family_of
+from bertcalc.formula import CALL_LETTERS
+from bertcalc.track import ChosenModel
+from pages.ui import model
+from pages.ui.batch import Batch
+from pages.ui.compare.comparison import GLANCE, Compared, Comparison
+from pages.ui.compare.glance_chart import Cell, Row, glance_bars, glance_frame, pieces_of
+from pages.ui.export.shown import draw_chart
+from pages.ui.i18n import _
+from pages.ui.numbers import percent, percentage, scaled, short, size
+from pages.ui.present import presenting
+from pages.ui.sidebar import Choice
+from pages.ui.tables import show_table
+from pages.ui.theme import appearance
+
+_KEY = "models at a glance"
+
+
+def show_glance(comparison: Comparison, choice: Choice) -> None:
+    """The models of a comparison as rows of bars, and the same as a table of links with exact figures."""
+    models = in_order(comparison)
+    chosen = [_chosen(one, choice) for one in models]
+    links = [_link(one) for one in chosen]
+    take = partial(_open, dict(zip(links, chosen, strict=True)))
+    draw_models(models, comparison.batch, comparison.measure, links, key=_KEY, on_select=take)
+    if st.session_state.pop("open a model", False):
+        st.switch_page("parameters.py")
+    if presenting():
+        return
+    st.caption(_("A click opens a model; the names in the table are links. – is not simulated yet."))
+    rows = [(one, link, cells_of(one, comparison.batch)) for one, link in zip(models, links, strict=True)]
+    titles = _titles(comparison.batch)
+    show_table(
+        {
+            _("Model"): [f"[{one.name}](./?{link})" for one, link, _cells in rows],
+            _("Family"): [_family(one) for one, _link, _cells in rows],
+            **{title: [cells[at].exact for _one, _link, cells in rows] for at, title in enumerate(titles)},
+        },
+        _("The models, with a link to each"),
+    )
+
+
+def in_order(comparison: Comparison) -> list[Compared]:
+    """The models, sorted; those of which the figure is not known come last."""
+    models = list(comparison.models)
+    if comparison.order == "chosen":
+        return models
+    figures = {one.name: comparison.quantity.known(comparison.case(one.subject)) for one in models}
+    known = [one for one in models if figures[one.name] is not None]
+    known.sort(key=lambda one: figures[one.name] or 0, reverse=comparison.order == "descending")
+    return known + [one for one in models if figures[one.name] is None]
+
+
+def draw_models(
+    models: Sequence[Compared], batch: Batch, measure: str, links: Sequence[str] = (), **options: Any
+) -> None:
+    """The chart; on a phone with the one quantity that is asked for."""
+    rows = [
+        Row(_named(one), link, cells_of(one, batch))
+        for one, link in zip(models, links or [""] * len(models), strict=True)
+    ]
+    draw_chart(
+        glance_frame(_titles(batch), rows),
+        glance_bars(appearance(), len(rows), len(GLANCE), GLANCE.index(measure)),
+        numbers={"name": _("Model"), "quantity": _("Quantity"), "figure": _("Figure")},
+        alt=_("Models at a glance: parameters, embeddings, FLOPs for a token, memory of a training step"),
+        **options,
+    )
+
+
+def _titles(batch: Batch) -> list[str]:
+    memory = _("Training memory, {letter} = {size:,}")
+    memory = memory.format(letter=CALL_LETTERS["batch_size"], size=batch.batch_size)
+    return [_("Parameters"), _("Embeddings"), _("FLOPs for a token"), memory]
+
+
+def cells_of(one: Compared, batch: Batch) -> list[Cell]:
+    """The figures of a model, in the order of the columns."""
+    case = Case(one.subject, *batch)
+    count, embeddings, flops, memory = (QUANTITIES[name].known(case) for name in GLANCE)
+    parts = dict(components(one.subject))
+    whole = sum(parts.values())
+    found = [Cell(parts, short(whole, "parameters"), f"{count:,}")]
+    part = embeddings or 0
+    label = f"{short(part, 'parameters')} · {percentage(f'{100 * part / whole:.0f}')}"
+    found.append(Cell(pieces_of("embeddings", part), label, f"{part:,} ({percent(part, whole)})"))
+    if flops is None:
+        found.append(_UNKNOWN)
+    else:
+        each = Fraction(flops, batch.batch_size * batch.sequence_length)
+        found.append(Cell(pieces_of(None, flops), scaled(each, ""), f"{float(each):,.0f}"))
+    found.append(_UNKNOWN if memory is None else Cell(pieces_of(None, memory), short(memory, "bytes"), size(memory)))
+    return found
+
+
+_UNKNOWN = Cell({}, "–", "–")
+
+
+def _family(one: Compared) -> str:
+    """A family's name, as its classes begin with it."""
+    return family_of(one.subject.config).config.__name__.removesuffix("Config")
+
+
+def _named(one: Compared) -> str:
+    """A model's name, with its family where the name does not say it."""
+    family = _family(one)
+    said = family.lower() in one.name.lower().replace("-", "")
+    return one.name if said else f"{one.name} · {family}"
+
+
+def _chosen(one: Compared, choice: Choice) -> ChosenModel:
+    """A model of the comparison as that of the sidebar."""
+    subject = one.subject
+    preset = choice.preset if one.item.base == PRESENT else one.item.base
+    return ChosenModel(preset, subject.config, subject.architecture, subject.add_pooling_layer)
+
+
+def _link(chosen: ChosenModel) -> str:
+    return urlencode({"preset": chosen.preset, **chosen.link()})
+
+
+def _open(chosen: dict[str, ChosenModel]) -> None:
+    """Take the model that was clicked, and have this run go to its page."""
+    for one in st.session_state[_KEY]["selection"]["model"]:
+        if one.get("link") in chosen:
+            model.track().take(chosen[one["link"]])
+            st.session_state["open a model"] = True

@@ -1,0 +1,134 @@
+"""The chart of many models at a glance: a row for each model, a column of bars for each quantity."""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from pages.ui.charts import NARROW, Spec, either, spec_of, tooltip
+from pages.ui.columns import Columns, of_rows
+from pages.ui.compare.compare_charts import NEUTRAL
+from pages.ui.theme import COLORS, INK
+
+_BAR = 0.42  # the share of a column that its longest bar takes; the rest is for the label
+_HEIGHT = 286
+_ROW = 30
+_FONT = 14
+_OTHER = "other"  # the colour of what is of no component
+
+
+class Cell(NamedTuple):
+    """A figure of a model: the pieces that its bar is made of, none where it is not known; and what is said of it."""
+
+    pieces: Mapping[str, int]
+    label: str
+    exact: str
+
+    @property
+    def figure(self) -> int:
+        """The figure."""
+        return sum(self.pieces.values())
+
+
+class Row(NamedTuple):
+    """A model: its name with its family, the link that opens it, and a figure for each column."""
+
+    name: str
+    link: str
+    cells: Sequence[Cell]
+
+
+def glance_frame(titles: Sequence[str], rows: Sequence[Row]) -> Columns:
+    """The data of the chart: the titles are a row above the models'."""
+    found: list[dict[str, Any]] = [
+        {"row": "", "order": -1, "column": at, "end": float(at), "label": title, "head": True}
+        for at, title in enumerate(titles)
+    ]
+    longest = [max(row.cells[at].figure for row in rows) or 1 for at in range(len(titles))]
+    for order, row in enumerate(rows):
+        for at, (title, cell) in enumerate(zip(titles, row.cells, strict=True)):
+            place = {"row": row.name, "order": order, "column": at, "link": row.link, "tip": f"{title}: {cell.exact}"}
+            start = float(at)
+            for component, count in cell.pieces.items():
+                end = start + _BAR * count / longest[at]
+                found.append({**place, "component": component, "start": start, "end": end})
+                start = end
+            said = {"label": cell.label, "head": False}
+            if cell.pieces:
+                said |= {"name": row.name, "quantity": title, "figure": cell.figure}
+            found.append({**place, **said, "end": start})
+    return of_rows(found)
+
+
+@lru_cache
+def glance_bars(appearance: str, rows: int, columns: int, shown: int) -> Spec:
+    """Bars for so many models and columns; a phone has room for one column, ``shown``."""
+    import altair as alt
+
+    step, ink = min(_ROW, _HEIGHT // (rows + 1)), INK[appearance]
+    colors = {**COLORS[appearance], _OTHER: NEUTRAL[appearance]}
+    axis = alt.Axis(
+        labelExpr=f"{NARROW} ? '' : datum.label",
+        labelColor=ink,
+        labelFontSize=_FONT,
+        labelLimit=330,
+        labelOverlap=False,
+        ticks=False,
+        domain=False,
+    )
+    y = alt.Y("row:N", sort=alt.EncodingSortField("order", op="min"), title=None, axis=axis)
+    # On a phone all columns but one lie outside of the chart.
+    ends = [either(alt, f"{-shown} * width", 0), either(alt, f"{columns - shown} * width", "width")]
+    scale = alt.Scale(domain=[0, columns], range=ends, nice=False, zero=False)
+
+    def x(field: str) -> Any:
+        return alt.X(f"{field}:Q", axis=None, scale=scale)
+
+    models = alt.Chart().transform_filter("isValid(datum.tip)")
+    said = tooltip(alt, "row", "tip")
+    thin = {"size": either(alt, 6, 0.62 * step), "yOffset": either(alt, step / 2 - 4, 0)}
+    bars = (
+        models.transform_filter("isValid(datum.component)")
+        .mark_bar(clip=True, **thin)
+        .encode(
+            x=x("start"),
+            x2="end:Q",
+            color=alt.Color(
+                "component:N", legend=None, scale=alt.Scale(domain=list(colors), range=list(colors.values()))
+            ),
+        )
+    )
+    # There the name stands before the label, over the bar.
+    name = "(datum.head ? '' : datum.row + ' · ')"
+    only = f"datum.column == {shown} ? {name} + datum.label : ''"
+
+    def text(chart: Any, **look: Any) -> Any:
+        return chart.mark_text(
+            align="left",
+            text=either(alt, f"({only})", "datum.label"),
+            dx=either(alt, "-scale('x', datum.end)", "datum.head ? 0 : 7"),
+            dy=either(alt, "datum.head ? 0 : -4", 0),
+            **look,
+        ).encode(x=x("end"))
+
+    labels = text(models.transform_filter("isValid(datum.label)"), fontSize=either(alt, 13, _FONT), color=ink)
+    heads = text(
+        alt.Chart().transform_filter("datum.head === true"), fontSize=_FONT, fontWeight="bold", color=ink
+    ).encode(
+        # The title of the embeddings is the legend of the bars that have a part in its colour.
+        color=alt.condition("datum.column == 1", alt.value(colors["embeddings"]), alt.value(ink))
+    )
+    chosen = alt.selection_point(name="model", fields=["link"], on="click", empty=False)
+    cells = (
+        models.transform_filter("isValid(datum.label)")
+        .transform_calculate(left="datum.column", right="datum.column + 1")
+        .mark_bar(opacity=0, cursor="pointer", clip=True)
+        .encode(x=x("left"), x2="right:Q", tooltip=said)
+        .add_params(chosen)
+    )
+    layers = alt.layer(bars, labels, heads, cells).encode(y=y)
+    return spec_of(layers.properties(width="container", height=step * (rows + 1)))
+
+
+def pieces_of(component: str | None, count: int) -> dict[str, int]:
+    """The pieces of a bar of one colour: of a component, or of none."""
+    return {component or _OTHER: count}
