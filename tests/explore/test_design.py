@@ -7,7 +7,7 @@ from itertools import count
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import BertConfig, Config, build, forward_flops
@@ -18,6 +18,7 @@ from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.peak import changes_of, peak
 from bertcalc.memory.plan import Plan
 from bertcalc.subject import Subject
+from tests.examples import examples
 from tests.oracle import Case as Model
 from tests.strategies import bert_cases as models
 
@@ -104,7 +105,7 @@ def values(case: Case, quantity: str, allowed: Constraints) -> dict[Candidate, i
 
 
 @pytest.mark.parametrize("quantity", COUNTS)
-@settings(max_examples=12)
+@examples(12)
 @given(bert_cases(), constraints(), st.data())
 def test_the_search_is_brute_force(quantity: str, case: Case, allowed: Constraints, data: st.DataObject) -> None:
     if QUANTITIES[quantity].known(case) is None:
