@@ -25,6 +25,6 @@ manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_componen
 
 
 def pytest_collection_finish() -> None:
-    """What is imported by now stays: a full collection of garbage takes 3 ms without looking through it, not 200."""
+    """What is imported by now stays: a full collection of garbage takes 0.2 s where it looks through it."""
     gc.collect()
     gc.freeze()
