@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from bertcalc import BertConfig, build
 from tests.browser.conftest import Look, Open
@@ -39,16 +39,17 @@ def drag(page: Page, handle: Locator, parts: list[float], pause: int = 100) -> l
 
 
 @pytest.fixture
-def fresh(browser: Browser, server: str) -> Iterator[Open]:
-    """Open an address in a window that has seen nothing yet: a history ends at 50 entries."""
-    with browser.new_context(viewport={"width": 1280, "height": 720}) as context:
-        page = context.new_page()
+def fresh(page: Page, server: str) -> Iterator[Open]:
+    """Open an address in a tab that has seen nothing yet: a history ends at 50 entries."""
+    tab = page.context.new_page()
+    tab.set_viewport_size({"width": 1280, "height": 720})
 
-        def go(address: str = "") -> Page:
-            page.goto(f"{server}/{address}")
-            return page
+    def go(address: str = "") -> Page:
+        tab.goto(f"{server}/{address}")
+        return tab
 
-        yield go
+    yield go
+    tab.close()
 
 
 def layers(count: int) -> str:
