@@ -5,11 +5,12 @@ import math
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import BertConfig, build
 from pages.ui import link
+from tests.examples import examples
 from tests.fuzz import KINDS, Kind, fuzz
 from tests.mutation import Mutator
 from tests.pages.apptest import move, open_app, total
@@ -66,7 +67,7 @@ def test_of_a_thousand_unknown_names_in_a_link_few_are_compared(monkeypatch: pyt
     assert 0 < len(compared) < 30
 
 
-@settings(max_examples=5)
+@examples(5)
 @given(st.lists(st.tuples(st.booleans(), st.integers(1, 24)), min_size=2, max_size=5))
 def test_sessions_see_nothing_of_each_other(moves: list[tuple[bool, int]]) -> None:
     """Two sessions in one process, by turns: each has the total of what was chosen in it, in its own language."""

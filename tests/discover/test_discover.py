@@ -11,7 +11,7 @@ import sympy
 import torch
 import transformers
 from huggingface_hub.errors import StrictDataclassError
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from transformers.initialization import no_init_weights
 
@@ -22,6 +22,7 @@ from bertcalc.discover.fit import Fit, Term
 from bertcalc.discover.result import of_json
 from bertcalc.discover.tables import Tables
 from bertcalc.problem import InputError
+from tests.examples import examples
 
 transformers.logging.set_verbosity(transformers.logging.CRITICAL)
 
@@ -51,7 +52,7 @@ CLASSES = [
 ]
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(st.sampled_from(CLASSES), st.data())
 def test_a_count_is_that_of_the_real_class_or_it_is_refused(case: tuple[str, str], data: st.DataObject) -> None:
     found = found_for(*case)
