@@ -154,6 +154,23 @@ def test_fields_of_nested_configurations_have_paths() -> None:
     assert sympy.Symbol("text_config.hidden_size", integer=True, positive=True) in found.total.free_symbols
 
 
+def test_sizes_that_a_default_leaves_open_are_given_and_said() -> None:
+    found = discover("ministral")  # its heads have no size by default
+    assert found.given == {"head_dim": 128}
+    sizes = {"head_dim": 64, "num_hidden_layers": 3}
+    assert found.count(**sizes) == real("ministral", "MinistralModel", **sizes)
+    with pytest.raises(Refused):  # what somebody gives is not completed
+        discover("ministral", None, {"num_hidden_layers": 3})
+
+
+def test_a_class_takes_the_configuration_inside_that_is_its_own() -> None:
+    found = discover("musicgen", "MusicgenForCausalLM")
+    config = transformers.MusicgenDecoderConfig(num_hidden_layers=2)
+    with torch.device("meta"), no_init_weights():
+        there = transformers.MusicgenForCausalLM(config).num_parameters()
+    assert found.count(num_hidden_layers=2) == there
+
+
 def test_a_formula_that_is_wrong_for_other_sizes_is_not_shown() -> None:
     kinds = Tables.kinds
 
