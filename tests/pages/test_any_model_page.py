@@ -16,8 +16,12 @@ from bertcalc.discover.result import Checked, Discovered
 from bertcalc.discover.shipped import shipped, shipped_classes
 from bertcalc.discover.steps import Steps
 from bertcalc.problem import wrong
+from pages.ui.any_model.export import formula_latex
+from pages.ui.any_model.formula import formula
+from pages.ui.any_model.tensors import tensor_columns
 from pages.ui.export.cells import table_of
 from pages.ui.i18n import catalogue
+from pages.ui.theme import COLORS
 from tests.markdown import read
 from tests.pages.apptest import component, open_app, texts, total, total_formula
 
@@ -80,6 +84,17 @@ def test_the_total_is_the_real_classes(model_type: str, cls: str) -> None:
     [tensors] = [one for one in app.session_state["shown"] if not one.spec]
     assert sum(tensors.frame["Parameters"]) == there
     assert "✓ Right for" in said(app)
+
+
+def test_every_class_can_be_written() -> None:
+    for key in shipped_classes():
+        found = shipped(*key)
+        assert found is not None
+        columns = tensor_columns(found, found.fields)
+        assert sum(columns["parameters"]) == found.explained
+        drawn = formula(found, found.fields, COLORS["light"])
+        assert drawn["label"].endswith(f" = {found.explained:,}")
+        assert "aligned" in formula_latex(found)
 
 
 def test_sizes_of_a_link_are_counted_and_said_by_the_link_again() -> None:

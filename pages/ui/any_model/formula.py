@@ -51,7 +51,8 @@ class _Builder:
         }
 
     def _used(self) -> list[str]:
-        used = {name.name for one in self._found.tensors for name in one.expression.free_symbols}
+        shown = [each for parts in self._parts.values() for group in parts for each in (group.copies, group.one)]
+        used = {name.name for each in shown for name in each.free_symbols}
         return [field for field in self._found.fields if field in used]
 
     def _count(self, group: Group) -> int:

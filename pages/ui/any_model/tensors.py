@@ -182,5 +182,5 @@ def tensor_columns(found: Discovered, values: Mapping[str, int]) -> Columns:
 
 def _shape(tensors: Tensors) -> str:
     """A shape in the names of the fields: vocab_size × n_embd."""
-    plain = {name.name: name.name for name in tensors.expression.free_symbols}
+    plain = {name.name: name.name for side in tensors.shape for name in side.free_symbols}
     return " × ".join(text(side, plain, product=True) for side in tensors.shape)
