@@ -83,7 +83,7 @@ def test_the_total_is_the_real_classes(model_type: str, cls: str) -> None:
     assert sum(bars.data["figure"]) == there
     [tensors] = [one for one in app.session_state["shown"] if not one.spec]
     assert sum(tensors.frame["Parameters"]) == there
-    assert "✓ Right for" in said(app)
+    assert "✓ Proven on" in said(app)
 
 
 def test_every_class_can_be_written() -> None:
@@ -93,7 +93,7 @@ def test_every_class_can_be_written() -> None:
         columns = tensor_columns(found, found.fields)
         assert sum(columns["parameters"]) == found.explained
         drawn = formula(found, found.fields, COLORS["light"])
-        assert drawn["label"].endswith(f" = {found.explained:,}")
+        assert drawn["label"].endswith(f" = {found.parameters:,}")
         assert "aligned" in formula_latex(found)
 
 
@@ -200,10 +200,14 @@ def test_the_table_has_shapes_in_fields_and_in_numbers() -> None:
 
 
 def test_what_is_not_explained_is_listed_and_counted() -> None:
-    found = next(one for key in shipped_classes() if (one := shipped(*key)) and one.unexplained)
+    found = next(one for key in shipped_classes() if (one := shipped(*key)) and one.explained < one.parameters)
     app = opened(model_type=found.model_type, model_class=found.cls)
     assert total(app) == f"{found.parameters:,}" == f"{real(found.model_type, found.cls):,}"
     assert f"{found.explained:,} of {found.parameters:,} parameters" in app.warning[0].value
+    [bars] = [one for one in app.session_state["shown"] if one.spec]
+    assert sum(bars.data["figure"]) == found.parameters
+    assert sum(int(metric.delta.replace(",", "")) for metric in app.metric[1:]) == found.parameters
+    assert total_formula(app)["label"].endswith(f"+ ? = {found.parameters:,}")
     assert len(app.table[0].value) == len(found.unexplained)
     assert not sliders(app)
     assert "✓" not in said(app)
@@ -253,12 +257,13 @@ def test_a_config_that_is_none_is_refused_where_it_was_pasted(text: str, why: st
     assert total(app) == "124,439,808"
 
 
-def test_a_model_that_transformers_does_not_build_is_said_and_another_can_be_chosen() -> None:
+def test_a_model_that_transformers_does_not_build_is_said_with_a_way_back() -> None:
     app = opened(fields='{"n_embd": 13}')
     assert "transformers does not build this model" in app.error[0].value
     assert not app.metric
-    app.selectbox(key="model_type").set_value("llama").run()
-    assert total(app) == f"{real('llama', 'LlamaForCausalLM'):,}"
+    app.button(key="any default").click().run()
+    assert total(app) == "124,439,808"
+    assert "fields" not in app.query_params
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
