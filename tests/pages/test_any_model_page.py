@@ -191,12 +191,11 @@ def test_parts_open() -> None:
 
 def test_the_table_has_shapes_in_fields_and_in_numbers() -> None:
     app = opened(any_tensors="true", sizes="n_embd-1536")
-    frame = app.dataframe[0].value.set_index("name")
-    assert frame.loc["transformer.wte.weight", ["fields", "shape"]].tolist() == [
-        "vocab_size × n_embd",
-        "50,257 × 1,536",
-    ]
-    assert frame.loc["transformer.h.*.mlp.c_fc.weight", "copies"] == 12
+    frame = app.dataframe[0].value
+    rows = {row["name"]: row for row in frame.to_dict("records")}
+    words = rows["transformer.wte.weight"]
+    assert (words["fields"], words["shape"]) == ("vocab_size × n_embd", "50,257 × 1,536")
+    assert rows["transformer.h.*.mlp.c_fc.weight"]["copies"] == 12
 
 
 def test_what_is_not_explained_is_listed_and_counted() -> None:
@@ -276,14 +275,15 @@ def test_progress_says_what_is_done(language: str, monkeypatch: pytest.MonkeyPat
         raise wrong("No.")
 
     class Bar:
-        def progress(self, _share: float, text: str) -> None:
+        def progress(self, _share: float, text: str) -> bool:
             shown.append(text)
+            return False
 
         def empty(self) -> None:
             """Nothing is left."""
 
     monkeypatch.setattr(asking, "ask", ask)
-    monkeypatch.setattr("streamlit.progress", lambda _share, text: shown.append(text) or Bar())
+    monkeypatch.setattr("streamlit.progress", lambda _share, text: Bar().progress(0, text) or Bar())
     opened(fields='{"n_embd": 24, "n_head": 2}', lang=language)
     translate = catalogue(language).gettext
     assert shown[1] == translate("Waiting until the model of another reader is done")
