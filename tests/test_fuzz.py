@@ -15,7 +15,16 @@ from tests.fuzz import KINDS, Kind, fuzz
 from tests.mutation import Mutator
 from tests.pages.apptest import move, open_app, total
 
-_TRIES = {"amount": 2_000, "calculation": 2_000, "link": 500, "repository": 2_000, "config.json": 500, "page": 2}
+_TRIES = {
+    "amount": 2_000,
+    "calculation": 2_000,
+    "link": 500,
+    "repository": 2_000,
+    "config.json": 500,
+    "any config.json": 500,
+    "sizes": 500,
+    "page": 2,
+}
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -46,7 +55,8 @@ def test_the_same_seed_draws_the_same_texts() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["amount", "calculation", "config.json", "safetensors", "repository", "models", "link"]
+    "name",
+    ["amount", "calculation", "config.json", "any config.json", "sizes", "safetensors", "repository", "models", "link"],
 )
 @given(text=st.text())
 def test_readers_take_or_refuse_any_text(name: str, text: str) -> None:
