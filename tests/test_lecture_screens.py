@@ -11,6 +11,7 @@ WORDS = Vocabulary(
     parts={"total": {}, "count": {"path": ("encoder", "pooler")}, "sum": {"terms": None}},
     sliders=("vocab_size", "hidden_size"),
     placeholders=("vocab_size", "parameters"),
+    presets=("base", "large"),
 )
 SCREEN = """
 [[screen]]
@@ -21,6 +22,7 @@ show = [{part = "total"}, {part = "count", path = "encoder"}, {part = "sum", ter
 a = 1'''}]
 sliders = ["hidden_size", "vocab_size"]
 notes = "Say {parameters}."
+preset = "base"
 """
 FILE = f'title = "Why?"\n{SCREEN}'
 
@@ -37,12 +39,13 @@ def test_everything_is_read() -> None:
         Show("sum", {"terms": "a = 1"}),
     )
     assert screen.sliders == ("hidden_size", "vocab_size")
+    assert screen.preset == "base"
 
 
 def test_screens_are_in_the_order_of_the_file_and_notes_and_sliders_can_be_missing() -> None:
     last = '[[screen]]\nname = "last"\ntitle = "t"\ntext = "x"\nshow = []\n'
     one, two = read((FILE + last).encode(), WORDS).screens
-    assert (one.name, two.name, two.notes, two.sliders, two.show) == ("sum", "last", "", (), ())
+    assert (one.name, two.name, two.notes, two.sliders, two.show, two.preset) == ("sum", "last", "", (), (), "")
     assert [screen.name for screen in read(f'title = ""\n{last}{SCREEN}'.encode(), WORDS).screens] == ["last", "sum"]
 
 
@@ -94,6 +97,7 @@ def test_a_file_from_another_editor_is_read() -> None:
         (', path = "encoder"', "", "sum, show: path is missing"),
         ('path = "encoder"', "path = 1", "sum, show: path must be a string"),
         ('path = "encoder"', 'path = "encode"', "sum, show: path encode is not possible: did you mean encoder\\?"),
+        ('preset = "base"', 'preset = "bass"', "sum: preset bass is not possible: did you mean base"),
         ('["hidden_size", ', '["hiden_size", ', "sum: sliders hiden_size is not possible: did you mean hidden_size"),
         ('["hidden_size", "vocab_size"]', '"hidden_size"', "sum: sliders must be a list of strings"),
         ('["hidden_size", ', "[1, ", "sum: sliders must be a list of strings"),

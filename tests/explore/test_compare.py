@@ -1,15 +1,16 @@
 """Differences are explained exactly, and each ready pair teaches what it says."""
 
+from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import ARCHITECTURES, BertConfig
-from bertcalc.explore.compare import PAIRS, FieldChange, differing, explain, path, shapes
-from bertcalc.explore.models import FIELDS, read, values_of
+from bertcalc.explore.compare import PAIRS, WELL_KNOWN, FieldChange, differing, explain, path, shapes
+from bertcalc.explore.models import FIELDS, read, subject_of_preset, values_of
 from bertcalc.explore.quantities import QUANTITIES, Case, components
 from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
@@ -217,3 +218,38 @@ def test_a_pair_is_a_link_of_its_own(name: str) -> None:
     assert others
     assert len({pair.models for pair in PAIRS.values()}) == len(PAIRS)
     assert here not in others
+
+
+def test_between_any_two_well_known_models_the_parts_sum_up_and_each_is_said() -> None:
+    for one, two in permutations(map(subject_of_preset, WELL_KNOWN), 2):
+        found = explain(Case(one), Case(two), PARAMETERS)
+        total = found.before + sum(part.difference for part in found.parts)
+        assert total == found.after == two.model().num_parameters()
+        assert all(part.changes for part in found.parts)
+        said = [change.field for part in found.parts for change in part.changes]
+        assert len(said) == len(set(said))
+
+
+@pytest.mark.parametrize("name", WELL_KNOWN)
+def test_a_well_known_model_is_as_large_as_the_real_one(name: str) -> None:
+    subject = subject_of_preset(name)
+    assert PARAMETERS.of(Case(subject)) == real(subject)
+
+
+def test_a_smaller_family_is_said_part_by_part() -> None:
+    base, distil, albert = map(subject_of_preset, ("bert-base-uncased", "distilbert-base-uncased", "albert-base-v2"))
+    assert _parts(base, distil) == {
+        "6 fewer layers": real(Subject(replace(base.config, num_hidden_layers=6))) - real(base),
+        "without a pooler": -(768 * 768 + 768),
+        "without segment types, DistilBertModel instead of BertModel": -2 * 768,
+    }
+    wide = replace(albert.config, embedding_size=768)
+    parts = _parts(base, albert)
+    assert parts["embedding_size 128 instead of 768"] == real(albert) - real(Subject(wide, "AlbertModel"))
+    assert parts["AlbertModel instead of BertModel"] < -70_000_000
+    assert _parts(albert, base)["embedding_size 768 instead of 128"] > 0
+
+
+def _parts(here: Subject, there: Subject) -> dict[str, int]:
+    found = explain(Case(here), Case(there), PARAMETERS)
+    return {", ".join(map(str, part.changes)): part.difference for part in found.parts if part.difference}

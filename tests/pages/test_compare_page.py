@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from itertools import pairwise
+from urllib.parse import parse_qsl
 
 import pandas as pd
 import pytest
@@ -10,13 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from bertcalc import ARCHITECTURES, BertConfig, Config
+from bertcalc import ARCHITECTURES, BertConfig, Config, build, forward_flops
 from bertcalc.explore.chart_labels import Box, place
-from bertcalc.explore.compare import PAIRS
-from bertcalc.explore.models import LONGEST, MOST
+from bertcalc.explore.compare import PAIRS, WELL_KNOWN
+from bertcalc.explore.models import LONGEST, MOST, subject_of_preset
 from bertcalc.explore.quantities import QUANTITIES
+from bertcalc.explore.quantities import Case as Quantified
 from bertcalc.families import family_of
 from bertcalc.presets import PRESETS
+from bertcalc.problem import InputError, Problem
 from pages.ui.compare.compare_charts import _AREA, ModelPoint, bars_frame, parts_frame, points_frame
 from pages.ui.compare.comparison import VIEW
 from tests.oracle import Case
@@ -306,6 +309,76 @@ def test_every_preset_is_a_point_with_a_name_that_covers_no_other(compared: int)
         shown.loc["bert-large-cased" if compared == 1 else "my bert-large-cased = bert-large-cased", "tip"]
         == "333,579,264"
     )
+
+
+def glance(app: AppTest) -> pd.DataFrame:
+    return app.table[0].value
+
+
+def test_at_a_glance_the_well_known_models_are_sorted_as_one_likes() -> None:
+    app = open_app("compare.py")
+    press(app, PAIRS["well-known"].name)
+    shown = [name.split("]")[0].lstrip("[") for name in glance(app)["Model"]]
+    assert sorted(shown) == sorted(WELL_KNOWN)
+    counts = [real(PRESETS[name].config, subject_of_preset(name).architecture) for name in shown]
+    assert [number(text) for text in glance(app)["Parameters"]] == counts == sorted(counts, reverse=True)
+    assert len(counts) == 12
+    app.selectbox(key="compare_by").set_value("training_memory").run()
+    memory = list(glance(app).iloc[:, -1])
+    known = memory[: memory.index("–")] if "–" in memory else memory
+    assert set(memory[len(known) :]) <= {"–"}  # what is not simulated comes last
+    app.selectbox(key="order").set_value("ascending").run()
+    assert list(glance(app).iloc[:, -1])[: len(known)] == known[::-1]
+    app.selectbox(key="order").set_value("chosen").run()
+    assert [name.split("]")[0].lstrip("[") for name in glance(app)["Model"]] == list(WELL_KNOWN)
+
+
+def test_at_a_glance_embeddings_and_tokens_are_the_real_models() -> None:
+    app = open_app(
+        "compare.py", compare="glance", models="albert-base-v2 present", sequence_length="64", order="chosen"
+    )
+    table = glance(app).set_index("Family")
+    albert = Case(PRESETS["albert-base-v2"].config, "AlbertModel").real()
+    embeddings = sum(tensor.numel() for tensor in albert.embeddings.parameters())
+    assert table.loc["Albert", "Embeddings"].startswith(f"{embeddings:,} (")
+    tokens = forward_flops(build(BertConfig(), "BertModel"), batch_size=1, sequence_length=64) / 64
+    assert table.loc["Bert", "FLOPs for a token"] == f"{tokens:,.0f}"
+
+
+def test_a_name_at_a_glance_is_the_link_of_the_model() -> None:
+    models = "present bert-base-uncased~architecture-BertForMaskedLM~vocab_size-21128 albert-large-v2"
+    app = open_app("compare.py", compare="glance", models=models, order="chosen", num_hidden_layers="13")
+    counts = [number(text) for text in glance(app)["Parameters"]]
+    for text, count in zip(glance(app)["Model"], counts, strict=True):
+        link = dict(parse_qsl(text.split("(./?")[1].rstrip(")")))
+        opened = open_app("parameters.py", **link)
+        assert f"{count:,}" in [str(one.value) for one in opened.metric]
+
+
+def test_a_click_on_a_row_opens_its_model() -> None:
+    app = open_app("compare.py", compare="glance", models="bert-base-uncased albert-base-v2")
+    [chart] = [one for one in app.session_state["shown"] if "link" in one.data]
+    links = {row: link for row, link in zip(chart.data["row"], chart.data["link"], strict=True) if link}
+    assert links == {"bert-base-uncased": "preset=bert-base-uncased", "albert-base-v2": "preset=albert-base-v2"}
+
+
+def test_a_model_whose_memory_is_not_known_is_named_in_every_view(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(case: Quantified) -> int:
+        if case.subject.architecture == "AlbertModel":
+            raise InputError(Problem("architecture", "", "not simulated", {}))
+        return 10**9
+
+    unknown = QUANTITIES["training_memory"]._replace(of=refuse)
+    monkeypatch.setitem(QUANTITIES, "training_memory", unknown)
+    for view in VIEW.options:
+        app = open_app(
+            "compare.py",
+            compare=view,
+            models="bert-base-uncased bert-base-cased albert-base-v2",
+            compare_by="training_memory",
+        )
+        assert not app.error, view
+        assert view == "scatter" or "–" in str([table.value for table in app.table]) + str(app.session_state["shown"])
 
 
 def test_names_are_placed_beside_each_other() -> None:

@@ -1,4 +1,4 @@
-"""The Lecture page: every screen of the lecture that comes with the app, lecturers' own files, links, notes."""
+"""The Lecture page: every screen of the lectures that come with the app, lecturers' own files, links, notes."""
 
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,11 @@ from streamlit.testing.v1 import AppTest
 
 from bertcalc import BertConfig, build
 from bertcalc.diagnosis.terms import check, read
+from bertcalc.explore.compare import WELL_KNOWN
+from bertcalc.explore.models import subject_of_preset
+from bertcalc.lecture_screens import Lecture
 from bertcalc.lecture_screens import read as read_lecture
+from bertcalc.presets import PRESETS
 from bertcalc.proof.real_model import empty_model
 from bertcalc.subject import Subject
 from pages.ui.i18n import LANGUAGES
@@ -17,7 +21,12 @@ from pages.ui.lecture.screen_parts import PARTS, PATHS, VOCABULARY
 from tests.pages.apptest import component, move, open_app, texts, total_formula
 
 PAGE = "lecture.py"
-LECTURE = read_lecture((screen_files.FOLDER / f"{screen_files.DEFAULT}.toml").read_bytes(), VOCABULARY)
+SECOND = "same-layers"
+LECTURES = {
+    name: read_lecture((screen_files.FOLDER / f"{name}.toml").read_bytes(), VOCABULARY)
+    for name in (screen_files.DEFAULT, SECOND)
+}
+LECTURE = LECTURES[screen_files.DEFAULT]
 NAMES = [screen.name for screen in LECTURE.screens]
 # A small model, and the text that a link says of it.
 SMALL = BertConfig(vocab_size=1000, hidden_size=64, num_hidden_layers=3, num_attention_heads=4)
@@ -57,25 +66,28 @@ def real() -> Any:
     return empty_model(Subject(SMALL))
 
 
-def test_a_lecture_has_12_to_15_screens_of_few_words() -> None:
-    assert 12 <= len(LECTURE.screens) <= 15
-    for screen in LECTURE.screens:
+@pytest.mark.parametrize("lecture", LECTURES.values(), ids=LECTURES)
+def test_a_lecture_has_12_to_15_screens_of_few_words(lecture: Lecture) -> None:
+    assert 12 <= len(lecture.screens) <= 15
+    for screen in lecture.screens:
         assert screen.notes
         assert screen.sliders
         assert sum(screen.text.count(end) for end in (". ", "? ", ".\n")) <= 1, screen.name
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_screen_is_drawn(language: str) -> None:
-    app = open_app(PAGE, lang=language, **LINK)
-    for number, screen in enumerate(LECTURE.screens, 1):
+@pytest.mark.parametrize(("name", "link"), [(screen_files.DEFAULT, LINK), (SECOND, {})], ids=LECTURES)
+def test_every_screen_is_drawn(name: str, link: dict[str, str], language: str) -> None:
+    screens = LECTURES[name].screens
+    app = open_app(PAGE, lecture=name, lang=language, **link)
+    for number, screen in enumerate(screens, 1):
         assert not [*app.exception, *app.error, *app.warning, *app.info], screen.name
         assert "{" not in words(app), screen.name
         jump = app.selectbox(key="jump")
         assert jump.value == screen.name
-        assert jump.options[number - 1].startswith(f"{number} / {len(NAMES)} · ")
-        assert len(app.metric) + len(app.table) + len(app.success) > 0, screen.name
-        if number < len(NAMES):
+        assert jump.options[number - 1].startswith(f"{number} / {len(screens)} · ")
+        assert app.metric or app.table or app.success or app.session_state["shown"], screen.name
+        if number < len(screens):
             app.button(key="forward screen").click().run()
 
 
@@ -185,7 +197,7 @@ def test_a_screen_that_is_not_there_is_named_and_the_nearest_or_the_first_is_sho
     assert app.warning[0].value == "This lecture has no screen “zzz”. Showing the first one."
     assert "## A word is a row of numbers" in words(app)
     assert "screen in the link is too long" in texts(open_app(PAGE, screen="x" * 61))[0]
-    assert "there is no such lecture, but there is why-110-million" in texts(open_app(PAGE, lecture="other"))[0]
+    assert "there is no such lecture, but there is why-110-million" in texts(open_app(PAGE, lecture="why"))[0]
 
 
 def test_notes_are_a_page_of_their_own_and_never_on_the_screen() -> None:
@@ -221,21 +233,78 @@ def test_the_picture_marks_what_a_screen_is_about(screen: str, marked: list[str]
     assert boxes == marked
 
 
+def preset(app: AppTest) -> str:
+    return str(app.selectbox(key="preset").value)
+
+
+def real_count(name: str) -> str:
+    return f"{sum(tensor.numel() for tensor in empty_model(subject_of_preset(name)).parameters()):,}"
+
+
+def test_a_screen_begins_with_its_model_which_its_sliders_change() -> None:
+    app = open_app(PAGE, lecture=SECOND, screen="roberta")
+    assert preset(app) == "roberta-base"
+    assert numbers(app) == [real_count("bert-base-uncased"), real_count("roberta-base")]
+    move(app, vocab_size=30522)
+    rows = 768 * (50265 - 30522)
+    assert numbers(app)[1] == f"{int(real_count('roberta-base').replace(',', '')) - rows:,}"
+    button(app, "Next").click().run()  # the same model is spoken about
+    assert preset(app) == "changed"
+    button(app, "Next").click().run()
+    assert preset(app) == "xlm-roberta-base"
+    button(app, "Previous").click().run()
+    assert preset(app) == "roberta-base"
+
+
+def test_a_link_can_say_another_model_than_the_screens_and_says_it_where_it_is_bert() -> None:
+    app = open_app(PAGE, lecture=SECOND, screen="albert-layers", preset="albert-large-v2")
+    assert preset(app) == "albert-large-v2"
+    app.selectbox(key="preset").set_value("bert-base-uncased").run()
+    assert preset(app) == "bert-base-uncased"
+    assert app.query_params["preset"] == "bert-base-uncased"
+    changed = open_app(PAGE, lecture=SECOND, screen="albert-layers", num_hidden_layers="24")
+    assert numbers(changed)[0] == "7,087,872"
+    assert "one layer, 24 times" in words(changed)
+    masked = open_app(PAGE, lecture=SECOND, screen="albert-layers", architecture="AlbertForMaskedLM")
+    assert preset(masked) == "albert-base-v2"
+
+
+def test_another_lecture_begins_with_its_first_screen() -> None:
+    app = open_app(PAGE, screen="pooler")
+    assert app.selectbox(key="choose-lecture").options == [one.title for one in LECTURES.values()]
+    app.selectbox(key="choose-lecture").set_value(SECOND).run()
+    assert app.selectbox(key="jump").value == "all"
+    assert not app.warning
+    app = open_app(PAGE, lecture=SECOND, screen="distilbert", lang="zh")
+    assert app.selectbox(key="choose-lecture").options[1] not in ("", LECTURES[SECOND].title)
+
+
+def test_relatives_are_the_well_known_models_and_the_present_one() -> None:
+    app = open_app(PAGE, lecture=SECOND)
+    [chart] = app.session_state["shown"]
+    assert set(filter(None, chart.data["name"])) == {name for name in chart.data["row"] if name}
+    assert len(set(filter(None, chart.data["row"]))) == len(WELL_KNOWN) == 12
+    assert set(WELL_KNOWN) <= PRESETS.keys()
+    move(app, num_hidden_layers=13)
+    [chart] = app.session_state["shown"]
+    assert "bert-base-uncased, L 13" in chart.data["row"]
+
+
 def test_a_part_that_the_model_does_not_have_is_said(folder: Path) -> None:
     app = open_app(PAGE, screen="pooler", architecture="BertForMaskedLM")
     assert [str(one.value) for one in app.info] == ["BertForMaskedLM has no `pooler`."] * 2
 
 
 def test_a_file_of_the_folder_is_a_lecture(folder: Path) -> None:
-    assert [box.label for box in open_app(PAGE).selectbox if box.label == "lecture"] == []
+    assert [box.key for box in open_app(PAGE).selectbox if box.key == "choose-lecture"] == []
     own(folder, 'title="M"\n[[screen]]\nname="a"\ntitle="Only *{vocab_size}*"\ntext="x"\nshow=[{part="total"}]')
     app = open_app(PAGE, lecture="mine")
-    assert app.selectbox(key="lecture").options == [screen_files.DEFAULT, "mine"]
+    assert app.selectbox(key="choose-lecture").options == ["Why 110 million?", "M"]
     assert "## Only *30,522*\n\nx" in words(app)
     assert numbers(app) == ["109,482,240"]
     own(folder, 'title="M"\n[[screen]]\nname="b"\ntitle="Changed"\ntext="x"\nshow=[]')
     assert "## Changed" in words(app.run())
-    app.selectbox(key="lecture").set_value(screen_files.DEFAULT).run()
+    app.selectbox(key="choose-lecture").set_value(screen_files.DEFAULT).run()
     assert "## A word is a row of numbers" in words(app)
 
 
@@ -246,7 +315,7 @@ def test_what_is_wrong_with_a_file_is_said_on_the_page(folder: Path) -> None:
         "`mine.toml`: `[[screen]] a, show`: part tota is not possible: did you mean total?"
     ]
     assert not app.metric
-    app.selectbox(key="lecture").set_value(screen_files.DEFAULT).run()
+    app.selectbox(key="choose-lecture").set_value(screen_files.DEFAULT).run()
     assert not app.error
     (folder / f"{screen_files.DEFAULT}.toml").unlink()
     (folder / "mine.toml").unlink()

@@ -62,7 +62,8 @@ def show_picture(stops: Sequence[Stop], at: int, config: Config, layer: int) -> 
 
 def show_place(stops: Sequence[Stop], paths: Collection[str], config: Config) -> None:
     """Draw the walk with those stops marked that learn something in the modules at these paths of the tree."""
-    starts = tuple(f"{path}." for path in paths)
+    # Where the first layer differs from the others, it is the one that is drawn.
+    starts = tuple(f"{one}." for path in paths for one in (path, path.replace(".*", ".0")))
     marked = {stop.name for stop in stops if stop.parameters and f"{stop.name}.".startswith(starts)}
     alt = _("The model from top to bottom, with {paths} marked").format(paths=listed(paths))
     _draw(stops, marked, config, 0, alt)
