@@ -19,6 +19,7 @@ Layers = Literal["all", "one", "others"]
 _SELF, _CROSS = block("attention"), block("cross-attention")
 _FEED_FORWARD = block("feed-forward")
 _MATRICES = role("query", "key", "value", "output")
+_DISTANCES = role("distance", "relative position")
 _EMBEDDINGS, _HEAD, _LM = component("embeddings"), component("head"), block(LANGUAGE_MODEL)
 
 # Parts of a model that people count in one line: which tensors they are, and what a line that is about them has in its
@@ -47,14 +48,16 @@ PARTS: dict[str, tuple[Concerned, str]] = {
     N_("attention"): (both(_SELF, _MATRICES), r"attention|注意力"),
     N_("attention with LayerNorm"): (_SELF, r"attention|注意力"),
     N_("self and cross attention"): (_MATRICES, r"attention|注意力"),
-    N_("relative distances"): (role("distance"), r"distance|relative|距离|相对"),
+    N_("relative distances"): (_DISTANCES, r"distance|relative|距离|相对"),
     N_("first matrix of the feed-forward"): (role("up"), r"feed|ffn|mlp|intermediate|前馈|中间"),
     N_("second matrix of the feed-forward"): (role("down"), r"feed|ffn|mlp|output|前馈"),
     N_("feed-forward"): (role("up", "down"), r"feed|ffn|mlp|前馈"),
     N_("feed-forward with LayerNorm"): (_FEED_FORWARD, r"feed|ffn|mlp|前馈"),
     N_("layers"): (LAYERS, r"layer(?!.?norm)|encoder|block|层|编码"),
     N_("layers without cross attention and distances"): (
-        lambda tensor: LAYERS(tensor) and not _CROSS(tensor) and tensor.place.role != "distance",
+        lambda tensor: (
+            LAYERS(tensor) and not _CROSS(tensor) and tensor.place.role not in ("distance", "relative position")
+        ),
         r"layer(?!.?norm)|encoder|block|层|编码",
     ),
     N_("pooler"): (component("pooler"), r"pool|池化"),

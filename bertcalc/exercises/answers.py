@@ -85,8 +85,12 @@ def _because(exercise: Exercise, right: int, read: Typed) -> list[tuple[Said, ..
             meant = [int(read.value)]
         for amount in meant:
             explanations = explain_tensors(tensors, sizes, amount, _MOST_MISCOUNTS)
-            found += [tuple(Said(MISCOUNTS[cause.miscount].said) for cause in causes) for causes in explanations]
+            found += [tuple(_said(cause.miscount) for cause in causes) for causes in explanations]
     return [one for number, one in enumerate(found) if one not in found[:number]][:_MOST_TOLD]
+
+
+def _said(miscount: str) -> Said:
+    return Said(MISCOUNTS[miscount].said, MISCOUNTS[miscount].values)
 
 
 def _read_shapes(text: str, names: Mapping[str, int]) -> Iterator[list[Fraction]]:
