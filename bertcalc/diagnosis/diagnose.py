@@ -269,10 +269,11 @@ def _miscounted(model: Known, meanings: Sequence[Reading]) -> Diagnosis:
     ]
     found = list(_found(places))
     if first.exact and min((one.bits for one in found), default=MOST_BITS) > _ANOTHER_CLASS:
+        whole = model.subject._replace(add_pooling_layer=True)  # a pooler that is left out is a miscount
         others = [
             _Place(first, other, _ANOTHER_CLASS, _search(other.subject, False))
             for other in _counts(model.subject.config, known_counts)
-            if not other.buffers and other.subject != model.subject
+            if not other.buffers and other.subject._replace(add_pooling_layer=True) != whole
         ]
         found += _found(others)
         places += others
@@ -289,7 +290,7 @@ def _miscounted(model: Known, meanings: Sequence[Reading]) -> Diagnosis:
     )
     if near.explained > _CHANCE_OF_A_HINT * near.numbers:
         return Diagnosis(possible=tuple(found[:MOST_FOUND]), evidence=near)
-    front = [one for one in likely if one.bits <= likely[0].bits + _EQUAL][:_MOST_EQUAL]
+    front = [one for one in likely if _is_equal(one, likely[0])][:_MOST_EQUAL]
     behind = [one for one in likely if one not in front]
     return Diagnosis(
         miscounted=tuple(front),
@@ -321,6 +322,12 @@ def _miscount(place: _Place, way: Way) -> Miscounted:
     subject = place.model.subject
     explanation = causes(counted(subject.model()), MiscountSizes.of(subject.config), way.miscounts)
     return Miscounted(place.reading, place.model, explanation, way.habit, way.bits + place.bits, way.ideas)
+
+
+def _is_equal(found: Miscounted, first: Miscounted) -> bool:
+    """Whether an explanation can stand beside the likeliest: one idea is not put beside several that are rarer."""
+    reach = _EQUAL if found.ideas == first.ideas or first.ideas > 1 else _EQUAL / 2
+    return found.bits <= first.bits + reach
 
 
 def _is_far_fetched(found: Miscounted) -> bool:
