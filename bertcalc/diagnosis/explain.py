@@ -204,11 +204,13 @@ class Search:
 
     def _exact(self, able: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
         """Of miscounts that do the same here the one that says most exactly what: attention biases, not all biases."""
-        names: dict[_State, tuple[float, int]] = {}
-        for one in sorted(able, key=lambda one: (_NAMES[one[1]] not in WIDE, -one[0])):
-            names[self._counted.make(one[1], self._start)] = one
-        kept = {*names.values(), *(one for one in able if self._counted.make(one[1], self._start) == self._start)}
-        return sorted(kept)
+        same: dict[_State, list[tuple[float, int]]] = {}
+        for one in able:
+            state = self._counted.make(one[1], self._start)
+            same.setdefault(state if state != self._start else (one[1],), []).append(one)
+        return sorted(
+            (some[0][0], min(some, key=lambda one: (_NAMES[one[1]] in WIDE, one))[1]) for some in same.values()
+        )
 
     def _go(
         self, first: int, state: _State, way: Way, forced: Sequence[int], able: Sequence[tuple[float, int]]
@@ -254,4 +256,4 @@ def evidence(searches: Iterable[tuple[Search, float]], wrong: int, bits: float, 
 
 
 # A number is typed again and again for the same model, and all its terms are looked at.
-search: Callable[[tuple[Tensor, ...], MiscountSizes, float], Search] = lru_cache(maxsize=64)(Search)
+search: Callable[[tuple[Tensor, ...], MiscountSizes, float], Search] = lru_cache(maxsize=256)(Search)

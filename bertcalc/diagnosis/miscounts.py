@@ -22,7 +22,9 @@ from bertcalc.tree.nn import Component, Place, Shape, Tensor
 NO_POOLER = Tensor("(pooler)", (), 0, Place("pooler", role="dense"))
 NO_DECODER = Tensor("(decoder)", (), 0, Place("head", LANGUAGE_MODEL, "decoder"))
 _DECODER = "decoder"  # one that is counted although it is tied
-PLACES = frozenset({NO_POOLER.name, NO_DECODER.name})
+_ADDED_TYPES, _FINAL_NORM, _BIAS_AGAIN = "(token types)", "(final LayerNorm)", "(decoder bias)"
+NO_TYPES = Tensor("(no token types)", (), 0, Place("embeddings", role="token type"))
+PLACES = frozenset({NO_POOLER.name, NO_DECODER.name, NO_TYPES.name})
 # Multiples to which libraries pad a vocabulary, for the sake of the hardware.
 PADDED_TO = (8, 64, 128)
 
@@ -92,7 +94,8 @@ def counted(model: Model) -> tuple[Tensor, ...]:
     """What a right count of a model counts: its tensors, under names without the body's prefix, and places for more."""
     tensors = tuple(tensor._replace(name=model.bare(tensor.name)) for tensor in model.tensors())
     pooled = any(tensor.place.component == "pooler" for tensor in tensors)
-    return (*tensors, *(() if pooled else (NO_POOLER,)), NO_DECODER)
+    typed = any(tensor.place.role == "token type" for tensor in tensors)
+    return (*tensors, *(() if pooled else (NO_POOLER,)), *(() if typed else (NO_TYPES,)), NO_DECODER)
 
 
 def total(tensors: Iterable[Tensor]) -> int:
@@ -208,7 +211,6 @@ def _twice(concerned: Concerned) -> Change:
     return _where(concerned, lambda tensor, sizes: (tensor._replace(copies=2 * tensor.copies),))
 
 
-_ADDED_TYPES, _FINAL_NORM, _BIAS_AGAIN = "(token types)", "(final LayerNorm)", "(decoder bias)"
 _NOT_REAL = {*PLACES, _DECODER, _ADDED_TYPES, _FINAL_NORM, _BIAS_AGAIN}
 _PADDED = {
     8: N_("the vocabulary is rounded up to a multiple of 8"),
@@ -248,19 +250,13 @@ MISCOUNTS: Mapping[str, Miscount] = {
         3.0,
     ),
     "decoder bias again": _rare(
-        N_("the bias of the decoder is counted twice"),
-        _where(
-            both(role("decoder bias", "decoder"), is_bias),
-            lambda tensor, sizes: (tensor, tensor._replace(name=_BIAS_AGAIN)),
-        ),
+        N_("a bias of the decoder is counted that this model does not have, or has already"),
+        _more(NO_DECODER, lambda sizes: (Tensor(_BIAS_AGAIN, (sizes.vocab_size,), 1),)),
         4.5,
     ),
     "token types added": _rare(
         N_("two token types are counted, which this model does not have"),
-        _where(
-            role("word"),
-            lambda tensor, sizes: (tensor, Tensor(_ADDED_TYPES, (2, *tensor.shape[1:]), 1)),
-        ),
+        _more(NO_TYPES, lambda sizes: (Tensor(_ADDED_TYPES, (2, sizes.hidden_size), 1, NO_TYPES.place),)),
         3.5,
     ),
     "final LayerNorm": _rare(
