@@ -1,8 +1,8 @@
 """Wrong counts that people make, with their true causes: how many of them are explained rightly.
 
 ``wrong_counts.csv`` has counts from public courses, articles and threads, and others that are plausible; their numbers
-were worked out from the mistakes with plain arithmetic, not with the miscounts. A cause is miscounts, joined by "+", with
-"|" between causes that no number tells apart; or "known" (something that is counted), "typing" or "nothing". Half of
+were worked out from the mistakes with plain arithmetic, not with the miscounts. A cause is miscounts, joined by "+",
+with "|" between causes that no number tells apart; or "known" (something that is counted), "typing" or "nothing". Half of
 them were not looked at while the explanations were written: those with "yes" as ``aside``.
 """
 
@@ -29,7 +29,7 @@ def outcome(row: dict[str, str]) -> Outcome:
     """What is said to a wrong count."""
     subject = Subject(PRESETS[row["preset"]].config, row["architecture"])
     found = diagnose(Known(subject, subject.model().num_parameters()), typed(row["number"]))
-    tool = int(row["number"]) in dict((count, name) for name, count in tool_counts(subject.config))
+    tool = int(row["number"]) in dict(tool_counts(subject.config)).values()
     known = found.known or found.hand is not None or tool
     if row["cause"].startswith("known"):
         return "in front" if known else "wrong" if found.miscounted else "nothing"
