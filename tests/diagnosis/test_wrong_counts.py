@@ -2,8 +2,8 @@
 
 ``wrong_counts.csv`` has counts from public courses, articles and threads, and others that are plausible; their numbers
 were worked out from the mistakes with plain arithmetic, not with the miscounts. A cause is miscounts, joined by "+",
-with "|" between causes that no number tells apart; or "known" (something that is counted), "typing" or "nothing". Half of
-them were not looked at while the explanations were written: those with "yes" as ``aside``.
+with "|" between causes that no number tells apart; or "known" (something that is counted), "typing" or "nothing". Half
+of them were not looked at while the explanations were written: those with "yes" as ``aside``.
 """
 
 import csv
