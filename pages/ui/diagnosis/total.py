@@ -22,7 +22,7 @@ from bertcalc.text import N_, literal, shorten
 from bertcalc.typed import Typed, amount
 from pages.ui.batch import linked_batch
 from pages.ui.controls import Fold, Text, sentence, set_values, view
-from pages.ui.diagnosis.cause_words import causes, describe, miscount_in_words, own_count
+from pages.ui.diagnosis.cause_words import causes, describe, own_count
 from pages.ui.i18n import _, in_a_row, listed
 from pages.ui.model import take_preset
 from pages.ui.numbers import signed_count, size
@@ -48,6 +48,7 @@ def show_total(subject: Subject) -> None:
     except InputError as error:
         st.error(sentence(error.problem))
         return
+    _show_reading(number)
     known = Known(subject, subject.model().num_parameters())
     found = diagnose(known, number)
     if found.hand:
@@ -61,14 +62,13 @@ def show_total(subject: Subject) -> None:
         _show_own(subject, found.own)
     if not peaks:
         _show_elsewhere(found.elsewhere)
-        _show_slips(subject, found.slips)
+        _show_slips(subject, found.slips, likely=any(_is_likely(slip, known, number) for slip in found.slips))
         if found.miscounted:
             _show_miscounted(found, number, known=bool(tools or found.elsewhere))
         _show_folded(found, number)
     explained = found.hand or found.known or found.slips or found.miscounted or tools or peaks
     if not explained:
         _show_nothing(subject, number, text)
-    _show_reading(number)
 
 
 def _show_reading(number: Typed) -> None:
@@ -191,12 +191,12 @@ def _show_miscounted(found: Diagnosis, number: Typed, *, known: bool) -> None:
     if known:
         said.insert(0, _("As a count of the model in the sidebar:"))
     st.info(in_a_row(said), icon=":material/troubleshoot:" if found.confident else ":material/help:")
-    for number_of, one in enumerate(equals, 1):
-        if len(equals) > 1:
-            st.markdown(f"**{number_of}.** {_in_words(one)}")
-        _show_sum(one, number)
-    if len(equals) > 1 and len({one.model for one in equals}) == 1:
-        _show_what_tells_them_apart(equals)
+    if len(equals) == 1 or len({(one.model, one.reading) for one in equals}) > 1:
+        for one in equals:
+            _show_sum(one, number)
+        return
+    _show_equals(equals, number)
+    _show_what_tells_them_apart(equals)
 
 
 def _summary(equals: Sequence[Miscounted]) -> str:
@@ -222,11 +222,16 @@ def _strength(found: Diagnosis) -> str:
     return said.format(count=one_in)
 
 
-def _in_words(one: Miscounted) -> str:
-    """The mistakes of an explanation in a row; those of a habit are said as one."""
-    habit = HABITS[one.habit] if one.habit else None
-    names = [cause.miscount for cause in one.explanation if habit is None or cause.miscount not in habit.miscounts]
-    return listed([*([_(habit.said)] if habit else []), *map(miscount_in_words, names)])
+def _show_equals(equals: Sequence[Miscounted], number: Typed) -> None:
+    """From the right count to the number in each of several ways, in one table."""
+    first = equals[0]
+    rows = [(_("right: {model}").format(model=describe(first.model)), "", f"{first.model.parameters:,}")]
+    for number_of, one in enumerate(equals, 1):
+        rows += [
+            (f"**{number_of}.** {said}", formula, signed_count(amount))
+            for said, formula, amount in causes(one.model, one.explanation, lambda name: True)
+        ]
+    _show_rows([*rows, *_last_rows(first, number)])
 
 
 def _show_what_tells_them_apart(equals: Sequence[Miscounted]) -> None:
@@ -242,16 +247,21 @@ def _show_what_tells_them_apart(equals: Sequence[Miscounted]) -> None:
     show_table(columns, _("The terms in which the explanations differ"))
 
 
-def _show_slips(subject: Subject, slips: Sequence[Slip]) -> None:
+def _show_slips(subject: Subject, slips: Sequence[Slip], *, likely: bool) -> None:
     """Known counts that may have been mistyped."""
     if not slips:
         return
-    first, *others = slips
-    counts = listed([_slip(subject, slip) for slip in (first, *others)])
-    st.info(
-        _("Probably a slip of the keyboard: it is a digit away from a known count, {counts}.").format(counts=counts),
-        icon=":material/keyboard:",
-    )
+    counts = listed([_slip(subject, slip) for slip in slips])
+    if likely:
+        said = _("Probably a slip of the keyboard: it is a digit away from a known count, {counts}.")
+    else:
+        said = _("Perhaps a slip of the keyboard: it is a digit away from a known count, {counts}.")
+    st.info(said.format(counts=counts), icon=":material/keyboard:")
+
+
+def _is_likely(slip: Slip, present: Known, number: Typed) -> bool:
+    """Whether a slip is of the count that is shown, or leads to its very neighbour."""
+    return slip.count == present.total or abs(slip.count - number.value) == 1
 
 
 def _slip(subject: Subject, slip: Slip) -> str:
@@ -283,12 +293,21 @@ def _show_sum(miscounted: Miscounted, number: Typed) -> None:
         (said, formula, signed_count(amount))
         for said, formula, amount in causes(known, miscounted.explanation, lambda name: True)
     ]
-    wrong = known.parameters + sum(cause.amount for cause in miscounted.explanation)
+    _show_rows([*rows, *_last_rows(miscounted, number)])
+
+
+def _last_rows(miscounted: Miscounted, number: Typed) -> list[tuple[str, str, str]]:
+    """The number, and what leads to it where it is no number of parameters."""
+    rows = []
+    wrong = miscounted.model.parameters + sum(cause.amount for cause in miscounted.explanation)
     meaning, factor = READINGS[miscounted.reading.key]
     if miscounted.reading.key != "parameters":
         rows.append((_("in parameters"), "", f"{wrong:,}"))
         rows.append((_(meaning), rf"$\div\ {latex_fraction(factor)}$", f"{float(wrong / factor):,.0f}"))
-    rows.append((_("**your number**"), "", f"**{int(number.value):,}**"))
+    return [*rows, (_("**your number**"), "", f"**{int(number.value):,}**")]
+
+
+def _show_rows(rows: Sequence[tuple[str, str, str]]) -> None:
     names = (_("What is counted"), _("Formula"), _("Parameters"))
     show_table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)), _("From the right count to yours"))
 
