@@ -12,17 +12,18 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from transformers.models.bert import modeling_bert
 
-from bertcalc import Config
+from bertcalc import BertConfig, Config
 from bertcalc.arithmetic import evaluate
 from bertcalc.config import LETTERS
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, total
 from bertcalc.exercises.answers import Verdict, check
 from bertcalc.exercises.draw import LEVELS, Level
 from bertcalc.exercises.generate import KINDS, LARGEST_SEED, exercise, sheet
-from bertcalc.exercises.questions import Exercise, Kind, shown
+from bertcalc.exercises.questions import Exercise, Kind, Said, shown
 from bertcalc.exercises.worked_formulas import WorkedLine, worked, worked_wrong
 from bertcalc.formula import CALL_LETTERS
 from bertcalc.forward.outputs import Call
+from bertcalc.subject import Subject
 from tests.compute.test_flops import real_flops
 from tests.examples import examples
 from tests.oracle import Case, arguments, bare
@@ -315,6 +316,16 @@ def test_what_is_rounded_too_much_is_not_accepted() -> None:
     assert rough.state == "unreadable"
     assert "at least two significant digits" in rough.said[0].message
     assert check(model, "340M").state == "wrong"
+
+
+def test_zeros_at_the_end_of_a_rounded_answer_are_not_known() -> None:
+    """110M counts as 1.1e8 does; a number that is written out means itself."""
+    subject = Subject(BertConfig())
+    tensors = tuple(subject.model().tensors())
+    model = Exercise("model", subject, Said(""), 109_482_240, "parameters", tensors=tensors)
+    assert check(model, "110M") == check(model, "1.1e8")
+    assert check(model, "110M").state == "rounded"
+    assert check(model, "110,000,000").state == check(model, "100M").state == check(model, "111M").state == "wrong"
 
 
 @given(exercises("tensor", "layer", "model", "architecture", "error"))
