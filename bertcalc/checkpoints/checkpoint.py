@@ -218,12 +218,12 @@ def best_class(tensors: Iterable[StoredTensor], config: Config) -> Subject:
 
 
 def _family(names: Iterable[str]) -> Family:
-    """The family that has most of these names, with the prefix of its body or in its heads; the first of several."""
+    """The family that has most of these names, with the prefix of its body or without; the first of several."""
     names = tuple(names)
 
     def known(family: Family) -> int:
-        heads = _elsewhere(family.config.default())
-        return sum(name.startswith(f"{family.prefix}.") or name in heads for name in names)
+        own = _elsewhere(family.config.default()).keys() | _names(family.config.default())
+        return sum(name.startswith(f"{family.prefix}.") or name in own for name in names)
 
     return max(FAMILIES.values(), key=known)
 
@@ -254,8 +254,10 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
         return shape[axis]
 
     width = side(roles["word"], 1)
-    hidden_size = side(roles["up"], 1)
-    layers = _layers(shapes, roles["up"].partition(".0.")[0])
+    gated = "up and gate" in roles  # in one matrix
+    first = roles["up and gate" if gated else "up"]
+    hidden_size = side(first, 1)
+    layers = _layers(shapes, first.partition(".0.")[0])
     unknown: tuple[str, ...] = ("num_attention_heads",)
     if any(step.shared for step in build(full).run(Sizes())):  # of how often shared layers run, no tensor tells
         layers, unknown = kind.default().num_hidden_layers, (*unknown, "num_hidden_layers")
@@ -264,8 +266,13 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
         "vocab_size": side(roles["word"], 0),
         "hidden_size": hidden_size if kind.has("embedding_size") else width,
         "num_hidden_layers": layers,
-        "intermediate_size": side(roles["up"], 0),
+        "intermediate_size": side(first, 0) // (2 if gated else 1),
     }
+    if (kind.default().pad_token_id or 0) >= values["vocab_size"]:
+        values["pad_token_id"] = 0
+    for switch in filter(kind.has, ("norm_bias", "attention_bias", "mlp_bias")):
+        on, off = (_names(replace(kind.default(), **{switch: value})) for value in (True, False))
+        values[switch] = bool((on - off) & shapes.keys())
     rows = {
         "position": "max_position_embeddings",
         "token type": "type_vocab_size",
@@ -291,6 +298,13 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
     if wrong := next(problems(kind, kind.under_own_names(values)), None):
         raise InputError(wrong)
     return best_class(tensors, kind(**values)), unknown
+
+
+@cache
+def _names(config: Config) -> frozenset[str]:
+    """The names of a body's tensors; of the layers, those of the first two."""
+    names = [tensor.name for tensor in build(config).tensors()]
+    return frozenset(name.replace("*", number) for name in names for number in ("0", "1"))
 
 
 def _label_tensors(family: Family) -> Iterator[str]:
