@@ -269,12 +269,12 @@ _LABELLED = ("classifier", "answer span")
 
 
 def _family(names: Iterable[str]) -> Family:
-    """The family that has most of these names, with the prefix of its body or in its heads; the first of several."""
+    """The family that has most of these names, with the prefix of its body or without; the first of several."""
     names = tuple(names)
 
     def known(family: Family) -> int:
-        heads = _elsewhere(family.config.default())
-        return sum(name.startswith(f"{family.prefix}.") or name in heads for name in names)
+        own = _elsewhere(family.config.default()).keys() | _names(family.config.default())
+        return sum(name.startswith(f"{family.prefix}.") or name in own for name in names)
 
     return max(FAMILIES.values(), key=known)
 
@@ -307,8 +307,10 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
         return shape[axis]
 
     width = side(roles["word"], 1)
-    hidden_size = side(roles["up"], 1)
-    layers = _layers(shapes, roles["up"].partition(".0.")[0])
+    gated = "up and gate" in roles  # in one matrix
+    first = roles["up and gate" if gated else "up"]
+    hidden_size = side(first, 1)
+    layers = _layers(shapes, first.partition(".0.")[0])
     unknown: tuple[str, ...] = ("num_attention_heads",)
     if any(step.shared for step in build(full).run(Sizes())):  # of how often shared layers run, no tensor tells
         layers, unknown = kind.default().num_hidden_layers, (*unknown, "num_hidden_layers")
@@ -317,8 +319,13 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
         "vocab_size": side(roles["word"], 0),
         "hidden_size": hidden_size if kind.has("embedding_size") else width,
         "num_hidden_layers": layers,
-        "intermediate_size": side(roles["up"], 0),
+        "intermediate_size": side(first, 0) // (2 if gated else 1),
     }
+    if (kind.default().pad_token_id or 0) >= values["vocab_size"]:
+        values["pad_token_id"] = 0
+    for switch in filter(kind.has, ("norm_bias", "attention_bias", "mlp_bias")):
+        on, off = (_names(replace(kind.default(), **{switch: value})) for value in (True, False))
+        values[switch] = bool((on - off) & shapes.keys())
     rows = {
         "position": "max_position_embeddings",
         "token type": "type_vocab_size",
@@ -351,6 +358,7 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
     return best_class(tensors, kind(**values)), unknown
 
 
+<<<<<<< HEAD
 def _activation(shapes: Collection[str], family: str) -> str | None:
     """The activation that learns what a checkpoint has; None if it has nothing that one learns."""
     plain = _names_with(family, FAMILIES[family].config.default().hidden_act)
@@ -375,6 +383,21 @@ def _untied(family: str) -> frozenset[str]:
     models = [build(replace(config, tie_word_embeddings=tied), name) for tied in (False, True)]
     untied, tied = ({model.bare(tensor.name) for tensor in model.tensors()} for model in models)
     return frozenset(untied - tied)
+=======
+@cache
+def _names(config: Config) -> frozenset[str]:
+    """The names of a body's tensors; of the layers, those of the first two."""
+    names = [tensor.name for tensor in build(config).tensors()]
+    return frozenset(name.replace("*", number) for name in names for number in ("0", "1"))
+
+
+def _label_tensors(family: Family) -> Iterator[str]:
+    """The matrices that have a row for each label."""
+    for cls in family.classes:
+        for tensor in build(family.config.default(), cls.name).tensors():
+            if tensor.place.role in ("classifier", "answer span") and len(tensor.shape) == 2:
+                yield tensor.name
+>>>>>>> rotary
 
 
 def _layers(names: Iterable[str], stack: str) -> int:

@@ -11,7 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file
 
+<<<<<<< HEAD
 from bertcalc import ARCHITECTURES, BertConfig, Config, RobertaConfig
+=======
+from bertcalc import ARCHITECTURES, BertConfig, Config, ModernBertConfig
+>>>>>>> rotary
 from bertcalc.checkpoints.checkpoint import (
     GROUPS,
     Group,
@@ -65,6 +69,17 @@ def test_what_transformers_saves_is_recognized_by_its_shapes(architecture: str, 
     assert found.tensors == len(real)
     assert found.ours == found.parameters == found.numbers == sum(tensor.numel() for tensor in real.values())
     assert subject.config == replace(SMALL, num_labels=LABELS.get(architecture, 2))
+
+
+@pytest.mark.parametrize("biases", [True, False])
+def test_a_first_layer_that_differs_and_biases_are_read_off_the_names(biases: bool) -> None:
+    config = ModernBertConfig(num_hidden_layers=3, norm_bias=biases, mlp_bias=biases)
+    for architecture in ("ModernBertModel", "ModernBertForMaskedLM"):
+        real = Case(config, architecture).real()
+        tensors = [StoredTensor(name, "F32", tuple(tensor.shape)) for name, tensor in real.named_parameters()]
+        subject, _unknown = subject_of_shapes(tensors)
+        assert subject == Subject(config, architecture)
+        assert compare(tensors, subject).agrees
 
 
 def test_a_file_of_the_first_releases(tmp_path: Path) -> None:

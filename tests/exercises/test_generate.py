@@ -134,11 +134,13 @@ def test_counts_and_shapes_are_those_of_the_real_model(exercise: Exercise) -> No
     whole = sum(tensor.numel() for tensor in tensors.values())
     match exercise.kind:
         case "tensor":
-            assert exercise.right == tensors[shown(exercise.path)].numel()
+            assert exercise.right == tensors[shown(exercise.path, exercise.subject)].numel()
         case "shape":
-            assert exercise.right == tuple(tensors[shown(exercise.path)].shape)
+            assert exercise.right == tuple(tensors[shown(exercise.path, exercise.subject)].shape)
         case "layer":
-            assert exercise.right == sum(one.numel() for one in real.get_submodule(shown(exercise.path)).parameters())
+            assert exercise.right == sum(
+                one.numel() for one in real.get_submodule(shown(exercise.path, exercise.subject)).parameters()
+            )
         case "model":
             assert exercise.right == whole
         case "architecture":
@@ -186,7 +188,7 @@ def test_shapes_on_the_way_are_those_of_the_real_model(exercise: Exercise) -> No
     inside = "encoder.layer.0.attention.self."
     for name, tensor in zip(("query_heads", "scores", "context"), heads, strict=True):
         found[inside + name] = tuple(tensor.shape)
-    assert exercise.right == found[shown(exercise.path)]
+    assert exercise.right == found[shown(exercise.path, exercise.subject)]
 
 
 @examples(25)
@@ -197,7 +199,7 @@ def test_flops_are_those_that_pytorch_counts(exercise: Exercise) -> None:
     inside = "encoder.layer.0.attention.self"
     products = modules[inside] - 3 * modules[f"{inside}.query"]  # scores and context, which cost the same
     modules |= {"": forward, f"{inside}.scores": products // 2, f"{inside}.context": products // 2}
-    assert exercise.right == modules[shown(exercise.path)]
+    assert exercise.right == modules[shown(exercise.path, exercise.subject)]
 
 
 @examples(15)
