@@ -358,7 +358,6 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
     return best_class(tensors, kind(**values)), unknown
 
 
-<<<<<<< HEAD
 def _activation(shapes: Collection[str], family: str) -> str | None:
     """The activation that learns what a checkpoint has; None if it has nothing that one learns."""
     plain = _names_with(family, FAMILIES[family].config.default().hidden_act)
@@ -383,21 +382,13 @@ def _untied(family: str) -> frozenset[str]:
     models = [build(replace(config, tie_word_embeddings=tied), name) for tied in (False, True)]
     untied, tied = ({model.bare(tensor.name) for tensor in model.tensors()} for model in models)
     return frozenset(untied - tied)
-=======
+
+
 @cache
 def _names(config: Config) -> frozenset[str]:
     """The names of a body's tensors; of the layers, those of the first two."""
     names = [tensor.name for tensor in build(config).tensors()]
     return frozenset(name.replace("*", number) for name in names for number in ("0", "1"))
-
-
-def _label_tensors(family: Family) -> Iterator[str]:
-    """The matrices that have a row for each label."""
-    for cls in family.classes:
-        for tensor in build(family.config.default(), cls.name).tensors():
-            if tensor.place.role in ("classifier", "answer span") and len(tensor.shape) == 2:
-                yield tensor.name
->>>>>>> rotary
 
 
 def _layers(names: Iterable[str], stack: str) -> int:

@@ -11,11 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file
 
-<<<<<<< HEAD
-from bertcalc import ARCHITECTURES, BertConfig, Config, RobertaConfig
-=======
-from bertcalc import ARCHITECTURES, BertConfig, Config, ModernBertConfig
->>>>>>> rotary
+from bertcalc import ARCHITECTURES, BertConfig, Config, ModernBertConfig, RobertaConfig
 from bertcalc.checkpoints.checkpoint import (
     GROUPS,
     Group,
