@@ -46,9 +46,10 @@ class Measured(NamedTuple):
     reserved: int
 
 
-def ways() -> Iterator[tuple[str, Plan | Inference]]:
-    """Every way to run a model: training with and without recomputation, and inference."""
-    for precision, attention, recompute in product(("fp32", "bf16"), ("eager", "fused"), ("none", "full")):
+def ways(subject: Subject) -> Iterator[tuple[str, Plan | Inference]]:
+    """Every way to run a model: training, with and without recomputation where the family has it, and inference."""
+    recomputes = [one for one in ("none", "full") if one in ("none", *family_of(subject.config).recomputes)]
+    for precision, attention, recompute in product(("fp32", "bf16"), ("eager", "fused"), recomputes):
         plan = Plan(precision, attention=attention, recompute=recompute, fused_dropout=True)  # type: ignore[arg-type]
         yield f"training, {precision}, {attention}, recompute {recompute}", plan
     for dtype, attention in product(("float32", "bfloat16"), ("eager", "fused")):
@@ -127,7 +128,8 @@ def peaks(subjects: list[tuple[str, Subject]]) -> None:
     print(f"|---|---|---|{'---|' * len(BATCHES)}---|")
     off: list[float] = []
     workspaces = 0
-    for (preset, subject), (name, how) in product(subjects, ways()):
+    every = [(preset, subject, *way) for preset, subject in subjects for way in ways(subject)]
+    for preset, subject, name, how in every:
         cells, gaps = [], 0
         for batch_size in BATCHES:
             found = measure(subject, how, batch_size)
@@ -149,7 +151,8 @@ def needs(subjects: list[tuple[str, Subject]]) -> None:
     """The second table."""
     print("| model | class | how | batch | ours | a run needs | more |\n|---|---|---|---|---|---|---|")
     more: list[float] = []
-    for filled, (preset, subject), (name, how) in product(FILLED, subjects, ways()):
+    every = [(preset, subject, *way) for preset, subject in subjects for way in ways(subject)]
+    for filled, (preset, subject, name, how) in product(FILLED, every):
         if isinstance(how, Inference):
             continue
         batch_size = most(growths(subject, how, "batch_size", 1, LENGTH), filled).number

@@ -35,6 +35,9 @@ from bertcalc.config_json import text_of
 from bertcalc.diagnosis import terms
 from bertcalc.diagnosis.diagnose import diagnose
 from bertcalc.diagnosis.known import Known
+from bertcalc.discover import steps
+from bertcalc.discover.pasted import read as read_pasted
+from bertcalc.discover.shipped import shipped
 from bertcalc.exercises import answers
 from bertcalc.exercises.generate import sheet
 from bertcalc.explore import models
@@ -153,6 +156,35 @@ def read_json(text: str) -> bool:
     for remark in reading.remarks:
         show(remark)
     return True
+
+
+def read_any_json(text: str) -> bool:
+    """A config.json of any model type, before anything is built."""
+    try:
+        found = read_pasted(text)
+    except InputError as error:
+        show(error.problem)
+        return False
+    for remark in found.remarks:
+        show(remark)
+    return True
+
+
+def read_sizes(text: str) -> bool:
+    """The sizes in a link to the page of any model."""
+    found = shipped("gpt2", "GPT2LMHeadModel")
+    assert found is not None
+    try:
+        sizes = steps.read(text)
+    except InputError as error:
+        show(error.problem)
+        return False
+    outside = steps.refused(found, sizes)
+    if outside is None:
+        assert 0 < found.count(**sizes) <= steps.MOST_PARAMETERS
+    elif outside.problem:
+        show(outside.problem)
+    return outside is None
 
 
 def read_safetensors(text: str) -> bool:
@@ -383,6 +415,7 @@ _LINKS = (
     "outputs?output_attentions=true&labels=true&use_cache=false",
     "memory?optimizer=adamw&training_dtype=bf16",
     "sweep?sweep=map",
+    "any_model?sizes=n_layer-48~n_embd-1600~n_head-25&part=transformer.h.*.attn",
     "bring?bring=hub&repo_id=google-bert/bert-base-uncased",
 )
 _TERMS = [example.terms for example in EXAMPLES.values()]
@@ -406,6 +439,35 @@ KINDS: dict[str, Kind] = {
         ),
         ('"hidden_size": ', '"vocab_size": ', "[[", "{" * 50, '"id2label": {"0": 1}', "1e9", "-1", "2.5", "[]"),
         _large_json,
+    ),
+    "any config.json": Kind(
+        read_any_json,
+        1,
+        (
+            '{"model_type": "gpt2", "n_embd": 1600, "n_layer": 48, "architectures": ["GPT2LMHeadModel"]}',
+            '{"model_type": "clip", "text_config": {"hidden_size": 8}, "vision_config": {"layer_types": ["a", "b"]}}',
+            '{"architectures": ["T5Model"], "id2label": {"0": "a"}, "num_layers": 3, "is_encoder_decoder": true}',
+        ),
+        (
+            '"num_layers": ',
+            "[[",
+            "{" * 9,
+            '"auto_map": {}',
+            "1e9",
+            "-1",
+            "2.5",
+            "[]",
+            '"_x": ',
+            "99999999999",
+            '"model_type": ',
+        ),
+        _large_json,
+    ),
+    "sizes": Kind(
+        read_sizes,
+        0.2,
+        ("n_layer-48~n_embd-1600~n_head-25", "vocab_size-21128", "text_config.hidden_size-8~block_sizes[0]-3"),
+        ("~", "-", "n_embd-", "n_head-0", "0", "9999", "[0]", "."),
     ),
     "safetensors": Kind(
         read_safetensors,

@@ -16,7 +16,7 @@ from bertcalc.forward.outputs import Call
 from bertcalc.moves import Locks
 from bertcalc.presets import PRESETS
 from bertcalc.track import FIELDS, ChosenModel
-from tests.oracle import BASES, Case
+from tests.oracle import Case
 
 architectures = st.sampled_from(list(CLASSES))
 _PROBABILITIES = st.floats(0, 1) | st.sampled_from([0, 1])
@@ -155,7 +155,7 @@ def passes(draw: st.DrawFn, classes: Sequence[str] = tuple(CLASSES)) -> tuple[Ca
         case = case._replace(config=replace(case.config, num_labels=2))
     if case.config.turns_pairs and case.config.attention_head_size % 2:
         case = case._replace(config=replace(case.config, hidden_size=2 * case.config.hidden_size))
-    reads_encoder = case.config.add_cross_attention and case.architecture.endswith(_READ_AN_ENCODER)
+    reads_encoder = case.config.add_cross_attention and "encoder_hidden_states" in class_of(case.architecture).inputs
     call = Call(
         batch_size=draw(st.integers(1, 3)),
         sequence_length=draw(st.integers(1, min(9, case.config.longest))),
@@ -163,6 +163,3 @@ def passes(draw: st.DrawFn, classes: Sequence[str] = tuple(CLASSES)) -> tuple[Ca
         num_choices=draw(st.integers(1, 3)) if case.architecture.endswith("MultipleChoice") else 1,
     )
     return case, call
-
-
-_READ_AN_ENCODER = (*BASES, "ForMaskedLM", "LMHeadModel", "ForCausalLM")

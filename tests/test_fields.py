@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 import transformers
-from hypothesis import given, settings
+from hypothesis import given
 
 from bertcalc import BertConfig, RobertaConfig
 from bertcalc.effects import effect
 from bertcalc.fields import MEANINGS
 from bertcalc.subject import Subject
+from tests.examples import examples
 from tests.oracle import Case
 from tests.strategies import SPLIT_IN_TWO, cases
 
@@ -83,7 +84,7 @@ def test_a_change_that_a_family_never_allows_is_no_change() -> None:
     assert effect("position_embedding_type", subject, 1, 4) == ("absolute", "absolute", 0, 0, 0)
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(cases())
 def test_parameters_are_the_difference_of_two_real_models(case: Case) -> None:
     for field in case.config.shared():

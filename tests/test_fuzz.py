@@ -5,16 +5,26 @@ import math
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import BertConfig, build
 from pages.ui import link
+from tests.examples import examples
 from tests.fuzz import KINDS, Kind, fuzz
 from tests.mutation import Mutator
 from tests.pages.apptest import move, open_app, total
 
-_TRIES = {"amount": 2_000, "calculation": 2_000, "link": 500, "repository": 2_000, "config.json": 500, "page": 2}
+_TRIES = {
+    "amount": 2_000,
+    "calculation": 2_000,
+    "link": 500,
+    "repository": 2_000,
+    "config.json": 500,
+    "any config.json": 500,
+    "sizes": 500,
+    "page": 2,
+}
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -45,7 +55,8 @@ def test_the_same_seed_draws_the_same_texts() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["amount", "calculation", "config.json", "safetensors", "repository", "models", "link"]
+    "name",
+    ["amount", "calculation", "config.json", "any config.json", "sizes", "safetensors", "repository", "models", "link"],
 )
 @given(text=st.text())
 def test_readers_take_or_refuse_any_text(name: str, text: str) -> None:
@@ -66,7 +77,7 @@ def test_of_a_thousand_unknown_names_in_a_link_few_are_compared(monkeypatch: pyt
     assert 0 < len(compared) < 30
 
 
-@settings(max_examples=5)
+@examples(5)
 @given(st.lists(st.tuples(st.booleans(), st.integers(1, 24)), min_size=2, max_size=5))
 def test_sessions_see_nothing_of_each_other(moves: list[tuple[bool, int]]) -> None:
     """Two sessions in one process, by turns: each has the total of what was chosen in it, in its own language."""

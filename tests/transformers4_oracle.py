@@ -1,6 +1,7 @@
 """Runs in the environment of transformers 4: JSON descriptions of models on stdin, what they are, or what they
 return, on stdout: a line of answers for each line of questions."""
 
+import gc
 import inspect
 import json
 import sys
@@ -20,6 +21,7 @@ from tests.memory.live import inference_moments, native_dropout, on_cpu, tops, t
 
 transformers.logging.set_verbosity_error()
 torch.set_num_threads(1)  # the models are tiny: threads would only wait for each other
+gc.freeze()  # what is imported stays: no collection of garbage looks through it
 
 
 def facts(case: dict[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ field is fitted (``fit``), and a formula counts only if it is right for sizes th
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
@@ -58,26 +59,56 @@ def discover(
     if name is None:
         raise build.Refused(f"transformers has no base model for {kind!r}")
     with build.quiet():
-        try:
-            recipe = _recipe(config, build.model_class(name), given, start + seconds)
-        except (build.Refused, build.Ended):
-            raise
-        except Exception as error:  # transformers raises whatever it likes
-            raise build.Refused(f"{type(error).__name__}: {error}") from None
-        cls_ = build.model_class(name)
-        lab = Lab(recipe, partial(build.tensors, cls_), until=start + seconds, progress=progress)
+        real = build.model_class(name)
+        lab, given = _begun(config, real, given, start + seconds, progress)
         found = _summary(lab, kind, name, given, start)
         if flops and not found.unexplained:
-            compute, reason = _computed(recipe, cls_, found, monotonic() + seconds, progress)
+            compute, reason = _computed(lab.recipe, real, found, monotonic() + seconds, progress)
             found = replace(found, compute=compute, no_flops=reason, seconds=monotonic() - start)
     return found
 
 
+def _begun(
+    config: Any, cls: Any, given: dict[str, Any], until: float, progress: Progress
+) -> tuple[Lab, dict[str, Any]]:
+    """A lab, and what is given for it: where a default leaves open what a class needs, sizes are put there."""
+    from bertcalc.discover.build import Ended, Refused, tensors
+    from bertcalc.discover.given import completions
+
+    def begin(given: dict[str, Any]) -> Lab:
+        try:
+            recipe = _recipe(config, cls, given, until)
+        except (Refused, Ended):
+            raise
+        except Exception as error:  # transformers raises whatever it likes
+            raise Refused(f"{type(error).__name__}: {error}") from None
+        return Lab(recipe, partial(tensors, cls), until=until, progress=progress)
+
+    try:
+        return begin(given), given
+    except Refused:
+        if given:
+            raise
+        inner = _inner(config, cls)
+        for sizes in completions(cls.config_class):
+            with suppress(Refused):
+                more = {inner: sizes} if inner else sizes
+                return begin(more), more
+        raise
+
+
+def _inner(config: Any, cls: Any) -> str:
+    """The name of the configuration inside of a type's that a class takes, such as the text's; "" if it takes that."""
+    if cls.config_class is config:
+        return ""
+    return next((name for name, inner in config.sub_configs.items() if inner is cls.config_class), "")
+
+
 def _recipe(config: Any, cls: Any, given: Mapping[str, Any], until: float) -> Recipe:
     """The configuration that a class takes: its type's, or as transformers' AutoModel does, the text's in it."""
-    if cls.config_class is config.sub_configs.get("text_config"):
-        text = config(**deepcopy(dict(given))).text_config
-        return Recipe(cls.config_class, minimal(cls.config_class, text, until) or text.to_dict(), until)
+    if inner := _inner(config, cls):
+        here = getattr(config(**deepcopy(dict(given))), inner) or cls.config_class()
+        return Recipe(cls.config_class, minimal(cls.config_class, here, until) or here.to_dict(), until)
     return Recipe(config, given, until)
 
 
@@ -109,29 +140,39 @@ def _computed(
     """The matrix products of a forward pass, or None and why there are no formulas for them."""
     from bertcalc.discover.build import Ended, Refused
     from bertcalc.discover.explain import explain
-    from bertcalc.discover.products import MASKS, Calls, products, proven
+    from bertcalc.discover.products import proven
 
-    reason = ""
+    try:
+        lab = caller(recipe, cls, until, progress)
+        lab.look()
+        lab, findings, area = explain(lab, found.regime)
+        formulas = _formulas(lab, findings, area)
+        if formulas["unexplained"]:
+            name, why = next(iter(formulas["unexplained"].items()))
+            return None, why if name == "*" else f"of {name}, {why}"
+        formulas["fields"] = found.fields | formulas["fields"]
+        formulas["regime"] = tuple(dict.fromkeys((*found.regime, *formulas["regime"])))
+        compute = Computed(**formulas)
+        wrong = proven(cls, lab, compute)
+    except Refused as error:
+        return None, f"it does not run without numbers: {error}"
+    except Ended:
+        return None, "the time was up"
+    return (None, wrong) if wrong else (compute, "")
+
+
+def caller(recipe: Recipe, cls: Any, until: float, progress: Progress) -> Lab:
+    """A lab for calls of a class, with masks or without, as it runs. Raises Refused."""
+    from bertcalc.discover.build import Refused
+    from bertcalc.discover.products import MASKS, Calls, products
+
+    refusals: list[Refused] = []
     for masks in MASKS:
         try:
-            calls = Calls(recipe, cls, masks)
-            lab = Lab(calls, partial(products, cls), until=until, progress=progress)
-            lab.look()
-            lab, findings, area = explain(lab, found.regime)
-            formulas = _formulas(lab, findings, area)
-            if formulas["unexplained"]:
-                name, why = next(iter(formulas["unexplained"].items()))
-                return None, f"of {name}, {why}"
-            formulas["fields"] = found.fields | formulas["fields"]
-            formulas["regime"] = tuple(dict.fromkeys((*found.regime, *formulas["regime"])))
-            compute = Computed(**formulas)
-            wrong = proven(cls, lab, compute)
-            return (None, wrong) if wrong else (compute, "")
+            return Lab(Calls(recipe, cls, masks), partial(products, cls), until=until, progress=progress)
         except Refused as error:
-            reason = reason or f"it does not run without numbers: {error}"
-        except Ended:
-            return None, "the time was up"
-    return None, reason
+            refusals.append(error)
+    raise refusals[0]
 
 
 def _formulas(lab: Lab, findings: "Findings", area: "Regime") -> dict[str, Any]:

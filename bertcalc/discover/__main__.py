@@ -125,6 +125,8 @@ def row_of(kind: str, cls: str, seconds: float, *, flops: bool = False) -> Row:
         return Row(kind, cls, "partly", _cell(remark), found.seconds, found.json())
     held = [each for each in found.regime if each.kind == "is"]
     remark = "; ".join(map(str, found.regime))
+    if found.given:  # of the default's fields that have no value
+        remark = f"with {', '.join(f'{name} = {value}' for name, value in found.given.items())}; {remark}".strip("; ")
     if flops:
         remark += f" (no FLOPs: {found.no_flops})" if found.compute is None else " (and FLOPs)"
     return Row(kind, cls, "regime" if held else "found", remark, found.seconds, found.json())

@@ -25,6 +25,15 @@ _NEVER = {
     "transformers_version",
     "trust_remote_code",
 }
+# A default that cannot be built has None for a size; what is put there by its name, the first that fits.
+_USUAL = {
+    "vocab": 32_000,
+    "experts_per_tok": 2,
+    "shared_experts": 1,
+    "experts": 8,
+    "budget": 64,
+    "": 16,
+}
 _DEEPEST = 12
 _MOST_VALUES = 200_000  # a hundred thousand labels and their numbers
 _LARGEST = 10**8
@@ -43,6 +52,32 @@ def structure(given: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(value, int) and abs(value) > most and "theta" not in name:  # that is no size
             raise Refused(f"{name} is more than {most:,}")
     return found
+
+
+def completions(kind: Any) -> Iterator[dict[str, int]]:
+    """Sizes for fields that the default configuration of a class leaves open: one alone, then all."""
+    try:
+        config = kind()
+    except Exception:  # transformers raises whatever it likes
+        return
+    types = {name: str(each) for above in kind.__mro__ for name, each in vars(above).get("__annotations__", {}).items()}
+    found = {
+        name: _usual(name, config)
+        for name, value in vars(config).items()
+        if value is None and "int" in types.get(name, "") and not name.endswith("token_id")
+    }
+    yield from ({name: value} for name, value in found.items())
+    if len(found) > 1:
+        yield found
+
+
+def _usual(name: str, config: Any) -> int:
+    heads = getattr(config, "num_attention_heads", None) or 16
+    if "head_dim" in name:
+        return int(getattr(config, "hidden_size", 0) // heads or 64)
+    if "heads" in name:
+        return int(heads)
+    return next(value for word, value in _USUAL.items() if word in name)
 
 
 def _counts(name: Any) -> bool:

@@ -13,6 +13,7 @@ from bertcalc.text import N_
 from bertcalc.tree.totals import Component
 
 MOST = 12  # parts that are shown beside each other, if they need not be more
+_FEW = 4
 
 # The four colours of the pages. What is in no layer, no embedding and no head is often a last norm.
 NAMES: dict[Component, str] = {
@@ -86,7 +87,7 @@ def groups(tensors: Sequence[Tensors], values: Mapping[str, int]) -> list[Group]
 def parts(found: Discovered, path: str = "", most: int = MOST) -> list[Part]:
     """The parts of the module at a path, the largest first (of the sizes that were given); all of them without one.
 
-    Without a path, large modules are replaced by what is in them, as long as there are few, to the parts of a layer.
+    Without a path, modules are replaced by what is in them, as long as there are few, to the parts of a layer.
     Raises KeyError where there is no such module.
     """
     inside = [one for one in found.tensors if _is_in(one.name, path)]
@@ -94,11 +95,16 @@ def parts(found: Discovered, path: str = "", most: int = MOST) -> list[Part]:
         raise KeyError(path)
     rows = _children(path, inside)
     while path == "" or len(rows) == 1:
-        openable = [row for row in rows if _may_open(row, rows, whole=path == "")]
-        for row in sorted(openable, key=lambda row: -count(rows[row], found.fields)):
-            children = _children(row, rows[row])
-            if len(rows) - 1 + len(children) <= most or len(rows) == 1:
-                rows = {**{name: tensors for name, tensors in rows.items() if name != row}, **children}
+        larger = sorted(
+            (row for row in rows if _may_open(row, rows, whole=path == "")),
+            key=lambda row: -count(rows[row], found.fields),
+        )
+        # All at once, so that a text and a vision model are shown alike; where there are few, the largest.
+        for opened in (larger, *([row] for row in larger if len(rows) < _FEW)):
+            more = {name: each for row in opened for name, each in _children(row, rows[row]).items()}
+            wider = {row: tensors for row, tensors in rows.items() if row not in opened} | more
+            if opened and (len(wider) <= most or len(rows) == 1):
+                rows = wider
                 break
         else:
             break

@@ -14,7 +14,7 @@ from bertcalc.discover.conditions import Condition
 from bertcalc.discover.parts import count
 from bertcalc.discover.result import Discovered, exact
 from bertcalc.problem import InputError, Problem, wrong
-from bertcalc.text import N_
+from bertcalc.text import N_, shorten
 
 MOST_PARAMETERS = 2**53  # what a browser can say exactly
 _PARTS = 16  # a slider goes up in sixteenths of the size that was given
@@ -192,6 +192,6 @@ def read(text: str) -> dict[str, int]:
     for each in filter(None, text.split("~")):
         match = re.fullmatch(r"([A-Za-z][\w.\[\]]{0,119})-([0-9]{1,15})", each, re.ASCII)
         if match is None:
-            raise wrong(N_("{text} is no size: it must look like n_layer-48."), text=each[:40])
+            raise wrong(N_("{text} is no size: it must look like n_layer-48."), text=shorten(each))
         found[match[1]] = int(match[2])
     return found

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import prod
@@ -51,6 +52,15 @@ def letters(found: Discovered) -> dict[str, str]:
             left = [each for each in (*wanted, *_LETTERS) if each not in chosen.values() and each in _LETTERS]
             chosen[field] = left[0] if left else field
     return {field: chosen[field] for field in found.fields}
+
+
+def names(found: Discovered) -> dict[str, str]:
+    """The fields in short: the last step of the path, with the configuration that it is in where that is not enough."""
+    last = Counter(field.rpartition(".")[2] for field in found.fields)
+    return {
+        field: field.rpartition(".")[2] if last[field.rpartition(".")[2]] == 1 else field.replace("_config.", " ")
+        for field in found.fields
+    }
 
 
 def _names(expression: Any) -> list[str]:

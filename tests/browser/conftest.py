@@ -89,9 +89,10 @@ _GO = """(address) => {
 
 @pytest.fixture(scope="module")
 def look(window: Page, server: str) -> Iterator[Look]:
-    """For tests that look and change nothing: the next page is opened in the session of the one before it.
+    """For tests that need no session of their own: the next page is opened in that of the one before it.
 
-    To load Streamlit costs three times as much as to draw a page. Each module has a session of its own.
+    To load Streamlit costs three times as much as to draw a page. Each module has a session of its own. What a test
+    did before is in the history and in undo; what it left half typed in a field is there, too, if the page stays.
     """
     looked: list[str] = []  # in which appearance, where there is a session
     ends: list[float] = []  # of runs, as the server says them

@@ -86,8 +86,8 @@ def test_no_tooltip_shows_a_field_of_the_data(look: Look, link: str) -> None:
         assert not set().union(*found.values()) & RAW
 
 
-def test_a_bar_its_label_and_its_piece_say_name_figure_share_and_formula(visit: Open) -> None:
-    page = visit("?num_hidden_layers=18")
+def test_a_bar_its_label_and_its_piece_say_name_figure_share_and_formula(look: Look) -> None:
+    page = look("?num_hidden_layers=18")
     ready(page)
     charts = page.get_by_test_id("stVegaLiteChart")
     # Right of the longest bar stands its label.
@@ -105,8 +105,8 @@ def test_a_bar_its_label_and_its_piece_say_name_figure_share_and_formula(visit: 
         assert len(found) == (9 if chart == charts.last else len(found))
 
 
-def test_bars_grow_and_what_does_not_change_keeps_its_length(visit: Open) -> None:
-    page = visit("?num_hidden_layers=24")
+def test_bars_grow_and_what_does_not_change_keeps_its_length(look: Look) -> None:
+    page = look("?num_hidden_layers=24")
     drawn = {}
     for layers in (24, 6, 12):
         field = number(page, "num_hidden_layers")

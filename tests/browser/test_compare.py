@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from bertcalc.explore.compare import PAIRS
-from tests.browser.conftest import Look, Open
+from tests.browser.conftest import Look
 from tests.browser.look import bottom, boxes, expect_query, number, open_page, overflow, query, settled
 
 TIED = "models=bert-base-uncased~architecture-BertForMaskedLM+bert-base-uncased~architecture-BertForMaskedLM~"
@@ -22,8 +22,8 @@ def shows(page: Page, difference: str) -> None:
     settled(page)
 
 
-def test_the_link_of_a_comparison_is_readable_and_opens_it_again(visit: Open) -> None:
-    page = visit("compare")
+def test_the_link_of_a_comparison_is_readable_and_opens_it_again(look: Look) -> None:
+    page = look("compare")
     shows(page, "+225,659,648")
     expect_query(page, {})
     page.get_by_role("button", name="tied and untied").click()
@@ -35,8 +35,8 @@ def test_the_link_of_a_comparison_is_readable_and_opens_it_again(visit: Open) ->
     assert page.url.endswith(f"/compare?{TIED}tie_word_embeddings-false")
 
 
-def test_a_link_shows_the_same_after_other_pages(visit: Open) -> None:
-    page = visit("compare?" + "&".join(f"{name}={value}" for name, value in LINK.items()))
+def test_a_link_shows_the_same_after_other_pages(look: Look) -> None:
+    page = look("compare?" + "&".join(f"{name}={value}" for name, value in LINK.items()))
     shows(page, "−113,147,379,712")
     page.get_by_role("link", name="Parameters").click()
     expect(page.get_by_text("Parameters in BertModel")).to_be_visible()
@@ -46,8 +46,8 @@ def test_a_link_shows_the_same_after_other_pages(visit: Open) -> None:
     expect_query(page, LINK)
 
 
-def test_pinned_by_keyboard_a_model_stays_while_the_sidebar_changes(visit: Open) -> None:
-    page = visit("compare?models=present&vocab_size=21128")
+def test_pinned_by_keyboard_a_model_stays_while_the_sidebar_changes(look: Look) -> None:
+    page = look("compare?models=present&vocab_size=21128")
     expect(page.get_by_text("A difference needs two models")).to_be_visible()
     page.get_by_role("button", name="Models").press("Enter")
     page.get_by_role("button", name="Pin the current model").press("Enter")
@@ -60,8 +60,8 @@ def test_pinned_by_keyboard_a_model_stays_while_the_sidebar_changes(visit: Open)
     assert query(page)["models"] == "present bert-base-uncased~vocab_size-21128"
 
 
-def test_what_was_chosen_by_hand_gives_way_to_a_pair_for_good(visit: Open) -> None:
-    page = visit("compare")
+def test_what_was_chosen_by_hand_gives_way_to_a_pair_for_good(look: Look) -> None:
+    page = look("compare")
     shows(page, "+225,659,648")
     page.get_by_role("button", name="Models").click()
     page.get_by_role("combobox", name="Models (the first").fill("all-MiniLM-L6-v2")
@@ -77,8 +77,8 @@ def test_what_was_chosen_by_hand_gives_way_to_a_pair_for_good(visit: Open) -> No
     assert query(page)["models"] == PAIRS["vocabulary"].models
 
 
-def test_a_pasted_config_joins_the_comparison(visit: Open) -> None:
-    page = visit("compare?models=bert-base-uncased")
+def test_a_pasted_config_joins_the_comparison(look: Look) -> None:
+    page = look("compare?models=bert-base-uncased")
     expect(page.get_by_text("A difference needs two models")).to_be_visible()
     page.get_by_role("button", name="config.json").click()
     page.get_by_role("textbox", name="Paste a config.json").fill('{"vocab_size": 21128, "x": 1}')
@@ -107,8 +107,8 @@ def test_charts_of_many_models_need_no_scrolling(look: Look, view: str) -> None:
     assert bottom(chart) <= 720
 
 
-def test_the_bars_keep_their_order_when_another_pair_is_chosen(visit: Open) -> None:
-    page = visit(f"compare?models={PAIRS['heads'].models}")
+def test_the_bars_keep_their_order_when_another_pair_is_chosen(look: Look) -> None:
+    page = look(f"compare?models={PAIRS['heads'].models}")
     names = page.get_by_test_id("stVegaLiteChart").locator(".role-axis-label text")
     expect(names.get_by_text("9 more heads")).to_be_visible()
     page.get_by_role("button", name="tied and untied").click()

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Look, Open
+from tests.browser.conftest import Look
 from tests.browser.look import bottom, expect_query, overflow, settled
 
 LINK = {
@@ -25,8 +25,8 @@ def figures(page: Page) -> list[str]:
     return page.get_by_test_id("stMetricValue").all_inner_texts()
 
 
-def test_a_link_shows_the_same_after_a_reload_and_after_other_pages(visit: Open) -> None:
-    page = visit(ADDRESS)
+def test_a_link_shows_the_same_after_a_reload_and_after_other_pages(look: Look) -> None:
+    page = look(ADDRESS)
     before = figures(page)
     page.reload()
     expect(page.get_by_test_id("stMetricValue")).to_have_text(before)
@@ -39,8 +39,8 @@ def test_a_link_shows_the_same_after_a_reload_and_after_other_pages(visit: Open)
     expect_query(page, LINK)
 
 
-def test_choices_go_into_the_link(visit: Open) -> None:
-    page = visit("compute")
+def test_choices_go_into_the_link(look: Look) -> None:
+    page = look("compute")
     assert figures(page)[0] == "22,348,431,360"
     page.get_by_role("radio", name="MACs").click()
     expect(page.get_by_test_id("stMetricValue").first).to_have_text("11,174,215,680")
@@ -51,16 +51,16 @@ def test_choices_go_into_the_link(visit: Open) -> None:
     expect_query(page, {"unit": "MACs", "compute": "length"})
 
 
-def test_pytorch_counts_on_request(visit: Open) -> None:
-    page = visit("compute?num_hidden_layers=2")
+def test_pytorch_counts_on_request(look: Look) -> None:
+    page = look("compute?num_hidden_layers=2")
     figures(page)
     page.get_by_text("Let PyTorch count too").click()
     expect(page.get_by_text("PyTorch counts the same")).to_be_visible(timeout=60_000)
     page.wait_for_url("**pytorch=true**")
 
 
-def test_an_impossible_utilisation_is_explained(visit: Open) -> None:
-    page = visit("compute?compute=time&utilisation=400")
+def test_an_impossible_utilisation_is_explained(look: Look) -> None:
+    page = look("compute?compute=time&utilisation=400")
     expect(page.get_by_text("Utilisation 400 is not possible")).to_be_visible()
     page.get_by_role("button", name="Utilisation = 100").click()
     expect(page.get_by_text("is not possible")).to_have_count(0)

@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Open
+from tests.browser.conftest import Look, Open
 from tests.browser.look import boxes, ready
 
 
@@ -23,8 +23,8 @@ def test_the_keyboard_alone_reaches_the_controls_and_opens_a_part(visit: Open) -
     expect(page.get_by_text("dense.weight")).to_be_visible()
 
 
-def test_a_click_on_a_bar_opens_it(visit: Open) -> None:
-    page = visit()
+def test_a_click_on_a_bar_opens_it(look: Look) -> None:
+    page = look()
     ready(page)
     (box,) = boxes(page.get_by_test_id("stVegaLiteChart").first)
     axis = 24  # pixels below eight bars, of which the longest is the feed-forward

@@ -29,8 +29,8 @@ def table(page: Page) -> list[str]:
     return page.get_by_role("cell").all_inner_texts()
 
 
-def test_a_link_shows_the_same_after_a_reload_and_after_other_pages(visit: Open) -> None:
-    page = visit(ADDRESS)
+def test_a_link_shows_the_same_after_a_reload_and_after_other_pages(look: Look) -> None:
+    page = look(ADDRESS)
     before = table(page)
     page.reload()
     expect(page.get_by_role("cell")).to_have_text(before)
@@ -43,8 +43,8 @@ def test_a_link_shows_the_same_after_a_reload_and_after_other_pages(visit: Open)
     expect_query(page, LINK)
 
 
-def test_typing_a_budget_goes_into_the_link(visit: Open) -> None:
-    page = visit("design")
+def test_typing_a_budget_goes_into_the_link(look: Look) -> None:
+    page = look("design")
     table(page)
     field = page.get_by_role("textbox", name="Budget")
     field.fill("110 million")
@@ -56,8 +56,8 @@ def test_typing_a_budget_goes_into_the_link(visit: Open) -> None:
     page.wait_for_url("**budget_of=FLOPs**")
 
 
-def test_a_key_takes_a_design(visit: Open) -> None:
-    page = visit("design?batch_size=2")
+def test_a_key_takes_a_design(look: Look) -> None:
+    page = look("design?batch_size=2")
     table(page)
     hidden_size = page.get_by_role("row").nth(3).get_by_role("cell").nth(1).inner_text()
     page.get_by_role("heading", name="30,000,000").click()  # a digit in a field is a digit
@@ -83,8 +83,8 @@ def test_every_button_stands_in_its_row(look: Look, address: str, count: int, wi
         assert button["y"] + button["height"] <= row["y"] + row["height"] + 2
 
 
-def test_digits_in_fields_take_nothing(visit: Open) -> None:
-    page = visit("design")
+def test_digits_in_fields_take_nothing(look: Look) -> None:
+    page = look("design")
     table(page)
     page.get_by_role("textbox", name="Budget").press("3")
     number(page, "Min. layers").press("2")
@@ -106,8 +106,8 @@ def test_an_amount_that_cannot_be_read_is_explained(visit: Open) -> None:
     expect(field).to_have_value("30M")
 
 
-def test_an_impossible_budget_is_explained_in_a_link_too(visit: Open) -> None:
-    page = visit("design?target_parameters=30")
+def test_an_impossible_budget_is_explained_in_a_link_too(look: Look) -> None:
+    page = look("design?target_parameters=30")
     expect(page.get_by_text("No model within these constraints has 30 parameters")).to_be_visible()
 
 

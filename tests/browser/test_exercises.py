@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Look, Open
+from tests.browser.conftest import Look
 from tests.browser.look import bottom, expect_query, open_page, overflow, settled
 
 
@@ -16,8 +16,8 @@ def ready(page: Page, heading: str) -> None:
     settled(page)
 
 
-def test_a_sheet_is_done_with_the_keyboard(visit: Open) -> None:
-    page = visit("exercises?level=easy&seed=1")
+def test_a_sheet_is_done_with_the_keyboard(look: Look) -> None:
+    page = look("exercises?level=easy&seed=1")
     ready(page, "1 · A tensor")
     field = page.get_by_label("Your answer")
     field.fill("50")
@@ -39,10 +39,10 @@ def test_a_sheet_is_done_with_the_keyboard(visit: Open) -> None:
     expect(page.get_by_text("✓ 1 · ✗ 2")).to_be_visible()
 
 
-def test_a_link_opens_the_same_sheet_again_in_both_languages(visit: Open) -> None:
+def test_a_link_opens_the_same_sheet_again_in_both_languages(look: Look) -> None:
     link = {"level": "medium", "seed": "7", "exercise": "4", "solutions": "true"}
     address = "exercises?" + "&".join(f"{name}={value}" for name, value in link.items())
-    page = visit(address)
+    page = look(address)
     ready(page, "4 · The whole model")
     formulas = page.locator("li:not(.st-key-sheet li) .katex-mathml annotation")
     expect(formulas).to_have_count(9)
@@ -57,8 +57,8 @@ def test_a_link_opens_the_same_sheet_again_in_both_languages(visit: Open) -> Non
     expect_query(page, link | {"lang": "zh"})
 
 
-def test_the_sheet_can_be_downloaded(visit: Open, tmp_path: Path) -> None:
-    page = visit("exercises?seed=3&solutions=true")
+def test_the_sheet_can_be_downloaded(look: Look, tmp_path: Path) -> None:
+    page = look("exercises?seed=3&solutions=true")
     ready(page, "1 · A tensor")
     for label, name, start in (("LaTeX", "tex", "\\documentclass"), ("Markdown", "md", "# Counting BERT: sheet 3")):
         with page.expect_download() as download:
@@ -78,8 +78,8 @@ def test_question_and_field_need_no_scrolling(look: Look, link: str, number: int
     assert overflow(page.get_by_test_id("stTable")) <= 1
 
 
-def test_the_model_of_an_exercise_opens_on_the_other_pages(visit: Open) -> None:
-    page = visit("exercises?exercise=5")
+def test_the_model_of_an_exercise_opens_on_the_other_pages(look: Look) -> None:
+    page = look("exercises?exercise=5")
     ready(page, "5 · An architecture")
     page.get_by_role("button", name="Open this model").click()
     page.wait_for_url("**num_labels=5**")

@@ -2,12 +2,12 @@
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Open
+from tests.browser.conftest import Look
 from tests.browser.look import expect_query, open_page, query, settled
 
 
-def test_a_typed_number_is_in_the_link_and_explained(visit: Open) -> None:
-    page = visit("explain")
+def test_a_typed_number_is_in_the_link_and_explained(look: Look) -> None:
+    page = look("explain")
     field = page.get_by_role("textbox", name="Your number")
     expect(page.get_by_text("Every count that rounds to it")).to_be_visible()
     field.fill("109,089,024")
@@ -20,8 +20,8 @@ def test_a_typed_number_is_in_the_link_and_explained(visit: Open) -> None:
     expect(page.get_by_role("textbox", name="Your number")).to_have_value("109,089,024")
 
 
-def test_the_example_of_a_write_up_fits_the_screen_and_survives_other_pages(visit: Open) -> None:
-    page = visit("explain?explain=terms")
+def test_the_example_of_a_write_up_fits_the_screen_and_survives_other_pages(look: Look) -> None:
+    page = look("explain?explain=terms")
     page.get_by_role("button", name="a config.json in formulas").press("Enter")
     expect(page.get_by_text("the attention is counted for one layer")).to_be_in_viewport()
     expect(page.get_by_text("the biases of the feed-forward are left out")).to_be_in_viewport()
@@ -35,7 +35,7 @@ def test_the_example_of_a_write_up_fits_the_screen_and_survives_other_pages(visi
     expect_query(page, before)
 
 
-def test_in_chinese(visit: Open) -> None:
-    page = visit("explain?lang=zh&number=109,089,024")
+def test_in_chinese(look: Look) -> None:
+    page = look("explain?lang=zh&number=109,089,024")
     expect(page.get_by_text("位置嵌入")).to_be_visible()
     expect(page.get_by_text("miscount")).to_have_count(0)

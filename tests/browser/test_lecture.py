@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from bertcalc.lecture_screens import read
 from pages.ui.lecture.screen_files import DEFAULT, FOLDER
 from pages.ui.lecture.screen_parts import VOCABULARY
-from tests.browser.conftest import Open
+from tests.browser.conftest import Look, Open
 from tests.browser.look import boxes, crowded, expect_query, settled, slider, total
 
 NAMES = [screen.name for screen in read((FOLDER / f"{DEFAULT}.toml").read_bytes(), VOCABULARY).screens]
@@ -21,8 +21,8 @@ def ready(page: Page, number: int) -> None:
     settled(page)
 
 
-def test_keys_lead_from_screen_to_screen_and_each_is_a_link(visit: Open) -> None:
-    page = visit("lecture")
+def test_keys_lead_from_screen_to_screen_and_each_is_a_link(look: Look) -> None:
+    page = look("lecture")
     ready(page, 1)
     for _press in range(5):  # quicker than pages are drawn
         page.keyboard.press("ArrowRight")
@@ -56,8 +56,8 @@ def test_notes_are_in_a_window_of_their_own_that_follows(visit: Open) -> None:
     expect(opened.value.get_by_text("Double the hidden size")).to_be_visible()
 
 
-def test_the_slider_of_a_screen_moves_its_numbers_and_stays_in_the_link(visit: Open) -> None:
-    page = visit("lecture?screen=all-layers")
+def test_the_slider_of_a_screen_moves_its_numbers_and_stays_in_the_link(look: Look) -> None:
+    page = look("lecture?screen=all-layers")
     ready(page, 8)
     layers = slider(page, "num_hidden_layers")
     expect(page.get_by_role("slider")).to_have_count(1)

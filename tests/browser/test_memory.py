@@ -5,7 +5,7 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Look, Open
+from tests.browser.conftest import Look
 from tests.browser.look import bottom, expect_query, overflow, settled
 
 LINK = {
@@ -51,8 +51,8 @@ def figures(page: Page) -> list[str]:
     return page.get_by_test_id("stMetricValue").all_inner_texts()
 
 
-def test_a_link_shows_the_same_after_other_views_other_pages_and_a_reload(visit: Open) -> None:
-    page = visit("memory?" + "&".join(f"{name}={value}" for name, value in LINK.items()))
+def test_a_link_shows_the_same_after_other_views_other_pages_and_a_reload(look: Look) -> None:
+    page = look("memory?" + "&".join(f"{name}={value}" for name, value in LINK.items()))
     expected = figures(page)
     page.get_by_role("radio", name="Weights").click()
     expect(page.get_by_test_id("stMetric")).to_have_count(1)
@@ -67,15 +67,15 @@ def test_a_link_shows_the_same_after_other_views_other_pages_and_a_reload(visit:
     expect_query(page, LINK)
 
 
-def test_pytorch_is_asked(visit: Open) -> None:
-    page = visit("memory?memory=activations&recompute=selective")
+def test_pytorch_is_asked(look: Look) -> None:
+    page = look("memory?memory=activations&recompute=selective")
     page.get_by_text("Check with PyTorch").click()
     expect(page.get_by_text("PyTorch counts the same: ")).to_be_visible(timeout=60_000)
     page.wait_for_url("**hooks=true**")
 
 
-def test_an_impossible_layer_is_explained_where_it_was_entered(visit: Open) -> None:
-    page = visit("memory?memory=training&freeze_layers=99")
+def test_an_impossible_layer_is_explained_where_it_was_entered(look: Look) -> None:
+    page = look("memory?memory=training&freeze_layers=99")
     sentence = page.get_by_text("Frozen layers 99 is not possible")
     expect(sentence.first).to_be_visible()
     page.get_by_role("button", name="More (1)").click()

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Look, Open
+from tests.browser.conftest import Look
 from tests.browser.look import bottom, expect_query, open_page, overflow, settled
 
 LINK = {
@@ -28,8 +28,8 @@ def shapes(page: Page) -> list[str]:
     return [row.replace("\N{NO-BREAK SPACE}", " ") for row in rows.locator("td:nth-last-child(3)").all_inner_texts()]
 
 
-def test_a_link_with_flags_shows_the_same_after_a_reload_and_after_other_pages(visit: Open) -> None:
-    page = visit(ADDRESS)
+def test_a_link_with_flags_shows_the_same_after_a_reload_and_after_other_pages(look: Look) -> None:
+    page = look(ADDRESS)
     expected = ["3 × 128 × 768", "3 × 768", "12 × [3 × 12 × 128 × 128]", "12 × [3 × 12 × 128 × 40]"]
     assert shapes(page) == expected
     page.reload()
@@ -46,8 +46,8 @@ def test_a_link_with_flags_shows_the_same_after_a_reload_and_after_other_pages(v
     expect_query(page, LINK)
 
 
-def test_a_switch_here_is_the_one_in_the_sidebar_and_in_the_link(visit: Open) -> None:
-    page = visit("outputs")
+def test_a_switch_here_is_the_one_in_the_sidebar_and_in_the_link(look: Look) -> None:
+    page = look("outputs")
     expect(page.get_by_test_id("stTable")).to_have_count(3)
     page.get_by_test_id("stMain").get_by_text("is_decoder", exact=True).click()
     page.wait_for_url("**/outputs?is_decoder=true")
@@ -57,8 +57,8 @@ def test_a_switch_here_is_the_one_in_the_sidebar_and_in_the_link(visit: Open) ->
     expect(page.get_by_test_id("stTable").nth(1)).to_contain_text("DynamicCache")
 
 
-def test_an_impossible_sequence_is_explained(visit: Open) -> None:
-    page = visit("outputs?sequence_length=513")
+def test_an_impossible_sequence_is_explained(look: Look) -> None:
+    page = look("outputs?sequence_length=513")
     expect(page.get_by_text("Sequence length 513 is longer than max_position_embeddings 512")).to_be_visible()
     page.get_by_role("button", name="Sequence length = 512").click()
     expect(page.get_by_text("is longer than")).to_have_count(0)

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from bertcalc import BertConfig, build
-from tests.browser.conftest import Open
+from tests.browser.conftest import Look, Open
 from tests.browser.look import boxes, expect_query, number, query, ready, settled, slider, total
 from tests.oracle import Case
 
@@ -39,16 +39,17 @@ def drag(page: Page, handle: Locator, parts: list[float], pause: int = 100) -> l
 
 
 @pytest.fixture
-def fresh(browser: Browser, server: str) -> Iterator[Open]:
-    """Open an address in a window that has seen nothing yet: a history ends at 50 entries."""
-    with browser.new_context(viewport={"width": 1280, "height": 720}) as context:
-        page = context.new_page()
+def fresh(page: Page, server: str) -> Iterator[Open]:
+    """Open an address in a tab that has seen nothing yet: a history ends at 50 entries."""
+    tab = page.context.new_page()
+    tab.set_viewport_size({"width": 1280, "height": 720})
 
-        def go(address: str = "") -> Page:
-            page.goto(f"{server}/{address}")
-            return page
+    def go(address: str = "") -> Page:
+        tab.goto(f"{server}/{address}")
+        return tab
 
-        yield go
+    yield go
+    tab.close()
 
 
 def layers(count: int) -> str:
@@ -68,8 +69,8 @@ KEYS: list[tuple[str, str, dict[str, int]]] = [
 ]
 
 
-def test_a_key_moves_a_slider_to_the_next_model(visit: Open) -> None:
-    page = visit()
+def test_a_key_moves_a_slider_to_the_next_model(look: Look) -> None:
+    page = look()
     ready(page)
     for field, key, after in KEYS:
         slider(page, field).press(key)
@@ -101,8 +102,8 @@ def test_the_page_follows_a_drag_and_the_last_value_stays(fresh: Open) -> None:
     expect(total(page)).to_have_text("109,482,240")
 
 
-def test_a_held_key_is_one_step(visit: Open) -> None:
-    page = visit()
+def test_a_held_key_is_one_step(look: Look) -> None:
+    page = look()
     ready(page)
     slider(page, "num_hidden_layers").focus()
     for _repeat in range(12):
@@ -114,8 +115,8 @@ def test_a_held_key_is_one_step(visit: Open) -> None:
     expect(total(page)).to_have_text(layers(12))
 
 
-def test_quick_presses_all_count(visit: Open) -> None:
-    page = visit()
+def test_quick_presses_all_count(look: Look) -> None:
+    page = look()
     ready(page)
     for _press in range(20):
         slider(page, "num_hidden_layers").press("ArrowRight")
@@ -123,8 +124,8 @@ def test_quick_presses_all_count(visit: Open) -> None:
     expect_query(page, {"num_hidden_layers": "32"})
 
 
-def test_a_finger_moves_a_slider(visit: Open) -> None:
-    page = visit()
+def test_a_finger_moves_a_slider(look: Look) -> None:
+    page = look()
     ready(page)
     (box,) = boxes(slider(page, "num_hidden_layers"))
     y, left, width = box["y"] + box["height"] / 2, box["x"] + 9, box["width"] - 18
@@ -144,8 +145,8 @@ def test_a_finger_moves_a_slider(visit: Open) -> None:
     expect(total(page)).to_have_text(layers(count))
 
 
-def test_what_is_typed_may_be_impossible_and_is_mended_where_it_stands(visit: Open) -> None:
-    page = visit("?num_hidden_layers=6")
+def test_what_is_typed_may_be_impossible_and_is_mended_where_it_stands(look: Look) -> None:
+    page = look("?num_hidden_layers=6")
     ready(page)
     field = page.locator(".st-key-hidden_size_slider")
     number(page, "hidden_size").fill("785")
@@ -165,8 +166,8 @@ def test_what_is_typed_may_be_impossible_and_is_mended_where_it_stands(visit: Op
     expect(number(page, "hidden_size")).to_have_value("768")
 
 
-def test_every_value_can_be_typed(visit: Open) -> None:
-    page = visit()
+def test_every_value_can_be_typed(look: Look) -> None:
+    page = look()
     ready(page)
     for typed, value in (("21128", 21_128), ("119,547", 119_547), ("３０ ５２３", 30_523)):
         number(page, "vocab_size").fill(typed)
@@ -177,8 +178,8 @@ def test_every_value_can_be_typed(visit: Open) -> None:
 
 
 @pytest.mark.parametrize("place", ["", "?present=1", "lecture?screen=base-and-large"])
-def test_locks_are_worked_everywhere_and_are_in_the_link(visit: Open, place: str) -> None:
-    page = visit(place)
+def test_locks_are_worked_everywhere_and_are_in_the_link(look: Look, place: str) -> None:
+    page = look(place)
     expect(slider(page, "hidden_size")).to_be_visible()
     settled(page)
     own = query(page)
@@ -195,8 +196,8 @@ def test_locks_are_worked_everywhere_and_are_in_the_link(visit: Open, place: str
     expect(page.get_by_role("button", name="A stays: H is a multiple of 12")).to_be_visible()
 
 
-def test_the_link_never_goes_back_while_moves_follow_each_other(visit: Open) -> None:
-    page = visit()
+def test_the_link_never_goes_back_while_moves_follow_each_other(look: Look) -> None:
+    page = look()
     ready(page)
     page.evaluate("""() => {
         window.links = [];
@@ -215,8 +216,8 @@ def test_the_link_never_goes_back_while_moves_follow_each_other(visit: Open) -> 
 
 
 @pytest.mark.parametrize("leave", ["Tab", "Enter"])
-def test_a_field_in_which_the_same_is_typed_again_follows_the_model(visit: Open, leave: str) -> None:
-    page = visit()
+def test_a_field_in_which_the_same_is_typed_again_follows_the_model(look: Look, leave: str) -> None:
+    page = look()
     ready(page)
     number(page, "hidden_size").fill("")
     number(page, "hidden_size").press_sequentially("768")
@@ -277,9 +278,9 @@ def test_undo_redo_and_reset_by_button_and_by_key(visit: Open) -> None:
     expect(total(page)).to_have_text(layers(14))
 
 
-def test_a_press_that_an_answer_comes_into_is_a_click(visit: Open) -> None:
+def test_a_press_that_an_answer_comes_into_is_a_click(look: Look) -> None:
     """The button that was pressed has to be there when it is let go."""
-    page = visit("?num_hidden_layers=6")
+    page = look("?num_hidden_layers=6")
     ready(page)
     slider(page, "num_hidden_layers").press("ArrowRight")
     expect(total(page)).to_have_text(layers(7))
@@ -343,8 +344,8 @@ def test_opening_a_page_is_one_entry_that_says_the_model(fresh: Open) -> None:
     assert page.url.split("?")[0].endswith("/")
 
 
-def test_keys_of_a_screen_are_free_after_a_drag(visit: Open) -> None:
-    page = visit("lecture?screen=all-layers")
+def test_keys_of_a_screen_are_free_after_a_drag(look: Look) -> None:
+    page = look("lecture?screen=all-layers")
     expect(slider(page, "num_hidden_layers")).to_be_visible()
     settled(page)
     drag(page, slider(page, "num_hidden_layers"), [0.2, 0.5])

@@ -2,7 +2,7 @@
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import Open
+from tests.browser.conftest import Look
 from tests.browser.look import boxes, expect_query, open_page, ready, total
 
 
@@ -17,14 +17,14 @@ def top(thing: Locator) -> float:
     return box["y"]
 
 
-def test_the_structure_is_a_tree(visit: Open) -> None:
-    page = visit("structure?present=1")
+def test_the_structure_is_a_tree(look: Look) -> None:
+    page = look("structure?present=1")
     for module in ("word_embeddings", "BertLayer", "intermediate", "BertPooler"):
         expect(page.locator(".tree").get_by_text(module).first).to_be_in_viewport()
 
 
-def test_tooltips_and_clicks_are_where_the_pointer_is(visit: Open) -> None:
-    page = visit("?present=1")
+def test_tooltips_and_clicks_are_where_the_pointer_is(look: Look) -> None:
+    page = look("?present=1")
     page.set_viewport_size({"width": 1920, "height": 1080})
     (row,) = boxes(page.get_by_test_id("stVegaLiteChart").get_by_text("Feed-forward", exact=True))
     middle = (960, row["y"] + row["height"] / 2)
@@ -37,8 +37,8 @@ def test_tooltips_and_clicks_are_where_the_pointer_is(visit: Open) -> None:
     expect(page.get_by_role("combobox", name="Open")).to_have_value("encoder.layer.*")
 
 
-def test_the_key_switches_and_pages_keep_it(visit: Open) -> None:
-    page = visit("?num_hidden_layers=6")
+def test_the_key_switches_and_pages_keep_it(look: Look) -> None:
+    page = look("?num_hidden_layers=6")
     ready(page)
     before = total(page).inner_text()
     page.keyboard.press("p")

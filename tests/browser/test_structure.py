@@ -25,8 +25,8 @@ def test_the_open_tree_reads_line_for_line_as_print_gives_it(look: Look, archite
 
 
 @pytest.mark.parametrize("key", ["Enter", "Space", "click"])
-def test_every_node_folds_and_unfolds_with_the_keyboard_and_the_mouse(visit: Open, key: str) -> None:
-    page = visit("structure")
+def test_every_node_folds_and_unfolds_with_the_keyboard_and_the_mouse(look: Look, key: str) -> None:
+    page = look("structure")
     nodes = tree(page).locator("summary")
     expect(nodes).to_have_count(11)  # the model, and all that have modules inside
     before = lines(page)
@@ -59,8 +59,8 @@ def test_counts_stand_in_one_column_at_the_right_end(look: Look) -> None:
     assert ends.pop() <= 1280
 
 
-def test_a_view_and_its_choices_are_in_the_link_and_survive_a_reload(visit: Open) -> None:
-    page = visit("structure")
+def test_a_view_and_its_choices_are_in_the_link_and_survive_a_reload(look: Look) -> None:
+    page = look("structure")
     expect(tree(page)).to_be_visible()
     settled(page)
     page.get_by_role("radio", name="Freezing").click()
@@ -74,8 +74,8 @@ def test_a_view_and_its_choices_are_in_the_link_and_survive_a_reload(visit: Open
     expect_query(page, {"view": "freezing", "freeze_layers": "12"})
 
 
-def test_two_architectures_stand_side_by_side_with_signs_on_what_differs(visit: Open) -> None:
-    page = visit("structure?beside=BertForSequenceClassification&lang=zh")
+def test_two_architectures_stand_side_by_side_with_signs_on_what_differs(look: Look) -> None:
+    page = look("structure?beside=BertForSequenceClassification&lang=zh")
     expect(page.locator(".tree")).to_have_count(2)
     here, there = boxes(page.locator(".tree"))
     assert here["y"] == there["y"]

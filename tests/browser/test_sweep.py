@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from bertcalc.config import DIMENSIONS
-from tests.browser.conftest import Look, Open
+from tests.browser.conftest import Look
 from tests.browser.look import bottom, boxes, expect_query, number, open_page, overflow, settled, slider
 
 SIDEBAR = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
@@ -38,8 +38,8 @@ LINKS = [
 
 
 @pytest.mark.parametrize("link", LINKS)
-def test_a_link_shows_the_same_after_a_reload_and_after_other_pages(visit: Open, link: dict[str, str]) -> None:
-    page = visit("sweep?" + "&".join(f"{name}={value}" for name, value in link.items()))
+def test_a_link_shows_the_same_after_a_reload_and_after_other_pages(look: Look, link: dict[str, str]) -> None:
+    page = look("sweep?" + "&".join(f"{name}={value}" for name, value in link.items()))
     before = state(page)
     expect_query(page, link)
     page.reload()
@@ -52,8 +52,8 @@ def test_a_link_shows_the_same_after_a_reload_and_after_other_pages(visit: Open,
     expect_query(page, link)
 
 
-def test_choices_go_into_the_link(visit: Open) -> None:
-    page = visit("sweep")
+def test_choices_go_into_the_link(look: Look) -> None:
+    page = look("sweep")
     chart(page)
     page.get_by_test_id("stCheckbox").filter(has_text="4H").locator("label").click()
     page.wait_for_url("**tie_intermediate=false**")
@@ -63,8 +63,8 @@ def test_choices_go_into_the_link(visit: Open) -> None:
     expect_query(page, {"tie_intermediate": "false", "sweep": "map"})
 
 
-def test_a_click_takes_a_model_that_there_is(visit: Open, page: Page) -> None:
-    visit("sweep?sweep=map")
+def test_a_click_takes_a_model_that_there_is(look: Look) -> None:
+    page = look("sweep?sweep=map")
     picture = chart(page)
     picture.click(position={"x": 500, "y": 90})
     expect(number(page, "hidden_size").first).not_to_have_value("768")
@@ -76,8 +76,8 @@ def test_a_click_takes_a_model_that_there_is(visit: Open, page: Page) -> None:
     expect(page.get_by_text("The sidebar makes no model")).to_have_count(0)
 
 
-def test_a_click_on_a_published_model_takes_it(visit: Open, page: Page) -> None:
-    visit("sweep?sweep=map&log=true&vocab_size=21128&x_to=1024&y_to=24")
+def test_a_click_on_a_published_model_takes_it(look: Look) -> None:
+    page = look("sweep?sweep=map&log=true&vocab_size=21128&x_to=1024&y_to=24")
     picture = chart(page)
     (box,) = boxes(picture)
     # bert-large is in the top right corner of this map; on its way there the pointer finds the point by its tooltip.
@@ -92,8 +92,8 @@ def test_a_click_on_a_published_model_takes_it(visit: Open, page: Page) -> None:
     expect(number(page, "vocab_size").first).to_have_value("30,522")
 
 
-def test_a_step_on_the_map_is_a_key_press(visit: Open) -> None:
-    page = visit("sweep?sweep=map")
+def test_a_step_on_the_map_is_a_key_press(look: Look) -> None:
+    page = look("sweep?sweep=map")
     chart(page)
     page.get_by_role("button", name="→ H = 832").press("Enter")
     expect(page.get_by_role("button", name="→ H = 896")).to_be_visible()
@@ -101,8 +101,8 @@ def test_a_step_on_the_map_is_a_key_press(visit: Open) -> None:
     expect_sizes(page, 832, 12, 13, 3328)
 
 
-def test_what_is_swept_is_chosen_with_the_keyboard(visit: Open) -> None:
-    page = visit("sweep")
+def test_what_is_swept_is_chosen_with_the_keyboard(look: Look) -> None:
+    page = look("sweep")
     chart(page)
     page.get_by_role("combobox", name="x axis").fill("num_hidden_layers")
     page.get_by_role("combobox", name="x axis").press("Enter")
@@ -128,8 +128,8 @@ def test_no_table_is_wider_than_the_page(look: Look, link: str) -> None:
     assert overflow(table) <= 1
 
 
-def test_every_dimension_can_be_chosen(visit: Open) -> None:
-    page = visit("sweep")
+def test_every_dimension_can_be_chosen(look: Look) -> None:
+    page = look("sweep")
     chart(page)
     page.get_by_role("combobox", name="x axis").click()
     for field in DIMENSIONS:

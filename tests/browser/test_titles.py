@@ -12,15 +12,15 @@ from playwright.sync_api import expect
 
 from pages.ui.navigation import PAGES
 from pages.ui.preview import DESCRIPTION
-from tests.browser.conftest import Open
+from tests.browser.conftest import Look
 from tests.browser.launch import ROOT
 from tests.browser.look import expect_query, open_page, ready, slider, total
 
 STREAMLITS = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
 
 
-def test_a_tab_says_page_and_model_and_is_renamed_once_for_each_change(visit: Open) -> None:
-    page = visit("?num_hidden_layers=18")
+def test_a_tab_says_page_and_model_and_is_renamed_once_for_each_change(look: Look) -> None:
+    page = look("?num_hidden_layers=18")
     ready(page)
     expect(page).to_have_title("Parameters · bert-base-uncased, L = 18 · bertcalc")
     page.evaluate(
@@ -41,8 +41,8 @@ def test_a_tab_says_page_and_model_and_is_renamed_once_for_each_change(visit: Op
     expect(page).to_have_title("扫描 · bert-base-uncased, L = 19 · bertcalc")
 
 
-def test_the_tour_begins_with_the_model_of_the_page(visit: Open) -> None:
-    page = visit("?num_hidden_layers=18&lang=zh")
+def test_the_tour_begins_with_the_model_of_the_page(look: Look) -> None:
+    page = look("?num_hidden_layers=18&lang=zh")
     ready(page)
     page.get_by_test_id("stPageLink").get_by_role("link").click()
     expect(page.get_by_role("heading", level=2)).to_have_text("每个词就是一行数字")

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Look, Open
+from tests.browser.conftest import Look
 from tests.browser.look import bottom, expect_query, open_page, overflow, query, ready, settled
 
 
@@ -14,8 +14,8 @@ def shown(page: Page) -> str:
     return page.get_by_test_id("stTable").nth(1).locator("tbody tr").first.inner_text()
 
 
-def test_a_link_shows_the_same_after_a_reload_and_after_other_pages(visit: Open) -> None:
-    page = visit("tools?tool=gpu_poor&architecture=BertForMaskedLM")
+def test_a_link_shows_the_same_after_a_reload_and_after_other_pages(look: Look) -> None:
+    page = look("tools?tool=gpu_poor&architecture=BertForMaskedLM")
     before = shown(page)
     assert "gpu_poor gives" in before
     assert "160,128,000" in before
@@ -30,8 +30,8 @@ def test_a_link_shows_the_same_after_a_reload_and_after_other_pages(visit: Open)
     expect_query(page, {"tool": "gpu_poor", "architecture": "BertForMaskedLM"})
 
 
-def test_tools_are_chosen_with_the_keyboard(visit: Open) -> None:
-    page = visit("tools")
+def test_tools_are_chosen_with_the_keyboard(look: Look) -> None:
+    page = look("tools")
     shown(page)
     page.get_by_role("radio", name="nanoGPT").focus()
     page.keyboard.press("ArrowRight")

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.conftest import Look, Open
+from tests.browser.conftest import Look
 from tests.browser.look import boxes, ready, settled, slider, total_formula
 
 WINDOWS = ({"width": 1280, "height": 720}, {"width": 390, "height": 844})
@@ -19,8 +19,8 @@ def tip(page: Page) -> Locator:
     return page.get_by_role("tooltip")
 
 
-def test_the_mouse_the_keyboard_and_escape(visit: Open) -> None:
-    page = visit()
+def test_the_mouse_the_keyboard_and_escape(look: Look) -> None:
+    page = look()
     ready(page)
     expect(tip(page)).to_be_hidden()
     term(page, "9H").hover()
@@ -42,8 +42,8 @@ def test_the_mouse_the_keyboard_and_escape(visit: Open) -> None:
     assert term(page, "2HI").get_attribute("aria-describedby") is None
 
 
-def test_the_whole_bracket_and_the_sum_say_what_they_are(visit: Open) -> None:
-    page = visit()
+def test_the_whole_bracket_and_the_sum_say_what_they_are(look: Look) -> None:
+    page = look()
     ready(page)
     page.locator(".formula .open").nth(1).hover()
     expect(tip(page)).to_contain_text("L (4H² + 2HI + 9H + I) = 12 · 7,087,872 = 85,054,464")
@@ -56,8 +56,8 @@ def test_the_whole_bracket_and_the_sum_say_what_they_are(visit: Open) -> None:
     )
 
 
-def test_what_was_clicked_stays_open_and_follows_a_slider(visit: Open) -> None:
-    page = visit()
+def test_what_was_clicked_stays_open_and_follows_a_slider(look: Look) -> None:
+    page = look()
     ready(page)
     node = term(page, "9H").element_handle()
     term(page, "9H").click()
@@ -69,8 +69,8 @@ def test_what_was_clicked_stays_open_and_follows_a_slider(visit: Open) -> None:
     expect(tip(page)).to_be_hidden()
 
 
-def test_it_stays_open_when_there_is_more_of_the_term(visit: Open) -> None:
-    page = visit("?is_decoder=true")
+def test_it_stays_open_when_there_is_more_of_the_term(look: Look) -> None:
+    page = look("?is_decoder=true")
     ready(page)
     term(page, "9H").click()
     page.get_by_text("More fields").click()
@@ -79,21 +79,21 @@ def test_it_stays_open_when_there_is_more_of_the_term(visit: Open) -> None:
     expect(tip(page)).to_be_visible()
 
 
-@pytest.mark.parametrize("link", ["", "?architecture=BertForPreTraining&lang=zh"])
-def test_on_a_phone_it_wraps_and_a_tap_is_enough(browser: Browser, server: str, link: str) -> None:
+def test_on_a_phone_it_wraps_and_a_tap_is_enough(browser: Browser, server: str) -> None:
     context = browser.new_context(viewport=WINDOWS[1], has_touch=True, is_mobile=True)  # type: ignore[arg-type]
     page = context.new_page()
-    page.goto(f"{server}/{link}")
-    ready(page)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    for box in boxes(page.locator(".formula .unit, .formula .chip")):
-        assert box["x"] >= 0
-        assert box["x"] + box["width"] <= 390
-    term(page, "2HI").tap()
-    expect(tip(page)).to_contain_text("2HI = 2 · 768 · 3,072 = 4,718,592")
-    inside(page)
-    page.get_by_test_id("stMetric").first.tap()
-    expect(tip(page)).to_be_hidden()
+    for link in ("", "?architecture=BertForPreTraining&lang=zh"):
+        page.goto(f"{server}/{link}")
+        ready(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, link
+        for box in boxes(page.locator(".formula .unit, .formula .chip")):
+            assert box["x"] >= 0, link
+            assert box["x"] + box["width"] <= 390, link
+        term(page, "2HI").tap()
+        expect(tip(page)).to_contain_text("2HI = 2 · 768 · 3,072 = 4,718,592")
+        inside(page)
+        page.get_by_test_id("stMetric").first.tap()
+        expect(tip(page)).to_be_hidden()
     context.close()
 
 

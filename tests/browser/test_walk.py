@@ -2,7 +2,7 @@
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Look, Open
+from tests.browser.conftest import Look
 from tests.browser.look import bottom, boxes, settled, slider
 
 
@@ -13,8 +13,8 @@ def at(page: Page, step: str) -> None:
     settled(page)
 
 
-def test_arrow_keys_walk_and_the_step_is_in_the_link(visit: Open) -> None:
-    page = visit("layers?batch_size=2")
+def test_arrow_keys_walk_and_the_step_is_in_the_link(look: Look) -> None:
+    page = look("layers?batch_size=2")
     at(page, "1 / 34 · token ids")
     for _press in range(5):  # quicker than pages are drawn
         page.keyboard.press("ArrowRight")
@@ -27,16 +27,16 @@ def test_arrow_keys_walk_and_the_step_is_in_the_link(visit: Open) -> None:
     at(page, "2 / 34 · segment ids")
 
 
-def test_arrow_keys_on_a_slider_move_the_slider_alone(visit: Open) -> None:
-    page = visit("layers?step=embeddings.word_embeddings")
+def test_arrow_keys_on_a_slider_move_the_slider_alone(look: Look) -> None:
+    page = look("layers?step=embeddings.word_embeddings")
     at(page, "3 / 34 · word")
     slider(page, "num_hidden_layers").press("ArrowRight")
     expect(page.get_by_text("of 116,570,112")).to_be_visible()
     at(page, "3 / 34 · word")
 
 
-def test_a_click_in_the_picture_goes_there_again_and_again(visit: Open) -> None:
-    page = visit("layers")
+def test_a_click_in_the_picture_goes_there_again_and_again(look: Look) -> None:
+    page = look("layers")
     at(page, "1 / 34 · token ids")
     picture = page.get_by_test_id("stVegaLiteChart")
     picture.locator("canvas, svg").first.wait_for()
@@ -59,8 +59,8 @@ def test_the_walk_needs_no_scrolling(look: Look) -> None:
     expect(page.get_by_text("Why is there another dense after attention?")).to_be_in_viewport()
 
 
-def test_the_batch_is_kept_on_the_way_to_another_page_and_back(visit: Open) -> None:
-    page = visit("layers?batch_size=2&sequence_length=64&step=embeddings.dropout")
+def test_the_batch_is_kept_on_the_way_to_another_page_and_back(look: Look) -> None:
+    page = look("layers?batch_size=2&sequence_length=64&step=embeddings.dropout")
     expect(page.get_by_text("2 × 64 × 768").first).to_be_visible()
     page.get_by_role("link", name="Configuration").click()
     expect(page.get_by_role("spinbutton", name="Sequence length")).to_have_value("64")

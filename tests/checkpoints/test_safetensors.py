@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import safetensors
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import save_file
 
@@ -18,6 +18,7 @@ from bertcalc.checkpoints.safetensors import (
 )
 from bertcalc.problem import InputError
 from tests.checkpoints.checkpoints import read_file
+from tests.examples import examples
 
 
 def sentence(data: bytes) -> str:
@@ -83,7 +84,7 @@ def accepted_by_the_library(data: bytes) -> bool:
     return True
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(
     st.binary(max_size=200)
     | st.binary(max_size=60).map(file_of)
@@ -107,7 +108,7 @@ TENSORS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.dictionaries(st.text() | st.just("__metadata__"), TENSORS | SOME_JSON, max_size=3), st.integers(0, 60))
 def test_headers_raise_nothing_else_and_none_is_accepted_that_the_library_refuses(header: Any, size: int) -> None:
     data = file_of(header, bytes(size))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 import transformers
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -31,6 +31,7 @@ from bertcalc.forward.steps import Step
 from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
 from bertcalc.tree.freezing import TRAIN, Freezing, Train
+from tests.examples import examples
 from tests.oracle import PREFIXES, Case, arguments, bare, layers_of
 from tests.strategies import passes
 
@@ -73,7 +74,7 @@ def real_flops(
     return modules, forward, both
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(passes())
 def test_flops_are_those_that_pytorch_counts(drawn: tuple[Case, Call]) -> None:
     case, call = drawn
@@ -87,7 +88,7 @@ def test_flops_are_those_that_pytorch_counts(drawn: tuple[Case, Call]) -> None:
     assert tuple(ours) == real_flops(case, call)[1:]
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(passes(), st.booleans(), st.integers(0, 4), st.sampled_from(TRAIN))
 def test_what_is_frozen_costs_what_pytorch_counts(
     drawn: tuple[Case, Call], embeddings: bool, layers: int, train: Train
@@ -105,7 +106,7 @@ def test_what_is_frozen_costs_what_pytorch_counts(
     assert ours == real_flops(case, call, frozen=freezing.names(case.ours()))[2]
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(passes())
 def test_every_module_costs_what_pytorch_counts_in_it(drawn: tuple[Case, Call]) -> None:
     case, call = drawn
@@ -120,7 +121,7 @@ def test_every_module_costs_what_pytorch_counts_in_it(drawn: tuple[Case, Call]) 
     assert {name: cost for name, cost in unfolded.items() if name in modules} == real_flops(case, call)[0]
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(passes([name for name in CLASSES if getattr(transformers, name).supports_gradient_checkpointing]))
 def test_recomputation_costs_what_pytorch_counts_with_checkpoints(drawn: tuple[Case, Call]) -> None:
     case, call = drawn
@@ -158,7 +159,7 @@ LANGUAGE_MODELS = [
 ]
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(passes(LANGUAGE_MODELS))
 def test_logits_at_masked_positions_are_the_head_on_a_shorter_sequence(drawn: tuple[Case, Call]) -> None:
     case, call = drawn

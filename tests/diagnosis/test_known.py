@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import BertConfig, Config
@@ -11,11 +11,12 @@ from bertcalc.diagnosis.known import Known, known_counts, published_counts, read
 from bertcalc.presets import PRESETS, PUBLISHED, PublishedCount
 from bertcalc.subject import Subject
 from bertcalc.typed import typed
+from tests.examples import examples
 from tests.oracle import Case
 from tests.strategies import configs
 
 
-@settings(max_examples=25)  # each builds every architecture
+@examples(25)  # each builds every architecture
 @given(configs())
 def test_a_known_count_is_the_real_models(config: Config) -> None:
     for known in known_counts(config):

@@ -1,15 +1,16 @@
 """The counts that a model has of its own are those of the real model's modules and tensors, and nothing else."""
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from bertcalc import BertConfig, build
 from bertcalc.diagnosis.layer_parts import own_counts
 from bertcalc.diagnosis.miscounts import counted
+from tests.examples import examples
 from tests.oracle import Case, bare, owned
 from tests.strategies import cases
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(cases())
 def test_every_module_and_every_tensor_of_the_real_model_has_its_count(case: Case) -> None:
     parameters = {bare(name): tensor.numel() for name, tensor in owned(case.real()).items()}

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import BertConfig, Config, build
@@ -11,6 +11,7 @@ from bertcalc.diagnosis.layer_parts import PARTS
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
 from bertcalc.diagnosis.terms import LONGEST, MOST_LINES, TermsReport, check, problem, read
 from bertcalc.presets import PRESETS
+from tests.examples import examples
 from tests.oracle import Case
 from tests.strategies import cases
 
@@ -152,7 +153,7 @@ def test_a_miscount_in_a_term_is_found(case: Case, miscount: str, name: str) -> 
         assert verdict.modules
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(cases())
 def test_every_part_is_found_under_its_own_name(case: Case) -> None:
     for part in PARTS:

@@ -11,7 +11,7 @@ import sympy
 import torch
 import transformers
 from huggingface_hub.errors import StrictDataclassError
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from transformers.initialization import no_init_weights
 
@@ -22,6 +22,7 @@ from bertcalc.discover.fit import Fit, Term
 from bertcalc.discover.result import of_json
 from bertcalc.discover.tables import Tables
 from bertcalc.problem import InputError
+from tests.examples import examples
 
 transformers.logging.set_verbosity(transformers.logging.CRITICAL)
 
@@ -51,7 +52,7 @@ CLASSES = [
 ]
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(st.sampled_from(CLASSES), st.data())
 def test_a_count_is_that_of_the_real_class_or_it_is_refused(case: tuple[str, str], data: st.DataObject) -> None:
     found = found_for(*case)
@@ -151,6 +152,23 @@ def test_fields_of_nested_configurations_have_paths() -> None:
     there = real("clip", "CLIPModel", text_config={"hidden_size": 256}, vision_config={"num_hidden_layers": 3})
     assert found.count(**sizes) == there
     assert sympy.Symbol("text_config.hidden_size", integer=True, positive=True) in found.total.free_symbols
+
+
+def test_sizes_that_a_default_leaves_open_are_given_and_said() -> None:
+    found = discover("ministral")  # its heads have no size by default
+    assert found.given == {"head_dim": 128}
+    sizes = {"head_dim": 64, "num_hidden_layers": 3}
+    assert found.count(**sizes) == real("ministral", "MinistralModel", **sizes)
+    with pytest.raises(Refused):  # what somebody gives is not completed
+        discover("ministral", None, {"num_hidden_layers": 3})
+
+
+def test_a_class_takes_the_configuration_inside_that_is_its_own() -> None:
+    found = discover("musicgen", "MusicgenForCausalLM")
+    config = transformers.MusicgenDecoderConfig(num_hidden_layers=2)
+    with torch.device("meta"), no_init_weights():
+        there = transformers.MusicgenForCausalLM(config).num_parameters()
+    assert found.count(num_hidden_layers=2) == there
 
 
 def test_a_formula_that_is_wrong_for_other_sizes_is_not_shown() -> None:

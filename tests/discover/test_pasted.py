@@ -8,7 +8,8 @@ import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc.discover.pasted import LARGEST, MOST, MOST_COPIES, read, read_fields
+from bertcalc.config_json import LARGEST
+from bertcalc.discover.pasted import MOST, MOST_COPIES, read, read_fields
 from bertcalc.problem import InputError
 
 JSON = st.recursive(

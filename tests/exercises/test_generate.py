@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from transformers.models.bert import modeling_bert
 
@@ -24,6 +24,7 @@ from bertcalc.exercises.worked_formulas import WorkedLine, worked, worked_wrong
 from bertcalc.formula import CALL_LETTERS
 from bertcalc.forward.outputs import Call
 from tests.compute.test_flops import real_flops
+from tests.examples import examples
 from tests.oracle import Case, arguments, bare
 
 seeds = st.integers(0, LARGEST_SEED)
@@ -102,7 +103,7 @@ def test_old_links_mean_the_same_sheets(seed: int, level: Level) -> None:
     assert [facts(exercise) for exercise in sheet(seed, level)] == PINNED[seed, level]
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(seeds, levels)
 def test_a_sheet_has_every_kind_and_is_always_the_same(seed: int, level: Level) -> None:
     assert tuple(exercise.kind for exercise in sheet(seed, level)) == KINDS
@@ -115,7 +116,7 @@ def test_seeds_make_different_sheets() -> None:
         assert len({tuple(map(facts, sheet(seed, level))) for seed in range(10)}) == 10
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(seeds)
 def test_the_easy_level_can_be_done_by_hand(seed: int) -> None:
     for one in sheet(seed, "easy"):
@@ -124,7 +125,7 @@ def test_the_easy_level_can_be_done_by_hand(seed: int) -> None:
             assert one.right < 100_000
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(exercises("tensor", "shape", "layer", "model", "architecture", "error"))
 def test_counts_and_shapes_are_those_of_the_real_model(exercise: Exercise) -> None:
     real = case_of(exercise).real()
@@ -151,7 +152,7 @@ def test_counts_and_shapes_are_those_of_the_real_model(exercise: Exercise) -> No
             )
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(exercises("step"))
 def test_shapes_on_the_way_are_those_of_the_real_model(exercise: Exercise) -> None:
     assert exercise.call is not None
@@ -187,7 +188,7 @@ def test_shapes_on_the_way_are_those_of_the_real_model(exercise: Exercise) -> No
     assert exercise.right == found[shown(exercise.path)]
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(exercises("flops"))
 def test_flops_are_those_that_pytorch_counts(exercise: Exercise) -> None:
     assert exercise.call is not None
@@ -198,7 +199,7 @@ def test_flops_are_those_that_pytorch_counts(exercise: Exercise) -> None:
     assert exercise.right == modules[shown(exercise.path)]
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(exercises("memory"))
 def test_bytes_are_those_of_pytorch(exercise: Exercise) -> None:
     assert exercise.memory is not None
@@ -232,7 +233,7 @@ def changed(config: Config, field: str) -> Config:
     return replace(config, **{field: other})
 
 
-@settings(max_examples=8)
+@examples(8)
 @given(exercises("field"))
 def test_fields_change_what_they_change_in_the_real_model(exercise: Exercise) -> None:
     assert exercise.call is not None
@@ -342,7 +343,7 @@ def test_each_mistake_of_an_exercise_is_named(exercise: Exercise) -> None:
         assert {mistake.said.message} in told or len(same) > len(told) == 3
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(exercises("tensor"))
 def test_the_bias_of_the_same_module_is_no_part_of_a_weight(exercise: Exercise) -> None:
     real = dict(case_of(exercise).real().named_parameters())

@@ -5,7 +5,7 @@ from fractions import Fraction
 from itertools import pairwise, permutations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import ARCHITECTURES, BertConfig
@@ -14,6 +14,7 @@ from bertcalc.explore.models import FIELDS, read, subject_of_preset, values_of
 from bertcalc.explore.quantities import QUANTITIES, Case, components
 from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
+from tests.examples import examples
 from tests.explore.test_models import subjects
 from tests.oracle import Case as Model
 
@@ -36,7 +37,7 @@ def difference(name: str, quantity: str) -> int:
     return explain(here, there, QUANTITIES[quantity]).difference
 
 
-@settings(max_examples=12)
+@examples(12)
 @given(subjects(), subjects(), sizes)
 def test_the_parts_sum_to_the_difference_of_every_quantity(
     here: Subject, there: Subject, sizes: tuple[int, int]

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 import sympy
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import BertConfig
@@ -17,6 +17,7 @@ from bertcalc.explore.sweep import Sweep, Ties, sweepable
 from bertcalc.formula import ALL_SYMBOLS
 from bertcalc.memory.plan import ALONE
 from bertcalc.subject import Subject
+from tests.examples import examples
 from tests.explore.test_sweep import array, countable, near, sweeps
 
 WITH_FORMULA = [name for name in QUANTITIES if name not in PEAKS]  # one formula everywhere
@@ -29,7 +30,7 @@ def breaks(sweep: Sweep, field: str, value: int) -> bool:
 
 
 @pytest.mark.parametrize("name", WITH_FORMULA)
-@settings(max_examples=25)
+@examples(25)
 @given(sweeps())
 def test_the_formula_gives_what_the_columns_hold(name: str, sweep: Sweep) -> None:
     (field,) = sweep.dimensions
@@ -45,7 +46,7 @@ def test_the_formula_gives_what_the_columns_hold(name: str, sweep: Sweep) -> Non
 
 
 @pytest.mark.parametrize("name", WITH_FORMULA)
-@settings(max_examples=25)
+@examples(25)
 @given(sweeps())
 def test_the_order_is_that_of_the_differences(name: str, sweep: Sweep) -> None:
     (field,) = sweep.dimensions
@@ -99,7 +100,7 @@ def test_what_a_model_does_not_have_is_nothing() -> None:
 
 
 @pytest.mark.parametrize("name", PEAKS)
-@settings(max_examples=25)
+@examples(25)
 @given(sweeps())
 def test_of_a_peak_it_is_the_formula_of_the_moment_where_it_is_now(name: str, sweep: Sweep) -> None:
     if not countable(name, sweep):

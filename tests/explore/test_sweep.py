@@ -7,7 +7,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import BertConfig
@@ -18,6 +18,7 @@ from bertcalc.forward.steps import BATCH, batch_problems
 from bertcalc.memory.plan import Plan
 from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
+from tests.examples import examples
 from tests.strategies import cases as models
 
 array = partial(np.array, dtype=np.int64)
@@ -68,7 +69,7 @@ def near(sweep: Sweep, field: str, reach: int = 40) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("name", QUANTITIES)
-@settings(max_examples=25)
+@examples(25)
 @given(sweeps())
 def test_a_row_holds_what_each_model_has_alone(name: str, sweep: Sweep) -> None:
     if not countable(name, sweep):
@@ -80,7 +81,7 @@ def test_a_row_holds_what_each_model_has_alone(name: str, sweep: Sweep) -> None:
 
 
 @pytest.mark.parametrize("name", ["parameters", "training", "training_memory"])
-@settings(max_examples=25)
+@examples(25)
 @given(sweeps(2))
 def test_a_table_holds_what_each_model_has_alone_and_nothing_where_there_is_none(name: str, sweep: Sweep) -> None:
     if not countable(name, sweep):
@@ -143,7 +144,7 @@ LINES = ["parameters", "encoder", "forward", "activations", "training_memory", "
 
 
 @pytest.mark.parametrize("name", LINES)
-@settings(max_examples=25)
+@examples(25)
 @given(sweeps(2), st.floats(0, 1))
 def test_a_line_is_between_what_is_below_the_level_and_what_is_not(name: str, sweep: Sweep, part: float) -> None:
     if not sweep.grows or not countable(name, sweep):

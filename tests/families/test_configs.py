@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import transformers
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import (
@@ -27,6 +27,7 @@ from bertcalc.families import CLASSES, FAMILIES, family_of
 from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
 from bertcalc.track import ChosenModel, read
+from tests.examples import examples
 from tests.oracle import Case, real_config
 from tests.strategies import cases, configs
 
@@ -49,7 +50,7 @@ def test_fields_and_defaults_are_those_of_transformers(kind: type[Config]) -> No
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(st.data())
-@settings(max_examples=10)
+@examples(10)
 def test_transformers_takes_every_configuration_as_it_is(kind: type[Config], data: st.DataObject) -> None:
     config = data.draw(configs(kind=kind))
     real = real_config(config)
@@ -97,7 +98,7 @@ def test_links_and_files_have_the_familys_names() -> None:
 
 
 @given(cases(), st.data())
-@settings(max_examples=30)
+@examples(30)
 def test_columns_of_every_family_are_the_counts_of_their_rows(case: Case, data: st.DataObject) -> None:
     kind = type(case.config)
     field = data.draw(st.sampled_from([name for name in sizes_of(kind) if name not in ("vocab_size", "num_labels")]))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 import transformers
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bertcalc import ARCHITECTURES, BertConfig, Config, build
@@ -31,6 +31,7 @@ from bertcalc.forward.outputs import (
     total_bytes,
 )
 from bertcalc.subject import Subject
+from tests.examples import examples
 from tests.oracle import Case, arguments, flat, real_config, real_outputs
 from tests.strategies import cases
 
@@ -121,7 +122,7 @@ def test_the_inputs_are_the_parameters_of_the_real_method(architecture: str) -> 
 
 @given(calls())
 @example((Case(replace(SMALL, num_labels=1), "BertForSequenceClassification"), ALL._replace(labels=True)))
-@settings(max_examples=40)
+@examples(40)
 def test_what_is_given_is_what_the_real_method_was_given(drawn: tuple[Case, Call]) -> None:
     case, call = drawn
     entries = inputs(case.subject, call, run(taking_all(case.subject), call))
@@ -166,7 +167,7 @@ def test_past_key_values_go_in_as_they_came_out() -> None:
 
 
 @given(calls())
-@settings(max_examples=30)
+@examples(30)
 def test_the_letters_stand_for_the_numbers(drawn: tuple[Case, Call]) -> None:
     case, call = drawn
     subject, wide = case.subject, taking_all(case.subject)

@@ -93,8 +93,10 @@ def _is_alone(gradient: torch.Tensor) -> bool:
     return alone and not gradient._is_view() and gradient.is_contiguous()
 
 
-def training_moments(real: Any, given: dict[str, Any], plan: Plan, *, steps: int = 3) -> list[Moment]:
+def training_moments(real: Any, given: dict[str, Any], plan: Plan, *, steps: int = 2) -> list[Moment]:
     """The moments of the last of some batches in the usual loop, after which the optimizer makes a step.
+
+    The first makes the optimizer's states; from the second on each is like the one before it.
 
     The variable ``outputs`` is set anew when the next forward pass has returned: until then the logits of the step
     before are alive, as in any loop that is written so. Without ``plan.keep_outputs`` the loop says

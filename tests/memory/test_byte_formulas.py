@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc.formula import ALL_SYMBOLS, Formula
@@ -11,6 +11,7 @@ from bertcalc.memory.footprint import kept, korthikanti
 from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import Saved, total_bytes
 from bertcalc.subject import Subject
+from tests.examples import examples
 from tests.memory.test_footprint import plans, possible, subjects
 from tests.oracle import component_of
 
@@ -20,7 +21,7 @@ def substituted(formula: Formula, subject: Subject, batch: int, length: int) -> 
     return formula.expression.subs({ALL_SYMBOLS[field]: numbers[field] for field in numbers if field in ALL_SYMBOLS})
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(subjects, plans, st.integers(1, 9), st.integers(1, 99))
 def test_the_formulas_of_what_is_kept_are_the_counts(subject: Subject, plan: Plan, batch: int, length: int) -> None:
     plan = possible(plan, subject)
@@ -34,7 +35,7 @@ def test_the_formulas_of_what_is_kept_are_the_counts(subject: Subject, plan: Pla
     }
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(subjects, plans, st.integers(1, 9), st.integers(1, 99))
 def test_the_formulas_of_the_reasons_are_the_counts(subject: Subject, plan: Plan, batch: int, length: int) -> None:
     found = korthikanti_formulas(subject, plan, batch, length)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import BertConfig
@@ -22,6 +22,7 @@ from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import ATTENTIONS, RECOMPUTE, total_bytes
 from bertcalc.subject import Subject
 from bertcalc.tree.freezing import TRAIN, Freezing
+from tests.examples import examples
 from tests.oracle import Case, real_outputs
 from tests.strategies import bert_cases
 
@@ -79,7 +80,7 @@ def test_the_reasons_add_up_to_one_trained_layer(subject: Subject, plan: Plan, b
     assert sum(more for _reason, more in korthikanti(subject, plan, batch, length)) == two - one
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(bert_cases(), st.integers(1, 3), st.integers(1, 9))
 def test_outputs_are_what_the_real_model_returns(case: Case, batch: int, length: int) -> None:
     config = replace(case.config, is_decoder=True, add_cross_attention=False, use_cache=True, num_labels=2)

@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 import torch
 import transformers
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import BertConfig, build
 from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS, Optimizer, parts, sizes
 from bertcalc.tree.freezing import TRAIN, Freezing
 from bertcalc.tree.nn import Tensor
+from tests.examples import examples
 from tests.oracle import Case
 from tests.strategies import bert_cases
 
@@ -28,7 +29,7 @@ REAL: list[tuple[Optimizer, Any]] = [
 
 
 @pytest.mark.parametrize(("optimizer", "make"), REAL)
-@settings(max_examples=10)
+@examples(10)
 @given(
     bert_cases(),
     st.builds(Freezing, st.booleans(), st.integers(0, 4), st.sampled_from(TRAIN)),

@@ -9,7 +9,7 @@ from unittest.mock import patch
 import pytest
 import torch
 import transformers
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from torch.utils.checkpoint import checkpoint
 from transformers import AttentionInterface, AttentionMaskInterface
@@ -34,6 +34,7 @@ from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES, RECOMPUTE, Attention, 
 from bertcalc.memory.tape import AREAS, Change
 from bertcalc.subject import Subject
 from bertcalc.tree.freezing import TRAIN, Freezing
+from tests.examples import examples
 from tests.memory.allocator import inference_allocated, training_allocated
 from tests.memory.live import inference_moments, native_dropout, on_cpu, peak, tops, training_moments
 from tests.oracle import Case, arguments, possible
@@ -67,7 +68,7 @@ def simulated(changes: Any, case: Case, call: Call, **options: Any) -> list[Chan
     return found
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(passes(SIMULATED), st.sampled_from(list(ITEM_BYTES)))
 def test_a_forward_pass_holds_what_the_real_one_holds(run: tuple[Case, Call], dtype: Dtype) -> None:
     case, call = run
@@ -133,7 +134,7 @@ def check_training(case: Case, call: Call, plan: Plan) -> None:
     assert tops(moment.live for moment in curve(ours)) == tops(moment.live for moment in moments)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(passes(SIMULATED), st.booleans())
 def test_a_training_step_holds_what_the_real_one_holds(run: tuple[Case, Call], keep_outputs: bool) -> None:
     check_training(*run, Plan(keep_outputs=keep_outputs))
@@ -163,13 +164,13 @@ def core(plan: Plan, module: Any, *given: Any, **options: Any) -> Any:
     return run(*given, **options)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(passes(SIMULATED), plans())
 def test_any_plan(run: tuple[Case, Call], plan: Plan) -> None:
     check_training(*run, plan)
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(passes(SIMULATED), st.booleans(), st.booleans(), st.sampled_from(ATTENTIONS))
 def test_numbers_in_memory(run: tuple[Case, Call], training: bool, padded: bool, attention: Attention) -> None:
     """On the CPU, where it is asked of the numbers whether there is padding, and where PyTorch has the fused kernel.

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import sympy
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import BertConfig, columns
@@ -20,6 +20,7 @@ from bertcalc.memory.plan import ALONE, Inference, Plan
 from bertcalc.memory.saved import ITEM_BYTES, RECOMPUTE
 from bertcalc.subject import Subject
 from bertcalc.tree.freezing import TRAIN, Freezing
+from tests.examples import examples
 from tests.memory.live import inference_moments, training_moments
 from tests.memory.live import peak as measured
 from tests.oracle import Case, arguments
@@ -71,7 +72,7 @@ def test_a_run_with_letters_gives_the_peak_of_the_run_with_numbers(run: tuple[Su
         assert peak_bytes(*run) == peak(*run).num_bytes == expected
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(runs())
 def test_the_formulas_are_those_of_the_areas_and_of_the_pieces(run: tuple[Subject, Any, int, int]) -> None:
     subject, how, batch, length = run
@@ -91,7 +92,7 @@ def test_the_formulas_are_those_of_the_areas_and_of_the_pieces(run: tuple[Subjec
     assert sum(piece.num_bytes for piece in found.temporaries) == found.areas.get("temporaries", 0)
 
 
-@settings(max_examples=12)
+@examples(12)
 @given(
     runs(),
     st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9), st.integers(1, 9), st.integers(1, 4)), min_size=1),
@@ -119,7 +120,7 @@ def test_a_column_has_what_each_row_has_alone(
     ]
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(runs(), st.integers(1, 5), st.integers(1, 30), st.integers(1, 12))
 def test_designs_have_what_each_has_alone(
     run: tuple[Subject, Any, int, int], heads: int, intermediate: int, layers: int
@@ -138,7 +139,7 @@ def test_designs_have_what_each_has_alone(
     assert peak_of_designs(subject, how, batch, length)(heads, intermediate)(layers) == expected
 
 
-@settings(max_examples=6)
+@examples(6)
 @given(passes(SIMULATED), st.booleans(), st.sampled_from(("batch_size", "sequence_length")), st.integers(0, 200_000))
 def test_the_most_that_fits_fits_the_real_model_and_one_more_does_not(
     run: tuple[Case, Any], training: bool, field: str, more: int
@@ -163,7 +164,7 @@ def test_the_most_that_fits_fits_the_real_model_and_one_more_does_not(
         assert (measured(moments).live <= limit) == fits
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(cases(classes=SIMULATED), freezings, st.integers(1, 4), st.integers(1, 9), st.integers(0, 10**6))
 def test_training_never_needs_less_than_inference(
     case: Case, freezing: Freezing, batch: int, length: int, more: int

@@ -9,7 +9,7 @@ from weakref import WeakSet
 import pytest
 import torch
 import transformers
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch.utils.checkpoint import checkpoint
 from transformers import AttentionInterface, AttentionMaskInterface
@@ -24,6 +24,7 @@ from bertcalc.forward.outputs import Call, needs_mask
 from bertcalc.forward.steps import forward
 from bertcalc.memory.saved import RECOMPUTE, Dtype, Recompute, cache_bytes, saved_activations, total_bytes
 from bertcalc.tree.freezing import TRAIN, Freezing, Train
+from tests.examples import examples
 from tests.oracle import Case, arguments, possible, real_config, real_outputs
 from tests.strategies import passes
 
@@ -67,7 +68,7 @@ def _is_index(tensor: torch.Tensor) -> bool:
     return tensor.dtype in (torch.int64, torch.int32)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(passes(), st.sampled_from(sorted(DTYPES)))
 def test_eager_attention_keeps_what_the_hooks_see(run: tuple[Case, Call], dtype: Dtype) -> None:
     case, call = run
@@ -89,7 +90,7 @@ def test_eager_attention_keeps_what_the_hooks_see(run: tuple[Case, Call], dtype:
     assert total_bytes(saved) == seen_bytes(real, given)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(passes(), freezings(), st.sampled_from(RECOMPUTE))
 def test_freezing_and_recomputing_keep_what_the_hooks_see(
     run: tuple[Case, Call], freezing: Freezing, recompute: Recompute
@@ -145,7 +146,7 @@ def recompute_in(real: Any, attention: str, recompute: Recompute) -> list[torch.
     return masks
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(passes(), freezings(), st.sampled_from(RECOMPUTE))
 def test_fused_attention_keeps_what_the_cpu_kernel_keeps(
     run: tuple[Case, Call], freezing: Freezing, recompute: Recompute
@@ -231,7 +232,7 @@ def test_one_byte_masks_are_the_difference_between_96_and_84() -> None:
         assert bytes_of[0] - bytes_of[1] - norms == expected * unit
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(passes([name for name, family in CLASSES.items() if any(cls.caches for cls in family.classes)]))
 def test_the_cache_is_the_one_that_the_real_model_returns(run: tuple[Case, Call]) -> None:
     case, call = run

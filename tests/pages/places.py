@@ -70,6 +70,13 @@ def answer(app: AppTest, text: str) -> AppTest:
     return app.run()
 
 
+def any_model(of: Callable[[str], object], app: AppTest, text: str) -> AppTest:
+    """A config.json of any type, pasted and asked for."""
+    app = typed("any config", app, json.dumps(of(text)))
+    next(one for one in app.button if one.key == "any take").click()
+    return app.run()
+
+
 def link(names: tuple[str, ...], app: AppTest, text: str) -> AppTest:
     """What a link says where it cannot be."""
     return open_app("", **dict.fromkeys(names, text))
@@ -87,9 +94,22 @@ _PAGES: dict[str, tuple[str, dict[str, str]]] = {
     "design": ("design.py", {}),
     "compare": ("compare.py", {}),
     "lecture": ("lecture.py", {}),
+    "any": ("any_model.py", {"any_bring": "true"}),
     "link": ("", {}),
 }
-_NAMES = ("hidden_size", "preset", "bring", "architecture", "tensors", "target_parameters", "layer_norm_eps", "lecture")
+_NAMES = (
+    "hidden_size",
+    "preset",
+    "model_type",
+    "sizes",
+    "fields",
+    "bring",
+    "architecture",
+    "tensors",
+    "target_parameters",
+    "layer_norm_eps",
+    "lecture",
+)
 # By the page where it comes in, and what it is there.
 PLACES: dict[str, Callable[[AppTest, str], AppTest]] = {
     "config model_type": partial(config, lambda text: {"model_type": text}),
@@ -132,6 +152,10 @@ PLACES: dict[str, Callable[[AppTest, str], AppTest]] = {
     "compare field": lambda app, text: typed("models", app, f"present~{text}-1 present~hidden_act-{text}"),
     "compare config": lambda app, text: typed("config_json", app, json.dumps({"hidden_act": text, text: 1})),
     "lecture screen": partial(typed, "screen"),
+    "any model_type": partial(any_model, lambda text: {"model_type": text}),
+    "any class": partial(any_model, lambda text: {"model_type": "gpt2", "architectures": [text]}),
+    "any key": partial(any_model, lambda text: {"model_type": "gpt2", text: 1}),
+    "any value": partial(any_model, lambda text: {"model_type": "gpt2", "n_embd": 24, "activation_function": text}),
     "link": partial(link, _NAMES),
 }
 

@@ -6,7 +6,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import ARCHITECTURES
@@ -17,6 +17,7 @@ from bertcalc.typed import typed
 from pages.ui import answer
 from pages.ui.i18n import LANGUAGES, catalogue
 from pages.ui.sidebar import Choice
+from tests.examples import examples
 from tests.oracle import Case
 from tests.pages.apptest import open_app
 
@@ -108,7 +109,7 @@ def test_what_is_said_of_a_model(chosen: Choice, text: str) -> None:
     assert said(chosen) == text
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     st.sampled_from([BASE, LARGE, "bert-base-chinese"]),
     st.sampled_from(list(ARCHITECTURES)),

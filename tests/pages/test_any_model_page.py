@@ -16,8 +16,12 @@ from bertcalc.discover.result import Checked, Discovered
 from bertcalc.discover.shipped import shipped, shipped_classes
 from bertcalc.discover.steps import Steps
 from bertcalc.problem import wrong
+from pages.ui.any_model.export import formula_latex
+from pages.ui.any_model.formula import formula
+from pages.ui.any_model.tensors import tensor_columns
 from pages.ui.export.cells import table_of
 from pages.ui.i18n import catalogue
+from pages.ui.theme import COLORS
 from tests.markdown import read
 from tests.pages.apptest import component, open_app, texts, total, total_formula
 
@@ -79,7 +83,18 @@ def test_the_total_is_the_real_classes(model_type: str, cls: str) -> None:
     assert sum(bars.data["figure"]) == there
     [tensors] = [one for one in app.session_state["shown"] if not one.spec]
     assert sum(tensors.frame["Parameters"]) == there
-    assert "✓ Right for" in said(app)
+    assert "✓ Proven on" in said(app)
+
+
+def test_every_class_can_be_written() -> None:
+    for key in shipped_classes():
+        found = shipped(*key)
+        assert found is not None
+        columns = tensor_columns(found, found.fields)
+        assert sum(columns["parameters"]) == found.explained
+        drawn = formula(found, found.fields, COLORS["light"])
+        assert drawn["label"].endswith(f" = {found.parameters:,}")
+        assert "aligned" in formula_latex(found)
 
 
 def test_sizes_of_a_link_are_counted_and_said_by_the_link_again() -> None:
@@ -176,19 +191,22 @@ def test_parts_open() -> None:
 
 def test_the_table_has_shapes_in_fields_and_in_numbers() -> None:
     app = opened(any_tensors="true", sizes="n_embd-1536")
-    frame = app.dataframe[0].value.set_index("name")
-    assert frame.loc["transformer.wte.weight", ["fields", "shape"]].tolist() == [
-        "vocab_size × n_embd",
-        "50,257 × 1,536",
-    ]
-    assert frame.loc["transformer.h.*.mlp.c_fc.weight", "copies"] == 12
+    frame = app.dataframe[0].value
+    rows = {row["name"]: row for row in frame.to_dict("records")}
+    words = rows["transformer.wte.weight"]
+    assert (words["fields"], words["shape"]) == ("vocab_size × n_embd", "50,257 × 1,536")
+    assert rows["transformer.h.*.mlp.c_fc.weight"]["copies"] == 12
 
 
 def test_what_is_not_explained_is_listed_and_counted() -> None:
-    found = next(one for key in shipped_classes() if (one := shipped(*key)) and one.unexplained)
+    found = next(one for key in shipped_classes() if (one := shipped(*key)) and one.explained < one.parameters)
     app = opened(model_type=found.model_type, model_class=found.cls)
     assert total(app) == f"{found.parameters:,}" == f"{real(found.model_type, found.cls):,}"
     assert f"{found.explained:,} of {found.parameters:,} parameters" in app.warning[0].value
+    [bars] = [one for one in app.session_state["shown"] if one.spec]
+    assert sum(bars.data["figure"]) == found.parameters
+    assert sum(int(metric.delta.replace(",", "")) for metric in app.metric[1:]) == found.parameters
+    assert total_formula(app)["label"].endswith(f"+ ? = {found.parameters:,}")
     assert len(app.table[0].value) == len(found.unexplained)
     assert not sliders(app)
     assert "✓" not in said(app)
@@ -238,12 +256,13 @@ def test_a_config_that_is_none_is_refused_where_it_was_pasted(text: str, why: st
     assert total(app) == "124,439,808"
 
 
-def test_a_model_that_transformers_does_not_build_is_said_and_another_can_be_chosen() -> None:
+def test_a_model_that_transformers_does_not_build_is_said_with_a_way_back() -> None:
     app = opened(fields='{"n_embd": 13}')
     assert "transformers does not build this model" in app.error[0].value
     assert not app.metric
-    app.selectbox(key="model_type").set_value("llama").run()
-    assert total(app) == f"{real('llama', 'LlamaForCausalLM'):,}"
+    app.button(key="any default").click().run()
+    assert total(app) == "124,439,808"
+    assert "fields" not in app.query_params
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -256,14 +275,15 @@ def test_progress_says_what_is_done(language: str, monkeypatch: pytest.MonkeyPat
         raise wrong("No.")
 
     class Bar:
-        def progress(self, _share: float, text: str) -> None:
+        def progress(self, _share: float, text: str) -> bool:
             shown.append(text)
+            return False
 
         def empty(self) -> None:
             """Nothing is left."""
 
     monkeypatch.setattr(asking, "ask", ask)
-    monkeypatch.setattr("streamlit.progress", lambda _share, text: shown.append(text) or Bar())
+    monkeypatch.setattr("streamlit.progress", lambda _share, text: Bar().progress(0, text) or Bar())
     opened(fields='{"n_embd": 24, "n_head": 2}', lang=language)
     translate = catalogue(language).gettext
     assert shown[1] == translate("Waiting until the model of another reader is done")

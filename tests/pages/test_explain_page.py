@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
@@ -13,6 +13,7 @@ from bertcalc.memory.plan import Plan
 from bertcalc.presets import PRESETS, PUBLISHED
 from bertcalc.subject import Subject
 from pages.ui.diagnosis.terms import EXAMPLES, TERMS
+from tests.examples import examples
 from tests.markdown import read
 from tests.pages.apptest import open_app, present
 
@@ -160,7 +161,7 @@ def test_a_long_text_in_the_link_is_refused() -> None:
     assert {text.value.split(" ")[0] for text in app.text} == {"number", "The"}
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.text(max_size=60) | st.text("0123456789*+-/^×(), HLMe", max_size=20), st.text(max_size=200))
 def test_no_text_ends_in_a_traceback(number: str, lines: str) -> None:
     for view in ("total", "terms"):

@@ -1,10 +1,11 @@
 """The Parameters page, with the real model as the judge of its figures."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from bertcalc.families import CLASSES, PRESETS
 from bertcalc.track import ChosenModel
+from tests.examples import examples
 from tests.oracle import Case
 from tests.pages.apptest import move, open_app, total, total_formula
 from tests.strategies import chosen_models
@@ -17,7 +18,7 @@ def test_total_is_the_real_models(architecture: str) -> None:
     assert total(app) == f"{Case(preset.config, architecture).real().num_parameters():,}"
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(chosen_models())
 def test_any_link_shows_the_real_models_total(model: ChosenModel) -> None:
     app = open_app(**model.link())

@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 from tests.pages.apptest import open_app, present, total
 
 PAGES = ("", "layers", "structure", "outputs", "configuration", "compute", "memory", "compare", "sweep", "design")
-CHECKS = ("bring", "verify", "explain", "tools", "exercises")
+CHECKS = ("bring", "any_model", "verify", "explain", "tools", "exercises")
 
 
 def switch(app: AppTest) -> str:

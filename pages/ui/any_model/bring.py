@@ -24,6 +24,12 @@ def show_bring(now: Chosen) -> None:
     if now.given:
         fields = ", ".join(f"{name} = {_brief(value)}" for name, value in list(now.given.items())[:6])
         st.caption(_("From a config.json: {fields}").format(fields=fields + (" ..." if len(now.given) > 6 else "")))
+        st.button(
+            _("Back to the default of {kind}").format(kind=now.model_type),
+            key="any default",
+            on_click=take,
+            args=(now.model_type, now.cls, {}),
+        )
         if too_long(now):
             st.caption(_("It is too long for the link: who opens that sees the type's default."))
     details = BRING.unfolded()

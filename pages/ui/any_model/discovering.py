@@ -27,6 +27,11 @@ def discover(now: Chosen) -> None:
         return
     bar = st.progress(0.0, _("Looking for the formula of {cls}").format(cls=now.cls))
 
+    note = st.empty()
+    note.caption(
+        _("The real class is built again and again with other sizes, without weights: this takes some seconds.")
+    )
+
     def hear(what: str, done: int, of: int) -> None:
         counted = _("{doing}: {done} of {of}").format(doing=doing(what), done=f"{done + 1:,}", of=f"{of:,}")
         bar.progress(min(1.0, done / of) if of else 0.0, counted if of else doing(what))
@@ -36,6 +41,7 @@ def discover(now: Chosen) -> None:
             asking.ask(now.model_type, now.cls, now.given, hear, wanted)
     except InputError as error:
         bar.empty()
+        note.empty()
         show_problem(error.problem)
         return
     st.rerun()
@@ -43,6 +49,11 @@ def discover(now: Chosen) -> None:
 
 def show_verdict(found: Discovered) -> None:
     """One sentence: how often it was right at other sizes, or how much is not explained."""
+    if found.unexplained and found.explained == found.parameters:
+        st.warning(
+            _("Every parameter has a formula with the sizes here, but it is not clear at which other sizes it holds.")
+        )
+        return
     if found.unexplained:
         st.warning(
             _(
@@ -51,7 +62,7 @@ def show_verdict(found: Discovered) -> None:
             ).format(explained=found.explained, all=found.parameters, names=len(found.unexplained))
         )
         return
-    said = _("✓ Right for {agreed:,} of {of:,} other sizes of the real class.").format(
+    said = _("✓ Proven on {agreed:,} of {of:,} other sizes of the real class.").format(
         agreed=found.checked.agreed, of=found.checked.of
     )
     where = [condition(one) for one in found.regime]

@@ -22,7 +22,7 @@ def offer(found: Discovered, values: Mapping[str, int]) -> None:
 
 def formula_latex(found: Discovered) -> str:
     """The formula in the names of the fields, a line for each component."""
-    plain = {name.name: name.name for one in found.tensors for name in one.expression.free_symbols}
+    plain = {field: field for field in found.fields}
     lines: list[str] = []
     for kind, tensors in components(found).items():
         written = []

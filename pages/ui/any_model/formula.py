@@ -5,7 +5,7 @@ from typing import Any
 
 from bertcalc.discover.parts import NAMES, Group, components, groups
 from bertcalc.discover.result import Discovered, exact
-from bertcalc.discover.written import letters, numbers, shape_numbers, text
+from bertcalc.discover.written import letters, names, numbers, shape_numbers, text
 from bertcalc.tree.totals import Component
 from pages.ui.i18n import _
 from pages.ui.numbers import percent, unbroken
@@ -30,16 +30,19 @@ def formula(found: Discovered, values: Mapping[str, int], colors: Mapping[Compon
 class _Builder:
     def __init__(self, found: Discovered, values: Mapping[str, int], colors: Mapping[Component, str]) -> None:
         self._found, self._values, self._colors = found, values, colors
-        self._letters = letters(found)
+        self._letters, self._names = letters(found), names(found)
         self._parts = {kind: groups(tensors, found.fields) for kind, tensors in components(found).items()}
-        self._total = sum(self._count(group) for parts in self._parts.values() for group in parts)
+        self._rest = found.parameters - found.explained
+        self._total = sum(self._count(group) for parts in self._parts.values() for group in parts) + self._rest
         self._tips: Tips = {}
 
     def data(self) -> dict[str, Any]:
         written = " + ".join(self._written(group) for parts in self._parts.values() for group in parts)
-        letters_: Part = {"is": "sum", "parts": [self._of_component(kind) for kind in self._parts]}
+        rest: list[Part] = self._without() if self._rest else []
+        written += " + ?" if rest else ""
+        letters_: Part = {"is": "sum", "parts": [*(self._of_component(kind) for kind in self._parts), *rest[:1]]}
         whole: Part = {"is": "unit", "parts": [["between", "="], ["total", f"{self._total:,}"]]}
-        sums: Part = {"is": "sum", "parts": [*(self._number(kind) for kind in self._parts), whole]}
+        sums: Part = {"is": "sum", "parts": [*(self._number(kind) for kind in self._parts), *rest[1:], whole]}
         return {
             "label": f"N = {written} = {self._total:,}",
             "lines": [
@@ -50,8 +53,17 @@ class _Builder:
             "tips": self._tips,
         }
 
+    def _without(self) -> list[Part]:
+        """What has no formula: a question mark in the one line, its number in the other."""
+        self._tips["rest"] = [f"{_('without a formula')}: {self._rest:,}", *list(self._found.unexplained)[:_LINES]]
+        return [
+            {"is": "unit", "parts": [_NEXT, {"is": "part", "key": "rest", "label": shown, "parts": leaves(shown)}]}
+            for shown in ("?", f"{self._rest:,}")
+        ]
+
     def _used(self) -> list[str]:
-        used = {name.name for one in self._found.tensors for name in one.expression.free_symbols}
+        shown = [each for parts in self._parts.values() for group in parts for each in (group.copies, group.one)]
+        used = {name.name for each in shown for name in each.free_symbols}
         return [field for field in self._found.fields if field in used]
 
     def _count(self, group: Group) -> int:
@@ -140,5 +152,5 @@ class _Builder:
         """A letter with its value and Hugging Face's name."""
         letter, shown = self._letters[field], f"{self._values[field]:,}"
         self._tips[f"chip {field}"] = [f"{field} = {shown}"]
-        parts = [["letter", letter], ["name", f"{field.rpartition('.')[2]} "], ["value", shown]]
+        parts = [["letter", letter], ["name", f"{self._names[field]} "], ["value", shown]]
         return {"is": "chip", "key": f"chip {field}", "label": f"{letter}: {field} = {shown}", "parts": parts}

@@ -5,7 +5,7 @@ from typing import Any
 import streamlit as st
 
 from bertcalc.discover.steps import Outside, Steps, nearest, refused, stops
-from bertcalc.discover.written import letters
+from bertcalc.discover.written import letters, names
 from pages.ui import panel
 from pages.ui.any_model.choice import chosen, steps
 from pages.ui.any_model.words import refusal
@@ -64,6 +64,7 @@ class _Driver:
     def __init__(self, sizes: Steps | None) -> None:
         self._sizes = sizes
         self._letters = letters(sizes.found) if sizes else {}
+        self._names = names(sizes.found) if sizes else {}
 
     def fields(self) -> list[dict[str, Any]]:
         """The sliders' data."""
@@ -98,8 +99,7 @@ class _Driver:
 
     def _field(self, sizes: Steps, field: str) -> dict[str, Any]:
         typed = sizes.attempt.get(field)
-        short = field.rpartition(".")[2]
-        label = short if sum(each.rpartition(".")[2] == short for each in sizes.found.fields) == 1 else field
+        label = self._names[field]
         return {
             "name": field,
             "label": label,

@@ -21,7 +21,7 @@ from pages.ui.numbers import percent
 from pages.ui.present import presenting
 from pages.ui.scale import kept
 from pages.ui.tables import shape_text
-from pages.ui.theme import appearance, colors
+from pages.ui.theme import INK, appearance, colors
 
 _WHOLE = ""
 _LONG, _FEW, _SOME = 8, 3, 7  # fields of a long formula; bars on the projector with it, and with others
@@ -114,6 +114,16 @@ def _draw(found: Discovered, shown: list[Part], values: Mapping[str, int], opene
         [multiplied[part.path] for part in shown],
         [part.path if part.path in openable(found) else "" for part in shown],
     )
+    rest = found.parameters - found.explained
+    if rest and not opened:  # rows sum to the total
+        bars = Bars(
+            {**bars.figures, "": rest},
+            {},
+            [*bars.names, _("without a formula")],
+            [*bars.colors, INK[appearance()]],
+            [*bars.formulas, "?"],
+            [*(bars.paths or []), ""],
+        )
     largest = max(bars.figures.values(), default=0)
     limit = kept(PAGE, (found.model_type, found.cls, opened), 0, largest)
     draw_chart(
@@ -182,5 +192,5 @@ def tensor_columns(found: Discovered, values: Mapping[str, int]) -> Columns:
 
 def _shape(tensors: Tensors) -> str:
     """A shape in the names of the fields: vocab_size × n_embd."""
-    plain = {name.name: name.name for name in tensors.expression.free_symbols}
+    plain = {name.name: name.name for side in tensors.shape for name in side.free_symbols}
     return " × ".join(text(side, plain, product=True) for side in tensors.shape)
