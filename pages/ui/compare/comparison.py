@@ -49,7 +49,7 @@ ORDER = Select(
         "ascending": N_("Smallest first"),
         "chosen": N_("As chosen"),
     },
-    width=190,
+    width=210,
 )
 
 
@@ -116,13 +116,14 @@ def choose(choice: Choice) -> Comparison:
     _show_wrong([*wrong, *impossible], [model.item for model in models])
     order = "chosen"
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        offered, title = (GLANCE, _("Sort by")) if shown == "glance" else (tuple(QUANTITIES), COMPARE_BY.title)
+        glance = {"label": _("Sort by"), "width": 235} if shown == "glance" else {}
+        offered = GLANCE if glance else tuple(QUANTITIES)
         measure = COMPARE_BY.show(
             offered,
-            label=title,
             help="  \n".join(f"**{COMPARE_BY.word(name)}**: {_(QUANTITIES[name].meaning)}" for name in offered),
+            **glance,
         )
-        if shown == "glance":
+        if glance:
             order = ORDER.show()
         configs = [model.subject.config for model in models] or [present.config]
         if shown == "scatter":

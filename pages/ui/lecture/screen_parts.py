@@ -149,8 +149,8 @@ def _since(choice: Choice, preset: str) -> None:
 
 def _costs(choice: Choice, preset: str, batch_size: str) -> None:
     """A published model and the present one at a glance: parameters beside FLOPs and memory."""
-    comparison = _comparison(choice, WrittenModel(preset), _present(choice))
-    _draw(comparison._replace(batch=comparison.batch._replace(batch_size=int(batch_size))))
+    comparison = _comparison(choice, WrittenModel(preset), _present(choice), measure="training_memory")
+    _draw(comparison._replace(batch=comparison.batch._replace(batch_size=int(batch_size)), order="chosen"))
 
 
 def _relatives(choice: Choice, sort: str) -> None:
