@@ -148,11 +148,9 @@ def compare(tensors: Collection[StoredTensor], subject: Subject) -> Matching:
 
 def wrapper_of(tensors: Iterable[StoredTensor]) -> str:
     """What the names of a body begin with where another program has wrapped it: model., 0.auto_model., module."""
-    prefixes = {family.prefix for family in FAMILIES.values()}
-    tables = {_word_table(name) for name in FAMILIES}
     found = ""
     for entry in tensors:
-        for table in tables:
+        for table, prefixes in _word_tables().items():
             start = entry.name.removesuffix(table)
             if start == entry.name or not (start == "" or start.endswith(".")):
                 continue
@@ -165,10 +163,14 @@ def wrapper_of(tensors: Iterable[StoredTensor]) -> str:
 
 
 @cache
-def _word_table(family: str) -> str:
-    """The name of the word embeddings in the body of a family."""
-    model = build(FAMILIES[family].config.default())
-    return next(model.bare(tensor.name) for tensor in model.tensors() if tensor.place.role == "word")
+def _word_tables() -> Mapping[str, Collection[str]]:
+    """The names of the word embeddings in bodies, with the prefixes of the bodies that have them under that name."""
+    found: dict[str, set[str]] = {}
+    for family in FAMILIES.values():
+        model = build(family.config.default())
+        table = next(model.bare(tensor.name) for tensor in model.tensors() if tensor.place.role == "word")
+        found.setdefault(table, set()).add(family.prefix)
+    return found
 
 
 def _group(name: str, entry: StoredTensor, tied: dict[str, Shape], heads: dict[str, tuple[str, ...]]) -> Group:

@@ -161,8 +161,8 @@ def test_a_miscount_changes_the_total_by_what_it_says(case: Case) -> None:
 
 
 def test_every_miscount_is_tried() -> None:
-    relative = {"distances"}  # which the next test has
-    assert set(by_hand(BertConfig(), Case(BertConfig(), "BertModel", True))) == set(MISCOUNTS) - relative
+    elsewhere = {"distances", "gate"}  # which BERT has not, and tests of their own below have
+    assert set(by_hand(BertConfig(), Case(BertConfig(), "BertModel", True))) == set(MISCOUNTS) - elsewhere
 
 
 def real_total(config: Config, architecture: str) -> int:
@@ -223,6 +223,17 @@ def test_token_types_that_a_model_does_not_have() -> None:
     bert = Case(BertConfig(num_hidden_layers=6), "BertModel", False).real().num_parameters()
     assert miscounted("distilbert-base-uncased", "token types added") == bert
     assert miscounted("bert-base-uncased", "token types added") == real_total(BertConfig(), "BertModel")
+
+
+def test_matrices_of_three_and_of_two() -> None:
+    """ModernBERT has query, key and value in one matrix, and the feed-forward's first with its gate in another."""
+    real = Case(PRESETS["ModernBERT-base"].config, "ModernBertModel").real()
+    whole = real.num_parameters()
+    fused = sum(tensor.numel() for name, tensor in real.named_parameters() if "Wqkv" in name)
+    gated = sum(tensor.numel() for name, tensor in real.named_parameters() if ".Wi." in name)
+    assert whole - miscounted("ModernBERT-base", "gate") == gated / 2 > 0
+    assert whole - miscounted("ModernBERT-base", "one of three") == fused * 2 / 3 > 0
+    assert whole - miscounted("ModernBERT-base", "one head") == fused * 11 / 12
 
 
 @pytest.mark.parametrize("name", HABITS)

@@ -315,7 +315,7 @@ def test_a_loss_that_takes_scores_in_pairs_is_refused_with_others() -> None:
         training_peak_bytes(model, 1, 8)
 
 
-@settings(max_examples=3)
+@examples(3)
 @given(st.integers(5, 9))
 def test_shared_layers_have_one_gradient_however_often_they_run(layers: int) -> None:
     """Sums of the runs' gradients are there while the backward pass goes through the layers, once for each tensor."""
