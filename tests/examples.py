@@ -7,4 +7,4 @@ _USUAL = 40  # what the number is said for: the profile that tests/conftest.py b
 
 def examples(number: int) -> settings:
     """Settings with so many examples, and with more of them under a profile that has more."""
-    return settings(max_examples=max(1, number * settings.default.max_examples // _USUAL))
+    return settings(max_examples=max(1, number * settings().max_examples // _USUAL))
