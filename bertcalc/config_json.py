@@ -13,12 +13,13 @@ bertcalc.problem.InputError: hidden_size 770 is not a multiple of num_attention_
 
 import json
 import re
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from bertcalc.config import Config, problems
 from bertcalc.families import CLASSES, FAMILIES, family_of
 from bertcalc.family import Family
-from bertcalc.fields import OWN_DIMENSIONS
+from bertcalc.fields import OWN_DIMENSIONS, is_int, known
 from bertcalc.problem import InputError, Problem
 from bertcalc.strict_json import decode, read_json
 from bertcalc.subject import Subject
@@ -29,6 +30,9 @@ LARGEST = 1_000_000  # characters; a real one has less than 2,000, with a thousa
 _OTHERS = ("model_type", "architectures", "id2label", "label2id")
 # What every real one says.
 _SIZES = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
+_CHUNK = "chunk_size_feed_forward"
+# The families whose feed-forward can go through a sequence in pieces.
+CHUNKED = ("bert", "roberta", "xlm-roberta", "camembert", "distilbert", "albert", "electra", "ernie")
 _NAMED = 8  # so many unused keys are named
 
 
@@ -91,15 +95,22 @@ def read(text: str) -> Described:
     values = {name: given.get(kind.shared_name(name), given.get(name, default)) for name, default in own.items()}
     labels = given.get("id2label")
     named = len(labels) if isinstance(labels, dict) else kind.default().num_labels
-    if given.get("num_labels") is None:  # where both are there, transformers takes num_labels
+    if "num_labels" not in given:  # where both are there, transformers takes num_labels
         values["num_labels"] = named
-    found = list(problems(kind, values))
+    kept = list(_without_count(kind, values))
+    found = [_not_counted(kind, problem) for problem in problems(kind, values)]
     if labels is not None and not _is_labels(labels):
         message = N_("id2label {value} is not possible: it must have a name for each number.")
         found.append(_problem("id2label", labels, message))
     if found:
         raise InputError(*found)
     architecture, remarks = _architecture(names, family)
+    remarks += kept
+    chunk = given.get(_CHUNK)
+    if is_int(chunk) and chunk > 0 and family.name in CHUNKED:
+        message = N_("{field} {value}: the real forward pass fails for sequences whose length is no multiple of it.")
+        remarks.append(Problem(_CHUNK, chunk, message, {"field": _CHUNK, "value": f"{chunk:,}"}))
+        given = {key: value for key, value in given.items() if key != _CHUNK}
     read_fields = {*own, *map(kind.shared_name, own), "position_embedding_type"}
     wanted = {kind.own_name(field): field for field in (*_SIZES, *OWN_DIMENSIONS) if kind.has(field)}
     if missing := [name for name, field in wanted.items() if not given.keys() & {name, field}]:
@@ -116,6 +127,45 @@ def read(text: str) -> Described:
         shown = {"count": f"{values['num_labels']:,}", "named": f"{named:,}"}
         remarks.append(Problem("num_labels", values["num_labels"], message, shown))
     return Described(kind(**values), architecture, remarks)
+
+
+# transformers reads other values than ours for fields by which nothing is counted.
+_LOADS: Mapping[str, Callable[[Any], bool]] = {
+    "bos_token_id": is_int,
+    "eos_token_id": lambda value: is_int(value) or (isinstance(value, list) and all(map(is_int, value))),
+    "initializer_range": lambda value: isinstance(value, float) and value >= 0,
+    "layer_norm_eps": lambda value: isinstance(value, float),
+}
+
+
+def _without_count(kind: type[Config], values: dict[str, Any]) -> Iterator[Problem]:
+    """Put what can stand there in place of values that are no size, and that transformers loads; remarks on them."""
+    message = N_("{field} {value} is not kept: nothing is counted by it, and {default} stands in its place.")
+    for field, loads in _LOADS.items():
+        name = kind.own_name(field)
+        if name in values and not known(field).is_right(values[name]) and loads(values[name]):
+            shown = {"field": name, "value": _shown(values[name]), "default": f"{getattr(kind, name)}"}
+            yield Problem(name, values[name], message, shown)
+            values[name] = getattr(kind, name)
+    pad, vocabulary = values.get("pad_token_id"), values[kind.own_name("vocab_size")]
+    counted_from_the_end = is_int(pad) and is_int(vocabulary) and -vocabulary <= pad < 0
+    if counted_from_the_end and kind.longest is Config.longest:  # elsewhere positions are counted from it
+        values["pad_token_id"] = vocabulary + pad
+        said = N_("pad_token_id {value} is counted from the end, as PyTorch does: it is token {token}.")
+        yield Problem("pad_token_id", pad, said, {"value": f"{pad}", "token": f"{vocabulary + pad:,}"})
+
+
+# Sizes of which transformers builds a model also where they are 0.
+_ZEROS = ("num_hidden_layers", "type_vocab_size", "max_position_embeddings", "intermediate_size", "num_labels")
+
+
+def _not_counted(kind: type[Config], problem: Problem) -> Problem:
+    """What is wrong with a value; of one that transformers builds it is said that it is not counted here."""
+    if problem.field not in _ZEROS or problem.value != 0 or not is_int(problem.value):
+        return problem
+    message = N_("{field} 0: bertcalc does not count this. transformers builds it; here it has to be {low} or more.")
+    shown = {"field": kind.own_name(problem.field), "low": f"{known(problem.field).low:,}"}
+    return problem._replace(message=message, values=shown)
 
 
 def _is_labels(labels: Any) -> bool:

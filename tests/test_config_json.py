@@ -1,15 +1,20 @@
 """A pasted config.json is read as transformers reads it, and what is wrong with it is said in sentences."""
 
+import inspect
 import json
 from typing import Any
 
 import pytest
+import torch
+import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import ARCHITECTURES, BertConfig
-from bertcalc.config_json import LARGEST, read, text_of
+from bertcalc.config_json import CHUNKED, LARGEST, read, text_of
+from bertcalc.families import FAMILIES
 from bertcalc.problem import InputError
+from bertcalc.subject import Subject
 from tests.oracle import Case, real_config
 from tests.strategies import cases
 
@@ -36,6 +41,16 @@ CHINESE = """{
   "type_vocab_size": 2,
   "vocab_size": 21128
 }"""
+
+
+SMALL = {
+    "vocab_size": 50,
+    "hidden_size": 32,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 64,
+    "max_position_embeddings": 16,
+}
 
 
 def sentences(text: str) -> list[str]:
@@ -73,8 +88,6 @@ def test_what_transformers_writes_is_read_as_the_same(case: Case) -> None:
     ],
 )
 def test_missing_fields_and_labels_are_those_of_transformers(given_fields: dict[str, Any]) -> None:
-    import transformers
-
     real = transformers.BertConfig.from_dict(given_fields)
     config = read(json.dumps(given_fields)).config
     assert config.num_labels == real.num_labels
@@ -119,13 +132,72 @@ def test_where_both_are_said_the_other_is_remarked() -> None:
         ('{"hidden_act": ["gelu"]}', "the name of an activation"),
         ('{"id2label": ["a"]}', "id2label"),
         ('{"id2label": {"a": "b"}}', "id2label"),
-        ('{"id2label": {}}', "num_labels 0 is not possible"),
+        ('{"id2label": {}}', "num_labels 0: bertcalc does not count this"),
+        ('{"num_labels": null}', "num_labels None is not possible"),
+        ('{"num_labels": null, "id2label": {"0": "a"}}', "num_labels None is not possible"),
+        ('{"initializer_range": -0.5}', "initializer_range -0.5 is not possible"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_sentence(text: str, why: str) -> None:
     said = sentences(text)
     assert any(why in sentence for sentence in said)
     assert all(len(sentence) < 250 for sentence in said)
+
+
+@pytest.mark.parametrize(
+    "given_fields",
+    [
+        {"eos_token_id": [1, 2]},
+        {"bos_token_id": -1},
+        {"bos_token_id": 10**8, "eos_token_id": -5},
+        {"initializer_range": 0.0},
+        {"layer_norm_eps": 0.0},
+        {"pad_token_id": -1},
+        {"chunk_size_feed_forward": 3},
+    ],
+)
+def test_what_transformers_builds_is_not_refused_for_what_nothing_is_counted_by(given_fields: dict[str, Any]) -> None:
+    real = transformers.BertConfig.from_dict({**SMALL, **given_fields})
+    with torch.device("meta"):
+        count = sum(tensor.numel() for tensor in transformers.BertModel(real).parameters())
+    reading = read(json.dumps({**SMALL, **given_fields}))
+    assert Subject(reading.config).model().num_parameters() == count
+    said = " ".join(map(str, reading.remarks))
+    assert all(field in said for field in given_fields)
+    assert "Ignored" not in said
+
+
+@pytest.mark.filterwarnings("ignore:Initializing zero-element tensors")
+@pytest.mark.parametrize(
+    "field", ["num_hidden_layers", "type_vocab_size", "max_position_embeddings", "intermediate_size", "num_labels"]
+)
+def test_zeros_that_transformers_builds_are_not_called_impossible(field: str) -> None:
+    with torch.device("meta"):
+        assert transformers.BertModel(transformers.BertConfig.from_dict({**SMALL, field: 0}))
+    [said] = sentences(json.dumps({**SMALL, field: 0}))
+    assert f"{field} 0: bertcalc does not count this" in said
+
+
+def test_labels_that_are_null_are_refused_as_transformers_does() -> None:
+    with pytest.raises(TypeError):
+        transformers.BertConfig.from_dict({"num_labels": None})
+    assert sentences('{"num_labels": null}')
+
+
+def test_chunks_say_when_the_real_forward_pass_fails() -> None:
+    real = transformers.BertModel(transformers.BertConfig.from_dict({**SMALL, "chunk_size_feed_forward": 3}))
+    real(torch.zeros(1, 6, dtype=torch.long))
+    with pytest.raises(ValueError, match="multiple of the chunk size"):
+        real(torch.zeros(1, 4, dtype=torch.long))
+    [remark] = map(str, read(json.dumps({**SMALL, "chunk_size_feed_forward": 3})).remarks)
+    assert "fails for sequences whose length is no multiple of it" in remark
+
+
+def test_the_families_that_have_chunks_are_those_whose_source_uses_them() -> None:
+    for name, family in FAMILIES.items():
+        module = inspect.getmodule(getattr(transformers, family.base.name))
+        assert module
+        assert ("apply_chunking_to_forward" in inspect.getsource(module)) == (name in CHUNKED)
 
 
 def test_every_wrong_field_is_named() -> None:

@@ -7,18 +7,20 @@
 >>> compare(tensors, subject).agrees
 True
 >>> subject.config == BertConfig(), guessed
-(True, ('num_attention_heads',))
+(True, ('num_attention_heads', 'hidden_act'))
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from math import prod
 from typing import Literal, NamedTuple, get_args
 
+from bertcalc.activations import ACTIVATIONS
 from bertcalc.checkpoints.safetensors import StoredTensor
-from bertcalc.config import Config, problems
+from bertcalc.config import Config, ConfigError, problems
 from bertcalc.families import FAMILIES, build, family_of
 from bertcalc.family import Family, Model
 from bertcalc.forward.trace import Sizes
@@ -33,6 +35,7 @@ Group = Literal["same", "renamed", "shape", "missing", "head", "tied", "buffer",
 GROUPS: tuple[Group, ...] = get_args(Group)
 # What PyTorch keeps in the files of older releases beside the parameters: nothing of it is learned.
 BUFFERS = ("position_ids", "token_type_ids")
+_ACTIVATIONS_BUFFERS = (".eps", ".beta")  # of xielu: single numbers
 # TensorFlow's names for the two tensors of a LayerNorm.
 _RENAMED = {".gamma": ".weight", ".beta": ".bias"}
 _SHOWN = 20  # tensors of a group that stand for all of them; no heads have more
@@ -77,6 +80,7 @@ class Matching(NamedTuple):
     groups: dict[Group, Members]
     dtypes: dict[str, int]  # elements of each kind of number, the most first
     ours: int
+    wrapper: str = ""  # what all names of the body begin with beside the family's own prefix, and is left out
 
     @property
     def tensors(self) -> int:
@@ -118,18 +122,19 @@ class Matching(NamedTuple):
 def compare(tensors: Collection[StoredTensor], subject: Subject) -> Matching:
     """Every tensor of a checkpoint and of a model in its group."""
     model = subject.model()
-    family = model.family
+    family, wrapper = model.family, wrapper_of(tensors)
     wanted = {model.bare(tensor.name): tensor.shape for tensor in model.tensors(folded=False)}
     tied, heads = _tied(model), _elsewhere(subject.config)
     groups: dict[Group, list[Matched]] = {group: [] for group in GROUPS}
     seen: set[str] = set()
     for entry in tensors:
-        name = plain_name(entry.name, family)
+        inside = entry.name.removeprefix(wrapper)
+        name = plain_name(inside, family)
         shape = wanted.get(name)
         if name in seen:  # bert.pooler and pooler at once
             groups["other"].append(Matched(name, entry, None))
         elif shape is not None:
-            same: Group = "same" if name == _bare(entry.name, family) else "renamed"
+            same: Group = "same" if name == _bare(inside, family) else "renamed"
             groups[same if shape == entry.shape else "shape"].append(Matched(name, entry, shape))
         else:
             groups[_group(name, entry, tied, heads)].append(Matched(name, entry, None))
@@ -138,11 +143,36 @@ def compare(tensors: Collection[StoredTensor], subject: Subject) -> Matching:
     found = {group: Members.of(some) for group, some in groups.items() if some}
     dtypes = summed((entry.dtype, entry.numbers()) for entry in tensors)
     most_first = dict(sorted(dtypes.items(), key=lambda item: -item[1]))
-    return Matching(subject, found, most_first, model.num_parameters())
+    return Matching(subject, found, most_first, model.num_parameters(), wrapper)
+
+
+def wrapper_of(tensors: Iterable[StoredTensor]) -> str:
+    """What the names of a body begin with where another program has wrapped it: model., 0.auto_model., module."""
+    prefixes = {family.prefix for family in FAMILIES.values()}
+    tables = {_word_table(name) for name in FAMILIES}
+    found = ""
+    for entry in tensors:
+        for table in tables:
+            start = entry.name.removesuffix(table)
+            if start == entry.name or not (start == "" or start.endswith(".")):
+                continue
+            *outside, body = start.removesuffix(".").split(".")
+            outside = outside if body in prefixes or not body else [*outside, body]
+            if not outside:
+                return ""
+            found = found or f"{'.'.join(outside)}."
+    return found
+
+
+@cache
+def _word_table(family: str) -> str:
+    """The name of the word embeddings in the body of a family."""
+    model = build(FAMILIES[family].config.default())
+    return next(model.bare(tensor.name) for tensor in model.tensors() if tensor.place.role == "word")
 
 
 def _group(name: str, entry: StoredTensor, tied: dict[str, Shape], heads: dict[str, tuple[str, ...]]) -> Group:
-    if name.rpartition(".")[2] in BUFFERS:
+    if name.rpartition(".")[2] in BUFFERS or (entry.shape == () and entry.name.endswith(_ACTIVATIONS_BUFFERS)):
         return "buffer"
     if tied.get(name) == entry.shape:
         return "tied"
@@ -204,26 +234,47 @@ def _tied(model: Model) -> dict[str, Shape]:
 
 
 def best_class(tensors: Iterable[StoredTensor], config: Config) -> Subject:
-    """The class whose heads are most like those of a checkpoint; the first of those that are as good."""
-    family, kind = family_of(config), _kind(config)
-    names = {plain_name(entry.name, family) for entry in tensors}
-    there = names & _elsewhere(kind).keys()
+    """The class whose heads are most like those of a checkpoint, in names and shapes; the first of those as good.
+
+    A class that depends on the number of labels has that which its own tensors tell.
+    """
+    family = family_of(config)
+    tensors = tuple(tensors)
+    wrapper = wrapper_of(tensors)
+    shapes = {plain_name(entry.name.removeprefix(wrapper), family): entry.shape for entry in tensors}
+    there = shapes.keys() & _elsewhere(config).keys()
 
     def distance(subject: Subject) -> int:
-        wanted = _heads(subject._replace(config=kind))
-        return len(wanted - there) * 2 + len(there - wanted)  # what is missing would have to be trained
+        wanted = _heads(subject._replace(config=_kind(config)))
+        model = subject.model()
+        wrong = sum(shapes.get(model.bare(tensor.name), tensor.shape) != tensor.shape for tensor in model.tensors())
+        return len(wanted - there) * 2 + len(there - wanted) + wrong  # what is missing would have to be trained
 
-    without_pooler = Subject(config, family.base.name, add_pooling_layer=not family.base.pooler)
-    return min([*(Subject(config, cls.name) for cls in family.classes), without_pooler], key=distance)
+    base = Subject(config, family.base.name, add_pooling_layer=not family.base.pooler)
+    return min([*(_with_labels(Subject(config, cls.name), shapes) for cls in family.classes), base], key=distance)
+
+
+def _with_labels(subject: Subject, shapes: Mapping[str, Shape]) -> Subject:
+    """A class with as many labels as its own matrices in a checkpoint have rows, if it can be built with them."""
+    model = subject.model()
+    for tensor in model.tensors():
+        shape = shapes.get(model.bare(tensor.name), ())
+        if tensor.place.role in _LABELLED and len(tensor.shape) == len(shape) == 2:
+            with suppress(ConfigError):
+                return subject._replace(config=replace(subject.config, num_labels=shape[0]))
+    return subject
+
+
+_LABELLED = ("classifier", "answer span")
 
 
 def _family(names: Iterable[str]) -> Family:
-    """The family that has most of these names, with the prefix of its body or in its heads; the first of several."""
+    """The family that has most of these names, with the prefix of its body or without; the first of several."""
     names = tuple(names)
 
     def known(family: Family) -> int:
-        heads = _elsewhere(family.config.default())
-        return sum(name.startswith(f"{family.prefix}.") or name in heads for name in names)
+        own = _elsewhere(family.config.default()).keys() | _names(family.config.default())
+        return sum(name.startswith(f"{family.prefix}.") or name in own for name in names)
 
     return max(FAMILIES.values(), key=known)
 
@@ -233,9 +284,11 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
 
     Raises InputError if they make none.
     """
-    family = _family(entry.name for entry in tensors)
+    wrapper = wrapper_of(tensors)
+    names_inside = [entry.name.removeprefix(wrapper) for entry in tensors]
+    family = _family(names_inside)
     kind = family.config
-    shapes = {plain_name(entry.name, family): entry.shape for entry in tensors}
+    shapes = {plain_name(name, family): entry.shape for name, entry in zip(names_inside, tensors, strict=True)}
     # Relative positions and cross attention, so that every tensor that tells something has its name.
     full = family.fullest(position_embedding_type="relative_key")
     names = {tensor.place: tensor.name.replace("*", "0") for tensor in build(full).tensors() if len(tensor.shape) == 2}
@@ -254,8 +307,10 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
         return shape[axis]
 
     width = side(roles["word"], 1)
-    hidden_size = side(roles["up"], 1)
-    layers = _layers(shapes, roles["up"].partition(".0.")[0])
+    gated = "up and gate" in roles  # in one matrix
+    first = roles["up and gate" if gated else "up"]
+    hidden_size = side(first, 1)
+    layers = _layers(shapes, first.partition(".0.")[0])
     unknown: tuple[str, ...] = ("num_attention_heads",)
     if any(step.shared for step in build(full).run(Sizes())):  # of how often shared layers run, no tensor tells
         layers, unknown = kind.default().num_hidden_layers, (*unknown, "num_hidden_layers")
@@ -264,8 +319,13 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
         "vocab_size": side(roles["word"], 0),
         "hidden_size": hidden_size if kind.has("embedding_size") else width,
         "num_hidden_layers": layers,
-        "intermediate_size": side(roles["up"], 0),
+        "intermediate_size": side(first, 0) // (2 if gated else 1),
     }
+    if (kind.default().pad_token_id or 0) >= values["vocab_size"]:
+        values["pad_token_id"] = 0
+    for switch in filter(kind.has, ("norm_bias", "attention_bias", "mlp_bias")):
+        on, off = (_names(replace(kind.default(), **{switch: value})) for value in (True, False))
+        values[switch] = bool((on - off) & shapes.keys())
     rows = {
         "position": "max_position_embeddings",
         "token type": "type_vocab_size",
@@ -285,20 +345,50 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
         unknown = ("position_embedding_type",)
     if any(names[place] in shapes for place in names if place.block == "cross-attention"):
         values["is_decoder"] = values["add_cross_attention"] = True
-    for name in _label_tensors(family):
-        if name in shapes:
-            values["num_labels"] = side(name, 0)
+    activation = _activation(shapes, family.name)
+    if activation is None:
+        unknown = (*unknown, "hidden_act")
+    else:
+        values["hidden_act"] = activation
+    if shapes.keys() >= (untied := _untied(family.name)) and untied:
+        # save_pretrained leaves out what is tied; files of older releases have it as a copy.
+        values["tie_word_embeddings"], unknown = False, (*unknown, "tie_word_embeddings")
     if wrong := next(problems(kind, kind.under_own_names(values)), None):
         raise InputError(wrong)
     return best_class(tensors, kind(**values)), unknown
 
 
-def _label_tensors(family: Family) -> Iterator[str]:
-    """The matrices that have a row for each label."""
-    for cls in family.classes:
-        for tensor in build(family.config.default(), cls.name).tensors():
-            if tensor.place.role in ("classifier", "answer span") and len(tensor.shape) == 2:
-                yield tensor.name
+def _activation(shapes: Collection[str], family: str) -> str | None:
+    """The activation that learns what a checkpoint has; None if it has nothing that one learns."""
+    plain = _names_with(family, FAMILIES[family].config.default().hidden_act)
+    for name, facts in ACTIVATIONS.items():
+        if facts.parameters and (learned := _names_with(family, name) - plain) and learned <= set(shapes):
+            return name
+    return None
+
+
+@cache
+def _names_with(family: str, activation: str) -> frozenset[str]:
+    """The names of the tensors of a body with an activation, those of the first layer for all."""
+    kind = FAMILIES[family].config
+    model = build(replace(kind.default(), **{kind.own_name("hidden_act"): activation}))
+    return frozenset(tensor.name.replace("*", "0") for tensor in model.tensors())
+
+
+@cache
+def _untied(family: str) -> frozenset[str]:
+    """The names of the tensors that a head for words has when its decoder is not tied, and not when it is."""
+    name, config = FAMILIES[family].for_task("masked-lm"), FAMILIES[family].config.default()
+    models = [build(replace(config, tie_word_embeddings=tied), name) for tied in (False, True)]
+    untied, tied = ({model.bare(tensor.name) for tensor in model.tensors()} for model in models)
+    return frozenset(untied - tied)
+
+
+@cache
+def _names(config: Config) -> frozenset[str]:
+    """The names of a body's tensors; of the layers, those of the first two."""
+    names = [tensor.name for tensor in build(config).tensors()]
+    return frozenset(name.replace("*", number) for name in names for number in ("0", "1"))
 
 
 def _layers(names: Iterable[str], stack: str) -> int:

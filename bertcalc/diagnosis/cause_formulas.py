@@ -37,8 +37,10 @@ _PADDED = ALL_SYMBOLS["padded_vocab_size"]
 SYMBOLIC_SIZES = MiscountSizes(
     ALL_SYMBOLS["vocab_size"],
     ALL_SYMBOLS["hidden_size"],
+    ALL_SYMBOLS["num_hidden_layers"],
     ALL_SYMBOLS["num_attention_heads"],
     ALL_SYMBOLS["intermediate_size"],
+    ALL_SYMBOLS["max_position_embeddings"],
     (_PADDED,) * len(PADDED_TO),
 )
 

@@ -1,28 +1,69 @@
 """Why somebody's number is different: which known count it is, what of the model it counts, or its miscounts.
 
->>> from bertcalc import BertConfig, build
+>>> from bertcalc import BertConfig
 >>> from bertcalc.subject import Subject
 >>> from bertcalc.typed import typed
 >>> found = diagnose(Known(Subject(BertConfig()), 109_482_240), typed("85,054,464"))
 >>> [(own.counted.part, own.counted.layers) for own in found.own]
 [('layers', 'all')]
+>>> found = diagnose(Known(Subject(BertConfig()), 109_482_240), typed("109,454,592"))
+>>> [[cause.miscount for cause in one.explanation] for one in found.miscounted]
+[['qkv biases'], ['feed-forward biases of H']]
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
-from bertcalc.diagnosis.explain import Explanation, causes, explain
-from bertcalc.diagnosis.known import HAND_COUNTS, HandCount, Known, Reading, known_counts, readings
-from bertcalc.diagnosis.layer_parts import Counted, own_counts
-from bertcalc.diagnosis.miscounts import MiscountSizes, counted
+from bertcalc.config import Config
+from bertcalc.diagnosis.explain import (
+    MOST_BITS,
+    MOST_FOUND,
+    Evidence,
+    Explanation,
+    Search,
+    Way,
+    causes,
+    evidence,
+    search,
+)
+from bertcalc.diagnosis.known import (
+    HAND_COUNTS,
+    HandCount,
+    Known,
+    Reading,
+    known_counts,
+    more_counts,
+    other_labels,
+    published_counts,
+    published_otherwise,
+    published_parts,
+    readings,
+)
+from bertcalc.diagnosis.layer_parts import PARTS, Counted, own_counts
+from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
 from bertcalc.families import build
 from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
 from bertcalc.typed import Typed
 
-# More miscounts than these lead to any number sooner or later. Beside other units a single one is looked for.
-MOST_MISCOUNTS = 3
-_MOST_BESIDE_UNITS = 1
+# What else has to be so, in bits: that another class is meant, or that other units are.
+_ANOTHER_CLASS = 3.0
+_OTHER_UNITS = 3.0
+_MOST_THERE = 5.5  # bits of a miscount beside these
+# Explanations of a number that are so much rarer than the first are no equals of it; so many are.
+_EQUAL = 3.0
+_MOST_EQUAL = 3
+# Of the numbers nearby so many may be explained as simply, for an explanation to be more than a hint.
+_CHANCE = Fraction(3, 100)
+# If more than so many would be, it is a possibility only.
+_CHANCE_OF_A_HINT = Fraction(1, 8)
+_UNRELATED = 3  # so many mistakes are a possibility only
+# A slip of the keyboard is likelier than a miscount that is rarer than this.
+_SLIP = 5.0
+# A miscount of the present model that is no rarer stands beside another model's count.
+_SIMPLE = 4.0
 
 
 class Match(NamedTuple):
@@ -46,46 +87,156 @@ class Miscounted(NamedTuple):
     reading: Reading
     model: Known
     explanation: Explanation
+    habit: str = ""  # of HABITS: what some of them are together
+    bits: float = 0.0  # how rare it is
+    ideas: int = 0  # how many mistakes it is, of which a habit is one
+
+
+class Elsewhere(NamedTuple):
+    """What of another published model a number is: a known count, or a part."""
+
+    reading: Reading
+    preset: str
+    known: Known | None = None
+    counted: Counted | None = None
+
+
+class Slip(NamedTuple):
+    """A known count that was probably mistyped."""
+
+    count: int
+    model: Known
+    preset: str = ""
 
 
 class Diagnosis(NamedTuple):
-    """What was found: known counts, or else counts of parts, or else the shortest explanations; or nothing.
+    """What was found, in the order of what is likely.
 
-    ``hand`` is beside these: whose count it is, if somebody published it, and the miscounts in that.
+    ``matches`` and ``own`` are of the present model, ``elsewhere`` of others, and exact. ``miscounted`` are the
+    likeliest explanations, which are equals; ``behind`` are rarer ones, and ``possible`` those of several mistakes that
+    have nothing to do with each other, which lead to any number sooner or later. ``hand`` is beside these: whose count
+    it is, if somebody published it, and the miscounts in that.
     """
 
     matches: tuple[Match, ...] = ()
     own: tuple[Own, ...] = ()
-    miscounted: tuple[Miscounted, ...] = ()  # all of the same length
+    elsewhere: tuple[Elsewhere, ...] = ()
+    slips: tuple[Slip, ...] = ()
+    miscounted: tuple[Miscounted, ...] = ()
+    behind: tuple[Miscounted, ...] = ()
+    possible: tuple[Miscounted, ...] = ()
+    evidence: Evidence | None = None
     hand: tuple[HandCount, Miscounted] | None = None
+
+    @property
+    def confident(self) -> bool:
+        """Whether so few of the numbers nearby would be explained as simply that it can hardly be chance."""
+        found = self.evidence
+        return bool(self.miscounted) and found is not None and found.explained <= _CHANCE * found.numbers
+
+    @property
+    def known(self) -> bool:
+        """Whether the number is something that is counted, and no miscount."""
+        return bool(self.matches or self.own or self.elsewhere)
 
 
 def diagnose(model: Known, number: Typed) -> Diagnosis:
-    """Look for a number among the known counts of a model's configuration, its own counts, its count with miscounts.
+    """Look for a number among what is known, then among the counts with miscounts.
 
     Miscounts are looked for where one number is meant: among all totals that round to another one some would always be.
-    A number in other units is one miscount more. Where the model itself needs more than one, its other architectures
-    with a single miscount are looked at as well.
     """
     meanings = readings(number)
-    known = list(known_counts(model.subject.config))
-    if matches := tuple(_matches(meanings, known)):
-        return Diagnosis(matches)
     hand = _hand_count(meanings)
-    if own := _own(model, meanings):
-        return Diagnosis(own=own, hand=hand)
-    return Diagnosis(hand=hand) if hand else Diagnosis(miscounted=_miscounted(model, meanings, known))
+    first = [reading for reading in meanings if reading.key == meanings[0].key]
+    others = [reading for reading in meanings if reading.key != meanings[0].key]
+    for some in (first, others):
+        matches = tuple(_matches(some, model.subject))
+        own = () if matches else _own(model, some)
+        if matches or own:
+            return Diagnosis(matches, own, () if some is first else tuple(_rounded(first)), hand=hand)
+        if (elsewhere := _elsewhere(some)) or (some is others and (elsewhere := _part_elsewhere(first))):
+            simple = _miscounted(model, meanings)
+            if not simple.miscounted or simple.miscounted[0].bits > _SIMPLE:
+                simple = Diagnosis()
+            return simple._replace(elsewhere=(elsewhere,), hand=hand)
+    if hand:
+        return Diagnosis(hand=hand)
+    exact = next((reading.exact for reading in meanings if reading.exact), None)
+    if exact is None:
+        return Diagnosis(elsewhere=tuple(_rounded(first)) or tuple(_rounded(others)))
+    return _with_slips(model, exact, _miscounted(model, meanings))
+
+
+def _with_slips(model: Known, number: int, found: Diagnosis) -> Diagnosis:
+    """An explanation beside the known counts that may have been mistyped.
+
+    Nobody makes a rare mistake in another class where the number beside it is known.
+    """
+    slips = tuple(_slips(model, number))
+    if not slips or not found.miscounted:
+        return found._replace(slips=slips)
+    likeliest = found.miscounted[0]
+    beside = tuple(slip for slip in slips if abs(slip.count - number) == 1)
+    if likeliest.bits <= _SLIP or (found.confident and not beside):
+        return found._replace(slips=beside)
+    if likeliest.model.subject == model.subject:
+        return found._replace(slips=slips)
+    return found._replace(slips=slips, miscounted=(), behind=(), possible=(*found.miscounted, *found.possible))
+
+
+def _elsewhere(meanings: Sequence[Reading]) -> Elsewhere | None:
+    """What of another published model has exactly this count."""
+    for reading in meanings:
+        if (exact := reading.exact) is None:
+            continue
+        for table in (published_counts(), published_otherwise()):
+            if exact in table:
+                preset, known = table[exact]
+                return Elsewhere(reading, preset, known=known)
+    return None
+
+
+def _part_elsewhere(meanings: Sequence[Reading]) -> Elsewhere | None:
+    """What part of another published model has exactly this count."""
+    for reading in meanings:
+        if reading.key == "parameters" and reading.exact in published_parts():
+            preset, part = published_parts()[reading.exact or 0]
+            return Elsewhere(reading, preset, counted=part)
+    return None
+
+
+def _rounded(meanings: Sequence[Reading]) -> Iterator[Elsewhere]:
+    """The published models whose counts round to a number, each once, in the first reading that has any; or parts."""
+    for reading in meanings:
+        if reading.exact is not None:
+            continue
+        found: dict[str, Elsewhere] = {}
+        for count, (preset, known) in published_counts().items():
+            if reading.means(count):
+                found.setdefault(preset, Elsewhere(reading, preset, known=known))
+        if not found and reading.key == "parameters":
+            for count, (preset, part) in published_parts().items():
+                if reading.means(count) and part.part in PARTS:
+                    found.setdefault(preset, Elsewhere(reading, preset, counted=part))
+        if found:
+            yield from found.values()
+            return
 
 
 def _own(model: Known, meanings: Sequence[Reading]) -> tuple[Own, ...]:
     """What of the model has so many parameters, or so many bytes if that is exact, in the first meaning that fits."""
-    counts = list(own_counts(counted(model.subject.model())))
+    counts = _own_counts(model.subject)
     fitting = (
         tuple(Own(reading, one) for one in counts if reading.means(one.right))
         for reading in meanings
         if not reading.rounded and (reading.exact or reading.key == "parameters")
     )
     return next(filter(None, fitting), ())
+
+
+@lru_cache(maxsize=16)
+def _own_counts(subject: Subject) -> tuple[Counted, ...]:
+    return tuple(own_counts(counted(subject.model())))
 
 
 def _hand_count(meanings: Sequence[Reading]) -> tuple[HandCount, Miscounted] | None:
@@ -99,41 +250,187 @@ def _hand_count(meanings: Sequence[Reading]) -> tuple[HandCount, Miscounted] | N
     return None
 
 
-def _miscounted(model: Known, meanings: Sequence[Reading], known: Sequence[Known]) -> tuple[Miscounted, ...]:
-    exact = {reading: reading.exact for reading in meanings if reading.exact}
-    found = [
-        Miscounted(reading, model, explanation)
-        for reading, total in exact.items()
-        for explanation in explain(
-            model.subject.model(),
-            model.subject.config,
-            total,
-            MOST_MISCOUNTS if reading.key == "parameters" else _MOST_BESIDE_UNITS,
-        )
+class _Place(NamedTuple):
+    """Where explanations are looked for: in a model and a reading, with the bits that it costs to look there."""
+
+    reading: Reading
+    model: Known
+    bits: float
+    search: Search
+
+
+def _miscounted(model: Known, meanings: Sequence[Reading]) -> Diagnosis:
+    """The explanations of a number in its order: equals, rarer ones, and mere possibilities."""
+    first = meanings[0]
+    places = [
+        _Place(reading, model, 0.0 if reading is first else _OTHER_UNITS, _search(model.subject, reading is first))
+        for reading in meanings
+        if reading.exact
     ]
-    if exact and min(map(_miscounts, found), default=MOST_MISCOUNTS) > 1:
-        found += [
-            Miscounted(meanings[0], other, explanation)
-            for other in known
-            if not other.buffers
-            for explanation in explain(other.subject.model(), other.subject.config, exact[meanings[0]], most=1)
+    found = list(_found(places))
+    if first.exact and min((one.bits for one in found), default=MOST_BITS) > _ANOTHER_CLASS:
+        whole = model.subject._replace(add_pooling_layer=True)  # a pooler that is left out is a miscount
+        others = [
+            _Place(first, other, _ANOTHER_CLASS, _search(other.subject, False))
+            for other in _counts(model.subject.config, known_counts)
+            if not other.buffers and other.subject._replace(add_pooling_layer=True) != whole
         ]
-    shortest = min(map(_miscounts, found), default=0)
-    return tuple(one for one in found if _miscounts(one) == shortest)
+        found += _found(others)
+        places += others
+    found.sort(key=lambda one: one.bits)
+    likely = [one for one in found if not _is_far_fetched(one)]
+    if not likely:
+        possible = [*found, *(_rarer(places[0]) if places and places[0].reading is first else ())]
+        return Diagnosis(possible=tuple(possible[:MOST_FOUND]))
+    near = evidence(
+        [(place.search, place.bits) for place in places if place.reading is likely[0].reading],
+        likely[0].reading.exact or 0,
+        likely[0].bits,
+        model.subject.config.hidden_size,
+    )
+    if near.explained > _CHANCE_OF_A_HINT * near.numbers:
+        return Diagnosis(possible=tuple(found[:MOST_FOUND]), evidence=near)
+    front = [one for one in likely if _is_equal(one, likely[0])][:_MOST_EQUAL]
+    behind = [one for one in likely if one not in front]
+    return Diagnosis(
+        miscounted=tuple(front),
+        behind=tuple(behind[:MOST_FOUND]),
+        possible=tuple([one for one in found if one not in likely][:MOST_FOUND]),
+        evidence=near,
+    )
 
 
-def _matches(meanings: Sequence[Reading], known: Sequence[Known]) -> Iterator[Match]:
+@lru_cache(maxsize=64)
+def _search(subject: Subject, whole: bool) -> Search:
+    """The explanations of a model's count: all, or those of a single usual mistake."""
+    bits = MOST_BITS if whole else _MOST_THERE
+    return search(counted(subject.model()), MiscountSizes.of(subject.config), bits)
+
+
+def _found(places: Iterable[_Place]) -> Iterator[Miscounted]:
+    for place in places:
+        for way in place.search.ways(place.reading.exact or 0):
+            if way.miscounts:
+                yield _miscount(place, way)
+
+
+def _rarer(place: _Place) -> list[Miscounted]:
+    return [_miscount(place, way) for way in place.search.rarer(place.reading.exact or 0)]
+
+
+def _miscount(place: _Place, way: Way) -> Miscounted:
+    subject = place.model.subject
+    explanation = causes(counted(subject.model()), MiscountSizes.of(subject.config), way.miscounts)
+    return Miscounted(place.reading, place.model, explanation, way.habit, way.bits + place.bits, way.ideas)
+
+
+def _is_equal(found: Miscounted, first: Miscounted) -> bool:
+    """Whether an explanation can stand beside the likeliest: one idea is not put beside several that are rarer."""
+    reach = _EQUAL if found.ideas == first.ideas or first.ideas > 1 else _EQUAL / 2
+    return found.bits <= first.bits + reach
+
+
+def _is_far_fetched(found: Miscounted) -> bool:
+    """Whether an explanation takes several mistakes that have nothing to do with each other.
+
+    Leaving out small parts is one way of counting, however many there are.
+    """
+    left_out = sum(cause.amount < 0 and MISCOUNTS[cause.miscount].bits <= _SMALL for cause in found.explanation)
+    others = len(found.explanation) - left_out
+    return found.ideas >= _UNRELATED and (others > 0 or found.ideas > _UNRELATED)
+
+
+_SMALL = 4.0
+
+
+def _slips(model: Known, number: int) -> Iterator[Slip]:
+    """Known counts from which a number differs by 1 or as if it were mistyped, the likeliest first."""
+    own = [known for counts in (known_counts, more_counts) for known in _counts(model.subject.config, counts)]
+    candidates = [Slip(model.total, model), *(Slip(known.total, known) for known in own)]
+    candidates += [Slip(count, known, preset) for count, (preset, known) in published_counts().items()]
+    seen = set()
+    for slip in sorted(candidates, key=lambda slip: abs(slip.count - number) != 1):
+        if slip.count not in seen and slip.count >= _WORTH_IT and is_slip(number, slip.count):
+            seen.add(slip.count)
+            yield slip
+            if len(seen) == _MOST_EQUAL:
+                return
+
+
+_WORTH_IT = 1_000_000  # of smaller numbers too many are near each other
+
+
+def is_slip(typed: int, meant: int) -> bool:
+    """Whether a number is one beside another, or has one digit wrong, too many or too few, or two exchanged."""
+    if abs(typed - meant) == 1:
+        return True
+    wrong, right = str(typed), str(meant)
+    if len(wrong) == len(right):
+        at = [place for place, (one, other) in enumerate(zip(wrong, right, strict=True)) if one != other]
+        exchanged = (
+            len(at) == 2 and at[1] == at[0] + 1 and wrong[at[0]] == right[at[1]] and wrong[at[1]] == right[at[0]]
+        )
+        return len(at) == 1 or exchanged
+    longer, shorter = sorted((wrong, right), key=len, reverse=True)
+    return len(longer) == len(shorter) + 1 and any(
+        longer[:place] + longer[place + 1 :] == shorter for place in range(len(longer))
+    )
+
+
+# The terms of a count that people write down, by which equals are told apart.
+_TERMS = (
+    "word embeddings",
+    "position embeddings",
+    "token type embeddings",
+    "LayerNorm of the embeddings",
+    "attention",
+    "LayerNorms of the layers",
+    "feed-forward",
+    "pooler",
+    "head",
+)
+
+
+def told_apart(some: Sequence[Miscounted]) -> list[tuple[str, tuple[int, ...]]]:
+    """The parts of a count that come out differently by several explanations of one number, with their counts."""
+    counts = []
+    for one in some:
+        subject = one.model.subject
+        tensors, sizes = counted(subject.model()), MiscountSizes.of(subject.config)
+        for cause in one.explanation:
+            tensors = MISCOUNTS[cause.miscount].make(tensors, sizes)
+        counts.append(tensors)
+    rows = [(part, tuple(total(filter(PARTS[part][0], tensors)) for tensors in counts)) for part in _TERMS]
+    return [(part, amounts) for part, amounts in rows if len(set(amounts)) > 1]
+
+
+def _matches(meanings: Sequence[Reading], subject: Subject) -> Iterator[Match]:
     """Each known count by the first reading that it fits."""
-    by_total: dict[int, list[Known]] = {}
-    for model in known:
-        by_total.setdefault(model.total, []).append(model)
+    by_total = _by_total(subject.config, known_counts)
     # With its buffers a model is worth a line only where it is meant exactly.
     bare = {total for total, models in by_total.items() if any(not model.buffers for model in models)}
+    seen = set()
     for reading in meanings:
-        for total in sorted(by_total):
-            if reading.means(total) and (total in bare or reading.exact is not None):
-                yield Match(reading, total, tuple(by_total.pop(total)))
+        for count in sorted(by_total):
+            if count not in seen and reading.means(count) and (count in bare or reading.exact is not None):
+                seen.add(count)
+                yield Match(reading, count, by_total[count])
+    if seen:
+        return
+    otherwise = _by_total(subject.config, more_counts)
+    for reading in meanings:
+        if (exact := reading.exact) and (models := otherwise.get(exact) or tuple(other_labels(subject.config, exact))):
+            yield Match(reading, exact, models)
+            return
 
 
-def _miscounts(found: Miscounted) -> int:
-    return len(found.explanation) + (found.reading.key != "parameters")
+def _by_total(config: Config, counts: Callable[[Config], Iterator[Known]]) -> Mapping[int, tuple[Known, ...]]:
+    found: dict[int, tuple[Known, ...]] = {}
+    for model in _counts(config, counts):
+        found[model.total] = (*found.get(model.total, ()), model)
+    return found
+
+
+@lru_cache(maxsize=32)
+def _counts(config: Config, counts: Callable[[Config], Iterator[Known]]) -> tuple[Known, ...]:
+    return tuple(counts(config))

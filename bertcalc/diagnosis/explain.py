@@ -1,18 +1,29 @@
-"""By which miscounts a total differs from the right one: the shortest explanations, searched for exactly."""
+"""By which miscounts a total differs from the right one: the likeliest explanations, and how much they prove.
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
-from itertools import combinations
+>>> from bertcalc import BertConfig, build
+>>> model = build(BertConfig())
+>>> way = ways(counted(model), MiscountSizes.of(BertConfig()), 108_495_360)[0]
+>>> way.habit, way.miscounts
+('words and layers', ('embedding LayerNorm', 'positions', 'token types', 'pooler'))
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from math import gcd
 from typing import NamedTuple
 
 from bertcalc.config import Config
-from bertcalc.diagnosis.miscounts import MISCOUNTS, Miscount, MiscountSizes, counted, total
+from bertcalc.diagnosis.miscounts import HABITS, MISCOUNTS, Miscount, MiscountSizes, counted, total
 from bertcalc.family import Model
 from bertcalc.tree.nn import Tensor
 
-# So many miscounts in one count are looked for, and so many explanations of the same length are given.
+# Explanations of so many bits are tried one by one; rarer ones are put together from two of these.
+MOST_BITS = 10.5
 MOST_MISCOUNTS = 4
 MOST_FOUND = 12
+# Among so many multiples to each side of a number it is measured how many would be explained as simply.
+_NEAR = 200
 
 
 class Cause(NamedTuple):
@@ -25,22 +36,55 @@ class Cause(NamedTuple):
 Explanation = tuple[Cause, ...]  # in the order of MISCOUNTS; the amounts sum to the difference
 
 
-def explain(model: Model, config: Config, wrong: int, most: int = MOST_MISCOUNTS) -> list[Explanation]:
-    """Every shortest explanation of a total that is not the model's; of the model's own, the empty one.
+class Way(NamedTuple):
+    """Miscounts that lead to a total: how rare it is that somebody makes them, and the habit that makes some of them.
 
-    At most MOST_FOUND are given, the likeliest first.
+    Of ``bits`` one more means half as often.
     """
+
+    bits: float
+    miscounts: tuple[str, ...]  # in the order of MISCOUNTS
+    habit: str = ""  # of HABITS
+
+    @property
+    def ideas(self) -> int:
+        """How many things are done wrong, of which a habit is one."""
+        return len(self.miscounts) - (len(self._of_habit) - 1 if self.habit else 0)
+
+    @property
+    def _of_habit(self) -> set[str]:
+        return set(HABITS[self.habit].miscounts) & set(self.miscounts)
+
+
+class Evidence(NamedTuple):
+    """How many numbers near a typed one would be explained as simply as it, of how many, and their distance."""
+
+    explained: int
+    numbers: int
+    step: int
+
+    @property
+    def one_in(self) -> int:
+        """One in so many."""
+        return max(1, self.numbers // max(1, self.explained))
+
+
+def explain(model: Model, config: Config, wrong: int, most: int = MOST_MISCOUNTS) -> list[Explanation]:
+    """The explanations of a total that is not the model's, the likeliest first; of the model's own, the empty one."""
     return explain_tensors(counted(model), MiscountSizes.of(config), wrong, most)
 
 
 def explain_tensors(
-    tensors: Sequence[Tensor], sizes: MiscountSizes, wrong: int, most: int = MOST_MISCOUNTS
+    tensors: Sequence[Tensor], sizes: MiscountSizes, wrong: int, most: int = MOST_MISCOUNTS, bits: float = MOST_BITS
 ) -> list[Explanation]:
     """The same for some tensors of a model, which are a term of a count, with so many miscounts at most."""
-    found = _search(tuple(tensors), sizes).explanations(wrong, most)
-    shortest = min(map(len, found), default=0)
-    ordered = sorted((_in_order(miscounts) for miscounts in found if len(miscounts) == shortest), key=_plausibility)
-    return [causes(tensors, sizes, miscounts) for miscounts in ordered[:MOST_FOUND]]
+    found = ways(tensors, sizes, wrong, bits)
+    return [causes(tensors, sizes, way.miscounts) for way in found if len(way.miscounts) <= most][:MOST_FOUND]
+
+
+def ways(tensors: Sequence[Tensor], sizes: MiscountSizes, wrong: int, bits: float = MOST_BITS) -> list[Way]:
+    """Every way to a total that is not rarer than so many bits, the likeliest first."""
+    return search(tuple(tensors), sizes, bits).ways(wrong)
 
 
 def causes(
@@ -56,118 +100,160 @@ def causes(
 
 
 # The miscounts that change tensors of several parts; each other one stays within one part.
-WIDE = ("biases", "layer biases", "LayerNorm half", "LayerNorm", "embeddings", "encoder once", "layer less")
-_MOST_WIDE = 3
-_ORDER = {name: number for number, name in enumerate(MISCOUNTS)}
-_Miscounts = tuple[str, ...]
-_Sums = Mapping[int, list[_Miscounts]]
+WIDE = ("biases", "layer biases", "LayerNorm half", "LayerNorm", "LayerNorm 4H", "embeddings", "encoder once")
+_NAMES = tuple(MISCOUNTS)
+_NUMBER = {name: number for number, name in enumerate(_NAMES)}
+_State = tuple[int, ...]  # what is counted in place of each tensor, by its number
+_NOTHING = Way(0.0, ())
 
 
-class _Search:
-    """The totals that miscounts in a count lead to.
+class _Counted:
+    """What can be counted in place of a tensor, each under a number; a miscount leads from one to another."""
 
-    Miscounts that many parts feel (no bias anywhere) come first. Of the others, those that change the same tensors
-    are a family: families add up, so that the sums of half of them are looked up in the sums of the other half.
+    def __init__(self, sizes: MiscountSizes) -> None:
+        self._sizes = sizes
+        self._numbers: dict[tuple[Tensor, ...], int] = {}
+        self._all: list[tuple[Tensor, ...]] = []
+        self.totals: list[int] = []
+        self._after: list[dict[int, int]] = [{} for _name in _NAMES]
+
+    def number(self, tensors: tuple[Tensor, ...]) -> int:
+        """The number of some tensors that are counted in place of one."""
+        if tensors not in self._numbers:
+            self._numbers[tensors] = len(self._all)
+            self._all.append(tensors)
+            self.totals.append(total(tensors))
+        return self._numbers[tensors]
+
+    def make(self, miscount: int, state: _State) -> _State:
+        """What is counted after a miscount."""
+        after = self._after[miscount]
+        try:
+            return tuple([after[one] for one in state])
+        except KeyError:
+            change = MISCOUNTS[_NAMES[miscount]].make
+            for one in state:
+                after[one] = self.number(change(self._all[one], self._sizes))
+            return tuple([after[one] for one in state])
+
+    def total(self, state: _State) -> int:
+        """How much is counted."""
+        totals = self.totals
+        return sum([totals[one] for one in state])
+
+
+class Search:
+    """Every total that some miscounts lead to which are not rarer than so many bits together."""
+
+    def __init__(self, tensors: tuple[Tensor, ...], sizes: MiscountSizes, bits: float) -> None:
+        self._most = bits
+        self._counted = _Counted(sizes)
+        self._start = tuple(self._counted.number((tensor,)) for tensor in tensors)
+        self._cheapest: dict[_State, Way] = {self._start: _NOTHING}
+        able = self._able()
+        self._go(0, self._start, _NOTHING, (), self._exact(able))
+        for name, habit in HABITS.items():
+            forced = tuple(sorted(number for _bits, number in able if _NAMES[number] in habit.miscounts))
+            if len(forced) > 1:
+                rest = [one for one in able if one[1] not in forced]
+                self._go(0, self._start, Way(habit.bits, (), name), forced, rest)
+        self._ways: dict[int, list[Way]] = {}
+        for state, way in sorted(self._cheapest.items(), key=lambda item: item[1]):
+            self._ways.setdefault(self._counted.total(state), []).append(way)
+        self.right = self._counted.total(self._start)
+        self._totals = sorted(self._ways)
+        self._bits = [self._ways[one][0].bits for one in self._totals]
+
+    def ways(self, wrong: int) -> list[Way]:
+        """The ways to a total, the likeliest first; to the right one, that which leaves out nothing."""
+        return self._ways.get(wrong, [])[: 1 if wrong == self.right else None]
+
+    def rarer(self, wrong: int) -> list[Way]:
+        """Ways to a total that are put together from two, each of which leads elsewhere; the likeliest first."""
+        found: dict[_State, Way] = {}
+        for amount, some in self._ways.items():
+            rest = wrong - amount + self.right
+            if amount != self.right and rest != self.right and rest in self._ways:
+                one, other = some[0], self._ways[rest][0]
+                names = sorted({*one.miscounts, *other.miscounts}, key=_NUMBER.__getitem__)
+                if len(names) == len(one.miscounts) + len(other.miscounts) and len(names) <= MOST_MISCOUNTS:
+                    state = self._start
+                    for name in names:
+                        state = self._counted.make(_NUMBER[name], state)
+                    if self._counted.total(state) == wrong:  # no tensor is in both
+                        found[state] = Way(one.bits + other.bits, tuple(names))
+        return sorted(found.values())
+
+    def near(self, low: int, high: int, bits: float) -> Iterator[int]:
+        """The totals between two numbers to which there is a way that is not rarer, but for the right one."""
+        for at in range(bisect_left(self._totals, low), bisect_right(self._totals, high)):
+            if self._bits[at] <= bits and self._totals[at] != self.right:
+                yield self._totals[at]
+
+    def _able(self) -> list[tuple[float, int]]:
+        """The miscounts that change something here, the most frequent first."""
+        added = self._start
+        for number, name in enumerate(_NAMES):
+            if name == "pooler added":
+                added = self._counted.make(number, added)
+        return sorted(
+            (miscount.bits, number)
+            for number, miscount in enumerate(MISCOUNTS.values())
+            if any(self._counted.make(number, state) != state for state in (self._start, added))
+        )
+
+    def _exact(self, able: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
+        """Of miscounts that do the same here the one that says most exactly what: attention biases, not all biases."""
+        same: dict[_State, list[tuple[float, int]]] = {}
+        for one in able:
+            state = self._counted.make(one[1], self._start)
+            same.setdefault(state if state != self._start else (one[1],), []).append(one)
+        return sorted(
+            (some[0][0], min(some, key=lambda one: (_NAMES[one[1]] in WIDE, one))[1]) for some in same.values()
+        )
+
+    def _go(
+        self, first: int, state: _State, way: Way, forced: Sequence[int], able: Sequence[tuple[float, int]]
+    ) -> None:
+        """Make more miscounts, each after the others in their order; those of a habit are made in any case."""
+        make, names = self._counted.make, way.miscounts
+        for bits, number in able:
+            if way.bits + bits > self._most:
+                break
+            if number < first:
+                continue
+            before, made, rest = state, names, forced
+            while rest and rest[0] < number:
+                before, made, rest = make(rest[0], before), (*made, _NAMES[rest[0]]), rest[1:]
+            after = make(number, before)
+            if after != before:
+                more = Way(way.bits + bits, (*made, _NAMES[number]), way.habit)
+                self._go(number + 1, after, more, rest, able)
+        for number in forced:
+            state = make(number, state)
+            names = (*names, _NAMES[number])
+        known = self._cheapest.get(state)
+        if known is None or way.bits < known.bits:
+            self._cheapest[state] = way._replace(miscounts=names)
+
+
+def evidence(searches: Iterable[tuple[Search, float]], wrong: int, bits: float, hidden_size: int) -> Evidence:
+    """How many of the numbers near a typed one have an explanation that is not rarer than one of so many bits.
+
+    A difference that is a multiple of the hidden size is one among multiples. ``searches`` are what explanations are
+    looked for in, each with the bits that it costs to look there.
     """
-
-    def __init__(self, tensors: tuple[Tensor, ...], sizes: MiscountSizes) -> None:
-        self._tensors = tensors
-        self._changed = cache(lambda name, tensor: tuple(MISCOUNTS[name].change(tensor, sizes)))
-        self._halves = cache(self._sums_of_halves)
-        effective = self._effective()
-        self._wide = [name for name in WIDE if name in effective]
-        self._families = self._related([name for name in effective if name not in WIDE])
-
-    def explanations(self, wrong: int, most: int) -> set[_Miscounts]:
-        """Miscounts that lead to a total: all the shortest, and some that are longer."""
-        found: set[_Miscounts] = set()
-        for number in range(min(_MOST_WIDE, most) + 1):
-            for wide in combinations(self._wide, number):
-                room = min(map(len, found), default=most) - number
-                if room >= 0:
-                    found.update(self._completed(wrong, wide, room, most - number))
-        return found
-
-    def _completed(self, wrong: int, wide: _Miscounts, room: int, most: int) -> Iterator[_Miscounts]:
-        """All ways to add so many miscounts, or fewer, to those that are chosen, so that the total comes out."""
-        base, left, right = self._halves(wide, most)
-        for amount, others in right.items():
-            for one in left.get(wrong - base - amount, ()):
-                for other in others:
-                    if len(one) + len(other) <= room:
-                        yield (*wide, *one, *other)
-
-    def _sums_of_halves(self, wide: _Miscounts, room: int) -> tuple[int, _Sums, _Sums]:
-        """The total after some wide miscounts, and what the choices of each half of the families add to it."""
-        options = [self._options(family, members, wide, room) for family, members in self._families]
-        return total(self._made(self._tensors, wide)), _sums(options[::2], room), _sums(options[1::2], room)
-
-    def _effective(self) -> list[str]:
-        """The miscounts that change these tensors; of several that do the same, the one that says most exactly what."""
-        results = {
-            self._made(self._tensors, (name,)): name for name in sorted(MISCOUNTS, key=lambda name: name not in WIDE)
-        }
-        results.pop(self._tensors, None)
-        return list(results.values())
-
-    def _related(self, names: Sequence[str]) -> list[tuple[tuple[Tensor, ...], list[str]]]:
-        """Miscounts with the tensors that they change, such that no tensor is in two families."""
-        families: list[tuple[set[Tensor], list[str]]] = []
-        for name in names:
-            touched = {tensor for tensor in self._tensors if self._changed(name, tensor) != (tensor,)}
-            members = [name]
-            apart = []
-            for others, miscounts in families:
-                if others & touched:
-                    touched |= others
-                    members = [*miscounts, *members]
-                else:
-                    apart.append((others, miscounts))
-            families = [*apart, (touched, members)]
-        return [
-            (tuple(tensor for tensor in self._tensors if tensor in touched), members) for touched, members in families
-        ]
-
-    def _options(
-        self, family: tuple[Tensor, ...], members: Sequence[str], wide: _Miscounts, room: int
-    ) -> Mapping[_Miscounts, int]:
-        """What each choice of a family's miscounts adds to the total, beside the wide miscounts."""
-        before = total(self._made(family, wide))
-        return {
-            some: total(self._made(family, (*wide, *some))) - before
-            for number in range(room + 1)
-            for some in combinations(members, number)
-        }
-
-    def _made(self, tensors: tuple[Tensor, ...], miscounts: _Miscounts) -> tuple[Tensor, ...]:
-        for name in _in_order(miscounts):
-            tensors = tuple(after for tensor in tensors for after in self._changed(name, tensor))
-        return tensors
+    searches = list(searches)
+    step = gcd(wrong - searches[0][0].right, hidden_size)
+    reach = _NEAR * hidden_size
+    found = {
+        near
+        for search, more in searches
+        for near in search.near(wrong - reach, wrong + reach, bits - more)
+        if (near - wrong) % step == 0
+    }
+    return Evidence(len(found), 2 * reach // step + 1, step)
 
 
-def _sums(families: Sequence[Mapping[_Miscounts, int]], room: int) -> _Sums:
-    """The sums of a choice from each family, with the miscounts that make them."""
-    found: list[tuple[int, _Miscounts]] = [(0, ())]
-    for family in families:
-        found = [
-            (amount + more, (*miscounts, *some))
-            for amount, miscounts in found
-            for some, more in family.items()
-            if len(miscounts) + len(some) <= room
-        ]
-    sums: dict[int, list[_Miscounts]] = {}
-    for amount, miscounts in found:
-        sums.setdefault(amount, []).append(miscounts)
-    return sums
-
-
-def _in_order(miscounts: Iterable[str]) -> _Miscounts:
-    return tuple(sorted(miscounts, key=_ORDER.__getitem__))
-
-
-def _plausibility(miscounts: _Miscounts) -> tuple[int, list[int]]:
-    return sum(MISCOUNTS[name].unusual for name in miscounts), [_ORDER[name] for name in miscounts]
-
-
-# A number is typed again and again for the same model; a search holds some ten thousand sums.
-_search = lru_cache(maxsize=8)(_Search)
+# A number is typed again and again for the same model, and all its terms are looked at.
+search: Callable[[tuple[Tensor, ...], MiscountSizes, float], Search] = lru_cache(maxsize=256)(Search)

@@ -13,10 +13,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from bertcalc.config import Config
+from bertcalc.diagnosis.layer_parts import Counted, own_counts
+from bertcalc.diagnosis.miscounts import counted
 from bertcalc.families import family_of
 from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
 from bertcalc.text import N_
+from bertcalc.tree.nn import Tensor
 from bertcalc.typed import Typed
 
 # What a number may be instead of a number of parameters, and what it has to be multiplied by to become one.
@@ -24,6 +27,8 @@ READINGS: dict[str, tuple[str, Fraction]] = {
     "parameters": (N_("a number of parameters"), Fraction(1)),
     "float32": (N_("bytes in float32: 4 for each parameter"), Fraction(1, 4)),
     "16-bit": (N_("bytes in 16 bits: 2 for each parameter"), Fraction(1, 2)),
+    "8-bit": (N_("bytes in 8 bits: 1 for each parameter"), Fraction(1)),
+    "float64": (N_("bytes in float64: 8 for each parameter"), Fraction(1, 8)),
     "mebi": (N_("divided by 1,024 · 1,024: M means 1,048,576"), Fraction(2**20, 10**6)),
     "mebi float32": (N_("bytes in float32, divided by 1,024 · 1,024: MB means MiB"), Fraction(2**20, 4 * 10**6)),
     "mebi 16-bit": (N_("bytes in 16 bits, divided by 1,024 · 1,024: MB means MiB"), Fraction(2**20, 2 * 10**6)),
@@ -36,6 +41,7 @@ class Known(NamedTuple):
     subject: Subject
     parameters: int
     buffers: int = 0  # elements of position_ids, which files of older releases hold beside the parameters
+    convention: str = ""  # of CONVENTIONS
 
     @property
     def total(self) -> int:
@@ -46,6 +52,17 @@ class Known(NamedTuple):
     def has_decoder(self) -> bool:
         """Whether it can be tied or not."""
         return any(tensor.place.role == "decoder bias" for tensor in self.subject.model().tensors())
+
+
+# Counts that are right otherwise than as the number of a class's parameters.
+CONVENTIONS = {
+    "no embeddings": N_("without embeddings, as num_parameters(exclude_embeddings=True) counts"),
+    "pooler": N_("with a pooler, which files and older releases have here"),
+    "both buffers": N_("with {count:,} position_ids and token_type_ids, which are buffers"),
+    "labels": N_("with {count:,} labels"),
+}
+_TABLES = ("word", "position", "token type", "task type", "distance", "relative position")
+_MOST_LABELS = 100
 
 
 class HandCount(NamedTuple):
@@ -98,6 +115,62 @@ def known_counts(config: Config) -> Iterator[Known]:
                         yield found._replace(buffers=config.max_position_embeddings)
 
 
+def more_counts(config: Config) -> Iterator[Known]:
+    """Counts of every class by other conventions: without embeddings, with a pooler it has not, with all buffers.
+
+    They are meant where they are met exactly.
+    """
+    pooler = family_of(config).base.pooler
+    hidden = config.hidden_size
+    for found in known_counts(config):
+        if found.buffers:
+            continue
+        tensors = list(found.subject.model().tensors())
+        tables = sum(tensor.num_parameters() for tensor in tensors if tensor.place.role in _TABLES)
+        yield found._replace(parameters=found.parameters - tables, convention="no embeddings")
+        yield found._replace(buffers=2 * config.max_position_embeddings, convention="both buffers")
+        if pooler and found.subject.cls.task != "base" and not any(_is_pooler(tensor) for tensor in tensors):
+            pooled = found._replace(parameters=found.parameters + hidden * hidden + hidden, convention="pooler")
+            yield from (pooled, pooled._replace(buffers=config.max_position_embeddings))
+
+
+def _is_pooler(tensor: Tensor) -> bool:
+    return tensor.place.component == "pooler"
+
+
+def other_labels(config: Config, count: int) -> Iterator[Known]:
+    """The classes that have a count with another number of labels."""
+    for name, first, more in _by_labels(config):
+        labels, rest = divmod(count - first, more)
+        if not rest and 1 <= labels + 2 <= _MOST_LABELS and labels + 2 != config.num_labels:
+            subject = Subject(replace(config, num_labels=labels + 2), name)
+            yield Known(subject, count, convention="labels")
+
+
+@lru_cache(maxsize=32)
+def _by_labels(config: Config) -> tuple[tuple[str, int, int], ...]:
+    """The classes that depend on the number of labels: with two of them, and what another one adds."""
+    found = []
+    for cls in family_of(config).classes:
+        first, second = (
+            Subject(replace(config, num_labels=labels), cls.name).model().num_parameters() for labels in (2, 3)
+        )
+        if first != second:
+            found.append((cls.name, first, second - first))
+    return tuple(found)
+
+
+@lru_cache(maxsize=1)
+def published_parts() -> Mapping[int, tuple[str, Counted]]:
+    """What the body of every preset has of its own, by its count: parts, modules, tensors; of several the first."""
+    found: dict[int, tuple[str, Counted]] = {}
+    for name, preset in PRESETS.items():
+        model = Subject(preset.config, family_of(preset.config).base.name).model()
+        for counted_part in own_counts(counted(model)):
+            found.setdefault(counted_part.right, (name, counted_part))
+    return found
+
+
 @lru_cache(maxsize=1)
 def published_counts() -> Mapping[int, tuple[str, Known]]:
     """The known counts of every preset without buffers: of several with the same one, the first."""
@@ -109,14 +182,30 @@ def published_counts() -> Mapping[int, tuple[str, Known]]:
     return found
 
 
+@lru_cache(maxsize=1)
+def published_otherwise() -> Mapping[int, tuple[str, Known]]:
+    """The counts of every preset by other conventions, and those with buffers: of several with the same the first."""
+    found: dict[int, tuple[str, Known]] = {}
+    for name, preset in PRESETS.items():
+        for known in (*known_counts(preset.config), *more_counts(preset.config)):
+            found.setdefault(known.total, (name, known))
+    return found
+
+
 def readings(number: Typed) -> list[Reading]:
     """What a number may mean, the nearest first: as it is typed, with its last zeros unknown, in other units."""
     found = []
+    keys = [key for key in READINGS if key != "8-bit" or number.unit == "bytes"]
+    if number.unit == "bytes":
+        keys.sort(key=("parameters", "mebi").__contains__)  # what is said to be bytes is that first
+    elif number.unit == "parameters":
+        keys = ["parameters", "mebi"]
     for rounded in (False, True):
         reach = _reach(number, rounded)
         if rounded and reach == _reach(number, False):
             continue
-        for key, (_said, factor) in READINGS.items():
+        for key in keys:
+            factor = READINGS[key][1]
             if key.startswith("mebi") and number.low == number.high:
                 continue  # a whole number was not divided
             low, high = ((number.value + way * reach) * factor for way in (-1, 1))

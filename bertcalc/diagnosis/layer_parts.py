@@ -18,46 +18,107 @@ Layers = Literal["all", "one", "others"]
 
 _SELF, _CROSS = block("attention"), block("cross-attention")
 _FEED_FORWARD = block("feed-forward")
+_QKV = role("query", "key", "value", "query, key, value")
 _MATRICES = role("query", "key", "value", "query, key, value", "output")
+_UP, _UP_AND_DOWN = role("up", "up and gate"), role("up", "up and gate", "down")
+_DISTANCES = role("distance", "relative position")
 _EMBEDDINGS, _HEAD, _LM = component("embeddings"), component("head"), block(LANGUAGE_MODEL)
+
+_NORMS = r"norm|\bln_?\d?\b|归一|规范"
+
+
+def _is_matrix(tensor: Tensor) -> bool:
+    return len(tensor.shape) == 2
+
+
+def _is_gamma(tensor: Tensor) -> bool:
+    return tensor.name.endswith("weight")
+
+
+def _is_beta(tensor: Tensor) -> bool:
+    return tensor.name.endswith("bias")
+
 
 # Parts of a model that people count in one line: which tensors they are, and what a line that is about them has in its
 # name. The first that comes out right is meant; so the usual ones come first.
 PARTS: dict[str, tuple[Concerned, str]] = {
-    N_("word embeddings"): (role("word"), r"word|vocab|token(?!.?type)|embed|词|嵌入"),
-    N_("position embeddings"): (role("position"), r"position|embed|位置|嵌入"),
-    N_("token type embeddings"): (role("token type"), r"segment|token.?type|embed|类型|分段|嵌入"),
-    N_("embeddings without LayerNorm"): (both(_EMBEDDINGS, role("word", "position", "token type")), r"embed|嵌入"),
-    N_("embeddings"): (_EMBEDDINGS, r"embed|嵌入"),
-    N_("all LayerNorms"): (NORM, r"norm|归一"),
-    N_("LayerNorm of the embeddings"): (both(_EMBEDDINGS, NORM), r"norm|归一"),
-    N_("LayerNorms of the layers"): (both(LAYERS, NORM), r"norm|归一"),
-    N_("LayerNorm of the attention"): (both(_SELF, NORM), r"norm|归一"),
-    N_("LayerNorm of the feed-forward"): (both(_FEED_FORWARD, NORM), r"norm|归一"),
+    N_("word embeddings"): (role("word"), r"word|vocab|token(?!.?type)|\bemb|\bwte\b|词(?!元类型)|嵌入"),
+    N_("position embeddings"): (role("position"), r"\bpos|embed|\bemb\b|\bwpe\b|位置|嵌入"),
+    N_("token type embeddings"): (
+        role("token type"),
+        r"\bseg|token.?type|embed|\bemb\b|类型|分段|句子|片段|嵌入",
+    ),
+    N_("embeddings without LayerNorm"): (
+        both(_EMBEDDINGS, role("word", "position", "token type")),
+        r"\bemb|embed|嵌入",
+    ),
+    N_("embeddings"): (_EMBEDDINGS, r"\bemb|embed|嵌入"),
+    N_("all LayerNorms"): (NORM, _NORMS),
+    N_("LayerNorm of the embeddings"): (both(_EMBEDDINGS, NORM), _NORMS),
+    N_("LayerNorms of the layers"): (both(LAYERS, NORM), _NORMS),
+    N_("LayerNorm of the attention"): (both(_SELF, NORM), _NORMS),
+    N_("LayerNorm of the feed-forward"): (both(_FEED_FORWARD, NORM), _NORMS),
+    N_("gamma of all LayerNorms"): (both(NORM, _is_gamma), r"gamma|γ"),
+    N_("gamma of the embeddings' LayerNorm"): (both(_EMBEDDINGS, NORM, _is_gamma), r"gamma|γ"),
+    N_("gamma of the attention's LayerNorm"): (both(_SELF, NORM, _is_gamma), r"gamma|γ"),
+    N_("beta of all LayerNorms"): (both(NORM, _is_beta), r"beta|β"),
+    N_("beta of the embeddings' LayerNorm"): (both(_EMBEDDINGS, NORM, _is_beta), r"beta|β"),
+    N_("beta of the attention's LayerNorm"): (both(_SELF, NORM, _is_beta), r"beta|β"),
+    **{
+        said: (both(_SELF, role(name), concerned), pattern)
+        for said, name, concerned, pattern in (
+            (N_("weight of the query"), "query", _is_matrix, r"\bw_?\{?q\b|\bw_?quer"),
+            (N_("weight of the key"), "key", _is_matrix, r"\bw_?\{?k\b|\bw_?key"),
+            (N_("weight of the value"), "value", _is_matrix, r"\bw_?\{?v\b|\bw_?val"),
+            (N_("weight of the output projection"), "output", _is_matrix, r"\bw_?\{?o\b|\bw_?out"),
+            (N_("bias of the query"), "query", is_bias, r"\bb_?\{?q\b"),
+            (N_("bias of the key"), "key", is_bias, r"\bb_?\{?k\b"),
+            (N_("bias of the value"), "value", is_bias, r"\bb_?\{?v\b"),
+            (N_("bias of the output projection"), "output", is_bias, r"\bb_?\{?o\b"),
+        )
+    },
     N_("query of the attention"): (both(_SELF, role("query")), r"\bw?_?q(_?proj)?\b|quer|查询"),
     N_("key of the attention"): (both(_SELF, role("key")), r"\bw?_?k(_?proj)?\b|\bkeys?\b|键"),
     N_("value of the attention"): (both(_SELF, role("value")), r"\bw?_?v(_?proj)?\b|\bvalues?\b|值"),
+    N_("weights of query, key and value"): (both(_SELF, _QKV, _is_matrix), r"\bw_?\{?qkv\b"),
     N_("cross attention"): (both(_CROSS, _MATRICES), r"cross|交叉"),
     N_("cross attention with LayerNorm"): (_CROSS, r"cross|交叉"),
     N_("query, key and value"): (
-        both(_SELF, role("query", "key", "value", "query, key, value")),
-        r"query|qkv|q.?k.?v|attention|注意力",
+        both(_SELF, _QKV),
+        r"query|qkv|q.?k.?v|attention|\battn|注意力",
     ),
     N_("output projection of the attention"): (
         both(_SELF, role("output")),
-        r"\bw?_?o(_?proj)?\b|output|projection|attention|注意力",
+        r"\bw?_?o(_?proj)?\b|output|projection|attention|\battn|注意力|输出",
     ),
-    N_("attention"): (both(_SELF, _MATRICES), r"attention|注意力"),
-    N_("attention with LayerNorm"): (_SELF, r"attention|注意力"),
-    N_("self and cross attention"): (_MATRICES, r"attention|注意力"),
-    N_("relative distances"): (role("distance"), r"distance|relative|距离|相对"),
-    N_("first matrix of the feed-forward"): (role("up", "up and gate"), r"feed|ffn|mlp|intermediate|前馈|中间"),
-    N_("second matrix of the feed-forward"): (role("down"), r"feed|ffn|mlp|output|前馈"),
-    N_("feed-forward"): (role("up", "up and gate", "down"), r"feed|ffn|mlp|前馈"),
-    N_("feed-forward with LayerNorm"): (_FEED_FORWARD, r"feed|ffn|mlp|前馈"),
+    N_("attention"): (both(_SELF, _MATRICES), r"attention|\battn|\bmha\b|注意力"),
+    N_("attention with LayerNorm"): (_SELF, r"attention|\battn|\bmha\b|注意力"),
+    N_("self and cross attention"): (_MATRICES, r"attention|\battn|\bmha\b|注意力"),
+    N_("relative distances"): (_DISTANCES, r"distance|relative|距离|相对"),
+    N_("weight of the first matrix of the feed-forward"): (both(_UP, _is_matrix), r"\bw_?1\b"),
+    N_("weight of the second matrix of the feed-forward"): (both(role("down"), _is_matrix), r"\bw_?2\b"),
+    N_("bias of the first matrix of the feed-forward"): (both(_UP, is_bias), r"\bb_?1\b"),
+    N_("bias of the second matrix of the feed-forward"): (both(role("down"), is_bias), r"\bb_?2\b"),
+    N_("first matrix of the feed-forward"): (
+        _UP,
+        r"feed|ffn|mlp|intermediate|\bff_?1?\b|\b(fc|linear|lin|dense)_?1\b|\bup\b|前馈|中间|第一",
+    ),
+    N_("second matrix of the feed-forward"): (
+        role("down"),
+        r"feed|ffn|mlp|output|\bff_?2?\b|\b(fc|linear|lin|dense)_?2\b|\bdown\b|前馈|第二",
+    ),
+    N_("feed-forward"): (_UP_AND_DOWN, r"feed|ffn|mlp|\bff\b|前馈"),
+    N_("feed-forward with LayerNorm"): (_FEED_FORWARD, r"feed|ffn|mlp|\bff\b|前馈"),
+    N_("all biases"): (is_bias, r"bias|偏置"),
+    N_("biases of the layers"): (both(LAYERS, is_bias), r"bias|偏置"),
+    N_("biases of the attention"): (both(_SELF, _MATRICES, is_bias), r"bias|偏置"),
+    N_("biases of the feed-forward"): (both(_UP_AND_DOWN, is_bias), r"bias|偏置"),
+    N_("bias of the pooler"): (both(component("pooler"), is_bias), r"bias|偏置"),
     N_("layers"): (LAYERS, r"layer(?!.?norm)|encoder|block|层|编码"),
     N_("layers without cross attention and distances"): (
-        lambda tensor: LAYERS(tensor) and not _CROSS(tensor) and tensor.place.role != "distance",
+        lambda tensor: (
+            LAYERS(tensor) and not _CROSS(tensor) and tensor.place.role not in ("distance", "relative position")
+        ),
         r"layer(?!.?norm)|encoder|block|层|编码",
     ),
     N_("pooler"): (component("pooler"), r"pool|池化"),
@@ -72,7 +133,7 @@ PARTS: dict[str, tuple[Concerned, str]] = {
         lambda tensor: tensor.place.role == "decoder" and not is_bias(tensor),
         r"decoder|logits|解码",
     ),
-    N_("decoder"): (role("decoder", "decoder bias"), r"decoder|logits|解码"),
+    N_("decoder"): (role("decoder", "decoder bias"), r"decoder|logits|解码|输出层"),
     N_("masked language model"): (_LM, r"mlm|\blm\b|mask|language|predict|掩码|语言"),
     N_("next sentence prediction"): (role("next sentence"), r"nsp|next|seq_rel|下一句"),
     N_("head"): (_HEAD, r"head|classif|cls|分类|头"),
@@ -108,11 +169,19 @@ def parts_of(tensors: Sequence[Tensor], parts: Iterable[str] = PARTS) -> Iterato
 def own_counts(tensors: Sequence[Tensor]) -> Iterator[Counted]:
     """Every part of a model that has parameters, then its modules and tensors; what has two names under the first."""
     seen = set()
-    for one in (*parts_of(tensors), *_named(tensors)):
+    for one in (*parts_of(tensors, [part for part in PARTS if not _is_detail(part)]), *_named(tensors)):
         place = frozenset(tensor for tensor in one.tensors if tensor.num_parameters())
         if place and place not in seen:
             seen.add(place)
             yield one
+
+
+def _is_detail(part: str) -> bool:
+    """Whether a part is a single tensor of a layer or norm, which has a name of its own in the model."""
+    return part.startswith(("weight of the", "bias of the", "gamma of the", "beta of the")) and part not in _ALWAYS
+
+
+_ALWAYS = ("bias of the decoder", "bias of the pooler")
 
 
 def of_layers(tensors: Sequence[Tensor], layers: Layers) -> Iterator[Tensor]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from bertcalc.arithmetic import evaluate
 from bertcalc.config import Config, Problem, letters
-from bertcalc.diagnosis.explain import MOST_MISCOUNTS, Explanation, explain_tensors
+from bertcalc.diagnosis.explain import MOST_MISCOUNTS, Explanation, causes, ways
 from bertcalc.diagnosis.layer_parts import PARTS, Counted, parts_of
 from bertcalc.diagnosis.miscounts import MiscountSizes, counted, total
 from bertcalc.family import Model
@@ -58,13 +58,15 @@ class LineVerdict(NamedTuple):
     """A line, what it is taken to count, and by which miscounts it differs from that: none if it is right.
 
     ``counted`` is None where nothing of the model fits; ``explanation`` is None where no miscounts are found.
-    ``modules`` says that the line is right as a number of modules, such as the 37 of Dropout.
+    ``modules`` says that the line is right as a number of modules, such as the 37 of Dropout. ``also`` are other parts
+    that it is right for, where nothing says which is meant.
     """
 
     line: TypedLine
     counted: Counted | None
     explanation: Explanation | None
     modules: bool = False
+    also: tuple[Counted, ...] = ()
 
     @property
     def is_right(self) -> bool:
@@ -114,18 +116,53 @@ def problem(text: str) -> Problem | None:
 def check(model: Model, config: Config, lines: Sequence[TypedLine]) -> TermsReport:
     """What each line counts, and what is wrong with it; and what no line counts."""
     tensors, sizes = counted(model), MiscountSizes.of(config)
-    open_copies = {tensor.name: tensor.copies for tensor in tensors}
-    verdicts = []
-    for line in lines:
-        verdict = _verdict(line, model, tensors, sizes, open_copies)
-        verdicts.append(verdict)
-        for tensor in verdict.counted.tensors if verdict.counted else ():
-            open_copies[tensor.name] -= tensor.copies
+    verdicts, open_copies = _verdicts(lines, model, tensors, sizes, walk=any(map(_is_of_other_layers, lines)))
+    if any(_goes_through_one_layer(verdict) for verdict in verdicts) and not any(map(_is_of_all_layers, verdicts)):
+        verdicts, open_copies = _verdicts(lines, model, tensors, sizes, walk=True)
     if verdicts and all(one.modules for one in verdicts):
         return TermsReport(tuple(verdicts), (), Fraction(0), 0)
     typed = sum((one.line.value or Fraction(0) for one in verdicts if not one.modules), Fraction(0))
     gaps = tuple(_gaps([tensor._replace(copies=open_copies[tensor.name]) for tensor in tensors]))
     return TermsReport(tuple(verdicts), gaps, typed, total(tensors))
+
+
+def _verdicts(
+    lines: Sequence[TypedLine], model: Model, tensors: Sequence[Tensor], sizes: MiscountSizes, *, walk: bool
+) -> tuple[list[LineVerdict], dict[str, int]]:
+    """What each line counts, and how many copies of each tensor no line does; a walk goes through one layer."""
+    open_copies = {tensor.name: tensor.copies for tensor in tensors}
+    verdicts = []
+    for line in lines:
+        verdict = _verdict(line, model, tensors, sizes, open_copies, walk=walk)
+        verdicts.append(verdict)
+        for tensor in verdict.counted.tensors if verdict.counted else ():
+            open_copies[tensor.name] -= tensor.copies
+    return verdicts, open_copies
+
+
+def _is_of_other_layers(line: TypedLine) -> bool:
+    """Whether a line says that the lines before it are about one layer."""
+    return bool(
+        re.search(r"(other|rest|remain|more|same|repeat).*(layer|block)|(其余|其他|剩余|另外).*层", line.name, re.I)
+    )
+
+
+def _goes_through_one_layer(verdict: LineVerdict) -> bool:
+    """Whether a line would be nearly right for one layer, and is far from right for all of them."""
+    once = ("attention once", "feed-forward once", "encoder once")
+    return any(cause.miscount in once for cause in verdict.explanation or ())
+
+
+def _is_of_all_layers(verdict: LineVerdict) -> bool:
+    """Whether a line counts something in all layers, of which there are several."""
+    found = verdict.counted
+    return (
+        found is not None
+        and found.layers == "all"
+        and verdict.explanation is not None
+        and not _goes_through_one_layer(verdict)
+        and any("*" in tensor.name and tensor.copies > 1 for tensor in found.tensors)
+    )
 
 
 def _read(text: str, names: dict[str, int]) -> TypedLine:
@@ -156,7 +193,13 @@ def _number(value: Fraction) -> str:
 
 
 def _verdict(
-    line: TypedLine, model: Model, tensors: Sequence[Tensor], sizes: MiscountSizes, open_copies: dict[str, int]
+    line: TypedLine,
+    model: Model,
+    tensors: Sequence[Tensor],
+    sizes: MiscountSizes,
+    open_copies: dict[str, int],
+    *,
+    walk: bool,
 ) -> LineVerdict:
     if line.value is None or line.value.denominator != 1:
         return LineVerdict(line, None, None)
@@ -167,22 +210,38 @@ def _verdict(
     copies = {tensor.name: tensor.copies for tensor in tensors}
     right.sort(key=lambda found: any(open_copies[tensor.name] != copies[tensor.name] for tensor in found.tensors))
     if right:
-        return LineVerdict(line, right[0], ())
+        return LineVerdict(line, right[0], (), also=tuple(_also(right, open_copies)))
     if _is_number_of_modules(line.name, model, value):
         return LineVerdict(line, None, (), modules=True)
     is_named = any(_is_called(part, line.name) for part in PARTS)
     whole = [found for found in candidates if found.layers == "all"]
     usual = [found for found in whole if found.part in _USUAL] or whole
+    parts = [found for found in candidates if found.layers == "one" and found.part in {one.part for one in usual}]
+    # Without a name that says what is counted, only what is nearly right can be told.
+    most = MOST_MISCOUNTS if is_named else 1
     explained = [
-        (explanations[0], found)
-        for found in usual
-        # Without a name that says what is counted, only what is nearly right can be told.
-        if (explanations := explain_tensors(found.tensors, sizes, value, MOST_MISCOUNTS if is_named else 1))
+        (way.bits, number, found, way)
+        for number, found in enumerate([*parts, *usual] if walk else usual)
+        for way in ways(found.tensors, sizes, value, _MOST_BITS)[:1]
+        if 0 < len(way.miscounts) <= most
     ]
     if explained:
-        explanation, found = min(explained, key=lambda pair: len(pair[0]))
-        return LineVerdict(line, found, explanation)
+        _bits, _number, found, way = min(explained, key=lambda one: one[:2])
+        return LineVerdict(line, found, causes(found.tensors, sizes, way.miscounts))
     return LineVerdict(line, usual[-1] if usual and is_named else None, None)
+
+
+_MOST_BITS = 9.0  # in one term less is wrong than in a whole count
+
+
+def _also(right: Sequence[Counted], open_copies: dict[str, int]) -> Iterator[Counted]:
+    """Other parts that a line is right for: those that have no tensor in common with the first, and are not counted."""
+    names = {tensor.name for tensor in right[0].tensors}
+    for found in right[1:]:
+        own = {tensor.name for tensor in found.tensors if tensor.num_parameters()}
+        if not own & names and all(open_copies[tensor.name] >= tensor.copies for tensor in found.tensors):
+            names |= own
+            yield found
 
 
 def _candidates(name: str, tensors: Sequence[Tensor]) -> Iterator[Counted]:

@@ -9,28 +9,31 @@ import json
 import os
 import re
 import threading
+import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 from bertcalc.discover.build import Ended, Refused
 from bertcalc.discover.result import Discovered, of_json
 from bertcalc.problem import InputError, wrong
 from bertcalc.text import N_, visible
-from bertcalc.worker import SlowError, StoppedError, Worker, tell
+from bertcalc.worker import LOOK, SlowError, StoppedError, Worker, tell
 
 SECONDS = 60.0  # for one model
-PATIENCE = 90.0  # with the models of others before it, and the import of PyTorch
+STARTING = 20.0  # more, for the import of PyTorch
+PATIENCE = 90.0  # for the models of others before it
 BYTES = 3 * 2**29  # of memory for data, with PyTorch's own 0.3 GB
 _KEPT = 60
 _REASON = 200  # characters of what transformers says
 _LONGEST = 60_000  # characters of a printed tree
 
-WORKER = Worker(PATIENCE, nice=10)
+WORKER = Worker(SECONDS + STARTING, nice=10)
 atexit.register(WORKER.kill)
 _FOUND: OrderedDict[tuple[str, str, str], "Asked"] = OrderedDict()
 _LOCK = threading.Lock()
+_TURN = threading.Lock()  # of the reader whose model is discovered
 
 # What is being done, how much of it is done, of how much; nothing while others are before it.
 Hear = Callable[[str, int, int], object]
@@ -52,16 +55,33 @@ def known(model_type: str, cls: str, given: Mapping[str, Any]) -> Asked | None:
 def ask(model_type: str, cls: str, given: Mapping[str, Any], hear: Hear, wanted: Callable[[], object]) -> Asked:
     """Discover a class. ``wanted`` is called again and again meanwhile, and raises if the reader wants something else.
 
-    Raises InputError.
+    One after the other: who waits for the same model as another reader has it when that one does. Raises InputError.
     """
+    with _turn(hear, wanted):
+        return known(model_type, cls, given) or _discover(model_type, cls, given, hear, wanted)
+
+
+@contextmanager
+def _turn(hear: Hear, wanted: Callable[[], object]) -> Iterator[None]:
+    until, waits = time.monotonic() + PATIENCE, False
+    while not _TURN.acquire(timeout=LOOK):
+        if time.monotonic() > until:
+            raise wrong(N_("The models of other readers are being looked at: try again in a moment."))
+        if not waits:
+            hear("", 0, 0)
+            waits = True
+        wanted()
+    try:
+        yield
+    finally:
+        _TURN.release()
+
+
+def _discover(model_type: str, cls: str, given: Mapping[str, Any], hear: Hear, wanted: Callable[[], object]) -> Asked:
     WORKER.wanted = wanted
-    hear("", 0, 0)
     try:
         json_of, tree = WORKER.listen(lambda said: hear(*said), discovered, model_type, cls, json.dumps(dict(given)))
-    except SlowError:
-        message = N_("There was no result within {seconds} seconds, with the models of others before it: try again.")
-        raise wrong(message, seconds=f"{PATIENCE:.0f}") from None
-    except Ended:
+    except (SlowError, Ended):
         message = N_("It takes longer than {seconds} seconds to build this model often enough: no formula was found.")
         raise wrong(message, seconds=f"{SECONDS:.0f}") from None
     except (StoppedError, MemoryError):

@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple
 
 from bertcalc.arithmetic import LONGEST, evaluate
 from bertcalc.diagnosis.explain import explain_tensors
+from bertcalc.diagnosis.known import Reading, readings
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, total
 from bertcalc.exercises.questions import Exercise, Said
 from bertcalc.problem import InputError, wrong
@@ -63,12 +64,29 @@ def _number(exercise: Exercise, right: int, text: str, read: Typed) -> Verdict:
     if read.low == read.high == right:
         return Verdict("right")
     if not read.means(right):
+        rounded = _with_zeros_unknown(read)
+        if read.low != read.high and rounded.means(right) and not _is_rough(rounded, right):
+            return _exactly(right)
         because = tuple(_because(exercise, right, read))
         return Verdict("wrong", () if because else (_TOO_SMALL if read.value < right else _TOO_LARGE,), because)
-    if read.high - read.low > _ROUGH * right:
+    if _is_rough(read, right):
         rough = N_('"{text}" could be many numbers: type at least two significant digits.')
         return Verdict("unreadable", (Said(rough, {"text": shorten(text)}),))
+    return _exactly(right)
+
+
+def _exactly(right: int) -> Verdict:
     return Verdict("rounded", (Said(N_("The exact value is {right}."), {"right": f"{right:,}"}),))
+
+
+def _is_rough(read: Typed | Reading, right: int) -> bool:
+    """Whether a rounded answer says too little."""
+    return read.high - read.low > _ROUGH * right
+
+
+def _with_zeros_unknown(read: Typed) -> Reading:
+    """A rounded number whose last zeros are not known: 110M as 1.1e8 is."""
+    return [reading for reading in readings(read) if reading.key == "parameters"][-1]
 
 
 _TOO_SMALL, _TOO_LARGE = Said(N_("It is too small.")), Said(N_("It is too large."))
@@ -85,8 +103,14 @@ def _because(exercise: Exercise, right: int, read: Typed) -> list[tuple[Said, ..
             meant = [int(read.value)]
         for amount in meant:
             explanations = explain_tensors(tensors, sizes, amount, _MOST_MISCOUNTS)
-            found += [tuple(Said(MISCOUNTS[cause.miscount].said) for cause in causes) for causes in explanations]
+            fewest = min(map(len, explanations), default=0)
+            explanations = [causes for causes in explanations if len(causes) == fewest]
+            found += [tuple(_said(cause.miscount) for cause in causes) for causes in explanations]
     return [one for number, one in enumerate(found) if one not in found[:number]][:_MOST_TOLD]
+
+
+def _said(miscount: str) -> Said:
+    return Said(MISCOUNTS[miscount].said, MISCOUNTS[miscount].values)
 
 
 def _read_shapes(text: str, names: Mapping[str, int]) -> Iterator[list[Fraction]]:

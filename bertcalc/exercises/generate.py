@@ -320,7 +320,11 @@ def _error(random: Random, level: Level, family: Family) -> Exercise:
     )
     flawless = Exercise("error", subject, question, 0, "parameters", tensors=counted(subject.model()))
     miscount = random.choice(
-        [miscount for miscount in MISCOUNTS if len(_wrong_places(flawless._replace(miscount=miscount))) == 1]
+        [
+            name
+            for name, miscount in MISCOUNTS.items()
+            if miscount.drawn and len(_wrong_places(flawless._replace(miscount=name))) == 1
+        ]
     )
     [place] = _wrong_places(flawless._replace(miscount=miscount))
     flawed = flawless._replace(miscount=miscount, place=place)

@@ -65,6 +65,8 @@ def growth(name: str, sweep: Sweep) -> Growth:
         size: 1 for size, number in sizes.items() if relative and number == 1 and size not in sweep.fields(**{field: 0})
     }
     written = {name: SYMBOLS[of] for name, of in sweep.config.letters_of_sizes().items()}
+    if field == "num_hidden_layers":  # ModernBERT has no letter for a single layer
+        written |= {field: SYMBOLS[field]}
     if field in ("hidden_size", "embedding_size"):  # which may agree now, and do not elsewhere
         written |= {name: SYMBOLS[name] for name in written}
     letters = {**written, **{name: ALL_SYMBOLS[name] for name in BATCH}, **ones}

@@ -89,7 +89,7 @@ def with_values(forward: Callable[..., Any]) -> Callable[..., Any]:
     import torch
     from torch.overrides import TorchFunctionMode
 
-    class Values(TorchFunctionMode):
+    class Values(TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             if func is torch.full and args[0] == ():
                 return func(*args, **{**kwargs, "device": "cpu"})

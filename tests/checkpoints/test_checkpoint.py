@@ -4,13 +4,14 @@ from contextlib import suppress
 from dataclasses import replace
 from math import prod
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file
 
-from bertcalc import ARCHITECTURES, BertConfig, Config
+from bertcalc import ARCHITECTURES, BertConfig, Config, ModernBertConfig, RobertaConfig
 from bertcalc.checkpoints.checkpoint import (
     GROUPS,
     Group,
@@ -21,6 +22,7 @@ from bertcalc.checkpoints.checkpoint import (
 from bertcalc.checkpoints.safetensors import StoredTensor
 from bertcalc.config import sizes_of
 from bertcalc.families import FAMILIES
+from bertcalc.families.electra import ElectraConfig
 from bertcalc.presets import PRESETS, PUBLISHED
 from bertcalc.problem import InputError
 from bertcalc.subject import Subject
@@ -35,6 +37,10 @@ def like(config: Config, architecture: str = "BertModel", dtype: str = "F32") ->
     ]
 
 
+SIZES: dict[str, Any] = {
+    field: getattr(SMALL, field)
+    for field in ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
+}
 # Where the shapes tell num_labels; elsewhere it has its default.
 LABELS = {
     "BertForSequenceClassification": 3,
@@ -51,7 +57,7 @@ def test_what_transformers_saves_is_recognized_by_its_shapes(architecture: str, 
     tensors = entries(save(tmp_path, architecture))
     subject, unknown = subject_of_shapes(tensors)
     assert subject.architecture == ALIKE.get(architecture, architecture)
-    assert unknown == ("num_attention_heads",)
+    assert unknown == ("num_attention_heads", "hidden_act")
     found = compare(tensors, Subject(SMALL, architecture))
     assert found.agrees
     assert found.groups.keys() == {"same"}
@@ -59,6 +65,17 @@ def test_what_transformers_saves_is_recognized_by_its_shapes(architecture: str, 
     assert found.tensors == len(real)
     assert found.ours == found.parameters == found.numbers == sum(tensor.numel() for tensor in real.values())
     assert subject.config == replace(SMALL, num_labels=LABELS.get(architecture, 2))
+
+
+@pytest.mark.parametrize("biases", [True, False])
+def test_a_first_layer_that_differs_and_biases_are_read_off_the_names(biases: bool) -> None:
+    config = ModernBertConfig(num_hidden_layers=3, norm_bias=biases, mlp_bias=biases)
+    for architecture in ("ModernBertModel", "ModernBertForMaskedLM"):
+        real = Case(config, architecture).real()
+        tensors = [StoredTensor(name, "F32", tuple(tensor.shape)) for name, tensor in real.named_parameters()]
+        subject, _unknown = subject_of_shapes(tensors)
+        assert subject == Subject(config, architecture)
+        assert compare(tensors, subject).agrees
 
 
 def test_a_file_of_the_first_releases(tmp_path: Path) -> None:
@@ -104,7 +121,7 @@ def test_another_family_is_known_by_its_prefix_and_its_heads(preset: str) -> Non
     found, guessed = subject_of_shapes(tensors)
     assert (found.config.vocab_size, found.architecture) == (50265, "RobertaForMaskedLM")
     assert compare(tensors, found).agrees
-    assert guessed == ("num_attention_heads",)
+    assert guessed == ("num_attention_heads", "hidden_act")
 
 
 @pytest.mark.parametrize("family", [name for name in FAMILIES if name not in ("bert", "xlm-roberta", "camembert")])
@@ -141,13 +158,77 @@ def test_an_untied_decoder_is_told_from_a_copy(tmp_path: Path) -> None:
     assert tied.differences == {"tied": 50 * 128 + 50}
 
 
+@pytest.mark.parametrize(
+    ("config", "architecture"),
+    [
+        (replace(SMALL, tie_word_embeddings=False), "BertForMaskedLM"),
+        (replace(SMALL, tie_word_embeddings=False), "BertForPreTraining"),
+        (RobertaConfig(**SIZES, tie_word_embeddings=False), "RobertaForMaskedLM"),
+        (ElectraConfig(**SIZES, tie_word_embeddings=False), "ElectraForMaskedLM"),
+    ],
+)
+def test_an_untied_decoder_is_recognised_without_a_configuration(
+    config: Config, architecture: str, tmp_path: Path
+) -> None:
+    """save_pretrained leaves out what is tied: what is there is not."""
+    tensors = entries(save(tmp_path, architecture, config))
+    subject, guessed = subject_of_shapes(tensors)
+    assert (subject.architecture, subject.config.tie_word_embeddings) == (architecture, False)
+    assert "tie_word_embeddings" in guessed
+    assert compare(tensors, subject).agrees
+    tied = entries(save(tmp_path, architecture, replace(config, tie_word_embeddings=True)))
+    assert subject_of_shapes(tied)[0].config.tie_word_embeddings
+    assert "tie_word_embeddings" not in subject_of_shapes(tied)[1]
+
+
+@pytest.mark.parametrize("activation", ["prelu", "xielu"])
+@pytest.mark.parametrize("architecture", ["BertModel", "BertForMaskedLM", "RobertaForMaskedLM"])
+def test_an_activation_that_learns_is_recognised(activation: str, architecture: str, tmp_path: Path) -> None:
+    config = SMALL if architecture.startswith("Bert") else RobertaConfig(**SIZES)
+    tensors = entries(save(tmp_path, architecture, replace(config, hidden_act=activation)))
+    subject, guessed = subject_of_shapes(tensors)
+    assert subject.config.hidden_act == activation
+    assert "hidden_act" not in guessed
+    assert compare(tensors, subject).agrees
+
+
+@pytest.mark.parametrize("wrapper", ["model.", "0.auto_model.", "module.", "bert.", "net.bert.", "encoder."])
+@pytest.mark.parametrize("architecture", ["BertModel", "BertForSequenceClassification", "RobertaForMaskedLM"])
+def test_what_another_program_puts_before_the_names_is_left_out(
+    wrapper: str, architecture: str, tmp_path: Path
+) -> None:
+    config = SMALL if architecture.startswith("Bert") else RobertaConfig(**SIZES)
+    plain = entries(save(tmp_path, architecture, config))
+    wrapped = [entry._replace(name=f"{wrapper}{entry.name}") for entry in plain]
+    subject, _guessed = subject_of_shapes(wrapped)
+    assert subject == subject_of_shapes(plain)[0]
+    found = compare(wrapped, subject)
+    assert found.agrees
+    own = wrapper.endswith("bert.") and architecture == "BertModel"  # the prefix that the body has in other classes
+    assert found.wrapper == (wrapper.removesuffix("bert.") if own else wrapper)
+    assert compare(plain, subject).wrapper == ""
+
+
+def test_the_class_that_fits_has_no_wrong_shape(tmp_path: Path) -> None:
+    """A multiple choice has one row, a classifier of sequences as many as there are labels."""
+    for architecture, labels in (("RobertaForMultipleChoice", 2), ("RobertaForTokenClassification", 5)):
+        tensors = entries(save(tmp_path, architecture, RobertaConfig(**SIZES, num_labels=labels)))
+        subject, _guessed = subject_of_shapes(tensors)
+        assert subject.architecture == architecture
+        assert compare(tensors, subject).agrees
+    two = [*like(replace(SMALL, num_labels=7), "BertForTokenClassification")]
+    two += [one for one in like(SMALL, "BertForQuestionAnswering") if "qa_outputs" in one.name]
+    subject, _guessed = subject_of_shapes(two)
+    assert "shape" not in compare(two, subject).groups
+
+
 def test_relative_positions_tell_the_heads_and_cross_attention_the_decoder() -> None:
     config = replace(
         SMALL, num_attention_heads=8, position_embedding_type="relative_key", is_decoder=True, add_cross_attention=True
     )
     subject, unknown = subject_of_shapes(like(config))
     assert subject.config == replace(config, num_labels=2)
-    assert unknown == ("position_embedding_type",)
+    assert unknown == ("position_embedding_type", "hidden_act")
 
 
 def test_another_size_and_other_tensors() -> None:

@@ -1,11 +1,13 @@
 """What a typed number turns out to be."""
 
+import random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import BertConfig, Config
-from bertcalc.diagnosis.diagnose import Diagnosis, diagnose
+from bertcalc.diagnosis.diagnose import Diagnosis, diagnose, is_slip, told_apart
 from bertcalc.diagnosis.known import Known
 from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
@@ -96,15 +98,108 @@ def test_bytes_of_a_part() -> None:
     assert (own.reading.key, own.counted.part, own.counted.layers) == ("float32", "layers", "one")
 
 
-@given(st.integers(10**6, 2 * 10**8))
-def test_no_far_fetched_explanation_is_offered(number: int) -> None:
-    for one in of(str(768 * (number // 768))).miscounted:
-        assert len(one.explanation) <= (3 if one.reading.key == "parameters" else 1)
+@pytest.mark.parametrize(
+    ("preset", "architecture"),
+    [
+        ("bert-base-uncased", "BertModel"),
+        ("bert-large-uncased", "BertForMaskedLM"),
+        ("roberta-base", "RobertaForSequenceClassification"),
+        ("albert-base-v2", "AlbertModel"),
+    ],
+)
+def test_few_random_numbers_get_a_confident_explanation(preset: str, architecture: str) -> None:
+    """Of the multiples of the hidden size within 200 of them of the right count."""
+    config = PRESETS[preset].config
+    right = Subject(config, architecture).model().num_parameters()
+    chosen = random.Random(23).sample([step for step in range(-200, 201) if step], 100)
+    confident = [step for step in chosen if of(f"{right + step * config.hidden_size}", config, architecture).confident]
+    assert len(confident) <= 3
+
+
+def test_several_unrelated_mistakes_are_possible_only() -> None:
+    found = of(str(109_482_240 + (6 - 36 + 24) * 768 - 12 * 3072 - 7_087_872))
+    assert not found.miscounted
+    assert found.possible
+    assert min(one.ideas for one in found.possible) >= 3
+
+
+def test_equals_are_told_apart_by_their_terms() -> None:
+    found = of("109,454,592")
+    assert [[cause.miscount for cause in one.explanation] for one in found.miscounted] == [
+        ["qkv biases"],
+        ["feed-forward biases of H"],
+    ]
+    attention, forward = 12 * 4 * (768**2 + 768), 12 * (2 * 768 * 3072 + 3072 + 768)
+    assert told_apart(found.miscounted) == [
+        ("attention", (attention - 12 * 3 * 768, attention)),
+        ("feed-forward", (forward, forward - 12 * (3072 - 768))),
+    ]
+
+
+@pytest.mark.parametrize("text", ["109,482,241", "109,428,240", "109,482,24", "1,094,822,240", "109482340"])
+def test_a_slip_of_the_keyboard_is_recognised(text: str) -> None:
+    found = of(text.replace(",", ""))
+    assert 109_482_240 in [slip.count for slip in found.slips]
+    assert not found.confident or found.miscounted[0].model.subject.architecture == "BertModel"
+
+
+@given(st.integers(10**6, 10**9), st.data())
+def test_one_wrong_digit_is_a_slip_and_two_are_none(count: int, data: st.DataObject) -> None:
+    digits = list(str(count))
+    places = data.draw(st.lists(st.integers(1, len(digits) - 1), min_size=2, max_size=2, unique=True))
+    first, second = places
+    digits[first] = str((int(digits[first]) + data.draw(st.integers(1, 9))) % 10)
+    once = int("".join(digits))
+    assert is_slip(once, count)
+    digits[second] = str((int(digits[second]) + 5) % 10)
+    twice = int("".join(digits))
+    if abs(first - second) > 1 and abs(twice - count) != 1:
+        assert not is_slip(twice, count)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("85,646,592", "no embeddings"),
+        ("110,104,890", "pooler"),
+        ("109,483,264", "both buffers"),
+        ("109,487,623", "labels"),  # BertForSequenceClassification with 7
+    ],
+)
+def test_counts_by_other_conventions_are_known(text: str, said: str) -> None:
+    assert {model.convention for match in of(text).matches for model in match.models} == {said}
+
+
+@pytest.mark.parametrize(
+    ("text", "preset"),
+    [("178,565,115", "bert-base-multilingual-cased"), ("102,880,904", "bert-base-chinese")],
+)
+def test_counts_of_other_models_by_other_conventions_are_known(text: str, preset: str) -> None:
+    [found] = of(text).elsewhere
+    assert (found.preset, found.known and found.known.convention) == (preset, "pooler")
+
+
+def test_what_rounds_to_a_part_of_another_model_is_not_read_as_bytes_first() -> None:
+    found = of("85M", PRESETS["bert_uncased_L-4_H-512_A-8"].config)
+    assert not found.own
+    assert "parameters" not in {match.reading.key for match in found.matches}
+    assert "bert-base-uncased" in {one.preset for one in found.elsewhere}
+
+
+def test_a_rounding_to_another_model_does_not_come_before_the_present_one() -> None:
+    assert not of("110M").elsewhere
+    assert of("110M").matches
+
+
+def test_bytes_in_every_type() -> None:
+    for per, key in ((1, "8-bit"), (2, "16-bit"), (4, "float32"), (8, "float64")):
+        [match] = of(f"{per * 109_482_240} bytes").matches
+        assert match.reading.key == key
 
 
 def test_a_rounded_number_is_not_explained_by_chance() -> None:
     """Among all totals that round to a number, some miscounts would always lead to one."""
-    assert of("72.1 MB", CHINESE) == Diagnosis()
+    assert not of("72.1 MB", CHINESE).miscounted
     found = of("437.9 MB")
     assert 109_482_240 in {match.total for match in found.matches}
     assert not found.miscounted

@@ -3,11 +3,21 @@
 from dataclasses import replace
 
 import pytest
+import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import BertConfig, Config
-from bertcalc.diagnosis.known import Known, known_counts, published_counts, readings
+from bertcalc.diagnosis.known import (
+    Known,
+    known_counts,
+    more_counts,
+    other_labels,
+    published_counts,
+    published_parts,
+    readings,
+)
+from bertcalc.families import family_of
 from bertcalc.presets import PRESETS, PUBLISHED, PublishedCount
 from bertcalc.subject import Subject
 from bertcalc.typed import typed
@@ -24,6 +34,41 @@ def test_a_known_count_is_the_real_models(config: Config) -> None:
         positions = [buffer.numel() for name, buffer in real.named_buffers() if name.endswith("position_ids")]
         assert known.parameters == sum(tensor.numel() for tensor in real.parameters())
         assert known.buffers in (0, sum(positions))
+
+
+@examples(15)
+@given(configs())
+def test_counts_by_other_conventions_are_the_real_models(config: Config) -> None:
+    for known in more_counts(config):
+        real = Case(*known.subject).real()
+        parameters = sum(tensor.numel() for tensor in real.parameters())
+        if known.convention == "no embeddings":
+            assert known.total == real.num_parameters(exclude_embeddings=True)
+        elif known.convention == "both buffers":
+            buffers = [
+                buffer.numel() for name, buffer in real.named_buffers() if name.endswith(("position_ids", "type_ids"))
+            ]
+            assert known.total == parameters + sum(buffers)
+        else:
+            pooler = transformers.models.bert.modeling_bert.BertPooler(real.config)
+            assert known.parameters == parameters + sum(tensor.numel() for tensor in pooler.parameters())
+
+
+def test_another_number_of_labels_is_known() -> None:
+    config = replace(BertConfig(), num_labels=7)
+    real = sum(tensor.numel() for tensor in Case(config, "BertForTokenClassification").real().parameters())
+    found = {
+        (known.subject.architecture, known.subject.config.num_labels) for known in other_labels(BertConfig(), real)
+    }
+    assert ("BertForTokenClassification", 7) in found
+    assert not list(other_labels(BertConfig(), real + 1))
+
+
+def test_all_that_the_presets_have_is_known() -> None:
+    for name, path in (("bert-large-uncased", "encoder.layer.0"), ("roberta-base", "embeddings")):
+        real = Case(PRESETS[name].config, family_of(PRESETS[name].config).base.name).real()
+        count = sum(tensor.numel() for tensor in real.get_submodule(path).parameters())
+        assert count in published_parts()
 
 
 @pytest.mark.parametrize("published", PUBLISHED)
@@ -82,13 +127,14 @@ def test_bytes_and_mebi() -> None:
 @given(st.integers(0, 10**15), st.integers(0, 6), st.sampled_from(["", "M", " GB", "e3"]))
 def test_every_reading_holds_what_was_typed(number: int, zeros: int, unit: str) -> None:
     amount = typed(f"{number * 10**zeros}{unit}")
-    first, *others = readings(amount)
+    found = readings(amount)
+    assert found[0].key == ("float32" if unit == " GB" else "parameters")
+    first, *others = (reading for reading in found if reading.key == "parameters")
     assert (first.low, first.high) == (amount.low, amount.high)
+    assert all(reading.low <= reading.high for reading in found)
     for reading in others:
-        assert reading.low <= reading.high
-        if reading.key == "parameters":
-            assert (reading.low, reading.high) != (first.low, first.high)
-            assert reading.low <= first.low <= first.high <= reading.high
+        assert (reading.low, reading.high) != (first.low, first.high)
+        assert reading.low <= first.low <= first.high <= reading.high
 
 
 def test_the_published_models_are_found_by_their_counts() -> None:

@@ -1,12 +1,15 @@
 """What each miscount changes, against the same miscount written out as an expression of the dimensions."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 
-from bertcalc import BertConfig, build
-from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
+from bertcalc import BertConfig, Config
+from bertcalc.diagnosis.miscounts import HABITS, MISCOUNTS, MiscountSizes, counted, total
+from bertcalc.families import build, family_of
+from bertcalc.presets import PRESETS
 from tests.oracle import Case
 from tests.strategies import bert_cases
 
@@ -50,9 +53,53 @@ def by_hand(c: Any, case: Case) -> dict[str, int]:
     one = 4 * (h * h + h) * (1 + c.add_cross_attention) + 2 * h * i + i + h + act
     norms = 2 * h * (2 + c.add_cross_attention)
     attention, forward = 4 * (h * h + h), 2 * h * i + i + h
+    all_norms = 2 * h + n * norms + head_norm
+
+    def feed_forward_of(width: int) -> int:
+        return n * (2 * h + 1) * (width - i)
+
+    def vocabulary(size: int) -> int:
+        return (size - v) * (h * (1 + untied) + lm + untied)
+
+    def layers(count: int) -> int:
+        return (count - n) * (one + norms)
+
     return {
         "pooler added": 0 if pooler else h * h + h,
         "decoder again": v * h,
+        "decoder bias again": v,
+        "token types added": 0,
+        "final LayerNorm": 2 * h,
+        "qkv biases": -attentions * 3 * h,
+        "output bias": -attentions * h,
+        "up bias": -n * i,
+        "down bias": -n * h,
+        "decoder bias": -lm * (1 + untied) * v,
+        "head LayerNorm": -head_norm,
+        "transform": -lm * (h * h + h),
+        "small output projection": -attentions * h * (h - size),
+        "heads times without bias": attentions * 3 * (h * h * (c.num_attention_heads - 1) - h),
+        "two times": feed_forward_of(2 * h),
+        "intermediate as hidden": feed_forward_of(h),
+        "feed-forward biases of H": -n * (i - h),
+        "feed-forward biases of I": n * (i - h),
+        **{f"V={size}": vocabulary(size) for size in VOCABULARIES},
+        **{f"P={size}": (size - p) * h for size in (512, 514, 1024, 128, 256)},
+        **{f"T={size}": (size - t) * h for size in (1, 2, 3)},
+        "embeddings of H": 0,
+        "embedding map": 0,
+        "task types": 0,
+        "layers not shared": 0,
+        "LayerNorm 4H": all_norms,
+        "layer LayerNorms 4H": n * norms,
+        "LayerNorm P x H": (p - 1) * all_norms,
+        "embedding LayerNorm P x H": (p - 1) * 2 * h,
+        "embedding LayerNorm of V": 2 * (v - h),
+        "head LayerNorm of V": lm * 2 * (v - h),
+        "pooler again": pooler * (h * h + h),
+        "feed-forward twice": n * forward,
+        "layer more": one + norms,
+        **{f"L={count}": layers(count) for count in (6, 12, 24)},
         "biases": -(attentions * 4 * h + n * (i + h) + pooler * h + head_biases),
         "layer biases": -(attentions * 4 * h + n * (i + h)),
         "attention biases": -attentions * 4 * h,
@@ -89,6 +136,7 @@ def by_hand(c: Any, case: Case) -> dict[str, int]:
     }
 
 
+VOCABULARIES = (30000, 30522, 21128, 28996, 50265, 119547, 32000, 50257, 105879, 250002)
 POOLED = (
     "BertForPreTraining",
     "BertForNextSentencePrediction",
@@ -113,8 +161,75 @@ def test_a_miscount_changes_the_total_by_what_it_says(case: Case) -> None:
 
 
 def test_every_miscount_is_tried() -> None:
-    relative = {"distances"}
+    relative = {"distances"}  # which the next test has
     assert set(by_hand(BertConfig(), Case(BertConfig(), "BertModel", True))) == set(MISCOUNTS) - relative
+
+
+def real_total(config: Config, architecture: str) -> int:
+    return sum(tensor.numel() for tensor in Case(config, architecture).real().parameters())
+
+
+def miscounted(preset: str, miscount: str) -> int:
+    """The total after a miscount in the body of a preset."""
+    config = PRESETS[preset].config
+    tensors = counted(build(config, family_of(config).base.name))
+    return total(MISCOUNTS[miscount].make(tensors, MiscountSizes.of(config)))
+
+
+def test_an_albert_that_does_not_share_its_layers() -> None:
+    """As many parameters more as 11 layers have, and one layer is what the real model has of them."""
+    config = PRESETS["albert-base-v2"].config
+    real = Case(config, "AlbertModel").real()
+    layer = sum(tensor.numel() for tensor in real.encoder.albert_layer_groups.parameters())
+    assert miscounted("albert-base-v2", "layers not shared") - real_total(config, "AlbertModel") == 11 * layer
+
+
+@pytest.mark.parametrize(
+    ("preset", "architecture"), [("albert-base-v2", "AlbertModel"), ("electra-small-discriminator", "ElectraModel")]
+)
+def test_a_model_without_a_projection_of_its_embeddings(preset: str, architecture: str) -> None:
+    """The real ELECTRA without one has embeddings as wide as the layers; ALBERT has a square one."""
+    config = PRESETS[preset].config
+    wide = replace(config, embedding_size=config.hidden_size)
+    real = Case(wide, architecture).real()
+    map_of = [tensor.numel() for name, tensor in real.named_parameters() if "mapping_in" in name or "_project" in name]
+    assert miscounted(preset, "embeddings of H") == sum(tensor.numel() for tensor in real.parameters()) - sum(map_of)
+    own = Case(config, architecture).real()
+    map_of = [tensor.numel() for name, tensor in own.named_parameters() if "mapping_in" in name or "_project" in name]
+    assert real_total(config, architecture) - miscounted(preset, "embedding map") == sum(map_of) > 0
+
+
+@pytest.mark.parametrize(
+    ("preset", "architecture", "miscount", "changes"),
+    [
+        ("roberta-base", "RobertaModel", "P=512", {"max_position_embeddings": 512}),
+        ("roberta-base", "RobertaModel", "T=2", {"type_vocab_size": 2}),
+        ("all-mpnet-base-v2", "MPNetModel", "P=512", {"max_position_embeddings": 512}),
+        ("all-mpnet-base-v2", "MPNetModel", "L=6", {"num_hidden_layers": 6}),
+        ("ernie-3.0-base-zh", "ErnieModel", "task types", {"use_task_id": False}),
+        ("distilbert-base-uncased", "DistilBertModel", "L=12", {"num_hidden_layers": 12}),
+    ],
+)
+def test_a_miscount_that_is_another_configuration(
+    preset: str, architecture: str, miscount: str, changes: dict[str, Any]
+) -> None:
+    config = PRESETS[preset].config
+    other = type(config)(**{**config.shared(), **changes})
+    assert miscounted(preset, miscount) == real_total(other, architecture)
+
+
+def test_token_types_that_a_model_does_not_have() -> None:
+    """A DistilBERT with them is a BERT of six layers without its pooler."""
+    bert = Case(BertConfig(num_hidden_layers=6), "BertModel", False).real().num_parameters()
+    assert miscounted("distilbert-base-uncased", "token types added") == bert
+    assert miscounted("bert-base-uncased", "token types added") == real_total(BertConfig(), "BertModel")
+
+
+@pytest.mark.parametrize("name", HABITS)
+def test_a_habit_is_made_of_miscounts_in_words(name: str) -> None:
+    assert set(HABITS[name].miscounts) <= set(MISCOUNTS)
+    assert len(HABITS[name].miscounts) > 1
+    assert HABITS[name].bits < sum(MISCOUNTS[one].bits for one in HABITS[name].miscounts)
 
 
 def test_relative_distances() -> None:

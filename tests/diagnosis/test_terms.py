@@ -223,3 +223,65 @@ def test_a_tied_decoder_that_is_counted_again_is_found(line: str) -> None:
 
 def test_a_pooler_that_is_not_there_is_found() -> None:
     assert miscounts(report("pooler = H*H+H", BertConfig(), "BertForMaskedLM")) == [[("pooler added", 768 * 768 + 768)]]
+
+
+@pytest.mark.parametrize(
+    ("line", "part", "layers"),
+    [
+        ("W1 = H*I", "weight of the first matrix of the feed-forward", "one"),
+        ("W_2 = L*H*I", "weight of the second matrix of the feed-forward", "all"),
+        ("b1 = I", "bias of the first matrix of the feed-forward", "one"),
+        ("b2 = H", "bias of the second matrix of the feed-forward", "one"),
+        ("Wq = H*H", "weight of the query", "one"),
+        ("W_O = 12*H*H", "weight of the output projection", "all"),
+        ("b_q = H", "bias of the query", "one"),
+        ("gamma = 25*H", "gamma of all LayerNorms", "all"),
+        ("beta = H", "beta of the embeddings' LayerNorm", "all"),
+        ("fc1 = H*I + I", "first matrix of the feed-forward", "one"),
+        ("fc2 = L*(H*I + H)", "second matrix of the feed-forward", "all"),
+        ("ln1 = 2*H", "LayerNorm of the embeddings", "all"),
+        ("emb = (V+P+T+2)*H", "embeddings", "all"),
+        ("pos_emb = P*H", "position embeddings", "all"),
+        ("bias = L*(4*H + I + H)", "biases of the layers", "all"),
+        ("查询 = H*H + H", "query of the attention", "one"),
+        ("前馈 = L*(2*H*I + I + H)", "feed-forward", "all"),
+        ("偏置 = L*4*H", "biases of the attention", "all"),
+        ("词嵌入 = V*H", "word embeddings", "all"),
+        ("层归一化 = 25*2*H", "all LayerNorms", "all"),
+    ],
+)
+def test_short_and_chinese_names_are_understood(line: str, part: str, layers: str) -> None:
+    [verdict] = report(line, BertConfig()).verdicts
+    assert verdict.is_right
+    assert verdict.counted
+    assert (verdict.counted.part, verdict.counted.layers) == (part, layers)
+
+
+def test_a_walk_through_one_layer_is_understood() -> None:
+    found = report(
+        """Q = 768*64*12
+        K = 768*64*12
+        V = 768*64*12
+        11 other layers = 11 * 7,087,872""",
+        BertConfig(),
+    )
+    assert [(verdict.counted and verdict.counted.layers) for verdict in found.verdicts] == ["one"] * 3 + ["others"]
+    assert miscounts(found)[0] == [("attention biases", -768)]
+    assert report("Q = 768*64*12", BertConfig()).verdicts[0].counted == found.verdicts[0].counted
+
+
+@pytest.mark.parametrize("architecture", ["BertModel", "BertForMaskedLM"])
+def test_a_decoder_that_is_counted_as_a_linear_is_known(architecture: str) -> None:
+    found = miscounts(report("decoder = 30522*768 + 30522", BertConfig(), architecture))
+    assert found[0][0] == ("decoder again", 30_522 * 768)
+
+
+def test_a_number_that_is_right_for_two_things_is_not_called_right_for_one() -> None:
+    [verdict] = report("28,348,416", BertConfig()).verdicts
+    assert verdict.counted
+    assert [verdict.counted.part, *(found.part for found in verdict.also)] == [
+        "attention",
+        "first matrix of the feed-forward",
+    ]
+    [named] = report("attention = 28,348,416", BertConfig()).verdicts
+    assert not named.also

@@ -1,7 +1,9 @@
 """Discovering beside the server: progress, limits of time and memory, and readers who leave."""
 
 import os
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -9,7 +11,6 @@ import pytest
 from bertcalc.discover import asking
 from bertcalc.discover.shipped import shipped
 from bertcalc.problem import InputError
-from bertcalc.worker import SlowError
 
 
 def nobody() -> None:
@@ -27,7 +28,7 @@ def test_it_says_what_it_does_and_finds_what_is_shipped() -> None:
     assert there is not None
     assert (asked.found.total, asked.found.parameters) == (there.total, there.parameters)
     assert asked.tree.startswith("GPT2LMHeadModel(")
-    assert [what for what, _done, _of in heard[:2]] == ["", "imports"]
+    assert heard[0] == ("imports", 0, 0)
     assert {"n_embd", "formulas", "fresh configurations", "conditions"} <= {what for what, _done, _of in heard}
     assert all(0 <= done <= of for _what, done, of in heard)
     assert asking.known("gpt2", "GPT2LMHeadModel", {}) is asked
@@ -73,9 +74,40 @@ def test_a_reader_who_leaves_ends_it() -> None:
 
 def test_it_takes_no_longer_than_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asking.WORKER, "limit", 0.5)
-    with pytest.raises(InputError, match="no result within") as refused:
+    with pytest.raises(InputError, match="no formula was found"):
         ask("swin", "SwinModel", depths=[1000] * 4)
-    assert not isinstance(refused.value, SlowError)
+
+
+def test_who_waits_for_the_same_has_it_with_the_first_and_may_leave(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Left(BaseException):
+        """As Streamlit ends a run."""
+
+    began, discovered = threading.Event(), asking._discover
+    calls: list[str] = []
+
+    def discover(model_type: str, *rest: Any) -> asking.Asked:
+        calls.append(model_type)
+        began.set()
+        time.sleep(0.5)
+        return discovered(model_type, *rest)
+
+    monkeypatch.setattr(asking, "_discover", discover)
+    with ThreadPoolExecutor() as pool:
+        first, second = (pool.submit(ask, "gpt2", "GPT2Model", n_layer=5) for _reader in range(2))
+        began.wait()
+        heard: list[str] = []
+
+        def leave() -> None:
+            raise Left
+
+        with pytest.raises(Left):
+            asking.ask("llama", "LlamaModel", {}, lambda what, *_more: heard.append(what), leave)
+        assert heard == [""]  # that it waits
+        assert first.result() is second.result()
+    assert calls == ["gpt2"]
+    monkeypatch.setattr(asking, "PATIENCE", 0.0)
+    with asking._TURN, pytest.raises(InputError, match="other readers"):
+        ask("llama", "LlamaModel")
 
 
 def test_the_process_is_offline_and_has_little_memory() -> None:

@@ -12,17 +12,18 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from transformers.models.bert import modeling_bert
 
-from bertcalc import Config
+from bertcalc import BertConfig, Config
 from bertcalc.arithmetic import evaluate
 from bertcalc.config import LETTERS
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, total
 from bertcalc.exercises.answers import Verdict, check
 from bertcalc.exercises.draw import LEVELS, Level
 from bertcalc.exercises.generate import KINDS, LARGEST_SEED, exercise, sheet
-from bertcalc.exercises.questions import Exercise, Kind, shown
+from bertcalc.exercises.questions import Exercise, Kind, Said, shown
 from bertcalc.exercises.worked_formulas import WorkedLine, worked, worked_wrong
 from bertcalc.formula import CALL_LETTERS
 from bertcalc.forward.outputs import Call
+from bertcalc.subject import Subject
 from tests.compute.test_flops import real_flops
 from tests.examples import examples
 from tests.oracle import Case, arguments, bare
@@ -133,11 +134,13 @@ def test_counts_and_shapes_are_those_of_the_real_model(exercise: Exercise) -> No
     whole = sum(tensor.numel() for tensor in tensors.values())
     match exercise.kind:
         case "tensor":
-            assert exercise.right == tensors[shown(exercise.path)].numel()
+            assert exercise.right == tensors[shown(exercise.path, exercise.subject)].numel()
         case "shape":
-            assert exercise.right == tuple(tensors[shown(exercise.path)].shape)
+            assert exercise.right == tuple(tensors[shown(exercise.path, exercise.subject)].shape)
         case "layer":
-            assert exercise.right == sum(one.numel() for one in real.get_submodule(shown(exercise.path)).parameters())
+            assert exercise.right == sum(
+                one.numel() for one in real.get_submodule(shown(exercise.path, exercise.subject)).parameters()
+            )
         case "model":
             assert exercise.right == whole
         case "architecture":
@@ -185,7 +188,7 @@ def test_shapes_on_the_way_are_those_of_the_real_model(exercise: Exercise) -> No
     inside = "encoder.layer.0.attention.self."
     for name, tensor in zip(("query_heads", "scores", "context"), heads, strict=True):
         found[inside + name] = tuple(tensor.shape)
-    assert exercise.right == found[shown(exercise.path)]
+    assert exercise.right == found[shown(exercise.path, exercise.subject)]
 
 
 @examples(25)
@@ -196,7 +199,7 @@ def test_flops_are_those_that_pytorch_counts(exercise: Exercise) -> None:
     inside = "encoder.layer.0.attention.self"
     products = modules[inside] - 3 * modules[f"{inside}.query"]  # scores and context, which cost the same
     modules |= {"": forward, f"{inside}.scores": products // 2, f"{inside}.context": products // 2}
-    assert exercise.right == modules[shown(exercise.path)]
+    assert exercise.right == modules[shown(exercise.path, exercise.subject)]
 
 
 @examples(15)
@@ -315,6 +318,16 @@ def test_what_is_rounded_too_much_is_not_accepted() -> None:
     assert rough.state == "unreadable"
     assert "at least two significant digits" in rough.said[0].message
     assert check(model, "340M").state == "wrong"
+
+
+def test_zeros_at_the_end_of_a_rounded_answer_are_not_known() -> None:
+    """110M counts as 1.1e8 does; a number that is written out means itself."""
+    subject = Subject(BertConfig())
+    tensors = tuple(subject.model().tensors())
+    model = Exercise("model", subject, Said(""), 109_482_240, "parameters", tensors=tensors)
+    assert check(model, "110M") == check(model, "1.1e8")
+    assert check(model, "110M").state == "rounded"
+    assert check(model, "110,000,000").state == check(model, "100M").state == check(model, "111M").state == "wrong"
 
 
 @given(exercises("tensor", "layer", "model", "architecture", "error"))

@@ -105,7 +105,7 @@ def values(case: Case, quantity: str, allowed: Constraints) -> dict[Candidate, i
 
 
 @pytest.mark.parametrize("quantity", COUNTS)
-@examples(8)
+@examples(20)
 @given(bert_cases(), constraints(), st.data())
 def test_the_search_is_brute_force(quantity: str, case: Case, allowed: Constraints, data: st.DataObject) -> None:
     if QUANTITIES[quantity].known(case) is None:
@@ -113,7 +113,7 @@ def test_the_search_is_brute_force(quantity: str, case: Case, allowed: Constrain
     if quantity == "training_memory":  # each candidate is a simulated step, which takes its time with every layer
         first = 1 + allowed.layers_from % 9
         last = first + min(2, allowed.layers_to - allowed.layers_from)
-        widest = min(allowed.hidden_to, 3 * allowed.step - 1)
+        widest = min(allowed.hidden_to, 4 * allowed.step - 1)
         allowed = allowed._replace(layers_from=first, layers_to=last, hidden_to=widest)
     every = values(case, quantity, allowed)
     some = st.sampled_from(list(every.values()))

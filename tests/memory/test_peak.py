@@ -16,23 +16,22 @@ from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask, sdpa_mask
 from transformers.models.bert import modeling_bert
 
-from bertcalc import BertConfig, Config, build, inference_peak_bytes, training_peak_bytes
-from bertcalc.families import CLASSES, class_of
+from bertcalc import AlbertConfig, BertConfig, Config, build, inference_peak_bytes, training_peak_bytes
+from bertcalc.families import CLASSES, FAMILIES, class_of
+from bertcalc.family import Model
 from bertcalc.forward.outputs import Call
 from bertcalc.memory.optimizers import PRECISIONS, Optimizer, Precision, parts, sizes
 from bertcalc.memory.peak import (
     NotSimulatedError,
     alive_at_peak,
-    changes_of,
     curve,
     inference_changes,
     training_changes,
 )
 from bertcalc.memory.peak import peak as our_peak
-from bertcalc.memory.plan import Inference, Plan
+from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES, RECOMPUTE, Attention, Dtype
 from bertcalc.memory.tape import AREAS, Change
-from bertcalc.subject import Subject
 from bertcalc.tree.freezing import TRAIN, Freezing
 from tests.examples import examples
 from tests.memory.allocator import inference_allocated, training_allocated
@@ -301,12 +300,27 @@ def test_states_of_8_bits_are_those_of_the_rule(precision: Precision) -> None:
     )
 
 
-@pytest.mark.parametrize("architecture", [name for name in CLASSES if name not in SIMULATED])
-def test_a_class_that_is_not_simulated_is_refused(architecture: str) -> None:
-    subject = Subject(CLASSES[architecture].config.default(), architecture)
-    for how in (Plan(), Inference()):
-        with pytest.raises(NotSimulatedError, match=f"^The memory of {architecture} is not simulated yet.$"):
-            changes_of(subject, how, 1, 8)
+def test_a_family_that_is_not_simulated_is_refused() -> None:
+    for cls in FAMILIES["albert"].classes:
+        model = Model(replace(FAMILIES["albert"], peaks=False), cls, AlbertConfig(num_hidden_layers=1), cls.pooler)
+        for count in (training_peak_bytes, inference_peak_bytes):
+            with pytest.raises(NotSimulatedError, match=f"^The memory of {cls.name} is not simulated yet.$"):
+                count(model.declare(), 1, 8)
+
+
+def test_a_loss_that_takes_scores_in_pairs_is_refused_with_others() -> None:
+    model = build(AlbertConfig(num_hidden_layers=1, num_labels=3), "AlbertForPreTraining")
+    assert inference_peak_bytes(model, 1, 8)
+    with pytest.raises(ValueError, match="cannot be trained with num_labels 3"):
+        training_peak_bytes(model, 1, 8)
+
+
+@settings(max_examples=3)
+@given(st.integers(5, 9))
+def test_shared_layers_have_one_gradient_however_often_they_run(layers: int) -> None:
+    """Sums of the runs' gradients are there while the backward pass goes through the layers, once for each tensor."""
+    config = AlbertConfig(hidden_size=48, num_attention_heads=4, intermediate_size=96, num_hidden_layers=layers)
+    check_training(Case(config, "AlbertForMaskedLM"), Call(2, 5), Plan())
 
 
 def test_what_is_not_simulated_is_refused() -> None:

@@ -58,6 +58,11 @@ def sliders(app: AppTest) -> dict[str, dict[str, Any]]:
     return {field["name"]: field for field in component(app, "bertcalc_panel")["fields"]}
 
 
+def shares(app: AppTest) -> list[int]:
+    """The parameters of the components."""
+    return [int(one.delta.replace(",", "")) for one in app.metric[1:] if not one.label.startswith("FLOPs")]
+
+
 def said(app: AppTest) -> str:
     return " ".join(one.value for one in (*app.markdown, *app.caption, *app.error, *app.warning, *app.text))
 
@@ -77,8 +82,7 @@ def test_the_total_is_the_real_classes(model_type: str, cls: str) -> None:
     there = real(model_type, cls)
     assert total(app) == f"{there:,}"
     assert f"= {there:,}" in total_formula(app)["label"]
-    shares = [int(metric.delta.replace(",", "")) for metric in app.metric[1:]]
-    assert sum(shares) == there
+    assert sum(shares(app)) == there
     [bars] = [one for one in app.session_state["shown"] if one.spec]
     assert sum(bars.data["figure"]) == there
     [tensors] = [one for one in app.session_state["shown"] if not one.spec]
@@ -205,7 +209,7 @@ def test_what_is_not_explained_is_listed_and_counted() -> None:
     assert f"{found.explained:,} of {found.parameters:,} parameters" in app.warning[0].value
     [bars] = [one for one in app.session_state["shown"] if one.spec]
     assert sum(bars.data["figure"]) == found.parameters
-    assert sum(int(metric.delta.replace(",", "")) for metric in app.metric[1:]) == found.parameters
+    assert sum(shares(app)) == found.parameters
     assert total_formula(app)["label"].endswith(f"+ ? = {found.parameters:,}")
     assert len(app.table[0].value) == len(found.unexplained)
     assert not sliders(app)

@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from bertcalc import ARCHITECTURES, BertConfig
+from bertcalc.explore.models import subject_of_preset
 from bertcalc.forward.outputs import Call
 from bertcalc.memory.devices import DEVICES
 from bertcalc.memory.peak_formulas import peak, peak_bytes
@@ -57,6 +58,24 @@ def test_the_72_megabytes_of_a_write_up_are_shown_for_what_they_are() -> None:
 def test_adams_bytes_a_parameter(training_dtype: str, bytes_a_parameter: str) -> None:
     app = memory("training", training_dtype=training_dtype)
     assert app.metric[1].value == f"{bytes_a_parameter} bytes a parameter"
+
+
+@pytest.mark.parametrize(
+    "preset",
+    [
+        "albert-base-v2",
+        "distilbert-base-uncased",
+        "electra-small-discriminator",
+        "all-mpnet-base-v2",
+        "ernie-3.0-base-zh",
+    ],
+)
+def test_the_peaks_of_every_family_are_those_of_the_core(preset: str) -> None:
+    subject = subject_of_preset(preset)
+    for view, how in (("training", Plan()), ("inference", Inference())):
+        app = memory(view, preset=preset)
+        assert texts(app) == []
+        assert app.metric[0].value == size(peak_bytes(subject, how, 1, 128))
 
 
 def test_what_is_frozen_has_no_gradient() -> None:

@@ -29,6 +29,12 @@ _WORDS: dict[Group, str] = {
 }
 
 
+_GUESSED_BY_NAMES = N_(
+    "{field} is guessed to be false, because the file has a decoder of its own; in files of older releases it can be a "
+    "copy of the word embeddings."
+)
+
+
 class Brought(NamedTuple):
     """A checkpoint that was read: its name, its comparison, guessed fields, and files that are cut off."""
 
@@ -89,10 +95,21 @@ def show_brought(brought: Brought) -> None:
                     dtypes=" · ".join(f"{dtype} {count:,}" for dtype, count in found.dtypes.items())
                 ),
                 *(
+                    [_("All names begin with {prefix}, which is left out.").format(prefix=code(shorten(found.wrapper)))]
+                    if found.wrapper
+                    else []
+                ),
+                *(
+                    _(_GUESSED_BY_NAMES).format(field=code(found.subject.config.own_name(field)))
+                    for field in brought.guessed
+                    if field == "tie_word_embeddings"
+                ),
+                *(
                     _("{field} cannot be read from any shape: {value} is assumed, which changes no count.").format(
                         field=code(field), value=getattr(found.subject.config, field)
                     )
                     for field in brought.guessed
+                    if field != "tie_word_embeddings"
                 ),
             ]
         )

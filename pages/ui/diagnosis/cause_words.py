@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from bertcalc.diagnosis.cause_formulas import cause_formulas
 from bertcalc.diagnosis.explain import Explanation
-from bertcalc.diagnosis.known import Known
+from bertcalc.diagnosis.known import CONVENTIONS, Known
 from bertcalc.diagnosis.layer_parts import PARTS, Counted
 from bertcalc.diagnosis.miscounts import MISCOUNTS, PADDED_TO, PLACES, MiscountSizes
 from bertcalc.text import code
@@ -18,7 +18,11 @@ def describe(known: Known) -> str:
         said.append(_("with pooler") if known.subject.add_pooling_layer else _("without pooler"))
     if known.has_decoder:
         said.append(_("decoder tied") if known.subject.config.tie_word_embeddings else _("decoder untied"))
-    if known.buffers:
+    if known.convention:
+        labels = known.convention == "labels"
+        count = known.subject.config.num_labels if labels else known.buffers
+        said.append(_(CONVENTIONS[known.convention]).format(count=count))
+    if known.buffers and known.convention != "both buffers":
         said.append(_("with {count:,} position_ids, a buffer in files of older releases").format(count=known.buffers))
     return " · ".join(said)
 
@@ -57,5 +61,11 @@ def causes(known: Known, explanation: Explanation, counted: Callable[[str], bool
     for cause, formula in zip(explanation, formulas, strict=True):
         multiple = next((size for size in PADDED_TO if cause.miscount == f"padded to {size}"), PADDED_TO[0])
         written = f"${formula.latex()} = {formula.latex(config, padded_vocab_size=padded[multiple])}$"
-        found.append((_(MISCOUNTS[cause.miscount].said), written, cause.amount))
+        found.append((miscount_in_words(cause.miscount), written, cause.amount))
     return found
+
+
+def miscount_in_words(name: str) -> str:
+    """A miscount by its name."""
+    miscount = MISCOUNTS[name]
+    return _(miscount.said).format(**miscount.values)

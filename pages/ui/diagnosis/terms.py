@@ -6,6 +6,7 @@ import streamlit as st
 
 from bertcalc.diagnosis import terms
 from bertcalc.diagnosis.known import Known
+from bertcalc.diagnosis.layer_parts import Counted
 from bertcalc.diagnosis.terms import Gap, LineVerdict, TermsReport
 from bertcalc.families import family_of
 from bertcalc.presets import PRESETS
@@ -177,10 +178,12 @@ def _verdict(verdict: LineVerdict) -> str:
     if verdict.modules:
         return _(":material/check_circle: a number of modules")
     if verdict.counted and verdict.is_right:
-        return f":material/check_circle: {_part(verdict)}"
+        parts = [_part(found) for found in (verdict.counted, *verdict.also[:_MOST_ALSO])]
+        more = " ..." if len(verdict.also) > _MOST_ALSO else ""
+        return f":material/check_circle: {_(' or ').join(parts)}{more}"
     if verdict.counted:
         should = _("should be {count}").format(count=f"{verdict.counted.right:,}")
-        return f":material/cancel: {_named(_part(verdict), should)}"
+        return f":material/cancel: {_named(_part(verdict.counted), should)}"
     return ":material/help:"
 
 
@@ -200,13 +203,16 @@ def _miscounts(verdict: LineVerdict, known: Known) -> str:
     return "  \n".join(said)
 
 
-def _part(verdict: LineVerdict) -> str:
-    assert verdict.counted
-    part = part_name(verdict.counted)
-    if verdict.counted.layers == "all":
+_MOST_ALSO = 2  # other parts of the same size that are named
+
+
+def _part(found: Counted) -> str:
+    """What is counted, in words."""
+    part = part_name(found)
+    if found.layers == "all":
         return part
-    one = verdict.counted.layers == "one"
-    if verdict.counted.part == "layers":
+    one = found.layers == "one"
+    if found.part == "layers":
         return _("one layer") if one else _("all layers but one")
     return (_("{part} of one layer") if one else _("{part} of all layers but one")).format(part=part)
 

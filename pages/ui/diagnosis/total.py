@@ -2,19 +2,21 @@
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 
 import streamlit as st
 
 from bertcalc.arithmetic import LONGEST
 from bertcalc.config import letters
 from bertcalc.diagnosis.cause_formulas import count_formula
-from bertcalc.diagnosis.diagnose import MOST_MISCOUNTS, Diagnosis, Match, Miscounted, Own, diagnose
-from bertcalc.diagnosis.explain import MOST_FOUND
-from bertcalc.diagnosis.known import READINGS, HandCount, Known, Reading, published_counts, readings
+from bertcalc.diagnosis.diagnose import Diagnosis, Elsewhere, Match, Miscounted, Own, Slip, diagnose, told_apart
+from bertcalc.diagnosis.known import READINGS, HandCount, Known, Reading, readings
+from bertcalc.diagnosis.miscounts import HABITS
 from bertcalc.diagnosis.tools import tool_counts
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.formula import latex_fraction
 from bertcalc.forward.steps import batch_problems
+from bertcalc.presets import PRESETS
 from bertcalc.problem import InputError
 from bertcalc.subject import Subject
 from bertcalc.text import N_, literal, shorten
@@ -23,7 +25,7 @@ from pages.ui.any_model.way import show_way_of_count
 from pages.ui.batch import linked_batch
 from pages.ui.controls import Fold, Text, sentence, set_values, view
 from pages.ui.diagnosis.cause_words import causes, describe, own_count
-from pages.ui.i18n import _, listed
+from pages.ui.i18n import _, in_a_row, listed
 from pages.ui.model import take_preset
 from pages.ui.numbers import signed_count, size
 from pages.ui.present import presenting
@@ -36,7 +38,8 @@ NUMBERS = ("110M", "1.1e8", "437.9 MB", "75,641,856")
 _MOST_ROWS = 12
 VIEW = view("explain", {"total": N_("One number"), "terms": N_("Term by term")})
 YOURS = Text("number", N_("Your number"), NUMBER, LONGEST, placeholder="12*7087872", width=320)
-OTHERS = Fold("others", N_("Another explanation is equally short"))
+OTHERS = Fold("others", N_("Rarer explanations"))
+POSSIBLE = Fold("possible", N_("Several mistakes together could lead to it as well"))
 
 
 def show_total(subject: Subject) -> None:
@@ -47,6 +50,7 @@ def show_total(subject: Subject) -> None:
     except InputError as error:
         st.error(sentence(error.problem))
         return
+    _show_reading(number)
     known = Known(subject, subject.model().num_parameters())
     found = diagnose(known, number)
     if found.hand:
@@ -55,13 +59,36 @@ def show_total(subject: Subject) -> None:
     tools = [name for name, count in tool_counts(subject.config) if number.low == count == number.high]
     if tools:
         st.info(_("The formula of {tools} gives exactly this: see Other tools.").format(tools=listed(tools)))
-    elsewhere = _show_peaks(subject, number) or (not found.matches and _show_elsewhere(number))
+    peaks = _show_peaks(subject, number)
     if found.own:
         _show_own(subject, found.own)
-    elif found.miscounted and not elsewhere:
-        _show_miscounted(found, number)
-    elif not (found.hand or found.matches or tools or elsewhere):
+    if not peaks:
+        _show_elsewhere(found.elsewhere)
+        _show_slips(subject, found.slips, likely=any(_is_likely(slip, known, number) for slip in found.slips))
+        if found.miscounted:
+            _show_miscounted(found, number, known=bool(tools or found.elsewhere))
+        _show_folded(found, number)
+    explained = found.hand or found.known or found.slips or found.miscounted or tools or peaks
+    if not explained:
         _show_nothing(subject, number, text)
+
+
+def _show_reading(number: Typed) -> None:
+    """Say what the text was taken to mean."""
+    values = {"value": written_number(number.value), "low": written_number(number.low)}
+    values["high"] = written_number(number.high)
+    if number.unit == "bytes":
+        said = _("Read as {value} bytes.") if number.low == number.high else _("Read as {low} to {high} bytes.")
+    elif number.low == number.high:
+        said = _("Read as {value}, exactly.")
+    else:
+        said = _("Read as anything from {low} to {high}.")
+    st.caption(said.format(**values))
+
+
+def written_number(value: Fraction) -> str:
+    """A number with thousands separators, and as few decimals as it has."""
+    return f"{int(value):,}" if value.denominator == 1 else f"{float(value):,}"
 
 
 def _show_peaks(subject: Subject, number: Typed) -> bool:
@@ -159,27 +186,105 @@ def _show_own(subject: Subject, found: Sequence[Own]) -> None:
         st.caption(_("And {count:,} more.").format(count=len(found) - len(shown)))
 
 
-def _show_miscounted(found: Diagnosis, number: Typed) -> None:
-    """The shortest explanation; others of the same length are folded away."""
-    first, *others = found.miscounted
-    count = len(first.explanation) + (first.reading.key != "parameters")
+def _show_miscounted(found: Diagnosis, number: Typed, *, known: bool) -> None:
+    """The likeliest explanations, which are equals, how much they prove, and what would tell them apart."""
+    equals = found.miscounted
+    said = [_summary(equals), _strength(found)]
+    if known:
+        said.insert(0, _("As a count of the model in the sidebar:"))
+    st.info(in_a_row(said), icon=":material/troubleshoot:" if found.confident else ":material/help:")
+    if len(equals) == 1 or len({(one.model, one.reading) for one in equals}) > 1:
+        for one in equals:
+            _show_sum(one, number)
+        return
+    _show_equals(equals, number)
+    _show_what_tells_them_apart(equals)
+
+
+def _summary(equals: Sequence[Miscounted]) -> str:
+    """What explains a number, in a sentence."""
+    if len(equals) > 1:
+        return _("{count} explanations lead to exactly this number.").format(count=len(equals))
+    [one] = equals
+    count = one.ideas + (one.reading.key != "parameters")
+    if one.habit and one.ideas == 1:
+        return _("One way of counting explains it exactly: {habit}.").format(habit=_(HABITS[one.habit].said))
     if count == 1:
-        said = _("One miscount explains it exactly.")
+        return _("One miscount explains it exactly.")
+    return _("{count} miscounts together explain it exactly.").format(count=count)
+
+
+def _strength(found: Diagnosis) -> str:
+    """How much an explanation proves."""
+    assert found.evidence
+    one_in = found.evidence.one_in
+    if found.confident:
+        return _("Of the numbers near it, one in {count:,} would be explained as simply.").format(count=one_in)
+    said = _("Of the numbers near it, one in {count:,} would be explained as simply: take it as a hint.")
+    return said.format(count=one_in)
+
+
+def _show_equals(equals: Sequence[Miscounted], number: Typed) -> None:
+    """From the right count to the number in each of several ways, in one table."""
+    first = equals[0]
+    rows = [(_("right: {model}").format(model=describe(first.model)), "", f"{first.model.parameters:,}")]
+    for number_of, one in enumerate(equals, 1):
+        rows += [
+            (f"**{number_of}.** {said}", formula, signed_count(amount))
+            for said, formula, amount in causes(one.model, one.explanation, lambda name: True)
+        ]
+    _show_rows([*rows, *_last_rows(first, number)])
+
+
+def _show_what_tells_them_apart(equals: Sequence[Miscounted]) -> None:
+    """The terms in which explanations of one number differ."""
+    if not (rows := told_apart(equals)):
+        return
+    columns = {_("Your term would be"): [_(part) for part, _amounts in rows]}
+    for number_of in range(len(equals)):
+        columns[_("by explanation {number}").format(number=number_of + 1)] = [
+            f"{amounts[number_of]:,}" for _part, amounts in rows
+        ]
+    st.markdown(_("**What tells them apart**"))
+    show_table(columns, _("The terms in which the explanations differ"))
+
+
+def _show_slips(subject: Subject, slips: Sequence[Slip], *, likely: bool) -> None:
+    """Known counts that may have been mistyped."""
+    if not slips:
+        return
+    counts = listed([_slip(subject, slip) for slip in slips])
+    if likely:
+        said = _("Probably a slip of the keyboard: it is a digit away from a known count, {counts}.")
     else:
-        said = _("{count} miscounts together explain it exactly; fewer do not.")
-    st.info(said.format(count=count), icon=":material/troubleshoot:")
-    _show_sum(first, number)
-    if others:
-        label = _("{count} other explanations are equally short")
-        if len(others) >= MOST_FOUND - 1:  # there may be more
-            label = _("At least {count} other explanations are equally short")
-        label = label.format(count=len(others))
-        if len(others) == 1:
-            label = OTHERS.title
-        if folder := OTHERS.unfolded(label=label):
+        said = _("Perhaps a slip of the keyboard: it is a digit away from a known count, {counts}.")
+    st.info(said.format(counts=counts), icon=":material/keyboard:")
+
+
+def _is_likely(slip: Slip, present: Known, number: Typed) -> bool:
+    """Whether a slip is of the count that is shown, or leads to its very neighbour."""
+    return slip.count == present.total or abs(slip.count - number.value) == 1
+
+
+def _slip(subject: Subject, slip: Slip) -> str:
+    name = describe(slip.model)
+    if slip.preset and slip.model.subject.config != subject.config:
+        name = f"{slip.preset} {name}"
+    return _("{count:,} ({name})").format(count=slip.count, name=name)
+
+
+def _show_folded(found: Diagnosis, number: Typed) -> None:
+    """What is rarer, and what is possible only."""
+    for fold, some in ((OTHERS, found.behind), (POSSIBLE, found.possible)):
+        if some and (folder := fold.unfolded()):
             with folder:
-                for other in others:
-                    _show_sum(other, number)
+                if fold is POSSIBLE:
+                    st.caption(_("Several mistakes lead to nearly any number: this proves nothing."))
+                for one in some[:_MOST_FOLDED]:
+                    _show_sum(one, number)
+
+
+_MOST_FOLDED = 5
 
 
 def _show_sum(miscounted: Miscounted, number: Typed) -> None:
@@ -190,12 +295,21 @@ def _show_sum(miscounted: Miscounted, number: Typed) -> None:
         (said, formula, signed_count(amount))
         for said, formula, amount in causes(known, miscounted.explanation, lambda name: True)
     ]
-    wrong = known.parameters + sum(cause.amount for cause in miscounted.explanation)
+    _show_rows([*rows, *_last_rows(miscounted, number)])
+
+
+def _last_rows(miscounted: Miscounted, number: Typed) -> list[tuple[str, str, str]]:
+    """The number, and what leads to it where it is no number of parameters."""
+    rows = []
+    wrong = miscounted.model.parameters + sum(cause.amount for cause in miscounted.explanation)
     meaning, factor = READINGS[miscounted.reading.key]
     if miscounted.reading.key != "parameters":
         rows.append((_("in parameters"), "", f"{wrong:,}"))
         rows.append((_(meaning), rf"$\div\ {latex_fraction(factor)}$", f"{float(wrong / factor):,.0f}"))
-    rows.append((_("**your number**"), "", f"**{int(number.value):,}**"))
+    return [*rows, (_("**your number**"), "", f"**{int(number.value):,}**")]
+
+
+def _show_rows(rows: Sequence[tuple[str, str, str]]) -> None:
     names = (_("What is counted"), _("Formula"), _("Parameters"))
     show_table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)), _("From the right count to yours"))
 
@@ -203,35 +317,35 @@ def _show_sum(miscounted: Miscounted, number: Typed) -> None:
 _OFFERED = 3
 
 
-def _published(number: Typed) -> list[str]:
-    """The presets whose known counts the number may stand for, in the first reading that has any."""
-    for reading in readings(number):
-        if found := [preset for total, (preset, _known) in published_counts().items() if reading.means(total)]:
-            return list(dict.fromkeys(found))
-    return []
-
-
-def _show_elsewhere(number: Typed) -> bool:
+def _show_elsewhere(found: Sequence[Elsewhere]) -> None:
     """Say which published model has a number, if there is one."""
-    exact = [reading.exact for reading in readings(number) if reading.exact in published_counts()]
-    if exact and exact[0] is not None:
-        preset, known = published_counts()[exact[0]]
-        st.success(
-            _("Exactly the count of another published model: {preset}, {model}").format(
-                preset=preset, model=describe(known)
-            ),
-            icon=":material/check_circle:",
-        )
-        _offer([preset])
-    elif elsewhere := _published(number):
-        st.success(
-            _("It is the rounded count of published models: {models}.").format(models=listed(elsewhere)),
-            icon=":material/check_circle:",
-        )
-        _offer(elsewhere)
+    if not found:
+        return
+    first = found[0]
+    presets = list(dict.fromkeys(one.preset for one in found))
+    icon = ":material/check_circle:"
+    if first.reading.exact is None:
+        parts = first.counted is not None
+        said = _("Parts of published models round to it: {models}.") if parts else _ROUNDED
+        names = [f"{one.preset} ({_part_of(one)})" if one.counted else one.preset for one in found]
+        st.info(_(said).format(models=listed(names[:_MOST_ROWS])), icon=":material/info:")
+    elif first.known:
+        said = _("Exactly the count of another published model: {preset}, {model}")
+        st.success(said.format(preset=first.preset, model=describe(first.known)), icon=icon)
     else:
-        return False
-    return True
+        said = _("Exactly a part of another published model: {part} of {preset}")
+        st.success(said.format(preset=first.preset, part=_part_of(first)), icon=icon)
+    if first.reading.key != "parameters":
+        st.caption(_("This is so if it means {meaning}.").format(meaning=_(READINGS[first.reading.key][0])))
+    _offer(presets)
+
+
+_ROUNDED = N_("It is the rounded count of published models: {models}.")
+
+
+def _part_of(one: Elsewhere) -> str:
+    assert one.counted
+    return own_count(one.counted, PRESETS[one.preset].config.num_hidden_layers)
 
 
 def _offer(presets: Sequence[str]) -> None:
@@ -240,9 +354,9 @@ def _offer(presets: Sequence[str]) -> None:
 
 
 _UNEXPLAINED = N_(
-    "Nothing plausible gives {number}: no known count of this configuration, no part of it, and no combination of up "
-    "to {most} miscounts. It may belong to another model: {architecture} in the sidebar has {count:,} parameters. The "
-    "individual terms of the count would tell more."
+    "Nothing simple gives {number}: no known count of this configuration, no part of it, and no mistake that is often "
+    "made. It may belong to another model: {architecture} in the sidebar has {count:,} parameters. The individual "
+    "terms of the count would tell more."
 )
 _UNKNOWN = N_(
     "No known count of this configuration rounds to {number}. It may belong to another model: "
@@ -256,7 +370,6 @@ def _show_nothing(subject: Subject, number: Typed, text: str) -> None:
     exactly = number.low == number.high
     st.warning(
         (_(_UNEXPLAINED) if exactly else _(_UNKNOWN)).format(
-            most=MOST_MISCOUNTS,
             number=literal(shorten(text)),
             architecture=subject.architecture,
             count=subject.model().num_parameters(),
