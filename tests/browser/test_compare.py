@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from bertcalc.explore.compare import PAIRS
-from tests.browser.conftest import Look
+from tests.browser.conftest import Look, Open
 from tests.browser.look import bottom, boxes, expect_query, number, open_page, overflow, query, settled
 
 TIED = "models=bert-base-uncased~architecture-BertForMaskedLM+bert-base-uncased~architecture-BertForMaskedLM~"
@@ -123,3 +123,22 @@ def test_no_table_is_wider_than_the_page(look: Look, pair: str) -> None:
     table = page.get_by_test_id("stTable")
     expect(table).to_be_visible()
     assert overflow(table) <= 1
+
+
+def test_at_a_glance_twelve_models_need_no_scrolling_and_a_click_opens_one(visit: Open) -> None:
+    page = visit("compare?order=ascending")
+    page.get_by_role("button", name="well-known models").click()
+    chart = page.get_by_test_id("stVegaLiteChart")
+    names = chart.locator(".role-axis-label text")
+    expect(names.get_by_text("albert-base-v2")).to_be_visible()
+    assert bottom(chart) <= 720
+    models = PAIRS["well-known"].models
+    expect_query(page, {"compare": "glance", "models": models, "order": "ascending"})
+    smallest, largest = (names.get_by_text(name) for name in ("albert-base-v2", "bert-large-uncased"))
+    assert bottom(smallest) < bottom(largest)
+    row, (picture,) = boxes(smallest)[0], boxes(chart)
+    page.mouse.click(picture["x"] + picture["width"] / 2, row["y"] + row["height"] / 2)
+    expect(page.get_by_test_id("stMetricValue").first).to_have_text("11,683,584")
+    page.go_back()
+    expect(names.get_by_text("albert-base-v2")).to_be_visible()
+    page.wait_for_url("**compare=glance**")

@@ -11,12 +11,17 @@ from pages.ui.lecture.screen_parts import VOCABULARY
 from tests.browser.conftest import Look, Open
 from tests.browser.look import boxes, crowded, expect_query, settled, slider, total
 
-NAMES = [screen.name for screen in read((FOLDER / f"{DEFAULT}.toml").read_bytes(), VOCABULARY).screens]
+SECOND = "same-layers"
+SCREENS = {
+    lecture: [screen.name for screen in read((FOLDER / f"{lecture}.toml").read_bytes(), VOCABULARY).screens]
+    for lecture in (DEFAULT, SECOND)
+}
+NAMES = SCREENS[DEFAULT]
 
 
-def ready(page: Page, number: int) -> None:
+def ready(page: Page, number: int, lecture: str = DEFAULT) -> None:
     """Wait until a screen is there, and drawn to its end."""
-    position = re.compile(f"^{number} / {len(NAMES)} · ")
+    position = re.compile(f"^{number} / {len(SCREENS[lecture])} · ")
     expect(page.locator(".st-key-jump input")).to_have_value(position, timeout=30_000)
     settled(page)
 
@@ -69,14 +74,46 @@ def test_the_slider_of_a_screen_moves_its_numbers_and_stays_in_the_link(look: Lo
     expect_query(page, {"screen": "all-layers", "num_hidden_layers": "13"})
 
 
-@pytest.mark.parametrize(("language", "appearance"), [("en", "light"), ("zh", "dark")])
+def test_each_screen_of_the_second_lecture_brings_its_model_and_back_brings_the_last(visit: Open) -> None:
+    page = visit(f"lecture?lecture={SECOND}")
+    model = page.get_by_role("combobox", name="Start from")
+    ready(page, 1, SECOND)
+    for _press in range(2):
+        page.keyboard.press("ArrowRight")
+    ready(page, 3, SECOND)
+    expect(model).to_have_value("roberta-base")
+    expect_query(page, {"lecture": SECOND, "screen": "roberta"})  # the screen says the model
+    layers = slider(page, "vocab_size")
+    layers.focus()
+    layers.press("ArrowUp")
+    expect(model).to_have_value("roberta-base (changed)")
+    page.wait_for_url("**vocab_size=**")
+    for number in (4, 5):
+        page.get_by_role("button", name="Next").click()
+        ready(page, number, SECOND)
+    expect(model).to_have_value("xlm-roberta-base")
+    expect_query(page, {"lecture": SECOND, "screen": "xlm-roberta"})
+    page.keyboard.press("ArrowRight")
+    ready(page, 6, SECOND)
+    page.go_back()
+    ready(page, 5, SECOND)
+    expect(model).to_have_value("xlm-roberta-base")
+    page.get_by_role("link", name="Leave").click()
+    expect(total(page)).to_have_text("278,043,648")
+    page.wait_for_url("**preset=xlm-roberta-base**")
+
+
+@pytest.mark.parametrize(
+    ("lecture", "language", "appearance"),
+    [(DEFAULT, "en", "light"), (DEFAULT, "zh", "dark"), (SECOND, "en", "dark"), (SECOND, "zh", "light")],
+)
 def test_no_screen_needs_scrolling_and_nothing_is_small(
-    visit: Open, page: Page, language: str, appearance: str
+    visit: Open, page: Page, lecture: str, language: str, appearance: str
 ) -> None:
     page.emulate_media(color_scheme=appearance)  # type: ignore[arg-type]  # parametrize gives str
-    visit(f"lecture?lang={language}")
-    for number, name in enumerate(NAMES, 1):
-        ready(page, number)
+    visit(f"lecture?lang={language}&lecture={lecture}")
+    for number, name in enumerate(SCREENS[lecture], 1):
+        ready(page, number, lecture)
         for width, height in ((1920, 1080), (1280, 720)):
             page.set_viewport_size({"width": width, "height": height})
             assert crowded(page) == [], (name, width)

@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import partial
-from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -13,7 +11,6 @@ from bertcalc.explore.quantities import QUANTITIES, Case, components
 from bertcalc.families import family_of
 from bertcalc.formula import CALL_LETTERS
 from bertcalc.track import ChosenModel
-from pages.ui import model
 from pages.ui.batch import Batch
 from pages.ui.compare.comparison import GLANCE, Compared, Comparison
 from pages.ui.compare.glance_chart import Cell, Row, glance_bars, glance_frame, pieces_of
@@ -25,18 +22,12 @@ from pages.ui.sidebar import Choice
 from pages.ui.tables import show_table
 from pages.ui.theme import appearance
 
-_KEY = "models at a glance"
-
 
 def show_glance(comparison: Comparison, choice: Choice) -> None:
     """The models of a comparison as rows of bars, and the same as a table of links with exact figures."""
     models = in_order(comparison)
-    chosen = [_chosen(one, choice) for one in models]
-    links = [_link(one) for one in chosen]
-    take = partial(_open, dict(zip(links, chosen, strict=True)))
-    draw_models(models, comparison.batch, comparison.measure, links, key=_KEY, on_select=take)
-    if st.session_state.pop("open a model", False):
-        st.switch_page("parameters.py")
+    links = [_link(one, choice) for one in models]
+    draw_models(models, comparison.batch, comparison.measure, links)
     if presenting():
         return
     st.caption(_("A click opens a model; the names in the table are links. – is not simulated yet."))
@@ -44,7 +35,7 @@ def show_glance(comparison: Comparison, choice: Choice) -> None:
     titles = _titles(comparison.batch)
     show_table(
         {
-            _("Model"): [f"[{one.name}](./?{link})" for one, link, _cells in rows],
+            _("Model"): [f"[{one.name}]({link})" for one, link, _cells in rows],
             _("Family"): [_family(one) for one, _link, _cells in rows],
             **{title: [cells[at].exact for _one, _link, cells in rows] for at, title in enumerate(titles)},
         },
@@ -63,9 +54,7 @@ def in_order(comparison: Comparison) -> list[Compared]:
     return known + [one for one in models if figures[one.name] is None]
 
 
-def draw_models(
-    models: Sequence[Compared], batch: Batch, measure: str, links: Sequence[str] = (), **options: Any
-) -> None:
+def draw_models(models: Sequence[Compared], batch: Batch, measure: str, links: Sequence[str] = ()) -> None:
     """The chart; on a phone with the one quantity that is asked for."""
     rows = [
         Row(_named(one), link, cells_of(one, batch))
@@ -73,10 +62,9 @@ def draw_models(
     ]
     draw_chart(
         glance_frame(_titles(batch), rows),
-        glance_bars(appearance(), len(rows), len(GLANCE), GLANCE.index(measure)),
+        glance_bars(appearance(), len(rows), len(GLANCE), GLANCE.index(measure), linked=bool(links)),
         numbers={"name": _("Model"), "quantity": _("Quantity"), "figure": _("Figure")},
         alt=_("Models at a glance: parameters, embeddings, FLOPs for a token, memory of a training step"),
-        **options,
     )
 
 
@@ -120,20 +108,9 @@ def _named(one: Compared) -> str:
     return one.name if said else f"{one.name} · {family}"
 
 
-def _chosen(one: Compared, choice: Choice) -> ChosenModel:
-    """A model of the comparison as that of the sidebar."""
-    subject = one.subject
+def _link(one: Compared, choice: Choice) -> str:
+    """The link of a model's first page, in the language and the view of this one."""
     preset = choice.preset if one.item.base == PRESENT else one.item.base
-    return ChosenModel(preset, subject.config, subject.architecture, subject.add_pooling_layer)
-
-
-def _link(chosen: ChosenModel) -> str:
-    return urlencode({"preset": chosen.preset, **chosen.link()})
-
-
-def _open(chosen: dict[str, ChosenModel]) -> None:
-    """Take the model that was clicked, and have this run go to its page."""
-    for one in st.session_state[_KEY]["selection"]["model"]:
-        if one.get("link") in chosen:
-            model.track().take(chosen[one["link"]])
-            st.session_state["open a model"] = True
+    chosen = ChosenModel(preset, one.subject.config, one.subject.architecture, one.subject.add_pooling_layer)
+    kept = {name: st.query_params[name] for name in ("lang", "present") if name in st.query_params}
+    return f"./?{urlencode({'preset': preset, **chosen.link(), **kept})}"

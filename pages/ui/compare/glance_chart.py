@@ -60,8 +60,8 @@ def glance_frame(titles: Sequence[str], rows: Sequence[Row]) -> Columns:
 
 
 @lru_cache
-def glance_bars(appearance: str, rows: int, columns: int, shown: int) -> Spec:
-    """Bars for so many models and columns; a phone has room for one column, ``shown``."""
+def glance_bars(appearance: str, rows: int, columns: int, shown: int, *, linked: bool) -> Spec:
+    """Bars for so many models and columns; a phone has room for one column, ``shown``. A click opens what is linked."""
     import altair as alt
 
     step, ink = min(_ROW, _HEIGHT // (rows + 1)), INK[appearance]
@@ -117,13 +117,11 @@ def glance_bars(appearance: str, rows: int, columns: int, shown: int) -> Spec:
         # The title of the embeddings is the legend of the bars that have a part in its colour.
         color=alt.condition("datum.column == 1", alt.value(colors["embeddings"]), alt.value(ink))
     )
-    chosen = alt.selection_point(name="model", fields=["link"], on="click", empty=False)
     cells = (
         models.transform_filter("isValid(datum.label)")
         .transform_calculate(left="datum.column", right="datum.column + 1")
-        .mark_bar(opacity=0, cursor="pointer", clip=True)
-        .encode(x=x("left"), x2="right:Q", tooltip=said)
-        .add_params(chosen)
+        .mark_bar(opacity=0, clip=True)
+        .encode(x=x("left"), x2="right:Q", tooltip=said, **({"href": "link:N"} if linked else {}))
     )
     layers = alt.layer(bars, labels, heads, cells).encode(y=y)
     return spec_of(layers.properties(width="container", height=step * (rows + 1)))
