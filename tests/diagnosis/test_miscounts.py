@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from bertcalc import BertConfig, build
+from bertcalc import BertConfig, ModernBertConfig, build
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
 from tests.oracle import Case
 from tests.strategies import bert_cases
@@ -113,8 +113,27 @@ def test_a_miscount_changes_the_total_by_what_it_says(case: Case) -> None:
 
 
 def test_every_miscount_is_tried() -> None:
-    relative = {"distances"}
-    assert set(by_hand(BertConfig(), Case(BertConfig(), "BertModel", True))) == set(MISCOUNTS) - relative
+    others = {"distances", "gate"}
+    assert set(by_hand(BertConfig(), Case(BertConfig(), "BertModel", True))) == set(MISCOUNTS) - others
+
+
+@pytest.mark.parametrize("layers", [1, 2, 22])
+def test_modernberts_fused_matrices_and_first_layer(layers: int) -> None:
+    config = ModernBertConfig(num_hidden_layers=layers)
+    h, i, sizes = config.hidden_size, config.intermediate_size, MiscountSizes.of(config)
+    tensors = counted(build(config))
+    whole = Case(config, "ModernBertModel").real().num_parameters()
+    attention, feed_forward = 4 * h * h, 3 * h * i
+    one = attention + feed_forward + (1 if layers == 1 else 2) * h
+    expected = {
+        "gate": -layers * h * i,
+        "one of three": -layers * 2 * h * h,
+        "heads times": layers * 3 * h * h * (config.num_attention_heads - 1),
+        "attention once": -(layers - 1) * attention,
+        "feed-forward once": -(layers - 1) * feed_forward,
+        "encoder once": one + h - (layers * (attention + feed_forward + 2 * h) - h) - h,
+    }
+    assert {name: total(MISCOUNTS[name].make(tensors, sizes)) - whole for name in expected} == expected
 
 
 def test_relative_distances() -> None:
