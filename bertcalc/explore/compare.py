@@ -90,7 +90,8 @@ _SWITCHED: dict[str, tuple[str, str]] = {
 }
 _QUERY, _UP = Place("encoder", "attention", "query"), Place("encoder", "feed-forward", "up")
 # Matrices that show the sizes of a model.
-_SHOWN = (Place("embeddings", role="word"), Place("embeddings", role="position"), _QUERY, _UP)
+_FUSED, _GATED = Place("encoder", "attention", "query, key, value"), Place("encoder", "feed-forward", "up and gate")
+_SHOWN = (Place("embeddings", role="word"), Place("embeddings", role="position"), _QUERY, _UP, _FUSED, _GATED)
 
 
 class FieldChange(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from bertcalc import BertConfig, Config
+from bertcalc import BertConfig, Config, ModernBertConfig
 from bertcalc.diagnosis.miscounts import HABITS, MISCOUNTS, MiscountSizes, counted, total
 from bertcalc.families import build, family_of
 from bertcalc.presets import PRESETS
@@ -241,6 +241,25 @@ def test_a_habit_is_made_of_miscounts_in_words(name: str) -> None:
     assert set(HABITS[name].miscounts) <= set(MISCOUNTS)
     assert len(HABITS[name].miscounts) > 1
     assert HABITS[name].bits < sum(MISCOUNTS[one].bits for one in HABITS[name].miscounts)
+
+
+@pytest.mark.parametrize("layers", [1, 2, 22])
+def test_modernberts_fused_matrices_and_first_layer(layers: int) -> None:
+    config = ModernBertConfig(num_hidden_layers=layers)
+    h, i, sizes = config.hidden_size, config.intermediate_size, MiscountSizes.of(config)
+    tensors = counted(build(config))
+    whole = Case(config, "ModernBertModel").real().num_parameters()
+    attention, feed_forward = 4 * h * h, 3 * h * i
+    one = attention + feed_forward + (1 if layers == 1 else 2) * h
+    expected = {
+        "gate": -layers * h * i,
+        "one of three": -layers * 2 * h * h,
+        "heads times": layers * 3 * h * h * (config.num_attention_heads - 1),
+        "attention once": -(layers - 1) * attention,
+        "feed-forward once": -(layers - 1) * feed_forward,
+        "encoder once": one + h - (layers * (attention + feed_forward + 2 * h) - h) - h,
+    }
+    assert {name: total(MISCOUNTS[name].make(tensors, sizes)) - whole for name in expected} == expected
 
 
 def test_relative_distances() -> None:

@@ -92,7 +92,7 @@ def test_a_preset_needs_no_changes_and_the_nearest_is_found() -> None:
         ("bert-base-uncased~vocab_size", "write each field once, with a value: vocab_size-30522"),
         ("bert-base-uncased~vocab_size-1~vocab_size-2", "write each field once"),
         ("bert-base-uncased~vocab_size-0", "vocab_size 0 is not possible"),
-        ("bert-base-uncased~vocab_size--5", "vocab_size '-5' is not possible"),
+        ("bert-base-uncased~vocab_size--5", "vocab_size -5 is not possible"),
         ("bert-base-uncased~vocab_size-" + "9" * 5000, "vocab_size '9999"),
         ("bert-base-uncased~vocab_size-1e5", "vocab_size 100000.0 is not possible"),
         ("bert-base-uncased~vocab_size-none", "vocab_size None is not possible"),
