@@ -261,14 +261,14 @@ def _show_slips(subject: Subject, slips: Sequence[Slip], *, likely: bool) -> Non
 
 def _is_likely(slip: Slip, present: Known, number: Typed) -> bool:
     """Whether a slip is of the count that is shown, or leads to its very neighbour."""
-    return slip.count == present.total or abs(slip.count - number.value) == 1
+    return slip.meant == present.total or abs(slip.meant - number.value) == 1
 
 
 def _slip(subject: Subject, slip: Slip) -> str:
     name = describe(slip.model)
     if slip.preset and slip.model.subject.config != subject.config:
         name = f"{slip.preset} {name}"
-    return _("{count:,} ({name})").format(count=slip.count, name=name)
+    return _("{count:,} ({name})").format(count=slip.meant, name=name)
 
 
 def _show_folded(found: Diagnosis, number: Typed) -> None:
