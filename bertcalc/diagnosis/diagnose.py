@@ -56,7 +56,7 @@ _MOST_THERE = 5.5  # bits of a miscount beside these
 _EQUAL = 3.0
 _MOST_EQUAL = 3
 # Of the numbers nearby so many may be explained as simply, for an explanation to be more than a hint.
-_CHANCE = Fraction(3, 100)
+_CHANCE = Fraction(1, 40)
 # If more than so many would be, it is a possibility only.
 _CHANCE_OF_A_HINT = Fraction(1, 8)
 _UNRELATED = 3  # so many mistakes are a possibility only
