@@ -172,7 +172,11 @@ def test_counts_by_other_conventions_are_known(text: str, said: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "preset"),
-    [("178,565,115", "bert-base-multilingual-cased"), ("102,880,904", "bert-base-chinese")],
+    [
+        ("178,565,115", "bert-base-multilingual-cased"),
+        ("168,054,423", "bert-base-multilingual-uncased"),
+        ("102,880,904", "bert-base-chinese"),
+    ],
 )
 def test_counts_of_other_models_by_other_conventions_are_known(text: str, preset: str) -> None:
     [found] = of(text).elsewhere

@@ -9,7 +9,7 @@ from bertcalc.arithmetic import LONGEST
 from bertcalc.config import letters
 from bertcalc.diagnosis.cause_formulas import count_formula
 from bertcalc.diagnosis.diagnose import Diagnosis, Elsewhere, Match, Miscounted, Own, Slip, diagnose, told_apart
-from bertcalc.diagnosis.known import READINGS, HandCount, Known, Reading, readings
+from bertcalc.diagnosis.known import PUBLISHED_CONFIGS, READINGS, HandCount, Known, Reading, readings
 from bertcalc.diagnosis.miscounts import HABITS
 from bertcalc.diagnosis.tools import tool_counts
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
@@ -343,11 +343,11 @@ _ROUNDED = N_("It is the rounded count of published models: {models}.")
 
 def _part_of(one: Elsewhere) -> str:
     assert one.counted
-    return own_count(one.counted, PRESETS[one.preset].config.num_hidden_layers)
+    return own_count(one.counted, PUBLISHED_CONFIGS[one.preset].num_hidden_layers)
 
 
 def _offer(presets: Sequence[str]) -> None:
-    for preset in presets[:_OFFERED]:
+    for preset in [preset for preset in presets if preset in PRESETS][:_OFFERED]:
         st.button(_("Use {preset}").format(preset=preset), on_click=take_preset, args=(preset,))
 
 
