@@ -106,7 +106,7 @@ def read(text: str) -> Described:
         raise InputError(*found)
     architecture, remarks = _architecture(names, family)
     remarks += kept
-    chunk = given.get(_CHUNK)
+    chunk: Any = given.get(_CHUNK)
     if is_int(chunk) and chunk > 0 and family.name in CHUNKED:
         message = N_("{field} {value}: the real forward pass fails for sequences whose length is no multiple of it.")
         remarks.append(Problem(_CHUNK, chunk, message, {"field": _CHUNK, "value": f"{chunk:,}"}))
@@ -147,7 +147,8 @@ def _without_count(kind: type[Config], values: dict[str, Any]) -> Iterator[Probl
             shown = {"field": name, "value": _shown(values[name]), "default": f"{getattr(kind, name)}"}
             yield Problem(name, values[name], message, shown)
             values[name] = getattr(kind, name)
-    pad, vocabulary = values.get("pad_token_id"), values[kind.own_name("vocab_size")]
+    pad: Any = values.get("pad_token_id")
+    vocabulary = values[kind.own_name("vocab_size")]
     counted_from_the_end = is_int(pad) and is_int(vocabulary) and -vocabulary <= pad < 0
     if counted_from_the_end and kind.longest is Config.longest:  # elsewhere positions are counted from it
         values["pad_token_id"] = vocabulary + pad

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from math import prod
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.checkpoints.safetensors import StoredTensor
@@ -373,7 +373,8 @@ def _activation(shapes: Collection[str], family: str) -> str | None:
 def _names_with(family: str, activation: str) -> frozenset[str]:
     """The names of the tensors of a body with an activation, those of the first layer for all."""
     kind = FAMILIES[family].config
-    model = build(replace(kind.default(), **{kind.own_name("hidden_act"): activation}))
+    values: dict[str, Any] = {**vars(kind.default()), kind.own_name("hidden_act"): activation}
+    model = build(kind(**values))
     return frozenset(tensor.name.replace("*", "0") for tensor in model.tensors())
 
 

@@ -56,7 +56,7 @@ _MOST_THERE = 5.5  # bits of a miscount beside these
 _EQUAL = 3.0
 _MOST_EQUAL = 3
 # Of the numbers nearby so many may be explained as simply, for an explanation to be more than a hint.
-_CHANCE = Fraction(3, 100)
+_CHANCE = Fraction(1, 40)
 # If more than so many would be, it is a possibility only.
 _CHANCE_OF_A_HINT = Fraction(1, 8)
 _UNRELATED = 3  # so many mistakes are a possibility only
@@ -104,7 +104,7 @@ class Elsewhere(NamedTuple):
 class Slip(NamedTuple):
     """A known count that was probably mistyped."""
 
-    count: int
+    meant: int
     model: Known
     preset: str = ""
 
@@ -176,7 +176,7 @@ def _with_slips(model: Known, number: int, found: Diagnosis) -> Diagnosis:
     if not slips or not found.miscounted:
         return found._replace(slips=slips)
     likeliest = found.miscounted[0]
-    beside = tuple(slip for slip in slips if abs(slip.count - number) == 1)
+    beside = tuple(slip for slip in slips if abs(slip.meant - number) == 1)
     if likeliest.bits <= _SLIP or (found.confident and not beside):
         return found._replace(slips=beside)
     if likeliest.model.subject == model.subject:
@@ -349,9 +349,9 @@ def _slips(model: Known, number: int) -> Iterator[Slip]:
     candidates = [Slip(model.total, model), *(Slip(known.total, known) for known in own)]
     candidates += [Slip(count, known, preset) for count, (preset, known) in published_counts().items()]
     seen = set()
-    for slip in sorted(candidates, key=lambda slip: abs(slip.count - number) != 1):
-        if slip.count not in seen and slip.count >= _WORTH_IT and is_slip(number, slip.count):
-            seen.add(slip.count)
+    for slip in sorted(candidates, key=lambda slip: abs(slip.meant - number) != 1):
+        if slip.meant not in seen and slip.meant >= _WORTH_IT and is_slip(number, slip.meant):
+            seen.add(slip.meant)
             yield slip
             if len(seen) == _MOST_EQUAL:
                 return

@@ -70,7 +70,7 @@ class Evidence(NamedTuple):
 
 
 def explain(model: Model, config: Config, wrong: int, most: int = MOST_MISCOUNTS) -> list[Explanation]:
-    """The explanations of a total that is not the model's, the likeliest first; of the model's own, the empty one."""
+    """The shortest explanations of a total that is not the model's, the likeliest first; of its own, the empty one."""
     return explain_tensors(counted(model), MiscountSizes.of(config), wrong, most)
 
 
@@ -79,7 +79,8 @@ def explain_tensors(
 ) -> list[Explanation]:
     """The same for some tensors of a model, which are a term of a count, with so many miscounts at most."""
     found = ways(tensors, sizes, wrong, bits)
-    return [causes(tensors, sizes, way.miscounts) for way in found if len(way.miscounts) <= most][:MOST_FOUND]
+    shortest = min([most, *(len(way.miscounts) for way in found)])
+    return [causes(tensors, sizes, way.miscounts) for way in found if len(way.miscounts) <= shortest][:MOST_FOUND]
 
 
 def ways(tensors: Sequence[Tensor], sizes: MiscountSizes, wrong: int, bits: float = MOST_BITS) -> list[Way]:

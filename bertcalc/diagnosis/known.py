@@ -65,6 +65,18 @@ _TABLES = ("word", "position", "token type", "task type", "distance", "relative 
 _MOST_LABELS = 100
 
 
+# Published models whose counts people quote, by their names on the Hugging Face Hub; they are no presets.
+_UNLISTED: Mapping[str, tuple[str, dict[str, int]]] = {
+    "bert-base-multilingual-uncased": ("bert-base-uncased", {"vocab_size": 105_879}),
+    "bge-small-zh-v1.5": ("bert_uncased_L-4_H-512_A-8", {"vocab_size": 21_128}),
+    "multilingual-e5-small": ("all-MiniLM-L12-v2", {"vocab_size": 250_037}),
+}
+PUBLISHED_CONFIGS: Mapping[str, Config] = {
+    **{name: preset.config for name, preset in PRESETS.items()},
+    **{name: replace(PRESETS[like].config, **sizes) for name, (like, sizes) in _UNLISTED.items()},
+}
+
+
 class HandCount(NamedTuple):
     """A count that somebody published and that is not right: whose it is, of which preset, and the miscounts in it."""
 
@@ -164,8 +176,8 @@ def _by_labels(config: Config) -> tuple[tuple[str, int, int], ...]:
 def published_parts() -> Mapping[int, tuple[str, Counted]]:
     """What the body of every preset has of its own, by its count: parts, modules, tensors; of several the first."""
     found: dict[int, tuple[str, Counted]] = {}
-    for name, preset in PRESETS.items():
-        model = Subject(preset.config, family_of(preset.config).base.name).model()
+    for name, config in PUBLISHED_CONFIGS.items():
+        model = Subject(config, family_of(config).base.name).model()
         for counted_part in own_counts(counted(model)):
             found.setdefault(counted_part.right, (name, counted_part))
     return found
@@ -175,8 +187,8 @@ def published_parts() -> Mapping[int, tuple[str, Counted]]:
 def published_counts() -> Mapping[int, tuple[str, Known]]:
     """The known counts of every preset without buffers: of several with the same one, the first."""
     found: dict[int, tuple[str, Known]] = {}
-    for name, preset in PRESETS.items():
-        for known in known_counts(preset.config):
+    for name, config in PUBLISHED_CONFIGS.items():
+        for known in known_counts(config):
             if not known.buffers:
                 found.setdefault(known.parameters, (name, known))
     return found
@@ -186,8 +198,8 @@ def published_counts() -> Mapping[int, tuple[str, Known]]:
 def published_otherwise() -> Mapping[int, tuple[str, Known]]:
     """The counts of every preset by other conventions, and those with buffers: of several with the same the first."""
     found: dict[int, tuple[str, Known]] = {}
-    for name, preset in PRESETS.items():
-        for known in (*known_counts(preset.config), *more_counts(preset.config)):
+    for name, config in PUBLISHED_CONFIGS.items():
+        for known in (*known_counts(config), *more_counts(config)):
             found.setdefault(known.total, (name, known))
     return found
 

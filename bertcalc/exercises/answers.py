@@ -102,9 +102,12 @@ def _because(exercise: Exercise, right: int, read: Typed) -> list[tuple[Said, ..
         if not found and not meant and read.low == read.high and read.value.denominator == 1:
             meant = [int(read.value)]
         for amount in meant:
-            explanations = explain_tensors(tensors, sizes, amount, _MOST_MISCOUNTS)
-            fewest = min(map(len, explanations), default=0)
-            explanations = [causes for causes in explanations if len(causes) == fewest]
+            explanations = [
+                causes
+                for causes in explain_tensors(tensors, sizes, amount, _MOST_MISCOUNTS)
+                # What is asked of one layer is there once, as if all layers shared it.
+                if not (exercise.path and any(cause.miscount == "layers not shared" for cause in causes))
+            ]
             found += [tuple(_said(cause.miscount) for cause in causes) for causes in explanations]
     return [one for number, one in enumerate(found) if one not in found[:number]][:_MOST_TOLD]
 

@@ -14,6 +14,7 @@ from bertcalc.diagnosis.known import (
     more_counts,
     other_labels,
     published_counts,
+    published_otherwise,
     published_parts,
     readings,
 )
@@ -62,6 +63,13 @@ def test_another_number_of_labels_is_known() -> None:
     }
     assert ("BertForTokenClassification", 7) in found
     assert not list(other_labels(BertConfig(), real + 1))
+
+
+def test_models_that_are_no_presets_are_known() -> None:
+    """Counts of keras-hub; 168,054,423 is in a thread of google-research/bert, with the head and a pooler."""
+    assert published_counts()[23_953_920][0] == "bge-small-zh-v1.5"
+    assert published_counts()[117_653_760][0] == "multilingual-e5-small"
+    assert published_otherwise()[168_054_423][0] == "bert-base-multilingual-uncased"
 
 
 def test_all_that_the_presets_have_is_known() -> None:

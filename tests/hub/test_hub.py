@@ -142,7 +142,7 @@ def test_what_is_not_there_is_said(hub: Server) -> None:
     assert "some/pickled has no safetensors file. Other files of weights are not opened" in sentence("some/pickled")
     assert "model_type 'gpt2' is a different kind of model" in sentence("some/other")
     assert "hidden_size 'many' is not possible" in sentence("some/wrong")
-    assert "num_hidden_layers 0 is not possible" in sentence("some/wrong")
+    assert "num_hidden_layers 0: bertcalc does not count this" in sentence("some/wrong")
     assert "the data, which has" in sentence("some/cut")
     assert "answers with the status 503" in sentence("some/broken")
 

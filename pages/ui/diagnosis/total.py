@@ -10,7 +10,7 @@ from bertcalc.arithmetic import LONGEST
 from bertcalc.config import letters
 from bertcalc.diagnosis.cause_formulas import count_formula
 from bertcalc.diagnosis.diagnose import Diagnosis, Elsewhere, Match, Miscounted, Own, Slip, diagnose, told_apart
-from bertcalc.diagnosis.known import READINGS, HandCount, Known, Reading, readings
+from bertcalc.diagnosis.known import PUBLISHED_CONFIGS, READINGS, HandCount, Known, Reading, readings
 from bertcalc.diagnosis.miscounts import HABITS
 from bertcalc.diagnosis.tools import tool_counts
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
@@ -263,14 +263,14 @@ def _show_slips(subject: Subject, slips: Sequence[Slip], *, likely: bool) -> Non
 
 def _is_likely(slip: Slip, present: Known, number: Typed) -> bool:
     """Whether a slip is of the count that is shown, or leads to its very neighbour."""
-    return slip.count == present.total or abs(slip.count - number.value) == 1
+    return slip.meant == present.total or abs(slip.meant - number.value) == 1
 
 
 def _slip(subject: Subject, slip: Slip) -> str:
     name = describe(slip.model)
     if slip.preset and slip.model.subject.config != subject.config:
         name = f"{slip.preset} {name}"
-    return _("{count:,} ({name})").format(count=slip.count, name=name)
+    return _("{count:,} ({name})").format(count=slip.meant, name=name)
 
 
 def _show_folded(found: Diagnosis, number: Typed) -> None:
@@ -345,11 +345,11 @@ _ROUNDED = N_("It is the rounded count of published models: {models}.")
 
 def _part_of(one: Elsewhere) -> str:
     assert one.counted
-    return own_count(one.counted, PRESETS[one.preset].config.num_hidden_layers)
+    return own_count(one.counted, PUBLISHED_CONFIGS[one.preset].num_hidden_layers)
 
 
 def _offer(presets: Sequence[str]) -> None:
-    for preset in presets[:_OFFERED]:
+    for preset in [preset for preset in presets if preset in PRESETS][:_OFFERED]:
         st.button(_("Use {preset}").format(preset=preset), on_click=take_preset, args=(preset,))
 
 
