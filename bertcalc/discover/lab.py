@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from bertcalc.discover.build import Ended, Folded, Refused
 from bertcalc.discover.fields import Recipe
-from bertcalc.discover.products import Calls
 
 Values = dict[str, int]
 # What is looked at: the tensors of the model of a configuration, or the products of a call of it.
@@ -47,9 +46,7 @@ class Lab:
     with another: a field, the one that it follows, and the ratio.
     """
 
-    def __init__(
-        self, recipe: Recipe | Calls, measure: Measure, *, until: float, progress: Progress, seed: int = 0
-    ) -> None:
+    def __init__(self, recipe: Recipe, measure: Measure, *, until: float, progress: Progress, seed: int = 0) -> None:
         self.recipe, self.measure, self.until, self.progress = recipe, measure, until, progress
         self.random = Random(seed)
         self.here = {name: value for name, value in recipe.fields.items() if name not in recipe.follows}

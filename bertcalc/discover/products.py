@@ -35,8 +35,8 @@ class Call(NamedTuple):
     masks: tuple[str, ...]
 
 
-class Calls:
-    """What ``Recipe`` is for configurations, for calls: with the sizes of what goes through the model."""
+class Calls(Recipe):
+    """A recipe for calls: of a configuration, and with the sizes of what goes through the model."""
 
     def __init__(self, recipe: Recipe, cls: Any, masks: tuple[str, ...]) -> None:
         self.recipe, self.masks = recipe, masks
