@@ -99,7 +99,7 @@ def proven(cls: Any, lab: Any, compute: Computed) -> str:
         except InputError:  # outside of the regime
             continue
         changes = {name: value for name, value in sample.values.items() if value != lab.here[name]}
-        there = counted(cls, lab.config(changes)[1], lab.until)
+        there = counted(cls, lab.config(changes), lab.until)
         if there != here:
             return f"FlopCounterMode counts {there:,} where the formula gives {here:,}"
         compared += 1
