@@ -16,7 +16,7 @@ MODULES = ["bertcalc", *(module.name for module in walk_packages(bertcalc.__path
 # Libraries that the modules of a room may name; those that only functions import are not loaded with the module.
 ROOMS = {
     "bertcalc.proof": {"psutil", "torch", "transformers"},
-    "bertcalc.discover": {"sympy", "torch", "transformers"},
+    "bertcalc.discover": {"huggingface_hub", "sympy", "torch", "transformers"},
     "bertcalc.hub": {"huggingface_hub", "httpx2"},
     "bertcalc.server": {"h11", "starlette", "streamlit", "uvicorn", "websockets"},
 }

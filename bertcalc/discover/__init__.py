@@ -64,7 +64,7 @@ def discover(
         found = _summary(lab, kind, name, given, start)
         if flops and not found.unexplained:
             compute, reason = _computed(lab.recipe, real, found, monotonic() + seconds, progress)
-            found = replace(found, compute=compute, no_flops=reason, seconds=monotonic() - start)
+            found = replace(found, compute=compute, no_flops=reason)
     return found
 
 

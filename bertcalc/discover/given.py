@@ -44,7 +44,7 @@ _MANY = re.compile("(?:layers?|blocks|depths?|labels)$")
 
 def structure(given: Mapping[str, Any]) -> dict[str, Any]:
     """What of it says how a model is built, at every depth. Raises Refused for what is beyond the limits."""
-    found = _cleaned({name: value for name, value in given.items() if name != "model_type"}, 1)
+    found: dict[str, Any] = _cleaned({name: value for name, value in given.items() if name != "model_type"}, 1)
     for number, (name, value, listed) in enumerate(_values(found)):
         if number >= _MOST_VALUES:
             raise Refused(f"more than {_MOST_VALUES:,} values")

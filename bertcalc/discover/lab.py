@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from bertcalc.discover.build import Ended, Folded, Refused
 from bertcalc.discover.fields import Recipe
-from bertcalc.discover.products import Calls
 
 Values = dict[str, int]
 # What is looked at: the tensors of the model of a configuration, or the products of a call of it.
@@ -47,9 +46,7 @@ class Lab:
     with another: a field, the one that it follows, and the ratio.
     """
 
-    def __init__(
-        self, recipe: Recipe | Calls, measure: Measure, *, until: float, progress: Progress, seed: int = 0
-    ) -> None:
+    def __init__(self, recipe: Recipe, measure: Measure, *, until: float, progress: Progress, seed: int = 0) -> None:
         self.recipe, self.measure, self.until, self.progress = recipe, measure, until, progress
         self.random = Random(seed)
         self.here = {name: value for name, value in recipe.fields.items() if name not in recipe.follows}
@@ -105,30 +102,33 @@ class Lab:
     def _build(self, changes: dict[str, int]) -> Sample | Failure:
         numbers = self.here | changes
         try:
-            numbers, config = self.config(changes)
-            built = self.measure(config, self.until)
+            numbers = self.here | self._linked(changes)
+            built = self.measure(self.config(changes), self.until)
         except Refused as error:
             return Failure(numbers, str(error))
         sample = Sample(numbers, built)
         return sample if self._alike(built) else Failure(numbers, _difference(self.base.tensors, built), refused=False)
 
-    def config(self, changes: Mapping[str, int]) -> tuple[Values, Any]:
-        """The values of all fields, and the configuration, when some are changed. Raises Refused."""
-        values: dict[str, Any] = dict(changes)
-        for name, (leader, above, below) in self.links.items():
-            if leader in changes and name not in changes:
-                if changes[leader] * above % below:
-                    raise Refused(f"{name} follows {leader} and would not be whole")
-                values[name] = changes[leader] * above // below
-        numbers = self.here | values
+    def config(self, changes: Mapping[str, int]) -> Any:
+        """The configuration, or call, when some fields are changed; what is linked follows. Raises Refused."""
+        values: dict[str, Any] = dict(self._linked(changes))
         for name in self.lists.keys() & changes.keys():
             for path in self.lists[name]:
                 entries = self.recipe.value(path)
                 values[path] = (entries * (changes[name] // len(entries) + 1))[: changes[name]]
         try:
-            return numbers, self.recipe.changed(values)
+            return self.recipe.changed(values)
         except Exception as error:  # transformers raises whatever it likes
             raise Refused(_last_line(error)) from None
+
+    def _linked(self, changes: Mapping[str, int]) -> Values:
+        values = dict(changes)
+        for name, (leader, above, below) in self.links.items():
+            if leader in changes and name not in changes:
+                if changes[leader] * above % below:
+                    raise Refused(f"{name} follows {leader} and would not be whole")
+                values[name] = changes[leader] * above // below
+        return values
 
     def _shrunk(self) -> Values:
         return {name: self.at[name] for name in self._fewer}

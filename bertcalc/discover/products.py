@@ -35,8 +35,8 @@ class Call(NamedTuple):
     masks: tuple[str, ...]
 
 
-class Calls:
-    """What ``Recipe`` is for configurations, for calls: with the sizes of what goes through the model."""
+class Calls(Recipe):
+    """A recipe for calls: of a configuration, and with the sizes of what goes through the model."""
 
     def __init__(self, recipe: Recipe, cls: Any, masks: tuple[str, ...]) -> None:
         self.recipe, self.masks = recipe, masks
@@ -99,7 +99,7 @@ def proven(cls: Any, lab: Any, compute: Computed) -> str:
         except InputError:  # outside of the regime
             continue
         changes = {name: value for name, value in sample.values.items() if value != lab.here[name]}
-        there = counted(cls, lab.config(changes)[1], lab.until)
+        there = counted(cls, lab.config(changes), lab.until)
         if there != here:
             return f"FlopCounterMode counts {there:,} where the formula gives {here:,}"
         compared += 1
