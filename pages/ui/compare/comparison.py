@@ -41,7 +41,7 @@ MODELS = Text("models", N_("The comparison, as it is in the link"), "", LONGEST)
 EXPLAINED = Text("explained", N_("Explain"), "", LONGEST)  # a model of the comparison, as it is written there
 COMPARE_BY = Select("compare_by", N_("Compare by"), QUANTITIES, QUANTITY_NAMES, width=190)
 GLANCE = ("parameters", "embeddings", "forward", "training_memory")  # what there is room for at a glance
-ORDER = Select(
+ORDER: Select[str] = Select(
     "order",
     N_("Order"),
     words={
