@@ -174,6 +174,11 @@ class Config(metaclass=_Kind):
         return ()
 
     @property
+    def ones_matter(self) -> bool:
+        """Whether it decides what training keeps that there is a single sequence, head or token."""
+        return self.position_embedding_type != "absolute" or self.turns_pairs
+
+    @property
     def turns_pairs(self) -> bool:
         """Whether positions are rotary: pairs of the numbers of each head are turned."""
         return False

@@ -60,7 +60,7 @@ def growth(name: str, sweep: Sweep) -> Growth:
         found = peak(case.subject, moment(case.plan), case.batch_size, case.sequence_length)
         return _growth(found.expression, field, _along(sweep, field))
     sizes = {size: sweep.present(size) for size in LAID_OUT}
-    relative = sweep.config.position_embedding_type != "absolute"
+    relative = sweep.config.ones_matter
     ones = {
         size: 1 for size, number in sizes.items() if relative and number == 1 and size not in sweep.fields(**{field: 0})
     }

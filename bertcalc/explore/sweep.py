@@ -220,8 +220,8 @@ class Sweep(NamedTuple):
         return found if self.fits(names, found) else None
 
     def _apart(self, field: str, values: Sequence[int]) -> Iterator[Sequence[int]]:
-        """The values as columns; with relative positions those are by themselves that decide what is kept."""
-        if self.config.position_embedding_type == "absolute":
+        """The values as columns; where a single one decides what is kept, those are by themselves."""
+        if not self.config.ones_matter:
             yield values
             return
         alone = [value for value in values if 1 in map(self.fields(**{field: value}).get, LAID_OUT)]

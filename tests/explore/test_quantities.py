@@ -62,7 +62,7 @@ def test_a_column_holds_what_each_row_gives_alone(name: str, case: Case, rows: l
     fields = [
         {"hidden_size": units * heads, "num_hidden_layers": layers, "intermediate_size": intermediate}
         for units, layers, intermediate in rows
-        if units * heads not in apart
+        if units * heads not in apart and not (layers == 1 and case.subject.config.turns_pairs)
     ]
     assume(fields)
     arrays = {field: np.array([row[field] for row in fields]) for field in fields[0]}
