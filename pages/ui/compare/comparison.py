@@ -49,7 +49,7 @@ ORDER: Select[str] = Select(
         "ascending": N_("Smallest first"),
         "chosen": N_("As chosen"),
     },
-    width=210,
+    width=250,
 )
 
 
@@ -116,7 +116,7 @@ def choose(choice: Choice) -> Comparison:
     _show_wrong([*wrong, *impossible], [model.item for model in models])
     order = "chosen"
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        glance = {"label": _("Sort by"), "width": 235} if shown == "glance" else {}
+        glance = {"label": _("Sort by"), "width": 300} if shown == "glance" else {}
         offered = GLANCE if glance else tuple(QUANTITIES)
         measure = COMPARE_BY.show(
             offered,
