@@ -16,6 +16,7 @@ from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.explore.sweep import Sweep, Ties, sweepable
 from bertcalc.formula import ALL_SYMBOLS
 from bertcalc.memory.plan import ALONE
+from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
 from tests.examples import examples
 from tests.explore.test_sweep import array, countable, near, sweeps
@@ -113,7 +114,12 @@ def test_of_a_peak_it_is_the_formula_of_the_moment_where_it_is_now(name: str, sw
     def figure(value: int) -> Fraction:
         return sum((one * Fraction(value) ** power for power, one in coefficients.items()), Fraction())
 
-    now = sweep.present(field)
+    now, config = sweep.present(field), sweep.config
+    if field in ("hidden_size", "embedding_size") and config.hidden_size in config.breaks:
+        other = config.shared()["embedding_size"] + 1  # of which the formula is: now there is no projection
+        if field == "hidden_size":
+            assert figure(now) == QUANTITIES[name].of(sweep.case.replace(embedding_size=other))
+        return
     assert figure(now) == QUANTITIES[name].of(sweep.case)
     if sweep.has(field, 2 * now) and now > ALONE:
         assert figure(2 * now) <= QUANTITIES[name].of(sweep.at(**{field: 2 * now}))
@@ -125,3 +131,14 @@ def test_no_coefficient_has_the_swept_letter_or_what_goes_along(field: str) -> N
     for name in WITH_FORMULA:
         for coefficient in growth(name, sweep).powers.values():
             assert not coefficient.expression.free_symbols & {ALL_SYMBOLS[one] for one in (field, *sweep.following)}
+
+
+@pytest.mark.parametrize("name", PEAKS)
+@pytest.mark.parametrize("width", [640, 1024])
+def test_a_peak_where_embeddings_and_layers_are_as_wide_now(name: str, width: int) -> None:
+    """ELECTRA has a projection as soon as they are not."""
+    config = PRESETS["electra-base-discriminator"].config
+    sweep = Sweep(Case(Subject(config, "ElectraModel")), ("embedding_size",))
+    coefficients = growth(name, sweep).coefficients(sweep.case)
+    figure = sum(one * width**power for power, one in coefficients.items())
+    assert figure == QUANTITIES[name].of(sweep.at(embedding_size=width))
