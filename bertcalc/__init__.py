@@ -15,6 +15,7 @@ from bertcalc.families.camembert import CamembertConfig
 from bertcalc.families.distilbert import DistilBertConfig
 from bertcalc.families.electra import ElectraConfig
 from bertcalc.families.ernie import ErnieConfig
+from bertcalc.families.gpt2 import GPT2Config
 from bertcalc.families.mpnet import MPNetConfig
 from bertcalc.families.roberta import RobertaConfig
 from bertcalc.families.xlm_roberta import XLMRobertaConfig
@@ -32,6 +33,7 @@ __all__ = [
     "DistilBertConfig",
     "ElectraConfig",
     "ErnieConfig",
+    "GPT2Config",
     "MPNetConfig",
     "Module",
     "RobertaConfig",

@@ -131,7 +131,7 @@ class Config(metaclass=_Kind):
             if name in found:
                 continue
             if name in ABSENT and not cls.has(name):
-                if value != ABSENT[name]:
+                if value != getattr(cls, name):
                     raise ConfigError(_lacking(cls, name, value))
             else:
                 found[cls.own_name(name)] = value
@@ -176,6 +176,11 @@ class Config(metaclass=_Kind):
         return self.max_position_embeddings
 
     @property
+    def is_always_causal(self) -> bool:
+        """Whether each token sees only those before it, in every model of the family."""
+        return self.is_decoder and not self.has("is_decoder")
+
+    @property
     def attention_head_size(self) -> int:
         """Hidden units of one head; exact, because the heads divide the hidden size."""
         return self.hidden_size // self.num_attention_heads
@@ -191,7 +196,8 @@ def _names(kind: type[Config]) -> frozenset[str]:
     return frozenset(field.name for field in fields(kind))
 
 
-# What is true of a family that has no field for it. (Its LayerNorms have BERT's epsilon, unless it says otherwise.)
+# What is true of a family that has no field for it, unless its configuration says otherwise. (Its LayerNorms have
+# BERT's epsilon.)
 ABSENT: dict[str, Any] = {
     "type_vocab_size": 0,
     "layer_norm_eps": 1e-12,
@@ -205,6 +211,11 @@ for _name, _value in ABSENT.items():
     setattr(Config, _name, _value)
 
 Kind = TypeVar("Kind", bound=Config)
+
+
+def absent(kind: type[Config]) -> dict[str, Any]:
+    """What is true of a family of the fields that it lacks: GPT-2 is always a decoder."""
+    return {name: getattr(kind, name) for name in ABSENT if not kind.has(name)}
 
 
 def sizes_of(kind: type[Config]) -> dict[str, str]:
@@ -278,7 +289,7 @@ def problems(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]
             yield problem
     if not wrong:  # relations between fields mean nothing while a field itself is wrong
         shared = {kind.shared_name(name): value for name, value in values.items()} if kind.attribute_map else values
-        yield from kind.relations({**ABSENT, **shared})
+        yield from kind.relations({**absent(kind), **shared})
 
 
 @cache
@@ -320,7 +331,7 @@ def check_field(kind: type[Config], field: str, value: Any) -> Problem | None:
     """What is wrong with one field taken by itself, or None."""
     shared, own = kind.shared_name(field), kind.own_name(field)
     if not kind.has(field):
-        return None if shared in ABSENT and value == ABSENT[shared] else _lacking(kind, field, value)
+        return None if shared in ABSENT and value == getattr(kind, shared) else _lacking(kind, field, value)
     default, about = getattr(kind, own), known(shared)
     if about.is_right(value):
         return None
@@ -338,7 +349,7 @@ def check_field(kind: type[Config], field: str, value: Any) -> Problem | None:
 def _lacking(kind: type[Config], field: str, value: object) -> Problem:
     message = N_("{config} has no {field}, so that it cannot be {value}.")
     shown = {"config": kind.__name__, "field": field, "value": _show(value)}
-    return Problem(field, value, message, shown, ({field: ABSENT[field]},) if field in ABSENT else ())
+    return Problem(field, value, message, shown, ({field: getattr(kind, field)},) if field in ABSENT else ())
 
 
 def allowed(field: str) -> tuple[str, dict[str, str]]:

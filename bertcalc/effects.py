@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.compute.flops import total
 from bertcalc.config import DIMENSIONS, POSITION_EMBEDDING_TYPES, Config, ConfigError, sizes_of
-from bertcalc.fields import SUMMARY_TYPES
+from bertcalc.fields import CHOICE_TOKENS, SUMMARY_TYPES
 from bertcalc.forward.steps import forward
 from bertcalc.memory.saved import cache_bytes, saved_by, total_bytes
 from bertcalc.subject import Subject
@@ -26,6 +26,8 @@ _TEXTS = {
     "summary_activation": _ACTIVATIONS,
     "position_embedding_type": POSITION_EMBEDDING_TYPES,
     "summary_type": SUMMARY_TYPES,
+    "choice_token": CHOICE_TOKENS,
+    "choice_activation": _ACTIVATIONS,
 }
 
 

@@ -16,6 +16,7 @@ POSITION_EMBEDDING_TYPES: tuple[PositionEmbeddingType, ...] = ("absolute", "rela
 
 
 SUMMARY_TYPES = ("first", "last")
+CHOICE_TOKENS = ("cls_index", "first", "last", "mean")
 
 
 class Field(NamedTuple):
@@ -72,6 +73,8 @@ _TOKEN_ID = (
     lambda value: value is None or (is_int(value) and 0 <= value < _MOST_TOKENS),
 )
 _ONE = (N_("1, as in every published model"), lambda value: is_int(value) and value == 1)
+_TRUE = (N_("True, as in every published model"), lambda value: value is True)
+_FALSE = (N_("False: what True computes is not counted here"), lambda value: value is False)
 _BOOL = (N_("True or False"), lambda value: isinstance(value, bool))
 _POSITIONS = (
     N_("absolute, relative_key or relative_key_query"),
@@ -152,6 +155,24 @@ OWN_FIELDS: dict[str, Field] = {
     "summary_use_proj": Field(N_("Whether multiple choice has a dense layer over that token."), *_BOOL),
     "summary_activation": Field(N_("The activation after that dense layer."), *_ACTIVATION),
     "summary_last_dropout": Field(N_("Dropout after that, before the scores of the choices."), *_PROBABILITY),
+    "embd_pdrop": Field(N_("Share of numbers that training sets to 0 after the embeddings."), *_PROBABILITY),
+    "choice_token": Field(
+        N_("Which token GPT2DoubleHeadsModel chooses by: one that it is told (cls_index), the first, the last, or all."),
+        N_("cls_index, first, last or mean"),
+        lambda value: isinstance(value, str) and value in CHOICE_TOKENS,
+    ),
+    "choice_activation": Field(
+        N_("The activation after the scores of GPT2DoubleHeadsModel's choices, if there is one."),
+        N_("the name of an activation in transformers, or None"),
+        lambda value: value is None or (isinstance(value, str) and value in ACTIVATIONS),
+    ),
+    "summary_proj_to_labels": Field(N_("Whether that dense layer gives a score for each choice."), *_TRUE),
+    "summary_first_dropout": Field(N_("Dropout before that dense layer."), *_PROBABILITY),
+    "scale_attn_weights": Field(N_("Whether scores are divided by the square root of the head size."), *_BOOL),
+    "scale_attn_by_inverse_layer_idx": Field(
+        N_("Whether the scores of layer i are divided by i + 1 as well."), *_BOOL
+    ),
+    "reorder_and_upcast_attn": Field(N_("Whether scores are computed in float32 in another order."), *_FALSE),
     "sinusoidal_pos_embds": Field(N_("Whether the position table begins as sines and cosines."), *_BOOL),
     "qa_dropout": Field(N_("Dropout before the scores of question answering."), *_PROBABILITY),
     "seq_classif_dropout": Field(

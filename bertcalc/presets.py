@@ -118,4 +118,5 @@ PUBLISHED: tuple[PublishedCount, ...] = (
         "electra-base-generator", "ElectraModel", 33576960, _POOLED, _keras("electra"), more=-256 * 256 - 256
     ),
     PublishedCount("all-mpnet-base-v2", "MPNetModel", 109486464, N_("with pooler"), _MTEB),
+    PublishedCount("gpt2", "GPT2Model", 124439808, N_("no pooler"), _keras("gpt2")),
 )

@@ -106,6 +106,8 @@ def arguments(case: Case, call: Call) -> dict[str, Any]:
     accepted = inspect.signature(getattr(transformers, case.architecture).forward).parameters
     ids = (batch, call.num_choices, length) if case.architecture.endswith("MultipleChoice") else (batch, length)
     given: dict[str, Any] = {"input_ids": meta(ids)}
+    if case.config.is_always_causal:  # transformers looks into the positions where there is no mask: not on this device
+        given["attention_mask"] = meta(ids)
     flags = ("output_hidden_states", "output_attentions", "return_dict")
     given |= {flag: getattr(call, flag) for flag in flags}
     if call.encoder_sequence_length is not None and "encoder_hidden_states" in accepted:

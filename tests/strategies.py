@@ -11,7 +11,7 @@ from bertcalc import ARCHITECTURES, BertConfig, Config, ElectraConfig, MPNetConf
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.config import ConfigError
 from bertcalc.families import CLASSES, class_of
-from bertcalc.fields import SUMMARY_TYPES, PositionEmbeddingType
+from bertcalc.fields import CHOICE_TOKENS, SUMMARY_TYPES, PositionEmbeddingType
 from bertcalc.forward.outputs import Call
 from bertcalc.moves import Locks
 from bertcalc.presets import PRESETS
@@ -50,6 +50,14 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "sinusoidal_pos_embds": st.booleans(),
     "qa_dropout": _PROBABILITIES,
     "seq_classif_dropout": _PROBABILITIES,
+    "embd_pdrop": _PROBABILITIES,
+    "choice_token": st.sampled_from(CHOICE_TOKENS),
+    "choice_activation": st.none() | st.sampled_from(list(ACTIVATIONS)),
+    "summary_proj_to_labels": st.just(True),
+    "summary_first_dropout": _PROBABILITIES,
+    "scale_attn_weights": st.booleans(),
+    "scale_attn_by_inverse_layer_idx": st.booleans(),
+    "reorder_and_upcast_attn": st.just(False),
 }
 SIMULATED = [name for name, family in CLASSES.items() if family.peaks]  # the classes with peaks of memory
 SPLIT_IN_TWO = ("DistilBertForQuestionAnswering",)  # cannot be built with another number of labels
@@ -67,7 +75,7 @@ def configs(
     heads = draw(st.integers(1, 12))
     vocab_size = draw(st.integers(least, 3000))
     tokens = st.none() | st.integers(0, vocab_size - 1)
-    is_decoder = draw(st.booleans())
+    is_decoder = draw(st.booleans()) if kind.has("is_decoder") else kind.is_decoder
     pad = draw(st.integers(0, min(vocab_size - 1, 20)) if counts_from_padding else tokens)
     fewest = max(pad or 0, least - 1) + 2 if counts_from_padding else 1
     related = {
@@ -104,6 +112,8 @@ def cases(
     config = draw(configs(positions, family.config))
     if architecture in SPLIT_IN_TWO:
         config = replace(config, num_labels=2)
+    if class_of(architecture).finds_last_token and config.pad_token_id is None:
+        config = replace(config, pad_token_id=0)
     return Case(config, architecture, pooler)
 
 

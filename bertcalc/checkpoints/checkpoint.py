@@ -132,7 +132,7 @@ def compare(tensors: Collection[StoredTensor], subject: Subject) -> Matching:
             same: Group = "same" if name == _bare(entry.name, family) else "renamed"
             groups[same if shape == entry.shape else "shape"].append(Matched(name, entry, shape))
         else:
-            groups[_group(name, entry, tied, heads)].append(Matched(name, entry, None))
+            groups[_group(name, entry, family, tied, heads)].append(Matched(name, entry, None))
         seen.add(name)
     groups["missing"] = [Matched(name, None, shape) for name, shape in wanted.items() if name not in seen]
     found = {group: Members.of(some) for group, some in groups.items() if some}
@@ -141,8 +141,10 @@ def compare(tensors: Collection[StoredTensor], subject: Subject) -> Matching:
     return Matching(subject, found, most_first, model.num_parameters())
 
 
-def _group(name: str, entry: StoredTensor, tied: dict[str, Shape], heads: dict[str, tuple[str, ...]]) -> Group:
-    if name.rpartition(".")[2] in BUFFERS:
+def _group(
+    name: str, entry: StoredTensor, family: Family, tied: dict[str, Shape], heads: dict[str, tuple[str, ...]]
+) -> Group:
+    if name.rpartition(".")[2] in BUFFERS or name.endswith(family.buffers):
         return "buffer"
     if tied.get(name) == entry.shape:
         return "tied"
@@ -218,14 +220,21 @@ def best_class(tensors: Iterable[StoredTensor], config: Config) -> Subject:
 
 
 def _family(names: Iterable[str]) -> Family:
-    """The family that has most of these names, with the prefix of its body or in its heads; the first of several."""
+    """The family that has most of these names, in its body or in its heads; the first of several."""
     names = tuple(names)
 
     def known(family: Family) -> int:
-        heads = _elsewhere(family.config.default())
-        return sum(name.startswith(f"{family.prefix}.") or name in heads for name in names)
+        there = _names(family.config)
+        return sum(re.sub(r"\.[0-9]+(?=\.)", ".*", plain_name(name, family)) in there for name in names)
 
     return max(FAMILIES.values(), key=known)
+
+
+@cache
+def _names(kind: type[Config]) -> frozenset[str]:
+    """The names of all tensors that models of a family can have; a layer's number is a *."""
+    body = build(family_of(kind.default()).fullest())
+    return frozenset({*(tensor.name for tensor in body.tensors()), *_elsewhere(kind.default())})
 
 
 def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[str, ...]]:
@@ -238,7 +247,10 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
     shapes = {plain_name(entry.name, family): entry.shape for entry in tensors}
     # Relative positions and cross attention, so that every tensor that tells something has its name.
     full = family.fullest(position_embedding_type="relative_key")
-    names = {tensor.place: tensor.name.replace("*", "0") for tensor in build(full).tensors() if len(tensor.shape) == 2}
+    matrices = [tensor for tensor in build(full).tensors() if len(tensor.shape) == 2]
+    names = {tensor.place: tensor.name.replace("*", "0") for tensor in matrices}
+    [up] = {tensor.shape for tensor in matrices if tensor.place.role == "up"}
+    wide = up.index(full.intermediate_size)  # GPT-2's matrices are the other way round
     roles = {place.role: name for place, name in names.items() if place.block != "cross-attention"}
 
     def side(name: str, axis: int) -> int:
@@ -254,7 +266,7 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
         return shape[axis]
 
     width = side(roles["word"], 1)
-    hidden_size = side(roles["up"], 1)
+    hidden_size = side(roles["up"], 1 - wide)
     layers = _layers(shapes, roles["up"].partition(".0.")[0])
     unknown: tuple[str, ...] = ("num_attention_heads",)
     if any(step.shared for step in build(full).run(Sizes())):  # of how often shared layers run, no tensor tells
@@ -264,7 +276,7 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
         "vocab_size": side(roles["word"], 0),
         "hidden_size": hidden_size if kind.has("embedding_size") else width,
         "num_hidden_layers": layers,
-        "intermediate_size": side(roles["up"], 0),
+        "intermediate_size": side(roles["up"], wide),
     }
     rows = {
         "position": "max_position_embeddings",

@@ -160,7 +160,7 @@ _PADDED = {
 }
 NORM = role("norm")
 LAYERS = component("encoder")
-_ATTENTION = role("query", "key", "value", "output")
+_ATTENTION = role("query", "key", "value", "fused", "output")
 _QKV = role("query", "key", "value")
 _FEED_FORWARD = role("up", "down")
 
@@ -243,7 +243,7 @@ MISCOUNTS: Mapping[str, Miscount] = {
             _FEED_FORWARD,
             lambda tensor, sizes: [
                 4 * sizes.hidden_size if wide else side
-                for side, wide in zip(tensor.shape, _is_wide(tensor), strict=True)
+                for side, wide in zip(tensor.shape, _is_wide(tensor, sizes.intermediate_size), strict=True)
             ],
         ),
     ),
@@ -263,7 +263,9 @@ def _one_less(layers: int) -> int:
     return 1 if layers == 1 else layers - 1
 
 
-def _is_wide(tensor: Tensor) -> Sequence[bool]:
-    """Which sides of a feed-forward's tensor are the intermediate size: the first's rows, the second's columns."""
-    first = tensor.place.role == "up"
-    return (first, not first) if len(tensor.shape) == 2 else (first,)
+def _is_wide(tensor: Tensor, intermediate_size: int) -> Sequence[bool]:
+    """Which sides of a feed-forward's tensor are the intermediate size: its number tells, GPT-2's are the other way."""
+    if len(tensor.shape) == 1:
+        return (tensor.place.role == "up",)
+    first = tensor.shape[0] == intermediate_size
+    return (first, not first)

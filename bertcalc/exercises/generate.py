@@ -117,7 +117,7 @@ def _classes(level: Level, family: Family) -> tuple[str, ...]:
 def _paths(subject: Subject, meanings: Iterable[str]) -> dict[str, str]:
     """The paths of modules and steps by what they mean, of those that a model has. Layers are alike: one is meant."""
     names = {step.key: step.name for step in subject.model().run(Sizes())}
-    layer, inside = split_layer(names["attention.query"])
+    layer, inside = split_layer(names["attention.scores"])
     tops = {key.split(".")[0]: name.split(".")[0] for key, name in names.items() if "." in name}
     known = {**tops, **names, "layer": layer, "layer attention": f"{layer}.{inside.split('.')[0]}", "": ""}
     return {meaning: known[meaning] for meaning in meanings if meaning in known}

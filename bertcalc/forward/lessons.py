@@ -312,6 +312,42 @@ _LESSONS: dict[str, Lesson] = {
     "summary.dense": Lesson("dense", N_("A dense layer from {hidden_size} to {hidden_size}, before the classifier.")),
     "summary.activation": Lesson(N_("activation"), N_("{summary_activation}, applied to each number.")),
     "summary.dropout": Lesson("dropout", N_("A dropout before the classifier. Nothing is learned.")),
+    "embeddings.embeddings dropout": Lesson(
+        "dropout",
+        N_(
+            "In training, each number is set to 0 with probability {embd_pdrop} and the others are scaled up to "
+            "compensate; otherwise nothing happens here. Nothing is learned here."
+        ),
+    ),
+    "attention.fused": Lesson(
+        "query, key, value",
+        N_(
+            "One dense layer gives query, key and value side by side, three times {hidden_size} numbers: the same as "
+            "three layers."
+        ),
+    ),
+    "cross-attention.fused": Lesson(
+        "key, value",
+        N_("One dense layer over the encoder's output gives key and value side by side, two times {hidden_size}."),
+    ),
+    "attention.cut": Lesson(
+        N_("cut"), N_("They are cut apart again, {hidden_size} numbers for each. Nothing is computed or learned.")
+    ),
+    "attention.cached": Lesson(
+        N_("cache"),
+        N_(
+            "Keys and values are put into the cache, from which later tokens will read them: they need not be computed "
+            "again. Nothing is learned here."
+        ),
+    ),
+    "final norm.norm": Lesson("LayerNorm", _NORM),
+    "two scores.answer span": Lesson(
+        N_("answer span"), N_("For each token 2 scores: does the answer start here, does it end here?")
+    ),
+    "head.last_token": Lesson(
+        N_("last token"),
+        N_("Of each sequence only the scores of its last token are kept: it alone has seen all the others."),
+    ),
     "head.relu": Lesson("ReLU", N_("Negative numbers become 0.")),
     "head.classifier": Lesson(N_("classifier"), N_("A dense layer gives the scores.")),
     "head.answer span": Lesson(
@@ -397,7 +433,16 @@ _QUESTIONS: tuple[Question, ...] = (
             "and one tensor is counted once. Only the bias, one number for each word piece, is new: "
             "{parameters}."
         ),
-        lambda config: config.tie_word_embeddings,
+        lambda config: config.tie_word_embeddings and not config.is_always_causal,
+    ),
+    Question(
+        ("language model.decoder",),
+        N_("Why is the decoder free?"),
+        N_(
+            "It is tied: its {vocab_size} × {hidden_size} matrix is the word embedding table itself, and one tensor is "
+            "counted once. It has no bias either, so that this class has as many parameters as the body alone."
+        ),
+        lambda config: config.tie_word_embeddings and config.is_always_causal,
     ),
     Question(
         ("language model.decoder",),
@@ -406,6 +451,15 @@ _QUESTIONS: tuple[Question, ...] = (
             "A table of its own, {vocab_size} × {hidden_size}, as large as the word embeddings; tied, it would be "
             "the same tensor and free. With its biases: {parameters}."
         ),
-        lambda config: not config.tie_word_embeddings,
+        lambda config: not config.tie_word_embeddings and not config.is_always_causal,
+    ),
+    Question(
+        ("language model.decoder",),
+        N_("What does an untied decoder cost?"),
+        N_(
+            "A table of its own, {vocab_size} × {hidden_size} = {parameters}, as large as the word embeddings; tied, it "
+            "would be the same tensor and free."
+        ),
+        lambda config: not config.tie_word_embeddings and config.is_always_causal,
     ),
 )

@@ -427,6 +427,7 @@ class Trace:
         bias: Value | None = None,
         angles: Sequence[Value] = (),
         wide: bool = False,
+        cached: bool = False,
         mask: str = "attention_mask",
     ) -> Value:
         """softmax(Q K^T / sqrt(d)) V in the heads of the present Attention module, and the heads side by side again.
@@ -434,7 +435,8 @@ class Trace:
         ``dropout`` is that of the weights; without a ``dropout_name`` no module does it, and with None there is none.
         ``distances`` adds what depends on the distance of two tokens to the scores, given scores, query and key;
         ``bias`` is added after the division. With ``angles``, query and key are rotated. ``wide`` says that the softmax
-        is in float32, whatever the model's numbers are.
+        is in float32, whatever the model's numbers are. With ``cached``, keys and values are read from the cache that
+        they were put into, of which BERT's programs say nothing: theirs are kept once, with a cache or without.
         """
         if self.steps is None:  # nothing but what is declared here
             if distances:
@@ -456,6 +458,9 @@ class Trace:
             self._core = False
             query, key = self.rotate("query_rotated", query, angles), self.rotate("key_rotated", key, angles)
             self._core = True
+        if cached:
+            key = self.step("key_cached", "copy", key, shape=key.shape)
+            value = self.step("value_cached", "copy", value, shape=value.shape)
         scores = self.step("scores", "matmul", query, key, shape=square)
         if distances:
             scores = distances(scores, query, key)

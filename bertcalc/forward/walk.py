@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeGuard
 
 from bertcalc.forward.stack import Layers, Stack, in_layers, stack
 from bertcalc.forward.steps import Step, Value
-from bertcalc.tree.nn import Attention, Linear, Module, ModuleList, Place, Shape, Tensor, split_layer
+from bertcalc.tree.nn import Attention, Conv1D, Linear, Module, ModuleList, Place, Shape, Tensor, split_layer
 
 BEFORE, AFTER = "layers.before", "layers.after"
 _LAYERS_IN_KERAS = "Transformer"
@@ -16,6 +16,9 @@ _TOGETHER = {
     "query_heads": "heads",
     "key_heads": "heads",
     "value_heads": "heads",
+    "key_cached": "cached",
+    "value_cached": "cached",
+    "cut": "cut",
     "flatten": "flatten",
     "start_logits": "split",
     "end_logits": "split",
@@ -180,15 +183,17 @@ def numbered(step: Step, layer: int | str, names: Mapping[str, str]) -> Step:
 def per_head(attention: Attention) -> ModuleList:
     """Query, key and value as if each head had matrices of its own: the same numbers, cut between the heads."""
     size = attention.attention_head_size
-    projections = {name: child for name, child, _ in attention.named_children(folded=True) if _is_projection(child)}
-    head = Module("Head", **{name: Linear(linear.in_features, size) for name, linear in projections.items()})
-    for linear in head.children.values():
-        linear.place = Place("encoder", "attention", "query")
+    head = Module("Head")
+    for name, child, _copies in attention.named_children(folded=True):
+        if _is_projection(child):
+            fused = child.place.role == "fused"
+            head.children = {**head.children, name: type(child)(child.in_features, 3 * size if fused else size)}
+            head.children[name].place = Place("encoder", "attention", child.place.role)
     return ModuleList(head, attention.num_attention_heads)
 
 
-def _is_projection(module: Module) -> TypeGuard[Linear]:
-    return isinstance(module, Linear) and module.place.role in ("query", "key", "value")
+def _is_projection(module: Module) -> TypeGuard[Linear | Conv1D]:
+    return isinstance(module, (Linear, Conv1D)) and module.place.role in ("query", "key", "value", "fused")
 
 
 def factors(module: Module) -> dict[str, Shape]:

@@ -90,7 +90,7 @@ def saved_activations(
     runs these again. In front of what is trained, nothing is kept; transformers' gradient checkpointing would go on to
     the embeddings nevertheless, unless its ``disable_input_require_grads()`` is called.
     """
-    cached = model.cls.task != "causal-lm"  # which has labels
+    cached = not model.cls.labels_stop_caching  # training has labels
     return saved_by(
         model.run(Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices, cached)),
         dtype=dtype,

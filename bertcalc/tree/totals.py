@@ -16,6 +16,8 @@ from bertcalc.tree.nn import Module, Place, Tensor, split_layer
 Key = TypeVar("Key")
 COMPONENTS: tuple[Component, ...] = (N_("embeddings"), N_("encoder"), N_("pooler"), N_("head"))
 
+FINAL_NORM = "final norm"  # the block of a LayerNorm that comes after all layers, and is in none
+
 # What each role is called where a component is shown by its parts; a layer is shown by its blocks.
 PARTS: dict[str, str] = {
     "word": N_("word"),
@@ -28,6 +30,7 @@ PARTS: dict[str, str] = {
     "feed-forward": N_("feed-forward"),
     "projection": N_("projection"),
     "relative positions": N_("relative positions"),
+    "final norm": N_("final LayerNorm"),
     "map": N_("projection"),
     "dense": N_("dense"),
     "transform": N_("transform"),
@@ -57,7 +60,9 @@ def place_of(tensor: Tensor) -> tuple[Component, str]:
 
 def part_of(place: Place) -> str:
     """What decides the part: in a layer the block, unless it is a LayerNorm; elsewhere the role."""
-    return place.block if place.component == "encoder" and place.role != "norm" else place.role
+    if place.component == "encoder" and (place.role != "norm" or place.block == FINAL_NORM):
+        return place.block
+    return place.role
 
 
 def totals_by_component(model: Module) -> dict[Component, int]:
