@@ -12,6 +12,7 @@ from bertcalc.families.albert import AlbertConfig
 from bertcalc.families.bert import FAMILY as _BERT
 from bertcalc.families.bert import BertConfig
 from bertcalc.families.camembert import CamembertConfig
+from bertcalc.families.deberta_v2 import DebertaV2Config
 from bertcalc.families.distilbert import DistilBertConfig
 from bertcalc.families.electra import ElectraConfig
 from bertcalc.families.ernie import ErnieConfig
@@ -30,6 +31,7 @@ __all__ = [
     "CamembertConfig",
     "Config",
     "ConfigError",
+    "DebertaV2Config",
     "DistilBertConfig",
     "ElectraConfig",
     "ErnieConfig",

@@ -70,6 +70,8 @@ class Config(metaclass=_Kind):
     if TYPE_CHECKING:  # what can be read of every configuration, whatever its own fields are
         attribute_map: ClassVar[Mapping[str, str]] = {}
         shaping: ClassVar[tuple[str, ...]] = ()
+        undeclared: ClassVar[tuple[str, ...]] = ()
+        most: ClassVar[Mapping[str, Any]] = {}
         vocab_size: int = 0
         hidden_size: int = 0
         num_hidden_layers: int = 0
@@ -95,6 +97,8 @@ class Config(metaclass=_Kind):
     else:
         attribute_map = {}
         # All that the structure of a model depends on; what only ``print`` shows is not among it.
+        undeclared = ()  # fields that transformers reads without declaring them
+        most = {}  # values with which a model has everything that this family alone can have
         shaping = ("hidden_act", "position_embedding_type", "is_decoder", "add_cross_attention", "tie_word_embeddings")
 
     def __init_subclass__(cls) -> None:
@@ -152,6 +156,21 @@ class Config(metaclass=_Kind):
         return _relations(cls, values)
 
     @classmethod
+    def unsaid(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Fields that are not as by default where a config.json does not say them."""
+        return {}
+
+    @classmethod
+    def refused(cls, given: Mapping[str, Any]) -> Iterator[Problem]:
+        """What a config.json says of a model that is not counted here, in keys that are no fields."""
+        return iter(())
+
+    @classmethod
+    def told_by(cls, roles: Mapping[str, int]) -> dict[str, Any]:
+        """Fields that the roles of a checkpoint's matrices tell, each role with the number of its rows."""
+        return {}
+
+    @classmethod
     def is_size(cls, field: str) -> bool:
         """Whether a field of the family is a size, which tensors are made of."""
         return cls.shared_name(field) in EVERY_LETTER
@@ -179,6 +198,16 @@ class Config(metaclass=_Kind):
     def is_always_causal(self) -> bool:
         """Whether each token sees only those before it, in every model of the family."""
         return self.is_decoder and not self.has("is_decoder")
+
+    @property
+    def ones_decide(self) -> bool:
+        """Whether a batch, a length or a number of heads of 1 decides what autograd keeps, and not only how much."""
+        return self.position_embedding_type != "absolute"
+
+    @property
+    def needs_mask(self) -> bool:
+        """Whether transformers looks at the numbers of tokens or positions where it is given no attention mask."""
+        return self.is_always_causal
 
     @property
     def attention_head_size(self) -> int:

@@ -86,25 +86,28 @@ def read(text: str) -> Described:
             raise InputError(_problem("architectures", names, message, known=_known()))
         family = known[0] if known else next(iter(FAMILIES.values()))
     kind = family.config
-    own = vars(kind.default())
+    own = {**vars(kind.default())}
     # Under either name, as transformers reads it; the shared one takes precedence.
+    own |= kind.unsaid(given)
     values = {name: given.get(kind.shared_name(name), given.get(name, default)) for name, default in own.items()}
     labels = given.get("id2label")
     named = len(labels) if isinstance(labels, dict) else kind.default().num_labels
     if given.get("num_labels") is None:  # where both are there, transformers takes num_labels
         values["num_labels"] = named
-    found = list(problems(kind, values))
+    found = [*problems(kind, values), *kind.refused(given)]
     if labels is not None and not _is_labels(labels):
         message = N_("id2label {value} is not possible: it must have a name for each number.")
         found.append(_problem("id2label", labels, message))
     if found:
         raise InputError(*found)
+    config = kind(**values)
     architecture, remarks = _architecture(names, family)
     read_fields = {*own, *map(kind.shared_name, own), "position_embedding_type"}
     wanted = {kind.own_name(field): field for field in (*_SIZES, *OWN_DIMENSIONS) if kind.has(field)}
+    wanted = {name: field for name, field in wanted.items() if name not in kind.undeclared}
     if missing := [name for name, field in wanted.items() if not given.keys() & {name, field}]:
         message = N_("Missing, so set to Hugging Face's defaults: {fields}.")
-        shown = {"fields": ", ".join(f"{field} = {values[field]:,}" for field in missing)}
+        shown = {"fields": ", ".join(f"{field} = {getattr(config, field):,}" for field in missing)}
         remarks.append(Problem(missing[0], None, message, shown))
     if unused := [key for key in given if key not in (*read_fields, *_OTHERS)]:
         keys = ", ".join(map(shorten, unused[:_NAMED])) + (" ..." if unused[_NAMED:] else "")
@@ -115,7 +118,7 @@ def read(text: str) -> Described:
         message = N_("num_labels {count} takes precedence, although id2label has {named}, as in transformers.")
         shown = {"count": f"{values['num_labels']:,}", "named": f"{named:,}"}
         remarks.append(Problem("num_labels", values["num_labels"], message, shown))
-    return Described(kind(**values), architecture, remarks)
+    return Described(config, architecture, remarks)
 
 
 def _is_labels(labels: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.compute.flops import total
 from bertcalc.config import DIMENSIONS, POSITION_EMBEDDING_TYPES, Config, ConfigError, sizes_of
-from bertcalc.fields import CHOICE_TOKENS, SUMMARY_TYPES
+from bertcalc.fields import CHOICE_TOKENS, RELATIVE_NORMS, SUMMARY_TYPES
 from bertcalc.forward.steps import forward
 from bertcalc.memory.saved import cache_bytes, saved_by, total_bytes
 from bertcalc.subject import Subject
@@ -27,6 +27,9 @@ _TEXTS = {
     "position_embedding_type": POSITION_EMBEDDING_TYPES,
     "summary_type": SUMMARY_TYPES,
     "choice_token": CHOICE_TOKENS,
+    "norm_rel_ebd": RELATIVE_NORMS,
+    "pos_att_type": ("p2c|c2p", None),
+    "pooler_hidden_act": [name for name in _ACTIVATIONS if not ACTIVATIONS[name].parameters],
     "choice_activation": _ACTIVATIONS,
 }
 

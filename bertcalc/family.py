@@ -43,7 +43,8 @@ class Class(NamedTuple):
     method in their order; ``pooler`` says whether the body has its own. Of ``inputs``, those that are ``laid_out`` have
     each choice of a sequence as a sequence of its own. With ``caches_with_labels``, the cache is filled also where the
     right answers are given; what the class ``withholds``, the body returns and it does not. With ``finds_last_token``,
-    it looks for the last token of each sequence that is no padding.
+    it looks for the last token of each sequence that is no padding; with ``flattens_regression``, a single score of
+    each sequence loses its axis where the right answers are given.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Class(NamedTuple):
     laid_out: tuple[str, ...] = ()
     caches_with_labels: bool = False
     finds_last_token: bool = False
+    flattens_regression: bool = False
     withholds: tuple[str, ...] = ()
 
     @property
@@ -144,10 +146,12 @@ class Family:
             {"is_decoder": True, "add_cross_attention": True},
             {"tie_word_embeddings": False},
             {"use_task_id": True},
+            dict(self.config.most),
             more,
         )
         for change in everything:
-            if all(map(self.config.has, change)):
+            lacking = {field: value for field, value in change.items() if not self.config.has(field)}
+            if all(getattr(self.config, field, None) == value for field, value in lacking.items()):
                 with suppress(ConfigError):
                     found = replace(found, **change)
         return found

@@ -119,4 +119,7 @@ PUBLISHED: tuple[PublishedCount, ...] = (
     ),
     PublishedCount("all-mpnet-base-v2", "MPNetModel", 109486464, N_("with pooler"), _MTEB),
     PublishedCount("gpt2", "GPT2Model", 124439808, N_("no pooler"), _keras("gpt2")),
+    PublishedCount("deberta-v3-small", "DebertaV2Model", 141304320, N_("no pooler"), _keras("deberta_v3")),
+    PublishedCount("deberta-v3-base", "DebertaV2Model", 183831552, N_("no pooler"), _keras("deberta_v3")),
+    PublishedCount("mdeberta-v3-base", "DebertaV2Model", 278218752, N_("no pooler"), _keras("deberta_v3")),
 )

@@ -7,11 +7,11 @@ from typing import Any
 from hypothesis import reject
 from hypothesis import strategies as st
 
-from bertcalc import ARCHITECTURES, BertConfig, Config, ElectraConfig, MPNetConfig, RobertaConfig
+from bertcalc import ARCHITECTURES, BertConfig, Config, DebertaV2Config, ElectraConfig, MPNetConfig, RobertaConfig
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.config import ConfigError
 from bertcalc.families import CLASSES, class_of
-from bertcalc.fields import CHOICE_TOKENS, SUMMARY_TYPES, PositionEmbeddingType
+from bertcalc.fields import CHOICE_TOKENS, RELATIVE_NORMS, SUMMARY_TYPES, PositionEmbeddingType
 from bertcalc.forward.outputs import Call
 from bertcalc.moves import Locks
 from bertcalc.presets import PRESETS
@@ -50,6 +50,16 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "sinusoidal_pos_embds": st.booleans(),
     "qa_dropout": _PROBABILITIES,
     "seq_classif_dropout": _PROBABILITIES,
+    "relative_attention": st.booleans(),
+    "max_relative_positions": st.integers(-1, 300),
+    "position_buckets": st.integers(2, 300),
+    "norm_rel_ebd": st.sampled_from(RELATIVE_NORMS),
+    "share_att_key": st.booleans(),
+    "pos_att_type": st.sampled_from(["p2c|c2p", "c2p|p2c"]),
+    "position_biased_input": st.booleans(),
+    "pooler_dropout": _PROBABILITIES,
+    "pooler_hidden_act": st.sampled_from([name for name, facts in ACTIVATIONS.items() if not facts.parameters]),
+    "legacy": st.booleans(),
     "embd_pdrop": _PROBABILITIES,
     "choice_token": st.sampled_from(CHOICE_TOKENS),
     "choice_activation": st.none() | st.sampled_from(list(ACTIVATIONS)),
@@ -95,6 +105,8 @@ def configs(
     for field in fields(kind):
         if (name := kind.shared_name(field.name)) not in values:
             values[name] = draw(_VALUES[name])
+    if kind is DebertaV2Config and not values["relative_attention"]:
+        values |= {"norm_rel_ebd": "none", "pos_att_type": draw(st.sampled_from([None, values["pos_att_type"]]))}
     if kind is ElectraConfig and draw(st.booleans()):  # which has no projection then
         values["embedding_size"] = values["hidden_size"]
     return kind(**values)

@@ -247,7 +247,8 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
     shapes = {plain_name(entry.name, family): entry.shape for entry in tensors}
     # Relative positions and cross attention, so that every tensor that tells something has its name.
     full = family.fullest(position_embedding_type="relative_key")
-    matrices = [tensor for tensor in build(full).tensors() if len(tensor.shape) == 2]
+    tensors_of_all = [*build(full).tensors()]
+    matrices = [tensor for tensor in tensors_of_all if len(tensor.shape) == 2]
     names = {tensor.place: tensor.name.replace("*", "0") for tensor in matrices}
     [up] = {tensor.shape for tensor in matrices if tensor.place.role == "up"}
     wide = up.index(full.intermediate_size)  # GPT-2's matrices are the other way round
@@ -283,7 +284,12 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
         "token type": "type_vocab_size",
         "relative position": "relative_attention_num_buckets",
     }
-    values |= {field: side(roles[role], 0) for role, field in rows.items() if role in roles}
+    there = {role: shapes[name][0] for role, name in roles.items() if name in shapes}
+    there |= {f"{one.place.block} norm": 1 for one in tensors_of_all if one.place.role == "norm" and one.name in shapes}
+    told = kind.told_by(there)
+    optional = {"position"} if told else set()
+    values |= {field: side(roles[role], 0) for role, field in rows.items() if role in {*roles} - (optional - {*there})}
+    values |= told
     if roles.get("task type") in shapes:
         values |= {"use_task_id": True, "task_type_vocab_size": side(roles["task type"], 0)}
     if kind.has("embedding_size"):

@@ -48,6 +48,8 @@ ELEMENT_COSTS: dict[Operation, ElementCost] = {
     "add": ElementCost(1, N_("a sum: embeddings, residuals and, beyond ELECTRA's list, the attention mask")),
     # No part of ELECTRA, but counted in the same manner.
     "multiply": ElementCost(1, N_("a product of two numbers, as in a gated feed-forward")),
+    "divide": ElementCost(1, N_("dividing by the square root of the head size, as in DeBERTa")),
+    "fill": ElementCost(1, N_("filling in the attention mask, as in DeBERTa")),
     "rotate": ElementCost(3, N_("rotary positions: two products and a sum")),
 }
 MATMUL = Counting({"linear": 2, "matmul": 2})
@@ -165,7 +167,7 @@ def by_name(steps: Iterable[Step], convention: Convention = PYTORCH) -> list[Cos
         one = convention.counting.of(step)
         if one == 0:
             continue
-        for name in _with_parents(step.name):
+        for name in _with_parents(step.name.removesuffix("_again") if step.again else step.name):
             inside = "*" in name
             row = rows.get(name, CostRow(name, step.runs if inside else 1, 0))
             rows[name] = row._replace(cost=row.cost + (one if inside else step.runs * one))

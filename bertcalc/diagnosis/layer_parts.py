@@ -18,7 +18,7 @@ Layers = Literal["all", "one", "others"]
 
 _SELF, _CROSS = block("attention"), block("cross-attention")
 _FEED_FORWARD = block("feed-forward")
-_MATRICES = role("query", "key", "value", "fused", "output")
+_MATRICES = role("query", "key", "value", "fused", "position query", "position key", "output")
 _EMBEDDINGS, _HEAD, _LM = component("embeddings"), component("head"), block(LANGUAGE_MODEL)
 
 # Parts of a model that people count in one line: which tensors they are, and what a line that is about them has in its
@@ -39,7 +39,10 @@ PARTS: dict[str, tuple[Concerned, str]] = {
     N_("value of the attention"): (both(_SELF, role("value")), r"\bw?_?v(_?proj)?\b|\bvalues?\b|值"),
     N_("cross attention"): (both(_CROSS, _MATRICES), r"cross|交叉"),
     N_("cross attention with LayerNorm"): (_CROSS, r"cross|交叉"),
-    N_("query, key and value"): (both(_SELF, role("query", "key", "value", "fused")), r"query|qkv|q.?k.?v|attention|注意力"),
+    N_("query, key and value"): (
+        both(_SELF, role("query", "key", "value", "fused")),
+        r"query|qkv|q.?k.?v|attention|注意力",
+    ),
     N_("output projection of the attention"): (
         both(_SELF, role("output")),
         r"\bw?_?o(_?proj)?\b|output|projection|attention|注意力",

@@ -160,7 +160,7 @@ _PADDED = {
 }
 NORM = role("norm")
 LAYERS = component("encoder")
-_ATTENTION = role("query", "key", "value", "fused", "output")
+_ATTENTION = role("query", "key", "value", "fused", "position query", "position key", "output")
 _QKV = role("query", "key", "value")
 _FEED_FORWARD = role("up", "down")
 

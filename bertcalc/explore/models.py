@@ -143,7 +143,12 @@ def item_of(subject: Subject, base: str | None = None) -> WrittenModel:
 def values_of(subject: Subject) -> dict[str, Any]:
     """What a model has in each of FIELDS, but for fields that other families alone have."""
     pooler = subject.cls.pooler and subject.add_pooling_layer
-    return {**absent(type(subject.config)), **subject.config.shared(), "architecture": subject.architecture, "add_pooling_layer": pooler}
+    return {
+        **absent(type(subject.config)),
+        **subject.config.shared(),
+        "architecture": subject.architecture,
+        "add_pooling_layer": pooler,
+    }
 
 
 def subject_of_preset(name: str) -> Subject:

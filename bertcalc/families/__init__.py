@@ -1,7 +1,19 @@
 """Every family that is known, and ``build``: a new family is one file here, and its name in the last lines."""
 
 from bertcalc.config import Config
-from bertcalc.families import albert, bert, camembert, distilbert, electra, ernie, gpt2, mpnet, roberta, xlm_roberta
+from bertcalc.families import (
+    albert,
+    bert,
+    camembert,
+    deberta_v2,
+    distilbert,
+    electra,
+    ernie,
+    gpt2,
+    mpnet,
+    roberta,
+    xlm_roberta,
+)
 from bertcalc.families.complete import in_every_way, lacks, missing
 from bertcalc.family import Class, Family, Model, Preset
 
@@ -70,5 +82,5 @@ def build(config: Config, architecture: str | None = None, *, add_pooling_layer:
     return Model(family, cls, config, cls.pooler).declare()
 
 
-for one in (bert, roberta, xlm_roberta, camembert, distilbert, albert, electra, mpnet, ernie, gpt2):
+for one in (bert, roberta, xlm_roberta, camembert, distilbert, albert, electra, mpnet, ernie, gpt2, deberta_v2):
     register(one.FAMILY)

@@ -1,9 +1,9 @@
-"""GPT-2 (Radford et al. 2019): a decoder, with LayerNorms in front of the blocks and query, key and value in one matrix.
+"""GPT-2 (Radford et al. 2019): a decoder, with LayerNorms in front of its blocks, and one matrix for query, key, value.
 
 Hugging Face's modeling_gpt2.py as a program.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,7 +11,6 @@ from bertcalc.config import Config
 from bertcalc.families import bert
 from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, Source
 from bertcalc.forward.trace import Trace, Value
-from bertcalc.problem import Problem
 from bertcalc.text import N_
 
 
@@ -66,8 +65,18 @@ class GPT2Config(Config):
         "choice_token": "summary_type",
         "choice_activation": "summary_activation",
     }
-    shaping: ClassVar = (*Config.shaping, "summary_use_proj", "summary_activation", "summary_first_dropout")
+    shaping: ClassVar = (*Config.shaping, "use_cache", "summary_use_proj", "choice_activation", "summary_first_dropout")
     is_decoder = True  # always, and no field
+
+    @property
+    def ones_decide(self) -> bool:
+        """Keys and values in a cache are copies; the query is one where several sequences have several heads."""
+        return self.use_cache
+
+    @classmethod
+    def unsaid(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Four times its own n_embd, and not that of the defaults."""
+        return {"n_inner": None}
 
     def __post_init__(self) -> None:
         if self.n_inner is None:

@@ -312,6 +312,56 @@ _LESSONS: dict[str, Lesson] = {
     "summary.dense": Lesson("dense", N_("A dense layer from {hidden_size} to {hidden_size}, before the classifier.")),
     "summary.activation": Lesson(N_("activation"), N_("{summary_activation}, applied to each number.")),
     "summary.dropout": Lesson("dropout", N_("A dropout before the classifier. Nothing is learned.")),
+    "embeddings.mask_padding": Lesson(
+        N_("× mask"), N_("The vectors of padding become 0, and all others stay as they are. Nothing is learned here.")
+    ),
+    "relative positions.relative embedding": Lesson(
+        N_("distances"),
+        N_(
+            "A vector of {hidden_size} numbers for each distance that is told apart, {position_buckets} in each "
+            "direction. All layers share this table."
+        ),
+    ),
+    "relative positions.norm": Lesson("LayerNorm", _NORM),
+    "attention.key_scaled": Lesson(
+        N_("÷ √(3 size)"),
+        N_(
+            "The keys are divided by a square root, of three times the head size {attention_head_size} where two more "
+            "products are added to the scores."
+        ),
+    ),
+    "attention.distances_dropout": Lesson("dropout", _DROPOUT),
+    "attention.one_batch": Lesson(N_("reshape"), N_("The table is read like one sequence. Nothing is computed.")),
+    "attention.position query": Lesson(
+        N_("query of d"), N_("A dense layer over the vector of each distance: what does a token so far away ask for?")
+    ),
+    "attention.position key": Lesson(
+        N_("key of d"), N_("A dense layer over the vector of each distance: what does being so far away have to offer?")
+    ),
+    "attention.position heads": Lesson(
+        N_("heads of d"),
+        N_("Query and key of the distances are cut into heads, and repeated for each sequence."),
+    ),
+    "attention.c2p": Lesson(
+        "query × d", N_("Content to position: each query is multiplied by the key of each distance.")
+    ),
+    "attention.c2p_gathered": Lesson(
+        N_("gather"), N_("Of these, each pair of tokens takes the number for its distance: one for each score.")
+    ),
+    "attention.c2p_scaled": Lesson(N_("÷ √(3 size)"), N_("They are divided as the keys were.")),
+    "attention.p2c": Lesson(
+        "key × d", N_("Position to content: each key is multiplied by the query of each distance.")
+    ),
+    "attention.p2c_gathered": Lesson(
+        N_("gather"), N_("Of these, each pair of tokens takes the number for its distance: one for each score.")
+    ),
+    "attention.p2c_scaled": Lesson(N_("÷ √(3 size)"), N_("They are divided as the keys were.")),
+    "context pooler.first_token": Lesson(
+        N_("first token"), N_("Only the first token, [CLS], is kept: one vector for the whole sequence.")
+    ),
+    "context pooler.dropout": Lesson("dropout", N_("A dropout before the dense layer. Nothing is learned.")),
+    "context pooler.dense": Lesson("dense", N_("A dense layer from {hidden_size} to {hidden_size}.")),
+    "context pooler.activation": Lesson(N_("activation"), N_("{pooler_hidden_act}, applied to each number.")),
     "embeddings.embeddings dropout": Lesson(
         "dropout",
         N_(
@@ -457,8 +507,8 @@ _QUESTIONS: tuple[Question, ...] = (
         ("language model.decoder",),
         N_("What does an untied decoder cost?"),
         N_(
-            "A table of its own, {vocab_size} × {hidden_size} = {parameters}, as large as the word embeddings; tied, it "
-            "would be the same tensor and free."
+            "A table of its own, {vocab_size} × {hidden_size} = {parameters}, as large as the word embeddings; tied, "
+            "it would be the same tensor and free."
         ),
         lambda config: not config.tie_word_embeddings and config.is_always_causal,
     ),

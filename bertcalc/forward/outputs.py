@@ -107,7 +107,9 @@ def outputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
     entries = [Entry("loss", "float32", (Tensors(1, ()),))] if call.labels and cls.targets else []
     for name in output_names(subject.architecture):
         if name in given:
-            entries.append(Entry(name, "float32", (Tensors(1, given[name].gives.shape),)))
+            shape = given[name].gives.shape
+            flat = cls.flattens_regression and call.labels and subject.config.num_labels == 1
+            entries.append(Entry(name, "float32", (Tensors(1, shape[:-1] if flat else shape),)))
         elif whole or ("return_dict" in cls.inputs and not call.return_dict):  # which makes its tuples by itself
             entries.append(Entry(name, "float32", ()))
     cached = "past_key_values" in body and caches(subject, call)

@@ -48,6 +48,10 @@ Operation = Literal[
     "rotate",
     "mean",
     "scale",
+    "divide",
+    "fill",
+    "gather",
+    "table",
     "softmax",
     "view",
     "copy",
@@ -85,7 +89,7 @@ class Step(NamedTuple):
     often it comes, ``place`` what it means, ``core`` whether it is between query, key and value and their context;
     ``output`` is the name under which the model returns what it gives. Where the last value that it takes differs from
     layer to layer, ``turns`` has those values: layer n takes the one at n modulo their number. ``wide`` says that it is
-    computed in float32, whatever the model's numbers are.
+    computed in float32, whatever the model's numbers are. A module that is called ``again`` learns nothing more.
     """
 
     name: str
@@ -100,6 +104,7 @@ class Step(NamedTuple):
     output: str = ""
     turns: tuple[Value, ...] = ()
     wide: bool = False
+    again: bool = False
 
     @property
     def key(self) -> str:
@@ -114,7 +119,7 @@ class Step(NamedTuple):
 
     def num_parameters(self) -> int:
         """Elements of the tensors that the step learns, in one copy."""
-        return sum(tensor._replace(copies=1).num_parameters() for tensor in self.tensors)
+        return 0 if self.again else sum(tensor._replace(copies=1).num_parameters() for tensor in self.tensors)
 
     def multiply_adds(self) -> int:
         """Multiply-adds of its matrix product, in one run; 0 if it is none."""
@@ -253,6 +258,10 @@ class Trace:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._module, self._path, self._roles, self._copies, self._runs = self._outer.pop()
 
+    def core(self) -> "_Core":
+        """What runs within is between query, key and value and their context."""
+        return _Core(self)
+
     def not_run(self) -> "_NotRun":
         """What is declared within is built, but never called."""
         return _NotRun(self)
@@ -287,6 +296,30 @@ class Trace:
     ) -> Value:
         """One row of a table for each of the ids."""
         return self._call(name, Embedding(rows, width, padding_idx), "lookup", ids, (*ids.shape, width), role)
+
+    def table(self, name: str, rows: int, width: int, *, role: str) -> Value:
+        """All rows of a table at once: the module is not called, its tensor is read."""
+        gives = Value(name, (rows, width))
+        self._module.children[name] = module = Embedding(rows, width)
+        module.place = place = self._roles[role]
+        if self.steps is None:
+            return gives
+        path = f"{self._path}.{name}" if self._path else name
+        gives = gives._replace(name=path.removeprefix(self._base))
+        tensors = (Tensor(f"{path}.weight", gives.shape, self._copies, place),)
+        self.steps.append(Step(gives.name, "table", (), gives, tensors, self._runs, place=place))
+        return gives
+
+    def product(
+        self, name: str, x: Value, out_features: int, *, role: str, table: str, using: tuple[Tensor, ...] = ()
+    ) -> Value:
+        """A product with a ``table`` that is owned elsewhere, by its tensor's name, where no module does it."""
+        shape = (*x.shape[:-1], out_features)
+        module = Linear(x.shape[-1], out_features, {"weight": table}, bias=False)
+        gives = self.step(name, "linear", x, shape=shape, role=role, module=module)
+        if self.steps is not None:
+            self.steps[-1] = self.steps[-1]._replace(tensors=using)
+        return gives
 
     def norm(
         self, name: str, x: Value, eps: float, *, kind: str = "LayerNorm", bias: bool = True, role: str = "norm"
@@ -513,8 +546,23 @@ class Trace:
         )
         gives = Value(path.removeprefix(self._base) + ("_again" if again else ""), shape)
         found = Step(gives.name, operation, (x,), gives, tensors + using, self._runs, module, place, self._core)
-        self.steps.append(found)
+        self.steps.append(found._replace(again=True) if again else found)
         return gives
+
+
+class _Core:
+    """While something runs between query, key and value and their context."""
+
+    __slots__ = ("_trace",)
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+
+    def __enter__(self) -> None:
+        self._trace._core = True
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._trace._core = False
 
 
 class _NotRun:

@@ -19,6 +19,8 @@ _TOGETHER = {
     "key_cached": "cached",
     "value_cached": "cached",
     "cut": "cut",
+    "pos_query_heads": "position heads",
+    "pos_key_heads": "position heads",
     "flatten": "flatten",
     "start_logits": "split",
     "end_logits": "split",

@@ -56,12 +56,11 @@ def countable(subject: Subject, call: Call) -> bool:
 def given_tensors(subject: Subject, entries: list[Entry], dtype: Any = None) -> dict[str, Any]:
     """The inputs of a call as tensors on PyTorch's default device; ``dtype`` instead of float32.
 
-    Without an attention_mask, transformers would look into the positions of a causal model, which the meta device has
-    not.
+    Without an attention_mask, transformers looks into tokens or positions of some models: the meta device has none.
     """
     import torch
 
-    masked = subject.config.is_always_causal
+    masked = subject.config.needs_mask
     return {
         entry.name: torch.empty(
             entry.tensors[0].shape, dtype=dtype if dtype and entry.dtype == "float32" else getattr(torch, entry.dtype)

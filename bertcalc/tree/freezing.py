@@ -41,10 +41,10 @@ class Freezing:
 
     def is_frozen(self, tensor: Tensor, layer: int = 0) -> bool:
         """Whether a tensor is not trained; of one that every layer has, that of the layer with a number."""
-        component, _block, role = tensor.place
+        component, block, role = tensor.place
         return (
             (self.embeddings and component == "embeddings")
-            or (component == "encoder" and layer < self.layers)
+            or (component == "encoder" and layer < self.layers and block != "final norm")
             or (self.train == "head" and component != "head")
             or (self.train == "bias+LayerNorm" and not (tensor.name.endswith("bias") or role == "norm"))
         )

@@ -16,7 +16,7 @@ from bertcalc.tree.nn import Module, Place, Tensor, split_layer
 Key = TypeVar("Key")
 COMPONENTS: tuple[Component, ...] = (N_("embeddings"), N_("encoder"), N_("pooler"), N_("head"))
 
-FINAL_NORM = "final norm"  # the block of a LayerNorm that comes after all layers, and is in none
+OUTSIDE_OF_LAYERS = ("final norm", "relative positions")  # blocks of the encoder with a LayerNorm that is in no layer
 
 # What each role is called where a component is shown by its parts; a layer is shown by its blocks.
 PARTS: dict[str, str] = {
@@ -60,7 +60,7 @@ def place_of(tensor: Tensor) -> tuple[Component, str]:
 
 def part_of(place: Place) -> str:
     """What decides the part: in a layer the block, unless it is a LayerNorm; elsewhere the role."""
-    if place.component == "encoder" and (place.role != "norm" or place.block == FINAL_NORM):
+    if place.component == "encoder" and (place.role != "norm" or place.block in OUTSIDE_OF_LAYERS):
         return place.block
     return place.role
 

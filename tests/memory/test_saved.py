@@ -115,7 +115,8 @@ def test_freezing_and_recomputing_keep_what_the_hooks_see(
 def possible(case: Case, recompute: Recompute) -> Recompute:
     """None at all where transformers cannot run the layers of a family again."""
     known = CLASSES[case.architecture].recomputes
-    assert getattr(transformers, case.architecture).supports_gradient_checkpointing == ("full" in known)
+    can = getattr(transformers, case.architecture).supports_gradient_checkpointing
+    assert can == ("full" in known) or case.architecture.startswith("DebertaV2")  # whose recomputation is refused
     return recompute if recompute in known else "none"
 
 
