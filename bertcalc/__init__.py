@@ -12,9 +12,11 @@ from bertcalc.families.albert import AlbertConfig
 from bertcalc.families.bert import FAMILY as _BERT
 from bertcalc.families.bert import BertConfig
 from bertcalc.families.camembert import CamembertConfig
+from bertcalc.families.deberta_v2 import DebertaV2Config
 from bertcalc.families.distilbert import DistilBertConfig
 from bertcalc.families.electra import ElectraConfig
 from bertcalc.families.ernie import ErnieConfig
+from bertcalc.families.gpt2 import GPT2Config
 from bertcalc.families.modernbert import ModernBertConfig
 from bertcalc.families.mpnet import MPNetConfig
 from bertcalc.families.roberta import RobertaConfig
@@ -30,9 +32,11 @@ __all__ = [
     "CamembertConfig",
     "Config",
     "ConfigError",
+    "DebertaV2Config",
     "DistilBertConfig",
     "ElectraConfig",
     "ErnieConfig",
+    "GPT2Config",
     "MPNetConfig",
     "ModernBertConfig",
     "Module",

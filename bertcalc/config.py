@@ -70,6 +70,8 @@ class Config(metaclass=_Kind):
     if TYPE_CHECKING:  # what can be read of every configuration, whatever its own fields are
         attribute_map: ClassVar[Mapping[str, str]] = {}
         shaping: ClassVar[tuple[str, ...]] = ()
+        undeclared: ClassVar[tuple[str, ...]] = ()
+        most: ClassVar[Mapping[str, Any]] = {}
         vocab_size: int = 0
         hidden_size: int = 0
         num_hidden_layers: int = 0
@@ -95,6 +97,8 @@ class Config(metaclass=_Kind):
     else:
         attribute_map = {}
         # All that the structure of a model depends on; what only ``print`` shows is not among it.
+        undeclared = ()  # fields that transformers reads without declaring them
+        most = {}  # values with which a model has everything that this family alone can have
         shaping = ("hidden_act", "position_embedding_type", "is_decoder", "add_cross_attention", "tie_word_embeddings")
 
     def __init_subclass__(cls) -> None:
@@ -131,7 +135,7 @@ class Config(metaclass=_Kind):
             if name in found:
                 continue
             if name in ABSENT and not cls.has(name):
-                if value != ABSENT[name]:
+                if value != getattr(cls, name):
                     raise ConfigError(_lacking(cls, name, value))
             else:
                 found[cls.own_name(name)] = value
@@ -150,6 +154,21 @@ class Config(metaclass=_Kind):
     def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
         """What is wrong between fields that are right by themselves, which have their shared names."""
         return _relations(cls, values)
+
+    @classmethod
+    def unsaid(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Fields that are not as by default where a config.json does not say them."""
+        return {}
+
+    @classmethod
+    def refused(cls, given: Mapping[str, Any]) -> Iterator[Problem]:
+        """What a config.json says of a model that is not counted here, in keys that are no fields."""
+        return iter(())
+
+    @classmethod
+    def told_by(cls, roles: Mapping[str, int]) -> dict[str, Any]:
+        """Fields that the roles of a checkpoint's matrices tell, each role with the number of its rows."""
+        return {}
 
     @classmethod
     def is_size(cls, field: str) -> bool:
@@ -174,11 +193,6 @@ class Config(metaclass=_Kind):
         return ()
 
     @property
-    def ones_matter(self) -> bool:
-        """Whether it decides what training keeps that there is a single sequence, head or token."""
-        return self.position_embedding_type != "absolute" or self.turns_pairs
-
-    @property
     def turns_pairs(self) -> bool:
         """Whether positions are rotary: pairs of the numbers of each head are turned."""
         return False
@@ -187,6 +201,21 @@ class Config(metaclass=_Kind):
     def longest(self) -> int:
         """The longest sequence."""
         return self.max_position_embeddings
+
+    @property
+    def is_always_causal(self) -> bool:
+        """Whether each token sees only those before it, in every model of the family."""
+        return self.is_decoder and not self.has("is_decoder")
+
+    @property
+    def ones_decide(self) -> bool:
+        """Whether a batch, a length or a number of heads of 1 decides what autograd keeps, and not only how much."""
+        return self.position_embedding_type != "absolute" or self.turns_pairs
+
+    @property
+    def needs_mask(self) -> bool:
+        """Whether transformers looks at the numbers of tokens or positions where it is given no attention mask."""
+        return self.is_always_causal
 
     @property
     def attention_head_size(self) -> int:
@@ -204,7 +233,8 @@ def _names(kind: type[Config]) -> frozenset[str]:
     return frozenset(field.name for field in fields(kind))
 
 
-# What is true of a family that has no field for it. (Its LayerNorms have BERT's epsilon, unless it says otherwise.)
+# What is true of a family that has no field for it, unless its configuration says otherwise. (Its LayerNorms have
+# BERT's epsilon.)
 ABSENT: dict[str, Any] = {
     "type_vocab_size": 0,
     "layer_norm_eps": 1e-12,
@@ -218,6 +248,11 @@ for _name, _value in ABSENT.items():
     setattr(Config, _name, _value)
 
 Kind = TypeVar("Kind", bound=Config)
+
+
+def absent(kind: type[Config]) -> dict[str, Any]:
+    """What is true of a family of the fields that it lacks: GPT-2 is always a decoder."""
+    return {name: getattr(kind, name) for name in ABSENT if not kind.has(name)}
 
 
 def sizes_of(kind: type[Config]) -> dict[str, str]:
@@ -291,7 +326,7 @@ def problems(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]
             yield problem
     if not wrong:  # relations between fields mean nothing while a field itself is wrong
         shared = {kind.shared_name(name): value for name, value in values.items()} if kind.attribute_map else values
-        yield from kind.relations({**ABSENT, **shared})
+        yield from kind.relations({**absent(kind), **shared})
 
 
 @cache
@@ -333,7 +368,7 @@ def check_field(kind: type[Config], field: str, value: Any) -> Problem | None:
     """What is wrong with one field taken by itself, or None."""
     shared, own = kind.shared_name(field), kind.own_name(field)
     if not kind.has(field):
-        return None if shared in ABSENT and value == ABSENT[shared] else _lacking(kind, field, value)
+        return None if shared in ABSENT and value == getattr(kind, shared) else _lacking(kind, field, value)
     default, about = getattr(kind, own), known(shared)
     if about.is_right(value):
         return None
@@ -351,7 +386,7 @@ def check_field(kind: type[Config], field: str, value: Any) -> Problem | None:
 def _lacking(kind: type[Config], field: str, value: object) -> Problem:
     message = N_("{config} has no {field}, so that it cannot be {value}.")
     shown = {"config": kind.__name__, "field": field, "value": _show(value)}
-    return Problem(field, value, message, shown, ({field: ABSENT[field]},) if field in ABSENT else ())
+    return Problem(field, value, message, shown, ({field: getattr(kind, field)},) if field in ABSENT else ())
 
 
 def allowed(field: str) -> tuple[str, dict[str, str]]:

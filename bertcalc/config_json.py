@@ -90,20 +90,22 @@ def read(text: str) -> Described:
             raise InputError(_problem("architectures", names, message, known=_known()))
         family = known[0] if known else next(iter(FAMILIES.values()))
     kind = family.config
-    own = vars(kind.default())
+    own = {**vars(kind.default())}
     # Under either name, as transformers reads it; the shared one takes precedence.
+    own |= kind.unsaid(given)
     values = {name: given.get(kind.shared_name(name), given.get(name, default)) for name, default in own.items()}
     labels = given.get("id2label")
     named = len(labels) if isinstance(labels, dict) else kind.default().num_labels
     if "num_labels" not in given:  # where both are there, transformers takes num_labels
         values["num_labels"] = named
     kept = list(_without_count(kind, values))
-    found = [_not_counted(kind, problem) for problem in problems(kind, values)]
+    found = [*(_not_counted(kind, problem) for problem in problems(kind, values)), *kind.refused(given)]
     if labels is not None and not _is_labels(labels):
         message = N_("id2label {value} is not possible: it must have a name for each number.")
         found.append(_problem("id2label", labels, message))
     if found:
         raise InputError(*found)
+    config = kind(**values)
     architecture, remarks = _architecture(names, family)
     remarks += kept
     chunk: Any = given.get(_CHUNK)
@@ -113,9 +115,10 @@ def read(text: str) -> Described:
         given = {key: value for key, value in given.items() if key != _CHUNK}
     read_fields = {*own, *map(kind.shared_name, own), "position_embedding_type"}
     wanted = {kind.own_name(field): field for field in (*_SIZES, *OWN_DIMENSIONS) if kind.has(field)}
+    wanted = {name: field for name, field in wanted.items() if name not in kind.undeclared}
     if missing := [name for name, field in wanted.items() if not given.keys() & {name, field}]:
         message = N_("Missing, so set to Hugging Face's defaults: {fields}.")
-        shown = {"fields": ", ".join(f"{field} = {values[field]:,}" for field in missing)}
+        shown = {"fields": ", ".join(f"{field} = {getattr(config, field):,}" for field in missing)}
         remarks.append(Problem(missing[0], None, message, shown))
     if unused := [key for key in given if key not in (*read_fields, *_OTHERS)]:
         keys = ", ".join(map(shorten, unused[:_NAMED])) + (" ..." if unused[_NAMED:] else "")
@@ -126,7 +129,7 @@ def read(text: str) -> Described:
         message = N_("num_labels {count} takes precedence, although id2label has {named}, as in transformers.")
         shown = {"count": f"{values['num_labels']:,}", "named": f"{named:,}"}
         remarks.append(Problem("num_labels", values["num_labels"], message, shown))
-    return Described(kind(**values), architecture, remarks)
+    return Described(config, architecture, remarks)
 
 
 # transformers reads other values than ours for fields by which nothing is counted.

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.compute.flops import total
 from bertcalc.config import DIMENSIONS, POSITION_EMBEDDING_TYPES, Config, ConfigError, sizes_of
-from bertcalc.fields import CLASSIFIER_POOLINGS, SUMMARY_TYPES
+from bertcalc.fields import CHOICE_TOKENS, CLASSIFIER_POOLINGS, RELATIVE_NORMS, SUMMARY_TYPES
 from bertcalc.forward.steps import forward
 from bertcalc.memory.saved import cache_bytes, saved_by, total_bytes
 from bertcalc.subject import Subject
@@ -28,6 +28,11 @@ _TEXTS = {
     "summary_type": SUMMARY_TYPES,
     "classifier_activation": _ACTIVATIONS,
     "classifier_pooling": CLASSIFIER_POOLINGS,
+    "choice_token": CHOICE_TOKENS,
+    "norm_rel_ebd": RELATIVE_NORMS,
+    "pos_att_type": ("p2c|c2p", None),
+    "pooler_hidden_act": [name for name in _ACTIVATIONS if not ACTIVATIONS[name].parameters],
+    "choice_activation": _ACTIVATIONS,
 }
 
 

@@ -41,7 +41,10 @@ class Class(NamedTuple):
 
     ``head`` runs what it adds to the body, and says what it returns. ``inputs`` are the parameters of its forward
     method in their order; ``pooler`` says whether the body has its own. Of ``inputs``, those that are ``laid_out`` have
-    each choice of a sequence as a sequence of its own.
+    each choice of a sequence as a sequence of its own. With ``caches_with_labels``, the cache is filled also where the
+    right answers are given; what the class ``withholds``, the body returns and it does not. With ``finds_last_token``,
+    it looks for the last token of each sequence that is no padding; with ``flattens_regression``, a single score of
+    each sequence loses its axis where the right answers are given.
     """
 
     name: str
@@ -50,6 +53,10 @@ class Class(NamedTuple):
     inputs: tuple[str, ...]
     pooler: bool = False
     laid_out: tuple[str, ...] = ()
+    caches_with_labels: bool = False
+    finds_last_token: bool = False
+    flattens_regression: bool = False
+    withholds: tuple[str, ...] = ()
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -73,8 +80,13 @@ class Class(NamedTuple):
 
     @property
     def caches(self) -> bool:
-        """Whether it takes and returns past_key_values."""
+        """Whether it takes past_key_values, and returns them unless it withholds them."""
         return "past_key_values" in self.inputs
+
+    @property
+    def labels_stop_caching(self) -> bool:
+        """Whether it switches the cache off where it is given the right answers."""
+        return self.caches and bool(self.targets) and not self.caches_with_labels
 
 
 class Source(NamedTuple):
@@ -99,7 +111,9 @@ class Family:
     before the body, so that its tensors come first. What cannot be said of a family is refused where it is asked for:
     ``peaks``, the peaks of memory, for which one has to know what the forward methods keep alive
     (bertcalc/memory/peak.py); ``like_bert``, how the formulas of other tools, which are for BERT's layers, lead to its
-    counts (bertcalc/diagnosis/tools.py); ``recomputes``, what of its layers can be run again in training.
+    counts (bertcalc/diagnosis/tools.py); ``recomputes``, what of its layers can be run again in training. With
+    ``cross_cache``, a cache of layers with cross attention has room for an encoder's keys and values also where none
+    came. ``buffers`` are ends of names in its files of what is no parameter.
     """
 
     name: str  # Hugging Face's model_type
@@ -112,6 +126,8 @@ class Family:
     peaks: bool = True
     like_bert: bool = True
     recomputes: tuple[str, ...] = ("selective", "full")
+    cross_cache: bool = False
+    buffers: tuple[str, ...] = ()
 
     @property
     def base(self) -> Class:
@@ -130,10 +146,12 @@ class Family:
             {"is_decoder": True, "add_cross_attention": True},
             {"tie_word_embeddings": False},
             {"use_task_id": True},
+            dict(self.config.most),
             more,
         )
         for change in everything:
-            if all(map(self.config.has, change)):
+            lacking = {field: value for field, value in change.items() if not self.config.has(field)}
+            if all(getattr(self.config, field, None) == value for field, value in lacking.items()):
                 with suppress(ConfigError):
                     found = replace(found, **change)
         return found

@@ -17,6 +17,9 @@ POSITION_EMBEDDING_TYPES: tuple[PositionEmbeddingType, ...] = ("absolute", "rela
 
 SUMMARY_TYPES = ("first", "last")
 CLASSIFIER_POOLINGS = ("cls", "mean")
+_RELATIVE_NORMS = N_("layer_norm or none")
+RELATIVE_NORMS = tuple(_RELATIVE_NORMS.split(" or "))
+CHOICE_TOKENS = ("cls_index", "first", "last", "mean")
 
 
 class Field(NamedTuple):
@@ -38,6 +41,12 @@ def is_int(value: object) -> bool:
 def is_number(value: Any) -> bool:
     """Whether a value is a finite number."""
     return is_int(value) or (isinstance(value, float) and math.isfinite(value))
+
+
+def _is_both(value: Any) -> bool:
+    """Whether both kinds of scores for distances are named, in a text or a list."""
+    named = value.lower().split("|") if isinstance(value, str) else value
+    return isinstance(named, list) and sorted(map(str, named)) == ["c2p", "p2c"]
 
 
 def _size(meaning: str, letter: str, high: int, *, low: int = 1) -> Field:
@@ -73,6 +82,8 @@ _TOKEN_ID = (
     lambda value: value is None or (is_int(value) and 0 <= value < _MOST_TOKENS),
 )
 _ONE = (N_("1, as in every published model"), lambda value: is_int(value) and value == 1)
+_TRUE = (N_("True, as in every published model"), lambda value: value is True)
+_FALSE = (N_("False: what True computes is not counted here"), lambda value: value is False)
 _BOOL = (N_("True or False"), lambda value: isinstance(value, bool))
 _POSITIONS = (
     N_("absolute, relative_key or relative_key_query"),
@@ -155,6 +166,61 @@ OWN_FIELDS: dict[str, Field] = {
     "summary_use_proj": Field(N_("Whether multiple choice has a dense layer over that token."), *_BOOL),
     "summary_activation": Field(N_("The activation after that dense layer."), *_ACTIVATION),
     "summary_last_dropout": Field(N_("Dropout after that, before the scores of the choices."), *_PROBABILITY),
+    "relative_attention": Field(N_("Whether scores depend on how far apart two tokens are."), *_BOOL),
+    "max_relative_positions": Field(
+        N_("The distance from which on all are alike; -1 means max_position_embeddings. No tensor depends on it."),
+        N_("a whole number"),
+        is_int,
+    ),
+    "position_buckets": _size(
+        N_("Distances in each direction that are told apart: the table of relative embeddings has twice as many rows."),
+        "D",
+        1_000_000,
+        low=2,  # transformers divides by half of it
+    ),
+    "norm_rel_ebd": Field(
+        N_("Whether there is a LayerNorm over the table of relative embeddings."),
+        _RELATIVE_NORMS,
+        lambda value: isinstance(value, str) and value in RELATIVE_NORMS,
+    ),
+    "share_att_key": Field(
+        N_("Whether query and key of a distance come from the tokens' matrices, instead of matrices of their own."),
+        *_BOOL,
+    ),
+    "pos_att_type": Field(
+        N_("What scores depend on besides: on a token and how far away the other is (c2p), and the other way (p2c)."),
+        N_("p2c|c2p or None"),
+        lambda value: value is None or _is_both(value),
+    ),
+    "position_biased_input": Field(N_("Whether there is a position table, whose row is added to each token."), *_BOOL),
+    "pooler_dropout": Field(N_("Dropout before the dense layer of a classifier."), *_PROBABILITY),
+    "pooler_hidden_act": Field(
+        N_("The activation after that dense layer."),
+        N_("the name of an activation in transformers that learns nothing"),
+        lambda value: isinstance(value, str) and value in ACTIVATIONS and not ACTIVATIONS[value].parameters,
+    ),
+    "legacy": Field(
+        N_("Whether the masked-LM head is BERT's: otherwise it multiplies with the word embeddings, tied or not."),
+        *_BOOL,
+    ),
+    "embd_pdrop": Field(N_("Share of numbers that training sets to 0 after the embeddings."), *_PROBABILITY),
+    "choice_token": Field(
+        N_(
+            "Which token GPT2DoubleHeadsModel chooses by: one that it is told (cls_index), the first, the last, or all."
+        ),
+        N_("cls_index, first, last or mean"),
+        lambda value: isinstance(value, str) and value in CHOICE_TOKENS,
+    ),
+    "choice_activation": Field(
+        N_("The activation after the scores of GPT2DoubleHeadsModel's choices, if there is one."),
+        N_("the name of an activation in transformers, or None"),
+        lambda value: value is None or (isinstance(value, str) and value in ACTIVATIONS),
+    ),
+    "summary_proj_to_labels": Field(N_("Whether that dense layer gives a score for each choice."), *_TRUE),
+    "summary_first_dropout": Field(N_("Dropout before that dense layer."), *_PROBABILITY),
+    "scale_attn_weights": Field(N_("Whether scores are divided by the square root of the head size."), *_BOOL),
+    "scale_attn_by_inverse_layer_idx": Field(N_("Whether the scores of layer i are divided by i + 1 as well."), *_BOOL),
+    "reorder_and_upcast_attn": Field(N_("Whether scores are computed in float32 in another order."), *_FALSE),
     "sinusoidal_pos_embds": Field(N_("Whether the position table begins as sines and cosines."), *_BOOL),
     "qa_dropout": Field(N_("Dropout before the scores of question answering."), *_PROBABILITY),
     "seq_classif_dropout": Field(

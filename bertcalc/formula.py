@@ -253,7 +253,9 @@ def symbolic_steps(subject: Subject, *, cross: bool = False) -> tuple[SymbolicSt
     """
     sizes = {field: symbol for field, symbol in CALL_SYMBOLS.items() if cross or field != "encoder_sequence_length"}
     return tuple(
-        SymbolicStep(step, write(_rows_times_units(exact(step.num_parameters()))) if step.tensors else None)
+        SymbolicStep(
+            step, write(_rows_times_units(exact(step.num_parameters()))) if step.tensors and not step.again else None
+        )
         for step in forward(symbolic_model(subject), **sizes)
     )
 

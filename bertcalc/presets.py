@@ -145,4 +145,8 @@ PUBLISHED: tuple[PublishedCount, ...] = (
     PublishedCount(
         "ettin-encoder-32m", "ModernBertModel", 31883136, N_("no pooler"), f"{_MTEB} (ettin-reranker-32m-v1)"
     ),
+    PublishedCount("gpt2", "GPT2Model", 124439808, N_("no pooler"), _keras("gpt2")),
+    PublishedCount("deberta-v3-small", "DebertaV2Model", 141304320, N_("no pooler"), _keras("deberta_v3")),
+    PublishedCount("deberta-v3-base", "DebertaV2Model", 183831552, N_("no pooler"), _keras("deberta_v3")),
+    PublishedCount("mdeberta-v3-base", "DebertaV2Model", 278218752, N_("no pooler"), _keras("deberta_v3")),
 )

@@ -72,7 +72,10 @@ def real_config(config: Config) -> Any:
     fields = asdict(config)
     if fields.pop("position_embedding_type", "absolute") != "absolute":
         raise ValueError("transformers 5 has absolute positions only")
-    return getattr(transformers, type(config).__name__)(**fields)
+    real = getattr(transformers, type(config).__name__)(**fields)
+    if config.has("relative_attention") and config.num_labels > 1:
+        real.problem_type = "single_label_classification"  # else it looks for labels, which the meta device has not
+    return real
 
 
 def facts(model: Any) -> Facts:
@@ -110,6 +113,8 @@ def arguments(case: Case, call: Call) -> dict[str, Any]:
     accepted = inspect.signature(getattr(transformers, case.architecture).forward).parameters
     ids = (batch, call.num_choices, length) if case.architecture.endswith("MultipleChoice") else (batch, length)
     given: dict[str, Any] = {"input_ids": meta(ids)}
+    if case.config.needs_mask:
+        given["attention_mask"] = meta(ids)
     flags = ("output_hidden_states", "output_attentions", "return_dict")
     given |= {flag: getattr(call, flag) for flag in flags}
     if case.architecture.endswith("MultipleChoice") and getattr(case.config, "classifier_pooling", "") == "mean":

@@ -7,11 +7,20 @@ from typing import Any
 from hypothesis import reject
 from hypothesis import strategies as st
 
-from bertcalc import ARCHITECTURES, BertConfig, Config, ElectraConfig, ModernBertConfig, MPNetConfig, RobertaConfig
+from bertcalc import (
+    ARCHITECTURES,
+    BertConfig,
+    Config,
+    DebertaV2Config,
+    ElectraConfig,
+    ModernBertConfig,
+    MPNetConfig,
+    RobertaConfig,
+)
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.config import ConfigError
 from bertcalc.families import CLASSES, class_of
-from bertcalc.fields import CLASSIFIER_POOLINGS, SUMMARY_TYPES, PositionEmbeddingType
+from bertcalc.fields import CHOICE_TOKENS, CLASSIFIER_POOLINGS, RELATIVE_NORMS, SUMMARY_TYPES, PositionEmbeddingType
 from bertcalc.forward.outputs import Call
 from bertcalc.moves import Locks
 from bertcalc.presets import PRESETS
@@ -66,6 +75,24 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "deterministic_flash_attn": st.booleans(),
     "sparse_prediction": st.booleans(),
     "sparse_pred_ignore_index": st.integers(-100, 100),
+    "relative_attention": st.booleans(),
+    "max_relative_positions": st.integers(-1, 300),
+    "position_buckets": st.integers(2, 300),
+    "norm_rel_ebd": st.sampled_from(RELATIVE_NORMS),
+    "share_att_key": st.booleans(),
+    "pos_att_type": st.sampled_from(["p2c|c2p", "c2p|p2c"]),
+    "position_biased_input": st.booleans(),
+    "pooler_dropout": _PROBABILITIES,
+    "pooler_hidden_act": st.sampled_from([name for name, facts in ACTIVATIONS.items() if not facts.parameters]),
+    "legacy": st.booleans(),
+    "embd_pdrop": _PROBABILITIES,
+    "choice_token": st.sampled_from(CHOICE_TOKENS),
+    "choice_activation": st.none() | st.sampled_from(list(ACTIVATIONS)),
+    "summary_proj_to_labels": st.just(True),
+    "summary_first_dropout": _PROBABILITIES,
+    "scale_attn_weights": st.booleans(),
+    "scale_attn_by_inverse_layer_idx": st.booleans(),
+    "reorder_and_upcast_attn": st.just(False),
 }
 SIMULATED = [name for name, family in CLASSES.items() if family.peaks]  # the classes with peaks of memory
 IN_PAIRS = ("AlbertForPreTraining",)  # its loss takes two scores of each sequence
@@ -84,7 +111,7 @@ def configs(
     heads = draw(st.integers(1, 12))
     vocab_size = draw(st.integers(least, 3000))
     tokens = st.none() | st.integers(0, vocab_size - 1)
-    is_decoder = draw(st.booleans())
+    is_decoder = draw(st.booleans()) if kind.has("is_decoder") else kind.is_decoder
     pad = draw(st.integers(0, min(vocab_size - 1, 20)) if counts_from_padding else tokens)
     fewest = max(pad or 0, least - 1) + 2 if counts_from_padding else 1
     related = {
@@ -106,6 +133,8 @@ def configs(
             values[name] = draw(_VALUES[name])
     if kind is ModernBertConfig:
         values["classifier_dropout"] = draw(_PROBABILITIES)  # it has nothing to take in its place
+    if kind is DebertaV2Config and not values["relative_attention"]:
+        values |= {"norm_rel_ebd": "none", "pos_att_type": draw(st.sampled_from([None, values["pos_att_type"]]))}
     if kind is ElectraConfig and draw(st.booleans()):  # which has no projection then
         values["embedding_size"] = values["hidden_size"]
     return kind(**values)
@@ -123,6 +152,8 @@ def cases(
     config = draw(configs(positions, family.config))
     if architecture in SPLIT_IN_TWO:
         config = replace(config, num_labels=2)
+    if class_of(architecture).finds_last_token and config.pad_token_id is None:
+        config = replace(config, pad_token_id=0)
     return Case(config, architecture, pooler)
 
 

@@ -10,7 +10,7 @@ import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc import ARCHITECTURES, BertConfig
+from bertcalc import ARCHITECTURES, BertConfig, DebertaV2Config
 from bertcalc.config_json import CHUNKED, LARGEST, read, text_of
 from bertcalc.families import FAMILIES
 from bertcalc.problem import InputError
@@ -119,7 +119,7 @@ def test_where_both_are_said_the_other_is_remarked() -> None:
         ("[" * 100_000, "nested too deeply"),
         ('{"a":' * 50_000, "nested too deeply"),
         (" " * (LARGEST + 1), "at most 1,000,000"),
-        ('{"model_type": "gpt2"}', "'gpt2' is a different kind of model"),
+        ('{"model_type": "t5"}', "'t5' is a different kind of model"),
         ('{"model_type": ' + json.dumps("x" * 10_000) + "}", "a different kind of model"),
         ('{"model_type": ["bert"]}', "a different kind of model"),
         ('{"hidden_size": "768"}', "hidden_size '768' is not possible"),
@@ -136,6 +136,12 @@ def test_where_both_are_said_the_other_is_remarked() -> None:
         ('{"num_labels": null}', "num_labels None is not possible"),
         ('{"num_labels": null, "id2label": {"0": "a"}}', "num_labels None is not possible"),
         ('{"initializer_range": -0.5}', "initializer_range -0.5 is not possible"),
+        ('{"model_type": "deberta-v2", "conv_kernel_size": 3}', "conv_kernel_size 3 is not counted here"),
+        ('{"model_type": "deberta-v2", "type_vocab_size": 2}', "type_vocab_size 2 is not counted here"),
+        ('{"model_type": "deberta-v2", "embedding_size": 9}', "embedding_size 9 is not counted here"),
+        ('{"model_type": "deberta-v2", "pos_att_type": ["c2p"]}', "it must be p2c|c2p or None"),
+        ('{"model_type": "deberta-v2", "relative_attention": true}', "position_buckets -1 is not possible"),
+        ('{"model_type": "gpt2", "reorder_and_upcast_attn": true}', "what True computes is not counted here"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_sentence(text: str, why: str) -> None:
@@ -198,6 +204,12 @@ def test_the_families_that_have_chunks_are_those_whose_source_uses_them() -> Non
         module = inspect.getmodule(getattr(transformers, family.base.name))
         assert module
         assert ("apply_chunking_to_forward" in inspect.getsource(module)) == (name in CHUNKED)
+
+
+def test_what_a_file_does_not_say_is_as_in_transformers() -> None:
+    assert read('{"model_type": "gpt2", "n_embd": 1024, "n_head": 16}').config.intermediate_size == 4096
+    config = read('{"model_type": "deberta-v2", "pos_att_type": ["c2p", "p2c"], "position_buckets": 9}').config
+    assert config == DebertaV2Config(pos_att_type="c2p|p2c", position_buckets=9)
 
 
 def test_every_wrong_field_is_named() -> None:

@@ -137,7 +137,7 @@ def compare(tensors: Collection[StoredTensor], subject: Subject) -> Matching:
             same: Group = "same" if name == _bare(inside, family) else "renamed"
             groups[same if shape == entry.shape else "shape"].append(Matched(name, entry, shape))
         else:
-            groups[_group(name, entry, tied, heads)].append(Matched(name, entry, None))
+            groups[_group(name, entry, family, tied, heads)].append(Matched(name, entry, None))
         seen.add(name)
     groups["missing"] = [Matched(name, None, shape) for name, shape in wanted.items() if name not in seen]
     found = {group: Members.of(some) for group, some in groups.items() if some}
@@ -173,8 +173,12 @@ def _word_tables() -> Mapping[str, Collection[str]]:
     return found
 
 
-def _group(name: str, entry: StoredTensor, tied: dict[str, Shape], heads: dict[str, tuple[str, ...]]) -> Group:
-    if name.rpartition(".")[2] in BUFFERS or (entry.shape == () and entry.name.endswith(_ACTIVATIONS_BUFFERS)):
+def _group(
+    name: str, entry: StoredTensor, family: Family, tied: dict[str, Shape], heads: dict[str, tuple[str, ...]]
+) -> Group:
+    if name.rpartition(".")[2] in BUFFERS or name.endswith(family.buffers):
+        return "buffer"
+    if entry.shape == () and entry.name.endswith(_ACTIVATIONS_BUFFERS):
         return "buffer"
     if tied.get(name) == entry.shape:
         return "tied"
@@ -271,14 +275,25 @@ _LABELLED = ("classifier", "answer span")
 
 
 def _family(names: Iterable[str]) -> Family:
-    """The family that has most of these names, with the prefix of its body or without; the first of several."""
+    """The family that has most of these names, in its body or in its heads; the first of several."""
     names = tuple(names)
 
     def known(family: Family) -> int:
-        own = _elsewhere(family.config.default()).keys() | _names(family.config.default())
-        return sum(name.startswith(f"{family.prefix}.") or name in own for name in names)
+        there = _names_of(family.config)
+        return sum(_LAYER_NUMBER.sub(".*", plain_name(name, family)) in there for name in names)
 
     return max(FAMILIES.values(), key=known)
+
+
+@cache
+def _names_of(kind: type[Config]) -> frozenset[str]:
+    """The names of all tensors that models of a family can have; a layer's number is a *."""
+    body = build(family_of(kind.default()).fullest())
+    names = {*(tensor.name for tensor in body.tensors()), *_elsewhere(kind.default())}
+    return frozenset(_LAYER_NUMBER.sub(".*", name) for name in names)
+
+
+_LAYER_NUMBER = re.compile(r"\.[0-9]+(?=\.)")
 
 
 def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[str, ...]]:
@@ -293,8 +308,14 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
     shapes = {plain_name(name, family): entry.shape for name, entry in zip(names_inside, tensors, strict=True)}
     # Relative positions and cross attention, so that every tensor that tells something has its name.
     full = family.fullest(position_embedding_type="relative_key")
-    names = {tensor.place: tensor.name.replace("*", "0") for tensor in build(full).tensors() if len(tensor.shape) == 2}
+    tensors_of_all = [*build(full).tensors()]
+    matrices = [tensor for tensor in tensors_of_all if len(tensor.shape) == 2]
+    names = {tensor.place: tensor.name.replace("*", "0") for tensor in matrices}
     roles = {place.role: name for place, name in names.items() if place.block != "cross-attention"}
+    gated = "up and gate" in roles  # in one matrix
+    first = roles["up and gate" if gated else "up"]
+    [sides] = {tensor.shape for tensor in matrices if tensor.name.replace("*", "0") == first}
+    wide = 1 - sides.index(full.hidden_size)  # GPT-2's matrices are the other way round
 
     def side(name: str, axis: int) -> int:
         shape = shapes.get(name)
@@ -309,9 +330,7 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
         return shape[axis]
 
     width = side(roles["word"], 1)
-    gated = "up and gate" in roles  # in one matrix
-    first = roles["up and gate" if gated else "up"]
-    hidden_size = side(first, 1)
+    hidden_size = side(first, 1 - wide)
     layers = _layers(shapes, first.partition(".0.")[0])
     unknown: tuple[str, ...] = ("num_attention_heads",)
     if any(step.shared for step in build(full).run(Sizes())):  # of how often shared layers run, no tensor tells
@@ -321,7 +340,7 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
         "vocab_size": side(roles["word"], 0),
         "hidden_size": hidden_size if kind.has("embedding_size") else width,
         "num_hidden_layers": layers,
-        "intermediate_size": side(first, 0) // (2 if gated else 1),
+        "intermediate_size": side(first, wide) // (2 if gated else 1),
     }
     if (kind.default().pad_token_id or 0) >= values["vocab_size"]:
         values["pad_token_id"] = 0
@@ -334,7 +353,12 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
         "token type": "type_vocab_size",
         "relative position": "relative_attention_num_buckets",
     }
-    values |= {field: side(roles[role], 0) for role, field in rows.items() if role in roles}
+    there = {role: shapes[name][0] for role, name in roles.items() if name in shapes}
+    there |= {f"{one.place.block} norm": 1 for one in tensors_of_all if one.place.role == "norm" and one.name in shapes}
+    told = kind.told_by(there)
+    optional = {"position"} if told else set()
+    values |= {field: side(roles[role], 0) for role, field in rows.items() if role in {*roles} - (optional - {*there})}
+    values |= told
     if roles.get("task type") in shapes:
         values |= {"use_task_id": True, "task_type_vocab_size": side(roles["task type"], 0)}
     if kind.has("embedding_size"):

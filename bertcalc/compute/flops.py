@@ -7,9 +7,11 @@ from typing import Literal, NamedTuple
 
 from bertcalc.family import LANGUAGE_MODEL, Model
 from bertcalc.forward.gradients import NOTHING_FROZEN, gradients
+from bertcalc.forward.stack import stack
 from bertcalc.forward.steps import Operation, Step, Value, forward
 from bertcalc.text import N_
 from bertcalc.tree.freezing import Freezing
+from bertcalc.tree.nn import Dropout
 from bertcalc.tree.totals import summed
 
 Phase = Literal["forward", "training"]
@@ -46,6 +48,8 @@ ELEMENT_COSTS: dict[Operation, ElementCost] = {
     "add": ElementCost(1, N_("a sum: embeddings, residuals and, beyond ELECTRA's list, the attention mask")),
     # No part of ELECTRA, but counted in the same manner.
     "multiply": ElementCost(1, N_("a product of two numbers, as in a gated feed-forward")),
+    "divide": ElementCost(1, N_("dividing by the square root of the head size, as in DeBERTa")),
+    "fill": ElementCost(1, N_("filling in the attention mask, as in DeBERTa")),
     "rotate": ElementCost(3, N_("rotary positions: two products and a sum")),
 }
 MATMUL = Counting({"linear": 2, "matmul": 2})
@@ -138,13 +142,16 @@ def training_flops(
 
 def total(steps: Iterable[Step], convention: Convention = PYTORCH, phase: Phase = "forward") -> int:
     """The cost of all steps and all their copies, in FLOPs or MACs."""
-    return sum(cost(step, convention, phase) for step in steps)
+    if phase == "forward":
+        return sum(cost(step, convention) for step in steps)
+    steps = list(steps)
+    again = _recomputed(steps) if convention.training == "4x" else set()
+    return sum((_times(step) + (step.name in again)) * cost(step, convention) for step in steps)
 
 
-def cost(step: Step, convention: Convention = PYTORCH, phase: Phase = "forward") -> int:
-    """The cost of all copies of a step, in FLOPs or MACs."""
-    times = _times(step, convention) if phase == "training" else 1
-    return times * step.runs * convention.counting.of(step)
+def cost(step: Step, convention: Convention = PYTORCH) -> int:
+    """The forward cost of all copies of a step, in FLOPs or MACs."""
+    return step.runs * convention.counting.of(step)
 
 
 def by_part(steps: Iterable[Step], convention: Convention = PYTORCH) -> dict[Part, int]:
@@ -160,7 +167,7 @@ def by_name(steps: Iterable[Step], convention: Convention = PYTORCH) -> list[Cos
         one = convention.counting.of(step)
         if one == 0:
             continue
-        for name in _with_parents(step.name):
+        for name in _with_parents(step.name.removesuffix("_again") if step.again else step.name):
             inside = "*" in name
             row = rows.get(name, CostRow(name, step.runs if inside else 1, 0))
             rows[name] = row._replace(cost=row.cost + (one if inside else step.runs * one))
@@ -217,11 +224,34 @@ def at_masked(steps: Iterable[Step], positions: int) -> list[Step]:
     ]
 
 
-def _times(step: Step, convention: Convention) -> int:
-    """How often a step comes in training: forward, for its input, for its weight, and where it is recomputed."""
+def _times(step: Step) -> int:
+    """How often a step comes in training: forward, for its input, for its weight."""
     nothing_learned_before = any(value.name == "encoder_hidden_states" for value in step.takes)
-    recomputed = convention.training == "4x" and step.place.component == "encoder" and not step.ends
-    return 3 - nothing_learned_before + recomputed
+    return 3 - nothing_learned_before
+
+
+def _recomputed(steps: Sequence[Step]) -> set[str]:
+    """The steps that run forward once more: those of the layers, up to the last one that keeps something.
+
+    A product keeps what goes into it: where that is all, PyTorch's checkpoint stops in front of it.
+    """
+    found: set[str] = set()
+    for layers in stack(steps).groups:
+        names = [step.name for step in layers.steps]
+        while names and not _keeps_what_it_makes(layers.steps[len(names) - 1]):
+            at = layers.steps[len(names) - 1]
+            names.pop()
+            if at.operation in ("linear", "matmul"):
+                break
+        found |= set(names)
+    return found
+
+
+def _keeps_what_it_makes(step: Step) -> bool:
+    """Whether the backward pass of a step needs anything beside what goes into it."""
+    if isinstance(step.module, Dropout):
+        return step.module.p > 0
+    return step.operation in ("norm", "softmax", "activation")
 
 
 def _with_parents(name: str) -> list[str]:

@@ -9,7 +9,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from bertcalc.diagnosis.miscounts import LAYERS, NORM, Concerned, block, both, component, is_bias, role, total
+from bertcalc.diagnosis.miscounts import LAYERS, NORM, QKV, Concerned, block, both, component, is_bias, role, total
 from bertcalc.family import LANGUAGE_MODEL
 from bertcalc.text import N_
 from bertcalc.tree.nn import Tensor, split_layer
@@ -18,10 +18,10 @@ Layers = Literal["all", "one", "others"]
 
 _SELF, _CROSS = block("attention"), block("cross-attention")
 _FEED_FORWARD = block("feed-forward")
-_QKV = role("query", "key", "value", "query, key, value")
-_MATRICES = role("query", "key", "value", "query, key, value", "output")
+_QKV = role(*QKV)
+_MATRICES = role(*QKV, "position query", "position key", "output")
 _UP, _UP_AND_DOWN = role("up", "up and gate"), role("up", "up and gate", "down")
-_DISTANCES = role("distance", "relative position")
+_DISTANCES = role("distance", "relative position", "relative embedding")
 _EMBEDDINGS, _HEAD, _LM = component("embeddings"), component("head"), block(LANGUAGE_MODEL)
 
 _NORMS = r"norm|\bln_?\d?\b|归一|规范"

@@ -126,9 +126,13 @@ def _once_alike(tensor: Tensor, sizes: MiscountSizes) -> Iterable[Tensor]:
     return () if split_layer(tensor.name)[0].endswith(".0") else (tensor._replace(copies=1),)
 
 
-def _third(tensor: Tensor) -> Tensor:
-    """A fused matrix as one of three."""
-    return tensor._replace(shape=(tensor.shape[0] // 3, *tensor.shape[1:]))
+def _parted(tensor: Tensor, sizes: MiscountSizes, parts: int) -> Shape:
+    """The shape of one of so many equal parts of what a projection gives.
+
+    What it takes, the hidden size, is its last side, and of GPT-2's, which are the other way round, the first.
+    """
+    first, *others = tensor.shape
+    return (first, others[0] // parts) if others and first == sizes.hidden_size else (first // parts, *others)
 
 
 def _half(tensor: Tensor) -> Tensor:
@@ -235,9 +239,9 @@ _PADDED = {
 NORM = role("norm")
 LAYERS = component("encoder")
 _EMBEDDINGS = component("embeddings")
-_FUSED = role("query, key, value")  # one matrix for all three
-_ATTENTION = role("query", "key", "value", "query, key, value", "output")
-_QKV = role("query", "key", "value", "query, key, value")
+QKV = ("query", "key", "value", "query, key, value", "key, value")  # the last two are several in one matrix
+_QKV = role(*QKV)
+_ATTENTION = role(*QKV, "position query", "position key", "output")
 _FEED_FORWARD = role("up", "up and gate", "down")
 # Sizes that people remember from another model than the one they count, and how rare that is.
 _VOCABULARIES = {
@@ -328,7 +332,9 @@ MISCOUNTS: Mapping[str, Miscount] = {
         N_("the projection from the embeddings to the layers is left out"), _without(role("map")), 3.5
     ),
     "distances": Miscount(
-        N_("the embeddings of relative distances are left out"), _without(role("distance", "relative position")), 3.0
+        N_("the embeddings of relative distances are left out"),
+        _without(role("distance", "relative position", "relative embedding")),
+        3.0,
     ),
     "cross attention": Miscount(N_("the cross attention is left out"), _without(block("cross-attention")), 4.0),
     "output projection": Miscount(
@@ -345,14 +351,16 @@ MISCOUNTS: Mapping[str, Miscount] = {
         _where(
             _QKV,
             lambda tensor, sizes: (
-                () if role("key", "value")(tensor) else (_third(tensor) if _FUSED(tensor) else tensor,)
+                (tensor._replace(shape=_parted(tensor, sizes, tensor.place.role.count(",") + 1)),)
+                if tensor.place.role.startswith("query")
+                else ()
             ),
         ),
         6.0,
     ),
     "one head": Miscount(
         N_("query, key and value are counted for one head"),
-        _with_sides(_QKV, lambda tensor, sizes: (tensor.shape[0] // sizes.num_attention_heads, *tensor.shape[1:])),
+        _with_sides(_QKV, lambda tensor, sizes: _parted(tensor, sizes, sizes.num_attention_heads)),
         5.0,
     ),
     "small output projection": _rare(
@@ -396,17 +404,17 @@ MISCOUNTS: Mapping[str, Miscount] = {
     ),
     "four times": Miscount(
         N_("the intermediate size is assumed to be 4 times the hidden size"),
-        _with_sides(_FEED_FORWARD, lambda tensor, sizes: _wide(tensor, 4 * sizes.hidden_size)),
+        _with_sides(_FEED_FORWARD, lambda tensor, sizes: _wide(tensor, sizes, 4 * sizes.hidden_size)),
         4.0,
     ),
     "two times": _rare(
         N_("the intermediate size is assumed to be 2 times the hidden size"),
-        _with_sides(_FEED_FORWARD, lambda tensor, sizes: _wide(tensor, 2 * sizes.hidden_size)),
+        _with_sides(_FEED_FORWARD, lambda tensor, sizes: _wide(tensor, sizes, 2 * sizes.hidden_size)),
         6.0,
     ),
     "intermediate as hidden": _rare(
         N_("the intermediate size is assumed to be the hidden size"),
-        _with_sides(_FEED_FORWARD, lambda tensor, sizes: _wide(tensor, sizes.hidden_size)),
+        _with_sides(_FEED_FORWARD, lambda tensor, sizes: _wide(tensor, sizes, sizes.hidden_size)),
         6.5,
     ),
     "feed-forward biases of H": _rare(
@@ -566,13 +574,11 @@ def _hidden(tensor: Tensor, sizes: MiscountSizes) -> Shape:
     return (*tensor.shape[:-1], sizes.hidden_size)
 
 
-def _wide(tensor: Tensor, width: Any) -> Sequence[Any]:
+def _wide(tensor: Tensor, sizes: MiscountSizes, width: Any) -> Sequence[Any]:
     """The sides of a tensor of the feed-forward, with another size in place of the intermediate one."""
-    width = 2 * width if tensor.place.role == "up and gate" else width
-    return [width if wide else side for side, wide in zip(tensor.shape, _is_wide(tensor), strict=True)]
-
-
-def _is_wide(tensor: Tensor) -> Sequence[bool]:
-    """Which sides of a feed-forward's tensor are the intermediate size: the first's rows, the second's columns."""
     first = tensor.place.role in ("up", "up and gate")
-    return (first, not first) if len(tensor.shape) == 2 else (first,)
+    width = 2 * width if tensor.place.role == "up and gate" else width
+    if len(tensor.shape) == 1:
+        return (width,) if first else tensor.shape
+    rows = tensor.shape[0] != sizes.hidden_size  # so that GPT-2's matrices can be the other way round
+    return [width if rows == (side == 0) else tensor.shape[side] for side in (0, 1)]

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
-from bertcalc.config import ABSENT, Config, ConfigError, Problem, check_field
+from bertcalc.config import ABSENT, Config, ConfigError, Problem, absent, check_field
 from bertcalc.families import CLASSES, SHARED, class_of, family_of
 from bertcalc.fields import OWN_FIELDS
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
@@ -143,7 +143,12 @@ def item_of(subject: Subject, base: str | None = None) -> WrittenModel:
 def values_of(subject: Subject) -> dict[str, Any]:
     """What a model has in each of FIELDS, but for fields that other families alone have."""
     pooler = subject.cls.pooler and subject.add_pooling_layer
-    return {**ABSENT, **subject.config.shared(), "architecture": subject.architecture, "add_pooling_layer": pooler}
+    return {
+        **absent(type(subject.config)),
+        **subject.config.shared(),
+        "architecture": subject.architecture,
+        "add_pooling_layer": pooler,
+    }
 
 
 def subject_of_preset(name: str) -> Subject:

@@ -5,9 +5,11 @@ from bertcalc.families import (
     albert,
     bert,
     camembert,
+    deberta_v2,
     distilbert,
     electra,
     ernie,
+    gpt2,
     modernbert,
     mpnet,
     roberta,
@@ -81,5 +83,18 @@ def build(config: Config, architecture: str | None = None, *, add_pooling_layer:
     return Model(family, cls, config, cls.pooler).declare()
 
 
-for one in (bert, roberta, xlm_roberta, camembert, distilbert, albert, electra, mpnet, ernie, modernbert):
+for one in (
+    bert,
+    roberta,
+    xlm_roberta,
+    camembert,
+    distilbert,
+    albert,
+    electra,
+    mpnet,
+    ernie,
+    modernbert,
+    gpt2,
+    deberta_v2,
+):
     register(one.FAMILY)

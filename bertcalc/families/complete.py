@@ -23,8 +23,8 @@ def missing(family: Family) -> Iterator[str]:
         shared = family.config.shared_name(field.name)
         if shared not in {**FIELDS, **OWN_FIELDS}:
             yield f"{family.config.__name__}.{field.name}: nothing says what it means and may be (FIELDS)."
-        elif not known(shared).is_right(field.default):
-            yield f"{family.config.__name__}.{field.name}: it cannot be {field.default!r}, which is its default."
+        elif not known(shared).is_right(default := getattr(family.config.default(), field.name)):
+            yield f"{family.config.__name__}.{field.name}: it cannot be {default!r}, which is its default."
 
 
 def in_every_way(family: Family) -> Iterator[tuple[Model, list[Step]]]:

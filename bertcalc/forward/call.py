@@ -77,8 +77,7 @@ def caches(subject: Subject, call: Call) -> bool:
     """Whether the body of the model fills past_key_values, returned or not."""
     config, cls = subject.config, subject.cls
     wanted = config.use_cache if call.use_cache is None or not cls.caches else call.use_cache
-    # A causal language model switches the cache off itself when it is given labels.
-    return config.is_decoder and wanted and not (cls.caches and call.labels and cls.targets)
+    return config.is_decoder and wanted and not (call.labels and cls.labels_stop_caching)
 
 
 def remark(field: str, message: str, **values: str) -> Problem:

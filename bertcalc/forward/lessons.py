@@ -185,11 +185,11 @@ _LESSONS: dict[str, Lesson] = {
         ),
     ),
     "attention.query, key, value": Lesson(
-        "Wqkv",
+        "query, key, value",
         N_("One dense layer makes query, key and value of each token at once: three matrices in one."),
     ),
     "attention.cut": Lesson(
-        N_("cut"), N_("What came out is cut into query, key and value. Nothing is computed or learned.")
+        N_("cut"), N_("They are cut apart again, {hidden_size} numbers for each. Nothing is computed or learned.")
     ),
     "attention.rotate": Lesson(
         N_("rotate"),
@@ -378,6 +378,81 @@ _LESSONS: dict[str, Lesson] = {
     "summary.dense": Lesson("dense", N_("A dense layer from {hidden_size} to {hidden_size}, before the classifier.")),
     "summary.activation": Lesson(N_("activation"), N_("{summary_activation}, applied to each number.")),
     "summary.dropout": Lesson("dropout", N_("A dropout before the classifier. Nothing is learned.")),
+    "embeddings.mask_padding": Lesson(
+        N_("× mask"), N_("The vectors of padding become 0, and all others stay as they are. Nothing is learned here.")
+    ),
+    "relative positions.relative embedding": Lesson(
+        N_("distances"),
+        N_(
+            "A vector of {hidden_size} numbers for each distance that is told apart, {position_buckets} in each "
+            "direction. All layers share this table."
+        ),
+    ),
+    "relative positions.norm": Lesson("LayerNorm", _NORM),
+    "attention.key_scaled": Lesson(
+        N_("÷ √(3 size)"),
+        N_(
+            "The keys are divided by a square root, of three times the head size {attention_head_size} where two more "
+            "products are added to the scores."
+        ),
+    ),
+    "attention.distances_dropout": Lesson("dropout", _DROPOUT),
+    "attention.one_batch": Lesson(N_("reshape"), N_("The table is read like one sequence. Nothing is computed.")),
+    "attention.position query": Lesson(
+        N_("query of d"), N_("A dense layer over the vector of each distance: what does a token so far away ask for?")
+    ),
+    "attention.position key": Lesson(
+        N_("key of d"), N_("A dense layer over the vector of each distance: what does being so far away have to offer?")
+    ),
+    "attention.position heads": Lesson(
+        N_("heads of d"),
+        N_("Query and key of the distances are cut into heads, and repeated for each sequence."),
+    ),
+    "attention.c2p": Lesson(
+        "query × d", N_("Content to position: each query is multiplied by the key of each distance.")
+    ),
+    "attention.c2p_gathered": Lesson(
+        N_("gather"), N_("Of these, each pair of tokens takes the number for its distance: one for each score.")
+    ),
+    "attention.c2p_scaled": Lesson(N_("÷ √(3 size)"), N_("They are divided as the keys were.")),
+    "attention.p2c": Lesson(
+        "key × d", N_("Position to content: each key is multiplied by the query of each distance.")
+    ),
+    "attention.p2c_gathered": Lesson(
+        N_("gather"), N_("Of these, each pair of tokens takes the number for its distance: one for each score.")
+    ),
+    "attention.p2c_scaled": Lesson(N_("÷ √(3 size)"), N_("They are divided as the keys were.")),
+    "context pooler.first_token": Lesson(
+        N_("first token"), N_("Only the first token, [CLS], is kept: one vector for the whole sequence.")
+    ),
+    "context pooler.dropout": Lesson("dropout", N_("A dropout before the dense layer. Nothing is learned.")),
+    "context pooler.dense": Lesson("dense", N_("A dense layer from {hidden_size} to {hidden_size}.")),
+    "context pooler.activation": Lesson(N_("activation"), N_("{pooler_hidden_act}, applied to each number.")),
+    "embeddings.embeddings dropout": Lesson(
+        "dropout",
+        N_(
+            "In training, each number is set to 0 with probability {embd_pdrop} and the others are scaled up to "
+            "compensate; otherwise nothing happens here. Nothing is learned here."
+        ),
+    ),
+    "cross-attention.key, value": Lesson(
+        "key, value",
+        N_("One dense layer over the encoder's output gives key and value side by side, two times {hidden_size}."),
+    ),
+    "attention.cached": Lesson(
+        N_("cache"),
+        N_(
+            "Keys and values are put into the cache, from which later tokens will read them: they need not be computed "
+            "again. Nothing is learned here."
+        ),
+    ),
+    "two scores.answer span": Lesson(
+        N_("answer span"), N_("For each token 2 scores: does the answer start here, does it end here?")
+    ),
+    "head.last_token": Lesson(
+        N_("last token"),
+        N_("Of each sequence only the scores of its last token are kept: it alone has seen all the others."),
+    ),
     "head.relu": Lesson("ReLU", N_("Negative numbers become 0.")),
     "head.classifier": Lesson(N_("classifier"), N_("A dense layer gives the scores.")),
     "head.answer span": Lesson(
@@ -498,7 +573,16 @@ _QUESTIONS: tuple[Question, ...] = (
             "and one tensor is counted once. Only the bias, one number for each word piece, is new: "
             "{parameters}."
         ),
-        lambda config: config.tie_word_embeddings,
+        lambda config: config.tie_word_embeddings and not config.is_always_causal,
+    ),
+    Question(
+        ("language model.decoder",),
+        N_("Why is the decoder free?"),
+        N_(
+            "It is tied: its {vocab_size} × {hidden_size} matrix is the word embedding table itself, and one tensor is "
+            "counted once. It has no bias either, so that this class has as many parameters as the body alone."
+        ),
+        lambda config: config.tie_word_embeddings and config.is_always_causal,
     ),
     Question(
         ("language model.decoder",),
@@ -507,6 +591,15 @@ _QUESTIONS: tuple[Question, ...] = (
             "A table of its own, {vocab_size} × {hidden_size}, as large as the word embeddings; tied, it would be "
             "the same tensor and free. With its biases: {parameters}."
         ),
-        lambda config: not config.tie_word_embeddings,
+        lambda config: not config.tie_word_embeddings and not config.is_always_causal,
+    ),
+    Question(
+        ("language model.decoder",),
+        N_("What does an untied decoder cost?"),
+        N_(
+            "A table of its own, {vocab_size} × {hidden_size} = {parameters}, as large as the word embeddings; tied, "
+            "it would be the same tensor and free."
+        ),
+        lambda config: not config.tie_word_embeddings and config.is_always_causal,
     ),
 )

@@ -9,7 +9,7 @@ from dataclasses import replace
 from math import prod
 
 from bertcalc.config import Problem, check_whole_number
-from bertcalc.families import output_names
+from bertcalc.families import family_of, output_names
 from bertcalc.family import Class
 from bertcalc.forward import transformers4
 from bertcalc.forward.call import Call as Call
@@ -20,6 +20,7 @@ from bertcalc.forward.call import attends as attends
 from bertcalc.forward.call import caches as caches
 from bertcalc.forward.stack import stack
 from bertcalc.forward.steps import LARGEST, Step, forward
+from bertcalc.forward.trace import Sizes
 from bertcalc.subject import Subject
 from bertcalc.text import N_
 from bertcalc.tree.nn import Shape
@@ -70,7 +71,7 @@ def inputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
         elif name == "logits_to_keep":
             entries.append(Entry(name, "int", (), given=False))
         elif name == "past_key_values":
-            entries.append(_cache(steps, attends(subject, call), version.cache)._replace(given=False))
+            entries.append(_cache(steps, attends(subject, call), _container(subject))._replace(given=False))
         else:
             shape = shapes.get(name, ids)
             decimal = name in _DECIMAL or (regression and name in cls.targets)
@@ -111,14 +112,17 @@ def outputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
     given = {step.output: step for step in steps if step.output}
     crossed = attends(subject, call)
     whole = version.whole_tuples and not call.return_dict
-    body = cls.caches or whole
+    body = [name for name in _OF_BODY if cls.caches and name not in cls.withholds] if not whole else _OF_BODY
     entries = [Entry("loss", "float32", (Tensors(1, ()),))] if call.labels and cls.targets else []
     for name in output_names(subject.architecture):
         if name in given:
-            entries.append(Entry(name, "float32", (Tensors(1, given[name].gives.shape),)))
+            shape = given[name].gives.shape
+            flat = cls.flattens_regression and call.labels and subject.config.num_labels == 1
+            entries.append(Entry(name, "float32", (Tensors(1, shape[:-1] if flat else shape),)))
         elif whole or ("return_dict" in cls.inputs and not call.return_dict):  # which makes its tuples by itself
             entries.append(Entry(name, "float32", ()))
-    extras = [_cache(steps, crossed, version.cache)] if body and caches(subject, call) else []
+    cached = "past_key_values" in body and caches(subject, call)
+    extras = [_cache(steps, crossed, _container(subject))] if cached else []
     if call.output_hidden_states:
         layers = stack(steps)
         # The embeddings' own output has the shape of every layer's.
@@ -129,9 +133,12 @@ def outputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
     entries += extras
     if call.output_attentions:
         entries.append(_attentions("attentions", steps, "attention"))
-        if body and (crossed or version.empty_cross_attentions):
+        if "cross_attentions" in body and (crossed or version.empty_cross_attentions):
             entries.append(_attentions("cross_attentions", steps, "cross-attention"))
     return entries if call.return_dict else [entry._replace(position=at) for at, entry in enumerate(entries)]
+
+
+_OF_BODY = ("past_key_values", "cross_attentions")  # what the body of a decoder returns besides
 
 
 def num_tensors(entries: Iterable[Entry]) -> int:
@@ -163,6 +170,12 @@ def _cache(steps: Sequence[Step], cross: bool, alone: Container) -> Entry:
     return Entry("past_key_values", "float32", tensors, "EncoderDecoderCache" if cross else alone)
 
 
+def _container(subject: Subject) -> Container:
+    """What keys and values are in where no encoder gave any."""
+    crosses = family_of(subject.config).cross_cache and subject.config.add_cross_attention
+    return "EncoderDecoderCache" if crosses else transformers4.version_of(subject.config).cache
+
+
 def _attentions(name: str, steps: Sequence[Step], kind: str) -> Entry:
     weights = [step for step in steps if step.key == f"{kind}.weights_dropout"]
     runs = sum(step.runs for step in weights)
@@ -178,13 +191,24 @@ def problems(subject: Subject, call: Call) -> Iterator[Problem]:
         if taken and value is not None and (problem := check_whole_number(field, value, 1, LARGEST, like=2)):
             yield problem
             return
-    if cls.task == "question-answering" and config.num_labels != 2:
+    if cls.task == "question-answering" and config.num_labels != 2 and _scores_of_answers(subject) != 2:
         yield Problem(
             "num_labels",
             config.num_labels,
             N_("{architecture} needs num_labels 2 for a forward pass: the start and the end of an answer."),
             {"architecture": subject.architecture},
             ({"num_labels": 2},),
+        )
+    if cls.finds_last_token and config.pad_token_id is None and call.batch_size != 1:
+        yield Problem(
+            "batch_size",
+            call.batch_size,
+            N_(
+                "{architecture} needs a pad_token_id for more than one sequence: it looks for the last token of each "
+                "that is no padding."
+            ),
+            {"architecture": subject.architecture},
+            ({"batch_size": 1},),
         )
     if call.labels and "sentence_order_label" in cls.targets and config.num_labels != 2:
         yield Problem(
@@ -240,6 +264,11 @@ def problems(subject: Subject, call: Call) -> Iterator[Problem]:
     yield from _label_problems(subject, call)
 
 
+def _scores_of_answers(subject: Subject) -> int:
+    """How many scores for answers each token gets."""
+    return next(step.takes[0].shape[-1] for step in subject.model().run(Sizes()) if step.output == "start_logits")
+
+
 def _label_problems(subject: Subject, call: Call) -> Iterator[Problem]:
     if not call.labels or not _classifies(subject):
         return
@@ -263,7 +292,7 @@ def remarks(subject: Subject, call: Call) -> Iterator[Problem]:
     config, cls = subject.config, subject.cls
     if cls.caches and call.use_cache and not config.is_decoder:
         yield remark("use_cache", N_("use_cache has no effect without is_decoder."))
-    elif cls.caches and cls.targets and call.use_cache and call.labels:
+    elif cls.labels_stop_caching and call.use_cache and call.labels:
         yield remark("use_cache", N_("use_cache has no effect with labels: the class switches it off."))
     if cls.sees_encoder and call.encoder_sequence_length is not None and not config.is_decoder:
         yield remark(

@@ -48,6 +48,10 @@ Operation = Literal[
     "rotate",
     "mean",
     "scale",
+    "divide",
+    "fill",
+    "gather",
+    "table",
     "softmax",
     "view",
     "copy",
@@ -86,8 +90,8 @@ class Step(NamedTuple):
     ``output`` is the name under which the model returns what it gives, ``variable`` the module whose forward method has
     that in a variable, and the variable's name. A sum that is made ``in_place`` has the memory of its first term. Where
     the last value that it takes differs from layer to layer, ``turns`` has those values: layer n takes the one at n
-    modulo their number. ``wide`` says that it is computed in float32, whatever the model's numbers are, and ``ends``
-    that a layer that is run again for its backward pass ends in front of it: nothing that comes after it there is kept.
+    modulo their number. ``wide`` says that it is computed in float32, whatever the model's numbers are. A module that
+    is called ``again`` learns nothing more.
     """
 
     name: str
@@ -104,7 +108,7 @@ class Step(NamedTuple):
     in_place: bool = False
     turns: tuple[Value, ...] = ()
     wide: bool = False
-    ends: bool = False
+    again: bool = False
 
     @property
     def key(self) -> str:
@@ -119,7 +123,7 @@ class Step(NamedTuple):
 
     def num_parameters(self) -> int:
         """Elements of the tensors that the step learns, in one copy."""
-        return sum(tensor._replace(copies=1).num_parameters() for tensor in self.tensors)
+        return 0 if self.again else sum(tensor._replace(copies=1).num_parameters() for tensor in self.tensors)
 
     def multiply_adds(self) -> int:
         """Multiply-adds of its matrix product, in one run; 0 if it is none."""
@@ -158,7 +162,6 @@ class Trace:
         "_choices",
         "_copies",
         "_core",
-        "_layers",
         "_module",
         "_outer",
         "_path",
@@ -178,7 +181,6 @@ class Trace:
         self._core = False
         self._choices = choices
         self._outer: list[tuple[Module, str, _Roles, int, int]] = []
-        self._layers: list[tuple[int, int]] = []
         self.sizes = sizes
         self.steps = steps
 
@@ -227,7 +229,6 @@ class Trace:
         layers = self._module.children.setdefault(name, ModuleList())
         assert isinstance(layers, ModuleList)
         layers.place = self._roles[""]
-        self._layers.append((len(self._outer), len(self.steps or ())))
         group = "0" if start == 0 else "*"
         layer = layers.add(group, Module(kind), start or 0, copies)
         return self._enter(f"{name}.{group}", layer, self._roles, copies, copies if runs is None else runs)
@@ -260,10 +261,10 @@ class Trace:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._module, self._path, self._roles, self._copies, self._runs = self._outer.pop()
-        if self._layers and self._layers[-1][0] == len(self._outer):
-            _depth, first = self._layers.pop()
-            if self.steps is not None:
-                _mark_end(self.steps, first)
+
+    def core(self) -> "_Core":
+        """What runs within is between query, key and value and their context."""
+        return _Core(self)
 
     def not_run(self) -> "_NotRun":
         """What is declared within is built, but never called."""
@@ -299,6 +300,30 @@ class Trace:
     ) -> Value:
         """One row of a table for each of the ids."""
         return self._call(name, Embedding(rows, width, padding_idx), "lookup", ids, (*ids.shape, width), role)
+
+    def table(self, name: str, rows: int, width: int, *, role: str) -> Value:
+        """All rows of a table at once: the module is not called, its tensor is read."""
+        gives = Value(name, (rows, width))
+        self._module.children[name] = module = Embedding(rows, width)
+        module.place = place = self._roles[role]
+        if self.steps is None:
+            return gives
+        path = f"{self._path}.{name}" if self._path else name
+        gives = gives._replace(name=path.removeprefix(self._base))
+        tensors = (Tensor(f"{path}.weight", gives.shape, self._copies, place),)
+        self.steps.append(Step(gives.name, "table", (), gives, tensors, self._runs, place=place))
+        return gives
+
+    def product(
+        self, name: str, x: Value, out_features: int, *, role: str, table: str, using: tuple[Tensor, ...] = ()
+    ) -> Value:
+        """A product with a ``table`` that is owned elsewhere, by its tensor's name, where no module does it."""
+        shape = (*x.shape[:-1], out_features)
+        module = Linear(x.shape[-1], out_features, {"weight": table}, bias=False)
+        gives = self.step(name, "linear", x, shape=shape, role=role, module=module)
+        if self.steps is not None:
+            self.steps[-1] = self.steps[-1]._replace(tensors=using)
+        return gives
 
     def norm(
         self, name: str, x: Value, eps: float, *, kind: str = "LayerNorm", bias: bool = True, role: str = "norm"
@@ -443,6 +468,7 @@ class Trace:
         bias: Value | None = None,
         angles: Sequence[Value] = (),
         wide: bool = False,
+        cached: bool = False,
         mask: str = "attention_mask",
         written_out: bool = False,
     ) -> Value:
@@ -451,8 +477,9 @@ class Trace:
         ``dropout`` is that of the weights; without a ``dropout_name`` no module does it, and with None there is none.
         ``distances`` adds what depends on the distance of two tokens to the scores, given scores, query and key;
         ``bias`` is added after the division. With ``angles``, query and key are rotated. ``wide`` says that the softmax
-        is in float32, whatever the model's numbers are. Where it is ``written_out``, scores and weights are variables
-        of the module's forward method and of no other.
+        is in float32, whatever the model's numbers are. With ``cached``, keys and values are read from the cache that
+        they were put into, of which BERT's programs say nothing: theirs are kept once, with a cache or without. Where
+        it is ``written_out``, scores and weights are variables of the module's forward method and of no other.
         """
         if self.steps is None:  # nothing but what is declared here
             if distances:
@@ -474,6 +501,9 @@ class Trace:
             self._core = False
             query, key = self.rotate("query_rotated", query, angles), self.rotate("key_rotated", key, angles)
             self._core = True
+        if cached:
+            key = self.step("key_cached", "copy", key, shape=key.shape)
+            value = self.step("value_cached", "copy", value, shape=value.shape)
         scores = self.step("scores", "matmul", query, key, shape=square)
         if distances:
             scores = distances(scores, query, key)
@@ -543,20 +573,23 @@ class Trace:
         )
         gives = Value(path.removeprefix(self._base) + ("_again" if again else ""), shape)
         found = Step(gives.name, operation, (x,), gives, tensors + using, self._runs, module, place, self._core)
-        self.steps.append(found)
+        self.steps.append(found._replace(again=True) if again else found)
         return gives
 
 
-def _mark_end(steps: list[Step], first: int) -> None:
-    """Say of the last product of a layer that it ends it, if nothing after it keeps anything for its backward pass."""
-    for at in range(len(steps) - 1, first - 1, -1):
-        step = steps[at]
-        if step.operation == "linear":
-            steps[at] = step._replace(ends=True)
-        if step.operation not in ("add", "view", "copy") and not (
-            isinstance(step.module, Dropout) and step.module.p == 0
-        ):
-            return
+class _Core:
+    """While something runs between query, key and value and their context."""
+
+    __slots__ = ("_trace",)
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+
+    def __enter__(self) -> None:
+        self._trace._core = True
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._trace._core = False
 
 
 class _NotRun:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from bertcalc.config import Config, Problem
+from bertcalc.families import family_of
 from bertcalc.forward.call import Call, Container, attends, caches, remark
 from bertcalc.subject import Subject
 from bertcalc.text import N_
@@ -87,14 +88,15 @@ def differences(subject: Subject, call: Call) -> Iterator[Problem]:
             "cross_attentions", N_("transformers 4 fails here: it expects cross attentions, and there are none.")
         )
         return
-    if cls.caches and cached and not crossed:
+    as_bert = not family_of(config).cross_cache  # GPT-2's cache is the same in both
+    if as_bert and cls.caches and cached and not crossed:
         yield remark(
             "past_key_values",
             N_("transformers 4 returns an EncoderDecoderCache, its half for the cross attention empty."),
         )
-    if cls.caches and call.output_attentions and not crossed:
+    if cls.caches and call.output_attentions and not crossed and "cross_attentions" not in cls.withholds:
         yield remark("cross_attentions", N_("transformers 4 leaves empty cross_attentions out."))
-    if not cls.caches and not call.return_dict and (cached or (crossed and call.output_attentions)):
+    if as_bert and not cls.caches and not call.return_dict and (cached or (crossed and call.output_attentions)):
         yield remark(
             "return_dict",
             N_("In a tuple, transformers 4 returns past_key_values and cross_attentions too, where the body has them."),

@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeGuard
 
 from bertcalc.forward.stack import Layers, Stack, in_layers, stack
 from bertcalc.forward.steps import Step, Value
-from bertcalc.tree.nn import Attention, Linear, Module, ModuleList, Shape, Tensor, split_layer
+from bertcalc.tree.nn import Attention, Conv1D, Linear, Module, ModuleList, Shape, Tensor, split_layer
 
 BEFORE, AFTER = "layers.before", "layers.after"
 _LAYERS_IN_KERAS = "Transformer"
@@ -16,10 +16,14 @@ _TOGETHER = {
     "query_heads": "heads",
     "key_heads": "heads",
     "value_heads": "heads",
+    "key_cached": "cached",
+    "value_cached": "cached",
+    "cut": "cut",
+    "pos_query_heads": "position heads",
+    "pos_key_heads": "position heads",
     "flatten": "flatten",
     "start_logits": "split",
     "end_logits": "split",
-    "cut": "cut",
     "angles": "angles",
     "query_rotated": "rotate",
     "key_rotated": "rotate",
@@ -184,17 +188,20 @@ def numbered(step: Step, layer: int | str, names: Mapping[str, str]) -> Step:
 def per_head(attention: Attention) -> ModuleList:
     """Query, key and value as if each head had matrices of its own: the same numbers, cut between the heads."""
     size = attention.attention_head_size
-    projections = {name: child for name, child, _ in attention.named_children(folded=True) if _is_projection(child)}
     head = Module("Head")
-    for name, linear in projections.items():
-        units = 3 * size if linear.place.role == _FUSED else size
-        head.children[name] = Linear(linear.in_features, units, bias="bias" in linear.parameters)
-        head.children[name].place = linear.place
+    for name, child, _copies in attention.named_children(folded=True):
+        if _is_projection(child):
+            units = 3 * size if child.place.role == _FUSED else size
+            inside: Linear | Conv1D = Conv1D(child.in_features, units)
+            if isinstance(child, Linear):
+                inside = Linear(child.in_features, units, bias="bias" in child.parameters)
+            inside.place = child.place
+            head.children[name] = inside
     return ModuleList(head, attention.num_attention_heads)
 
 
-def _is_projection(module: Module) -> TypeGuard[Linear]:
-    return isinstance(module, Linear) and module.place.role in ("query", "key", "value", _FUSED)
+def _is_projection(module: Module) -> TypeGuard[Linear | Conv1D]:
+    return isinstance(module, (Linear, Conv1D)) and module.place.role in ("query", "key", "value", _FUSED)
 
 
 _FUSED = "query, key, value"  # all three in one matrix

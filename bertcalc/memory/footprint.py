@@ -3,6 +3,7 @@
 from typing import Literal
 
 from bertcalc.config import unchecked
+from bertcalc.families import FAMILIES
 from bertcalc.forward.outputs import Call, outputs, run
 from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.plan import Plan
@@ -81,7 +82,13 @@ def korthikanti(subject: Subject, plan: Plan, batch_size: int, sequence_length: 
     )
     how = plan._replace(precision="mixed-16", attention="eager", fused_dropout=True, freezing=Freezing())
     found, before = [(N_("Korthikanti et al. 2022"), theirs)], theirs
-    for reason, fields, changes in _REASONS:
+    bert = next(iter(FAMILIES.values()))
+    twin = unchecked(bert.config.default(), **{**now.shared(), "use_cache": False})
+    first, *_rest = _REASONS
+    after = _one_layer(Subject(twin, bert.base.name), how, batch_size, sequence_length)
+    found.append((first[0], after - before))
+    before = after
+    for reason, fields, changes in ((N_("layers that are made otherwise than BERT's"), (), ()), *_REASONS[1:]):
         now = unchecked(now, **{field: getattr(config, field) for field in fields})
         how = how._replace(**{change: getattr(plan, change) for change in changes})
         after = _one_layer(subject._replace(config=now), how, batch_size, sequence_length)

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 from bertcalc.activations import Kept
 from bertcalc.family import Model
 from bertcalc.forward.gradients import NOTHING_FROZEN, gradients
+from bertcalc.forward.stack import stack
 from bertcalc.forward.steps import Operation, Step, Value
 from bertcalc.forward.trace import Sizes
 from bertcalc.tree.freezing import Freezing
@@ -24,7 +25,8 @@ RECOMPUTE: tuple[Recompute, ...] = ("none", "selective", "full")
 KNOWN_OPERATIONS: frozenset[Operation] = frozenset(
     (
         "input", "lookup", "unused", "linear", "matmul", "norm", "dropout", "activation", "add", "scale",
-        "softmax", "view", "copy", "multiply", "angles", "rotate", "mean",
+        "softmax", "view", "copy", "multiply", "angles", "rotate", "mean", "divide", "fill", "gather",
+        "table",
     )
 )  # fmt: skip
 
@@ -91,7 +93,7 @@ def saved_activations(
     runs these again. In front of what is trained, nothing is kept; transformers' gradient checkpointing would go on to
     the embeddings nevertheless, unless its ``disable_input_require_grads()`` is called.
     """
-    cached = model.cls.task != "causal-lm"  # which has labels
+    cached = not model.cls.labels_stop_caching  # training has labels
     return saved_by(
         model.run(Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices, cached)),
         dtype=dtype,
@@ -124,9 +126,14 @@ def saved_by(
     angles = {step.gives.name for step in steps if step.operation == "angles"}
     found: dict[str, Saved] = {}
 
+    tables = {step.name for step in steps if step.operation == "table"}  # parameters, which are there anyway
+    once = _outside(steps)
+
     def keep(step: Step, value: Value) -> None:
-        root = storages.get(value.name, value)
-        from_outside = root.name in angles or root.name.rpartition(": ")[2] not in regions  # which all layers read
+        root = value if value.name in pieces and _lays_out(step) else storages.get(value.name, value)
+        if root.name in tables:
+            return
+        from_outside = root.name in angles or value.name in once or root.name not in regions  # which all layers read
         copies = 1 if from_outside else step.runs
         found.setdefault(root.name, Saved(root.name, step.name, root.shape, width, copies, step.place))
 
@@ -140,7 +147,7 @@ def saved_by(
         elif step.name in flowing:
             flows = [value.name in flowing for value in step.takes]
             for value in _kept_values(step, trained[step.name], flows, width):
-                keep(step, _compact(step, value) if value.name in pieces else value)
+                keep(step, value)
             for name, shape, item_bytes in _kept_besides(step, bool(trained[step.name]), width, mask):
                 own_name = f"{step.name}: {name}"
                 found[own_name] = Saved(own_name, step.name, shape, item_bytes, step.runs, step.place)
@@ -148,7 +155,19 @@ def saved_by(
             storages[step.gives.name] = storages.get(step.takes[0].name, step.takes[0])
             if step.place.role == "cut" or step.takes[0].name in pieces:
                 pieces.add(step.gives.name)
+            if step.takes[0].name in once:
+                once.add(step.gives.name)
     return list(found.values())
+
+
+def _outside(steps: Sequence[Step]) -> set[str]:
+    """The values made in front of the layers that each layer reads, but for the one that goes through them."""
+    found: set[str] = set()
+    before, groups, _after = stack(steps)
+    given = {step.gives.name for step in before}
+    for group in groups:
+        found |= {value.name for step in group.steps for value in step.takes if value.name in given} - {group.entry}
+    return found
 
 
 def by_module(kept: Sequence[Saved]) -> dict[str, int]:
@@ -189,7 +208,7 @@ def fuse_attention(steps: Sequence[Step]) -> list[Step]:
     It writes its output in the order in which the heads are merged. With relative positions there is no such kernel,
     and the steps stay as they are.
     """
-    if any(step.place.role in ("distance", "relative position") for step in steps):
+    if not can_fuse(steps):
         return list(steps)
     fused: list[Step] = []
     query_and_key: tuple[Value, ...] = ()
@@ -204,6 +223,11 @@ def fuse_attention(steps: Sequence[Step]) -> list[Step]:
             case _ if not _in_core(step):
                 fused.append(step)
     return fused
+
+
+def can_fuse(steps: Iterable[Step]) -> bool:
+    """Whether there is a kernel for the attention: for none in which distances change the scores."""
+    return not any(step.place.role in ("distance", "relative position", "key_scaled") for step in steps)
 
 
 def is_view(step: Step, training: bool = True) -> bool:
@@ -223,7 +247,7 @@ def _kept_values(step: Step, trained: set[str], flows: Sequence[bool], width: in
     match step.operation:
         case "linear":
             return step.takes if "weight" in trained else ()
-        case "norm":
+        case "norm" | "gather":
             return step.takes
         case "matmul" if _is_fused(step):
             return (*step.takes, step.gives)
@@ -258,11 +282,9 @@ def _laid_out(step: Step) -> Value:
     return factor if any(map(_is_one, axes)) else factor._replace(name=step.name)
 
 
-def _compact(step: Step, value: Value) -> Value:
-    """What a step keeps of a piece of a wider value: a product lays the heads of several sequences out anew."""
-    if step.operation != "matmul" or _is_fused(step) or any(map(_is_one, value.shape[:2])):
-        return value
-    return value._replace(name=f"{step.name}: {value.name}")
+def _lays_out(step: Step) -> bool:
+    """Whether a step keeps a piece of a wider value apart: a product lays the heads of several sequences out anew."""
+    return step.operation == "matmul" and not _is_fused(step) and not any(map(_is_one, step.takes[0].shape[:2]))
 
 
 def _is_one(side: object) -> bool:
@@ -289,6 +311,10 @@ def _kept_besides(step: Step, learning: bool, width: int, mask: int) -> Iterator
             yield "logsumexp", shape[:-1], 4
         case "softmax" if step.wide and width < 4:
             yield "in float32", shape, 4
+        case "divide":  # by a tensor of one number
+            yield "divisor", (), width
+        case "fill":
+            yield "mask", step.takes[1].shape, 1
         case "mean" if not step.takes[1].ids:
             yield "mask", step.takes[1].shape, 1
 

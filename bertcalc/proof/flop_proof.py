@@ -49,7 +49,7 @@ def prove(subject: Subject, call: Call, *, recompute: bool) -> FlopProof:
             real.activation_checkpointing_enable()
         entries = inputs(subject, call, run(taking_all(subject), call))
         with FlopCounterMode(display=False) as counter:
-            returned = real(**given_tensors(entries))
+            returned = real(**given_tensors(subject, entries))
             forward = counter.get_total_flops()
             counts = {name: sum(found.values()) for name, found in counter.get_flop_counts().items()}
             outputs = [value for value in returned.values() if isinstance(value, torch.Tensor) and value.requires_grad]

@@ -47,7 +47,7 @@ def prove(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -
             if type(module).__name__ in attentions:
                 module.register_forward_pre_hook(partial(_note_masks, masks), with_kwargs=True)
         entries = inputs(subject, call, run(taking_all(subject), call))
-        theirs = _kept_bytes(real, given_tensors(entries, dtype), masks)
+        theirs = _kept_bytes(real, given_tensors(subject, entries, dtype), masks)
     saved = kept(subject, plan._replace(attention="eager", fused_dropout=False), batch_size, sequence_length)
     return MemoryProof(total_bytes(saved), theirs)
 

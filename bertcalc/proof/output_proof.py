@@ -43,7 +43,7 @@ def prove(subject: Subject, call: Call) -> list[ComparedOutput]:
         real = empty_model(subject)
         real.set_attn_implementation("eager")  # the only one that returns attentions
         entries = inputs(subject, call, run(taking_all(subject), call))
-        returned = real(**_arguments(call, entries))
+        returned = real(**_arguments(subject, call, entries))
     ours = outputs(subject, call, run(subject, call))
     return compare(ours, returned)
 
@@ -53,16 +53,20 @@ def countable(subject: Subject, call: Call) -> bool:
     return all(4 * prod(step.gives.shape) < 2**63 for step in run(subject, call))
 
 
-def given_tensors(entries: list[Entry], dtype: Any = None) -> dict[str, Any]:
-    """The inputs of a call as tensors on PyTorch's default device; ``dtype`` instead of float32."""
+def given_tensors(subject: Subject, entries: list[Entry], dtype: Any = None) -> dict[str, Any]:
+    """The inputs of a call as tensors on PyTorch's default device; ``dtype`` instead of float32.
+
+    Without an attention_mask, transformers looks into tokens or positions of some models: the meta device has none.
+    """
     import torch
 
+    masked = subject.config.needs_mask
     return {
         entry.name: torch.empty(
             entry.tensors[0].shape, dtype=dtype if dtype and entry.dtype == "float32" else getattr(torch, entry.dtype)
         )
         for entry in entries
-        if entry.given and entry.tensors
+        if entry.tensors and (entry.given or (masked and entry.name == "attention_mask"))
     }
 
 
@@ -92,7 +96,7 @@ def _contents(value: Any) -> Contents:
     return [found for inside in value for found in _contents(inside)]
 
 
-def _arguments(call: Call, entries: list[Entry]) -> dict[str, Any]:
+def _arguments(subject: Subject, call: Call, entries: list[Entry]) -> dict[str, Any]:
     flags = ["output_hidden_states", "output_attentions", "return_dict"]
     flags += [entry.name for entry in entries if entry.given and not entry.tensors]
-    return {flag: getattr(call, flag) for flag in flags} | given_tensors(entries)
+    return {flag: getattr(call, flag) for flag in flags} | given_tensors(subject, entries)

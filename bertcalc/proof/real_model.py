@@ -60,6 +60,8 @@ def real_model(subject: Subject) -> Any:
     transformers.logging.set_verbosity_error()  # its advice about decoders is for people who train
     fields = {name: value for name, value in vars(subject.config).items() if name != "position_embedding_type"}
     config = getattr(transformers, type(subject.config).__name__)(**fields)
+    if subject.cls.flattens_regression and subject.config.num_labels > 1:
+        config.problem_type = "single_label_classification"  # else it looks into the labels, which may have no numbers
     options = {} if subject.add_pooling_layer else {"add_pooling_layer": False}  # which only the body's class has
     return real_class(subject.architecture)(config, **options)
 

@@ -10,11 +10,13 @@ from typing import Any, NamedTuple, TypeVar
 
 from bertcalc.family import Model
 from bertcalc.text import N_
+from bertcalc.tree.nn import AFTER_LAYERS, Module, Place, Tensor, split_layer
 from bertcalc.tree.nn import Component as Component
-from bertcalc.tree.nn import Module, Place, Tensor, split_layer
 
 Key = TypeVar("Key")
 COMPONENTS: tuple[Component, ...] = (N_("embeddings"), N_("encoder"), N_("pooler"), N_("head"))
+
+OUTSIDE_OF_LAYERS = (AFTER_LAYERS, "relative positions")  # blocks of the encoder with a LayerNorm that is in no layer
 
 # What each role is called where a component is shown by its parts; a layer is shown by its blocks.
 PARTS: dict[str, str] = {
@@ -28,6 +30,7 @@ PARTS: dict[str, str] = {
     "feed-forward": N_("feed-forward"),
     "projection": N_("projection"),
     "relative positions": N_("relative positions"),
+    AFTER_LAYERS: N_("final LayerNorm"),
     "map": N_("projection"),
     "dense": N_("dense"),
     "transform": N_("transform"),
@@ -58,7 +61,9 @@ def place_of(tensor: Tensor) -> tuple[Component, str]:
 
 def part_of(place: Place) -> str:
     """What decides the part: in a layer the block, unless it is a LayerNorm; elsewhere the role."""
-    return place.block if place.component == "encoder" and place.role != "norm" else place.role
+    if place.component == "encoder" and (place.role != "norm" or place.block in OUTSIDE_OF_LAYERS):
+        return place.block
+    return place.role
 
 
 def totals_by_component(model: Module) -> dict[Component, int]:

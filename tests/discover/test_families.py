@@ -23,9 +23,10 @@ ONES = {symbol(field): 1 for field in ("num_hidden_groups", "inner_group_num")}
 
 def ours(architecture: str) -> Any:
     """The formula of the definition, in Hugging Face's names; its letters are symbols of the same kind."""
-    default = CLASSES[architecture].config.default()
+    default: Any = CLASSES[architecture].config.default()
     field_of = {letter: symbol(default.own_name(field)) for field, letter in SYMBOLS.items()}
-    return exact(formula(Subject(default, architecture)).expression).subs(field_of)
+    four_times = {symbol("n_inner"): 4 * symbol("n_embd")}  # GPT-2's default, which is what is discovered
+    return exact(formula(Subject(default, architecture)).expression).subs(field_of).subs(four_times)
 
 
 @pytest.mark.parametrize("architecture", CLASSES)

@@ -8,6 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bertcalc import columns
+from bertcalc.config import unchecked
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.families import family_of
 from bertcalc.formula import ALL_SYMBOLS, exact, in_letters
@@ -75,8 +76,14 @@ def test_a_column_holds_what_each_row_gives_alone(name: str, case: Case, rows: l
 @given(cases())
 def test_the_formula_gives_the_number(name: str, case: Case) -> None:
     sizes: dict[str, Any] = {"batch_size": case.batch_size, "sequence_length": case.sequence_length}
-    letters = case._replace(subject=case.subject._replace(config=in_letters(case.subject.config)))
-    expression = exact(QUANTITIES[name].of(letters._replace(**{size: ALL_SYMBOLS[size] for size in sizes})))
+    config = in_letters(case.subject.config)
+    written: dict[str, Any] = {size: ALL_SYMBOLS[size] for size in sizes}
+    if config.ones_decide:  # what is kept of a single sequence, token or head is no matter of its size alone
+        written = {size: symbol if sizes[size] > 1 else 1 for size, symbol in written.items()}
+        if (heads := case.subject.config.num_attention_heads) == 1:
+            config = unchecked(config, num_attention_heads=heads)
+    letters = case._replace(subject=case.subject._replace(config=config))
+    expression = exact(QUANTITIES[name].of(letters._replace(**written)))
     numbers = {**case.subject.config.shared(), **sizes}
     found = expression.subs({ALL_SYMBOLS[field]: number for field, number in numbers.items() if field in ALL_SYMBOLS})
     assert found == QUANTITIES[name].of(case)

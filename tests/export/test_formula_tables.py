@@ -1,5 +1,6 @@
 """The formulas that are taken away: MathML says what LaTeX says, and both give the count."""
 
+import re
 from itertools import product
 from typing import Any
 from xml.etree import ElementTree
@@ -72,5 +73,5 @@ def test_the_tensors_sum_to_the_model(case: Case) -> None:
     values = letters_of(case.config)
     for row, count in zip(table.rows, counts, strict=True):
         assert isinstance(row[3], Math)
-        python = row[3].latex.replace(r"\cdot", "*").replace("2P", "2*P")
+        python = re.sub("([0-9])([A-Z])", r"\1*\2", row[3].latex.replace(r"\cdot", "*"))
         assert eval(python, {}, values) == count

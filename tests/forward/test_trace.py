@@ -86,7 +86,7 @@ def gpt2(t: Trace, c: Any) -> None:
             y = t.norm("ln_1", x, c.layer_norm_epsilon)
             order = ("c_attn", "c_proj", "attn_dropout", "resid_dropout")
             with t.attention("attn", "GPT2Attention", c.n_head, width // c.n_head, order=order):
-                q, k, v = t.cut(t.conv1d("c_attn", y, 3 * width, role="fused"), "query", "key", "value")
+                q, k, v = t.cut(t.conv1d("c_attn", y, 3 * width, role="query, key, value"), "query", "key", "value")
                 y = t.attend(q, k, v, dropout=c.attn_pdrop, dropout_name="attn_dropout")
                 y = t.dropout("resid_dropout", t.conv1d("c_proj", y, width, role="output"), c.resid_pdrop)
             x = t.add("add_attention", y, x)
@@ -117,7 +117,9 @@ def modernbert(t: Trace, c: Any) -> None:
                 t.idle("attn_norm", "Identity")
                 y = x
             with t.attention("attn", "ModernBertAttention", heads, width // heads):
-                q, k, v = t.cut(t.linear("Wqkv", y, 3 * width, role="fused", bias=False), "query", "key", "value")
+                q, k, v = t.cut(
+                    t.linear("Wqkv", y, 3 * width, role="query, key, value", bias=False), "query", "key", "value"
+                )
                 y = t.linear("Wo", t.attend(q, k, v, dropout=None, angles=turned), width, role="output", bias=False)
                 t.idle("out_drop", "Identity")
             x = t.add("add_attention", y, x)

@@ -67,9 +67,7 @@ def test_inside_a_layer_its_count_grows_to_that_of_the_real_layer(case: Case, da
     inside = [found for at in range(len(stops)) if (found := in_layer(stops, at))]
     real = {name: tensor.numel() for name, tensor in case.real().named_parameters()}
     total = sum(
-        size
-        for name, size in real.items()
-        if any(f"{stack}.{layer}." in name for stack in ("layer", "layers", "albert_layer_groups"))
+        size for name, size in real.items() if re.search(rf"(^|\.)(layers?|h|albert_layer_groups)\.{layer}\.", name)
     )
     assert {found.total for found in inside} == {inside[-1].so_far} == {total}
     assert [found.so_far for found in inside] == sorted(found.so_far for found in inside)
@@ -86,11 +84,7 @@ def test_names_of_tensors_on_the_walk_are_the_real_ones(case: Case) -> None:
         for tensor in stop.tensors
     }
     real = {(name, tuple(tensor.shape)) for name, tensor in owned(case.real()).items()}
-    others = {
-        (name, shape)
-        for name, shape in real
-        if (found := re.search(r"\blayers?\.([0-9]+)\.", name)) and int(found[1]) != layer
-    }
+    others = {(name, shape) for name, shape in real if re.search(rf"(^|\.)(layers?|h)\.(?!{layer}\.)[0-9]", name)}
     assert walked == real - others
 
 

@@ -140,7 +140,7 @@ def test_what_is_not_there_is_said(hub: Server) -> None:
     assert "some/gated is gated" in sentence("some/gated")
     assert sentence("some/bare") == "some/bare has no config.json."
     assert "some/pickled has no safetensors file. Other files of weights are not opened" in sentence("some/pickled")
-    assert "model_type 'gpt2' is a different kind of model" in sentence("some/other")
+    assert "model_type 't5' is a different kind of model" in sentence("some/other")
     assert "hidden_size 'many' is not possible" in sentence("some/wrong")
     assert "num_hidden_layers 0: bertcalc does not count this" in sentence("some/wrong")
     assert "the data, which has" in sentence("some/cut")

@@ -144,8 +144,8 @@ WRONG = [
     ("[1", "This is not JSON: line 1, column 3: Expecting ',' delimiter."),
     ("[]", "A config.json is a JSON object: { } with fields inside."),
     (
-        '{"model_type": "gpt2"}',
-        f"model_type 'gpt2' is a different kind of model: only {', '.join(FAMILIES)} are counted here.",
+        '{"model_type": "t5"}',
+        f"model_type 't5' is a different kind of model: only {', '.join(FAMILIES)} are counted here.",
     ),
     ('{"hidden_size": NaN}', "NaN is not a number in JSON."),
     ('{"a": 1, "a": 2}', "a appears twice: it must appear once."),
@@ -265,7 +265,7 @@ def test_somebodys_tensors_are_no_markdown() -> None:
 
 
 def test_a_file_of_another_model_is_said() -> None:
-    header = json.dumps({"wte.weight": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}}).encode()
+    header = json.dumps({"model.embed_tokens.weight": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}}).encode()
     app = bring_files(len(header).to_bytes(8, "little") + header)
     assert "it has no two-dimensional tensor embeddings.word_embeddings.weight" in errors(app)[0]
     assert not app.metric
@@ -318,7 +318,7 @@ def test_what_the_hub_has_not_is_said_and_the_last_stays(hub: Server) -> None:
     for name, said in {
         "some/nothing": "some/nothing is not on the Hub, or it is not public.",
         "some/gated": "some/gated is gated: only people whom its owner has approved can read it, and nobody is",
-        "some/other": f"model_type 'gpt2' is a different kind of model: only {', '.join(FAMILIES)} are counted here.",
+        "some/other": f"model_type 't5' is a different kind of model: only {', '.join(FAMILIES)} are counted here.",
         "../../etc": "../../etc is not a name on the Hub",
     }.items():
         app.text_input(key="repo_id").set_value(name).run()

@@ -145,7 +145,7 @@ def test_a_pasted_config_joins_the_comparison() -> None:
     ("text", "why"),
     [
         ("{", "This is not JSON: line 1"),
-        ('{"model_type": "gpt2"}', "only bert"),
+        ('{"model_type": "t5"}', "only bert"),
         ('{"hidden_size": 770, "use_cache": true}', "768 or 780 would be"),
         ('{"![x](http://x)": 1, "![x](http://x)": 2}', "![x](http://x) appears twice"),
     ],

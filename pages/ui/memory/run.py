@@ -7,10 +7,11 @@ import streamlit as st
 
 from bertcalc.formula import Formula
 from bertcalc.forward.steps import LARGEST, batch_problems
+from bertcalc.forward.trace import Sizes
 from bertcalc.memory.devices import DEFAULT, DEVICES, KEPT_FREE, Device, kept_free
 from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS
 from bertcalc.memory.plan import Inference, Plan
-from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES, RECOMPUTE, Recompute
+from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES, RECOMPUTE, Recompute, can_fuse
 from bertcalc.subject import Subject
 from bertcalc.text import N_
 from pages.ui.bars import preset_of
@@ -140,7 +141,7 @@ def choose_inference(choice: Choice) -> tuple[Run, Inference]:
 
 def _show_remarks(choice: Choice) -> None:
     """Relative positions have no fused attention; what a cross attention sees."""
-    if choice.config.position_embedding_type != "absolute" and st.session_state["attention"] == "fused":
+    if st.session_state["attention"] == "fused" and not can_fuse(choice.model().run(Sizes())):
         st.caption(_("With relative positions there is no fused attention: eager attention is counted."))
     show_seen(choice.subject)
 

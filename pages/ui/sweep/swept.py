@@ -30,6 +30,7 @@ RANGES: dict[str, tuple[int, int]] = {
     "type_vocab_size": (1, 16),
     "relative_attention_num_buckets": (32, 256),
     "task_type_vocab_size": (1, 16),
+    "position_buckets": (32, 512),
     "embedding_size": (32, 1_024),
     "num_labels": (2, 1_000),
     "batch_size": (1, 256),

@@ -22,6 +22,7 @@ COUNTED: dict[str, str] = {
     "num_labels": N_("{value} labels"),
     "relative_attention_num_buckets": N_("{value} distances"),
     "task_type_vocab_size": N_("{value} task types"),
+    "position_buckets": N_("{value} distances each way"),
     "embedding_size": N_("{value} embedding size"),
 }
 

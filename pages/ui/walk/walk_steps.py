@@ -8,7 +8,7 @@ from math import prod
 import streamlit as st
 
 from bertcalc import Config, Module, build
-from bertcalc.config import ABSENT
+from bertcalc.config import absent
 from bertcalc.families import CLASSES
 from bertcalc.family import Model
 from bertcalc.formula import Formula, shape_letters, symbolic_model, symbolic_steps
@@ -156,7 +156,7 @@ def show_heads(subject: Subject) -> None:
 def _values(config: Config, stop: Stop, batch: Batch) -> dict[str, str]:
     """The values that a lesson's text can contain."""
     values: dict[str, object] = {
-        **ABSENT,
+        **absent(type(config)),
         **config.shared(),
         **batch._asdict(),
         "attention_head_size": config.attention_head_size,

@@ -1,0 +1,322 @@
+"""DeBERTa-v2 and v3 (He et al. 2021, arXiv:2006.03654 and 2111.09543): what a token is and where it is, kept apart.
+
+Hugging Face's modeling_deberta_v2.py as a program, without the convolution of deberta-v2-xlarge.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from bertcalc.config import Config
+from bertcalc.families import bert
+from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, Source
+from bertcalc.forward.trace import Trace, Value
+from bertcalc.problem import Problem
+from bertcalc.text import N_
+
+
+@dataclass(frozen=True)
+class DebertaV2Config(Config):
+    """Hugging Face's ``DebertaV2Config``: the same field names, the same defaults; without token types, which it has 0.
+
+    ``pos_att_type`` is a text, as in the published config.json. ``position_buckets``, ``share_att_key`` and
+    ``norm_rel_ebd`` are no declared fields there, but read all the same. Raises ConfigError if no DeBERTa can be built
+    from the values.
+    """
+
+    vocab_size: int = 128100
+    hidden_size: int = 1536
+    num_hidden_layers: int = 24
+    num_attention_heads: int = 24
+    intermediate_size: int = 6144
+    hidden_act: str = "gelu"
+    hidden_dropout_prob: float = 0.1
+    attention_probs_dropout_prob: float = 0.1
+    max_position_embeddings: int = 512
+    initializer_range: float = 0.02
+    layer_norm_eps: float = 1e-7
+    relative_attention: bool = False
+    max_relative_positions: int = -1
+    position_buckets: int = 256
+    norm_rel_ebd: str = "none"
+    share_att_key: bool = False
+    pos_att_type: str | None = None
+    position_biased_input: bool = True
+    pad_token_id: int | None = 0
+    bos_token_id: int | None = None
+    eos_token_id: int | None = None
+    pooler_dropout: float = 0.0
+    pooler_hidden_act: str = "gelu"
+    legacy: bool = True
+    tie_word_embeddings: bool = True
+    num_labels: int = 2
+
+    most: ClassVar = {"relative_attention": True, "pos_att_type": "p2c|c2p", "norm_rel_ebd": "layer_norm"}
+    undeclared: ClassVar = ("position_buckets", "norm_rel_ebd", "share_att_key")
+    shaping: ClassVar = (
+        *Config.shaping,
+        "relative_attention",
+        "norm_rel_ebd",
+        "share_att_key",
+        "pos_att_type",
+        "position_biased_input",
+        "pooler_hidden_act",
+        "legacy",
+    )
+
+    def __post_init__(self) -> None:
+        if isinstance(self.pos_att_type, list):
+            object.__setattr__(self, "pos_att_type", "|".join(self.pos_att_type))
+        super().__post_init__()
+
+    @property
+    def needs_mask(self) -> bool:
+        """It looks for padding among the tokens."""
+        return True
+
+    @classmethod
+    def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
+        """What is wrong between fields that are right by themselves."""
+        yield from super().relations(values)
+        if values["relative_attention"] and values["pos_att_type"] is None:
+            message = N_("relative_attention True needs a pos_att_type: p2c|c2p, as in every published model.")
+            remedies = ({"pos_att_type": _BOTH}, {"relative_attention": False})
+            yield Problem("pos_att_type", None, message, {}, remedies)
+        if values["norm_rel_ebd"] != "none" and not values["relative_attention"]:
+            message = N_("norm_rel_ebd layer_norm needs relative_attention True: there is no table to normalize.")
+            ways_out = ({"norm_rel_ebd": "none"}, {"relative_attention": True, "pos_att_type": _BOTH})
+            yield Problem("norm_rel_ebd", values["norm_rel_ebd"], message, {}, ways_out)
+
+    @classmethod
+    def unsaid(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """What a config.json that does not say it means: without buckets, each distance is told apart."""
+        return {"position_buckets": -1} if given.get("relative_attention") else {}
+
+    @classmethod
+    def refused(cls, given: Mapping[str, Any]) -> Iterator[Problem]:
+        """What a config.json says of a model that is not counted here, in keys that are no fields."""
+        hidden_size = given.get("hidden_size", cls.hidden_size)
+        for key, like in {
+            "type_vocab_size": 0,
+            "conv_kernel_size": 0,
+            "embedding_size": hidden_size,
+            "pooler_hidden_size": hidden_size,
+            "cls_dropout": None,
+        }.items():
+            if (value := given.get(key, like)) != like and value is not None:
+                message = N_("{field} {value} is not counted here: only models that have {like} are.")
+                yield Problem(key, value, message, {"field": key, "value": f"{value!r:.20}", "like": f"{like}"})
+
+    @classmethod
+    def told_by(cls, roles: Mapping[str, int]) -> dict[str, Any]:
+        """What the roles of a checkpoint's matrices tell, each with the number of its rows."""
+        found: dict[str, Any] = {"position_biased_input": "position" in roles}
+        if rows := roles.get("relative embedding"):
+            found |= {"relative_attention": True, "pos_att_type": _BOTH, "position_buckets": rows // 2}
+            found["share_att_key"] = "position key" not in roles
+            found["norm_rel_ebd"] = "layer_norm" if "relative positions norm" in roles else "none"
+        return found
+
+
+_BOTH = "p2c|c2p"
+
+
+def _body(t: Trace, c: DebertaV2Config, pooler: bool) -> Hidden:
+    with t.module("embeddings", "DebertaV2Embeddings", component="embeddings"):
+        (ids,) = t.inputs("input_ids")
+        x = t.embedding("word_embeddings", ids, c.vocab_size, c.hidden_size, role="word", padding_idx=c.pad_token_id)
+        if c.position_biased_input:
+            # One row of positions serves the whole batch.
+            places = Value("position_ids", (1, ids.shape[-1]), ids=True)
+            rows = c.max_position_embeddings
+            found = t.embedding("position_embeddings", places, rows, c.hidden_size, role="position")
+            x = t.add("add_position", x, found)
+        x = t.norm("LayerNorm", x, c.layer_norm_eps)
+        x = t.multiply("mask_padding", x, Value("attention_mask", (*ids.shape, 1)))
+        x = t.dropout("dropout", x, c.hidden_dropout_prob)
+    with t.module("encoder", "DebertaV2Encoder", component="encoder", order=("layer", "rel_embeddings", "LayerNorm")):
+        distances = _distances(t, c) if c.relative_attention else None
+        with t.repeat("layer", c.num_hidden_layers, "DebertaV2Layer"):
+            with t.module("attention", "DebertaV2Attention", block="attention"):
+                y = _attention(t, c, x, distances)
+                with t.module("output", "DebertaV2SelfOutput", block="attention", order=_ADD_AND_NORM):
+                    y = t.dropout("dropout", t.linear("dense", y, c.hidden_size, role="output"), c.hidden_dropout_prob)
+                    x = t.norm("LayerNorm", t.add("add", y, x), c.layer_norm_eps)
+            x = bert.feed_forward(t, c, x, "DebertaV2")
+    return Hidden(x, None)
+
+
+_ADD_AND_NORM = ("dense", "LayerNorm", "dropout")
+
+
+def _distances(t: Trace, c: DebertaV2Config) -> Value:
+    """A vector for each distance that is told apart, in both directions: one table for all layers."""
+    with t.block("relative positions"):
+        x = t.table("rel_embeddings", 2 * c.position_buckets, c.hidden_size, role="relative embedding")
+        return t.norm("LayerNorm", x, c.layer_norm_eps) if c.norm_rel_ebd == "layer_norm" else x
+
+
+def _attention(t: Trace, c: DebertaV2Config, x: Value, distances: Value | None) -> Value:
+    """Scores of what two tokens are and, with ``distances``, of what each is and how far away the other is."""
+    heads, size = c.num_attention_heads, c.attention_head_size
+    with t.attention("self", "DisentangledSelfAttention", heads, size, order=_SELF):
+        query = t.linear("query_proj", x, c.hidden_size, role="query")
+        key = t.linear("key_proj", x, c.hidden_size, role="key")
+        value = t.linear("value_proj", x, c.hidden_size, role="value")
+        if t.steps is None:  # nothing but what is declared here
+            if distances:
+                _positions(t, c, x, distances)
+            t.dropout("dropout", x, c.attention_probs_dropout_prob, role="weights_dropout")
+            return x
+        batch, length, width = x.shape
+        square = (batch, heads, length, length)
+        with t.core():
+            query, key, value = (
+                t.step(f"{name}_heads", "copy", one, shape=(batch, heads, length, size))
+                for name, one in (("query", query), ("key", key), ("value", value))
+            )
+            scaled = t.step("key_scaled", "divide", key, shape=key.shape)
+            scores = t.step("scores", "matmul", query, scaled, shape=square)
+        if distances:
+            pos_query, pos_key = _positions(t, c, x, distances)
+            with t.core():
+                found = []
+                for name, ours, theirs in (("c2p", query, pos_key), ("p2c", key, pos_query)):
+                    wide = t.step(name, "matmul", ours, theirs, shape=(*square[:-1], 2 * c.position_buckets))
+                    near = t.step(f"{name}_gathered", "gather", wide, shape=square)
+                    found.append(t.step(f"{name}_scaled", "divide", near, shape=square))
+                scores = t.add("add_distances", scores, *found)
+        with t.core():
+            scores = t.step("mask", "fill", scores, Value("attention_mask", (batch, 1, length, length)), shape=square)
+            weights = t.step("softmax", "softmax", scores, shape=square)
+            weights = t.dropout("dropout", weights, c.attention_probs_dropout_prob, role="weights_dropout")
+            context = t.step("context", "matmul", weights, value, shape=(batch, heads, length, size))
+            return t.step("merge_heads", "copy", context, shape=(batch, length, width))
+
+
+def _positions(t: Trace, c: DebertaV2Config, x: Value, distances: Value) -> tuple[Value, Value]:
+    """Query and key of each distance, for every sequence: from matrices of their own, or from those of the tokens."""
+    rows, width = distances.shape
+    table = t.dropout("pos_dropout", distances, c.hidden_dropout_prob, role="distances_dropout")
+    table = t.step("one_batch", "view", table, shape=(1, rows, width))
+    if c.share_att_key:
+        query = t.linear("query_proj", table, width, role="query")
+        key = t.linear("key_proj", table, width, role="key")
+    else:
+        key = t.linear("pos_key_proj", table, width, role="position key")
+        query = t.linear("pos_query_proj", table, width, role="position query")
+    shape = (x.shape[0], c.num_attention_heads, rows, c.attention_head_size)
+    return (
+        t.step("pos_query_heads", "copy", query, shape=shape),
+        t.step("pos_key_heads", "copy", key, shape=shape),
+    )
+
+
+_SELF = ("query_proj", "key_proj", "value_proj", "pos_dropout", "pos_key_proj", "pos_query_proj", "dropout")
+
+
+def _masked_lm(t: Trace, c: DebertaV2Config, hidden: Hidden) -> None:
+    """The masked-LM head: BERT's, or (legacy False) one that multiplies with the word embeddings itself."""
+    table = "deberta.embeddings.word_embeddings.weight"
+    if c.legacy:
+        tied = {"weight": table, "bias": "cls.predictions.bias"} if c.tie_word_embeddings else {}
+        with (
+            t.module("cls", "LegacyDebertaV2OnlyMLMHead"),
+            t.module("predictions", "LegacyDebertaV2LMPredictionHead", block=LANGUAGE_MODEL),
+        ):
+            bias = t.parameter("bias", (c.vocab_size,), role="decoder bias")
+            with t.module("transform", "LegacyDebertaV2PredictionHeadTransform", block=LANGUAGE_MODEL):
+                x = _transformed(t, c, hidden.states)
+            t.output("logits", t.linear("decoder", x, c.vocab_size, role="decoder", tied=tied, using=bias))
+        return
+    with (
+        t.module("lm_predictions", "DebertaV2OnlyMLMHead"),
+        t.module("lm_head", "DebertaV2LMPredictionHead", block=LANGUAGE_MODEL),
+    ):
+        bias = t.parameter("bias", (c.vocab_size,), role="decoder bias")
+        x = _transformed(t, c, hidden.states)
+        t.output("logits", t.product("decoder", x, c.vocab_size, role="decoder", table=table, using=bias))
+
+
+def _transformed(t: Trace, c: DebertaV2Config, x: Value) -> Value:
+    x = t.activation("transform_act_fn", t.linear("dense", x, c.hidden_size, role="transform"), c.hidden_act)
+    return t.norm("LayerNorm", x, c.layer_norm_eps)
+
+
+def _pooled(t: Trace, c: DebertaV2Config, hidden: Hidden) -> Hidden:
+    """A dense layer over the first token, as a pooler that belongs to the head."""
+    block = "context pooler"
+    with t.module("pooler", "ContextPooler", component="pooler", block=block, order=("dense", "dropout")):
+        x = t.dropout("dropout", t.first_token(hidden.states), c.pooler_dropout)
+        x = t.function("pooler_act", t.linear("dense", x, c.hidden_size, role="dense"), c.pooler_hidden_act)
+    return hidden._replace(pooled=x)
+
+
+def _sequence_classification(t: Trace, c: DebertaV2Config, hidden: Hidden) -> None:
+    with t.ordered("deberta", "pooler", "classifier", "dropout"):
+        bert.classified_sequences(t, _pooled(t, c, hidden), c.num_labels, c.hidden_dropout_prob)
+
+
+def _multiple_choice(t: Trace, c: DebertaV2Config, hidden: Hidden) -> None:
+    with t.ordered("deberta", "pooler", "classifier", "dropout"):
+        bert.scores_of_choices(t, _pooled(t, c, hidden), c.hidden_dropout_prob)
+
+
+def _preset(name: str, **sizes: Any) -> Preset:
+    source = Source(N_("Its model card on the Hugging Face Hub"), f"https://huggingface.co/microsoft/{name}")
+    return Preset(DebertaV2Config(**_V3, **sizes), source)
+
+
+_V3: dict[str, Any] = {
+    "relative_attention": True,
+    "norm_rel_ebd": "layer_norm",
+    "share_att_key": True,
+    "pos_att_type": _BOTH,
+    "position_biased_input": False,
+}
+_BASE: dict[str, Any] = {"hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072}
+_FLAGS = ("output_attentions", "output_hidden_states", "return_dict")
+_LABELS = (*bert.TOKENS, "labels", *_FLAGS)
+FAMILY = Family(
+    "deberta-v2",
+    "deberta",
+    DebertaV2Config,
+    _body,
+    (
+        Class("DebertaV2Model", "base", bert.base, (*bert.TOKENS, *_FLAGS)),
+        Class("DebertaV2ForMaskedLM", "masked-lm", _masked_lm, _LABELS),
+        Class(
+            "DebertaV2ForSequenceClassification",
+            "sequence-classification",
+            _sequence_classification,
+            _LABELS,
+            flattens_regression=True,
+        ),
+        Class("DebertaV2ForTokenClassification", "token-classification", bert.token_classification, _LABELS),
+        Class(
+            "DebertaV2ForQuestionAnswering",
+            "question-answering",
+            bert.question_answering,
+            (*bert.TOKENS, *bert.ANSWERS, *_FLAGS),
+        ),
+        Class("DebertaV2ForMultipleChoice", "multiple-choice", _multiple_choice, _LABELS),
+    ),
+    {
+        "deberta-v3-base": _preset("deberta-v3-base", num_hidden_layers=12, **_BASE),
+        "deberta-v3-small": _preset("deberta-v3-small", num_hidden_layers=6, **_BASE),
+        "deberta-v3-xsmall": _preset(
+            "deberta-v3-xsmall",
+            hidden_size=384,
+            num_hidden_layers=12,
+            num_attention_heads=6,
+            intermediate_size=1536,
+        ),
+        "deberta-v3-large": _preset(
+            "deberta-v3-large", hidden_size=1024, num_attention_heads=16, intermediate_size=4096
+        ),
+        "mdeberta-v3-base": _preset("mdeberta-v3-base", vocab_size=251000, num_hidden_layers=12, **_BASE),
+    },
+    peaks=False,
+    like_bert=False,
+    recomputes=(),
+)

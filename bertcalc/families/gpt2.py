@@ -1,0 +1,236 @@
+"""GPT-2 (Radford et al. 2019): a decoder, with LayerNorms in front of its blocks, and one matrix for query, key, value.
+
+Hugging Face's modeling_gpt2.py as a program.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from bertcalc.config import Config
+from bertcalc.families import bert
+from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, Source
+from bertcalc.forward.trace import Trace, Value
+from bertcalc.text import N_
+from bertcalc.tree.nn import AFTER_LAYERS
+
+
+@dataclass(frozen=True)
+class GPT2Config(Config):
+    """Hugging Face's ``GPT2Config``: the same field names, the same defaults (gpt2).
+
+    ``n_inner`` None means four times n_embd, and is written out. Raises ConfigError if no GPT-2 can be built from the
+    values.
+    """
+
+    vocab_size: int = 50257
+    n_positions: int = 1024
+    n_embd: int = 768
+    n_layer: int = 12
+    n_head: int = 12
+    n_inner: int | None = None
+    activation_function: str = "gelu_new"
+    resid_pdrop: float = 0.1
+    embd_pdrop: float = 0.1
+    attn_pdrop: float = 0.1
+    layer_norm_epsilon: float = 1e-5
+    initializer_range: float = 0.02
+    summary_type: str = "cls_index"
+    summary_use_proj: bool = True
+    summary_activation: str | None = None
+    summary_proj_to_labels: bool = True
+    summary_first_dropout: float = 0.1
+    scale_attn_weights: bool = True
+    use_cache: bool = True
+    bos_token_id: int | None = 50256
+    eos_token_id: int | None = 50256
+    pad_token_id: int | None = None
+    scale_attn_by_inverse_layer_idx: bool = False
+    reorder_and_upcast_attn: bool = False
+    add_cross_attention: bool = False
+    tie_word_embeddings: bool = True
+    num_labels: int = 2
+
+    attribute_map: ClassVar = {
+        "hidden_size": "n_embd",
+        "max_position_embeddings": "n_positions",
+        "num_attention_heads": "n_head",
+        "num_hidden_layers": "n_layer",
+        # These are in transformers under the family's names alone.
+        "intermediate_size": "n_inner",
+        "hidden_act": "activation_function",
+        "hidden_dropout_prob": "resid_pdrop",
+        "attention_probs_dropout_prob": "attn_pdrop",
+        "layer_norm_eps": "layer_norm_epsilon",
+        # Other families have fields of these names that can be something else.
+        "choice_token": "summary_type",
+        "choice_activation": "summary_activation",
+    }
+    shaping: ClassVar = (*Config.shaping, "use_cache", "summary_use_proj", "choice_activation", "summary_first_dropout")
+    is_decoder = True  # always, and no field
+
+    @property
+    def ones_decide(self) -> bool:
+        """Keys and values in a cache are copies; the query is one where several sequences have several heads."""
+        return self.use_cache
+
+    @classmethod
+    def unsaid(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Four times its own n_embd, and not that of the defaults."""
+        return {"n_inner": None}
+
+    def __post_init__(self) -> None:
+        if self.n_inner is None:
+            object.__setattr__(self, "n_inner", 4 * self.n_embd)
+        super().__post_init__()
+
+
+def _body(t: Trace, c: GPT2Config, pooler: bool) -> Hidden:
+    with t.block("", component="embeddings"):
+        (ids,) = t.inputs("input_ids")
+        words = t.embedding("wte", ids, c.vocab_size, c.n_embd, role="word")
+        # One row of positions serves the whole batch.
+        places = Value("position_ids", (1, ids.shape[-1]), ids=True)
+        rows = t.embedding("wpe", places, c.n_positions, c.n_embd, role="position")
+        x = t.add("add_position", words, rows)
+        x = t.dropout("drop", x, c.embd_pdrop, role="embeddings dropout")
+    with t.block("", component="encoder"):
+        seen = t.encoder_hidden_states(c.n_embd)
+        with t.repeat("h", c.n_layer, "GPT2Block"), t.ordered(*_LAYER):
+            x = _layer(t, c, x, seen)
+        with t.block(AFTER_LAYERS):
+            x = t.norm("ln_f", x, c.layer_norm_eps)
+    return Hidden(x, None)
+
+
+def _layer(t: Trace, c: GPT2Config, x: Value, seen: Value | None) -> Value:
+    with t.block("attention"):
+        y = _attention(t, c, "attn", t.norm("ln_1", x, c.layer_norm_eps))
+        x = t.add("add_attention", y, x, role="add")
+    if c.add_cross_attention:
+        if seen is None:
+            with t.not_run(), t.block("cross-attention"):
+                _attention(t, c, "crossattention", t.norm("ln_cross_attn", x, c.layer_norm_eps), x)
+        else:
+            with t.block("cross-attention"):
+                y = _attention(t, c, "crossattention", t.norm("ln_cross_attn", x, c.layer_norm_eps), seen)
+                x = t.add("add_crossattention", x, y, role="add")
+    with t.block("feed-forward"):
+        y = t.norm("ln_2", x, c.layer_norm_eps)
+        with t.module("mlp", "GPT2MLP", block="feed-forward", order=("c_fc", "c_proj", "act", "dropout")):
+            y = t.activation("act", t.conv1d("c_fc", y, c.intermediate_size, role="up"), c.hidden_act)
+            y = t.dropout("dropout", t.conv1d("c_proj", y, c.n_embd, role="down"), c.resid_pdrop)
+        return t.add("add_mlp", x, y, role="add")
+
+
+def _attention(t: Trace, c: GPT2Config, name: str, x: Value, seen: Value | None = None) -> Value:
+    """One matrix for query, key and value; with an encoder to look at, one for the query and one for the others."""
+    block = "attention" if seen is None else "cross-attention"
+    with t.attention(name, "GPT2Attention", c.n_head, c.attention_head_size, block=block, order=_ATTENTION):
+        if seen is None:
+            query, key, value = t.cut(
+                t.conv1d("c_attn", x, 3 * c.n_embd, role="query, key, value"), "query", "key", "value"
+            )
+        else:
+            query = t.conv1d("q_attn", x, c.n_embd, role="query")
+            key, value = t.cut(t.conv1d("c_attn", seen, 2 * c.n_embd, role="key, value"), "key", "value")
+        y = t.attend(
+            query,
+            key,
+            value,
+            dropout=c.attn_pdrop,
+            dropout_name="attn_dropout",
+            cached=c.use_cache and t.sizes.cached,
+            mask="attention_mask" if seen is None else "encoder_attention_mask",
+        )
+        return t.dropout("resid_dropout", t.conv1d("c_proj", y, c.n_embd, role="output"), c.resid_pdrop)
+
+
+_LAYER = ("ln_1", "attn", "ln_2", "crossattention", "ln_cross_attn", "mlp")
+_ATTENTION = ("c_attn", "q_attn", "c_proj", "attn_dropout", "resid_dropout")
+
+
+def _language_model(t: Trace, c: GPT2Config, hidden: Hidden) -> None:
+    """A score for each word piece at each token. Tied, the matrix is the word embedding table; there is no bias."""
+    tied = {"weight": "transformer.wte.weight"} if c.tie_word_embeddings else {}
+    with t.block(LANGUAGE_MODEL):
+        scores = t.linear("lm_head", hidden.states, c.vocab_size, role="decoder", bias=False, tied=tied)
+        t.output("logits", scores)
+
+
+def _sequence_classification(t: Trace, c: GPT2Config, hidden: Hidden) -> None:
+    """Scores for every token, of which those of each sequence's last one are kept."""
+    scores = t.linear("score", hidden.states, c.num_labels, role="classifier", bias=False)
+    t.output("logits", t.step("last_token", "copy", scores, shape=(scores.shape[0], c.num_labels)))
+
+
+def _token_classification(t: Trace, c: GPT2Config, hidden: Hidden) -> None:
+    """A classifier over each token's vector; its dropout is no field."""
+    bert.classified_tokens(t, hidden, c.num_labels, 0.1)
+
+
+def _question_answering(t: Trace, c: GPT2Config, hidden: Hidden) -> None:
+    """Two scores for each token, whatever num_labels says."""
+    with t.block("two scores"):
+        logits = t.linear("qa_outputs", hidden.states, 2, role="answer span")
+    for name in ("start_logits", "end_logits"):
+        t.output(name, t.step(name, "copy", logits, shape=logits.shape[:-1]))
+
+
+def _preset(name: str, **sizes: Any) -> Preset:
+    source = Source(N_("Its model card on the Hugging Face Hub"), f"https://huggingface.co/{name}")
+    return Preset(GPT2Config(**sizes), source)
+
+
+_TOKENS = ("attention_mask", "token_type_ids", "position_ids", "inputs_embeds")
+_PAST = ("input_ids", "past_key_values", *_TOKENS)
+FAMILY = Family(
+    "gpt2",
+    "transformer",
+    GPT2Config,
+    _body,
+    (
+        Class("GPT2Model", "base", bert.base, (*_PAST, *bert.ENCODER, "use_cache")),
+        Class(
+            "GPT2LMHeadModel",
+            "causal-lm",
+            _language_model,
+            (*_PAST, *bert.ENCODER, "labels", "use_cache", "logits_to_keep"),
+            caches_with_labels=True,
+        ),
+        Class(
+            "GPT2ForSequenceClassification",
+            "sequence-classification",
+            _sequence_classification,
+            (*_PAST, "labels", "use_cache"),
+            caches_with_labels=True,
+            finds_last_token=True,
+            withholds=("cross_attentions",),
+        ),
+        Class(
+            "GPT2ForTokenClassification",
+            "token-classification",
+            _token_classification,
+            (*_PAST, "labels", "use_cache"),
+            caches_with_labels=True,
+            withholds=("past_key_values", "cross_attentions"),
+        ),
+        Class(
+            "GPT2ForQuestionAnswering",
+            "question-answering",
+            _question_answering,
+            ("input_ids", *_TOKENS, *bert.ANSWERS),
+        ),
+    ),
+    {
+        "gpt2": _preset("openai-community/gpt2"),
+        "gpt2-medium": _preset("openai-community/gpt2-medium", n_embd=1024, n_layer=24, n_head=16),
+        "gpt2-large": _preset("openai-community/gpt2-large", n_embd=1280, n_layer=36, n_head=20),
+        "gpt2-xl": _preset("openai-community/gpt2-xl", n_embd=1600, n_layer=48, n_head=25),
+        "distilgpt2": _preset("distilbert/distilgpt2", n_layer=6),
+    },
+    peaks=False,
+    like_bert=False,
+    cross_cache=True,
+    buffers=(".attn.bias", ".attn.masked_bias"),
+)
