@@ -213,7 +213,7 @@ class Config(metaclass=_Kind):
         return self.position_embedding_type != "absolute"
 
     @property
-    def needs_mask(self) -> bool:
+    def reads_numbers(self) -> bool:
         """Whether transformers looks at the numbers of tokens or positions where it is given no attention mask."""
         return self.is_always_causal
 
