@@ -41,8 +41,6 @@ else:
         for component, parts in components(found).items():
             part = count(parts, values)
             show_metric(_(NAMES[component]), percent(part, total), f"{part:,}", least=112)
-        if rest := found.parameters - found.explained:
-            show_metric(_("without a formula"), percent(rest, total), f"{rest:,}", least=112)
     show_formula(found, values, colors())
     discovering.show_verdict(found)
     tensors.show_parts(found, values)

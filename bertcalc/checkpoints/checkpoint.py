@@ -345,7 +345,8 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
     if (kind.default().pad_token_id or 0) >= values["vocab_size"]:
         values["pad_token_id"] = 0
     for switch in filter(kind.has, ("norm_bias", "attention_bias", "mlp_bias")):
-        on, off = (_names(replace(kind.default(), **{switch: value})) for value in (True, False))
+        changes: list[dict[str, Any]] = [{switch: True}, {switch: False}]
+        on, off = (_names(replace(kind.default(), **change)) for change in changes)
         values[switch] = bool((on - off) & shapes.keys())
     rows = {
         "position": "max_position_embeddings",

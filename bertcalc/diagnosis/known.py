@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bertcalc.config import Config
 from bertcalc.diagnosis.layer_parts import Counted, own_counts
@@ -66,7 +66,7 @@ _MOST_LABELS = 100
 
 
 # Published models whose counts people quote, by their names on the Hugging Face Hub; they are no presets.
-_UNLISTED: Mapping[str, tuple[str, dict[str, int]]] = {
+_UNLISTED: Mapping[str, tuple[str, dict[str, Any]]] = {
     "bert-base-multilingual-uncased": ("bert-base-uncased", {"vocab_size": 105_879}),
     "bge-small-zh-v1.5": ("bert_uncased_L-4_H-512_A-8", {"vocab_size": 21_128}),
     "multilingual-e5-small": ("all-MiniLM-L12-v2", {"vocab_size": 250_037}),

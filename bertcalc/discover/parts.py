@@ -170,7 +170,13 @@ def _names(paths: Iterable[str]) -> dict[str, str]:
     names = {path: path[shared:] for path in listed}
     [(first, number)] = Counter(name.partition(".")[0] for name in names.values()).most_common(1)
     shorter = {path: name.removeprefix(f"{first}.") for path, name in names.items()}
-    is_body = number > 1 and "*" not in first and len(set(shorter.values())) == len(names)
+    others = [path for path, name in names.items() if not name.startswith(f"{first}.")]
+    is_body = (
+        number > 1
+        and "*" not in first
+        and len(set(shorter.values())) == len(names)
+        and all(component_of(path) == "head" for path in others)
+    )
     return shorter if is_body and not shared else names
 
 

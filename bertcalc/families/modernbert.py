@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from bertcalc.config import Config
+from bertcalc.config import Config, all_or_none
 from bertcalc.families import bert
 from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, Source
 from bertcalc.forward.trace import Trace, Value
@@ -91,8 +91,8 @@ class ModernBertConfig(Config):
 
     @property
     def single(self) -> bool:
-        """Whether there is but one layer. Of columns and letters, there are more (in columns, perhaps none of them)."""
-        return isinstance(self.num_hidden_layers, int) and self.num_hidden_layers == 1
+        """Whether there is but one layer; letters stand for more."""
+        return all_or_none(self.num_hidden_layers == 1)
 
 
 _GLOBAL_EVERY = 3  # layers

@@ -27,7 +27,7 @@ def gradients(steps: Sequence[Step], freezing: Freezing, *, first: bool = False)
     Where nothing is trained in front of it, no gradient flows to its input: that is so of no other layer.
     """
     apart, numbers, length = _apart(steps, {freezing.layers, freezing.layers + int(first)})
-    if freezing.layers == length:  # all of them, wherever they are
+    if freezing.layers and freezing.layers == length:  # all of them, wherever they are
         numbers = {}
     trains_all = freezing == NOTHING_FROZEN
     owned = {tensor.name: tensor for step in apart for tensor in step.tensors}

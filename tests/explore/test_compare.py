@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc import ARCHITECTURES, BertConfig
+from bertcalc import ARCHITECTURES, AlbertConfig, BertConfig
 from bertcalc.explore.compare import PAIRS, WELL_KNOWN, FieldChange, differing, explain, path, shapes
 from bertcalc.explore.models import FIELDS, read, subject_of_preset, values_of
 from bertcalc.explore.quantities import QUANTITIES, Case, components
@@ -243,7 +243,7 @@ def test_a_smaller_family_is_said_part_by_part() -> None:
         "without a pooler": -(768 * 768 + 768),
         "without segment types, DistilBertModel instead of BertModel": -2 * 768,
     }
-    wide = replace(albert.config, embedding_size=768)
+    wide = AlbertConfig(**{**vars(albert.config), "embedding_size": 768})
     parts = _parts(base, albert)
     assert parts["embedding_size 128 instead of 768"] == real(albert) - real(Subject(wide, "AlbertModel"))
     assert parts["AlbertModel instead of BertModel"] < -70_000_000

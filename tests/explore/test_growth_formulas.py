@@ -16,6 +16,7 @@ from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.explore.sweep import Sweep, Ties, sweepable
 from bertcalc.formula import ALL_SYMBOLS
 from bertcalc.memory.plan import ALONE
+from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
 from tests.examples import examples
 from tests.explore.test_sweep import array, countable, near, sweeps
@@ -26,6 +27,8 @@ WITH_FORMULA = [name for name in QUANTITIES if name not in PEAKS]  # one formula
 def breaks(sweep: Sweep, field: str, value: int) -> bool:
     """Whether this is the one model of the row that is built in another way."""
     config = unchecked(sweep.config, **sweep.fields(**{field: value}))
+    if field == "num_hidden_layers" and value == 1 and config.turns_pairs:
+        return True
     return field in ("hidden_size", "embedding_size") and config.hidden_size in config.breaks
 
 
@@ -41,7 +44,7 @@ def test_the_formula_gives_what_the_columns_hold(name: str, sweep: Sweep) -> Non
     for value, figure in zip(values, sweep.row(name, values, array), strict=True):
         if breaks(sweep, field, value):
             continue
-        if sweep.config.position_embedding_type == "absolute" or value not in alone:
+        if not sweep.config.ones_matter or value not in alone:
             assert sum(one * Fraction(value) ** power for power, one in coefficients.items()) == figure
 
 
@@ -50,7 +53,7 @@ def test_the_formula_gives_what_the_columns_hold(name: str, sweep: Sweep) -> Non
 @given(sweeps())
 def test_the_order_is_that_of_the_differences(name: str, sweep: Sweep) -> None:
     (field,) = sweep.dimensions
-    if sweep.config.position_embedding_type != "absolute":
+    if sweep.config.ones_matter:
         return
     if field == "num_attention_heads":  # one to five of them have to divide the hidden size
         subject = sweep.case.subject
@@ -111,7 +114,9 @@ def test_of_a_peak_it_is_the_formula_of_the_moment_where_it_is_now(name: str, sw
     def figure(value: int) -> Fraction:
         return sum((one * Fraction(value) ** power for power, one in coefficients.items()), Fraction())
 
-    now = sweep.present(field)
+    now, config = sweep.present(field), sweep.config
+    if field in ("hidden_size", "embedding_size") and config.hidden_size in config.breaks:
+        return  # it is the formula of the widths beside it
     assert figure(now) == QUANTITIES[name].of(sweep.case)
     if sweep.has(field, 2 * now) and now > ALONE:
         assert figure(2 * now) <= QUANTITIES[name].of(sweep.at(**{field: 2 * now}))
@@ -123,3 +128,14 @@ def test_no_coefficient_has_the_swept_letter_or_what_goes_along(field: str) -> N
     for name in WITH_FORMULA:
         for coefficient in growth(name, sweep).powers.values():
             assert not coefficient.expression.free_symbols & {ALL_SYMBOLS[one] for one in (field, *sweep.following)}
+
+
+@pytest.mark.parametrize("name", PEAKS)
+@pytest.mark.parametrize("width", [640, 1024])
+def test_a_peak_where_embeddings_and_layers_are_as_wide_now(name: str, width: int) -> None:
+    """ELECTRA has a projection as soon as they are not."""
+    config = PRESETS["electra-base-discriminator"].config
+    sweep = Sweep(Case(Subject(config, "ElectraModel")), ("embedding_size",))
+    coefficients = growth(name, sweep).coefficients(sweep.case)
+    figure = sum(one * width**power for power, one in coefficients.items())
+    assert figure == QUANTITIES[name].of(sweep.at(embedding_size=width))

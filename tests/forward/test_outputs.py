@@ -21,6 +21,7 @@ from bertcalc.forward.outputs import (
     Call,
     Entry,
     inputs,
+    needs_mask,
     num_tensors,
     outputs,
     possible,

@@ -209,7 +209,7 @@ def test_what_is_not_explained_is_listed_and_counted() -> None:
     assert f"{found.explained:,} of {found.parameters:,} parameters" in app.warning[0].value
     [bars] = [one for one in app.session_state["shown"] if one.spec]
     assert sum(bars.data["figure"]) == found.parameters
-    assert sum(shares(app)) == found.parameters
+    assert sum(shares(app)) == found.explained
     assert total_formula(app)["label"].endswith(f"+ ? = {found.parameters:,}")
     assert len(app.table[0].value) == len(found.unexplained)
     assert not sliders(app)

@@ -340,7 +340,7 @@ def test_at_a_glance_embeddings_and_tokens_are_the_real_models() -> None:
     table = glance(app).set_index("Family")
     albert = Case(PRESETS["albert-base-v2"].config, "AlbertModel").real()
     embeddings = sum(tensor.numel() for tensor in albert.embeddings.parameters())
-    assert table.loc["Albert", "Embeddings"].startswith(f"{embeddings:,} (")
+    assert str(table.loc["Albert", "Embeddings"]).startswith(f"{embeddings:,} (")
     tokens = forward_flops(build(BertConfig(), "BertModel"), batch_size=1, sequence_length=64) / 64
     assert table.loc["Bert", "FLOPs for a token"] == f"{tokens:,.0f}"
 

@@ -327,7 +327,8 @@ def test_every_part_can_be_shown_of_every_path(folder: Path, part: str) -> None:
     """Of a decoder with everything: a part of one module, or of all of them on one screen."""
     arguments = {name: list(options or ["L * H"]) for name, options in PARTS[part].arguments.items()}
     name, options = next(iter(arguments.items()), ("", [""]))
-    shown = [f'{{part="{part}"{f", {name}={option!r}" if name else ""}}}' for option in options[:40]]
+    others = "".join(f", {other}={values[0]!r}" for other, values in arguments.items() if other != name)
+    shown = [f'{{part="{part}"{f", {name}={option!r}" if name else ""}{others}}}' for option in options[:40]]
     own(folder, f'title="M"\n[[screen]]\nname="a"\ntitle="t"\ntext="x"\nshow=[{", ".join(shown)}]')
     app = open_app(PAGE, lecture="mine", architecture="BertForPreTraining", is_decoder="true", num_hidden_layers="2")
     assert not app.exception

@@ -41,7 +41,7 @@ MODELS = Text("models", N_("The comparison, as it is in the link"), "", LONGEST)
 EXPLAINED = Text("explained", N_("Explain"), "", LONGEST)  # a model of the comparison, as it is written there
 COMPARE_BY = Select("compare_by", N_("Compare by"), QUANTITIES, QUANTITY_NAMES, width=190)
 GLANCE = ("parameters", "embeddings", "forward", "training_memory")  # what there is room for at a glance
-ORDER = Select(
+ORDER: Select[str] = Select(
     "order",
     N_("Order"),
     words={
@@ -49,7 +49,7 @@ ORDER = Select(
         "ascending": N_("Smallest first"),
         "chosen": N_("As chosen"),
     },
-    width=210,
+    width=250,
 )
 
 
@@ -116,7 +116,7 @@ def choose(choice: Choice) -> Comparison:
     _show_wrong([*wrong, *impossible], [model.item for model in models])
     order = "chosen"
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        glance = {"label": _("Sort by"), "width": 235} if shown == "glance" else {}
+        glance = {"label": _("Sort by"), "width": 300} if shown == "glance" else {}
         offered = GLANCE if glance else tuple(QUANTITIES)
         measure = COMPARE_BY.show(
             offered,

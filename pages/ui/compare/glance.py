@@ -78,7 +78,7 @@ def cells_of(one: Compared, batch: Batch) -> list[Cell]:
     """The figures of a model, in the order of the columns."""
     case = Case(one.subject, *batch)
     count, embeddings, flops, memory = (QUANTITIES[name].known(case) for name in GLANCE)
-    parts = dict(components(one.subject))
+    parts: dict[str, int] = {component: count for component, count in components(one.subject).items()}  # noqa: C416
     whole = sum(parts.values())
     found = [Cell(parts, short(whole, "parameters"), f"{count:,}")]
     part = embeddings or 0

@@ -65,7 +65,8 @@ def glance_bars(appearance: str, rows: int, columns: int, shown: int, *, linked:
     import altair as alt
 
     step, ink = min(_ROW, _HEIGHT // (rows + 1)), INK[appearance]
-    colors = {**COLORS[appearance], _OTHER: NEUTRAL[appearance]}
+    colors: dict[str, str] = {_OTHER: NEUTRAL[appearance]}
+    colors.update(COLORS[appearance].items())
     axis = alt.Axis(
         labelExpr=f"{NARROW} ? '' : datum.label",
         labelColor=ink,

@@ -67,10 +67,11 @@ def show_total(subject: Subject) -> None:
         _show_slips(subject, found.slips, likely=any(_is_likely(slip, known, number) for slip in found.slips))
         if found.miscounted:
             _show_miscounted(found, number, known=bool(tools or found.elsewhere))
-        _show_folded(found, number)
     explained = found.hand or found.known or found.slips or found.miscounted or tools or peaks
     if not explained:
         _show_nothing(subject, number, text)
+    if not peaks:
+        _show_folded(found, number)
 
 
 def _show_reading(number: Typed) -> None:
