@@ -193,6 +193,11 @@ class Config(metaclass=_Kind):
         return ()
 
     @property
+    def ones_matter(self) -> bool:
+        """Whether it decides what training keeps that there is a single sequence, head or token."""
+        return self.position_embedding_type != "absolute" or self.turns_pairs
+
+    @property
     def turns_pairs(self) -> bool:
         """Whether positions are rotary: pairs of the numbers of each head are turned."""
         return False
@@ -208,12 +213,7 @@ class Config(metaclass=_Kind):
         return self.is_decoder and not self.has("is_decoder")
 
     @property
-    def ones_decide(self) -> bool:
-        """Whether a batch, a length or a number of heads of 1 decides what autograd keeps, and not only how much."""
-        return self.position_embedding_type != "absolute" or self.turns_pairs
-
-    @property
-    def needs_mask(self) -> bool:
+    def reads_numbers(self) -> bool:
         """Whether transformers looks at the numbers of tokens or positions where it is given no attention mask."""
         return self.is_always_causal
 

@@ -4,7 +4,6 @@ import atexit
 import inspect
 import json
 import os
-import re
 import subprocess
 from dataclasses import asdict
 from functools import cache
@@ -19,7 +18,7 @@ from transformers.initialization import no_init_weights
 from bertcalc import Config
 from bertcalc.families import CLASSES, FAMILIES
 from bertcalc.family import TARGETS, Model
-from bertcalc.forward.outputs import Call, Entry
+from bertcalc.forward.outputs import Call, Entry, needs_mask
 from bertcalc.memory.saved import Recompute
 from bertcalc.proof.real_model import with_values
 from bertcalc.subject import Subject
@@ -28,7 +27,6 @@ transformers.logging.set_verbosity_error()  # BertLMHeadModel remarks on every c
 
 
 BASES = tuple(family.base.name for family in FAMILIES.values())  # the classes that are the body alone
-PREFIXES = tuple(dict.fromkeys(family.prefix for family in FAMILIES.values()))
 
 
 class Case(NamedTuple):
@@ -113,12 +111,10 @@ def arguments(case: Case, call: Call) -> dict[str, Any]:
     accepted = inspect.signature(getattr(transformers, case.architecture).forward).parameters
     ids = (batch, call.num_choices, length) if case.architecture.endswith("MultipleChoice") else (batch, length)
     given: dict[str, Any] = {"input_ids": meta(ids)}
-    if case.config.needs_mask:
+    if case.config.reads_numbers or needs_mask(case.subject):
         given["attention_mask"] = meta(ids)
     flags = ("output_hidden_states", "output_attentions", "return_dict")
     given |= {flag: getattr(call, flag) for flag in flags}
-    if case.architecture.endswith("MultipleChoice") and getattr(case.config, "classifier_pooling", "") == "mean":
-        given["attention_mask"] = meta(ids)  # without it a mean fails
     if call.encoder_sequence_length is not None and "encoder_hidden_states" in accepted:
         shape = (batch, call.encoder_sequence_length, case.config.hidden_size)
         given["encoder_hidden_states"] = meta(shape, torch.float32)
@@ -198,16 +194,17 @@ def layers_of(config: Config) -> int:
 def possible(case: Case, recompute: Recompute) -> Recompute:
     """None at all where transformers cannot run the layers of a family again."""
     known = CLASSES[case.architecture].recomputes
-    assert getattr(transformers, case.architecture).supports_gradient_checkpointing == ("full" in known)
+    can = getattr(transformers, case.architecture).supports_gradient_checkpointing
+    assert can == ("full" in known) or case.architecture.startswith("DebertaV2")  # whose recomputation is refused
     return recompute if recompute in known else "none"
 
 
-def bare(name: str) -> str:
-    """A real name without the prefix that classes with a head give their body."""
-    return re.sub(f"^({'|'.join(PREFIXES)})\\.", "", name)
+def bare(name: str, architecture: str) -> str:
+    """A real name of a class without the prefix that it gives its body, if it has a head."""
+    return name.removeprefix(f"{CLASSES[architecture].prefix}.")
 
 
 def component_of(name: str) -> str:
     """The component that a tensor or module of BERT is in, by its real name."""
-    top = bare(name).split(".")[0]
+    top = bare(name, "BertModel").split(".")[0]
     return top if top in ("embeddings", "encoder", "pooler") else "head"

@@ -62,7 +62,7 @@ def growth(name: str, sweep: Sweep) -> Growth:
         found = peak(case.subject, moment(case.plan), case.batch_size, case.sequence_length)
         return _growth(found.expression, field, _along(sweep, field))
     sizes = {size: sweep.present(size) for size in LAID_OUT}
-    fixed = sizes if sweep.config.ones_decide else {}
+    fixed = sizes if sweep.config.ones_matter else {}
     ones = {size: 1 for size, number in fixed.items() if number == 1 and size not in sweep.fields(**{field: 0})}
     written = {name: SYMBOLS[of] for name, of in sweep.config.letters_of_sizes().items()}
     if field == "num_hidden_layers":  # ModernBERT has no letter for a single layer

@@ -72,7 +72,7 @@ class Sweep(NamedTuple):
     @property
     def grows(self) -> bool:
         """Whether no quantity shrinks along any dimension: more heads are smaller, and so are their distances."""
-        return not self.config.ones_decide or "num_attention_heads" not in self.dimensions
+        return not self.config.ones_matter or "num_attention_heads" not in self.dimensions
 
     def present(self, field: str) -> int:
         """What the present model has."""
@@ -220,8 +220,8 @@ class Sweep(NamedTuple):
         return found if self.fits(names, found) else None
 
     def _apart(self, field: str, values: Sequence[int]) -> Iterator[Sequence[int]]:
-        """The values as columns; those are by themselves that decide what is kept."""
-        if not self.config.ones_decide:
+        """The values as columns; where a single one decides what is kept, those are by themselves."""
+        if not self.config.ones_matter:
             yield values
             return
         alone = [value for value in values if 1 in map(self.fields(**{field: value}).get, LAID_OUT)]

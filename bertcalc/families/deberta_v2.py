@@ -70,7 +70,7 @@ class DebertaV2Config(Config):
         super().__post_init__()
 
     @property
-    def needs_mask(self) -> bool:
+    def reads_numbers(self) -> bool:
         """It looks for padding among the tokens."""
         return True
 

@@ -70,7 +70,7 @@ class GPT2Config(Config):
     is_decoder = True  # always, and no field
 
     @property
-    def ones_decide(self) -> bool:
+    def ones_matter(self) -> bool:
         """Keys and values in a cache are copies; the query is one where several sequences have several heads."""
         return self.use_cache
 

@@ -57,7 +57,7 @@ def _symbolic(subject: Subject, batch_size: int, sequence_length: int) -> tuple[
     """A model and what goes through it in letters; a 1 stays where it decides what is kept."""
     config = subject.config
     sizes = {_HEADS: config.num_attention_heads, _BATCH: batch_size, _LENGTH: sequence_length}
-    ones = config.ones_decide
+    ones = config.ones_matter
     heads, batch, length = (1 if ones and number == 1 else symbol for symbol, number in sizes.items())
     letters = unchecked(in_letters(config), num_attention_heads=heads)
     return subject._replace(config=letters), batch, length

@@ -60,7 +60,7 @@ def given_tensors(subject: Subject, entries: list[Entry], dtype: Any = None) -> 
     """
     import torch
 
-    masked = subject.config.needs_mask
+    masked = subject.config.reads_numbers
     return {
         entry.name: torch.empty(
             entry.tensors[0].shape, dtype=dtype if dtype and entry.dtype == "float32" else getattr(torch, entry.dtype)

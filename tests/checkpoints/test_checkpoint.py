@@ -297,7 +297,7 @@ def test_of_many_tensors_a_few_are_kept_and_all_are_counted() -> None:
 
 
 def test_no_heads_have_more_tensors_than_are_kept() -> None:
-    everything = {bare(entry.name): entry for name in ARCHITECTURES for entry in like(SMALL, name)}
+    everything = {bare(entry.name, name): entry for name in ARCHITECTURES for entry in like(SMALL, name)}
     heads = compare(everything.values(), Subject(SMALL)).groups["head"]
     assert heads.tensors == len(heads.first)
 

@@ -32,7 +32,7 @@ from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
 from bertcalc.tree.freezing import TRAIN, Freezing, Train
 from tests.examples import examples
-from tests.oracle import PREFIXES, Case, arguments, bare, layers_of
+from tests.oracle import Case, arguments, bare, layers_of
 from tests.strategies import passes
 
 CONVENTIONS = st.builds(
@@ -52,7 +52,7 @@ def real_flops(
     case: Case, call: Call, *, recompute: bool = False, frozen: Collection[str] = ()
 ) -> tuple[dict[str, int], int, int]:
     """What FlopCounterMode counts in each module, in a forward pass, and in a forward and a backward pass."""
-    real = case.real()
+    real, body = case.real(), CLASSES[case.architecture].prefix
     for name, parameter in real.named_parameters():
         parameter.requires_grad_(name not in frozen)
     real.set_attn_implementation("eager")
@@ -63,9 +63,9 @@ def real_flops(
         returned = real(**arguments(case, call))
         forward: int = counter.get_total_flops()
         modules = {
-            bare(name.partition(".")[2]): sum(found.values())
+            bare(name.partition(".")[2], case.architecture): sum(found.values())
             for name, found in counter.get_flop_counts().items()
-            if name != "Global" and name.partition(".")[2] not in PREFIXES
+            if name != "Global" and name.partition(".")[2] != body
         }
         outputs = [value for value in returned.values() if isinstance(value, torch.Tensor) and value.requires_grad]
         if outputs:
@@ -117,7 +117,7 @@ def test_every_module_costs_what_pytorch_counts_in_it(drawn: tuple[Case, Call]) 
         for name, cost in ours.items()
         for layer in (layers if "*" in name else [0])
     }
-    modules = {bare(name) for name, _module in case.real().named_modules()}
+    modules = {bare(name, case.architecture) for name, _module in case.real().named_modules()}
     assert {name: cost for name, cost in unfolded.items() if name in modules} == real_flops(case, call)[0]
 
 
@@ -166,7 +166,7 @@ def test_logits_at_masked_positions_are_the_head_on_a_shorter_sequence(drawn: tu
     case, call = drawn
     steps = steps_of(case, call)
     modules = real_flops(case, call)[0]
-    tops = [name for name, _module in case.real().named_children() if name not in PREFIXES]
+    tops = [name for name, _module in case.real().named_children() if name != CLASSES[case.architecture].prefix]
     head = sum(modules.get("cls.predictions" if name == "cls" else name, 0) for name in tops)
     masked = total(at_masked(steps, 1))
     assert masked == modules[""] - head + Fraction(head, call.sequence_length)

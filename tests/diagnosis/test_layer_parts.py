@@ -13,7 +13,7 @@ from tests.strategies import cases
 @examples(25)
 @given(cases())
 def test_every_module_and_every_tensor_of_the_real_model_has_its_count(case: Case) -> None:
-    parameters = {bare(name): tensor.numel() for name, tensor in owned(case.real()).items()}
+    parameters = {bare(name, case.architecture): tensor.numel() for name, tensor in owned(case.real()).items()}
     paths = {".".join(name.split(".")[:end]) for name in parameters for end in range(1, name.count(".") + 2)}
     real = {sum(size for name, size in parameters.items() if f"{name}.".startswith(f"{path}.")) for path in paths}
     assert real <= {one.right for one in own_counts(counted(case.ours()))}

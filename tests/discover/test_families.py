@@ -18,6 +18,7 @@ from bertcalc.subject import Subject
 from tests.strategies import SPLIT_IN_TWO
 
 # These our configurations have as 1 alone (bertcalc/fields.py).
+FOUR_TIMES = {symbol("n_inner"): 4 * symbol("n_embd")}  # GPT-2's default, which is what is discovered
 ONES = {symbol(field): 1 for field in ("num_hidden_groups", "inner_group_num")}
 
 
@@ -25,8 +26,7 @@ def ours(architecture: str) -> Any:
     """The formula of the definition, in Hugging Face's names; its letters are symbols of the same kind."""
     default: Any = CLASSES[architecture].config.default()
     field_of = {letter: symbol(default.own_name(field)) for field, letter in SYMBOLS.items()}
-    four_times = {symbol("n_inner"): 4 * symbol("n_embd")}  # GPT-2's default, which is what is discovered
-    return exact(formula(Subject(default, architecture)).expression).subs(field_of).subs(four_times)
+    return exact(formula(Subject(default, architecture)).expression).subs(field_of).subs(FOUR_TIMES)
 
 
 @pytest.mark.parametrize("architecture", CLASSES)
@@ -66,6 +66,6 @@ def test_flops_are_the_same_expression(architecture: str) -> None:
     labels = (
         {symbol("num_labels"): 2} if architecture.endswith("ForQuestionAnswering") else {}
     )  # it runs with no others
-    here = exact(total(letters(Subject(default, architecture)))).subs(names).subs(labels)
+    here = exact(total(letters(Subject(default, architecture)))).subs(names).subs(FOUR_TIMES).subs(labels)
     divided = sympy.sympify(found).subs(ONES).replace(sympy.floor, lambda ratio: ratio)
     assert sympy.expand(here - divided) == 0

@@ -130,7 +130,7 @@ def test_the_easy_level_can_be_done_by_hand(seed: int) -> None:
 @given(exercises("tensor", "shape", "layer", "model", "architecture", "error"))
 def test_counts_and_shapes_are_those_of_the_real_model(exercise: Exercise) -> None:
     real = case_of(exercise).real()
-    tensors = {bare(name): tensor for name, tensor in real.named_parameters()}
+    tensors = {bare(name, exercise.subject.architecture): tensor for name, tensor in real.named_parameters()}
     whole = sum(tensor.numel() for tensor in tensors.values())
     match exercise.kind:
         case "tensor":

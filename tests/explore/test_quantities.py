@@ -78,7 +78,7 @@ def test_the_formula_gives_the_number(name: str, case: Case) -> None:
     sizes: dict[str, Any] = {"batch_size": case.batch_size, "sequence_length": case.sequence_length}
     config = in_letters(case.subject.config)
     written: dict[str, Any] = {size: ALL_SYMBOLS[size] for size in sizes}
-    if config.ones_decide:  # what is kept of a single sequence, token or head is no matter of its size alone
+    if config.ones_matter:  # what is kept of a single sequence, token or head is no matter of its size alone
         written = {size: symbol if sizes[size] > 1 else 1 for size, symbol in written.items()}
         if (heads := case.subject.config.num_attention_heads) == 1:
             config = unchecked(config, num_attention_heads=heads)

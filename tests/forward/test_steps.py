@@ -39,7 +39,7 @@ def real_calls(case: Case, call: Call) -> list[Called]:
 
     for name, module in real.named_modules():
         if not list(module.children()) and not isinstance(module, torch.nn.Identity):
-            module.register_forward_hook(listen(bare(name)))
+            module.register_forward_hook(listen(bare(name, case.architecture)))
     real(**arguments(case, call))
     return found
 
@@ -51,7 +51,7 @@ def _shape(gives: Any) -> tuple[int, ...]:
 
 def our_calls(case: Case, steps: list[Step]) -> list[Called]:
     """The same from our steps, each layer in full; an activation that is a function is no module."""
-    modules = {bare(name) for name, _module in case.real().named_modules()}
+    modules = {bare(name, case.architecture) for name, _module in case.real().named_modules()}
     inside = [step for step in steps if ".*." in step.name]
     own = [step for step in steps if ".0." in step.name]  # of a first layer that differs
     first = steps.index((own or inside)[0])

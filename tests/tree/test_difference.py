@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,14 +11,17 @@ from bertcalc import BertConfig, Module, build
 from bertcalc.config import POSITION_EMBEDDING_TYPES
 from bertcalc.families import CLASSES
 from bertcalc.tree.difference import ModuleChange, differences
-from tests.oracle import PREFIXES, Case, bare
+from tests.oracle import Case, bare
 from tests.strategies import SPLIT_IN_TWO, cases
 
 
-def real_modules(real: Any) -> dict[str, tuple[str, str]]:
+def real_modules(case: Case) -> dict[str, tuple[str, str]]:
     """What stands at each path of the body and the head: its kind, and what print shows in its brackets."""
-    modules = {bare(path): (type(module).__name__, module.extra_repr()) for path, module in real.named_modules()}
-    return {path: facts for path, facts in modules.items() if path not in ("", *PREFIXES)}
+    return {
+        bare(path, case.architecture): (type(module).__name__, module.extra_repr())
+        for path, module in case.real().named_modules()
+        if path not in ("", CLASSES[case.architecture].prefix)
+    }
 
 
 def inside(change: ModuleChange, module: Module | None) -> Iterator[str]:
@@ -34,7 +36,7 @@ def test_every_difference_of_the_real_models_is_found_and_nothing_else(case: Cas
     if architecture in SPLIT_IN_TWO:
         case = case._replace(config=replace(case.config, num_labels=2))
     other = Case(case.config, architecture)
-    here, there = real_modules(case.real()), real_modules(other.real())
+    here, there = real_modules(case), real_modules(other)
     changes = differences(case.ours(), other.ours())
     missing = [path for change in changes if not change.there for path in inside(change, change.here)]
     added = [path for change in changes if not change.here for path in inside(change, change.there)]
