@@ -44,7 +44,7 @@ def test_the_formula_gives_what_the_columns_hold(name: str, sweep: Sweep) -> Non
     for value, figure in zip(values, sweep.row(name, values, array), strict=True):
         if breaks(sweep, field, value):
             continue
-        if not sweep.config.ones_decide or value not in alone:
+        if not sweep.config.ones_matter or value not in alone:
             assert sum(one * Fraction(value) ** power for power, one in coefficients.items()) == figure
 
 
@@ -53,7 +53,7 @@ def test_the_formula_gives_what_the_columns_hold(name: str, sweep: Sweep) -> Non
 @given(sweeps())
 def test_the_order_is_that_of_the_differences(name: str, sweep: Sweep) -> None:
     (field,) = sweep.dimensions
-    if sweep.config.ones_decide:
+    if sweep.config.ones_matter:
         return
     if field == "num_attention_heads":  # one to five of them have to divide the hidden size
         subject = sweep.case.subject
