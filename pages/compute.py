@@ -30,7 +30,7 @@ elif view == "length":
 elif view == "conventions":
     rules.show_rules(count, look)
     if not presenting():
-        rules.show_element_costs()
+        rules.show_element_costs(count.steps)
 else:
     training = plan.choose_plan(count)
     plan.show_plan(training)

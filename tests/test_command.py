@@ -79,7 +79,10 @@ def test_a_configuration_is_read_and_changed(tmp_path: Path, capsys: pytest.Capt
         (["--hidden-size"], "--hidden-size is not understood: write a field and its value, --hidden-size 1024."),
         (["bert-base-uncased", "roberta-base"], "roberta-base is not understood: write a field and its value"),
         (["--vocab-size", "1~layers-3"], "--vocab-size is not understood"),
-        (["--vocab-size", "-1"], "vocab_size '-1' is not possible: it must be a whole number from 1 to 10,000,000"),
+        (
+            ["--vocab-size", "-1"],
+            "vocab_size -1 is not possible: it must be a whole number from 1 to 10,000,000, the nearest is 1.",
+        ),
         (["--sequence-length", "513"], "sequence_length 513 is not possible: it must be a whole number from 1 to 512"),
         (["--batch-size", "0"], "batch_size 0 is not possible"),
         (["--config", "/nowhere"], "/nowhere cannot be read: No such file or directory."),

@@ -71,5 +71,4 @@ def in_layers(step: Step, layers: Sequence[int] | None) -> Step:
     """A step as it is in some layers, with all that it takes there."""
     if not step.turns:
         return step
-    angles = {value.name: value for value in angles_of(step, layers)}  # once each: columns are not hashable
-    return step._replace(takes=(*step.takes[:1], *angles.values()))
+    return step._replace(takes=(*step.takes[:1], *{value.name: value for value in angles_of(step, layers)}.values()))

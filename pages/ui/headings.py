@@ -28,32 +28,27 @@ def show_heading(path: str, choice: Choice) -> None:
         if page.line and not presenting():
             st.markdown(_(page.line))
         # What shows on paper alone, see style.css.
-        st.html(_paper([_title(_(page.title)), escape(state)]) if path == any_model.PAGE else _on_paper(page, choice))
+        st.html(_paper(page, [escape(state)] if path == any_model.PAGE else _model(choice)))
 
 
-def _title(title: str) -> str:
-    return f"<b>bertcalc · {escape(title)}</b>"
+def _paper(page: PageEntry, lines: Sequence[str]) -> str:
+    """For print, where navigation and sidebar are left out: the page, and the lines of what it is about."""
+    return f'<div class="on-paper">{"<br>".join([f"<b>bertcalc · {escape(_(page.title))}</b>", *lines])}</div>'
 
 
-def _paper(lines: Sequence[str]) -> str:
-    return f'<div class="on-paper">{"<br>".join(lines)}</div>'
-
-
-def _on_paper(page: PageEntry, choice: Choice) -> str:
-    """For print, where navigation and sidebar are left out: the page, the model, and its changed fields."""
+def _model(choice: Choice) -> list[str]:
+    """The model, and its changed fields."""
     item = item_of(choice.subject, choice.preset)
     sizes = " · ".join(
         f"{choice.config.own_name(field)} <i>{LETTERS[field]}</i> = {getattr(choice.config, field):,}"
         for field in SLIDERS
     )
     changed = " · ".join(escape(assignment(field, value)) for field, value in item.changes if field != "architecture")
-    lines = [
-        _title(_(page.title)),
+    return [
         f"{choice.architecture} · {choice.preset}",
         sizes,
         *([_("Changed: {fields}").format(fields=f"<b>{changed}</b>")] if changed else []),
     ]
-    return _paper(lines)
 
 
 def state_of(choice: Choice) -> str:

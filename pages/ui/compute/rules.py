@@ -1,11 +1,14 @@
 """How others count the same model."""
 
+from collections.abc import Iterable
+
 import streamlit as st
 
 from bertcalc.compute.conventions import PUBLISHED, RULES
 from bertcalc.compute.flop_formulas import letters, rule_formulas
 from bertcalc.compute.flops import ELEMENT_COSTS, PYTORCH, tokens, total
 from bertcalc.forward.outputs import attends, run
+from bertcalc.forward.steps import Step
 from bertcalc.text import N_
 from pages.ui.compute.count import Count
 from pages.ui.controls import Select
@@ -66,8 +69,10 @@ def show_rules(count: Count, look: str) -> None:
     )
 
 
-def show_element_costs() -> None:
-    """What each element-wise operation counts, and whose figures these are."""
+def show_element_costs(steps: Iterable[Step]) -> None:
+    """What each element-wise operation of a model counts, and whose figures these are."""
+    operations = {step.operation for step in steps}
+    costs = [cost for operation, cost in ELEMENT_COSTS.items() if operation in operations]
     st.caption(
         _(
             "Element-wise operations are counted as in ELECTRA's flops_computation.py, per number of "
@@ -76,8 +81,8 @@ def show_element_costs() -> None:
     )
     show_table(
         {
-            _("Operation"): [_(cost.meaning) for cost in ELEMENT_COSTS.values()],
-            _("FLOPs per number"): [f"{cost.flops}" for cost in ELEMENT_COSTS.values()],
+            _("Operation"): [_(cost.meaning) for cost in costs],
+            _("FLOPs per number"): [f"{cost.flops}" for cost in costs],
         },
         _("What each element-wise operation counts"),
     )

@@ -68,7 +68,7 @@ def choose_lecture(row: DeltaGenerator, choice: Choice) -> Lecture | None:
             label_visibility="collapsed",
         )
     else:
-        row.markdown(f"**{titles[name]}**", width="content")
+        row.markdown(f"**{literal(titles[name])}**", width="content")
     lecture = found[name]
     if isinstance(lecture, Lecture):
         return lecture
