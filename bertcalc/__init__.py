@@ -16,6 +16,7 @@ from bertcalc.families.deberta_v2 import DebertaV2Config
 from bertcalc.families.distilbert import DistilBertConfig
 from bertcalc.families.electra import ElectraConfig
 from bertcalc.families.ernie import ErnieConfig
+from bertcalc.families.eurobert import EuroBertConfig
 from bertcalc.families.gpt2 import GPT2Config
 from bertcalc.families.modernbert import ModernBertConfig
 from bertcalc.families.mpnet import MPNetConfig
@@ -36,6 +37,7 @@ __all__ = [
     "DistilBertConfig",
     "ElectraConfig",
     "ErnieConfig",
+    "EuroBertConfig",
     "GPT2Config",
     "MPNetConfig",
     "ModernBertConfig",

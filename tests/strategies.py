@@ -20,7 +20,7 @@ from bertcalc import (
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.config import ConfigError
 from bertcalc.families import CLASSES, class_of
-from bertcalc.fields import CHOICE_TOKENS, CLASSIFIER_POOLINGS, RELATIVE_NORMS, SUMMARY_TYPES, PositionEmbeddingType
+from bertcalc.fields import CHOICE_TOKENS, CLASSIFIER_POOLINGS, RELATIVE_NORMS, SCORE_POOLINGS, SUMMARY_TYPES, PositionEmbeddingType
 from bertcalc.forward.outputs import Call
 from bertcalc.moves import Locks
 from bertcalc.presets import PRESETS
@@ -71,6 +71,10 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "embedding_dropout": _PROBABILITIES,
     "mlp_dropout": _PROBABILITIES,
     "classifier_pooling": st.sampled_from(CLASSIFIER_POOLINGS),
+    "score_pooling": st.sampled_from(SCORE_POOLINGS),
+    "num_key_value_heads": st.none(),
+    "pretraining_tp": st.just(1),
+    "mask_token_id": st.integers(0, 100),
     "classifier_activation": st.sampled_from(list(ACTIVATIONS)),
     "deterministic_flash_attn": st.booleans(),
     "sparse_prediction": st.booleans(),
@@ -131,6 +135,8 @@ def configs(
     for field in fields(kind):
         if (name := kind.shared_name(field.name)) not in values:
             values[name] = draw(_VALUES[name])
+    if kind.has("num_key_value_heads"):
+        values["num_key_value_heads"] = draw(st.sampled_from([n for n in range(1, heads + 1) if heads % n == 0]))
     if kind is ModernBertConfig:
         values["classifier_dropout"] = draw(_PROBABILITIES)  # it has nothing to take in its place
     if kind is DebertaV2Config and not values["relative_attention"]:

@@ -9,6 +9,7 @@ from bertcalc.families import (
     distilbert,
     electra,
     ernie,
+    eurobert,
     gpt2,
     modernbert,
     mpnet,
@@ -96,5 +97,6 @@ for one in (
     modernbert,
     gpt2,
     deberta_v2,
+    eurobert,
 ):
     register(one.FAMILY)

@@ -40,7 +40,8 @@ def test_fields_and_defaults_are_those_of_transformers(kind: type[Config]) -> No
     ours = {field.name for field in fields(kind)}
     # num_labels is a property there, position_embedding_type of transformers 4.
     # Which layers are local, and by which angles positions turn, changes no count.
-    uncounted = {"layer_types", "rope_parameters"}
+    # Heads have no size of their own here.
+    uncounted = {"layer_types", "rope_parameters", "head_dim"}
     declared = set(real.__annotations__) - {"model_type", "attribute_map"} - uncounted
     absent = {"type_vocab_size"} - ours  # 0 in every published DeBERTa
     assert ours - {"num_labels", "position_embedding_type"} - set(kind.undeclared) == declared - absent
@@ -49,6 +50,8 @@ def test_fields_and_defaults_are_those_of_transformers(kind: type[Config]) -> No
         theirs, mine = getattr(real(), name), getattr(kind(), name)
         if name == "n_inner":  # None there, and four times n_embd where it is read
             theirs = 4 * real().n_embd
+        if name == "num_key_value_heads":  # as many as heads, which is None here
+            theirs = None if theirs == real().num_attention_heads else theirs
         assert (type(theirs), theirs) == (type(mine), mine), name
 
 
@@ -61,6 +64,8 @@ def test_transformers_takes_every_configuration_as_it_is(kind: type[Config], dat
     ours = {name: value for name, value in vars(config).items() if name != "position_embedding_type"}
     if ours.get("pos_att_type"):  # a text or a list, and a list where it is read
         ours["pos_att_type"] = ours["pos_att_type"].split("|")
+    if ours.get("num_key_value_heads", 1) is None:
+        ours["num_key_value_heads"] = config.num_attention_heads
     assert {name: getattr(real, name) for name in ours} == ours
 
 
