@@ -120,7 +120,7 @@ def configs(
     fewest = max(pad or 0, least - 1) + 2 if counts_from_padding else 1
     related = {
         "vocab_size": vocab_size,
-        "hidden_size": heads * draw(st.integers(1, 64)),
+        "hidden_size": heads * kind.heads_of * draw(st.integers(1, 64 // kind.heads_of)),
         "num_attention_heads": heads,
         "hidden_act": draw(st.sampled_from(list(ACTIVATIONS) if position == "absolute" else ACTIVATIONS_OF_4)),
         "max_position_embeddings": draw(st.integers(fewest, 1000)),

@@ -56,6 +56,7 @@ class EuroBertConfig(Config):
         # ModernBERT has a field of this name that can be something else.
         "score_pooling": "classifier_pooling",
     }
+    heads_of = 2  # transformers turns pairs of numbers, and refuses heads that do not consist of pairs
     shaping: ClassVar = (
         *Config.shaping,
         *("num_key_value_heads", "attention_bias", "mlp_bias", "score_pooling", "attention_dropout"),

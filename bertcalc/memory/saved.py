@@ -116,7 +116,9 @@ def saved_by(
     """The same of the steps of a forward pass."""
     if attention == "fused":
         steps = fuse_attention(steps)
-    steps, trained, flowing = gradients(steps, freezing)
+    # An RMSNorm keeps nothing of an input that needs no gradient: that of the first layer that learns.
+    first = freezing != NOTHING_FROZEN and any(step.operation == "norm" and not _norm(step).centers for step in steps)
+    steps, trained, flowing = gradients(steps, freezing, first=first)
     width = ITEM_BYTES[dtype]
     mask = 1 if fused_dropout else width
     regions = {step.name: recomputed_in(step, recompute) for step in steps}

@@ -113,7 +113,7 @@ def test_links_and_files_have_the_familys_names() -> None:
 def test_columns_of_every_family_are_the_counts_of_their_rows(case: Case, data: st.DataObject) -> None:
     kind = type(case.config)
     field = data.draw(st.sampled_from([name for name in sizes_of(kind) if name not in ("vocab_size", "num_labels")]))
-    unit = case.config.num_attention_heads if field == "hidden_size" else 1
+    unit = case.config.num_attention_heads * kind.heads_of if field == "hidden_size" else 1
     least = 64 if field in ("max_position_embeddings", "relative_attention_num_buckets", "position_buckets") else 1
     heads = [case.config.num_attention_heads] * 3
     values = heads if field == "num_attention_heads" else [least * unit, (least + 1) * unit, (least + 2) * unit]
