@@ -20,6 +20,7 @@ from bertcalc.families.eurobert import EuroBertConfig
 from bertcalc.families.gpt2 import GPT2Config
 from bertcalc.families.modernbert import ModernBertConfig
 from bertcalc.families.mpnet import MPNetConfig
+from bertcalc.families.nomic_bert import NomicBertConfig
 from bertcalc.families.roberta import RobertaConfig
 from bertcalc.families.xlm_roberta import XLMRobertaConfig
 from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
@@ -42,6 +43,7 @@ __all__ = [
     "MPNetConfig",
     "ModernBertConfig",
     "Module",
+    "NomicBertConfig",
     "RobertaConfig",
     "XLMRobertaConfig",
     "build",

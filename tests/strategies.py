@@ -15,12 +15,20 @@ from bertcalc import (
     ElectraConfig,
     ModernBertConfig,
     MPNetConfig,
+    NomicBertConfig,
     RobertaConfig,
 )
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.config import ConfigError
 from bertcalc.families import CLASSES, class_of
-from bertcalc.fields import CHOICE_TOKENS, CLASSIFIER_POOLINGS, RELATIVE_NORMS, SCORE_POOLINGS, SUMMARY_TYPES, PositionEmbeddingType
+from bertcalc.fields import (
+    CHOICE_TOKENS,
+    CLASSIFIER_POOLINGS,
+    RELATIVE_NORMS,
+    SCORE_POOLINGS,
+    SUMMARY_TYPES,
+    PositionEmbeddingType,
+)
 from bertcalc.forward.outputs import Call
 from bertcalc.moves import Locks
 from bertcalc.presets import PRESETS
@@ -137,6 +145,8 @@ def configs(
             values[name] = draw(_VALUES[name])
     if kind.has("num_key_value_heads"):
         values["num_key_value_heads"] = draw(st.sampled_from([n for n in range(1, heads + 1) if heads % n == 0]))
+    if kind is NomicBertConfig:
+        values["pad_token_id"] = pad or 0
     if kind is ModernBertConfig:
         values["classifier_dropout"] = draw(_PROBABILITIES)  # it has nothing to take in its place
     if kind is DebertaV2Config and not values["relative_attention"]:

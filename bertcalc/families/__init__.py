@@ -13,6 +13,7 @@ from bertcalc.families import (
     gpt2,
     modernbert,
     mpnet,
+    nomic_bert,
     roberta,
     xlm_roberta,
 )
@@ -98,5 +99,6 @@ for one in (
     gpt2,
     deberta_v2,
     eurobert,
+    nomic_bert,
 ):
     register(one.FAMILY)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from bertcalc.config import Config
 from bertcalc.families import bert
 from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, Source
+from bertcalc.fields import is_int
 from bertcalc.forward.trace import Trace, Value
 from bertcalc.problem import Problem
 from bertcalc.text import N_
@@ -81,12 +82,7 @@ class EuroBertConfig(Config):
     @classmethod
     def refused(cls, given: Mapping[str, Any]) -> Iterator[Problem]:
         """What a config.json says of a model that is not counted here, in keys that are no fields."""
-        hidden_size, heads = (given.get(field, getattr(cls, field)) for field in ("hidden_size", "num_attention_heads"))
-        size = given.get("head_dim")
-        if size is not None and size * heads != hidden_size:
-            message = N_("{field} {value} is not counted here: only models that have {like} are.")
-            shown = {"field": "head_dim", "value": f"{size!r:.20}", "like": "hidden_size / num_attention_heads"}
-            yield Problem("head_dim", size, message, shown)
+        yield from other_heads(cls, given)
 
     @property
     def turns_pairs(self) -> bool:
@@ -97,6 +93,17 @@ class EuroBertConfig(Config):
     def ones_decide(self) -> bool:
         """A single head of keys for a single sequence is repeated without a copy."""
         return self.num_key_value_heads == 1
+
+
+def other_heads(kind: type[Config], given: Mapping[str, Any]) -> Iterator[Problem]:
+    """What is wrong where a config.json gives heads another size than their share of the hidden size."""
+    hidden_size, heads = (given.get(field, getattr(kind, field)) for field in ("hidden_size", "num_attention_heads"))
+    size = given.get("head_dim")
+    if size is None or (is_int(size) and is_int(heads) and size * heads == hidden_size):
+        return
+    message = N_("{field} {value} is not counted here: only models that have {like} are.")
+    shown = {"field": "head_dim", "value": f"{size!r:.20}", "like": "hidden_size / num_attention_heads"}
+    yield Problem("head_dim", size, message, shown)
 
 
 def _body(t: Trace, c: EuroBertConfig, pooler: bool) -> Hidden:
@@ -137,14 +144,17 @@ def _layer(t: Trace, c: EuroBertConfig, x: Value, angles: Value) -> Value:
         x = t.add("add_attention", x, y, role="add")
     with t.block("feed-forward"):
         y = _norm(t, c, "post_attention_layernorm", x)
-    order = ("gate_proj", "up_proj", "down_proj", "act_fn")
-    with t.module("mlp", "EuroBertMLP", block="feed-forward", order=order):
-        gate = t.linear("gate_proj", y, c.intermediate_size, role="gate", bias=c.mlp_bias)
-        gate = t.activation("act_fn", gate, c.hidden_act)
-        y = t.multiply("gated", gate, t.linear("up_proj", y, c.intermediate_size, role="up", bias=c.mlp_bias))
-        y = t.linear("down_proj", y, c.hidden_size, role="down", bias=c.mlp_bias)
+    y = gated(t, "EuroBertMLP", y, c.intermediate_size, c.hidden_act, bias=c.mlp_bias)
     with t.block("feed-forward"):
         return t.add("add_mlp", x, y, role="add")
+
+
+def gated(t: Trace, kind: str, x: Value, width: int, activation: str, *, bias: bool) -> Value:
+    """A feed-forward whose inside is multiplied by a gate, with a matrix of its own, after the activation."""
+    with t.module("mlp", kind, block="feed-forward", order=("gate_proj", "up_proj", "down_proj", "act_fn")):
+        gate = t.activation("act_fn", t.linear("gate_proj", x, width, role="gate", bias=bias), activation)
+        y = t.multiply("gated", gate, t.linear("up_proj", x, width, role="up", bias=bias))
+        return t.linear("down_proj", y, x.shape[-1], role="down", bias=bias)
 
 
 def _masked_lm(t: Trace, c: EuroBertConfig, hidden: Hidden) -> None:

@@ -116,8 +116,7 @@ def saved_by(
     """The same of the steps of a forward pass."""
     if attention == "fused":
         steps = fuse_attention(steps)
-    # An RMSNorm keeps nothing of an input that needs no gradient: that of the first layer that learns.
-    first = freezing != NOTHING_FROZEN and any(step.operation == "norm" and not _norm(step).centers for step in steps)
+    first = freezing != NOTHING_FROZEN and any(map(_asks_for_gradient, steps))
     steps, trained, flowing = gradients(steps, freezing, first=first)
     width = ITEM_BYTES[dtype]
     mask = 1 if fused_dropout else width
@@ -364,6 +363,17 @@ def _is_fused(step: Step) -> bool:
 def _activation(step: Step) -> Activation:
     assert isinstance(step.module, Activation)
     return step.module
+
+
+def _asks_for_gradient(step: Step) -> bool:
+    """Whether less is kept in the first layer that learns, to whose input no gradient flows.
+
+    An RMSNorm keeps nothing of such an input. Where the query has no bias and its weight is frozen, no gradient flows to
+    it there.
+    """
+    if step.operation == "norm":
+        return not _norm(step).centers
+    return step.place.role == "query" and len(step.tensors) == 1
 
 
 def _norm(step: Step) -> Norm:
