@@ -16,9 +16,11 @@ from bertcalc.families.deberta_v2 import DebertaV2Config
 from bertcalc.families.distilbert import DistilBertConfig
 from bertcalc.families.electra import ElectraConfig
 from bertcalc.families.ernie import ErnieConfig
+from bertcalc.families.eurobert import EuroBertConfig
 from bertcalc.families.gpt2 import GPT2Config
 from bertcalc.families.modernbert import ModernBertConfig
 from bertcalc.families.mpnet import MPNetConfig
+from bertcalc.families.nomic_bert import NomicBertConfig
 from bertcalc.families.roberta import RobertaConfig
 from bertcalc.families.xlm_roberta import XLMRobertaConfig
 from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
@@ -36,10 +38,12 @@ __all__ = [
     "DistilBertConfig",
     "ElectraConfig",
     "ErnieConfig",
+    "EuroBertConfig",
     "GPT2Config",
     "MPNetConfig",
     "ModernBertConfig",
     "Module",
+    "NomicBertConfig",
     "RobertaConfig",
     "XLMRobertaConfig",
     "build",

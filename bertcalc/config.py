@@ -72,6 +72,7 @@ class Config(metaclass=_Kind):
         shaping: ClassVar[tuple[str, ...]] = ()
         undeclared: ClassVar[tuple[str, ...]] = ()
         most: ClassVar[Mapping[str, Any]] = {}
+        heads_of: ClassVar[int] = 1
         vocab_size: int = 0
         hidden_size: int = 0
         num_hidden_layers: int = 0
@@ -98,6 +99,7 @@ class Config(metaclass=_Kind):
         attribute_map = {}
         # All that the structure of a model depends on; what only ``print`` shows is not among it.
         undeclared = ()  # fields that transformers reads without declaring them
+        heads_of = 1  # what the size of a head is a multiple of
         most = {}  # values with which a model has everything that this family alone can have
         shaping = ("hidden_act", "position_embedding_type", "is_decoder", "add_cross_attention", "tie_word_embeddings")
 
@@ -301,7 +303,7 @@ def columns(config: Kind, **arrays: Any) -> Kind:
     zeros: Any = sum(0 * array for array in wide.values())
     many = unchecked(config, **{**wide, "vocab_size": wide.get("vocab_size", config.vocab_size) + zeros})
     hidden, heads = many.hidden_size + zeros, many.num_attention_heads + zeros
-    if arrays and (wrong_pair := hidden % heads != 0).any():
+    if arrays and (wrong_pair := hidden % (heads * kind.heads_of) != 0).any():
         raise ConfigError(_not_divisible(kind, hidden[wrong_pair].tolist()[0], heads[wrong_pair].tolist()[0]))
     if "vocab_size" in arrays and (pad := config.pad_token_id) is not None:
         vocabularies: Any = many.vocab_size
@@ -337,7 +339,7 @@ def _checks(kind: type[Config]) -> tuple[tuple[str, Any, Callable[[Any], bool]],
 
 def _relations(family: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]:
     hidden_size, heads = values["hidden_size"], values["num_attention_heads"]
-    if hidden_size % heads:
+    if hidden_size % (heads * family.heads_of):
         yield _not_divisible(family, hidden_size, heads)
     pad, vocab_size = values["pad_token_id"], values["vocab_size"]
     if pad is not None and pad >= vocab_size:
@@ -416,18 +418,23 @@ def _not_between(kind: type[Config], field: str, value: Any, low: int, high: int
 
 def _not_divisible(kind: type[Config], hidden_size: int, heads: int) -> Problem:
     low, high = DIMENSIONS["hidden_size"]
-    below = hidden_size - hidden_size % heads
-    sizes = [size for size in (below, below + heads) if low <= size <= high]
+    unit = heads * kind.heads_of
+    below = hidden_size - hidden_size % unit
+    sizes = [size for size in (below, below + unit) if low <= size <= high]
     sizes.sort(key=lambda size: abs(size - hidden_size))
-    divisors = [count for count in range(1, hidden_size + 1) if hidden_size % count == 0]
-    nearest_heads = min(divisors, key=lambda count: (abs(count - heads), -count))
+    divisors = [count for count in range(1, hidden_size + 1) if hidden_size % (count * kind.heads_of) == 0]
+    nearest_heads = sorted(divisors, key=lambda count: (abs(count - heads), -count))[:1]
     shown = sorted(sizes)
+    messages = (
+        N_("{hidden_size} {value} is not a multiple of {num_attention_heads} {heads}: {low} would be."),
+        N_("{hidden_size} {value} is not a multiple of {num_attention_heads} {heads}: {low} or {high} would be."),
+        N_("{hidden_size} {value} is not an even multiple of {num_attention_heads} {heads}: {low} would be."),
+        N_("{hidden_size} {value} is not an even multiple of {num_attention_heads} {heads}: {low} or {high} would be."),
+    )
     return Problem(
         "hidden_size",
         hidden_size,
-        N_("{hidden_size} {value} is not a multiple of {num_attention_heads} {heads}: {low} or {high} would be.")
-        if len(shown) == 2
-        else N_("{hidden_size} {value} is not a multiple of {num_attention_heads} {heads}: {low} would be."),
+        messages[2 * (kind.heads_of == 2) + (len(shown) == 2)],
         {
             **{field: kind.own_name(field) for field in ("hidden_size", "num_attention_heads")},
             "value": _show(hidden_size),
@@ -435,7 +442,7 @@ def _not_divisible(kind: type[Config], hidden_size: int, heads: int) -> Problem:
             "low": _show(shown[0]),
             "high": _show(shown[-1]),
         },
-        (*({"hidden_size": size} for size in sizes), {"num_attention_heads": nearest_heads}),
+        (*({"hidden_size": size} for size in sizes), *({"num_attention_heads": count} for count in nearest_heads)),
     )
 
 

@@ -17,6 +17,7 @@ POSITION_EMBEDDING_TYPES: tuple[PositionEmbeddingType, ...] = ("absolute", "rela
 
 SUMMARY_TYPES = ("first", "last")
 CLASSIFIER_POOLINGS = ("cls", "mean")
+SCORE_POOLINGS = ("bos", "mean", "late")
 _RELATIVE_NORMS = N_("layer_norm or none")
 RELATIVE_NORMS = tuple(_RELATIVE_NORMS.split(" or "))
 CHOICE_TOKENS = ("cls_index", "first", "last", "mean")
@@ -247,6 +248,22 @@ OWN_FIELDS: dict[str, Field] = {
         N_("What stands for a sequence in a classifier: its first token, or the mean of all."),
         N_("cls or mean"),
         lambda value: isinstance(value, str) and value in CLASSIFIER_POOLINGS,
+    ),
+    "score_pooling": Field(
+        N_("What a classifier takes: the first token (bos), the mean of all, or all, for the mean of scores (late)."),
+        N_("bos, mean or late"),
+        lambda value: isinstance(value, str) and value in SCORE_POOLINGS,
+    ),
+    "num_key_value_heads": Field(
+        N_("Heads of keys and values, each for several heads of queries; None means as many as these."),
+        N_("a whole number from 1, or None"),
+        lambda value: value is None or (is_int(value) and value >= 1),
+    ),
+    "pretraining_tp": Field(N_("In how many parts the matrices were cut in training."), *_ONE),
+    "mask_token_id": Field(
+        N_("The token that stands for a hidden one."),
+        N_("a token number below 10,000,000"),
+        lambda value: is_int(value) and 0 <= value < _MOST_TOKENS,
     ),
     "classifier_activation": Field(N_("The activation in each head."), *_ACTIVATION),
     "deterministic_flash_attn": Field(N_("Whether flash attention computes the same every time, but slower."), *_BOOL),

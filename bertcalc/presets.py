@@ -149,4 +149,12 @@ PUBLISHED: tuple[PublishedCount, ...] = (
     PublishedCount("deberta-v3-small", "DebertaV2Model", 141304320, N_("no pooler"), _keras("deberta_v3")),
     PublishedCount("deberta-v3-base", "DebertaV2Model", 183831552, N_("no pooler"), _keras("deberta_v3")),
     PublishedCount("mdeberta-v3-base", "DebertaV2Model", 278218752, N_("no pooler"), _keras("deberta_v3")),
+    PublishedCount(
+        "EuroBERT-210m",
+        "EuroBertModel",
+        211766016,
+        N_("no pooler"),
+        f"{_MTEB} (jina-embeddings-v5-text-nano, of the same sizes)",
+    ),
+    PublishedCount("nomic-embed-text-v1.5", "NomicBertModel", 136731648, N_("no pooler"), _MTEB),
 )

@@ -15,12 +15,20 @@ from bertcalc import (
     ElectraConfig,
     ModernBertConfig,
     MPNetConfig,
+    NomicBertConfig,
     RobertaConfig,
 )
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.config import ConfigError
 from bertcalc.families import CLASSES, class_of
-from bertcalc.fields import CHOICE_TOKENS, CLASSIFIER_POOLINGS, RELATIVE_NORMS, SUMMARY_TYPES, PositionEmbeddingType
+from bertcalc.fields import (
+    CHOICE_TOKENS,
+    CLASSIFIER_POOLINGS,
+    RELATIVE_NORMS,
+    SCORE_POOLINGS,
+    SUMMARY_TYPES,
+    PositionEmbeddingType,
+)
 from bertcalc.forward.outputs import Call
 from bertcalc.moves import Locks
 from bertcalc.presets import PRESETS
@@ -71,6 +79,10 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "embedding_dropout": _PROBABILITIES,
     "mlp_dropout": _PROBABILITIES,
     "classifier_pooling": st.sampled_from(CLASSIFIER_POOLINGS),
+    "score_pooling": st.sampled_from(SCORE_POOLINGS),
+    "num_key_value_heads": st.none(),
+    "pretraining_tp": st.just(1),
+    "mask_token_id": st.integers(0, 100),
     "classifier_activation": st.sampled_from(list(ACTIVATIONS)),
     "deterministic_flash_attn": st.booleans(),
     "sparse_prediction": st.booleans(),
@@ -116,7 +128,7 @@ def configs(
     fewest = max(pad or 0, least - 1) + 2 if counts_from_padding else 1
     related = {
         "vocab_size": vocab_size,
-        "hidden_size": heads * draw(st.integers(1, 64)),
+        "hidden_size": heads * kind.heads_of * draw(st.integers(1, 64 // kind.heads_of)),
         "num_attention_heads": heads,
         "hidden_act": draw(st.sampled_from(list(ACTIVATIONS) if position == "absolute" else ACTIVATIONS_OF_4)),
         "max_position_embeddings": draw(st.integers(fewest, 1000)),
@@ -131,6 +143,10 @@ def configs(
     for field in fields(kind):
         if (name := kind.shared_name(field.name)) not in values:
             values[name] = draw(_VALUES[name])
+    if kind.has("num_key_value_heads"):
+        values["num_key_value_heads"] = draw(st.sampled_from([n for n in range(1, heads + 1) if heads % n == 0]))
+    if kind is NomicBertConfig:
+        values["pad_token_id"] = pad or 0
     if kind is ModernBertConfig:
         values["classifier_dropout"] = draw(_PROBABILITIES)  # it has nothing to take in its place
     if kind is DebertaV2Config and not values["relative_attention"]:

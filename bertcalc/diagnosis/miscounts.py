@@ -242,7 +242,7 @@ _EMBEDDINGS = component("embeddings")
 QKV = ("query", "key", "value", "query, key, value", "key, value")  # the last two are several in one matrix
 _QKV = role(*QKV)
 _ATTENTION = role(*QKV, "position query", "position key", "output")
-_FEED_FORWARD = role("up", "up and gate", "down")
+_FEED_FORWARD = role("up", "gate", "up and gate", "down")
 # Sizes that people remember from another model than the one they count, and how rare that is.
 _VOCABULARIES = {
     30_000: 4.5,

@@ -61,7 +61,8 @@ def config(random: Random, level: Level, family: Family) -> Config:
         published = [name for name in _PUBLISHED if type(PRESETS[name].config) is family.config]
         start = PRESETS[random.choice(published)].config if published else family.config.default()
         return replace(start, **sizes)
-    hidden, heads = random.choice(_SHAPES[level])
+    unit = family.config.heads_of
+    hidden, heads = random.choice([shape for shape in _SHAPES[level] if shape[0] % (shape[1] * unit) == 0])
     wider = random.choice(_WIDER)
     sizes |= {"hidden_size": hidden, "num_attention_heads": heads, "intermediate_size": wider * hidden}
     if (family.config.default().pad_token_id or 0) >= sizes["vocab_size"]:

@@ -120,7 +120,7 @@ class Sweep(NamedTuple):
         if field != "hidden_size":
             return 1
         by_heads = "num_attention_heads" not in {*self.following, *self.dimensions}
-        heads = self.config.num_attention_heads if by_heads else self.config.attention_head_size
+        heads = self.config.num_attention_heads * self.config.heads_of if by_heads else self.config.attention_head_size
         return lcm(heads, self.ratio.denominator) if "intermediate_size" in self.following else heads
 
     def values(self, field: str, low: int, high: int, most: int = 200) -> list[int]:

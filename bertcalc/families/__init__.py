@@ -9,9 +9,11 @@ from bertcalc.families import (
     distilbert,
     electra,
     ernie,
+    eurobert,
     gpt2,
     modernbert,
     mpnet,
+    nomic_bert,
     roberta,
     xlm_roberta,
 )
@@ -96,5 +98,7 @@ for one in (
     modernbert,
     gpt2,
     deberta_v2,
+    eurobert,
+    nomic_bert,
 ):
     register(one.FAMILY)

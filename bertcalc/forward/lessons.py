@@ -39,6 +39,8 @@ def lesson(stop: Stop) -> Lesson:
     if not stop.alike:
         return _OTHER_LAYERS[stop.key]
     module = stop.steps[0].module
+    if not stop.layers and isinstance(module, Norm) and not module.centers:
+        return _RMS_NORM
     if not stop.layers and isinstance(module, Norm) and "bias" not in module.parameters:
         return _NORM_WITHOUT_BETA
     return _LESSONS[_known(stop.key)]
@@ -103,6 +105,13 @@ _NORM_WITHOUT_BETA = Lesson(
     N_(
         "The {hidden_size} numbers of each token are normalized to mean 0 and variance 1; then unit i is "
         "multiplied by gamma i. There is no beta here."
+    ),
+)
+_RMS_NORM = Lesson(
+    "RMSNorm",
+    N_(
+        "The {hidden_size} numbers of each token are divided by the square root of the mean of their squares; then "
+        "unit i is multiplied by gamma i. No mean is taken away, and there is no beta."
     ),
 )
 _LESSONS: dict[str, Lesson] = {
@@ -198,6 +207,13 @@ _LESSONS: dict[str, Lesson] = {
             "then depends on how far apart two tokens are. Nothing is learned here."
         ),
     ),
+    "attention.repeated": Lesson(
+        N_("repeat"),
+        N_(
+            "There are fewer heads of keys and values than the {num_attention_heads} of queries: each is used several "
+            "times. Nothing is computed or learned."
+        ),
+    ),
     "after the layers.norm": Lesson("LayerNorm", _NORM),
     "feed-forward.up and gate": Lesson(
         N_("dense → 2I"),
@@ -207,6 +223,13 @@ _LESSONS: dict[str, Lesson] = {
         ),
     ),
     "feed-forward.cut": Lesson(N_("cut"), N_("The numbers are cut into two halves: nothing is computed or learned.")),
+    "feed-forward.gate": Lesson(
+        N_("gate → I"),
+        N_(
+            "A dense layer of its own makes the gate: {intermediate_size} numbers for each token, which go through the "
+            "activation."
+        ),
+    ),
     "feed-forward.gated": Lesson(
         N_("× gate"),
         N_("Each number is multiplied by its gate, which says how much of it goes through. Products learn nothing."),

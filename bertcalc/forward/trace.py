@@ -46,6 +46,7 @@ Operation = Literal[
     "multiply",
     "angles",
     "rotate",
+    "repeat",
     "mean",
     "scale",
     "divide",
@@ -343,6 +344,11 @@ class Trace:
         module = Activation(facts.kind, facts.kept, facts.extra, learned)
         return self._call(name, module, "activation", x, x.shape, role)
 
+    def gelu(self, name: str, x: Value) -> Value:
+        """PyTorch's own module of GELU, where no field chooses an activation."""
+        module = Activation("GELU", ACTIVATIONS["gelu"].kept, "approximate='none'")
+        return self._call(name, module, "activation", x, x.shape, "gelu")
+
     def idle(self, name: str, kind: str) -> None:
         """A module that neither learns nor changes anything, such as Identity: it is printed, and no step."""
         children = self._module.children
@@ -471,6 +477,7 @@ class Trace:
         cached: bool = False,
         mask: str = "attention_mask",
         written_out: bool = False,
+        shared_by: int | None = None,
     ) -> Value:
         """softmax(Q K^T / sqrt(d)) V in the heads of the present Attention module, and the heads side by side again.
 
@@ -480,6 +487,8 @@ class Trace:
         is in float32, whatever the model's numbers are. With ``cached``, keys and values are read from the cache that
         they were put into, of which BERT's programs say nothing: theirs are kept once, with a cache or without. Where
         it is ``written_out``, scores and weights are variables of the module's forward method and of no other.
+        There are as many keys and values as heads, or ``shared_by`` says how many, each for several heads (Ainslie et
+        al. 2023, arXiv:2305.13245).
         """
         if self.steps is None:  # nothing but what is declared here
             if distances:
@@ -495,8 +504,9 @@ class Trace:
         square = (batch, heads, length, seen)
         self._core = True
         query = self.step("query_heads", "view", query, shape=(batch, heads, length, size))
-        key = self.step("key_heads", "view", key, shape=(batch, heads, seen, size))
-        value = self.step("value_heads", "view", value, shape=(batch, heads, seen, size))
+        groups = heads if shared_by is None else shared_by
+        key = self.step("key_heads", "view", key, shape=(batch, groups, seen, size))
+        value = self.step("value_heads", "view", value, shape=(batch, groups, seen, size))
         if angles:
             self._core = False
             query, key = self.rotate("query_rotated", query, angles), self.rotate("key_rotated", key, angles)
@@ -504,6 +514,9 @@ class Trace:
         if cached:
             key = self.step("key_cached", "copy", key, shape=key.shape)
             value = self.step("value_cached", "copy", value, shape=value.shape)
+        if shared_by is not None:
+            key = self.step("key_repeated", "repeat", key, shape=(batch, heads, seen, size))
+            value = self.step("value_repeated", "repeat", value, shape=(batch, heads, seen, size))
         scores = self.step("scores", "matmul", query, key, shape=square)
         if distances:
             scores = distances(scores, query, key)

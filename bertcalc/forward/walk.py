@@ -27,6 +27,8 @@ _TOGETHER = {
     "angles": "angles",
     "query_rotated": "rotate",
     "key_rotated": "rotate",
+    "key_repeated": "repeated",
+    "value_repeated": "repeated",
 }
 # What the layers are called in bert4keras (models.py), for readers of write-ups in the Keras manner, by what a step
 # means or by its block.

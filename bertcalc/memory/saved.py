@@ -11,7 +11,7 @@ from bertcalc.forward.stack import stack
 from bertcalc.forward.steps import Operation, Step, Value
 from bertcalc.forward.trace import Sizes
 from bertcalc.tree.freezing import Freezing
-from bertcalc.tree.nn import NOWHERE, Activation, Dropout, Place, Shape, split_layer
+from bertcalc.tree.nn import NOWHERE, Activation, Dropout, Norm, Place, Shape, split_layer
 
 Dtype = Literal["float32", "bfloat16", "float16"]
 Attention = Literal["eager", "fused"]
@@ -25,7 +25,7 @@ RECOMPUTE: tuple[Recompute, ...] = ("none", "selective", "full")
 KNOWN_OPERATIONS: frozenset[Operation] = frozenset(
     (
         "input", "lookup", "unused", "linear", "matmul", "norm", "dropout", "activation", "add", "scale",
-        "softmax", "view", "copy", "multiply", "angles", "rotate", "mean", "divide", "fill", "gather",
+        "softmax", "view", "copy", "multiply", "angles", "rotate", "repeat", "mean", "divide", "fill", "gather",
         "table",
     )
 )  # fmt: skip
@@ -116,7 +116,8 @@ def saved_by(
     """The same of the steps of a forward pass."""
     if attention == "fused":
         steps = fuse_attention(steps)
-    steps, trained, flowing = gradients(steps, freezing)
+    first = freezing != NOTHING_FROZEN and any(map(_asks_for_gradient, steps))
+    steps, trained, flowing = gradients(steps, freezing, first=first)
     width = ITEM_BYTES[dtype]
     mask = 1 if fused_dropout else width
     regions = {step.name: recomputed_in(step, recompute) for step in steps}
@@ -148,7 +149,7 @@ def saved_by(
             flows = [value.name in flowing for value in step.takes]
             for value in _kept_values(step, trained[step.name], flows, width):
                 keep(step, value)
-            for name, shape, item_bytes in _kept_besides(step, bool(trained[step.name]), width, mask):
+            for name, shape, item_bytes in _kept_besides(step, bool(trained[step.name]), flows, width, mask):
                 own_name = f"{step.name}: {name}"
                 found[own_name] = Saved(own_name, step.name, shape, item_bytes, step.runs, step.place)
         if is_view(step):
@@ -212,12 +213,14 @@ def fuse_attention(steps: Sequence[Step]) -> list[Step]:
         return list(steps)
     fused: list[Step] = []
     query_and_key: tuple[Value, ...] = ()
+    repeated = {step.gives: step.takes[0] for step in steps if step.operation == "repeat"}  # by the kernel itself
     for step in steps:
         match step.place.role:
             case "scores":
                 query_and_key = step.takes
             case "context":
-                fused.append(step._replace(takes=(*query_and_key, step.takes[1])))
+                takes = (*query_and_key, step.takes[1])
+                fused.append(step._replace(takes=tuple(repeated.get(value, value) for value in takes)))
             case "merge_heads":
                 fused.append(step._replace(operation="view"))
             case _ if not _in_core(step):
@@ -239,6 +242,8 @@ def is_view(step: Step, training: bool = True) -> bool:
             return not (training and _dropout(step).p)
         case "activation":
             return _activation(step).kept == Kept()
+        case "repeat":  # of a single head, and a single sequence
+            return all(map(_is_one, step.takes[0].shape[:2]))
     return False
 
 
@@ -247,6 +252,8 @@ def _kept_values(step: Step, trained: set[str], flows: Sequence[bool], width: in
     match step.operation:
         case "linear":
             return step.takes if "weight" in trained else ()
+        case "norm" if not _norm(step).centers:  # computed in float32, step by step
+            return step.takes if flows[0] and width == 4 else ()
         case "norm" | "gather":
             return step.takes
         case "matmul" if _is_fused(step):
@@ -291,10 +298,19 @@ def _is_one(side: object) -> bool:
     return isinstance(side, int) and side == 1
 
 
-def _kept_besides(step: Step, learning: bool, width: int, mask: int) -> Iterator[tuple[str, Shape, int]]:
+def _kept_besides(
+    step: Step, learning: bool, flows: Sequence[bool], width: int, mask: int
+) -> Iterator[tuple[str, Shape, int]]:
     """What a step makes for its backward alone: a name, a shape, and bytes for each element."""
     shape = step.gives.shape
     match step.operation:
+        case "norm" if not _norm(step).centers:
+            if flows[0]:
+                yield "root of the mean square", (*shape[:-1], 1), 4
+                if width < 4:
+                    yield "in float32", shape, 4
+            if learning:
+                yield "before gamma", shape, width
         case "norm":
             yield "mean", (*shape[:-1], 1), 4
             yield "rstd", (*shape[:-1], 1), 4
@@ -346,6 +362,22 @@ def _is_fused(step: Step) -> bool:
 
 def _activation(step: Step) -> Activation:
     assert isinstance(step.module, Activation)
+    return step.module
+
+
+def _asks_for_gradient(step: Step) -> bool:
+    """Whether less is kept in the first layer that learns, to whose input no gradient flows.
+
+    An RMSNorm keeps nothing of such an input. Where the query has no bias and its weight is frozen, no gradient flows to
+    it there.
+    """
+    if step.operation == "norm":
+        return not _norm(step).centers
+    return step.place.role == "query" and len(step.tensors) == 1
+
+
+def _norm(step: Step) -> Norm:
+    assert isinstance(step.module, Norm)
     return step.module
 
 

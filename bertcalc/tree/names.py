@@ -49,6 +49,7 @@ TENSOR_NAMES: dict[tuple[str, str], str] = {
     ("attention", "output"): N_("attention output"),
     ("attention", "norm"): N_("LayerNorm of the attention"),
     ("feed-forward", "up"): N_("feed-forward input"),
+    ("feed-forward", "gate"): N_("feed-forward gate"),
     ("feed-forward", "up and gate"): N_("feed-forward input"),
     ("feed-forward", "activation"): N_("activation"),
     ("feed-forward", "down"): N_("feed-forward output"),

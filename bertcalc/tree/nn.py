@@ -304,11 +304,14 @@ class Norm(Module):
         self.size = size
         self.eps = eps
 
+    @property
+    def centers(self) -> bool:
+        """Whether the mean is taken away: not by an RMSNorm."""
+        return self.kind == "LayerNorm"
+
     def extra_repr(self) -> str:
         shown = f"({self.size},), eps={self.eps}"
-        return (
-            f"{shown}, elementwise_affine=True, bias={'bias' in self.parameters}" if self.kind == "LayerNorm" else shown
-        )
+        return f"{shown}, elementwise_affine=True, bias={'bias' in self.parameters}" if self.centers else shown
 
 
 class Dropout(Module):

@@ -41,7 +41,8 @@ def test_fields_and_defaults_are_those_of_transformers(kind: type[Config]) -> No
     ours = {field.name for field in fields(kind)}
     # num_labels is a property there, position_embedding_type of transformers 4.
     # Which layers are local, and by which angles positions turn, changes no count.
-    uncounted = {"layer_types", "rope_parameters"}
+    # Heads have no size of their own here.
+    uncounted = {"layer_types", "rope_parameters", "head_dim"}
     declared = set(real.__annotations__) - {"model_type", "attribute_map"} - uncounted
     absent = {"type_vocab_size"} - ours  # 0 in every published DeBERTa
     assert ours - {"num_labels", "position_embedding_type"} - set(kind.undeclared) == declared - absent
@@ -50,6 +51,8 @@ def test_fields_and_defaults_are_those_of_transformers(kind: type[Config]) -> No
         theirs, mine = getattr(real(), name), getattr(kind(), name)
         if name == "n_inner":  # None there, and four times n_embd where it is read
             theirs = 4 * real().n_embd
+        if name == "num_key_value_heads":  # as many as heads, which is None here
+            theirs = None if theirs == real().num_attention_heads else theirs
         assert (type(theirs), theirs) == (type(mine), mine), name
 
 
@@ -62,6 +65,8 @@ def test_transformers_takes_every_configuration_as_it_is(kind: type[Config], dat
     ours = {name: value for name, value in vars(config).items() if name != "position_embedding_type"}
     if ours.get("pos_att_type"):  # a text or a list, and a list where it is read
         ours["pos_att_type"] = ours["pos_att_type"].split("|")
+    if ours.get("num_key_value_heads", 1) is None:
+        ours["num_key_value_heads"] = config.num_attention_heads
     assert {name: getattr(real, name) for name in ours} == ours
 
 
@@ -109,7 +114,7 @@ def test_links_and_files_have_the_familys_names() -> None:
 def test_columns_of_every_family_are_the_counts_of_their_rows(case: Case, data: st.DataObject) -> None:
     kind = type(case.config)
     field = data.draw(st.sampled_from([name for name in sizes_of(kind) if name not in ("vocab_size", "num_labels")]))
-    unit = case.config.num_attention_heads if field == "hidden_size" else 1
+    unit = case.config.num_attention_heads * kind.heads_of if field == "hidden_size" else 1
     least = 64 if field in ("max_position_embeddings", "relative_attention_num_buckets", "position_buckets") else 1
     heads = [case.config.num_attention_heads] * 3
     values = heads if field == "num_attention_heads" else [least * unit, (least + 1) * unit, (least + 2) * unit]

@@ -1,5 +1,6 @@
 """Saved activations against what PyTorch's own hooks see."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -135,7 +136,10 @@ def recompute_in(real: Any, attention: str, recompute: Recompute) -> list[torch.
 
     def core(module: Any, query: Any, key: Any, value: Any, attention_mask: Any, **options: Any) -> Any:
         masks.extend([] if attention_mask is None else [attention_mask])
-        run = partial(forward, module, attention_mask=attention_mask, **options)
+        own = forward
+        if attention == "eager" and hasattr(module, "num_key_value_groups"):  # which repeats keys and values
+            own = sys.modules[type(module).__module__].eager_attention_forward
+        run = partial(own, module, attention_mask=attention_mask, **options)
         if recompute == "selective":
             return checkpoint(run, query, key, value, use_reentrant=False)
         return run(query, key, value)

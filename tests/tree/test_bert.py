@@ -95,7 +95,7 @@ def test_there_are_as_many_modules_of_each_kind_as_in_the_real_model(case: Case)
     real = Counter(kind for _, kind in real_kinds(case.real()))
     for kind in ("Linear", "LayerNorm", "Dropout", "Embedding", "Conv1D"):
         assert folded[kind] == real[kind]
-    assert all(real[kind] > 0 for kind in ("LayerNorm", "Dropout", "Embedding"))
+    assert real["Embedding"] > 0
 
 
 @given(cases())

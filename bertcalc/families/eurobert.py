@@ -1,0 +1,220 @@
+"""EuroBERT (Boizard et al. 2025, arXiv:2503.05500): Llama's layers, read in both directions.
+
+Hugging Face's modeling_eurobert.py as a program: RMSNorms in front of the blocks, rotary positions, a gated
+feed-forward of three matrices, and keys and values that several heads may share.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from bertcalc.config import Config
+from bertcalc.families import bert
+from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, Source
+from bertcalc.fields import is_int
+from bertcalc.forward.trace import Trace, Value
+from bertcalc.problem import Problem
+from bertcalc.text import N_
+from bertcalc.tree.nn import AFTER_LAYERS
+
+
+@dataclass(frozen=True)
+class EuroBertConfig(Config):
+    """Hugging Face's ``EuroBertConfig``: the same field names, the same defaults (EuroBERT-210m).
+
+    ``num_key_value_heads`` None means as many as num_attention_heads; so many, written out, are None as well. Without
+    ``rope_parameters``, which change no count, and ``head_dim``: heads share out the hidden size. Raises ConfigError if
+    no EuroBERT can be built from the values.
+    """
+
+    vocab_size: int = 128256
+    hidden_size: int = 768
+    intermediate_size: int = 3072
+    num_hidden_layers: int = 12
+    num_attention_heads: int = 12
+    num_key_value_heads: int | None = None
+    hidden_act: str = "silu"
+    max_position_embeddings: int = 8192
+    initializer_range: float = 0.02
+    rms_norm_eps: float = 1e-5
+    use_cache: bool = True
+    pad_token_id: int | None = 128001
+    bos_token_id: int | None = 128000
+    eos_token_id: int | None = 128001
+    pretraining_tp: int = 1
+    tie_word_embeddings: bool = False
+    attention_bias: bool = False
+    attention_dropout: float = 0.0
+    mlp_bias: bool = False
+    mask_token_id: int = 128002
+    classifier_pooling: str = "late"
+    num_labels: int = 2
+
+    attribute_map: ClassVar = {
+        # These are in transformers under the family's names alone.
+        "layer_norm_eps": "rms_norm_eps",
+        "attention_probs_dropout_prob": "attention_dropout",
+        # ModernBERT has a field of this name that can be something else.
+        "score_pooling": "classifier_pooling",
+    }
+    heads_of = 2  # transformers turns pairs of numbers, and refuses heads that do not consist of pairs
+    shaping: ClassVar = (
+        *Config.shaping,
+        *("num_key_value_heads", "attention_bias", "mlp_bias", "score_pooling", "attention_dropout"),
+    )
+
+    def __post_init__(self) -> None:
+        if self.num_key_value_heads == self.num_attention_heads and isinstance(self.num_key_value_heads, int):
+            object.__setattr__(self, "num_key_value_heads", None)
+        super().__post_init__()
+
+    @classmethod
+    def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
+        """What is wrong between fields that are right by themselves."""
+        yield from super().relations(values)
+        heads, shared = values["num_attention_heads"], values["num_key_value_heads"]
+        if shared is not None and heads % shared:
+            nearest = max(count for count in range(1, heads + 1) if heads % count == 0 and count <= shared)
+            message = N_("num_key_value_heads {value} does not divide num_attention_heads {heads}: {nearest} would.")
+            shown = {"value": f"{shared:,}", "heads": f"{heads:,}", "nearest": f"{nearest:,}"}
+            yield Problem("num_key_value_heads", shared, message, shown, ({"num_key_value_heads": nearest},))
+
+    @classmethod
+    def refused(cls, given: Mapping[str, Any]) -> Iterator[Problem]:
+        """What a config.json says of a model that is not counted here, in keys that are no fields."""
+        yield from other_heads(cls, given)
+
+    @property
+    def turns_pairs(self) -> bool:
+        """Its positions are rotary."""
+        return True
+
+    @property
+    def ones_decide(self) -> bool:
+        """A single head of keys for a single sequence is repeated without a copy."""
+        return self.num_key_value_heads == 1
+
+
+def other_heads(kind: type[Config], given: Mapping[str, Any]) -> Iterator[Problem]:
+    """What is wrong where a config.json gives heads another size than their share of the hidden size."""
+    hidden_size, heads = (given.get(field, getattr(kind, field)) for field in ("hidden_size", "num_attention_heads"))
+    size = given.get("head_dim")
+    if size is None or (is_int(size) and is_int(heads) and size * heads == hidden_size):
+        return
+    message = N_("{field} {value} is not counted here: only models that have {like} are.")
+    shown = {"field": "head_dim", "value": f"{size!r:.20}", "like": "hidden_size / num_attention_heads"}
+    yield Problem("head_dim", size, message, shown)
+
+
+def _body(t: Trace, c: EuroBertConfig, pooler: bool) -> Hidden:
+    with t.ordered("embed_tokens", "layers", "norm", "rotary_emb"):
+        with t.block("", component="embeddings"):
+            (ids,) = t.inputs("input_ids")
+            x = t.embedding("embed_tokens", ids, c.vocab_size, c.hidden_size, role="word", padding_idx=c.pad_token_id)
+        with t.block("", component="encoder"):
+            with t.block("rotary positions"):
+                angles = t.angles("rotary_emb", "EuroBertRotaryEmbedding", x, c.attention_head_size)
+            with t.repeat("layers", c.num_hidden_layers, "EuroBertDecoderLayer"), t.ordered(*_LAYER):
+                x = _layer(t, c, x, angles)
+            with t.block(AFTER_LAYERS):
+                return Hidden(_norm(t, c, "norm", x), None)
+
+
+_LAYER = ("self_attn", "mlp", "input_layernorm", "post_attention_layernorm")
+
+
+def _norm(t: Trace, c: EuroBertConfig, name: str, x: Value) -> Value:
+    return t.norm(name, x, c.layer_norm_eps, kind="EuroBertRMSNorm", bias=False)
+
+
+def _layer(t: Trace, c: EuroBertConfig, x: Value, angles: Value) -> Value:
+    """Normalized before each block, not after it."""
+    with t.block("attention"):
+        y = _norm(t, c, "input_layernorm", x)
+    heads, size, shared = c.num_attention_heads, c.attention_head_size, c.num_key_value_heads
+    width = c.hidden_size if shared is None else shared * size
+    with t.attention("self_attn", "EuroBertAttention", heads, size, "rotary", block="attention"):
+        query = t.linear("q_proj", y, c.hidden_size, role="query", bias=c.attention_bias)
+        key = t.linear("k_proj", y, width, role="key", bias=c.attention_bias)
+        value = t.linear("v_proj", y, width, role="value", bias=c.attention_bias)
+        p = c.attention_probs_dropout_prob
+        y = t.attend(query, key, value, dropout=p, dropout_name="", angles=(angles,), wide=True, shared_by=shared)
+        y = t.linear("o_proj", y, c.hidden_size, role="output", bias=c.attention_bias)
+    with t.block("attention"):
+        x = t.add("add_attention", x, y, role="add")
+    with t.block("feed-forward"):
+        y = _norm(t, c, "post_attention_layernorm", x)
+    y = gated(t, "EuroBertMLP", y, c.intermediate_size, c.hidden_act, bias=c.mlp_bias)
+    with t.block("feed-forward"):
+        return t.add("add_mlp", x, y, role="add")
+
+
+def gated(t: Trace, kind: str, x: Value, width: int, activation: str, *, bias: bool) -> Value:
+    """A feed-forward whose inside is multiplied by a gate, with a matrix of its own, after the activation."""
+    with t.module("mlp", kind, block="feed-forward", order=("gate_proj", "up_proj", "down_proj", "act_fn")):
+        gate = t.activation("act_fn", t.linear("gate_proj", x, width, role="gate", bias=bias), activation)
+        y = t.multiply("gated", gate, t.linear("up_proj", x, width, role="up", bias=bias))
+        return t.linear("down_proj", y, x.shape[-1], role="down", bias=bias)
+
+
+def _masked_lm(t: Trace, c: EuroBertConfig, hidden: Hidden) -> None:
+    """A score for each word piece at each token; it has a bias where the feed-forward has some."""
+    tied = {"weight": "model.embed_tokens.weight"} if c.tie_word_embeddings else {}
+    with t.block(LANGUAGE_MODEL):
+        scores = t.linear("lm_head", hidden.states, c.vocab_size, role="decoder", bias=c.mlp_bias, tied=tied)
+        t.output("logits", scores)
+
+
+def _sequence_classification(t: Trace, c: EuroBertConfig, hidden: Hidden) -> None:
+    """A classifier over the first token, over the mean of all tokens, or over each token, for the mean of the scores.
+
+    Without an attention_mask, the mean is that of all tokens.
+    """
+    x = hidden.states
+    batch, length, _width = x.shape
+    mask = Value("attention_mask", (batch, length, 1), ids=True)
+    if c.classifier_pooling == "bos":
+        x = t.first_token(x)
+    elif c.classifier_pooling == "mean":
+        x = t.mean("mean", x, mask)
+    x = t.gelu("activation", t.linear("dense", x, c.hidden_size, role="dense"))
+    scores = t.linear("classifier", x, c.num_labels, role="classifier")
+    t.output("logits", t.mean("mean", scores, mask) if c.classifier_pooling == "late" else scores)
+
+
+def _token_classification(t: Trace, c: EuroBertConfig, hidden: Hidden) -> None:
+    t.output("logits", t.linear("classifier", hidden.states, c.num_labels, role="classifier"))
+
+
+def _preset(name: str, **sizes: Any) -> Preset:
+    source = Source(N_("Its model card on the Hugging Face Hub"), f"https://huggingface.co/{name}")
+    return Preset(EuroBertConfig(**sizes), source)
+
+
+_TOKENS = ("input_ids", "attention_mask", "position_ids", "inputs_embeds")
+_LABELS = (*_TOKENS, "labels")
+FAMILY = Family(
+    "eurobert",
+    "model",
+    EuroBertConfig,
+    _body,
+    (
+        Class("EuroBertModel", "base", bert.base, _TOKENS),
+        Class("EuroBertForMaskedLM", "masked-lm", _masked_lm, _LABELS),
+        Class("EuroBertForSequenceClassification", "sequence-classification", _sequence_classification, _LABELS),
+        Class("EuroBertForTokenClassification", "token-classification", _token_classification, _LABELS),
+    ),
+    {
+        "EuroBERT-210m": _preset("EuroBERT/EuroBERT-210m"),
+        "EuroBERT-610m": _preset(
+            "EuroBERT/EuroBERT-610m",
+            hidden_size=1152,
+            num_hidden_layers=26,
+            num_attention_heads=18,
+            num_key_value_heads=6,
+            intermediate_size=4096,
+        ),
+    },
+    peaks=False,
+    like_bert=False,
+)

@@ -1,0 +1,156 @@
+"""NomicBERT (Nussbaum et al. 2024, arXiv:2402.01613): BERT with rotary positions and a gated feed-forward.
+
+Hugging Face's modeling_nomic_bert.py as a program: segment types and LayerNorms after each block as in BERT, no position
+table, and no biases in the layers.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from bertcalc.config import Config
+from bertcalc.families import bert, eurobert
+from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, Source
+from bertcalc.fields import is_int
+from bertcalc.forward.trace import Trace, Value
+from bertcalc.problem import Problem
+from bertcalc.text import N_
+
+
+@dataclass(frozen=True)
+class NomicBertConfig(Config):
+    """Hugging Face's ``NomicBertConfig``: the same field names, the same defaults (nomic-embed-text-v1.5).
+
+    Without ``rope_parameters``, which change no count, and ``head_dim``: heads share out the hidden size. Raises
+    ConfigError if no NomicBERT can be built from the values.
+    """
+
+    vocab_size: int = 30528
+    hidden_size: int = 768
+    num_hidden_layers: int = 12
+    num_attention_heads: int = 12
+    intermediate_size: int = 3072
+    hidden_act: str = "silu"
+    hidden_dropout_prob: float = 0.0
+    attention_probs_dropout_prob: float = 0.0
+    max_position_embeddings: int = 2048
+    type_vocab_size: int = 2
+    initializer_range: float = 0.02
+    layer_norm_eps: float = 1e-12
+    pad_token_id: int | None = 0
+    classifier_dropout: float | None = None
+    bos_token_id: int | None = None
+    eos_token_id: int | None = None
+    tie_word_embeddings: bool = True
+    num_labels: int = 2
+
+    undeclared: ClassVar = ("tie_word_embeddings",)
+    shaping: ClassVar = (*Config.shaping, "attention_probs_dropout_prob")
+    heads_of = 2  # transformers turns pairs of numbers, and refuses heads that do not consist of pairs
+
+    def __post_init__(self) -> None:
+        for field in ("hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout"):
+            if is_int(value := getattr(self, field)):  # transformers wants 0.0 and 1.0
+                object.__setattr__(self, field, float(value))
+        super().__post_init__()
+
+    @classmethod
+    def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
+        """What is wrong between fields that are right by themselves."""
+        yield from super().relations(values)
+        if values["pad_token_id"] is None:
+            message = N_("{config} needs a pad_token_id: a number, such as 0.")
+            yield Problem("pad_token_id", None, message, {"config": cls.__name__}, ({"pad_token_id": 0},))
+
+    @classmethod
+    def refused(cls, given: Mapping[str, Any]) -> Iterator[Problem]:
+        """What a config.json says of a model that is not counted here, in keys that are no fields."""
+        yield from eurobert.other_heads(cls, given)
+
+    @property
+    def turns_pairs(self) -> bool:
+        """Its positions are rotary."""
+        return True
+
+
+def _body(t: Trace, c: NomicBertConfig, pooler: bool) -> Hidden:
+    with t.ordered("embeddings", "pooler", "rotary_emb", "layers"):
+        with t.module("embeddings", "NomicBertEmbeddings", component="embeddings"):
+            ids, types = t.inputs("input_ids", "token_type_ids")
+            pad = c.pad_token_id
+            words = t.embedding("word_embeddings", ids, c.vocab_size, c.hidden_size, role="word", padding_idx=pad)
+            rows = t.embedding("token_type_embeddings", types, c.type_vocab_size, c.hidden_size, role="token type")
+            x = t.norm("LayerNorm", t.add("add_token_type", words, rows), c.layer_norm_eps)
+            x = t.dropout("dropout", x, c.hidden_dropout_prob)
+        with t.block("", component="encoder"):
+            with t.block("rotary positions"):
+                angles = t.angles("rotary_emb", "NomicBertRotaryEmbedding", x, c.attention_head_size)
+            with t.repeat("layers", c.num_hidden_layers, "NomicBertLayer"), t.ordered(*_LAYER):
+                x = _layer(t, c, x, angles)
+        return Hidden(x, bert.pooled(t, c, x, "NomicBert") if pooler else None)
+
+
+_LAYER = (
+    *("post_attention_layernorm", "post_attention_dropout", "post_mlp_dropout"),
+    *("mlp", "self_attn", "post_mlp_layernorm"),
+)
+
+
+def _layer(t: Trace, c: NomicBertConfig, x: Value, angles: Value) -> Value:
+    heads, size = c.num_attention_heads, c.attention_head_size
+    with t.attention("self_attn", "NomicBertAttention", heads, size, "rotary", block="attention"):
+        query, key, value = (
+            t.linear(f"{role[0]}_proj", x, c.hidden_size, role=role, bias=False) for role in ("query", "key", "value")
+        )
+        p = c.attention_probs_dropout_prob
+        y = t.attend(query, key, value, dropout=p, dropout_name="", angles=(angles,))
+        y = t.linear("o_proj", y, c.hidden_size, role="output", bias=False)
+    with t.block("attention"):
+        y = t.dropout("post_attention_dropout", y, c.hidden_dropout_prob)
+        y = t.add("add_attention", x, y, role="add")
+        x = t.norm("post_attention_layernorm", y, c.layer_norm_eps)
+    y = eurobert.gated(t, "NomicBertMLP", x, c.intermediate_size, c.hidden_act, bias=False)
+    with t.block("feed-forward"):
+        y = t.dropout("post_mlp_dropout", y, c.hidden_dropout_prob)
+        return t.norm("post_mlp_layernorm", t.add("add_mlp", x, y, role="add"), c.layer_norm_eps)
+
+
+def _masked_lm(t: Trace, c: NomicBertConfig, hidden: Hidden) -> None:
+    """A score for each word piece at each token; tied, the decoder is the word embedding table over again."""
+    owners = {"weight": "nomic_bert.embeddings.word_embeddings.weight", "bias": "cls.predictions.bias"}
+    with (
+        t.module("cls", "NomicBertOnlyMLMHead"),
+        t.module("predictions", "NomicBertLMPredictionHead", block=LANGUAGE_MODEL),
+    ):
+        bias = t.parameter("bias", (c.vocab_size,), role="decoder bias")
+        with t.module("transform", "NomicBertPredictionHeadTransform", block=LANGUAGE_MODEL):
+            x = t.linear("dense", hidden.states, c.hidden_size, role="transform")
+            x = t.norm("layer_norm", t.activation("transform_act_fn", x, c.hidden_act), c.layer_norm_eps)
+        tied = owners if c.tie_word_embeddings else {}
+        t.output("logits", t.linear("decoder", x, c.vocab_size, role="decoder", tied=tied, using=bias))
+
+
+_SOURCE = Source(N_("Its model card on the Hugging Face Hub"), "https://huggingface.co/nomic-ai/nomic-embed-text-v1.5")
+_TOKENS = ("input_ids", "attention_mask", "token_type_ids", "position_ids", "inputs_embeds")
+_LABELS = (*_TOKENS, "labels")
+FAMILY = Family(
+    "nomic_bert",
+    "nomic_bert",
+    NomicBertConfig,
+    _body,
+    (
+        Class("NomicBertModel", "base", bert.base, _TOKENS),
+        Class("NomicBertForMaskedLM", "masked-lm", _masked_lm, _LABELS),
+        Class(
+            "NomicBertForSequenceClassification",
+            "sequence-classification",
+            bert.sequence_classification,
+            _LABELS,
+            pooler=True,
+        ),
+        Class("NomicBertForTokenClassification", "token-classification", bert.token_classification, _LABELS),
+    ),
+    {"nomic-embed-text-v1.5": Preset(NomicBertConfig(), _SOURCE)},
+    peaks=False,
+    like_bert=False,
+)
