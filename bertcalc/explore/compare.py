@@ -251,15 +251,15 @@ _MASKED_LM = family_of(PRESETS[DEFAULT_PRESET].config).for_task("masked-lm")
 WELL_KNOWN = (
     "bert-base-uncased",
     "bert-large-uncased",
+    "gpt2",
     "roberta-base",
     "xlm-roberta-base",
     "distilbert-base-uncased",
     "albert-base-v2",
-    "electra-small-discriminator",
     "electra-base-discriminator",
     "all-mpnet-base-v2",
-    "all-MiniLM-L6-v2",
     "ernie-3.0-base-zh",
+    "deberta-v3-base",
     "ModernBERT-base",
 )
 PAIRS: dict[str, Pair] = {

@@ -63,7 +63,7 @@ MODEL_CLASS = _Names(
     "model_class",
     N_("Class"),
     sorted({cls for classes in types().values() for cls in classes}),
-    default="GPT2LMHeadModel",
+    default=types()[MODEL_TYPE.default][0],
     label_visibility="collapsed",
 )
 # What the link says besides; neither is drawn.
