@@ -513,7 +513,7 @@ _QUESTIONS: tuple[Question, ...] = (
             " units; all positions and all sequences share them. So {hidden_size} + {hidden_size} = {parameters}, "
             "however long the sequence is."
         ),
-        lambda config: not config.has("norm_bias") or bool(vars(config)["norm_bias"]),
+        lambda config: not config.has("rms_norm_eps") and bool(vars(config).get("norm_bias", True)),
     ),
     Question(
         ("rotary positions.angles",),
