@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.compute.flops import total
 from bertcalc.config import DIMENSIONS, POSITION_EMBEDDING_TYPES, Config, ConfigError, sizes_of
-from bertcalc.fields import CHOICE_TOKENS, CLASSIFIER_POOLINGS, RELATIVE_NORMS, SUMMARY_TYPES
+from bertcalc.fields import CHOICE_TOKENS, CLASSIFIER_POOLINGS, RELATIVE_NORMS, SCORE_POOLINGS, SUMMARY_TYPES
 from bertcalc.forward.steps import forward
 from bertcalc.memory.saved import cache_bytes, saved_by, total_bytes
 from bertcalc.subject import Subject
@@ -28,6 +28,7 @@ _TEXTS = {
     "summary_type": SUMMARY_TYPES,
     "classifier_activation": _ACTIVATIONS,
     "classifier_pooling": CLASSIFIER_POOLINGS,
+    "score_pooling": SCORE_POOLINGS,
     "choice_token": CHOICE_TOKENS,
     "norm_rel_ebd": RELATIVE_NORMS,
     "pos_att_type": ("p2c|c2p", None),
@@ -123,6 +124,8 @@ def _neighbours(field: str, config: Config) -> Iterator[tuple[Config, Config]]:
 
 def _candidates(field: str, config: Config) -> Iterable[Any]:
     value = getattr(config, field)
+    if field == "num_key_value_heads":
+        return [count for count in range(1, config.num_attention_heads + 1) if config.num_attention_heads % count == 0]
     match value:
         case bool():
             return (not value,)
@@ -133,7 +136,7 @@ def _candidates(field: str, config: Config) -> Iterable[Any]:
             at = divisors.index(value)
             return divisors[at + 1 :] + divisors[:at][::-1]
         case int() if field in sizes_of(type(config)):
-            step = config.num_attention_heads if field == "hidden_size" else 1
+            step = config.num_attention_heads * config.heads_of if field == "hidden_size" else 1
             return (value + step, value - step)
         case int():
             return (value + 1, value - 1, None)

@@ -1,7 +1,7 @@
 """NomicBERT (Nussbaum et al. 2024, arXiv:2402.01613): BERT with rotary positions and a gated feed-forward.
 
-Hugging Face's modeling_nomic_bert.py as a program: segment types and LayerNorms after each block as in BERT, no position
-table, and no biases in the layers.
+Hugging Face's modeling_nomic_bert.py as a program: segment types and LayerNorms after each block as in BERT, no
+position table, and no biases in the layers.
 """
 
 from collections.abc import Iterator, Mapping

@@ -62,6 +62,11 @@ def questions(stop: Stop, config: Config) -> Iterator[Question]:
             yield question
 
 
+def _decoder_has_bias(config: Config) -> bool:
+    """Whether the scores of the word pieces have a bias: not in a GPT-2, in a EuroBERT where its feed-forward has."""
+    return not config.is_always_causal and (not config.has("rms_norm_eps") or bool(vars(config)["mlp_bias"]))
+
+
 _NORM = N_(
     "The {hidden_size} numbers of each token are normalized to mean 0 and variance 1; then unit i is "
     "multiplied by gamma i, and beta i is added."
@@ -513,7 +518,7 @@ _QUESTIONS: tuple[Question, ...] = (
             " units; all positions and all sequences share them. So {hidden_size} + {hidden_size} = {parameters}, "
             "however long the sequence is."
         ),
-        lambda config: not config.has("norm_bias") or bool(vars(config)["norm_bias"]),
+        lambda config: not config.has("rms_norm_eps") and bool(vars(config).get("norm_bias", True)),
     ),
     Question(
         ("rotary positions.angles",),
@@ -596,7 +601,7 @@ _QUESTIONS: tuple[Question, ...] = (
             "and one tensor is counted once. Only the bias, one number for each word piece, is new: "
             "{parameters}."
         ),
-        lambda config: config.tie_word_embeddings and not config.is_always_causal,
+        lambda config: config.tie_word_embeddings and _decoder_has_bias(config),
     ),
     Question(
         ("language model.decoder",),
@@ -605,7 +610,7 @@ _QUESTIONS: tuple[Question, ...] = (
             "It is tied: its {vocab_size} × {hidden_size} matrix is the word embedding table itself, and one tensor is "
             "counted once. It has no bias either, so that this class has as many parameters as the body alone."
         ),
-        lambda config: config.tie_word_embeddings and config.is_always_causal,
+        lambda config: config.tie_word_embeddings and not _decoder_has_bias(config),
     ),
     Question(
         ("language model.decoder",),
@@ -614,7 +619,7 @@ _QUESTIONS: tuple[Question, ...] = (
             "A table of its own, {vocab_size} × {hidden_size}, as large as the word embeddings; tied, it would be "
             "the same tensor and free. With its biases: {parameters}."
         ),
-        lambda config: not config.tie_word_embeddings and not config.is_always_causal,
+        lambda config: not config.tie_word_embeddings and _decoder_has_bias(config),
     ),
     Question(
         ("language model.decoder",),
@@ -623,6 +628,6 @@ _QUESTIONS: tuple[Question, ...] = (
             "A table of its own, {vocab_size} × {hidden_size} = {parameters}, as large as the word embeddings; tied, "
             "it would be the same tensor and free."
         ),
-        lambda config: not config.tie_word_embeddings and config.is_always_causal,
+        lambda config: not config.tie_word_embeddings and not _decoder_has_bias(config),
     ),
 )

@@ -368,8 +368,8 @@ def _activation(step: Step) -> Activation:
 def _asks_for_gradient(step: Step) -> bool:
     """Whether less is kept in the first layer that learns, to whose input no gradient flows.
 
-    An RMSNorm keeps nothing of such an input. Where the query has no bias and its weight is frozen, no gradient flows to
-    it there.
+    An RMSNorm keeps nothing of such an input. Where the query has no bias and its weight is frozen, no gradient flows
+    to it there.
     """
     if step.operation == "norm":
         return not _norm(step).centers
