@@ -1,10 +1,19 @@
 """How many examples of a property are drawn: fifteen times as many in ``make test-all`` as in ``make test``."""
 
+from collections.abc import Iterable
+from typing import TypeVar
+
 from hypothesis import settings
 
 _USUAL = 40  # what the number is said for: the profile that tests/conftest.py begins with
+Case = TypeVar("Case")
 
 
 def examples(number: int) -> settings:
     """Settings with so many examples, and with more of them under a profile that has more."""
     return settings(max_examples=max(1, number * settings().max_examples // _USUAL))
+
+
+def sampled(cases: Iterable[Case], every: int) -> list[Case]:
+    """One in so many of some cases that take long; all of them under a profile that has more examples."""
+    return [*cases][:: every if settings().max_examples <= _USUAL else 1]

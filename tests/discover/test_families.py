@@ -15,6 +15,7 @@ from bertcalc.discover.fit import symbol
 from bertcalc.families import CLASSES
 from bertcalc.formula import CALL_SYMBOLS, SYMBOLS, exact, formula
 from bertcalc.subject import Subject
+from tests.examples import sampled
 from tests.strategies import SPLIT_IN_TWO
 
 # These our configurations have as 1 alone (bertcalc/fields.py).
@@ -29,7 +30,7 @@ def ours(architecture: str) -> Any:
     return exact(formula(Subject(default, architecture)).expression).subs(field_of).subs(FOUR_TIMES)
 
 
-@pytest.mark.parametrize("architecture", CLASSES)
+@pytest.mark.parametrize("architecture", sampled(CLASSES, 3))
 def test_the_formula_of_a_class_is_the_one_that_is_discovered(architecture: str) -> None:
     found = discover(CLASSES[architecture].name, architecture)
     assert not found.unexplained
@@ -50,7 +51,7 @@ OF_FAMILIES = dict.fromkeys(next(cls for cls in CLASSES if CLASSES[cls].name == 
 WITH_FLOPS = dict.fromkeys([*OF_FAMILIES, *(cls for cls in CLASSES if CLASSES[cls].name == "bert")])
 
 
-@pytest.mark.parametrize("architecture", WITH_FLOPS)
+@pytest.mark.parametrize("architecture", sampled(WITH_FLOPS, 4))
 def test_flops_are_the_same_expression(architecture: str) -> None:
     default = CLASSES[architecture].config.default()
     kind = build.config_class(CLASSES[architecture].name)

@@ -8,7 +8,7 @@ import pytest
 import sympy
 import torch
 import transformers
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from transformers.initialization import no_init_weights
 
@@ -20,6 +20,7 @@ from bertcalc.discover.steps import MOST_PARAMETERS, Steps, nearest, read, refus
 from bertcalc.discover.types import installed, types
 from bertcalc.discover.written import function, identifier, latex, letters, text
 from bertcalc.problem import InputError
+from tests.examples import examples
 
 transformers.logging.set_verbosity(transformers.logging.CRITICAL)
 EXPLAINED = [key for key in shipped_classes() if (found := shipped(*key)) and not found.unexplained]
@@ -57,7 +58,7 @@ def test_parts_components_and_the_program_sum_to_the_total(key: tuple[str, str])
     assert names["parameters"]() == found.parameters
 
 
-@settings(max_examples=8)
+@examples(8)
 @given(st.data())
 def test_the_program_counts_other_sizes_as_the_real_class_has_them(data: st.DataObject) -> None:
     key = data.draw(

@@ -7,7 +7,7 @@ from unittest.mock import patch
 import pytest
 import torch
 import transformers
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 from transformers.initialization import no_init_weights
@@ -15,6 +15,7 @@ from transformers.initialization import no_init_weights
 from bertcalc.discover import Discovered, discover, products
 from bertcalc.discover.result import of_json
 from bertcalc.problem import InputError
+from tests.examples import examples
 
 # Experts, which are computed one token at a time, and a decoder beside an encoder; without masks, and with.
 CLASSES = {
@@ -41,7 +42,7 @@ def real(case: tuple[str, str], batch_size: int, sequence_length: int, **fields:
     return int(counter.get_total_flops())
 
 
-@settings(max_examples=5)
+@examples(5)
 @given(st.sampled_from(list(CLASSES)), st.integers(1, 9), st.integers(1, 200), st.integers(1, 5), st.integers(1, 9))
 def test_flops_are_those_that_pytorch_counts(
     case: tuple[str, str], batch_size: int, sequence_length: int, layers: int, heads: int
