@@ -24,7 +24,7 @@ NO_DECODER = Tensor("(decoder)", (), 0, Place("head", LANGUAGE_MODEL, "decoder")
 _DECODER = "decoder"  # one that is counted although it is tied
 _ADDED_TYPES, _FINAL_NORM, _BIAS_AGAIN = "(token types)", "(final LayerNorm)", "(decoder bias)"
 NO_TYPES = Tensor("(no token types)", (), 0, Place("embeddings", role="token type"))
-NO_FINAL_NORM = Tensor("(no final LayerNorm)", (), 0, Place("encoder", AFTER_LAYERS, "norm"))
+NO_FINAL_NORM = Tensor("(no final LayerNorm)", (), 0, Place("head", AFTER_LAYERS, "norm"))
 PLACES = frozenset({NO_POOLER.name, NO_DECODER.name, NO_TYPES.name, NO_FINAL_NORM.name})
 # Multiples to which libraries pad a vocabulary, for the sake of the hardware.
 PADDED_TO = (8, 64, 128)
