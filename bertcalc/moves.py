@@ -57,6 +57,8 @@ def stops(config: Config, field: str, locks: Locks = LOCKS, also: int | None = N
             found = _multiples(config.hidden_size, min(_MULTIPLES * config.hidden_size, DIMENSIONS[field][1]))
         case _:
             found = list(range(low, high + 1, step))
+    if config.heads_of > 1:  # and heads may share keys and values
+        found = [value for value in found if _possible(config, field, value, locks)]
     if also is not None and _possible(config, field, also, locks):
         found.append(also)
     return sorted({*found, now})
@@ -152,7 +154,7 @@ def _ways_out(config: Config, field: str, value: int, locks: Locks) -> tuple[dic
 
 
 def _unit(config: Config, locks: Locks) -> int:
-    return config.attention_head_size if locks.heads else config.num_attention_heads
+    return config.attention_head_size if locks.heads else config.num_attention_heads * config.heads_of
 
 
 def _nearest_multiples(unit: int, value: int) -> list[int]:
