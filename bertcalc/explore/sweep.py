@@ -129,7 +129,7 @@ class Sweep(NamedTuple):
         At most about ``most``; where there is none, the nearest below.
         """
         if field == "num_attention_heads" and "hidden_size" not in self.dimensions:
-            divisors = _divisors(self.config.hidden_size)
+            divisors = _divisors(self.config.hidden_size // self.config.heads_of)
             return [heads for heads in divisors if low <= heads <= high] or [_below(divisors, low)]
         unit = self.unit(field)
         first, last = -(-low // unit), high // unit
@@ -146,7 +146,7 @@ class Sweep(NamedTuple):
     def exists(self, **values: int) -> bool:
         """Whether two dimensions that depend on each other can have these values together."""
         if {"hidden_size", "num_attention_heads"} <= values.keys():
-            return values["hidden_size"] % values["num_attention_heads"] == 0
+            return values["hidden_size"] % (values["num_attention_heads"] * self.config.heads_of) == 0
         if {"max_position_embeddings", "sequence_length"} <= values.keys():
             return values["sequence_length"] + self._spare <= values["max_position_embeddings"]
         return True
