@@ -13,6 +13,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,9 +26,10 @@ from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.families import family_of
 from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
 from bertcalc.moves import moved
-from bertcalc.presets import DEFAULT_PRESET
+from bertcalc.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.problem import InputError, wrong
 from bertcalc.subject import Subject
+from bertcalc.text import shorten
 from bertcalc.tree.totals import totals_by_component
 
 MOST = 1_000_000  # sequences
@@ -66,8 +68,10 @@ def _case(asked: argparse.Namespace, fields: Sequence[str]) -> Case:
         raise wrong("Give a preset or --config, not both.")
     present = _described(asked.config) if asked.config else None
     base = PRESENT if present else preset or DEFAULT_PRESET
-    if base == PRESENT and not present:
-        raise wrong("{value} is no preset.", value=base)
+    if base not in PRESETS and not present:
+        starting = [name for name in PRESETS if name.startswith(base)]
+        [nearest] = starting[:1] or get_close_matches(base[:100], PRESETS, n=1, cutoff=0.0)
+        raise wrong("there is no preset {value}: did you mean {nearest}?", value=shorten(base), nearest=nearest)
     items, problems = read("~".join([base, *changes]))
     if problems:
         raise InputError(*(one.problem for one in problems))

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from bertcalc.config import Config
 from bertcalc.family import LANGUAGE_MODEL, Model
 from bertcalc.text import N_
-from bertcalc.tree.nn import Component, Place, Shape, Tensor, split_layer
+from bertcalc.tree.nn import AFTER_LAYERS, Component, Place, Shape, Tensor, split_layer
 
 # Where what a model has not can be counted all the same: tensors without elements, in brackets that no real one has.
 NO_POOLER = Tensor("(pooler)", (), 0, Place("pooler", role="dense"))
@@ -24,7 +24,8 @@ NO_DECODER = Tensor("(decoder)", (), 0, Place("head", LANGUAGE_MODEL, "decoder")
 _DECODER = "decoder"  # one that is counted although it is tied
 _ADDED_TYPES, _FINAL_NORM, _BIAS_AGAIN = "(token types)", "(final LayerNorm)", "(decoder bias)"
 NO_TYPES = Tensor("(no token types)", (), 0, Place("embeddings", role="token type"))
-PLACES = frozenset({NO_POOLER.name, NO_DECODER.name, NO_TYPES.name})
+NO_FINAL_NORM = Tensor("(no final LayerNorm)", (), 0, Place("encoder", AFTER_LAYERS, "norm"))
+PLACES = frozenset({NO_POOLER.name, NO_DECODER.name, NO_TYPES.name, NO_FINAL_NORM.name})
 # Multiples to which libraries pad a vocabulary, for the sake of the hardware.
 PADDED_TO = (8, 64, 128)
 
@@ -95,7 +96,9 @@ def counted(model: Model) -> tuple[Tensor, ...]:
     tensors = tuple(tensor._replace(name=model.bare(tensor.name)) for tensor in model.tensors())
     pooled = any(tensor.place.component == "pooler" for tensor in tensors)
     typed = any(tensor.place.role == "token type" for tensor in tensors)
-    return (*tensors, *(() if pooled else (NO_POOLER,)), *(() if typed else (NO_TYPES,)), NO_DECODER)
+    normed = any(tensor.place.block == AFTER_LAYERS for tensor in tensors)
+    there = ((NO_POOLER, pooled), (NO_TYPES, typed), (NO_FINAL_NORM, normed), (NO_DECODER, False))
+    return (*tensors, *(place for place, has in there if not has))
 
 
 def total(tensors: Iterable[Tensor]) -> int:
@@ -256,7 +259,7 @@ _VOCABULARIES = {
     105_879: 7.0,
     250_002: 7.0,
 }
-_POSITIONS = {512: 4.0, 514: 5.5, 1_024: 6.0, 128: 7.0, 256: 7.0}
+_POSITIONS = {512: 2.9, 514: 5.5, 1_024: 6.0, 128: 7.0, 256: 7.0}
 _TYPES = {1: 5.0, 2: 3.5, 3: 6.5}
 _LAYERS = {6: 6.5, 12: 6.0, 24: 6.5}
 
@@ -281,8 +284,18 @@ MISCOUNTS: Mapping[str, Miscount] = {
     ),
     "final LayerNorm": _rare(
         N_("a LayerNorm after the last layer is counted, which this model does not have"),
-        _more(NO_DECODER, lambda sizes: (Tensor(_FINAL_NORM, (2, sizes.hidden_size), 1),)),
+        _more(NO_FINAL_NORM, lambda sizes: (Tensor(_FINAL_NORM, (2, sizes.hidden_size), 1),)),
         5.5,
+    ),
+    "first layer alike": _rare(
+        N_("the first layer is counted like the others, with a LayerNorm that it does not have"),
+        _where(
+            both(role("norm"), block("attention")),
+            lambda tensor, sizes: (
+                tensor._replace(copies=sizes.num_hidden_layers) if _not_in_first(tensor, sizes) else tensor,
+            ),
+        ),
+        2.5,
     ),
     "biases": Miscount(N_("no bias of any Linear is counted"), _without(is_bias), 3.2),
     "layer biases": Miscount(
@@ -563,6 +576,11 @@ HABITS: Mapping[str, Habit] = {
         3.5,
     ),
 }
+
+
+def _not_in_first(tensor: Tensor, sizes: MiscountSizes) -> bool:
+    """Whether a tensor is in all layers but the first, which ModernBERT's first LayerNorm is."""
+    return _repeats(tensor) and tensor.copies == sizes.num_hidden_layers - 1
 
 
 def _one_less(layers: int) -> int:

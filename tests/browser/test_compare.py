@@ -49,7 +49,7 @@ def test_a_link_shows_the_same_after_other_pages(look: Look) -> None:
 def test_pinned_by_keyboard_a_model_stays_while_the_sidebar_changes(look: Look) -> None:
     page = look("compare?models=present&vocab_size=21128")
     expect(page.get_by_text("A difference needs two models")).to_be_visible()
-    page.get_by_role("button", name="Models").press("Enter")
+    page.get_by_role("button", name="Models", exact=True).press("Enter")
     page.get_by_role("button", name="Pin the current model").press("Enter")
     expect(page.get_by_test_id("stMetricValue")).to_have_text("0")
     page.keyboard.press("Escape")
@@ -63,7 +63,7 @@ def test_pinned_by_keyboard_a_model_stays_while_the_sidebar_changes(look: Look) 
 def test_what_was_chosen_by_hand_gives_way_to_a_pair_for_good(look: Look) -> None:
     page = look("compare")
     shows(page, "+225,659,648")
-    page.get_by_role("button", name="Models").click()
+    page.get_by_role("button", name="Models", exact=True).click()
     page.get_by_role("combobox", name="Models (the first").fill("all-MiniLM-L6-v2")
     page.keyboard.press("Enter")
     page.wait_for_url("**models=present+bert-large-uncased+all-MiniLM-L6-v2")

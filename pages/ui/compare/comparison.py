@@ -212,6 +212,8 @@ def _show_pairs() -> None:
     with st.container(horizontal=True, gap="xsmall", key="pairs"):
         for key, pair in PAIRS.items():
             chosen = pair.models == present
+            if pair.view not in ("", st.session_state[VIEW.name]) and not chosen:
+                continue  # there is one row for them
             st.button(
                 _(pair.name),
                 key=f"pair {key}",

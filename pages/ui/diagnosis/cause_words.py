@@ -15,7 +15,8 @@ def describe(known: Known) -> str:
     """A known count in words: its class, and what else is said about it."""
     said = [f"`{known.subject.architecture}`"]
     if known.subject.cls.task == "base":
-        said.append(_("with pooler") if known.subject.add_pooling_layer else _("without pooler"))
+        pooled = known.subject.cls.pooler and known.subject.add_pooling_layer
+        said.append(_("with pooler") if pooled else _("without pooler"))
     if known.has_decoder:
         said.append(_("decoder tied") if known.subject.config.tie_word_embeddings else _("decoder untied"))
     if known.convention:

@@ -371,7 +371,7 @@ def _show_nothing(subject: Subject, number: Typed, text: str) -> None:
     exactly = number.low == number.high
     st.warning(
         (_(_UNEXPLAINED) if exactly else _(_UNKNOWN)).format(
-            number=literal(shorten(text)),
+            number=f"{math.floor(number.low):,}" if exactly else literal(shorten(text)),
             architecture=subject.architecture,
             count=subject.model().num_parameters(),
         ),
