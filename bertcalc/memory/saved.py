@@ -213,14 +213,14 @@ def fuse_attention(steps: Sequence[Step]) -> list[Step]:
         return list(steps)
     fused: list[Step] = []
     query_and_key: tuple[Value, ...] = ()
-    repeated = {step.gives: step.takes[0] for step in steps if step.operation == "repeat"}  # by the kernel itself
+    repeated = {step.gives.name: step.takes[0] for step in steps if step.operation == "repeat"}  # by the kernel itself
     for step in steps:
         match step.place.role:
             case "scores":
                 query_and_key = step.takes
             case "context":
                 takes = (*query_and_key, step.takes[1])
-                fused.append(step._replace(takes=tuple(repeated.get(value, value) for value in takes)))
+                fused.append(step._replace(takes=tuple(repeated.get(value.name, value) for value in takes)))
             case "merge_heads":
                 fused.append(step._replace(operation="view"))
             case _ if not _in_core(step):

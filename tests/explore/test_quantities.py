@@ -58,7 +58,7 @@ def test_the_parameters_are_the_real_models(case: Model) -> None:
 def test_a_column_holds_what_each_row_gives_alone(name: str, case: Case, rows: list[tuple[int, int, int]]) -> None:
     if QUANTITIES[name].known(case) is None:
         return
-    heads = case.subject.config.num_attention_heads
+    heads = case.subject.config.num_attention_heads * case.subject.config.heads_of
     apart = case.subject.config.breaks  # rows that are built in another way, which no column can hold with others
     fields = [
         {"hidden_size": units * heads, "num_hidden_layers": layers, "intermediate_size": intermediate}
