@@ -130,13 +130,20 @@ class Sweep(NamedTuple):
         """
         if field == "num_attention_heads" and "hidden_size" not in self.dimensions:
             divisors = _divisors(self.config.hidden_size // self.config.heads_of)
+            divisors = [heads for heads in divisors if self._shares(num_attention_heads=heads)]
             return [heads for heads in divisors if low <= heads <= high] or [_below(divisors, low)]
         unit = self.unit(field)
         first, last = -(-low // unit), high // unit
         if first > last:
             return [last * unit]
         step = round_up(Fraction(last - first + 1, most))
-        return [unit * place for place in sorted({first, *range(-(-first // step) * step, last + 1, step), last})]
+        found = [unit * place for place in sorted({first, *range(-(-first // step) * step, last + 1, step), last})]
+        return [value for value in found if self._shares(**{field: value})] or [self.present(field)]
+
+    def _shares(self, **values: int) -> bool:
+        """Whether the heads can share keys and values evenly, as EuroBERT's do."""
+        heads = self.fields(**values).get("num_attention_heads", self.config.num_attention_heads)
+        return bool(heads % (self.config.shared().get("num_key_value_heads") or 1) == 0)
 
     def has(self, field: str, value: int) -> bool:
         """Whether a dimension can have a value, while the other one stays."""
@@ -146,7 +153,8 @@ class Sweep(NamedTuple):
     def exists(self, **values: int) -> bool:
         """Whether two dimensions that depend on each other can have these values together."""
         if {"hidden_size", "num_attention_heads"} <= values.keys():
-            return values["hidden_size"] % (values["num_attention_heads"] * self.config.heads_of) == 0
+            whole = values["hidden_size"] % (values["num_attention_heads"] * self.config.heads_of) == 0
+            return whole and self._shares(**values)
         if {"max_position_embeddings", "sequence_length"} <= values.keys():
             return values["sequence_length"] + self._spare <= values["max_position_embeddings"]
         return True

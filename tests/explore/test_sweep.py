@@ -265,3 +265,16 @@ def test_the_neighbours_of_a_value_need_not_include_it() -> None:
     assert around([64, 128, 192], 100) == (64, 128)
     assert around([64, 128], 64) == (None, 128)
     assert around([64, 128], 300) == (128, None)
+
+
+def test_heads_that_share_keys_and_values_are_swept_in_multiples() -> None:
+    """EuroBERT-610m has 18 heads with 6 keys and values: the real class refuses 4 heads, or 9 of a hidden size of 576."""
+    config = PRESETS["EuroBERT-610m"].config
+    heads = Sweep(Case(Subject(config, "EuroBertModel")), ("num_attention_heads",))
+    assert heads.values("num_attention_heads", 1, 36) == [6, 12, 18, 24, 36]
+    assert not heads.has("num_attention_heads", 4)
+    hidden = Sweep(Case(Subject(config, "EuroBertModel")), ("hidden_size",))
+    assert hidden.values("hidden_size", 64, 2048) == [1152]
+    assert not Sweep(Case(Subject(config, "EuroBertModel")), ("hidden_size", "num_attention_heads")).exists(
+        hidden_size=576, num_attention_heads=9
+    )
