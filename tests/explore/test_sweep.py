@@ -268,7 +268,7 @@ def test_the_neighbours_of_a_value_need_not_include_it() -> None:
 
 
 def test_heads_that_share_keys_and_values_are_swept_in_multiples() -> None:
-    """EuroBERT-610m has 18 heads with 6 keys and values: the real class refuses 4 heads, or 9 of a hidden size of 576."""
+    """EuroBERT-610m has 18 heads with 6 keys and values: the real class refuses 4 heads, or 9 in a width of 576."""
     config = PRESETS["EuroBERT-610m"].config
     heads = Sweep(Case(Subject(config, "EuroBertModel")), ("num_attention_heads",))
     assert heads.values("num_attention_heads", 1, 36) == [6, 12, 18, 24, 36]
