@@ -97,6 +97,8 @@ def test_parameters_are_the_difference_of_two_real_models(case: Case) -> None:
         base = case.config
         if field == "add_cross_attention" and found.after:
             base = replace(base, is_decoder=True)
+        if field == "relative_attention" and found.after:
+            base = replace(base, pos_att_type="p2c|c2p")
         if field == "is_decoder" and not found.after:
             base = replace(base, add_cross_attention=False)
         if field == "vocab_size":

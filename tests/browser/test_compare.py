@@ -126,7 +126,7 @@ def test_no_table_is_wider_than_the_page(look: Look, pair: str) -> None:
 
 
 def test_at_a_glance_twelve_models_need_no_scrolling_and_a_click_opens_one(visit: Open) -> None:
-    page = visit("compare?order=ascending")
+    page = visit("compare?compare=glance&order=ascending")
     page.get_by_role("button", name="well-known models").click()
     chart = page.get_by_test_id("stVegaLiteChart")
     names = chart.locator(".role-axis-label text")

@@ -349,21 +349,21 @@ def test_flops_are_shown_where_they_were_found(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize(
     "text",
-    ['{"model_type": "gpt2", "n_embd": 96, "n_head": 3}', '{"architectures": ["GPT2Model"]}'],
+    ['{"model_type": "bloom", "hidden_size": 96, "n_head": 3}', '{"architectures": ["BloomModel"]}'],
 )
 def test_your_model_leads_here_for_other_types(text: str) -> None:
     app = open_app("bring.py")
     app.text_area(key="config_text").set_value(text).run()
     [link] = app.get("page_link")
     assert link.proto.page == "any_model"
-    assert "model_type=gpt2" in link.proto.query_string
+    assert "model_type=bloom" in link.proto.query_string
     assert not list(open_app("bring.py").get("page_link"))
 
 
 def test_explain_leads_here_for_a_number_of_another_model() -> None:
-    app = open_app("explain.py", number="124439808")
-    assert any("GPT2LMHeadModel" in link.proto.label for link in app.get("page_link"))
-    assert not open_app("explain.py", number="124439809").get("page_link")
+    app = open_app("explain.py", number="125239296")
+    assert any("OPTForCausalLM" in link.proto.label for link in app.get("page_link"))
+    assert not open_app("explain.py", number="125239297").get("page_link")
 
 
 def test_names_of_somebody_elses_fields_are_text(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -161,7 +161,7 @@ def test_what_is_wrong_with_a_pasted_config_is_said_and_the_comparison_stays(tex
 
 @pytest.mark.parametrize("pair", PAIRS)
 def test_a_pair_is_one_press_away_and_says_what_it_teaches(pair: str) -> None:
-    app = open_app("compare.py", explained="bert-large-uncased")
+    app = open_app("compare.py", explained="bert-large-uncased", compare=PAIRS[pair].view or "differences")
     assert PAIRS[pair].lesson not in [text.value for text in app.markdown]
     press(app, PAIRS[pair].name)
     assert models(app) == PAIRS[pair].models
@@ -316,7 +316,7 @@ def glance(app: AppTest) -> pd.DataFrame:
 
 
 def test_at_a_glance_the_well_known_models_are_sorted_as_one_likes() -> None:
-    app = open_app("compare.py")
+    app = open_app("compare.py", compare="glance")
     press(app, PAIRS["well-known"].name)
     shown = [name.split("]")[0].lstrip("[") for name in glance(app)["Model"]]
     assert sorted(shown) == sorted(WELL_KNOWN)
