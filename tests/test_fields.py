@@ -98,7 +98,8 @@ def test_parameters_are_the_difference_of_two_real_models(case: Case) -> None:
         if field == "add_cross_attention" and found.after:
             base = replace(base, is_decoder=True)
         if field == "relative_attention" and found.after:
-            base = replace(base, pos_att_type="p2c|c2p")
+            needed: dict[str, Any] = {"pos_att_type": "p2c|c2p"}
+            base = replace(base, **needed)
         if field == "is_decoder" and not found.after:
             base = replace(base, add_cross_attention=False)
         if field == "vocab_size":
