@@ -178,8 +178,8 @@ def test_every_value_can_be_typed(look: Look) -> None:
 
 
 @pytest.mark.parametrize("place", ["", "?present=1", "lecture?screen=base-and-large"])
-def test_locks_are_worked_everywhere_and_are_in_the_link(look: Look, place: str) -> None:
-    page = look(place)
+def test_locks_are_worked_everywhere_and_are_in_the_link(visit: Open, place: str) -> None:
+    page = visit(place)
     expect(slider(page, "hidden_size")).to_be_visible()
     settled(page)
     own = query(page)
