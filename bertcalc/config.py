@@ -252,7 +252,8 @@ for _name, _value in ABSENT.items():
 Kind = TypeVar("Kind", bound=Config)
 
 
-def absent(kind: type[Config]) -> dict[str, Any]:
+@cache
+def absent(kind: type[Config]) -> Mapping[str, Any]:
     """What is true of a family of the fields that it lacks: GPT-2 is always a decoder."""
     return {name: getattr(kind, name) for name in ABSENT if not kind.has(name)}
 

@@ -7,7 +7,8 @@ import pytest
 import transformers
 from hypothesis import given
 
-from bertcalc import BertConfig, RobertaConfig
+from bertcalc import BertConfig, Config, RobertaConfig
+from bertcalc.config import ConfigError
 from bertcalc.effects import effect
 from bertcalc.fields import MEANINGS
 from bertcalc.subject import Subject
@@ -84,6 +85,21 @@ def test_a_change_that_a_family_never_allows_is_no_change() -> None:
     assert effect("position_embedding_type", subject, 1, 4) == ("absolute", "absolute", 0, 0, 0)
 
 
+def possible(base: Config, changes: dict[str, Any]) -> bool:
+    try:
+        replace(base, **changes)
+    except ConfigError:
+        return False
+    return True
+
+
+def along(base: Config, changes: dict[str, Any]) -> dict[str, Any]:
+    """What has to change in both models, so that a field alone can: DeBERTa's fields need each other."""
+    with pytest.raises(ConfigError) as caught:
+        replace(base, **changes)
+    return next(remedy for remedy in caught.value.problem.remedies if not remedy.keys() & changes.keys())
+
+
 @examples(15)
 @given(cases())
 def test_parameters_are_the_difference_of_two_real_models(case: Case) -> None:
@@ -97,11 +113,10 @@ def test_parameters_are_the_difference_of_two_real_models(case: Case) -> None:
         base = case.config
         if field == "add_cross_attention" and found.after:
             base = replace(base, is_decoder=True)
-        if field == "relative_attention" and found.after:
-            needed: dict[str, Any] = {"pos_att_type": "p2c|c2p"}
-            base = replace(base, **needed)
         if field == "is_decoder" and not found.after:
             base = replace(base, add_cross_attention=False)
+        while not possible(base, changes):  # with what goes along, in both
+            base = replace(base, **along(base, changes))
         if field == "vocab_size":
             changes["vocab_size"] = found.after
         before, after = (
