@@ -20,7 +20,7 @@ from bertcalc.config import Config, problems
 from bertcalc.families import CLASSES, FAMILIES, family_of
 from bertcalc.family import Family
 from bertcalc.fields import OWN_DIMENSIONS, is_int, known
-from bertcalc.problem import InputError, Problem
+from bertcalc.problem import InputError, Problem, wrong
 from bertcalc.strict_json import decode, read_json
 from bertcalc.subject import Subject
 from bertcalc.text import N_, shorten
@@ -69,16 +69,20 @@ def text_of(data: bytes, size: int = 0) -> str:
     return decode(data)
 
 
+def read_object(text: str) -> dict[str, Any]:
+    """The keys and values in the text of a config.json, of whatever model. Raises InputError."""
+    given = read_json(text, LARGEST)
+    if not isinstance(given, dict):
+        raise wrong(N_("A config.json is a JSON object: {braces} with fields inside."), braces="{ }")
+    return given
+
+
 def read(text: str) -> Described:
     """The model in the text of a config.json; fields that are not there have Hugging Face's defaults.
 
     Raises InputError.
     """
-    given = read_json(text, LARGEST)
-    if not isinstance(given, dict):
-        raise InputError(
-            Problem("", None, N_("A config.json is a JSON object: {braces} with fields inside."), {"braces": "{ }"})
-        )
+    given = read_object(text)
     names = given.get("architectures")
     classes = _listed(names)
     if "model_type" in given:

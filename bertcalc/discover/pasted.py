@@ -4,10 +4,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from bertcalc.config_json import LARGEST
+from bertcalc.config_json import read_object
 from bertcalc.discover.types import types
 from bertcalc.problem import Problem, wrong
-from bertcalc.strict_json import read_json
 from bertcalc.text import N_, shorten
 
 MOST = 1_000_000_000  # of any number
@@ -35,9 +34,7 @@ class Given(NamedTuple):
 
 def read(text: str) -> Given:
     """The model in the text of a config.json. Raises InputError."""
-    found = read_json(text, LARGEST)
-    if not isinstance(found, dict):
-        raise wrong(N_("A config.json is a JSON object: {braces} with fields inside."), braces="{ }")
+    found = read_object(text)
     kind = found.get("model_type")
     named = [name for name in _listed(found.get("architectures")) if isinstance(name, str)]
     if not isinstance(kind, str):
@@ -50,9 +47,7 @@ def read(text: str) -> Given:
             N_("The installed transformers has no model type {kind}."), "model_type", kind, kind=shorten(kind) or '""'
         )
     known = [name for name in named if name in types()[kind]]
-    fields, left = clean(found)
-    fields.pop("model_type", None)
-    check(fields)
+    fields, left = _fields(found)
     remarks: list[Problem] = []
     if named and not known:
         message = N_("architectures {value}: not one of the classes that are offered here.")
@@ -65,13 +60,15 @@ def read(text: str) -> Given:
 
 def read_fields(text: str) -> dict[str, Any]:
     """The same of the fields alone, as a link has them. Raises InputError."""
-    found = read_json(text, LARGEST)
-    if not isinstance(found, dict):
-        raise wrong(N_("A config.json is a JSON object: {braces} with fields inside."), braces="{ }")
-    fields, _left = clean(found)
+    return _fields(read_object(text))[0]
+
+
+def _fields(found: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The fields within the limits, and the keys that are no names. Raises InputError."""
+    fields, left = clean(found)
     fields.pop("model_type", None)
     check(fields)
-    return fields
+    return fields, left
 
 
 def clean(given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
