@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 from bertcalc.config import Config, ConfigError
 from bertcalc.forward.trace import Sizes, Step, Trace, Value
+from bertcalc.text import N_
 from bertcalc.tree.nn import Attention, Module
 
 Task = Literal[
@@ -94,6 +95,11 @@ class Source(NamedTuple):
 
     said: str
     url: str
+
+
+def model_card(name: str) -> Source:
+    """The card of a model on the Hugging Face Hub, by its name there."""
+    return Source(N_("Its model card on the Hugging Face Hub"), f"https://huggingface.co/{name}")
 
 
 class Preset(NamedTuple):

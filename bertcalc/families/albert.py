@@ -8,9 +8,8 @@ from typing import Any
 
 from bertcalc.config import Config
 from bertcalc.families import bert
-from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, Source
+from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, model_card
 from bertcalc.forward.trace import Trace, Value
-from bertcalc.text import N_
 
 
 @dataclass(frozen=True)
@@ -127,8 +126,7 @@ def _multiple_choice(t: Trace, c: AlbertConfig, hidden: Hidden) -> None:
 
 
 def _preset(name: str, **sizes: Any) -> Preset:
-    source = Source(N_("Its model card on the Hugging Face Hub"), f"https://huggingface.co/albert/{name}")
-    return Preset(AlbertConfig(**sizes), source)
+    return Preset(AlbertConfig(**sizes), model_card(f"albert/{name}"))
 
 
 _BASE: dict[str, Any] = {"hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from bertcalc.config import Config
-from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, Source
+from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, Source, model_card
 from bertcalc.fields import PositionEmbeddingType
 from bertcalc.forward.trace import Trace, Value
 from bertcalc.text import N_
@@ -275,13 +275,6 @@ _MULTILINGUAL = Source(N_("The list of multilingual models of Google's BERT"), f
 _MINIATURES = Source(N_("Turc et al. 2019, smaller BERT models"), "https://arxiv.org/abs/1908.08962")
 
 
-_HUB = "https://huggingface.co/"
-
-
-def _card(name: str) -> Source:
-    return Source(N_("Its model card on the Hugging Face Hub"), f"{_HUB}{name}")
-
-
 def _preset(vocab: int, hidden: int, layers: int, heads: int, intermediate: int, source: Source) -> Preset:
     config = BertConfig(
         vocab_size=vocab,
@@ -307,10 +300,13 @@ _PRESETS: dict[str, Preset] = {
         24,
         16,
         4096,
-        Source(N_("bert-large with the vocabulary of bert-base-chinese, as bge-large-zh"), f"{_HUB}BAAI/bge-large-zh"),
+        Source(
+            N_("bert-large with the vocabulary of bert-base-chinese, as bge-large-zh"),
+            model_card("BAAI/bge-large-zh").url,
+        ),
     ),
-    "all-MiniLM-L6-v2": _preset(30522, 384, 6, 12, 1536, _card("sentence-transformers/all-MiniLM-L6-v2")),
-    "all-MiniLM-L12-v2": _preset(30522, 384, 12, 12, 1536, _card("sentence-transformers/all-MiniLM-L12-v2")),
+    "all-MiniLM-L6-v2": _preset(30522, 384, 6, 12, 1536, model_card("sentence-transformers/all-MiniLM-L6-v2")),
+    "all-MiniLM-L12-v2": _preset(30522, 384, 12, 12, 1536, model_card("sentence-transformers/all-MiniLM-L12-v2")),
     **{
         f"bert_uncased_L-{layers}_H-{hidden}_A-{hidden // 64}": _preset(
             30522, hidden, layers, hidden // 64, 4 * hidden, _MINIATURES
@@ -318,9 +314,9 @@ _PRESETS: dict[str, Preset] = {
         for layers in (2, 4, 6, 8, 10, 12)
         for hidden in (128, 256, 512, 768)
     },
-    "bge-small-zh-v1.5": _preset(21128, 512, 4, 8, 2048, _card("BAAI/bge-small-zh-v1.5")),
+    "bge-small-zh-v1.5": _preset(21128, 512, 4, 8, 2048, model_card("BAAI/bge-small-zh-v1.5")),
     # A BERT with the word pieces of XLM-RoBERTa: 82 % of it is their embeddings.
-    "multilingual-e5-small": _preset(250037, 384, 12, 12, 1536, _card("intfloat/multilingual-e5-small")),
+    "multilingual-e5-small": _preset(250037, 384, 12, 12, 1536, model_card("intfloat/multilingual-e5-small")),
 }
 
 TOKENS = ("input_ids", "attention_mask", "token_type_ids", "position_ids", "inputs_embeds")

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from bertcalc.config import Config
 from bertcalc.families import bert
-from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, Source
+from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, model_card
 from bertcalc.forward.trace import Trace, Value
 from bertcalc.problem import Problem
 from bertcalc.text import N_
@@ -263,8 +263,7 @@ def _multiple_choice(t: Trace, c: DebertaV2Config, hidden: Hidden) -> None:
 
 
 def _preset(name: str, **sizes: Any) -> Preset:
-    source = Source(N_("Its model card on the Hugging Face Hub"), f"https://huggingface.co/microsoft/{name}")
-    return Preset(DebertaV2Config(**_V3, **sizes), source)
+    return Preset(DebertaV2Config(**_V3, **sizes), model_card(f"microsoft/{name}"))
 
 
 _V3: dict[str, Any] = {

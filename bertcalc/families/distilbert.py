@@ -9,9 +9,8 @@ from typing import ClassVar
 
 from bertcalc.config import Config
 from bertcalc.families import bert
-from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, Source
+from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, model_card
 from bertcalc.forward.trace import Trace, Value
-from bertcalc.text import N_
 
 
 @dataclass(frozen=True)
@@ -136,10 +135,6 @@ def _question_answering(t: Trace, c: DistilBertConfig, hidden: Hidden) -> None:
         bert.answers(t, t.dropout("dropout", hidden.states, c.qa_dropout), c.num_labels)
 
 
-def _card(name: str) -> Source:
-    return Source(N_("Its model card on the Hugging Face Hub"), f"https://huggingface.co/distilbert/{name}")
-
-
 _TOKENS = ("input_ids", "attention_mask", "inputs_embeds")
 _LABELS = (*_TOKENS, "labels", "position_ids")
 FAMILY = Family(
@@ -161,10 +156,12 @@ FAMILY = Family(
         Class("DistilBertForMultipleChoice", "multiple-choice", _multiple_choice, _LABELS, laid_out=("position_ids",)),
     ),
     {
-        "distilbert-base-uncased": Preset(DistilBertConfig(), _card("distilbert-base-uncased")),
-        "distilbert-base-cased": Preset(DistilBertConfig(vocab_size=28996), _card("distilbert-base-cased")),
+        "distilbert-base-uncased": Preset(DistilBertConfig(), model_card("distilbert/distilbert-base-uncased")),
+        "distilbert-base-cased": Preset(
+            DistilBertConfig(vocab_size=28996), model_card("distilbert/distilbert-base-cased")
+        ),
         "distilbert-base-multilingual-cased": Preset(
-            DistilBertConfig(vocab_size=119547), _card("distilbert-base-multilingual-cased")
+            DistilBertConfig(vocab_size=119547), model_card("distilbert/distilbert-base-multilingual-cased")
         ),
     },
 )

@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 
 from bertcalc.config import Config, all_or_none
 from bertcalc.families import bert
-from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, Source
+from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, model_card
 from bertcalc.forward.trace import Trace
-from bertcalc.text import N_
 
 
 @dataclass(frozen=True)
@@ -121,8 +120,7 @@ def _multiple_choice(t: Trace, c: ElectraConfig, hidden: Hidden) -> None:
 
 
 def _preset(name: str, **sizes: Any) -> Preset:
-    source = Source(N_("Its model card on the Hugging Face Hub"), f"https://huggingface.co/google/{name}")
-    return Preset(ElectraConfig(**sizes), source)
+    return Preset(ElectraConfig(**sizes), model_card(f"google/{name}"))
 
 
 _BASE: dict[str, Any] = {"hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072}

@@ -9,9 +9,8 @@ from typing import ClassVar
 
 from bertcalc.config import Config
 from bertcalc.families import bert
-from bertcalc.family import Class, Family, Hidden, Preset, Source
+from bertcalc.family import Class, Family, Hidden, Preset, model_card
 from bertcalc.forward.trace import Trace, Value
-from bertcalc.text import N_
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,6 @@ def _body(t: Trace, c: ErnieConfig, pooler: bool) -> Hidden:
     return Hidden(x, bert.pooled(t, c, x, "Ernie") if pooler else None)
 
 
-_HUB = N_("Its model card on the Hugging Face Hub")
 _ZH = ErnieConfig(
     vocab_size=40000, max_position_embeddings=2048, type_vocab_size=4, use_task_id=True, layer_norm_eps=1e-5
 )
@@ -103,6 +101,6 @@ FAMILY = Family(
         Class("ErnieForQuestionAnswering", "question-answering", bert.question_answering, (*_TOKENS, *bert.ANSWERS)),
         Class("ErnieForMultipleChoice", "multiple-choice", bert.multiple_choice, _LABELS, pooler=True),
     ),
-    {"ernie-3.0-base-zh": Preset(_ZH, Source(_HUB, "https://huggingface.co/nghuyong/ernie-3.0-base-zh"))},
+    {"ernie-3.0-base-zh": Preset(_ZH, model_card("nghuyong/ernie-3.0-base-zh"))},
     like_bert=False,
 )

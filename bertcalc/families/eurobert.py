@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from bertcalc.config import Config
 from bertcalc.families import bert
-from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, Source
+from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, model_card
 from bertcalc.fields import is_int
 from bertcalc.forward.trace import Trace, Value
 from bertcalc.problem import Problem
@@ -187,8 +187,7 @@ def _token_classification(t: Trace, c: EuroBertConfig, hidden: Hidden) -> None:
 
 
 def _preset(name: str, **sizes: Any) -> Preset:
-    source = Source(N_("Its model card on the Hugging Face Hub"), f"https://huggingface.co/{name}")
-    return Preset(EuroBertConfig(**sizes), source)
+    return Preset(EuroBertConfig(**sizes), model_card(name))
 
 
 _TOKENS = ("input_ids", "attention_mask", "position_ids", "inputs_embeds")

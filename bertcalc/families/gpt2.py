@@ -9,9 +9,8 @@ from typing import Any, ClassVar
 
 from bertcalc.config import Config
 from bertcalc.families import bert
-from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, Source
+from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, model_card
 from bertcalc.forward.trace import Trace, Value
-from bertcalc.text import N_
 from bertcalc.tree.nn import AFTER_LAYERS
 
 
@@ -178,8 +177,7 @@ def _question_answering(t: Trace, c: GPT2Config, hidden: Hidden) -> None:
 
 
 def _preset(name: str, **sizes: Any) -> Preset:
-    source = Source(N_("Its model card on the Hugging Face Hub"), f"https://huggingface.co/{name}")
-    return Preset(GPT2Config(**sizes), source)
+    return Preset(GPT2Config(**sizes), model_card(name))
 
 
 _TOKENS = ("attention_mask", "token_type_ids", "position_ids", "inputs_embeds")

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from bertcalc.config import Config, all_or_none
 from bertcalc.families import bert
-from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, Source
+from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, model_card
 from bertcalc.forward.trace import Trace, Value
 from bertcalc.problem import Problem
 from bertcalc.text import N_
@@ -209,8 +209,7 @@ def _multiple_choice(t: Trace, c: ModernBertConfig, hidden: Hidden) -> None:
 
 
 def _preset(name: str, **sizes: Any) -> Preset:
-    source = Source(N_("Its model card on the Hugging Face Hub"), f"https://huggingface.co/{name}")
-    return Preset(ModernBertConfig(**sizes), source)
+    return Preset(ModernBertConfig(**sizes), model_card(name))
 
 
 _TOKENS = ("input_ids", "attention_mask", "position_ids", "inputs_embeds")

@@ -10,7 +10,7 @@ from typing import Any
 
 from bertcalc.config import Config
 from bertcalc.families import bert, roberta
-from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, Source
+from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, model_card
 from bertcalc.forward.trace import Trace, Value
 from bertcalc.problem import Problem
 from bertcalc.text import N_
@@ -121,7 +121,6 @@ def _multiple_choice(t: Trace, c: MPNetConfig, hidden: Hidden) -> None:
     bert.scores_of_choices(t, hidden, c.hidden_dropout_prob)
 
 
-_CARD = N_("Its model card on the Hugging Face Hub")
 _SIZES: dict[str, Any] = {"max_position_embeddings": 514, "layer_norm_eps": 1e-5}
 _TOKENS = ("input_ids", "attention_mask", "position_ids", "inputs_embeds")
 _FLAGS = ("output_attentions", "output_hidden_states", "return_dict")
@@ -150,10 +149,8 @@ FAMILY = Family(
         Class("MPNetForMultipleChoice", "multiple-choice", _multiple_choice, _LABELS, pooler=True),
     ),
     {
-        "mpnet-base": Preset(MPNetConfig(**_SIZES), Source(_CARD, "https://huggingface.co/microsoft/mpnet-base")),
-        "all-mpnet-base-v2": Preset(
-            MPNetConfig(**_SIZES), Source(_CARD, "https://huggingface.co/sentence-transformers/all-mpnet-base-v2")
-        ),
+        "mpnet-base": Preset(MPNetConfig(**_SIZES), model_card("microsoft/mpnet-base")),
+        "all-mpnet-base-v2": Preset(MPNetConfig(**_SIZES), model_card("sentence-transformers/all-mpnet-base-v2")),
     },
     like_bert=False,
     recomputes=(),

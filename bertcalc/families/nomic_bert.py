@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from bertcalc.config import Config
 from bertcalc.families import bert, eurobert
-from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, Source
+from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, model_card
 from bertcalc.fields import is_int
 from bertcalc.forward.trace import Trace, Value
 from bertcalc.problem import Problem
@@ -130,7 +130,7 @@ def _masked_lm(t: Trace, c: NomicBertConfig, hidden: Hidden) -> None:
         t.output("logits", t.linear("decoder", x, c.vocab_size, role="decoder", tied=tied, using=bias))
 
 
-_SOURCE = Source(N_("Its model card on the Hugging Face Hub"), "https://huggingface.co/nomic-ai/nomic-embed-text-v1.5")
+_SOURCE = model_card("nomic-ai/nomic-embed-text-v1.5")
 _TOKENS = ("input_ids", "attention_mask", "token_type_ids", "position_ids", "inputs_embeds")
 _LABELS = (*_TOKENS, "labels")
 FAMILY = Family(

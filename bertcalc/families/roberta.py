@@ -11,7 +11,7 @@ from typing import Any
 
 from bertcalc.config import Config
 from bertcalc.families import bert
-from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, Source
+from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, model_card
 from bertcalc.fields import PositionEmbeddingType
 from bertcalc.forward.trace import Trace, Value
 from bertcalc.problem import Problem
@@ -163,7 +163,7 @@ def family(
 
 def preset(config: RobertaConfig, repository: str) -> Preset:
     """A published model, by where it is on the Hugging Face Hub."""
-    return Preset(config, Source(N_("Its model card on the Hugging Face Hub"), f"https://huggingface.co/{repository}"))
+    return Preset(config, model_card(repository))
 
 
 # The table has two rows more than there are positions: they are counted from the one after padding.
