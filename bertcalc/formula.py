@@ -21,7 +21,7 @@ from bertcalc.forward.steps import Step, forward
 from bertcalc.subject import Subject
 from bertcalc.tree.inventory import inventory, named
 from bertcalc.tree.nn import Component, Module, ModuleList, Shape, Tensor
-from bertcalc.tree.totals import COMPONENTS, breakdown, submodule, summed, top_level
+from bertcalc.tree.totals import COMPONENTS, breakdown, over_layers, submodule, summed, top_level
 
 # One letter for each size of what goes through the model, beside those of the dimensions.
 CALL_LETTERS: dict[str, str] = {
@@ -102,7 +102,12 @@ class Bracket(NamedTuple):
     def text(self) -> str:
         """As people write it."""
         written = " + ".join(self.inside)
-        return f"{self.factor} ({written})" if self.factor else written
+        return f"{self.factor} ({written})" if self.braced else f"{self.factor} {written}".lstrip()
+
+    @property
+    def braced(self) -> bool:
+        """Whether a bracket has to stand around the terms."""
+        return bool(self.factor) and len(self.terms) > 1
 
 
 def latex_number(number: int) -> str:
@@ -185,6 +190,9 @@ def component_formulas(subject: Subject) -> tuple[tuple[Component, Formula], ...
 def component_terms(subject: Subject) -> tuple[tuple[Component, tuple[Bracket, ...]], ...]:
     """The sum that each component's formula is, term by term: every tensor of the folded tree is in one of them.
 
+    What the first of layers that differ has like all others is there once, for all: ModernBERT's
+    L (3H² + H² + 2HI + HI + H) + (L − 1) H.
+
     >>> from bertcalc import BertConfig
     >>> for component, brackets in component_terms(Subject(BertConfig())):
     ...     print(component, " + ".join(bracket.text for bracket in brackets))
@@ -193,7 +201,7 @@ def component_terms(subject: Subject) -> tuple[tuple[Component, tuple[Bracket, .
     pooler H² + H
     """
     alike: dict[Component, dict[Any, list[Tensor]]] = {}
-    for tensor in symbolic_model(subject).tensors():
+    for tensor in over_layers(symbolic_model(subject)):
         one = exact(prod(tensor.shape))
         alike.setdefault(tensor.place.component, {}).setdefault((tensor.copies, one), []).append(tensor)
     found: list[tuple[Component, tuple[Bracket, ...]]] = []
@@ -215,7 +223,7 @@ def filled(text: str, config: Config) -> str:
     >>> filled("L (4H² + I)", BertConfig())
     '12 · (4 · 768² + 3,072)'
     """
-    dotted = re.sub(r"(?<=[\w²)])(?=[A-Z(])", " · ", text.replace(" (", "("))
+    dotted = re.sub(r"(?<=[\w²)])( (?=\d)| ?(?=[A-Z(]))", " · ", text)
     return re.sub("[A-Z]", lambda letter: f"{getattr(config, FIELDS[letter[0]]):,}", dotted)
 
 

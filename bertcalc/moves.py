@@ -1,7 +1,7 @@
 """Moving one size of a model with a slider: its stops, each of which is a valid model, and the sizes that follow.
 
 num_attention_heads A divides hidden_size H. Two locks say what follows H: with ``heads`` the head size H / A stays and
-A follows; with ``intermediate`` intermediate_size stays the same multiple of H.
+A follows; with ``intermediate`` intermediate_size stays the same multiple of H. The padding stays a word.
 
 >>> from bertcalc import BertConfig
 >>> moved(BertConfig(), "hidden_size", 1024).num_attention_heads
@@ -98,6 +98,8 @@ def moved(config: Config, field: str, value: int, locks: Locks = LOCKS) -> Confi
         changes |= _following(config, value, locks)
     elif field == "num_attention_heads" and config.hidden_size % value:
         raise ConfigError(_no_divisor(config, value, locks))
+    elif field == "vocab_size" and SLIDERS[field][0] <= value < config.fewest_words:
+        changes["pad_token_id"] = value - 1  # EuroBERT pads with its word 128,001: no slider could go below
     return replace(config, **changes)
 
 

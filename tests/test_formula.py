@@ -10,6 +10,7 @@ from hypothesis import example, given
 from bertcalc import ARCHITECTURES, BertConfig, Config, build
 from bertcalc.config import POSITION_EMBEDDING_TYPES, sizes_of
 from bertcalc.config import letters as letters_of
+from bertcalc.families import family_of
 from bertcalc.formula import (
     SYMBOLS,
     Term,
@@ -22,8 +23,9 @@ from bertcalc.formula import (
     symbolic_model,
     tensor_formulas,
 )
+from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
-from bertcalc.tree.totals import openable, submodule, totals_by_component
+from bertcalc.tree.totals import openable, over_layers, submodule, totals_by_component
 from tests.oracle import Case
 from tests.strategies import cases
 
@@ -122,7 +124,7 @@ def test_the_terms_add_up_to_the_formula_and_each_tensor_is_in_one_of_them(archi
 
 @given(cases(POSITION_EMBEDDING_TYPES))
 def test_a_term_has_tensors_of_one_size_and_its_text_is_their_number(case: Case) -> None:
-    here = {tensor.name: tensor for tensor in case.ours().tensors()}
+    here = {tensor.name: tensor for tensor in over_layers(case.ours())}
     for _component, brackets in component_terms(case.subject):
         for bracket in brackets:
             for term in bracket.terms:
@@ -138,6 +140,22 @@ def test_the_formula_of_terms_with_numbers_is_the_real_models_count(case: Case) 
     found = component_terms(case.subject)
     numbers = [filled(bracket.text, case.config) for _component, brackets in found for bracket in brackets]
     assert sum(map(spoken, numbers)) == case.real().num_parameters()
+
+
+@pytest.mark.parametrize("preset", ["ModernBERT-base", "EuroBERT-610m", "deberta-v3-base", "gpt2", "albert-base-v2"])
+def test_where_layers_differ_the_formula_of_terms_is_the_real_models_count_too(preset: str) -> None:
+    config = PRESETS[preset].config
+    for layers in (1, 2, 3, config.num_hidden_layers):
+        changed = replace(config, num_hidden_layers=layers)
+        case = Case(changed, family_of(changed).base.name)
+        terms = component_terms(case.subject)
+        numbers = [filled(bracket.text, changed) for _component, brackets in terms for bracket in brackets]
+        assert sum(map(spoken, numbers)) == case.real().num_parameters()
+
+
+def test_what_the_first_layer_lacks_is_a_term_of_its_own() -> None:
+    found = dict(component_terms(Subject(PRESETS["ModernBERT-base"].config, "ModernBertModel")))
+    assert " + ".join(bracket.text for bracket in found["encoder"]) == "L (3H² + H² + 2HI + HI + H) + (L − 1) H + H"
 
 
 def spoken(text: str) -> Fraction:

@@ -43,6 +43,16 @@ def test_every_stop_is_a_model(config: Config, locks: Locks, field: str, also: i
         assert getattr(model, field) == stop
 
 
+@pytest.mark.parametrize("preset", PRESETS)
+def test_the_sliders_of_a_preset_stop_at_models_alone_and_have_many_stops(preset: str) -> None:
+    config = PRESETS[preset].config
+    for field in SLIDERS:
+        found = stops(config, field)
+        assert len(found) >= (3 if field in ("num_attention_heads", "hidden_size") else 32)
+        for stop in found[:: max(1, len(found) // 16)]:
+            assert getattr(moved(config, field, stop), field) == stop
+
+
 @given(starts(), st.lists(st.tuples(FIELDS, st.floats(0, 1), LOCKS), max_size=12))
 def test_no_way_through_the_stops_leads_out(config: Config, moves: list[tuple[str, float, Locks]]) -> None:
     for field, part, locks in moves:

@@ -1,7 +1,7 @@
 """What people call the parts of a model and the modules of its tensors, by what these mean, in every family."""
 
 from bertcalc.text import N_
-from bertcalc.tree.nn import Component, Place
+from bertcalc.tree.nn import Component, Module, Norm, Place
 
 # What the parts of a whole model are called; ``totals.PARTS`` names them inside their component.
 PART_NAMES: dict[tuple[Component, str], str] = {
@@ -84,3 +84,9 @@ def meaning(place: Place) -> tuple[str, str]:
 def tensor_name(place: Place) -> str:
     """What people call the module of a tensor."""
     return TENSOR_NAMES[meaning(place)]
+
+
+def norm_kind(model: Module) -> str:
+    """What normalizes in a model: RMSNorm in some, where the names above say LayerNorm."""
+    centers = (module.centers for _path, module, _copies in model.modules() if isinstance(module, Norm))
+    return "LayerNorm" if next(centers, True) else "RMSNorm"

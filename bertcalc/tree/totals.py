@@ -86,6 +86,16 @@ def summed(pairs: Iterable[tuple[Key, Any]]) -> dict[Key, Any]:
     return sums
 
 
+def over_layers(model: Module) -> list[Tensor]:
+    """The tensors of the folded tree; what the first of layers that differ has as all others have it is there once."""
+    found: dict[str, Tensor] = {}
+    for tensor in model.tensors():
+        in_layers = tensor.name.replace(".0.", ".*.", 1) if tensor.place.component == "encoder" else tensor.name
+        first = found.get(in_layers)
+        found[in_layers] = tensor._replace(copies=tensor.copies + first.copies) if first else tensor
+    return list(found.values())
+
+
 def shares(totals: Mapping[Key, int]) -> dict[Key, Fraction]:
     """Each figure's exact share of their sum."""
     whole = sum(totals.values())

@@ -16,7 +16,7 @@ from bertcalc.formula import piece_formulas
 from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
 from bertcalc.text import N_, Translate
-from bertcalc.tree.names import PART_NAMES
+from bertcalc.tree.names import PART_NAMES, norm_kind
 from bertcalc.tree.totals import breakdown, openable
 from pages.ui import charts
 from pages.ui.charts import NARROW, Spec, figures_axis, spec_of, tooltip
@@ -87,11 +87,14 @@ def parameter_bars(choice: Choice, path: str = "") -> Bars:
         before = breakdown(preset_of(choice).model(), path)
     except KeyError:  # the preset has no such part
         before = []
-    inks = colors()
+    inks, norm = colors(), norm_kind(choice.subject.model())
     return Bars(
         {(piece.component, piece.name): piece.parameters for piece in pieces},
         {(piece.component, piece.name): piece.parameters for piece in before},
-        [piece.name if path else _(PART_NAMES[piece.component, piece.name]) for piece in pieces],
+        [
+            piece.name if path else _(PART_NAMES[piece.component, piece.name]).replace("LayerNorm", norm)
+            for piece in pieces
+        ],
         [inks[piece.component] for piece in pieces],
         piece_formulas(choice.subject, path=path),
         [piece.path for piece in pieces],

@@ -12,11 +12,12 @@ from typing import Any
 from bertcalc.fields import known
 from bertcalc.formula import FIELDS, Bracket, Term, component_terms, filled
 from bertcalc.subject import Subject
+from bertcalc.tree.names import norm_kind
 from bertcalc.tree.nn import Tensor
-from bertcalc.tree.totals import Component
+from bertcalc.tree.totals import Component, over_layers
 from pages.ui.i18n import _
 from pages.ui.numbers import percent
-from pages.ui.total_formula.words import COUNTED, brace_of, lines_of
+from pages.ui.total_formula.words import COUNTED, brace_of, greek, lines_of
 
 Part = dict[str, Any] | list[str]
 Tips = dict[str, list[str]]
@@ -43,9 +44,10 @@ class _Builder:
     def __init__(self, subject: Subject, colors: Mapping[Component, str]) -> None:
         self._config = subject.config
         self._colors = colors
-        self._tensors = {tensor.name: tensor for tensor in subject.model().tensors()}
+        self._tensors = {tensor.name: tensor for tensor in over_layers(subject.model())}
         self._total = sum(tensor.num_parameters() for tensor in self._tensors.values())
         self._ones = {name: tensor._replace(copies=1).num_parameters() for name, tensor in self._tensors.items()}
+        self._norm = norm_kind(subject.model())
         self._terms = component_terms(subject)
         self._written = " + ".join(bracket.text for _component, brackets in self._terms for bracket in brackets)
         self._tips: Tips = {}
@@ -82,8 +84,8 @@ class _Builder:
             before: list[Part] = [*sign]
             if bracket.factor and not units:
                 factor = {"is": "part", "key": key, "label": bracket.text, "parts": leaves(bracket.factor)}
-                before += [factor, ["open", "("]]
-            after = [["close", ")"]] if bracket.factor and term == bracket.terms[-1] else []
+                before += [factor, ["open", "("]] if bracket.braced else [factor]
+            after = [["close", ")"]] if bracket.braced and term == bracket.terms[-1] else []
             units.append({"is": "unit", "parts": [*before, self._term(term, inside), *after]})
             sign = [_PLUS]
         if not bracket.factor:
@@ -131,9 +133,11 @@ class _Builder:
         """The formula with the number of each component: 12 · 7,087,872 for the layers."""
         for component, brackets in self._terms:
             tensors = [tensor for bracket in brackets for term in bracket.terms for tensor in term.tensors]
-            # What is in each layer, and what is there once: MPNet's layers share a table.
-            groups = [[one for one in tensors if self._is_layers([one]) == layers] for layers in (True, False)]
-            sums = [(self._copies(group), self._one(group), group) for group in groups if group]
+            # What is in each layer, in each but the first, and what is there once: MPNet's layers share a table.
+            groups: dict[Any, list[Tensor]] = {}
+            for tensor in sorted(tensors, key=lambda tensor: not self._is_layers([tensor])):
+                groups.setdefault(tensor.copies, []).append(tensor)
+            sums = [(self._copies(group), self._one(group), group) for group in groups.values()]
             number = " + ".join(
                 f"{copies:,} · {one:,}" if self._is_layers(group) else f"{one:,}" for copies, one, group in sums
             )
@@ -158,20 +162,22 @@ class _Builder:
             yield self._chip(
                 letter, value, _(COUNTED[field]), [f"{own(field)} {letter} = {value}", _(known(field).meaning)]
             )
-        norms = [
-            tensor
-            for tensor in self._tensors.values()
-            if tensor.place.role == "norm" and tensor.name.endswith("weight")
-        ]
+        norms = [tensor for tensor in self._tensors.values() if tensor.place.role == "norm"]
+        letters = greek(norms)
         # ALBERT's embeddings are narrower than its layers.
         units = " / ".join(dict.fromkeys(f"{tensor.shape[0]:,}" for tensor in norms))
-        count = sum(tensor.copies for tensor in norms)
         about = [
-            _("γ (weight) and β (bias) of a LayerNorm"),
-            _("γ scales and β shifts each of the {units} numbers of a token.").format(units=units),
-            _("LayerNorms in the model: {count:,}").format(count=count),
+            _("γ (weight) and β (bias) of a LayerNorm") if "β" in letters else _("γ (weight): there is no β (bias)"),
+            _("γ scales and β shifts each of the {units} numbers of a token.").format(units=units)
+            if "β" in letters
+            else _("γ scales each of the {units} numbers of a token.").format(units=units),
+            _("LayerNorms in the model: {count:,}").format(
+                count=sum(tensor.copies for tensor in norms if tensor.name.endswith("weight"))
+            ),
         ]
-        yield self._chip("γ, β", units, _("{value} each, LayerNorm"), about)
+        norm = _("{value} each, LayerNorm") if "β" in letters else "{value}, LayerNorm"
+        renamed = [line.replace("LayerNorm", self._norm) for line in (norm, *about)]
+        yield self._chip(letters, units, renamed[0], renamed[1:])
 
     def _chip(self, letters: str, value: str, message: str, about: list[str]) -> Part:
         """``message`` is in the language of the session and has a place for the value."""

@@ -42,9 +42,14 @@ _KINDS: dict[str, str] = {
 def brace_of(term: Term) -> str:
     """What stands under a term, so that its number does not look like another one."""
     if term.norm:
-        return "γ, β"
+        return greek(term.tensors)
     place = term.tensors[0].place
     return _(_FIXED.get(place.role) or tensor_name(place)) if term.fixed else ""
+
+
+def greek(norms: Iterable[Tensor]) -> str:
+    """The letters of tensors of LayerNorms; not all have a bias."""
+    return ", ".join(dict.fromkeys("β" if norm.name.endswith("bias") else "γ" for norm in norms))
 
 
 def _name_of(tensor: Tensor) -> str:
