@@ -175,7 +175,7 @@ class _Builder:
                 count=sum(tensor.copies for tensor in norms if tensor.name.endswith("weight"))
             ),
         ]
-        norm = _("{value} each, LayerNorm") if "β" in letters else "{value}, LayerNorm"
+        norm = _("{value} each, LayerNorm") if "β" in letters else _("{value}, LayerNorm")
         renamed = [line.replace("LayerNorm", self._norm) for line in (norm, *about)]
         yield self._chip(letters, units, renamed[0], renamed[1:])
 
