@@ -54,7 +54,8 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/run: requirements.txt requirements-lite.txt constraints.txt | $(VENV)/bin/python
-	@echo "Installing the dashboard with PyTorch into $(VENV), once: 1.7 GB on the disk, a minute or more."
+	@echo "Installing the dashboard with PyTorch into $(VENV), once, in a minute or more: 1.7 GB on the disk. On Linux"
+	@echo "PyPI's PyTorch is built for CUDA: 2.7 GB to fetch. requirements.txt has the line for the small one."
 	$(VENV)/bin/python -m pip install --no-compile -r requirements.txt
 	touch $@
 

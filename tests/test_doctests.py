@@ -21,8 +21,8 @@ def test_there_are_examples() -> None:
     assert found >= {"bertcalc", "bertcalc.config", "bertcalc.formula"}
 
 
-def test_the_readmes_examples_are_true() -> None:
-    readme = Path(__file__).parents[1] / "README.md"
-    outcome = doctest.testfile(str(readme), module_relative=False)
+@pytest.mark.parametrize("file", ["README.md", "docs/others.md"])
+def test_the_examples_in_the_documents_are_true(file: str) -> None:
+    outcome = doctest.testfile(str(Path(__file__).parents[1] / file), module_relative=False)
     assert outcome.attempted
     assert not outcome.failed

@@ -275,13 +275,16 @@ _MULTILINGUAL = Source(N_("The list of multilingual models of Google's BERT"), f
 _MINIATURES = Source(N_("Turc et al. 2019, smaller BERT models"), "https://arxiv.org/abs/1908.08962")
 
 
-def _preset(vocab: int, hidden: int, layers: int, heads: int, intermediate: int, source: Source) -> Preset:
+def _preset(
+    vocab: int, hidden: int, layers: int, heads: int, intermediate: int, source: Source, positions: int = 512
+) -> Preset:
     config = BertConfig(
         vocab_size=vocab,
         hidden_size=hidden,
         num_hidden_layers=layers,
         num_attention_heads=heads,
         intermediate_size=intermediate,
+        max_position_embeddings=positions,
     )
     return Preset(config, source)
 
@@ -293,6 +296,7 @@ _PRESETS: dict[str, Preset] = {
     "bert-large-cased": _preset(28996, 1024, 24, 16, 4096, _GOOGLE),
     "bert-base-multilingual-cased": _preset(119547, 768, 12, 12, 3072, _MULTILINGUAL),
     "bert-base-chinese": _preset(21128, 768, 12, 12, 3072, _MULTILINGUAL),
+    "bert-base-japanese-v3": _preset(32768, 768, 12, 12, 3072, model_card("tohoku-nlp/bert-base-japanese-v3")),
     # The example of a Chinese blog post; bge-large-zh, gte-large-zh and m3e-large are exactly it.
     "bert-large-chinese": _preset(
         21128,
@@ -315,8 +319,12 @@ _PRESETS: dict[str, Preset] = {
         for hidden in (128, 256, 512, 768)
     },
     "bge-small-zh-v1.5": _preset(21128, 512, 4, 8, 2048, model_card("BAAI/bge-small-zh-v1.5")),
-    # A BERT with the word pieces of XLM-RoBERTa: 82 % of it is their embeddings.
+    # A BERT with the word pieces of XLM-RoBERTa: 82 % of it is their embeddings, as of LaBSE's with its own.
     "multilingual-e5-small": _preset(250037, 384, 12, 12, 1536, model_card("intfloat/multilingual-e5-small")),
+    "LaBSE": _preset(501153, 768, 12, 12, 3072, model_card("sentence-transformers/LaBSE")),
+    "mxbai-embed-xsmall-v1": _preset(
+        30522, 384, 6, 12, 1536, model_card("mixedbread-ai/mxbai-embed-xsmall-v1"), positions=4096
+    ),
 }
 
 TOKENS = ("input_ids", "attention_mask", "token_type_ids", "position_ids", "inputs_embeds")

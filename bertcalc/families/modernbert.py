@@ -241,12 +241,24 @@ FAMILY = Family(
             num_attention_heads=16,
             intermediate_size=2624,
         ),
-        "ettin-encoder-32m": _preset(
-            "jhu-clsp/ettin-encoder-32m",
-            hidden_size=384,
-            num_hidden_layers=10,
-            num_attention_heads=6,
-            intermediate_size=576,
+        **{
+            f"ettin-encoder-{name}": _preset(
+                f"jhu-clsp/ettin-encoder-{name}",
+                hidden_size=hidden,
+                num_hidden_layers=layers,
+                num_attention_heads=hidden // 64,
+                intermediate_size=inner,
+            )
+            for name, hidden, layers, inner in (
+                ("17m", 256, 7, 384),
+                ("32m", 384, 10, 576),
+                ("68m", 512, 19, 768),
+                ("1b", 1792, 28, 3840),
+            )
+        },
+        "mmBERT-base": _preset("jhu-clsp/mmBERT-base", vocab_size=256000, pad_token_id=0),
+        "mmBERT-small": _preset(
+            "jhu-clsp/mmBERT-small", vocab_size=256000, hidden_size=384, num_attention_heads=6, pad_token_id=0
         ),
     },
     peaks=False,

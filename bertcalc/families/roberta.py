@@ -182,5 +182,8 @@ FAMILY = family(
         "roberta-base": preset(RobertaConfig(**SIZES), "FacebookAI/roberta-base"),
         "roberta-large": preset(RobertaConfig(**LARGE), "FacebookAI/roberta-large"),
         "distilroberta-base": preset(RobertaConfig(num_hidden_layers=6, **SIZES), "distilbert/distilroberta-base"),
+        "phobert-base-v2": preset(
+            RobertaConfig(**SIZES | {"vocab_size": 64001, "max_position_embeddings": 258}), "vinai/phobert-base-v2"
+        ),
     },
 )

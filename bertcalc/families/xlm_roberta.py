@@ -21,6 +21,9 @@ FAMILY = roberta.family(
         "xlm-roberta-large": roberta.preset(
             XLMRobertaConfig(vocab_size=250002, **LARGE), "FacebookAI/xlm-roberta-large"
         ),
+        "bge-m3": roberta.preset(
+            XLMRobertaConfig(vocab_size=250002, **LARGE | {"max_position_embeddings": 8194}), "BAAI/bge-m3"
+        ),
     },
     head_first=True,
 )

@@ -16,7 +16,9 @@ from pages.ui.numbers import SUFFIXES
 from pages.ui.theme import COLORS, INK
 
 Spec = dict[str, Any]
-NARROW = "containerSize()[0] < 560"  # pixels: a phone, where what is said of a bar has a line of its own above it
+# Pixels: a phone, where what is said of a bar has a line of its own above it. Of these two Vega looks again only when
+# width changes: a chart may be drawn before its page has its width.
+NARROW = "containerSize()[0] + 0 * width < 560"
 _FONT = 15
 
 

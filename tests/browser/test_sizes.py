@@ -70,3 +70,13 @@ def test_a_lecture_screen_shows_the_whole_sidebar(visit: Open) -> None:
     page = visit()
     ready(page)
     assert 0 < bottom(page.get_by_test_id("stSidebar").get_by_test_id("stExpander")) <= 720
+
+
+def test_a_chart_that_was_narrow_names_its_bars_when_there_is_room(visit: Open, page: Page) -> None:
+    page.set_viewport_size(PHONE)
+    visit()
+    ready(page)
+    names = page.get_by_test_id("stVegaLiteChart").first.get_by_text(re.compile("^Word embeddings"))
+    expect(names).to_have_text(["Word embeddings · 23,440,896 · 21.4 %"] * 2)  # each twice, first as an edge of paper
+    page.set_viewport_size({"width": 1280, "height": 720})
+    expect(names).to_have_text(["Word embeddings"])
