@@ -29,6 +29,7 @@ READINGS: dict[str, tuple[str, Fraction]] = {
     "16-bit": (N_("bytes in 16 bits: 2 for each parameter"), Fraction(1, 2)),
     "8-bit": (N_("bytes in 8 bits: 1 for each parameter"), Fraction(1)),
     "float64": (N_("bytes in float64: 8 for each parameter"), Fraction(1, 8)),
+    "bits": (N_("bits in float32: 32 for each parameter"), Fraction(1, 32)),
     "mebi": (N_("divided by 1,024 · 1,024: M means 1,048,576"), Fraction(2**20, 10**6)),
     "mebi float32": (N_("bytes in float32, divided by 1,024 · 1,024: MB means MiB"), Fraction(2**20, 4 * 10**6)),
     "mebi 16-bit": (N_("bytes in 16 bits, divided by 1,024 · 1,024: MB means MiB"), Fraction(2**20, 2 * 10**6)),
@@ -62,7 +63,7 @@ CONVENTIONS = {
     "labels": N_("with {count:,} labels"),
 }
 _TABLES = ("word", "position", "token type", "task type", "distance", "relative position")
-_MOST_LABELS = 100
+_MOST_LABELS, _MOST_WITHOUT_BIAS = 100, 10
 
 
 # Published models whose counts people quote, by their names on the Hugging Face Hub; they are no presets.
@@ -155,6 +156,8 @@ def other_labels(config: Config, count: int) -> Iterator[Known]:
     for name, first, more in _by_labels(config):
         labels, rest = divmod(count - first, more)
         if not rest and 1 <= labels + 2 <= _MOST_LABELS and labels + 2 != config.num_labels:
+            if labels + 2 > _MOST_WITHOUT_BIAS and more % config.hidden_size == 0:
+                continue  # every multiple of the hidden size would be such a count
             subject = Subject(replace(config, num_labels=labels + 2), name)
             yield Known(subject, count, convention="labels")
 
@@ -207,7 +210,7 @@ def published_otherwise() -> Mapping[int, tuple[str, Known]]:
 def readings(number: Typed) -> list[Reading]:
     """What a number may mean, the nearest first: as it is typed, with its last zeros unknown, in other units."""
     found = []
-    keys = [key for key in READINGS if key != "8-bit" or number.unit == "bytes"]
+    keys = [key for key in READINGS if key != ("bits" if number.unit == "bytes" else "8-bit")]
     if number.unit == "bytes":
         keys.sort(key=("parameters", "mebi").__contains__)  # what is said to be bytes is that first
     elif number.unit == "parameters":
@@ -220,6 +223,8 @@ def readings(number: Typed) -> list[Reading]:
             factor = READINGS[key][1]
             if key.startswith("mebi") and number.low == number.high:
                 continue  # a whole number was not divided
+            if key == "bits" and number.low != number.high:
+                continue  # nobody rounds bits
             low, high = ((number.value + way * reach) * factor for way in (-1, 1))
             found.append(Reading(key, max(low, Fraction(0)), high, rounded))
     return found

@@ -66,7 +66,7 @@ def show_total(subject: Subject) -> None:
         _show_elsewhere(found.elsewhere)
         _show_slips(subject, found.slips, likely=any(_is_likely(slip, known, number) for slip in found.slips))
         if found.miscounted:
-            _show_miscounted(found, number, known=bool(tools or found.elsewhere))
+            _show_miscounted(found, number, known=bool(tools or found.known))
     explained = found.hand or found.known or found.slips or found.miscounted or tools or peaks
     if not explained:
         _show_nothing(subject, number, text)
@@ -232,7 +232,7 @@ def _show_equals(equals: Sequence[Miscounted], number: Typed) -> None:
     for number_of, one in enumerate(equals, 1):
         rows += [
             (f"**{number_of}.** {said}", formula, signed_count(amount))
-            for said, formula, amount in causes(one.model, one.explanation, lambda name: True)
+            for said, formula, amount in causes(one.model, one.explanation)
         ]
     _show_rows([*rows, *_last_rows(first, number)])
 
@@ -292,10 +292,7 @@ def _show_sum(miscounted: Miscounted, number: Typed) -> None:
     """From the right count to the number, line by line."""
     known = miscounted.model
     rows = [(_("right: {model}").format(model=describe(known)), "", f"{known.parameters:,}")]
-    rows += [
-        (said, formula, signed_count(amount))
-        for said, formula, amount in causes(known, miscounted.explanation, lambda name: True)
-    ]
+    rows += [(said, formula, signed_count(amount)) for said, formula, amount in causes(known, miscounted.explanation)]
     _show_rows([*rows, *_last_rows(miscounted, number)])
 
 
