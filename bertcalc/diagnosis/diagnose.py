@@ -62,8 +62,8 @@ _CHANCE_OF_A_HINT = Fraction(1, 8)
 _UNRELATED = 3  # so many mistakes are a possibility only
 # A slip of the keyboard is likelier than a miscount that is rarer than this.
 _SLIP = 5.0
-# Miscounts of the present model that are no rarer stand beside the count of another class, or of another model.
-_BESIDE_CLASS, _BESIDE_MODEL = 4.0, 7.0
+# Miscounts that are no rarer stand beside a known count of the present configuration, or of another model.
+_BESIDE_COUNT, _BESIDE_MODEL = 4.0, 7.0
 
 
 class Match(NamedTuple):
@@ -154,7 +154,8 @@ def diagnose(model: Known, number: Typed) -> Diagnosis:
         own = () if matches else _own(model, some)
         if matches or own:
             rounded = () if some is first else tuple(_rounded(first))
-            beside = _beside(model, meanings, _rarest_beside(model, matches))
+            labels = all(one.convention == "labels" for match in matches for one in match.models)  # they prove little
+            beside = _beside(model, meanings, _BESIDE_MODEL if matches and labels else _BESIDE_COUNT)
             return beside._replace(matches=matches, own=own, elsewhere=rounded, hand=hand)
         if (elsewhere := _elsewhere(some)) or (some is others and (elsewhere := _part_elsewhere(first))):
             return _beside(model, meanings, _BESIDE_MODEL)._replace(elsewhere=(elsewhere,), hand=hand)
@@ -166,18 +167,11 @@ def diagnose(model: Known, number: Typed) -> Diagnosis:
     return _with_slips(model, exact, _miscounted(model, meanings))
 
 
-def _rarest_beside(model: Known, matches: Sequence[Match]) -> float:
-    """How rare miscounts may be to stand beside known counts; that some class has so many labels proves little."""
-    known = [one for match in matches for one in match.models if match.reading.exact]
-    if not matches or any(one.subject.architecture == model.subject.architecture for one in known):
-        return 0.0
-    return _BESIDE_MODEL if known and all(one.convention == "labels" for one in known) else _BESIDE_CLASS
-
-
 def _beside(model: Known, meanings: Sequence[Reading], rarest: float) -> Diagnosis:
     """The explanation of a number as a count of the present model, beside what else it is: none if it is rarer."""
-    found = _miscounted(model, meanings) if rarest else Diagnosis()
-    here = tuple(one for one in found.miscounted if one.model == model and one.bits <= rarest)
+    found = _miscounted(model, meanings)
+    some = [one for one in found.miscounted if one.model == model or rarest > _BESIDE_COUNT]
+    here = tuple(one for one in some if one.bits <= rarest)
     return Diagnosis(miscounted=here, evidence=found.evidence if here else None)
 
 

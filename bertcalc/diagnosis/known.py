@@ -52,7 +52,7 @@ class Known(NamedTuple):
     @property
     def has_decoder(self) -> bool:
         """Whether it can be tied or not."""
-        return any(tensor.place.role == "decoder bias" for tensor in self.subject.model().tensors())
+        return self.subject.cls.task in ("pretraining", "masked-lm", "causal-lm")
 
 
 # Counts that are right otherwise than as the number of a class's parameters.
@@ -60,9 +60,11 @@ CONVENTIONS = {
     "no embeddings": N_("without embeddings, as num_parameters(exclude_embeddings=True) counts"),
     "pooler": N_("with a pooler, which files and older releases have here"),
     "both buffers": N_("with {count:,} position_ids and token_type_ids, which are buffers"),
+    "masks": N_("with the causal masks of the layers, {count:,} elements of buffers in files of older releases"),
     "labels": N_("with {count:,} labels"),
 }
 _TABLES = ("word", "position", "token type", "task type", "distance", "relative position")
+_WITHOUT_BUFFERS = ("modernbert", "eurobert")  # whose positions are rotations
 _MOST_LABELS, _MOST_WITHOUT_BIAS = 100, 10
 
 
@@ -117,7 +119,8 @@ class Reading(NamedTuple):
 
 def known_counts(config: Config) -> Iterator[Known]:
     """Every class of the family, the body also without its pooler; decoders tied and untied; each with its buffers."""
-    for cls in family_of(config).classes:
+    family = family_of(config)
+    for cls in family.classes:
         for tied in (config.tie_word_embeddings, not config.tie_word_embeddings):
             for pooler in (True, False):
                 if pooler or cls.pooler_is_optional:
@@ -125,7 +128,11 @@ def known_counts(config: Config) -> Iterator[Known]:
                     found = Known(subject, subject.model().num_parameters())
                     if tied == config.tie_word_embeddings or found.has_decoder:
                         yield found
-                        yield found._replace(buffers=config.max_position_embeddings)
+                        if ".attn.bias" in family.buffers:  # GPT-2's masks
+                            masks = config.num_hidden_layers * config.max_position_embeddings**2
+                            yield found._replace(buffers=masks, convention="masks")
+                        elif family.name not in _WITHOUT_BUFFERS:
+                            yield found._replace(buffers=config.max_position_embeddings)
 
 
 def more_counts(config: Config) -> Iterator[Known]:
@@ -141,7 +148,8 @@ def more_counts(config: Config) -> Iterator[Known]:
         tensors = list(found.subject.model().tensors())
         tables = sum(tensor.num_parameters() for tensor in tensors if tensor.place.role in _TABLES)
         yield found._replace(parameters=found.parameters - tables, convention="no embeddings")
-        yield found._replace(buffers=2 * config.max_position_embeddings, convention="both buffers")
+        if any(tensor.place.role == "token type" for tensor in tensors):
+            yield found._replace(buffers=2 * config.max_position_embeddings, convention="both buffers")
         if pooler and found.subject.cls.task != "base" and not any(_is_pooler(tensor) for tensor in tensors):
             pooled = found._replace(parameters=found.parameters + hidden * hidden + hidden, convention="pooler")
             yield from (pooled, pooled._replace(buffers=config.max_position_embeddings))

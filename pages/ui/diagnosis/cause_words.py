@@ -21,7 +21,7 @@ def describe(known: Known) -> str:
         labels = known.convention == "labels"
         count = known.subject.config.num_labels if labels else known.buffers
         said.append(_(CONVENTIONS[known.convention]).format(count=count))
-    if known.buffers and known.convention != "both buffers":
+    if known.buffers and known.convention not in ("both buffers", "masks"):
         said.append(_("with {count:,} position_ids, a buffer in files of older releases").format(count=known.buffers))
     return " · ".join(said)
 
