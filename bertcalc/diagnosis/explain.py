@@ -20,7 +20,7 @@ from bertcalc.family import Model
 from bertcalc.tree.nn import Tensor
 
 # Explanations of so many bits are tried one by one; rarer ones are put together from two of these.
-MOST_BITS = 10.5
+MOST_BITS = 11.5
 MOST_MISCOUNTS = 4
 MOST_FOUND = 12
 # Among so many multiples to each side of a number it is measured how many would be explained as simply.
