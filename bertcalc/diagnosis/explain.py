@@ -167,8 +167,10 @@ class Search:
         self._cheapest: dict[_State, Way] = {self._counted.real(self._start): _NOTHING}
         able = self._able()
         self._go(0, self._start, _NOTHING, (), self._exact(able))
+        make = self._counted.make
+        there = [number for _bits, number in able if make(number, self._start) != self._start]
         for name, habit in HABITS.items():
-            forced = tuple(sorted(number for _bits, number in able if _NAMES[number] in habit.miscounts))
+            forced = tuple(sorted(number for number in there if _NAMES[number] in habit.miscounts))
             if len(forced) > 1:
                 rest = [one for one in able if one[1] not in forced]
                 self._go(0, self._start, Way(habit.bits, (), name), forced, rest)
