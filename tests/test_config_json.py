@@ -195,7 +195,7 @@ def test_chunks_say_when_the_real_forward_pass_fails() -> None:
     real(torch.zeros(1, 6, dtype=torch.long))
     with pytest.raises(ValueError, match="multiple of the chunk size"):
         real(torch.zeros(1, 4, dtype=torch.long))
-    *_others, remark = map(str, read(json.dumps({**SMALL, "chunk_size_feed_forward": 3})).remarks)
+    remark, *_others = map(str, read(json.dumps({**SMALL, "chunk_size_feed_forward": 3})).remarks)
     assert "fails for sequences whose length is no multiple of it" in remark
 
 
