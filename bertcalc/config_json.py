@@ -29,7 +29,10 @@ LARGEST = 1_000_000  # characters; a real one has less than 2,000, with a thousa
 # What is read but is no field of the configuration. label2id says nothing that id2label does not.
 _OTHERS = ("model_type", "architectures", "id2label", "label2id")
 # What every real one says.
-_SIZES = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
+_SIZES = (
+    *("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size"),
+    *("max_position_embeddings", "type_vocab_size"),
+)
 _CHUNK = "chunk_size_feed_forward"
 # The families whose feed-forward can go through a sequence in pieces.
 CHUNKED = ("bert", "roberta", "xlm-roberta", "camembert", "distilbert", "albert", "electra", "ernie")

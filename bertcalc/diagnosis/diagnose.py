@@ -62,8 +62,8 @@ _CHANCE_OF_A_HINT = Fraction(1, 8)
 _UNRELATED = 3  # so many mistakes are a possibility only
 # A slip of the keyboard is likelier than a miscount that is rarer than this.
 _SLIP = 5.0
-# A miscount of the present model that is no rarer stands beside another model's count.
-_SIMPLE = 4.0
+# Miscounts that are no rarer stand beside a known count of the present configuration, or of another model.
+_BESIDE_COUNT, _BESIDE_MODEL = 4.0, 7.0
 
 
 class Match(NamedTuple):
@@ -153,18 +153,26 @@ def diagnose(model: Known, number: Typed) -> Diagnosis:
         matches = tuple(_matches(some, model.subject))
         own = () if matches else _own(model, some)
         if matches or own:
-            return Diagnosis(matches, own, () if some is first else tuple(_rounded(first)), hand=hand)
+            rounded = () if some is first else tuple(_rounded(first))
+            labels = all(one.convention == "labels" for match in matches for one in match.models)  # they prove little
+            beside = _beside(model, meanings, _BESIDE_MODEL if matches and labels else _BESIDE_COUNT)
+            return beside._replace(matches=matches, own=own, elsewhere=rounded, hand=hand)
         if (elsewhere := _elsewhere(some)) or (some is others and (elsewhere := _part_elsewhere(first))):
-            simple = _miscounted(model, meanings)
-            if not simple.miscounted or simple.miscounted[0].bits > _SIMPLE:
-                simple = Diagnosis()
-            return simple._replace(elsewhere=(elsewhere,), hand=hand)
+            return _beside(model, meanings, _BESIDE_MODEL)._replace(elsewhere=(elsewhere,), hand=hand)
     if hand:
         return Diagnosis(hand=hand)
     exact = next((reading.exact for reading in meanings if reading.exact), None)
     if exact is None:
         return Diagnosis(elsewhere=tuple(_rounded(first)) or tuple(_rounded(others)))
     return _with_slips(model, exact, _miscounted(model, meanings))
+
+
+def _beside(model: Known, meanings: Sequence[Reading], rarest: float) -> Diagnosis:
+    """The explanation of a number as a count of the present model, beside what else it is: none if it is rarer."""
+    found = _miscounted(model, meanings)
+    some = [one for one in found.miscounted if one.model == model or rarest > _BESIDE_COUNT]
+    here = tuple(one for one in some if one.bits <= rarest)
+    return Diagnosis(miscounted=here, evidence=found.evidence if here else None)
 
 
 def _with_slips(model: Known, number: int, found: Diagnosis) -> Diagnosis:
@@ -290,7 +298,7 @@ def _miscounted(model: Known, meanings: Sequence[Reading]) -> Diagnosis:
     )
     if near.explained > _CHANCE_OF_A_HINT * near.numbers:
         return Diagnosis(possible=tuple(found[:MOST_FOUND]), evidence=near)
-    front = [one for one in likely if _is_equal(one, likely[0])][:_MOST_EQUAL]
+    front = [one for one in likely if _is_equal(one, likely[0], model)][:_MOST_EQUAL]
     behind = [one for one in likely if one not in front]
     return Diagnosis(
         miscounted=tuple(front),
@@ -324,9 +332,10 @@ def _miscount(place: _Place, way: Way) -> Miscounted:
     return Miscounted(place.reading, place.model, explanation, way.habit, way.bits + place.bits, way.ideas)
 
 
-def _is_equal(found: Miscounted, first: Miscounted) -> bool:
-    """Whether an explanation can stand beside the likeliest: one idea is not put beside several that are rarer."""
+def _is_equal(found: Miscounted, first: Miscounted, model: Known) -> bool:
+    """Whether an explanation can stand beside the likeliest: hardly what takes more ideas, or is in another class."""
     reach = _EQUAL if found.ideas == first.ideas or first.ideas > 1 else _EQUAL / 2
+    reach = reach if found.model in (first.model, model) else 0.0
     return found.bits <= first.bits + reach
 
 

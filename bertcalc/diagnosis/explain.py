@@ -11,6 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from math import gcd
+from threading import Lock
 from typing import NamedTuple
 
 from bertcalc.config import Config
@@ -19,7 +20,7 @@ from bertcalc.family import Model
 from bertcalc.tree.nn import Tensor
 
 # Explanations of so many bits are tried one by one; rarer ones are put together from two of these.
-MOST_BITS = 10.5
+MOST_BITS = 11.5
 MOST_MISCOUNTS = 4
 MOST_FOUND = 12
 # Among so many multiples to each side of a number it is measured how many would be explained as simply.
@@ -113,17 +114,21 @@ class _Counted:
 
     def __init__(self, sizes: MiscountSizes) -> None:
         self._sizes = sizes
+        self._lock = Lock()
         self._numbers: dict[tuple[Tensor, ...], int] = {}
         self._all: list[tuple[Tensor, ...]] = []
         self.totals: list[int] = []
         self._after: list[dict[int, int]] = [{} for _name in _NAMES]
+        self.number(())  # nothing is 0
 
     def number(self, tensors: tuple[Tensor, ...]) -> int:
         """The number of some tensors that are counted in place of one."""
         if tensors not in self._numbers:
-            self._numbers[tensors] = len(self._all)
-            self._all.append(tensors)
-            self.totals.append(total(tensors))
+            with self._lock:  # several sessions ask at the same time
+                if tensors not in self._numbers:
+                    self._all.append(tensors)
+                    self.totals.append(total(tensors))
+                    self._numbers[tensors] = len(self._all) - 1
         return self._numbers[tensors]
 
     def make(self, miscount: int, state: _State) -> _State:
@@ -134,8 +139,14 @@ class _Counted:
         except KeyError:
             change = MISCOUNTS[_NAMES[miscount]].make
             for one in state:
-                after[one] = self.number(change(self._all[one], self._sizes))
+                if one not in after:
+                    after[one] = self.number(change(self._all[one], self._sizes))
             return tuple([after[one] for one in state])
+
+    def real(self, state: _State) -> _State:
+        """The same without what has no elements, so that what is added and left out again is as if never counted."""
+        totals = self.totals
+        return tuple([one if totals[one] else 0 for one in state])
 
     def total(self, state: _State) -> int:
         """How much is counted."""
@@ -143,18 +154,23 @@ class _Counted:
         return sum([totals[one] for one in state])
 
 
+_alike = lru_cache(maxsize=8)(_Counted)  # the classes of a configuration have most tensors in common
+
+
 class Search:
     """Every total that some miscounts lead to which are not rarer than so many bits together."""
 
     def __init__(self, tensors: tuple[Tensor, ...], sizes: MiscountSizes, bits: float) -> None:
         self._most = bits
-        self._counted = _Counted(sizes)
+        self._counted = _alike(sizes)
         self._start = tuple(self._counted.number((tensor,)) for tensor in tensors)
-        self._cheapest: dict[_State, Way] = {self._start: _NOTHING}
+        self._cheapest: dict[_State, Way] = {self._counted.real(self._start): _NOTHING}
         able = self._able()
         self._go(0, self._start, _NOTHING, (), self._exact(able))
+        make = self._counted.make
+        there = [number for _bits, number in able if make(number, self._start) != self._start]
         for name, habit in HABITS.items():
-            forced = tuple(sorted(number for _bits, number in able if _NAMES[number] in habit.miscounts))
+            forced = tuple(sorted(number for number in there if _NAMES[number] in habit.miscounts))
             if len(forced) > 1:
                 rest = [one for one in able if one[1] not in forced]
                 self._go(0, self._start, Way(habit.bits, (), name), forced, rest)
@@ -182,7 +198,7 @@ class Search:
                     for name in names:
                         state = self._counted.make(_NUMBER[name], state)
                     if self._counted.total(state) == wrong:  # no tensor is in both
-                        found[state] = Way(one.bits + other.bits, tuple(names))
+                        found[self._counted.real(state)] = Way(one.bits + other.bits, tuple(names))
         return sorted(found.values())
 
     def near(self, low: int, high: int, bits: float) -> Iterator[int]:
@@ -195,7 +211,7 @@ class Search:
         """The miscounts that change something here, the most frequent first."""
         added = self._start
         for number, name in enumerate(_NAMES):
-            if name == "pooler added":
+            if name.endswith(("added", "again")):
                 added = self._counted.make(number, added)
         return sorted(
             (miscount.bits, number)
@@ -233,9 +249,10 @@ class Search:
         for number in forced:
             state = make(number, state)
             names = (*names, _NAMES[number])
-        known = self._cheapest.get(state)
+        real = self._counted.real(state)
+        known = self._cheapest.get(real)
         if known is None or way.bits < known.bits:
-            self._cheapest[state] = way._replace(miscounts=names)
+            self._cheapest[real] = way._replace(miscounts=names)
 
 
 def evidence(searches: Iterable[tuple[Search, float]], wrong: int, bits: float, hidden_size: int) -> Evidence:

@@ -29,6 +29,7 @@ READINGS: dict[str, tuple[str, Fraction]] = {
     "16-bit": (N_("bytes in 16 bits: 2 for each parameter"), Fraction(1, 2)),
     "8-bit": (N_("bytes in 8 bits: 1 for each parameter"), Fraction(1)),
     "float64": (N_("bytes in float64: 8 for each parameter"), Fraction(1, 8)),
+    "bits": (N_("bits in float32: 32 for each parameter"), Fraction(1, 32)),
     "mebi": (N_("divided by 1,024 · 1,024: M means 1,048,576"), Fraction(2**20, 10**6)),
     "mebi float32": (N_("bytes in float32, divided by 1,024 · 1,024: MB means MiB"), Fraction(2**20, 4 * 10**6)),
     "mebi 16-bit": (N_("bytes in 16 bits, divided by 1,024 · 1,024: MB means MiB"), Fraction(2**20, 2 * 10**6)),
@@ -51,7 +52,7 @@ class Known(NamedTuple):
     @property
     def has_decoder(self) -> bool:
         """Whether it can be tied or not."""
-        return any(tensor.place.role == "decoder bias" for tensor in self.subject.model().tensors())
+        return self.subject.cls.task in ("pretraining", "masked-lm", "causal-lm")
 
 
 # Counts that are right otherwise than as the number of a class's parameters.
@@ -59,10 +60,12 @@ CONVENTIONS = {
     "no embeddings": N_("without embeddings, as num_parameters(exclude_embeddings=True) counts"),
     "pooler": N_("with a pooler, which files and older releases have here"),
     "both buffers": N_("with {count:,} position_ids and token_type_ids, which are buffers"),
+    "masks": N_("with the causal masks of the layers, {count:,} elements of buffers in files of older releases"),
     "labels": N_("with {count:,} labels"),
 }
 _TABLES = ("word", "position", "token type", "task type", "distance", "relative position")
-_MOST_LABELS = 100
+_WITHOUT_BUFFERS = ("modernbert", "eurobert")  # whose positions are rotations
+_MOST_LABELS, _MOST_WITHOUT_BIAS = 100, 10
 
 
 # Published models whose counts people quote, by their names on the Hugging Face Hub; they are no presets.
@@ -116,7 +119,8 @@ class Reading(NamedTuple):
 
 def known_counts(config: Config) -> Iterator[Known]:
     """Every class of the family, the body also without its pooler; decoders tied and untied; each with its buffers."""
-    for cls in family_of(config).classes:
+    family = family_of(config)
+    for cls in family.classes:
         for tied in (config.tie_word_embeddings, not config.tie_word_embeddings):
             for pooler in (True, False):
                 if pooler or cls.pooler_is_optional:
@@ -124,7 +128,11 @@ def known_counts(config: Config) -> Iterator[Known]:
                     found = Known(subject, subject.model().num_parameters())
                     if tied == config.tie_word_embeddings or found.has_decoder:
                         yield found
-                        yield found._replace(buffers=config.max_position_embeddings)
+                        if ".attn.bias" in family.buffers:  # GPT-2's masks
+                            masks = config.num_hidden_layers * config.max_position_embeddings**2
+                            yield found._replace(buffers=masks, convention="masks")
+                        elif family.name not in _WITHOUT_BUFFERS:
+                            yield found._replace(buffers=config.max_position_embeddings)
 
 
 def more_counts(config: Config) -> Iterator[Known]:
@@ -140,7 +148,8 @@ def more_counts(config: Config) -> Iterator[Known]:
         tensors = list(found.subject.model().tensors())
         tables = sum(tensor.num_parameters() for tensor in tensors if tensor.place.role in _TABLES)
         yield found._replace(parameters=found.parameters - tables, convention="no embeddings")
-        yield found._replace(buffers=2 * config.max_position_embeddings, convention="both buffers")
+        if any(tensor.place.role == "token type" for tensor in tensors):
+            yield found._replace(buffers=2 * config.max_position_embeddings, convention="both buffers")
         if pooler and found.subject.cls.task != "base" and not any(_is_pooler(tensor) for tensor in tensors):
             pooled = found._replace(parameters=found.parameters + hidden * hidden + hidden, convention="pooler")
             yield from (pooled, pooled._replace(buffers=config.max_position_embeddings))
@@ -155,6 +164,8 @@ def other_labels(config: Config, count: int) -> Iterator[Known]:
     for name, first, more in _by_labels(config):
         labels, rest = divmod(count - first, more)
         if not rest and 1 <= labels + 2 <= _MOST_LABELS and labels + 2 != config.num_labels:
+            if labels + 2 > _MOST_WITHOUT_BIAS and more % config.hidden_size == 0:
+                continue  # every multiple of the hidden size would be such a count
             subject = Subject(replace(config, num_labels=labels + 2), name)
             yield Known(subject, count, convention="labels")
 
@@ -207,7 +218,7 @@ def published_otherwise() -> Mapping[int, tuple[str, Known]]:
 def readings(number: Typed) -> list[Reading]:
     """What a number may mean, the nearest first: as it is typed, with its last zeros unknown, in other units."""
     found = []
-    keys = [key for key in READINGS if key != "8-bit" or number.unit == "bytes"]
+    keys = [key for key in READINGS if key != ("bits" if number.unit == "bytes" else "8-bit")]
     if number.unit == "bytes":
         keys.sort(key=("parameters", "mebi").__contains__)  # what is said to be bytes is that first
     elif number.unit == "parameters":
@@ -220,6 +231,8 @@ def readings(number: Typed) -> list[Reading]:
             factor = READINGS[key][1]
             if key.startswith("mebi") and number.low == number.high:
                 continue  # a whole number was not divided
+            if key == "bits" and number.low != number.high:
+                continue  # nobody rounds bits
             low, high = ((number.value + way * reach) * factor for way in (-1, 1))
             found.append(Reading(key, max(low, Fraction(0)), high, rounded))
     return found

@@ -9,7 +9,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from bertcalc.diagnosis.miscounts import LAYERS, NORM, QKV, Concerned, block, both, component, is_bias, role, total
+from bertcalc.diagnosis.miscounts import NORM, QKV, Concerned, block, both, component, in_layer, is_bias, role, total
 from bertcalc.family import LANGUAGE_MODEL
 from bertcalc.text import N_
 from bertcalc.tree.nn import Tensor, split_layer
@@ -55,7 +55,7 @@ PARTS: dict[str, tuple[Concerned, str]] = {
     N_("embeddings"): (_EMBEDDINGS, r"\bemb|embed|嵌入"),
     N_("all LayerNorms"): (NORM, _NORMS),
     N_("LayerNorm of the embeddings"): (both(_EMBEDDINGS, NORM), _NORMS),
-    N_("LayerNorms of the layers"): (both(LAYERS, NORM), _NORMS),
+    N_("LayerNorms of the layers"): (both(in_layer, NORM), _NORMS),
     N_("LayerNorm of the attention"): (both(_SELF, NORM), _NORMS),
     N_("LayerNorm of the feed-forward"): (both(_FEED_FORWARD, NORM), _NORMS),
     N_("gamma of all LayerNorms"): (both(NORM, _is_gamma), r"gamma|γ"),
@@ -110,14 +110,14 @@ PARTS: dict[str, tuple[Concerned, str]] = {
     N_("feed-forward"): (_UP_AND_DOWN, r"feed|ffn|mlp|\bff\b|前馈"),
     N_("feed-forward with LayerNorm"): (_FEED_FORWARD, r"feed|ffn|mlp|\bff\b|前馈"),
     N_("all biases"): (is_bias, r"bias|偏置"),
-    N_("biases of the layers"): (both(LAYERS, is_bias), r"bias|偏置"),
+    N_("biases of the layers"): (both(in_layer, is_bias), r"bias|偏置"),
     N_("biases of the attention"): (both(_SELF, _MATRICES, is_bias), r"bias|偏置"),
     N_("biases of the feed-forward"): (both(_UP_AND_DOWN, is_bias), r"bias|偏置"),
     N_("bias of the pooler"): (both(component("pooler"), is_bias), r"bias|偏置"),
-    N_("layers"): (LAYERS, r"layer(?!.?norm)|encoder|block|层|编码"),
+    N_("layers"): (in_layer, r"layer(?!.?norm)|encoder|block|层|编码"),
     N_("layers without cross attention and distances"): (
         lambda tensor: (
-            LAYERS(tensor) and not _CROSS(tensor) and tensor.place.role not in ("distance", "relative position")
+            in_layer(tensor) and not _CROSS(tensor) and tensor.place.role not in ("distance", "relative position")
         ),
         r"layer(?!.?norm)|encoder|block|层|编码",
     ),

@@ -10,7 +10,7 @@ of what it changes.
 -393216
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bertcalc.config import Config
@@ -18,14 +18,6 @@ from bertcalc.family import LANGUAGE_MODEL, Model
 from bertcalc.text import N_
 from bertcalc.tree.nn import AFTER_LAYERS, Component, Place, Shape, Tensor, split_layer
 
-# Where what a model has not can be counted all the same: tensors without elements, in brackets that no real one has.
-NO_POOLER = Tensor("(pooler)", (), 0, Place("pooler", role="dense"))
-NO_DECODER = Tensor("(decoder)", (), 0, Place("head", LANGUAGE_MODEL, "decoder"))
-_DECODER = "decoder"  # one that is counted although it is tied
-_ADDED_TYPES, _FINAL_NORM, _BIAS_AGAIN = "(token types)", "(final LayerNorm)", "(decoder bias)"
-NO_TYPES = Tensor("(no token types)", (), 0, Place("embeddings", role="token type"))
-NO_FINAL_NORM = Tensor("(no final LayerNorm)", (), 0, Place("head", AFTER_LAYERS, "norm"))
-PLACES = frozenset({NO_POOLER.name, NO_DECODER.name, NO_TYPES.name, NO_FINAL_NORM.name})
 # Multiples to which libraries pad a vocabulary, for the sake of the hardware.
 PADDED_TO = (8, 64, 128)
 
@@ -44,17 +36,8 @@ class MiscountSizes(NamedTuple):
     @classmethod
     def of(cls, config: Config) -> "MiscountSizes":
         """The sizes of a configuration."""
-        vocab = config.vocab_size
-        padded = tuple(-(-vocab // multiple) * multiple for multiple in PADDED_TO)
-        return cls(
-            vocab,
-            config.hidden_size,
-            config.num_hidden_layers,
-            config.num_attention_heads,
-            config.intermediate_size,
-            config.max_position_embeddings,
-            padded,
-        )
+        padded = tuple(-(-config.vocab_size // multiple) * multiple for multiple in PADDED_TO)
+        return cls(*(getattr(config, field) for field in cls._fields[:-1]), padded)
 
     @property
     def padded(self) -> Mapping[int, int]:
@@ -63,6 +46,7 @@ class MiscountSizes(NamedTuple):
 
 
 Change = Callable[[Tensor, MiscountSizes], Iterable[Tensor]]
+Concerned = Callable[[Tensor], bool]
 
 
 class Miscount(NamedTuple):
@@ -92,89 +76,53 @@ class Habit(NamedTuple):
 
 
 def counted(model: Model) -> tuple[Tensor, ...]:
-    """What a right count of a model counts: its tensors, under names without the body's prefix, and places for more."""
+    """What a right count of a model counts: its tensors, under names without the body's prefix, and what it lacks."""
     tensors = tuple(tensor._replace(name=model.bare(tensor.name)) for tensor in model.tensors())
-    pooled = any(tensor.place.component == "pooler" for tensor in tensors)
-    typed = any(tensor.place.role == "token type" for tensor in tensors)
-    normed = any(tensor.place.block == AFTER_LAYERS for tensor in tensors)
-    there = ((NO_POOLER, pooled), (NO_TYPES, typed), (NO_FINAL_NORM, normed), (NO_DECODER, False))
-    return (*tensors, *(place for place, has in there if not has))
+    return (*tensors, *_lacking(tensors, model.config))
+
+
+def _lacking(tensors: Sequence[Tensor], config: Any) -> Iterator[Tensor]:
+    """What people count although a model does not have it: tensors without elements, with brackets round their names.
+
+    Their last side is 0; without that one they have the shape that is counted.
+    """
+    hidden, words = config.hidden_size, next(filter(role("word"), tensors)).shape
+    wide = words[1:]
+    lacking = [
+        ("decoder.weight", Place("head", LANGUAGE_MODEL, "decoder"), words),
+        ("decoder.bias", Place("head", LANGUAGE_MODEL, "decoder bias"), words[:1]),
+    ]
+    for concerned, name, place, *shapes in (
+        (_POOLER, "pooler.dense", Place("pooler", role="dense"), (hidden, hidden), (hidden,)),
+        (role("position"), "positions", Place("embeddings", role="position"), (config.max_position_embeddings, *wide)),
+        (role("token type"), "token types", Place("embeddings", role="token type"), (2, *wide)),
+        (both(_EMBEDDINGS, NORM), "embedding LayerNorm", Place("embeddings", role="norm"), (2, *wide)),
+        (block(AFTER_LAYERS), "final LayerNorm", Place("head", AFTER_LAYERS, "norm"), (2, hidden)),
+        (_NEXT, "next sentence", Place("head", role="next sentence"), (2, hidden), (2,)),
+    ):
+        if not any(map(concerned, tensors)):
+            names = (f"{name}.weight", f"{name}.bias")
+            lacking += [(last, place, shape) for last, shape in zip(names, shapes, strict=False)]
+    yield from (Tensor(f"({name})", (*shape, 0), 1, place) for name, place, shape in lacking)
+    there = {tensor.name for tensor in tensors}
+    related = any(map(role("relative embedding"), tensors)) and not any(map(role("position query"), tensors))
+    for tensor in tensors:
+        if related and tensor.place.role in ("query", "key"):
+            place = tensor.place._replace(role=f"position {tensor.place.role}")
+            yield tensor._replace(name=f"({tensor.name} of positions)", shape=(*tensor.shape, 0), place=place)
+        bias = tensor.name.removesuffix("weight") + "bias"
+        if tensor.name.endswith("weight") and bias not in there and (NORM(tensor) or _IN_LAYER(tensor)):
+            yield tensor._replace(name=f"({bias})", shape=(tensor.shape[0], 0))
+
+
+def is_lacking(tensor: Tensor) -> bool:
+    """Whether a model does not have a tensor."""
+    return tensor.name.startswith("(")
 
 
 def total(tensors: Iterable[Tensor]) -> int:
     """Elements of all tensors together."""
     return sum(tensor.num_parameters() for tensor in tensors)
-
-
-Concerned = Callable[[Tensor], bool]
-
-
-def _where(concerned: Concerned, change: Change) -> Change:
-    """A change of the real tensors that are concerned; every other one stays as it is."""
-    return lambda tensor, sizes: (
-        change(tensor, sizes) if tensor.name not in _NOT_REAL and concerned(tensor) else (tensor,)
-    )
-
-
-def _without(concerned: Concerned) -> Change:
-    return _where(concerned, lambda tensor, sizes: ())
-
-
-def _once(concerned: Concerned) -> Change:
-    return _where(concerned, _once_alike)
-
-
-def _once_alike(tensor: Tensor, sizes: MiscountSizes) -> Iterable[Tensor]:
-    """One layer of those that are alike."""
-    return () if split_layer(tensor.name)[0].endswith(".0") else (tensor._replace(copies=1),)
-
-
-def _parted(tensor: Tensor, sizes: MiscountSizes, parts: int) -> Shape:
-    """The shape of one of so many equal parts of what a projection gives.
-
-    What it takes, the hidden size, is its last side, and of GPT-2's, which are the other way round, the first.
-    """
-    first, *others = tensor.shape
-    return (first, others[0] // parts) if others and first == sizes.hidden_size else (first // parts, *others)
-
-
-def _half(tensor: Tensor) -> Tensor:
-    """A matrix that is half of it a gate without the gate."""
-    return tensor._replace(shape=(tensor.shape[0] // 2, *tensor.shape[1:]))
-
-
-def _more(place: Tensor, tensors: Callable[[MiscountSizes], Sequence[Tensor]]) -> Change:
-    return lambda tensor, sizes: (*tensors(sizes), tensor) if tensor == place else (tensor,)
-
-
-def _with_sides(concerned: Concerned, sides: Callable[[Tensor, MiscountSizes], Sequence[Any]]) -> Change:
-    return _where(concerned, lambda tensor, sizes: (tensor._replace(shape=tuple(sides(tensor, sizes))),))
-
-
-def _padded(multiple: int) -> Miscount:
-    return Miscount(
-        _PADDED[multiple],
-        _with_sides(
-            role("word", "decoder", "decoder bias"),
-            lambda tensor, sizes: (sizes.padded[multiple], *tensor.shape[1:]),
-        ),
-        5.5,
-    )
-
-
-def _rare(said: str, change: Change, bits: float, **values: str) -> Miscount:
-    return Miscount(said, change, bits, values, drawn=False)
-
-
-def _rows(*roles: str) -> Callable[[int], Change]:
-    """Changes that give tables of these roles another number of rows."""
-    return lambda rows: _with_sides(role(*roles), lambda tensor, sizes: (rows, *tensor.shape[1:]))
-
-
-def _pooler(sizes: MiscountSizes) -> Sequence[Tensor]:
-    hidden = sizes.hidden_size
-    weight = Tensor("pooler.dense.weight", (hidden, hidden), 1, NO_POOLER.place)
-    return weight, Tensor("pooler.dense.bias", (hidden,), 1, NO_POOLER.place)
 
 
 def role(*roles: str) -> Concerned:
@@ -197,11 +145,6 @@ def both(*all_of: Concerned) -> Concerned:
     return lambda tensor: all(one(tensor) for one in all_of)
 
 
-def either(*any_of: Concerned) -> Concerned:
-    """Tensors that any of some descriptions fits."""
-    return lambda tensor: any(one(tensor) for one in any_of)
-
-
 def is_bias(tensor: Tensor) -> bool:
     """Whether a tensor is a bias of a Linear."""
     return tensor.name.endswith("bias") and tensor.place.role != "norm"
@@ -211,9 +154,78 @@ def _is_beta(tensor: Tensor) -> bool:
     return tensor.name.endswith("bias") and tensor.place.role == "norm"
 
 
+def _is_matrix(tensor: Tensor) -> bool:
+    return len(tensor.shape) == 2
+
+
+def _is_whole(tensor: Tensor) -> bool:
+    """Whether a LayerNorm that a model lacks is lacking with its gamma, and not its beta alone."""
+    return len(tensor.shape) == 3
+
+
+def in_layer(tensor: Tensor) -> bool:
+    """Whether a tensor is in a layer, and no map to the layers or LayerNorm after them."""
+    return bool(split_layer(tensor.name)[0])
+
+
 def _repeats(tensor: Tensor) -> bool:
-    """Whether a tensor is in every layer, and not one for all of them."""
-    return LAYERS(tensor) and "*" in tensor.name
+    return "*" in tensor.name
+
+
+NORM = role("norm")
+_EMBEDDINGS, _POOLER, _HEAD = component("embeddings"), component("pooler"), component("head")
+QKV = ("query", "key", "value", "query, key, value", "key, value")  # the last two are several in one matrix
+_QKV = role(*QKV)
+_ATTENTION = role(*QKV, "position query", "position key", "output")
+_FEED_FORWARD = role("up", "gate", "up and gate", "down")
+_IN_LAYER = both(in_layer, role(*QKV, "position query", "position key", "output", "up", "gate", "up and gate", "down"))
+_FIRST = role("up", "up and gate")
+_NEXT = role("next sentence", "sentence order")
+_CLASSIFIER = role("classifier", "answer span", "next sentence", "sentence order")
+_DISTANCES = role("distance", "relative position", "relative embedding")
+
+
+def _where(concerned: Concerned, change: Change) -> Change:
+    """A change of the tensors of the model that are concerned; every other one stays as it is."""
+    return lambda tensor, sizes: change(tensor, sizes) if concerned(tensor) and not is_lacking(tensor) else (tensor,)
+
+
+def _added(*concerned: Concerned) -> Change:
+    """What a model lacks is counted."""
+    of_it = both(is_lacking, *concerned)
+    return lambda tensor, sizes: (
+        (tensor._replace(name=tensor.name[1:-1], shape=tensor.shape[:-1]),) if of_it(tensor) else (tensor,)
+    )
+
+
+def _without(*concerned: Concerned) -> Change:
+    return _where(both(*concerned), lambda tensor, sizes: ())
+
+
+def _more(concerned: Concerned, like: Callable[[Tensor], Tensor]) -> Change:
+    """Beside each tensor another one like it."""
+    return _where(concerned, lambda tensor, sizes: (tensor, like(tensor)))
+
+
+def _with_sides(concerned: Concerned, sides: Callable[[Tensor, MiscountSizes], Sequence[Any]]) -> Change:
+    return _where(concerned, lambda tensor, sizes: (tensor._replace(shape=tuple(sides(tensor, sizes))),))
+
+
+def _rows(*roles: str) -> Callable[[int], Change]:
+    """Changes that give tables of these roles another number of rows."""
+    return lambda rows: _with_sides(role(*roles), lambda tensor, sizes: (rows, *tensor.shape[1:]))
+
+
+def _twice(*concerned: Concerned) -> Change:
+    return _where(both(*concerned), lambda tensor, sizes: (tensor._replace(copies=2 * tensor.copies),))
+
+
+def _once(*concerned: Concerned) -> Change:
+    """One layer of those that are alike."""
+    return _where(
+        both(*concerned),
+        lambda tensor, sizes: () if split_layer(tensor.name)[0].endswith(".0") else (tensor._replace(copies=1),),
+    )
 
 
 def _is_shared(tensor: Tensor, sizes: MiscountSizes) -> bool:
@@ -229,24 +241,68 @@ def _layers(layers: Callable[[Any], Any]) -> Change:
     )
 
 
-def _twice(concerned: Concerned) -> Change:
-    return _where(concerned, lambda tensor, sizes: (tensor._replace(copies=2 * tensor.copies),))
+def _in_every_layer(alone: Callable[[Tensor, MiscountSizes], bool]) -> Change:
+    """As many copies as there are layers of what has fewer."""
+    return _where(
+        _repeats,
+        lambda tensor, sizes: (tensor._replace(copies=sizes.num_hidden_layers) if alone(tensor, sizes) else tensor,),
+    )
 
 
-_NOT_REAL = {*PLACES, _DECODER, _ADDED_TYPES, _FINAL_NORM, _BIAS_AGAIN}
-_PADDED = {
-    8: N_("the vocabulary is rounded up to a multiple of 8"),
-    64: N_("the vocabulary is rounded up to a multiple of 64"),
-    128: N_("the vocabulary is rounded up to a multiple of 128"),
-}
-NORM = role("norm")
-LAYERS = component("encoder")
-_EMBEDDINGS = component("embeddings")
-QKV = ("query", "key", "value", "query, key, value", "key, value")  # the last two are several in one matrix
-_QKV = role(*QKV)
-_ATTENTION = role(*QKV, "position query", "position key", "output")
-_FEED_FORWARD = role("up", "gate", "up and gate", "down")
-# Sizes that people remember from another model than the one they count, and how rare that is.
+def _not_in_first(tensor: Tensor, sizes: MiscountSizes) -> bool:
+    """Whether a tensor is in all layers but the first, which ModernBERT's first LayerNorm is."""
+    return tensor.place[1:] == ("attention", "norm") and tensor.copies == sizes.num_hidden_layers - 1
+
+
+def _parted(tensor: Tensor, sizes: MiscountSizes, parts: int) -> Shape:
+    """The shape of one of so many equal parts of what a projection gives.
+
+    What it takes, the hidden size, is its last side, and of GPT-2's, which are the other way round, the first.
+    """
+    first, *others = tensor.shape
+    return (first, others[0] // parts) if others and first == sizes.hidden_size else (first // parts, *others)
+
+
+def _for_all_heads(tensor: Tensor, sizes: MiscountSizes) -> Sequence[Any]:
+    """The sides of keys and values that each head has for itself."""
+    return tensor.shape if tensor.shape[0] == sizes.hidden_size else (sizes.hidden_size, *tensor.shape[1:])
+
+
+def _heads_times(tensor: Tensor, sizes: MiscountSizes) -> Sequence[Any]:
+    return sizes.num_attention_heads, *tensor.shape
+
+
+def _for_each_position(tensor: Tensor, sizes: MiscountSizes) -> Sequence[Any]:
+    return sizes.max_position_embeddings, *tensor.shape
+
+
+def _hidden(tensor: Tensor, sizes: MiscountSizes) -> Shape:
+    """The shape with the hidden size as its last side."""
+    return (*tensor.shape[:-1], sizes.hidden_size)
+
+
+def _wide(width: Callable[[MiscountSizes], Any]) -> Change:
+    """Another size in place of the intermediate one."""
+
+    def sides(tensor: Tensor, sizes: MiscountSizes) -> Sequence[Any]:
+        wide = 2 * width(sizes) if tensor.place.role == "up and gate" else width(sizes)
+        if len(tensor.shape) == 1:
+            return tensor.shape if tensor.place.role == "down" else (wide,)
+        rows = tensor.shape[0] != sizes.hidden_size  # so that GPT-2's matrices can be the other way round
+        return [wide if rows == (side == 0) else tensor.shape[side] for side in (0, 1)]
+
+    return _with_sides(_FEED_FORWARD, sides)
+
+
+def _rare(said: str, change: Change, bits: float, **values: str) -> Miscount:
+    return Miscount(said, change, bits, values, drawn=False)
+
+
+def _taken(letter: str, said: str, change: Callable[[int], Change], bits: Mapping[int, float]) -> dict[str, Miscount]:
+    """A size that people remember from another model than the one they count, and how rare that is."""
+    return {f"{letter}={size}": _rare(said, change(size), rare, size=f"{size:,}") for size, rare in bits.items()}
+
+
 _VOCABULARIES = {
     30_000: 4.5,
     30_522: 5.5,
@@ -255,87 +311,136 @@ _VOCABULARIES = {
     50_265: 6.5,
     119_547: 6.5,
     32_000: 7.0,
-    50_257: 7.0,
-    105_879: 7.0,
-    250_002: 7.0,
+    50_000: 6.5,
+    50_257: 6.5,
+    **dict.fromkeys((18_000, 20_000, 31_000, 40_000, 100_000, 105_879, 128_000, 250_000, 250_002), 7.0),
 }
-_POSITIONS = {512: 2.9, 514: 5.5, 1_024: 6.0, 128: 7.0, 256: 7.0}
+_POSITIONS = {512: 2.9, 514: 5.5, 1_024: 6.0, 128: 7.0, 256: 7.0, 2_048: 7.5}
+_DISTANCES_TAKEN = {256: 4.5, 1_024: 5.0}
 _TYPES = {1: 5.0, 2: 3.5, 3: 6.5}
-_LAYERS = {6: 6.5, 12: 6.0, 24: 6.5}
+_LABELS = {1: 5.5, 3: 5.5, 5: 6.5, 10: 6.5}
+_LAYERS = {6: 6.5, 12: 6.0, 24: 6.5, **dict.fromkeys((2, 3, 4, 8, 10, 16, 18, 36), 7.0)}
+_INTERMEDIATES = {1_024: 7.0, 2_048: 6.0, 3_072: 6.0, 4_096: 6.5}
+_PADDED = {
+    8: N_("the vocabulary is rounded up to a multiple of 8"),
+    64: N_("the vocabulary is rounded up to a multiple of 64"),
+    128: N_("the vocabulary is rounded up to a multiple of 128"),
+}
 
 # In the order in which they are made: what is added first, then biases, then whole parts, then sides and copies. So
 # "attention for one layer" after "biases of the attention" is about the weights that are left.
 MISCOUNTS: Mapping[str, Miscount] = {
-    "pooler added": Miscount(N_("a pooler is counted that this model does not have"), _more(NO_POOLER, _pooler), 3.0),
+    "pooler added": Miscount(N_("a pooler is counted that this model does not have"), _added(_POOLER), 3.0),
     "decoder again": Miscount(
         N_("the decoder is counted as a separate matrix, although it is the word embeddings again"),
-        _more(NO_DECODER, lambda sizes: (Tensor(_DECODER, (sizes.vocab_size, sizes.hidden_size), 1),)),
+        _added(role("decoder")),
         3.0,
     ),
     "decoder bias again": _rare(
         N_("a bias of the decoder is counted that this model does not have, or has already"),
-        _more(NO_DECODER, lambda sizes: (Tensor(_BIAS_AGAIN, (sizes.vocab_size,), 1),)),
+        _added(role("decoder bias")),
         4.5,
     ),
-    "token types added": _rare(
-        N_("two token types are counted, which this model does not have"),
-        _more(NO_TYPES, lambda sizes: (Tensor(_ADDED_TYPES, (2, sizes.hidden_size), 1, NO_TYPES.place),)),
-        3.5,
+    "positions added": _rare(
+        N_("position embeddings are counted, which this model does not have"), _added(role("position")), 3.0
     ),
-    "final LayerNorm": _rare(
+    "token types added": _rare(
+        N_("two token types are counted, which this model does not have"), _added(role("token type")), 3.5
+    ),
+    "decoder of H": _rare(
+        N_("the decoder is counted as a separate matrix, and as wide as the hidden size"),
+        lambda tensor, sizes: (
+            (tensor._replace(name="decoder.weight", shape=(tensor.shape[0], sizes.hidden_size)),)
+            if tensor.name == "(decoder.weight)"
+            else (tensor,)
+        ),
+        4.5,
+    ),
+    "embedding LayerNorm added": _rare(
+        N_("a LayerNorm of the embeddings is counted, which this model does not have"),
+        _added(_EMBEDDINGS, NORM, _is_whole),
+        4.0,
+    ),
+    "final LayerNorm added": _rare(
         N_("a LayerNorm after the last layer is counted, which this model does not have"),
-        _more(NO_FINAL_NORM, lambda sizes: (Tensor(_FINAL_NORM, (2, sizes.hidden_size), 1),)),
+        _added(block(AFTER_LAYERS), _is_whole),
         5.5,
+    ),
+    "next sentence added": _rare(
+        N_("a head for the next sentence is counted, which this model does not have"), _added(_NEXT), 5.0
+    ),
+    "layer biases added": _rare(
+        N_("biases are counted in attention and feed-forward, which this model does not have"), _added(_IN_LAYER), 3.5
+    ),
+    "betas added": _rare(
+        N_("each LayerNorm is given a beta, which this model does not have"),
+        _added(NORM, lambda tensor: not _is_whole(tensor)),
+        4.0,
+    ),
+    "position projections added": _rare(
+        N_("queries and keys of positions have matrices of their own, which this model does not have"),
+        _added(role("position query", "position key")),
+        4.5,
+    ),
+    "cross attention added": _rare(
+        N_("a cross attention is counted in each layer, which this model does not have"),
+        _more(
+            block("attention"),
+            lambda tensor: tensor._replace(
+                name=f"{tensor.name} (cross)", place=tensor.place._replace(block="cross-attention")
+            ),
+        ),
+        6.0,
     ),
     "first layer alike": _rare(
         N_("the first layer is counted like the others, with a LayerNorm that it does not have"),
-        _where(
-            both(role("norm"), block("attention")),
-            lambda tensor, sizes: (
-                tensor._replace(copies=sizes.num_hidden_layers) if _not_in_first(tensor, sizes) else tensor,
-            ),
-        ),
+        _in_every_layer(_not_in_first),
         2.5,
     ),
     "biases": Miscount(N_("no bias of any Linear is counted"), _without(is_bias), 3.2),
     "layer biases": Miscount(
-        N_("the biases of the layers are left out, in attention and feed-forward"),
-        _without(both(LAYERS, is_bias)),
-        3.0,
+        N_("the biases of the layers are left out, in attention and feed-forward"), _without(in_layer, is_bias), 3.0
     ),
-    "attention biases": Miscount(
-        N_("the biases of the attention are left out"), _without(both(_ATTENTION, is_bias)), 3.5
-    ),
-    "qkv biases": _rare(N_("the biases of query, key and value are left out"), _without(both(_QKV, is_bias)), 4.0),
+    "attention biases": Miscount(N_("the biases of the attention are left out"), _without(_ATTENTION, is_bias), 3.5),
+    "qkv biases": _rare(N_("the biases of query, key and value are left out"), _without(_QKV, is_bias), 4.0),
     "output bias": _rare(
-        N_("the bias of the attention's output projection is left out"), _without(both(role("output"), is_bias)), 5.0
+        N_("the bias of the attention's output projection is left out"), _without(role("output"), is_bias), 5.0
     ),
     "feed-forward biases": Miscount(
-        N_("the biases of the feed-forward are left out"), _without(both(_FEED_FORWARD, is_bias)), 4.0
+        N_("the biases of the feed-forward are left out"), _without(_FEED_FORWARD, is_bias), 4.0
     ),
-    "up bias": _rare(
-        N_("the first bias of the feed-forward is left out"), _without(both(role("up", "up and gate"), is_bias)), 5.5
+    "up bias": _rare(N_("the first bias of the feed-forward is left out"), _without(_FIRST, is_bias), 5.5),
+    "down bias": _rare(N_("the second bias of the feed-forward is left out"), _without(role("down"), is_bias), 5.5),
+    "pooler bias": Miscount(N_("the bias of the pooler is left out"), _without(_POOLER, is_bias), 4.5),
+    "map bias": _rare(
+        N_("the bias of the projection from the embeddings to the layers is left out"),
+        _without(role("map"), is_bias),
+        4.5,
     ),
-    "down bias": _rare(
-        N_("the second bias of the feed-forward is left out"), _without(both(role("down"), is_bias)), 5.5
+    "head biases": Miscount(N_("the biases of the head are left out"), _without(_HEAD, is_bias), 4.0),
+    "transform bias": _rare(
+        N_("the bias of the head's transform is left out"), _without(role("transform"), is_bias), 5.0
     ),
-    "pooler bias": Miscount(
-        N_("the bias of the pooler is left out"), _without(both(component("pooler"), is_bias)), 4.5
-    ),
-    "head biases": Miscount(N_("the biases of the head are left out"), _without(both(component("head"), is_bias)), 4.0),
+    "classifier bias": _rare(N_("the bias of the classifier is left out"), _without(_CLASSIFIER, is_bias), 4.0),
     "decoder bias": _rare(
-        N_("the bias of the decoder is left out"), _without(both(role("decoder bias", "decoder"), is_bias)), 3.5
+        N_("the bias of the decoder is left out"), _without(role("decoder bias", "decoder"), is_bias), 3.5
     ),
     "LayerNorm half": Miscount(N_("of each LayerNorm only gamma is counted, not beta"), _without(_is_beta), 5.0),
     "LayerNorm": Miscount(N_("no LayerNorm is counted"), _without(NORM), 3.5),
     "embedding LayerNorm": Miscount(
-        N_("the LayerNorm of the embeddings is left out"), _without(both(_EMBEDDINGS, NORM)), 3.0
+        N_("the LayerNorm of the embeddings is left out"), _without(_EMBEDDINGS, NORM), 3.0
     ),
-    "layer LayerNorms": Miscount(N_("the LayerNorms of the layers are left out"), _without(both(LAYERS, NORM)), 4.0),
+    "layer LayerNorms": Miscount(N_("the LayerNorms of the layers are left out"), _without(in_layer, NORM), 4.0),
+    "layer LayerNorms half": _rare(
+        N_("of each LayerNorm of the layers only gamma is counted, not beta"), _without(in_layer, _is_beta), 5.0
+    ),
     "second LayerNorm": Miscount(
-        N_("of the two LayerNorms of a layer only one is counted"), _without(both(block("feed-forward"), NORM)), 4.0
+        N_("of the two LayerNorms of a layer only one is counted"), _without(block("feed-forward"), NORM), 4.0
     ),
-    "head LayerNorm": _rare(N_("the LayerNorm of the head is left out"), _without(both(component("head"), NORM)), 4.0),
+    "final LayerNorm": _rare(
+        N_("the LayerNorm after the last layer is left out"), _without(block(AFTER_LAYERS), NORM), 3.5
+    ),
+    "head LayerNorm": _rare(N_("the LayerNorm of the head is left out"), _without(_HEAD, NORM), 4.0),
     "embeddings": Miscount(N_("the embeddings are left out, with their LayerNorm"), _without(_EMBEDDINGS), 4.0),
     "words": Miscount(N_("the word embeddings are left out"), _without(role("word")), 4.0),
     "positions": Miscount(N_("the position embeddings are left out"), _without(role("position")), 3.5),
@@ -344,21 +449,34 @@ MISCOUNTS: Mapping[str, Miscount] = {
     "embedding map": _rare(
         N_("the projection from the embeddings to the layers is left out"), _without(role("map")), 3.5
     ),
-    "distances": Miscount(
-        N_("the embeddings of relative distances are left out"),
-        _without(role("distance", "relative position", "relative embedding")),
-        3.0,
+    "distances": Miscount(N_("the embeddings of relative distances are left out"), _without(_DISTANCES), 3.0),
+    "distances' LayerNorm": _rare(
+        N_("the LayerNorm of the relative distances is left out"), _without(block("relative positions"), NORM), 4.0
     ),
     "cross attention": Miscount(N_("the cross attention is left out"), _without(block("cross-attention")), 4.0),
     "output projection": Miscount(
         N_("the output projection of the attention is left out"), _without(role("output")), 4.5
     ),
+    "matrix of the output projection": _rare(
+        N_("the output projection of the attention is left out, but not its bias"),
+        _without(role("output"), _is_matrix),
+        5.5,
+    ),
+    "matrix of the second": _rare(
+        N_("the second matrix of the feed-forward is left out, but not its bias"),
+        _without(role("down"), _is_matrix),
+        5.5,
+    ),
     "second matrix": Miscount(
         N_("the second matrix of the feed-forward is left out, with its bias"), _without(role("down")), 5.0
     ),
-    "pooler": Miscount(N_("the pooler is left out"), _without(component("pooler")), 2.0),
+    "pooler": Miscount(N_("the pooler is left out"), _without(_POOLER), 2.0),
     "transform": _rare(N_("the transform of the head is left out, with its bias"), _without(role("transform")), 4.0),
-    "head": Miscount(N_("the head is left out"), _without(component("head")), 3.0),
+    "head dense": _rare(
+        N_("the first matrix of the head is left out, with its bias"), _without(_HEAD, role("dense")), 3.5
+    ),
+    "next sentence": _rare(N_("the head for the order of sentences is left out"), _without(_NEXT), 3.5),
+    "head": Miscount(N_("the head is left out"), _without(_HEAD), 3.0),
     "one of three": Miscount(
         N_("query, key and value are counted as one matrix"),
         _where(
@@ -369,66 +487,74 @@ MISCOUNTS: Mapping[str, Miscount] = {
                 else ()
             ),
         ),
-        6.0,
+        5.0,
     ),
     "one head": Miscount(
         N_("query, key and value are counted for one head"),
         _with_sides(_QKV, lambda tensor, sizes: _parted(tensor, sizes, sizes.num_attention_heads)),
         5.0,
     ),
+    "keys for all heads": _rare(
+        N_("each head is given a key and a value of its own, although several heads share them"),
+        _with_sides(role("key", "value"), _for_all_heads),
+        3.0,
+    ),
     "small output projection": _rare(
         N_("the output projection of the attention is counted for one head"),
         _with_sides(
-            both(role("output"), lambda tensor: len(tensor.shape) == 2),
+            both(role("output"), _is_matrix),
             lambda tensor, sizes: (tensor.shape[0], sizes.hidden_size // sizes.num_attention_heads),
         ),
         6.0,
     ),
     "heads times": Miscount(
-        N_("each head is given matrices of the full hidden size"),
-        _with_sides(_QKV, lambda tensor, sizes: (sizes.num_attention_heads, *tensor.shape)),
-        5.0,
+        N_("each head is given matrices of the full hidden size"), _with_sides(_QKV, _heads_times), 5.0
     ),
     "heads times without bias": _rare(
         N_("each head is given matrices of the full hidden size, without biases"),
         _where(
             _QKV,
-            lambda tensor, sizes: (
-                () if is_bias(tensor) else (tensor._replace(shape=(sizes.num_attention_heads, *tensor.shape)),)
-            ),
+            lambda tensor, sizes: () if is_bias(tensor) else (tensor._replace(shape=_heads_times(tensor, sizes)),),
         ),
         5.5,
     ),
     "gated": Miscount(
         N_("the feed-forward is counted as a gated one, with a third matrix"),
-        _where(
-            lambda tensor: tensor.place.role == "up" and not is_bias(tensor),
-            lambda tensor, sizes: (
-                tensor,
-                tensor._replace(name=f"{tensor.name} (gate)", place=tensor.place._replace(role="gate")),
-            ),
+        _more(
+            both(role("up"), _is_matrix),
+            lambda tensor: tensor._replace(name=f"{tensor.name} (gate)", place=tensor.place._replace(role="gate")),
         ),
         6.0,
     ),
     "gate": Miscount(
         N_("the gate of the feed-forward is left out"),
-        _where(role("up and gate"), lambda tensor, sizes: (_half(tensor),)),
+        _where(
+            role("gate", "up and gate"),
+            lambda tensor, sizes: (
+                ()
+                if tensor.place.role == "gate"
+                else (tensor._replace(shape=(tensor.shape[0] // 2, *tensor.shape[1:])),)
+            ),
+        ),
         4.0,
     ),
     "four times": Miscount(
-        N_("the intermediate size is assumed to be 4 times the hidden size"),
-        _with_sides(_FEED_FORWARD, lambda tensor, sizes: _wide(tensor, sizes, 4 * sizes.hidden_size)),
-        4.0,
+        N_("the intermediate size is assumed to be 4 times the hidden size"), _wide(lambda s: 4 * s.hidden_size), 4.0
+    ),
+    "three times": _rare(
+        N_("the intermediate size is assumed to be 3 times the hidden size"), _wide(lambda s: 3 * s.hidden_size), 6.5
     ),
     "two times": _rare(
-        N_("the intermediate size is assumed to be 2 times the hidden size"),
-        _with_sides(_FEED_FORWARD, lambda tensor, sizes: _wide(tensor, sizes, 2 * sizes.hidden_size)),
-        6.0,
+        N_("the intermediate size is assumed to be 2 times the hidden size"), _wide(lambda s: 2 * s.hidden_size), 6.0
     ),
     "intermediate as hidden": _rare(
-        N_("the intermediate size is assumed to be the hidden size"),
-        _with_sides(_FEED_FORWARD, lambda tensor, sizes: _wide(tensor, sizes, sizes.hidden_size)),
-        6.5,
+        N_("the intermediate size is assumed to be the hidden size"), _wide(lambda s: s.hidden_size), 6.5
+    ),
+    **_taken(
+        "I",
+        N_("the intermediate size is taken to be {size}"),
+        lambda size: _wide(lambda sizes: size),
+        _INTERMEDIATES,
     ),
     "feed-forward biases of H": _rare(
         N_("both biases of the feed-forward are counted with the hidden size"),
@@ -440,51 +566,63 @@ MISCOUNTS: Mapping[str, Miscount] = {
         _with_sides(both(_FEED_FORWARD, is_bias), lambda tensor, sizes: (sizes.intermediate_size,)),
         5.5,
     ),
-    **{f"padded to {multiple}": _padded(multiple) for multiple in PADDED_TO},
     **{
-        f"V={size}": _rare(
-            N_("the vocabulary is taken to be {size}"),
-            _rows("word", "decoder", "decoder bias")(size),
-            bits,
-            size=f"{size:,}",
+        f"padded to {multiple}": Miscount(
+            said,
+            _with_sides(
+                role("word", "decoder", "decoder bias"),
+                lambda tensor, sizes, multiple=multiple: (sizes.padded[multiple], *tensor.shape[1:]),  # type: ignore[misc]
+            ),
+            5.5,
         )
-        for size, bits in _VOCABULARIES.items()
+        for multiple, said in _PADDED.items()
     },
-    **{
-        f"P={size}": _rare(
-            N_("the number of positions is taken to be {size}"), _rows("position")(size), bits, size=f"{size:,}"
-        )
-        for size, bits in _POSITIONS.items()
-    },
-    **{
-        f"T={size}": _rare(
-            N_("the number of token types is taken to be {size}"), _rows("token type")(size), bits, size=f"{size}"
-        )
-        for size, bits in _TYPES.items()
-    },
+    **_taken("V", N_("the vocabulary is taken to be {size}"), _rows("word", "decoder", "decoder bias"), _VOCABULARIES),
+    **_taken("P", N_("the number of positions is taken to be {size}"), _rows("position"), _POSITIONS),
+    **_taken("T", N_("the number of token types is taken to be {size}"), _rows("token type"), _TYPES),
+    **_taken(
+        "distances",
+        N_("the number of relative distances is taken to be {size}"),
+        _rows("relative embedding"),
+        _DISTANCES_TAKEN,
+    ),
+    **_taken("labels", N_("the number of labels is taken to be {size}"), _rows("classifier"), _LABELS),
+    "words of H": _rare(
+        N_("the word embeddings are counted with the hidden size"), _with_sides(role("word"), _hidden), 5.0
+    ),
+    "tables of H": _rare(
+        N_("the embeddings are counted with the hidden size, and with a projection to it"),
+        _with_sides(both(_EMBEDDINGS, lambda tensor: tensor.place.role != "map"), _hidden),
+        4.5,
+    ),
     "embeddings of H": _rare(
         N_("the embeddings are counted with the hidden size, without a projection to it"),
-        lambda tensor, sizes: (
-            ()
-            if tensor.place.role == "map"
-            else (tensor._replace(shape=_hidden(tensor, sizes)),)
-            if tensor.name not in _NOT_REAL and _EMBEDDINGS(tensor)
-            else (tensor,)
+        _where(
+            lambda tensor: _EMBEDDINGS(tensor) or tensor.place.role == "map",
+            lambda tensor, sizes: (
+                () if tensor.place.role == "map" else (tensor._replace(shape=_hidden(tensor, sizes)),)
+            ),
         ),
         3.5,
     ),
+    "transform of H": _rare(
+        N_("the transform of the head is counted with the hidden size, as in BERT"),
+        _with_sides(
+            both(block(LANGUAGE_MODEL), role("transform", "norm")),
+            lambda tensor, sizes: (sizes.hidden_size,) * len(tensor.shape),
+        ),
+        5.0,
+    ),
     "LayerNorm 4H": _rare(N_("each LayerNorm is counted twice, as 4 H"), _twice(NORM), 5.5),
     "layer LayerNorms 4H": _rare(
-        N_("each LayerNorm of the layers is counted twice, as 4 H"), _twice(both(LAYERS, NORM)), 6.0
+        N_("each LayerNorm of the layers is counted twice, as 4 H"), _twice(in_layer, NORM), 6.0
     ),
     "LayerNorm P x H": _rare(
-        N_("each LayerNorm is given a gamma and a beta for each position"),
-        _with_sides(NORM, lambda tensor, sizes: (sizes.max_position_embeddings, *tensor.shape)),
-        5.5,
+        N_("each LayerNorm is given a gamma and a beta for each position"), _with_sides(NORM, _for_each_position), 5.5
     ),
     "embedding LayerNorm P x H": _rare(
         N_("the LayerNorm of the embeddings is given a gamma and a beta for each position"),
-        _with_sides(both(_EMBEDDINGS, NORM), lambda tensor, sizes: (sizes.max_position_embeddings, *tensor.shape)),
+        _with_sides(both(_EMBEDDINGS, NORM), _for_each_position),
         6.0,
     ),
     "embedding LayerNorm of V": _rare(
@@ -494,109 +632,123 @@ MISCOUNTS: Mapping[str, Miscount] = {
     ),
     "head LayerNorm of V": _rare(
         N_("the LayerNorm of the head is counted over the vocabulary"),
-        _with_sides(both(component("head"), NORM), lambda tensor, sizes: (sizes.vocab_size,)),
+        _with_sides(both(_HEAD, NORM), lambda tensor, sizes: (sizes.vocab_size,)),
         6.5,
     ),
-    "pooler again": _rare(N_("the pooler is counted twice"), _twice(component("pooler")), 6.5),
+    "pooler again": _rare(N_("the pooler is counted twice"), _twice(_POOLER), 6.5),
+    "attention twice": _rare(N_("the attention is counted twice"), _twice(_ATTENTION), 6.5),
     "feed-forward twice": _rare(N_("the feed-forward is counted twice"), _twice(_FEED_FORWARD), 6.5),
     "layers not shared": _rare(
-        N_("each layer is given tensors of its own, although all layers share them"),
-        _where(
-            _repeats,
-            lambda tensor, sizes: (
-                tensor._replace(copies=sizes.num_hidden_layers) if _is_shared(tensor, sizes) else tensor,
-            ),
-        ),
-        2.5,
+        N_("each layer is given tensors of its own, although all layers share them"), _in_every_layer(_is_shared), 2.5
     ),
     "attention once": Miscount(N_("the attention is counted for one layer"), _once(_ATTENTION), 5.0),
     "feed-forward once": Miscount(N_("the feed-forward is counted for one layer"), _once(_FEED_FORWARD), 5.5),
-    "encoder once": Miscount(N_("a single layer is counted"), _once(LAYERS), 4.5),
-    "layer less": Miscount(N_("one layer too few is counted"), _layers(lambda layers: _one_less(layers)), 5.5),
+    "LayerNorms once": _rare(N_("the LayerNorms of the layers are counted for one layer"), _once(in_layer, NORM), 5.0),
+    "encoder once": Miscount(N_("a single layer is counted"), _once(in_layer), 4.5),
+    "layer less": Miscount(
+        N_("one layer too few is counted"), _layers(lambda layers: 1 if layers == 1 else layers - 1), 5.5
+    ),
     "layer more": _rare(N_("one layer too many is counted"), _layers(lambda layers: layers + 1), 5.5),
-    **{
-        f"L={layers}": _rare(
-            N_("the number of layers is taken to be {size}"),
-            _layers(lambda copies, layers=layers: layers),  # type: ignore[misc]
-            bits,
-            size=f"{layers}",
-        )
-        for layers, bits in _LAYERS.items()
-    },
+    **_taken("L", N_("the number of layers is taken to be {size}"), lambda size: _layers(lambda layers: size), _LAYERS),
 }
 
 # Ways of counting that are one idea each. What of one a model has not is left out.
 HABITS: Mapping[str, Habit] = {
-    "words and layers": Habit(
-        N_("only the word embeddings and the layers are counted"),
-        ("positions", "token types", "embedding LayerNorm", "pooler"),
-        4.0,
-    ),
-    "words, positions and layers": Habit(
-        N_("only words, positions and the layers are counted"),
-        ("token types", "embedding LayerNorm", "pooler"),
-        5.5,
-    ),
-    "matrices": Habit(N_("only matrices are counted, no vector"), ("biases", "LayerNorm"), 4.0),
-    "matrices of tables and layers": Habit(
-        N_("only the matrices of embeddings and layers are counted"), ("biases", "LayerNorm", "pooler"), 4.5
-    ),
-    "matrices of words, positions and layers": Habit(
-        N_("only the matrices of words, positions and layers are counted"),
-        ("biases", "LayerNorm", "token types", "pooler"),
-        5.5,
-    ),
-    "matrices of words and layers": Habit(
-        N_("only the matrices of words and layers are counted"),
-        ("biases", "LayerNorm", "positions", "token types", "pooler"),
-        5.0,
-    ),
-    "large parts": Habit(
-        N_("only tables and matrices are counted, and one LayerNorm in each layer"),
-        ("layer biases", "embedding LayerNorm", "second LayerNorm", "pooler"),
-        6.5,
-    ),
-    "head is its decoder": Habit(N_("of the head only the decoder is counted"), ("head LayerNorm", "transform"), 3.5),
-    "separate decoder": Habit(
-        N_("the decoder is counted as a Linear of its own, with a matrix and a bias"),
-        ("decoder again", "decoder bias again"),
-        4.0,
-    ),
-    "one head": Habit(N_("the attention is counted for one head"), ("one head", "small output projection"), 5.5),
-    "as BERT": Habit(N_("the sizes of BERT's tables are taken"), ("P=512", "T=2"), 5.0),
-    "as BERT with types": Habit(N_("the sizes of BERT's tables are taken"), ("token types added", "P=512"), 5.0),
-    "usable positions": Habit(
-        N_("only positions that a text can have are counted, no token type and no pooler"),
-        ("token types", "pooler", "P=512"),
-        5.5,
-    ),
-    "unshared BERT": Habit(
-        N_("it is counted like a BERT: layers of their own, embeddings as wide as they are"),
-        ("embeddings of H", "layers not shared"),
-        3.5,
-    ),
+    name: Habit(said, miscounts, bits)
+    for name, bits, said, miscounts in (
+        (
+            "words and layers",
+            4.0,
+            N_("only the word embeddings and the layers are counted"),
+            ("positions", "token types", "embedding LayerNorm", "pooler"),
+        ),
+        (
+            "words, positions and layers",
+            5.5,
+            N_("only words, positions and the layers are counted"),
+            ("token types", "embedding LayerNorm", "pooler"),
+        ),
+        ("matrices", 4.0, N_("only matrices are counted, no vector"), ("biases", "LayerNorm")),
+        (
+            "matrices of tables and layers",
+            4.5,
+            N_("only the matrices of embeddings and layers are counted"),
+            ("biases", "LayerNorm", "pooler"),
+        ),
+        (
+            "matrices of words, positions and layers",
+            5.5,
+            N_("only the matrices of words, positions and layers are counted"),
+            ("biases", "LayerNorm", "token types", "pooler"),
+        ),
+        (
+            "matrices of words and layers",
+            5.0,
+            N_("only the matrices of words and layers are counted"),
+            ("biases", "LayerNorm", "positions", "token types", "pooler"),
+        ),
+        (
+            "matrices of the layers",
+            4.5,
+            N_("of the layers only the matrices are counted"),
+            ("layer biases", "layer LayerNorms"),
+        ),
+        (
+            "large parts",
+            6.5,
+            N_("only tables and matrices are counted, and one LayerNorm in each layer"),
+            ("layer biases", "embedding LayerNorm", "second LayerNorm", "pooler"),
+        ),
+        (
+            "three matrices of the attention",
+            5.5,
+            N_("of the attention only the matrices of query, key and value are counted"),
+            ("qkv biases", "output projection"),
+        ),
+        ("head is its decoder", 3.5, N_("of the head only the decoder is counted"), ("head LayerNorm", "transform")),
+        (
+            "separate decoder",
+            4.0,
+            N_("the decoder is counted as a Linear of its own, with a matrix and a bias"),
+            ("decoder again", "decoder bias again"),
+        ),
+        (
+            "head is a Linear",
+            4.5,
+            N_("the head is counted as a single Linear to the vocabulary"),
+            ("decoder again", "head LayerNorm", "transform"),
+        ),
+        (
+            "one head",
+            5.5,
+            N_("the attention is counted for one head"),
+            ("one head", "small output projection"),
+        ),
+        ("as BERT", 4.5, N_("the sizes of BERT's tables are taken"), ("P=512", "T=2")),
+        ("as BERT with types", 5.0, N_("the sizes of BERT's tables are taken"), ("token types added", "P=512")),
+        (
+            "tables as in BERT",
+            4.5,
+            N_("the embeddings are counted like BERT's, with positions and token types"),
+            ("positions added", "token types added"),
+        ),
+        (
+            "vectors as in BERT",
+            4.0,
+            N_("biases and LayerNorms are counted like BERT's"),
+            ("layer biases added", "betas added"),
+        ),
+        (
+            "usable positions",
+            5.5,
+            N_("only positions that a text can have are counted, no token type and no pooler"),
+            ("token types", "pooler", "P=512"),
+        ),
+        (
+            "unshared BERT",
+            3.5,
+            N_("it is counted like a BERT: layers of their own, embeddings as wide as they are"),
+            ("embeddings of H", "layers not shared"),
+        ),
+    )
 }
-
-
-def _not_in_first(tensor: Tensor, sizes: MiscountSizes) -> bool:
-    """Whether a tensor is in all layers but the first, which ModernBERT's first LayerNorm is."""
-    return _repeats(tensor) and tensor.copies == sizes.num_hidden_layers - 1
-
-
-def _one_less(layers: int) -> int:
-    return 1 if layers == 1 else layers - 1
-
-
-def _hidden(tensor: Tensor, sizes: MiscountSizes) -> Shape:
-    """A shape of the embeddings whose last side is the hidden size."""
-    return (*tensor.shape[:-1], sizes.hidden_size)
-
-
-def _wide(tensor: Tensor, sizes: MiscountSizes, width: Any) -> Sequence[Any]:
-    """The sides of a tensor of the feed-forward, with another size in place of the intermediate one."""
-    first = tensor.place.role in ("up", "up and gate")
-    width = 2 * width if tensor.place.role == "up and gate" else width
-    if len(tensor.shape) == 1:
-        return (width,) if first else tensor.shape
-    rows = tensor.shape[0] != sizes.hidden_size  # so that GPT-2's matrices can be the other way round
-    return [width if rows == (side == 0) else tensor.shape[side] for side in (0, 1)]

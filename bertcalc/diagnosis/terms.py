@@ -38,6 +38,7 @@ _USUAL = (
     "pooler",
     "transform of the head",
     "matrix of the decoder",
+    "decoder",
     "masked language model",
     "next sentence prediction",
     "head",
@@ -270,7 +271,7 @@ def _gaps(tensors: Sequence[Tensor]) -> Iterator[Gap]:
             here = [
                 tensor
                 for tensor in tensors
-                if tensor.copies and tensor.place.component == component
+                if tensor.num_parameters() and tensor.place.component == component
                 if (tensor.copies > 0) == missing
             ]
             if here:

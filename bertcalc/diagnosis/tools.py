@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 from bertcalc.config import Config
 from bertcalc.diagnosis.explain import causes
 from bertcalc.diagnosis.miscounts import (
-    LAYERS,
     MISCOUNTS,
     NORM,
     Change,
@@ -26,7 +25,9 @@ from bertcalc.diagnosis.miscounts import (
     both,
     component,
     counted,
+    in_layer,
     is_bias,
+    is_lacking,
     role,
 )
 from bertcalc.family import Model
@@ -104,7 +105,7 @@ def _miscounts(tool: Tool, tensors: Sequence[Tensor]) -> tuple[str, ...]:
 
 
 def _is_decoder(tensor: Tensor) -> bool:
-    return tensor.copies != 0 and tensor.place.role == "decoder" and not is_bias(tensor)
+    return tensor.place.role == "decoder" and not is_bias(tensor) and not is_lacking(tensor)
 
 
 def _times(copies: int, concerned: Concerned) -> Change:
@@ -125,7 +126,7 @@ REASONS: dict[str, Miscount] = {
     "activation": Miscount(N_("the parameters of the activation function are left out"), _times(0, role("activation"))),
     "LayerNorms twice": Miscount(
         N_("each LayerNorm of the layers is counted twice"),
-        _times(2, both(LAYERS, NORM)),
+        _times(2, both(in_layer, NORM)),
     ),
 }
 

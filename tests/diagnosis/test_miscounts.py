@@ -1,5 +1,6 @@
 """What each miscount changes, against the same miscount written out as an expression of the dimensions."""
 
+import re
 from typing import Any
 
 import pytest
@@ -67,28 +68,38 @@ def by_hand(c: Any, case: Case) -> dict[str, int]:
         "pooler added": 0 if pooler else h * h + h,
         "decoder again": v * h,
         "decoder bias again": v,
-        "token types added": 0,
-        "final LayerNorm": 2 * h,
+        "decoder of H": v * h,
+        "final LayerNorm added": 2 * h,
+        "next sentence added": (1 - nsp) * (2 * h + 2),
+        "cross attention added": n * (attention + 2 * h),
+        **dict.fromkeys(ELSEWHERE, 0),
         "qkv biases": -attentions * 3 * h,
         "output bias": -attentions * h,
+        "matrix of the output projection": -attentions * h * h,
+        "matrix of the second": -n * i * h,
         "up bias": -n * i,
         "down bias": -n * h,
         "decoder bias": -lm * (1 + untied) * v,
         "head LayerNorm": -head_norm,
+        "transform bias": -lm * h,
+        "classifier bias": -(2 * nsp + classes),
+        "next sentence": -nsp * (2 * h + 2),
+        **{
+            f"labels={size}": (kind in CLASSIFY and kind != "BertForQuestionAnswering") * (size - classes) * (h + 1)
+            for size in (1, 3, 5, 10)
+        },
         "transform": -lm * (h * h + h),
         "small output projection": -attentions * h * (h - size),
         "heads times without bias": attentions * 3 * (h * h * (c.num_attention_heads - 1) - h),
+        "three times": feed_forward_of(3 * h),
         "two times": feed_forward_of(2 * h),
+        **{f"I={size}": feed_forward_of(size) for size in (1024, 2048, 3072, 4096)},
         "intermediate as hidden": feed_forward_of(h),
         "feed-forward biases of H": -n * (i - h),
         "feed-forward biases of I": n * (i - h),
         **{f"V={size}": vocabulary(size) for size in VOCABULARIES},
-        **{f"P={size}": (size - p) * h for size in (512, 514, 1024, 128, 256)},
+        **{f"P={size}": (size - p) * h for size in (512, 514, 1024, 128, 256, 2048)},
         **{f"T={size}": (size - t) * h for size in (1, 2, 3)},
-        "embeddings of H": 0,
-        "embedding map": 0,
-        "task types": 0,
-        "layers not shared": 0,
         "LayerNorm 4H": all_norms,
         "layer LayerNorms 4H": n * norms,
         "LayerNorm P x H": (p - 1) * all_norms,
@@ -96,9 +107,10 @@ def by_hand(c: Any, case: Case) -> dict[str, int]:
         "embedding LayerNorm of V": 2 * (v - h),
         "head LayerNorm of V": lm * 2 * (v - h),
         "pooler again": pooler * (h * h + h),
+        "attention twice": attentions * attention,
         "feed-forward twice": n * forward,
         "layer more": one + norms,
-        **{f"L={count}": layers(count) for count in (6, 12, 24)},
+        **{f"L={count}": layers(count) for count in (2, 3, 4, 6, 8, 10, 12, 16, 18, 24, 36)},
         "biases": -(attentions * 4 * h + n * (i + h) + pooler * h + head_biases),
         "layer biases": -(attentions * 4 * h + n * (i + h)),
         "attention biases": -attentions * 4 * h,
@@ -109,6 +121,8 @@ def by_hand(c: Any, case: Case) -> dict[str, int]:
         "LayerNorm": -(2 * h + n * norms + head_norm),
         "embedding LayerNorm": -2 * h,
         "layer LayerNorms": -n * norms,
+        "layer LayerNorms half": -n * norms // 2,
+        "LayerNorms once": -(n - 1) * norms,
         "second LayerNorm": -n * 2 * h,
         "embeddings": -(v + p + t + 2) * h,
         "words": -v * h,
@@ -135,7 +149,17 @@ def by_hand(c: Any, case: Case) -> dict[str, int]:
     }
 
 
-VOCABULARIES = (30000, 30522, 21128, 28996, 50265, 119547, 32000, 50257, 105879, 250002)
+VOCABULARIES = (
+    *(18000, 20000, 21128, 28996, 30000, 30522, 31000, 32000, 40000, 50000, 50257, 50265),
+    *(100000, 105879, 119547, 128000, 250000, 250002),
+)
+# What BERT has not, or cannot have wrong: tests of their own below are of families that do.
+ELSEWHERE = (
+    *("embeddings of H", "words of H", "tables of H", "transform of H", "embedding map", "map bias", "task types"),
+    *("layers not shared", "positions added", "token types added", "embedding LayerNorm added", "layer biases added"),
+    *("betas added", "position projections added", "final LayerNorm", "distances' LayerNorm", "head dense"),
+    *("keys for all heads", "distances=256", "distances=1024"),
+)
 POOLED = (
     "BertForPreTraining",
     "BertForNextSentencePrediction",
@@ -168,10 +192,10 @@ def real_total(config: Config, architecture: str) -> int:
     return sum(tensor.numel() for tensor in Case(config, architecture).real().parameters())
 
 
-def miscounted(preset: str, miscount: str) -> int:
-    """The total after a miscount in the body of a preset."""
+def miscounted(preset: str, miscount: str, architecture: str = "") -> int:
+    """The total after a miscount in a class of a preset, or its body."""
     config = PRESETS[preset].config
-    tensors = counted(build(config, family_of(config).base.name))
+    tensors = counted(build(config, architecture or family_of(config).base.name))
     return total(MISCOUNTS[miscount].make(tensors, MiscountSizes.of(config)))
 
 
@@ -207,6 +231,15 @@ def test_a_model_without_a_projection_of_its_embeddings(preset: str, architectur
         ("all-mpnet-base-v2", "MPNetModel", "L=6", {"num_hidden_layers": 6}),
         ("ernie-3.0-base-zh", "ErnieModel", "task types", {"use_task_id": False}),
         ("distilbert-base-uncased", "DistilBertModel", "L=12", {"num_hidden_layers": 12}),
+        ("ModernBERT-base", "ModernBertModel", "layer biases added", {"attention_bias": True, "mlp_bias": True}),
+        ("ModernBERT-base", "ModernBertModel", "betas added", {"norm_bias": True}),
+        ("EuroBERT-610m", "EuroBertModel", "keys for all heads", {"num_key_value_heads": 18}),
+        ("deberta-v3-base", "DebertaV2Model", "positions added", {"position_biased_input": True}),
+        ("deberta-v3-base", "DebertaV2Model", "position projections added", {"share_att_key": False}),
+        ("deberta-v3-base", "DebertaV2Model", "distances=256", {"position_buckets": 128}),
+        ("deberta-v3-base", "DebertaV2Model", "distances=1024", {"position_buckets": 512}),
+        ("deberta-v3-base", "DebertaV2Model", "distances' LayerNorm", {"norm_rel_ebd": "none"}),
+        ("gpt2-medium", "GPT2Model", "I=3072", {"intermediate_size": 3072}),
     ],
 )
 def test_a_miscount_that_is_another_configuration(
@@ -215,6 +248,62 @@ def test_a_miscount_that_is_another_configuration(
     config = PRESETS[preset].config
     other = type(config)(**{**config.shared(), **changes})
     assert miscounted(preset, miscount) == real_total(other, architecture)
+
+
+@pytest.mark.parametrize(
+    ("preset", "architecture", "miscount", "tensors"),
+    [
+        ("gpt2", "GPT2Model", "final LayerNorm", r"ln_f"),
+        ("distilbert-base-uncased", "DistilBertForSequenceClassification", "head dense", r"pre_classifier"),
+        ("albert-base-v2", "AlbertModel", "map bias", r"mapping_in.bias"),
+        (
+            "albert-base-v2",
+            "AlbertModel",
+            "layer biases",
+            r"layers.*(ffn|attention|output|query|key|value|dense).*bias",
+        ),
+        ("albert-base-v2", "AlbertForPreTraining", "next sentence", r"sop_classifier"),
+        ("albert-base-v2", "AlbertModel", "embedding LayerNorm", r"embeddings.LayerNorm"),
+    ],
+)
+def test_a_miscount_that_leaves_out_tensors(preset: str, architecture: str, miscount: str, tensors: str) -> None:
+    real = Case(PRESETS[preset].config, architecture).real()
+    left_out = [(name, tensor.numel()) for name, tensor in real.named_parameters() if re.search(tensors, name)]
+    left_out = [(name, count) for name, count in left_out if "LayerNorm" not in name or "LayerNorm" in tensors]
+    assert real.num_parameters() - miscounted(preset, miscount, architecture) == sum(count for _, count in left_out) > 0
+
+
+def test_embeddings_that_are_narrower_than_the_layers() -> None:
+    """ALBERT's E is 128: a real one of 768 has tables and head of 768, and its own map."""
+    config = PRESETS["albert-base-v2"].config
+    wide = type(config)(**{**config.shared(), "embedding_size": config.hidden_size})
+    real, hidden = {
+        name: dict(Case(one, "AlbertForMaskedLM").real().named_parameters())
+        for name, one in (("real", config), ("wide", wide))
+    }.values()
+
+    def more(pattern: str) -> int:
+        return sum(hidden[name].numel() - real[name].numel() for name in real if re.search(pattern, name))
+
+    whole = sum(tensor.numel() for tensor in real.values())
+    added = {
+        name: miscounted("albert-base-v2", name, "AlbertForMaskedLM") - whole
+        for name in ("words of H", "tables of H", "transform of H", "decoder again", "decoder of H")
+    }
+    words = "albert.embeddings.word_embeddings.weight"
+    assert added == {
+        "words of H": more("word_emb"),
+        "tables of H": more("albert.embeddings"),
+        "transform of H": more("predictions.(dense|LayerNorm)"),
+        "decoder again": real[words].numel(),
+        "decoder of H": hidden[words].numel(),
+    }
+
+
+def test_a_layernorm_that_gpt_2_does_not_have() -> None:
+    last = Case(PRESETS["gpt2"].config, "GPT2Model").real().ln_f
+    right = real_total(PRESETS["gpt2"].config, "GPT2Model")
+    assert miscounted("gpt2", "embedding LayerNorm added") - right == sum(one.numel() for one in last.parameters())
 
 
 def test_token_types_that_a_model_does_not_have() -> None:
@@ -253,7 +342,8 @@ def test_modernberts_fused_matrices_and_first_layer(layers: int) -> None:
     expected = {
         "gate": -layers * h * i,
         "first layer alike": h if layers > 1 else 0,
-        "final LayerNorm": 0,
+        "final LayerNorm": -h,
+        "final LayerNorm added": 0,
         "one of three": -layers * 2 * h * h,
         "heads times": layers * 3 * h * h * (config.num_attention_heads - 1),
         "attention once": -(layers - 1) * attention,

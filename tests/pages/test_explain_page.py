@@ -10,14 +10,17 @@ from streamlit.testing.v1 import AppTest
 from bertcalc import BertConfig
 from bertcalc.diagnosis.diagnose import diagnose
 from bertcalc.diagnosis.known import Known
+from bertcalc.families import family_of
 from bertcalc.memory.peak_formulas import peak_bytes
 from bertcalc.memory.plan import Plan
 from bertcalc.presets import PRESETS, PUBLISHED
 from bertcalc.subject import Subject
 from bertcalc.typed import typed
 from pages.ui.diagnosis.terms import EXAMPLES, TERMS
+from pages.ui.diagnosis.total import numbers_to_try
 from tests.examples import examples
 from tests.markdown import read
+from tests.oracle import Case
 from tests.pages.apptest import open_app, present
 
 
@@ -161,7 +164,7 @@ def test_what_nothing_explains_is_said_honestly() -> None:
 
 def test_equals_are_shown_with_what_tells_them_apart() -> None:
     app = open_app("explain.py", number="109,454,592")
-    assert app.info[0].value.startswith("2 explanations lead to exactly this number.")
+    assert app.info[0].value.startswith("2 explanations lead to exactly this number, the likeliest first.")
     rows = cells(app)
     assert [row[0] for row in rows if row[-1] == "−27,648"] == [
         "**1.** the biases of query, key and value are left out",
@@ -272,3 +275,16 @@ def test_bytes_can_be_a_peak_of_memory() -> None:
     app = open_app("explain.py", number="443.0 MB")
     assert "**peak memory of inference** is 443.0 MB" in " ".join(str(one.value) for one in app.info)
     assert not open_app("explain.py", number=f"{count}").exception
+
+
+@pytest.mark.parametrize("preset", ["bert-base-uncased", "gpt2", "albert-base-v2", "ModernBERT-base"])
+def test_the_examples_are_of_the_present_model(preset: str) -> None:
+    app = open_app("explain.py", preset=preset)
+    config = PRESETS[preset].config
+    rounded, power, size, wrong = numbers_to_try(Subject(config, family_of(config).base.name))
+    right = Case(config, family_of(config).base.name).real().num_parameters()
+    for text in (rounded, power, size):
+        click(app, text)
+        assert f"**{right:,}**" in [row[0] for row in cells(app)]
+    click(app, wrong)
+    assert cells(app)[-1][2] == f"**{wrong}**"

@@ -1,12 +1,10 @@
 """What a count, a miscount and somebody's text are in words, for the page that explains numbers."""
 
-from collections.abc import Callable
-
 from bertcalc.diagnosis.cause_formulas import cause_formulas
 from bertcalc.diagnosis.explain import Explanation
 from bertcalc.diagnosis.known import CONVENTIONS, Known
 from bertcalc.diagnosis.layer_parts import PARTS, Counted
-from bertcalc.diagnosis.miscounts import MISCOUNTS, PADDED_TO, PLACES, MiscountSizes
+from bertcalc.diagnosis.miscounts import MISCOUNTS, PADDED_TO, MiscountSizes
 from bertcalc.text import code
 from pages.ui.i18n import _
 
@@ -23,7 +21,7 @@ def describe(known: Known) -> str:
         labels = known.convention == "labels"
         count = known.subject.config.num_labels if labels else known.buffers
         said.append(_(CONVENTIONS[known.convention]).format(count=count))
-    if known.buffers and known.convention != "both buffers":
+    if known.buffers and known.convention not in ("both buffers", "masks"):
         said.append(_("with {count:,} position_ids, a buffer in files of older releases").format(count=known.buffers))
     return " · ".join(said)
 
@@ -50,13 +48,11 @@ def own_count(count: Counted, layers: int) -> str:
     return said[count.layers].format(part=part, layers=layers)
 
 
-def causes(known: Known, explanation: Explanation, counted: Callable[[str], bool]) -> list[tuple[str, str, int]]:
-    """Each miscount in words, its formula with letters and with numbers, and what it adds."""
-    config, model = known.subject.config, known.subject.model()
-    names = frozenset(model.bare(tensor.name) for tensor in model.tensors())
+def causes(known: Known, explanation: Explanation, names: frozenset[str] | None = None) -> list[tuple[str, str, int]]:
+    """Each miscount in words, its formula with letters and with numbers, and what it adds to tensors of these names."""
+    config = known.subject.config
     miscounts = tuple(cause.miscount for cause in explanation)
-    chosen = frozenset(filter(counted, names | PLACES))
-    formulas = cause_formulas(known.subject, miscounts, chosen)
+    formulas = cause_formulas(known.subject, miscounts, names)
     padded = MiscountSizes.of(config).padded
     found = []
     for cause, formula in zip(explanation, formulas, strict=True):

@@ -191,10 +191,10 @@ def _miscounts(verdict: LineVerdict, known: Known) -> str:
     """Each mistake in a line with its formula and the parameters it adds; or why there is no explanation."""
     said = [sentence(verdict.line.problem)] if verdict.line.problem else []
     if verdict.counted and verdict.explanation is not None:
-        names = {tensor.name for tensor in verdict.counted.tensors}
+        names = frozenset(tensor.name for tensor in verdict.counted.tensors)
         said += [
             f"{miscount}  \n{formula} = {signed_count(amount)}"
-            for miscount, formula, amount in causes(known, verdict.explanation, names.__contains__)
+            for miscount, formula, amount in causes(known, verdict.explanation, names)
         ]
     elif verdict.counted:
         said.append(_("No miscounts were found that give this value."))

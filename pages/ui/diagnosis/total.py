@@ -10,8 +10,8 @@ from bertcalc.arithmetic import LONGEST
 from bertcalc.config import letters
 from bertcalc.diagnosis.cause_formulas import count_formula
 from bertcalc.diagnosis.diagnose import Diagnosis, Elsewhere, Match, Miscounted, Own, Slip, diagnose, told_apart
-from bertcalc.diagnosis.known import PUBLISHED_CONFIGS, READINGS, HandCount, Known, Reading, readings
-from bertcalc.diagnosis.miscounts import HABITS
+from bertcalc.diagnosis.known import HAND_COUNTS, PUBLISHED_CONFIGS, READINGS, HandCount, Known, Reading, readings
+from bertcalc.diagnosis.miscounts import HABITS, MISCOUNTS, MiscountSizes, counted, total
 from bertcalc.diagnosis.tools import tool_counts
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.formula import latex_fraction
@@ -33,8 +33,6 @@ from pages.ui.tables import show_table
 
 # The number that everybody has heard of.
 NUMBER = "110M"
-# Totals to try: of the present model, and the last is that of the first example of terms.
-NUMBERS = ("110M", "1.1e8", "437.9 MB", "75,641,856")
 _MOST_ROWS = 12
 VIEW = view("explain", {"total": N_("One number"), "terms": N_("Term by term")})
 YOURS = Text("number", N_("Your number"), NUMBER, LONGEST, placeholder="12*7087872", width=320)
@@ -44,7 +42,7 @@ POSSIBLE = Fold("possible", N_("Several mistakes together could lead to it as we
 
 def show_total(subject: Subject) -> None:
     """Ask for a number, and say where it comes from."""
-    text = _choose_number()
+    text = _choose_number(subject)
     try:
         number = amount(text, names=letters(subject.config))
     except InputError as error:
@@ -66,7 +64,7 @@ def show_total(subject: Subject) -> None:
         _show_elsewhere(found.elsewhere)
         _show_slips(subject, found.slips, likely=any(_is_likely(slip, known, number) for slip in found.slips))
         if found.miscounted:
-            _show_miscounted(found, number, known=bool(tools or found.elsewhere))
+            _show_miscounted(found, number, known=bool(tools or found.known))
     explained = found.hand or found.known or found.slips or found.miscounted or tools or peaks
     if not explained:
         _show_nothing(subject, number, text)
@@ -105,13 +103,26 @@ def _show_peaks(subject: Subject, number: Typed) -> bool:
     return bool(found)
 
 
-def _choose_number() -> str:
+def _choose_number(subject: Subject) -> str:
     """Draw the field for the number, and examples."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = YOURS.show()
-        for number in NUMBERS:
+        for number in numbers_to_try(subject):
             st.button(number, key=f"example {number}", on_click=set_values, args=({"number": number},))
     return text
+
+
+def numbers_to_try(subject: Subject) -> list[str]:
+    """Numbers to try: the present model's count rounded, as a power of ten and in bytes, and a wrong one.
+
+    BERT's wrong one is that of the first example of terms.
+    """
+    model = subject.model()
+    count = model.num_parameters()
+    wrong = total(MISCOUNTS["LayerNorm"].make(counted(model), MiscountSizes.of(subject.config)))
+    hands = [hand.parameters for hand in HAND_COUNTS if type(PRESETS[hand.preset].config) is type(subject.config)]
+    rounded = f"{count / 10**6:,.{int(count < 10**7)}f}M"
+    return [rounded, f"{count:.1e}".replace("e+0", "e"), f"{count / 250_000:,.1f} MB", f"{(hands or [wrong])[0]:,}"]
 
 
 def _show_matches(subject: Subject, matches: Sequence[Match]) -> None:
@@ -205,7 +216,7 @@ def _show_miscounted(found: Diagnosis, number: Typed, *, known: bool) -> None:
 def _summary(equals: Sequence[Miscounted]) -> str:
     """What explains a number, in a sentence."""
     if len(equals) > 1:
-        return _("{count} explanations lead to exactly this number.").format(count=len(equals))
+        return _("{count} explanations lead to exactly this number, the likeliest first.").format(count=len(equals))
     [one] = equals
     count = one.ideas + (one.reading.key != "parameters")
     if one.habit and one.ideas == 1:
@@ -230,11 +241,15 @@ def _show_equals(equals: Sequence[Miscounted], number: Typed) -> None:
     first = equals[0]
     rows = [(_("right: {model}").format(model=describe(first.model)), "", f"{first.model.parameters:,}")]
     for number_of, one in enumerate(equals, 1):
+        number_said = f"**{number_of}.**" if one.bits <= first.bits + _AS_COMMON else _("**{number}.** rarer:")
         rows += [
-            (f"**{number_of}.** {said}", formula, signed_count(amount))
-            for said, formula, amount in causes(one.model, one.explanation, lambda name: True)
+            (f"{number_said.format(number=number_of)} {said}", formula, signed_count(amount))
+            for said, formula, amount in causes(one.model, one.explanation)
         ]
     _show_rows([*rows, *_last_rows(first, number)])
+
+
+_AS_COMMON = 1.5  # bits that an explanation may be rarer than the first without being called so
 
 
 def _show_what_tells_them_apart(equals: Sequence[Miscounted]) -> None:
@@ -292,10 +307,7 @@ def _show_sum(miscounted: Miscounted, number: Typed) -> None:
     """From the right count to the number, line by line."""
     known = miscounted.model
     rows = [(_("right: {model}").format(model=describe(known)), "", f"{known.parameters:,}")]
-    rows += [
-        (said, formula, signed_count(amount))
-        for said, formula, amount in causes(known, miscounted.explanation, lambda name: True)
-    ]
+    rows += [(said, formula, signed_count(amount)) for said, formula, amount in causes(known, miscounted.explanation)]
     _show_rows([*rows, *_last_rows(miscounted, number)])
 
 
