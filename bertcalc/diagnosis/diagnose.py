@@ -288,8 +288,8 @@ def _miscounted(model: Known, meanings: Sequence[Reading]) -> Diagnosis:
     found.sort(key=lambda one: one.bits)
     likely = [one for one in found if not _is_far_fetched(one)]
     if not likely:
-        possible = [*found, *(_rarer(places[0]) if places and places[0].reading is first else ())]
-        return Diagnosis(possible=tuple(possible[:MOST_FOUND]))
+        possible = dict.fromkeys(found + (_rarer(places[0]) if places and places[0].reading is first else []))
+        return Diagnosis(possible=tuple(possible)[:MOST_FOUND])
     near = evidence(
         [(place.search, place.bits) for place in places if place.reading is likely[0].reading],
         likely[0].reading.exact or 0,

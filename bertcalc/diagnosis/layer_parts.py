@@ -53,6 +53,7 @@ PARTS: dict[str, tuple[Concerned, str]] = {
         r"\bemb|embed|嵌入",
     ),
     N_("embeddings"): (_EMBEDDINGS, r"\bemb|embed|嵌入"),
+    N_("projection of the embeddings"): (role("map"), r"project|\bmap|投影|映射"),
     N_("all LayerNorms"): (NORM, _NORMS),
     N_("LayerNorm of the embeddings"): (both(_EMBEDDINGS, NORM), _NORMS),
     N_("LayerNorms of the layers"): (both(in_layer, NORM), _NORMS),
@@ -101,7 +102,7 @@ PARTS: dict[str, tuple[Concerned, str]] = {
     N_("bias of the second matrix of the feed-forward"): (both(role("down"), is_bias), r"\bb_?2\b"),
     N_("first matrix of the feed-forward"): (
         _UP,
-        r"feed|ffn|mlp|intermediate|\bff_?1?\b|\b(fc|linear|lin|dense)_?1\b|\bup\b|前馈|中间|第一",
+        r"feed|ffn|mlp|\bwi\b|intermediate|\bff_?1?\b|\b(fc|linear|lin|dense)_?1\b|\bup\b|前馈|中间|第一",
     ),
     N_("second matrix of the feed-forward"): (
         role("down"),

@@ -37,7 +37,7 @@ class MiscountSizes(NamedTuple):
     def of(cls, config: Config) -> "MiscountSizes":
         """The sizes of a configuration."""
         padded = tuple(-(-config.vocab_size // multiple) * multiple for multiple in PADDED_TO)
-        return cls(*(getattr(config, field) for field in cls._fields[:-1]), padded)
+        return cls._make((*(getattr(config, field) for field in cls._fields[:-1]), padded))
 
     @property
     def padded(self) -> Mapping[int, int]:
@@ -147,7 +147,7 @@ def both(*all_of: Concerned) -> Concerned:
 
 def is_bias(tensor: Tensor) -> bool:
     """Whether a tensor is a bias of a Linear."""
-    return tensor.name.endswith("bias") and tensor.place.role != "norm"
+    return tensor.name.endswith(("bias", "bias)")) and tensor.place.role != "norm"
 
 
 def _is_beta(tensor: Tensor) -> bool:
@@ -234,11 +234,13 @@ def _is_shared(tensor: Tensor, sizes: MiscountSizes) -> bool:
 
 
 def _layers(layers: Callable[[Any], Any]) -> Change:
-    """Another number of layers, where layers do not share their tensors."""
-    return _where(
-        _repeats,
-        lambda tensor, sizes: (tensor if _is_shared(tensor, sizes) else tensor._replace(copies=layers(tensor.copies)),),
-    )
+    """Another number of layers, where layers do not share their tensors; a first layer that differs stays."""
+
+    def change(tensor: Tensor, sizes: MiscountSizes) -> Iterable[Tensor]:
+        more = layers(sizes.num_hidden_layers) - sizes.num_hidden_layers
+        return (tensor if _is_shared(tensor, sizes) else tensor._replace(copies=tensor.copies + more),)
+
+    return _where(_repeats, change)
 
 
 def _in_every_layer(alone: Callable[[Tensor, MiscountSizes], bool]) -> Change:
@@ -268,8 +270,8 @@ def _for_all_heads(tensor: Tensor, sizes: MiscountSizes) -> Sequence[Any]:
     return tensor.shape if tensor.shape[0] == sizes.hidden_size else (sizes.hidden_size, *tensor.shape[1:])
 
 
-def _heads_times(tensor: Tensor, sizes: MiscountSizes) -> Sequence[Any]:
-    return sizes.num_attention_heads, *tensor.shape
+def _heads_times(tensor: Tensor, sizes: MiscountSizes) -> Shape:
+    return (sizes.num_attention_heads, *tensor.shape)
 
 
 def _for_each_position(tensor: Tensor, sizes: MiscountSizes) -> Sequence[Any]:
@@ -372,6 +374,16 @@ MISCOUNTS: Mapping[str, Miscount] = {
     "layer biases added": _rare(
         N_("biases are counted in attention and feed-forward, which this model does not have"), _added(_IN_LAYER), 3.5
     ),
+    "attention biases added": _rare(
+        N_("biases are counted in the attention, which this model does not have"),
+        _added(_IN_LAYER, _ATTENTION, is_bias),
+        4.5,
+    ),
+    "feed-forward biases added": _rare(
+        N_("biases are counted in the feed-forward, which this model does not have"),
+        _added(_IN_LAYER, _FEED_FORWARD, is_bias),
+        4.5,
+    ),
     "betas added": _rare(
         N_("each LayerNorm is given a beta, which this model does not have"),
         _added(NORM, lambda tensor: not _is_whole(tensor)),
@@ -467,6 +479,7 @@ MISCOUNTS: Mapping[str, Miscount] = {
         _without(role("down"), _is_matrix),
         5.5,
     ),
+    "first matrix": _rare(N_("the first matrix of the feed-forward is left out, with its bias"), _without(_FIRST), 5.5),
     "second matrix": Miscount(
         N_("the second matrix of the feed-forward is left out, with its bias"), _without(role("down")), 5.0
     ),
@@ -475,6 +488,7 @@ MISCOUNTS: Mapping[str, Miscount] = {
     "head dense": _rare(
         N_("the first matrix of the head is left out, with its bias"), _without(_HEAD, role("dense")), 3.5
     ),
+    "classifier": _rare(N_("the classifier is left out, with its bias"), _without(_CLASSIFIER), 4.0),
     "next sentence": _rare(N_("the head for the order of sentences is left out"), _without(_NEXT), 3.5),
     "head": Miscount(N_("the head is left out"), _without(_HEAD), 3.0),
     "one of three": Miscount(
@@ -652,103 +666,78 @@ MISCOUNTS: Mapping[str, Miscount] = {
     **_taken("L", N_("the number of layers is taken to be {size}"), lambda size: _layers(lambda layers: size), _LAYERS),
 }
 
+
+def _habit(bits: float, said: str, miscounts: str) -> Habit:
+    return Habit(said, tuple(miscounts.split(" + ")), bits)
+
+
 # Ways of counting that are one idea each. What of one a model has not is left out.
 HABITS: Mapping[str, Habit] = {
-    name: Habit(said, miscounts, bits)
-    for name, bits, said, miscounts in (
-        (
-            "words and layers",
-            4.0,
-            N_("only the word embeddings and the layers are counted"),
-            ("positions", "token types", "embedding LayerNorm", "pooler"),
-        ),
-        (
-            "words, positions and layers",
-            5.5,
-            N_("only words, positions and the layers are counted"),
-            ("token types", "embedding LayerNorm", "pooler"),
-        ),
-        ("matrices", 4.0, N_("only matrices are counted, no vector"), ("biases", "LayerNorm")),
-        (
-            "matrices of tables and layers",
-            4.5,
-            N_("only the matrices of embeddings and layers are counted"),
-            ("biases", "LayerNorm", "pooler"),
-        ),
-        (
-            "matrices of words, positions and layers",
-            5.5,
-            N_("only the matrices of words, positions and layers are counted"),
-            ("biases", "LayerNorm", "token types", "pooler"),
-        ),
-        (
-            "matrices of words and layers",
-            5.0,
-            N_("only the matrices of words and layers are counted"),
-            ("biases", "LayerNorm", "positions", "token types", "pooler"),
-        ),
-        (
-            "matrices of the layers",
-            4.5,
-            N_("of the layers only the matrices are counted"),
-            ("layer biases", "layer LayerNorms"),
-        ),
-        (
-            "large parts",
-            6.5,
-            N_("only tables and matrices are counted, and one LayerNorm in each layer"),
-            ("layer biases", "embedding LayerNorm", "second LayerNorm", "pooler"),
-        ),
-        (
-            "three matrices of the attention",
-            5.5,
-            N_("of the attention only the matrices of query, key and value are counted"),
-            ("qkv biases", "output projection"),
-        ),
-        ("head is its decoder", 3.5, N_("of the head only the decoder is counted"), ("head LayerNorm", "transform")),
-        (
-            "separate decoder",
-            4.0,
-            N_("the decoder is counted as a Linear of its own, with a matrix and a bias"),
-            ("decoder again", "decoder bias again"),
-        ),
-        (
-            "head is a Linear",
-            4.5,
-            N_("the head is counted as a single Linear to the vocabulary"),
-            ("decoder again", "head LayerNorm", "transform"),
-        ),
-        (
-            "one head",
-            5.5,
-            N_("the attention is counted for one head"),
-            ("one head", "small output projection"),
-        ),
-        ("as BERT", 4.5, N_("the sizes of BERT's tables are taken"), ("P=512", "T=2")),
-        ("as BERT with types", 5.0, N_("the sizes of BERT's tables are taken"), ("token types added", "P=512")),
-        (
-            "tables as in BERT",
-            4.5,
-            N_("the embeddings are counted like BERT's, with positions and token types"),
-            ("positions added", "token types added"),
-        ),
-        (
-            "vectors as in BERT",
-            4.0,
-            N_("biases and LayerNorms are counted like BERT's"),
-            ("layer biases added", "betas added"),
-        ),
-        (
-            "usable positions",
-            5.5,
-            N_("only positions that a text can have are counted, no token type and no pooler"),
-            ("token types", "pooler", "P=512"),
-        ),
-        (
-            "unshared BERT",
-            3.5,
-            N_("it is counted like a BERT: layers of their own, embeddings as wide as they are"),
-            ("embeddings of H", "layers not shared"),
-        ),
-    )
+    "words and layers": _habit(
+        4.0,
+        N_("only the word embeddings and the layers are counted"),
+        "positions + token types + embedding LayerNorm + pooler",
+    ),
+    "words, positions and layers": _habit(
+        5.5, N_("only words, positions and the layers are counted"), "token types + embedding LayerNorm + pooler"
+    ),
+    "matrices": _habit(4.0, N_("only matrices are counted, no vector"), "biases + LayerNorm"),
+    "matrices of tables and layers": _habit(
+        4.5, N_("only the matrices of embeddings and layers are counted"), "biases + LayerNorm + pooler"
+    ),
+    "matrices of words, positions and layers": _habit(
+        5.5,
+        N_("only the matrices of words, positions and layers are counted"),
+        "biases + LayerNorm + token types + pooler",
+    ),
+    "matrices of words and layers": _habit(
+        5.0,
+        N_("only the matrices of words and layers are counted"),
+        "biases + LayerNorm + positions + token types + pooler",
+    ),
+    "matrices of the layers": _habit(
+        4.5, N_("of the layers only the matrices are counted"), "layer biases + layer LayerNorms"
+    ),
+    "large parts": _habit(
+        6.5,
+        N_("only tables and matrices are counted, and one LayerNorm in each layer"),
+        "layer biases + embedding LayerNorm + second LayerNorm + pooler",
+    ),
+    "three matrices of the attention": _habit(
+        5.5,
+        N_("of the attention only the matrices of query, key and value are counted"),
+        "qkv biases + output projection",
+    ),
+    "head is its decoder": _habit(3.5, N_("of the head only the decoder is counted"), "head LayerNorm + transform"),
+    "separate decoder": _habit(
+        4.0,
+        N_("the decoder is counted as a Linear of its own, with a matrix and a bias"),
+        "decoder again + decoder bias again",
+    ),
+    "head is a Linear": _habit(
+        4.5,
+        N_("the head is counted as a single Linear to the vocabulary"),
+        "decoder again + head LayerNorm + transform",
+    ),
+    "one head": _habit(5.5, N_("the attention is counted for one head"), "one head + small output projection"),
+    "as BERT": _habit(4.5, N_("the sizes of BERT's tables are taken"), "P=512 + T=2"),
+    "as BERT with types": _habit(5.0, N_("the sizes of BERT's tables are taken"), "token types added + P=512"),
+    "tables as in BERT": _habit(
+        4.5,
+        N_("the embeddings are counted like BERT's, with positions and token types"),
+        "positions added + token types added",
+    ),
+    "vectors as in BERT": _habit(
+        4.0, N_("biases and LayerNorms are counted like BERT's"), "layer biases added + betas added"
+    ),
+    "usable positions": _habit(
+        5.5,
+        N_("only positions that a text can have are counted, no token type and no pooler"),
+        "token types + pooler + P=512",
+    ),
+    "unshared BERT": _habit(
+        3.5,
+        N_("it is counted like a BERT: layers of their own, embeddings as wide as they are"),
+        "embeddings of H + layers not shared",
+    ),
 }

@@ -31,6 +31,7 @@ _USUAL = (
     "position embeddings",
     "token type embeddings",
     "embeddings without LayerNorm",
+    "projection of the embeddings",
     "all LayerNorms",
     "attention",
     "feed-forward",

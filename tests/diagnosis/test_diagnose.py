@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from bertcalc import BertConfig, Config
 from bertcalc.diagnosis.diagnose import Diagnosis, diagnose, is_slip, told_apart
 from bertcalc.diagnosis.known import Known
+from bertcalc.families import family_of
 from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
 from bertcalc.typed import typed
@@ -211,3 +212,35 @@ def test_a_rounded_number_is_not_explained_by_chance() -> None:
 
 def test_nothing_is_made_up() -> None:
     assert of("123,456,789") == Diagnosis()
+
+
+def test_a_simple_miscount_is_said_beside_the_known_count_that_it_leads_to() -> None:
+    gpt2, distilbert = PRESETS["gpt2"].config, PRESETS["distilbert-base-uncased"].config
+    found = of("163,037,184", gpt2, "GPT2Model")  # what GPT-2 has if its head is not tied
+    assert {model.subject.architecture for match in found.matches for model in match.models} == {"GPT2LMHeadModel"}
+    assert [[cause.miscount for cause in one.explanation] for one in found.miscounted] == [["decoder again"]]
+    found = of("66,955,008", distilbert, "DistilBertModel")
+    assert found.elsewhere[0].preset == "bert_uncased_L-6_H-768_A-12"
+    assert {cause.miscount for cause in found.miscounted[0].explanation} == {"token types added", "pooler added"}
+
+
+def test_the_hubs_number_for_gpt_2_has_its_masks() -> None:
+    """12 layers of 1,024 times 1,024: its file holds them, and the Hub counts what a file holds."""
+    [match] = of("137,022,720", PRESETS["gpt2"].config, "GPT2Model").matches
+    assert {model.convention for model in match.models} == {"masks"}
+
+
+def test_a_rarer_cause_in_another_class_is_no_equal() -> None:
+    found = of("124,401,408", PRESETS["gpt2"].config, "GPT2Model").miscounted
+    assert {one.model.subject.architecture for one in found} == {"GPT2Model"}
+
+
+@pytest.mark.parametrize("preset", ["distilbert-base-uncased", "gpt2", "ModernBERT-base", "deberta-v3-base"])
+def test_no_cause_is_named_that_changes_nothing(preset: str) -> None:
+    config = PRESETS[preset].config
+    subject = Subject(config, family_of(config).base.name)
+    right = subject.model().num_parameters()
+    for step in (-12, -2, 1, 2, 24, -config.vocab_size):
+        found = of(f"{right + step * config.hidden_size}", config, subject.architecture)
+        for one in (*found.miscounted, *found.behind, *found.possible):
+            assert all(cause.amount for cause in one.explanation)

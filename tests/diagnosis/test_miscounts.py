@@ -77,6 +77,7 @@ def by_hand(c: Any, case: Case) -> dict[str, int]:
         "output bias": -attentions * h,
         "matrix of the output projection": -attentions * h * h,
         "matrix of the second": -n * i * h,
+        "first matrix": -n * (i * h + i),
         "up bias": -n * i,
         "down bias": -n * h,
         "decoder bias": -lm * (1 + untied) * v,
@@ -84,6 +85,7 @@ def by_hand(c: Any, case: Case) -> dict[str, int]:
         "transform bias": -lm * h,
         "classifier bias": -(2 * nsp + classes),
         "next sentence": -nsp * (2 * h + 2),
+        "classifier": -(2 * nsp + classes) * (h + 1),
         **{
             f"labels={size}": (kind in CLASSIFY and kind != "BertForQuestionAnswering") * (size - classes) * (h + 1)
             for size in (1, 3, 5, 10)
@@ -158,7 +160,7 @@ ELSEWHERE = (
     *("embeddings of H", "words of H", "tables of H", "transform of H", "embedding map", "map bias", "task types"),
     *("layers not shared", "positions added", "token types added", "embedding LayerNorm added", "layer biases added"),
     *("betas added", "position projections added", "final LayerNorm", "distances' LayerNorm", "head dense"),
-    *("keys for all heads", "distances=256", "distances=1024"),
+    *("attention biases added", "feed-forward biases added", "keys for all heads", "distances=256", "distances=1024"),
 )
 POOLED = (
     "BertForPreTraining",
@@ -232,7 +234,10 @@ def test_a_model_without_a_projection_of_its_embeddings(preset: str, architectur
         ("ernie-3.0-base-zh", "ErnieModel", "task types", {"use_task_id": False}),
         ("distilbert-base-uncased", "DistilBertModel", "L=12", {"num_hidden_layers": 12}),
         ("ModernBERT-base", "ModernBertModel", "layer biases added", {"attention_bias": True, "mlp_bias": True}),
+        ("ModernBERT-base", "ModernBertModel", "attention biases added", {"attention_bias": True}),
+        ("ModernBERT-base", "ModernBertModel", "feed-forward biases added", {"mlp_bias": True}),
         ("ModernBERT-base", "ModernBertModel", "betas added", {"norm_bias": True}),
+        ("ModernBERT-base", "ModernBertModel", "L=12", {"num_hidden_layers": 12}),
         ("EuroBERT-610m", "EuroBertModel", "keys for all heads", {"num_key_value_heads": 18}),
         ("deberta-v3-base", "DebertaV2Model", "positions added", {"position_biased_input": True}),
         ("deberta-v3-base", "DebertaV2Model", "position projections added", {"share_att_key": False}),
