@@ -10,6 +10,7 @@ all pages were opened and caches filled; when all have left, no process, and no 
 
 import argparse
 import asyncio
+import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -21,6 +22,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import psutil
+from streamlit.proto.Element_pb2 import Element
 
 from benchmarks.load import FORGOTTEN, Server, Session, connection, pages
 from benchmarks.models import ANY_MODEL, LAYERS, Model, OfAnyModel, OfSidebar
@@ -43,7 +45,7 @@ DISCOVERED = {
     ("bloom", "BloomForCausalLM"): "n_layer",
     ("llama", "LlamaForCausalLM"): "num_hidden_layers",
     ("opt", "OPTForCausalLM"): "num_hidden_layers",
-    ("albert", "AlbertForMaskedLM"): "num_hidden_layers",
+    ("roberta", "RobertaForMaskedLM"): "num_hidden_layers",
 }
 # What a reader may be told instead of a formula.
 REFUSALS = (
@@ -58,14 +60,19 @@ class Discovering(Session):
     patience = 300.0
     refused = ""
 
+    def _notice(self, element: Element) -> None:
+        if element.WhichOneof("type") == "alert":
+            self.refused = element.alert.body
+        super()._notice(element)
+
     def _check(self, answer: Iterable[bytes]) -> None:
-        payloads = [*answer]
         said = catalogue(self.language).gettext
         for refusal in REFUSALS:
-            if any(said(refusal).split("{")[0].encode() in payload for payload in payloads):
+            if re.fullmatch(".*".join(map(re.escape, re.split(r"{\w+}", said(refusal)))), self.refused):
                 self.refused = refusal
                 return
-        super()._check(payloads)
+        assert not self.refused, (self.refused, self.model.link())
+        super()._check(answer)
 
 
 class State(NamedTuple):
@@ -158,9 +165,8 @@ class Soak:
 
     async def _watch(self) -> None:
         """Print how the server is doing, and keep it."""
-        print(
-            "| minute | server, MB | processes | theirs, MB | open files | threads | moves |\n|---|---|---|---|---|---|---|"
-        )
+        titles = ("minute", "server, MB", "processes", "theirs, MB", "open files", "threads", "moves")
+        print(f"| {' | '.join(titles)} |\n{'|---' * len(titles)}|")
         began = time.monotonic()
         while time.monotonic() < self.until:
             await asyncio.sleep(self.seconds / 30)
