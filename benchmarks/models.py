@@ -34,7 +34,8 @@ class Model(Protocol):
 class OneSlider:
     """That of the floor, which has neither link nor panel."""
 
-    field, places = "num_hidden_layers", LAYERS
+    field = "num_hidden_layers"
+    places: Sequence[int] = LAYERS
 
     def __init__(self) -> None:
         self.sizes = {self.field: 12}
@@ -55,7 +56,8 @@ class OneSlider:
 class OfSidebar:
     """A preset with other sizes: the model of every page but one."""
 
-    field, places = "num_hidden_layers", LAYERS
+    field = "num_hidden_layers"
+    places: Sequence[int] = LAYERS
 
     def __init__(self, vocab_size: int, layers: int, preset: str = DEFAULT_PRESET) -> None:
         self.sizes = {"vocab_size": vocab_size, self.field: layers}

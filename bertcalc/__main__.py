@@ -83,12 +83,17 @@ def _case(asked: argparse.Namespace, fields: Sequence[str]) -> Case:
     [item] = items or [WrittenModel(base)]
     subject = _with_heads(item, start).subject(present)
     said = {"batch_size": asked.batch_size, "sequence_length": asked.sequence_length}
-    sizes = {name: int(text) if re.fullmatch("-?[0-9]{1,15}", text, re.ASCII) else text for name, text in said.items()}
+    sizes = {name: _whole(text) for name, text in said.items()}
     for name, size in sizes.items():
         most = subject.config.longest if name == "sequence_length" else MOST
         if problem := check_whole_number(name, size, 1, most, 1):
             raise InputError(problem)
     return Case(subject, **sizes)
+
+
+def _whole(text: str) -> Any:
+    """A number, or the text where it is none."""
+    return int(text) if re.fullmatch("-?[0-9]{1,15}", text, re.ASCII) else text
 
 
 def _with_heads(item: WrittenModel, start: Subject) -> WrittenModel:
