@@ -18,6 +18,7 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 from typing import Literal, NamedTuple
+from urllib.parse import urlencode
 
 import psutil
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -27,7 +28,8 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
-from bertcalc import BertConfig, build
+from benchmarks.models import ANY_MODEL, LAYERS, Model, OfAnyModel, OfSidebar, OneSlider
+from bertcalc.discover.shipped import shipped
 from pages.ui.i18n import LANGUAGES, catalogue
 from pages.ui.navigation import PAGES
 from tests.browser.launch import running_server
@@ -38,7 +40,7 @@ SECONDS = 4.0
 LONGER = 5  # times as long with the most sessions: a queue that the server does not work off has to show
 MEAN_PAUSE = 5.0  # seconds between the moves of one session in a class
 LEAST_PAUSE = 0.5
-TOTAL_PAGES = ("", "layers", "memory", "compare", "sweep", "verify", "tools")  # those that write the total
+TOTAL_PAGES = ("", "layers", "sweep", ANY_MODEL, "verify", "tools")  # those that write the total
 LONGEST = 120.0  # seconds after which a session that waits is starved
 FORGOTTEN = 125.0  # seconds after which Streamlit has let go of a session that left
 
@@ -48,17 +50,31 @@ def pages() -> list[str]:
     return [*PAGES]
 
 
+def model_of(number: int, page: str) -> Model:
+    """The model of a reader of a page, by the reader's number."""
+    vocab_size, layers = 20_000 + number, 1 + number % 24
+    if page != ANY_MODEL:
+        return OfSidebar(vocab_size, layers)
+    found = shipped("gpt2", "GPT2LMHeadModel")
+    assert found
+    return OfAnyModel(found, {"vocab_size": vocab_size, "n_layer": layers}, "n_layer", LAYERS)
+
+
 class Session:
-    """One reader: an open WebSocket, a configuration and a language of its own.
+    """One reader: an open WebSocket, a model and a language of its own.
 
     ``own`` says whether the app is ours: the floor has one slider, and neither language nor link. ``more`` is what else
-    the link says.
+    the link says; without a ``model`` it is that of the reader's number.
     """
 
-    def __init__(self, number: int, page: str, socket: ClientConnection, *, own: bool, more: str = "") -> None:
+    patience = LONGEST
+
+    def __init__(
+        self, number: int, page: str, socket: ClientConnection, *, own: bool, more: str = "", model: Model | None = None
+    ) -> None:
         self.page, self.own, self._more = page, own, more
         self.language = LANGUAGES[number % len(LANGUAGES)]
-        self.config = BertConfig(vocab_size=20_000 + number, num_hidden_layers=1 + number % 24)
+        self.model = model or (model_of(number, page) if own else OneSlider())
         self.random = Random(number)
         self._socket = socket
         self._page_hash = ""
@@ -71,20 +87,15 @@ class Session:
     @property
     def total(self) -> str:
         """What the page has to say."""
-        if self.own:
-            return f"{build(self.config).num_parameters():,}"
-        return f"{self.config.num_hidden_layers * 7_087_872:,}"
+        return f"{self.model.count():,}"
 
     async def open(self) -> None:
         """The first run, of a link to the page."""
-        if not self.own:
-            self.config = BertConfig()  # where its slider begins
         await self._run()
 
     async def move(self) -> None:
-        """Move the slider of layers to another place."""
-        layers = self.random.choice([count for count in range(1, 25) if count != self.config.num_hidden_layers])
-        await self._move_to(layers, final=True)
+        """Move the slider, of layers as a rule, to another place."""
+        await self._move_to(self._another(), final=True)
 
     async def drag(self, seconds: float) -> list[float]:
         """Move it for so long, as fast as answers come, and let go; milliseconds until each answer."""
@@ -92,19 +103,23 @@ class Session:
         waited: list[float] = []
         while not waited or time.perf_counter() < ends:
             began = time.perf_counter()
-            await self._move_to(1 + self.config.num_hidden_layers % 24, final=False)
+            await self._move_to(self._another(), final=False)
             waited.append(1000 * (time.perf_counter() - began))
         await self.move()
         return waited
 
-    async def _move_to(self, layers: int, *, final: bool) -> None:
-        self.config = BertConfig(vocab_size=self.config.vocab_size, num_hidden_layers=layers)
+    def _another(self) -> int:
+        here = self.model.size(self.model.field)
+        return self.random.choice([place for place in self.model.places if place != here])
+
+    async def _move_to(self, place: int, *, final: bool) -> None:
+        self.model.sizes[self.model.field] = place
         if not self.own:
-            self._widgets[self._slider].double_array_value.data[:] = [layers]
+            self._widgets[self._slider].double_array_value.data[:] = [place]
             await self._run()
             return
         self._events += 1
-        value = {"do": "move", "field": "num_hidden_layers", "value": layers, "final": final, "number": self._events}
+        value = {"do": "move", "field": self.model.field, "value": place, "final": final, "number": self._events}
         event = WidgetState(id=f"$$STREAMLIT_INTERNAL_KEY_{self._panel}__events")
         event.json_trigger_value = json.dumps([{"event": "events", "value": [value]}])
         self._widgets[event.id] = event
@@ -122,15 +137,12 @@ class Session:
         message = BackMsg()
         state = message.rerun_script
         if self.own:
-            state.query_string = (
-                f"vocab_size={self.config.vocab_size}&num_hidden_layers={self.config.num_hidden_layers}"
-                f"&lang={self.language}{self._more}"
-            )
+            state.query_string = urlencode(self.model.link() | {"lang": self.language}) + self._more
         state.page_script_hash = self._page_hash
         state.page_name = "" if self._page_hash else self.page
         state.context_info.color_scheme = "light"
         state.widget_states.widgets.extend(self._widgets.values())
-        async with asyncio.timeout(LONGEST):
+        async with asyncio.timeout(self.patience):
             await self._socket.send(message.SerializeToString())
             self._check(await self._answer())
 
@@ -170,8 +182,8 @@ class Session:
             case "bidi_component" if element.bidi_component.component_name == "bertcalc_panel":
                 self._panel = element.bidi_component.id
                 for field in json.loads(element.bidi_component.json)["fields"]:
-                    wanted = getattr(self.config, field["name"])
-                    assert field["value"] == wanted, (field["name"], field["value"], self.config)
+                    wanted = self.model.size(field["name"])
+                    assert wanted in (field["value"], None), (field["name"], field["value"], self.model.link())
             case "number_input":
                 number = element.number_input
                 state = self._widgets.setdefault(number.id, WidgetState(id=number.id))

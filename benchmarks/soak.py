@@ -1,67 +1,231 @@
 """Hours of use in half of one: ``python -m benchmarks.soak --minutes 30 --sessions 20``.
 
-So many readers come to pages at random, each time with another configuration, move a slider a few times at random
-moments, and leave; then they come again. Every answer is checked as in benchmarks/load.py: the numbers, the language
-and the total are the reader's own. At the end the log has to be free of tracebacks, and the memory of the server may
-not have grown after the first third of the time, in which all pages were opened and caches filled.
+So many readers come, each time with a model and a language of their own, move a slider a few times at random moments,
+and leave; then they come again. Most come to any page with a preset of any family, some to Any model with a class whose
+formula is known; one in ten has a class discovered, and one in twenty leaves while that is done. Every answer is
+checked as in benchmarks/load.py: the numbers, the language and the total are the reader's own. At the end the log has
+to be free of tracebacks, and the memory of the server may not have grown after the first third of the time, in which
+all pages were opened and caches filled; when all have left, no process, and no file that was opened, may remain.
 """
 
 import argparse
 import asyncio
+import re
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from statistics import median
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
-from benchmarks.load import Server, Session, connection, pages
+import psutil
+from streamlit.proto.Element_pb2 import Element
+
+from benchmarks.load import FORGOTTEN, Server, Session, connection, pages
+from benchmarks.models import ANY_MODEL, LAYERS, Model, OfAnyModel, OfSidebar
+from bertcalc.config import ConfigError
+from bertcalc.discover.result import Discovered
+from bertcalc.discover.shipped import shipped, shipped_classes
+from bertcalc.discover.steps import ranked, stops
+from bertcalc.presets import PRESETS
+from bertcalc.worker import IDLE
+from pages.ui.i18n import catalogue
 from tests.browser.launch import running_server
 
 MOST_MOVES = 12
 MEAN_PAUSE = 3.0  # seconds between the moves of one reader
 GROWTH = 1.05  # the median of the last third to that of the second
+MORE_FILES = 5  # open at the end
+# Classes that are discovered in seconds, and their field for the number of layers.
+DISCOVERED = {
+    ("gpt2", "GPT2LMHeadModel"): "n_layer",
+    ("bloom", "BloomForCausalLM"): "n_layer",
+    ("llama", "LlamaForCausalLM"): "num_hidden_layers",
+    ("opt", "OPTForCausalLM"): "num_hidden_layers",
+    ("roberta", "RobertaForMaskedLM"): "num_hidden_layers",
+}
+# What a reader may be told instead of a formula.
+REFUSALS = (
+    "The models of other readers are being looked at: try again in a moment.",
+    "It takes longer than {seconds} seconds to build this model often enough: no formula was found.",
+)
 
 
-async def read(server: Server, reader: Random, until: float, moves: list[float]) -> None:
-    """One reader, who comes again and again."""
-    addresses = pages()
-    while time.monotonic() < until:
-        async with connection(server) as socket:
-            session = Session(reader.randrange(10**6), reader.choice(addresses), socket, own=True)
+class Discovering(Session):
+    """A reader who waits for a formula, or for the sentence that there is none now."""
+
+    patience = 300.0
+    refused = ""
+
+    def _notice(self, element: Element) -> None:
+        if element.WhichOneof("type") == "alert":
+            self.refused = element.alert.body
+        super()._notice(element)
+
+    def _check(self, answer: Iterable[bytes]) -> None:
+        said = catalogue(self.language).gettext
+        for refusal in REFUSALS:
+            if re.fullmatch(".*".join(map(re.escape, re.split(r"{\w+}", said(refusal)))), self.refused):
+                self.refused = refusal
+                return
+        assert not self.refused, (self.refused, self.model.link())
+        super()._check(answer)
+
+
+class State(NamedTuple):
+    """The server at a moment: MB of its own, its processes and their MB, open files, threads."""
+
+    memory: float
+    workers: int
+    workers_memory: float
+    files: int
+    threads: int
+
+
+def state(server: psutil.Process) -> State:
+    """As it is; a process that ends meanwhile takes nothing."""
+    taken = []
+    for one in server.children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            taken.append(one.memory_info().rss / 1e6)
+    return State(server.memory_info().rss / 1e6, len(taken), sum(taken), server.num_fds(), server.num_threads())
+
+
+class Soak:
+    """Readers on a server until the time is over, and what came of it."""
+
+    def __init__(self, server: tuple[str, int], minutes: float) -> None:
+        self.server, self.process = Server(server), psutil.Process(server[1])
+        self.seconds = 60 * minutes
+        self.until = time.monotonic() + self.seconds
+        self.waited: list[float] = []  # for each move
+        self.done: Counter[str] = Counter()
+        self.states: list[State] = []
+
+    async def run(self, sessions: int, seed: int) -> bool:
+        """Whether all stays as it is after the first third of the time, and ends."""
+        await self.server.ready()
+        first = state(self.process)
+        watching = asyncio.create_task(self._watch())
+        await asyncio.gather(*(self._read(Random(seed + number)) for number in range(sessions)))
+        await watching
+        await asyncio.sleep(max(FORGOTTEN, IDLE + 10))
+        async with connection(self.server) as socket:  # the server lets go of the others when somebody comes
+            await Session(0, "", socket, own=True).open()
+        await asyncio.sleep(5)
+        return self._report(first, state(self.process))
+
+    async def _read(self, reader: Random) -> None:
+        """One reader, who comes again and again."""
+        addresses = pages()
+        while time.monotonic() < self.until:
+            number, draw = reader.randrange(10**6), reader.random()
+            if draw < 0.15:
+                await self._discover(reader, number, leaves=draw < 0.05)
+            elif draw < 0.25:
+                await self._visit(reader, number, ANY_MODEL, any_model(reader))
+            else:
+                page = reader.choice(addresses)
+                await self._visit(reader, number, page, None if page == ANY_MODEL else of_sidebar(reader))
+
+    async def _visit(self, reader: Random, number: int, page: str, model: Model | None) -> None:
+        async with connection(self.server) as socket:
+            session = Session(number, page, socket, own=True, model=model)
             await session.open()
-            for _move in range(reader.randint(1, MOST_MOVES)):
-                await asyncio.sleep(reader.expovariate(1 / MEAN_PAUSE))
-                began = time.monotonic()
-                await session.move()
-                moves.append(time.monotonic() - began)
+            self.done[page or "parameters"] += 1
+            await self._move(reader, session)
+
+    async def _move(self, reader: Random, session: Session) -> None:
+        for _move in range(reader.randint(1, MOST_MOVES)):
+            await asyncio.sleep(reader.expovariate(1 / MEAN_PAUSE))
+            began = time.monotonic()
+            await session.move()
+            self.waited.append(time.monotonic() - began)
+
+    async def _discover(self, reader: Random, number: int, *, leaves: bool) -> None:
+        kind, cls = reader.choice([*DISCOVERED])
+        field = DISCOVERED[kind, cls]
+        given = {"vocab_size": reader.randrange(1_000, 100_000), field: reader.randint(2, 12)}
+        model = OfAnyModel(_known(kind, cls), {}, field, LAYERS, given)
+        async with connection(self.server) as socket:
+            session = Discovering(number, ANY_MODEL, socket, own=True, model=model)
+            if leaves:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(reader.expovariate(1 / MEAN_PAUSE)):
+                        await session.open()
+                self.done["left while it was discovered"] += 1
+                return
+            await session.open()
+            self.done[session.refused or "discovered"] += 1
+            if not session.refused:
+                await self._move(reader, session)
+
+    async def _watch(self) -> None:
+        """Print how the server is doing, and keep it."""
+        titles = ("minute", "server, MB", "processes", "theirs, MB", "open files", "threads", "moves")
+        print(f"| {' | '.join(titles)} |\n{'|---' * len(titles)}|")
+        began = time.monotonic()
+        while time.monotonic() < self.until:
+            await asyncio.sleep(self.seconds / 30)
+            now = state(self.process)
+            self.states.append(now)
+            minute = (time.monotonic() - began) / 60
+            print(
+                f"| {minute:.0f} | {now.memory:,.0f} | {now.workers} | {now.workers_memory:,.0f} | {now.files} | "
+                f"{now.threads} | {len(self.waited):,} |",
+                flush=True,
+            )
+
+    def _report(self, first: State, last: State) -> bool:
+        third = len(self.states) // 3
+        second, rest = self.states[third : 2 * third], self.states[2 * third :]
+        before, after = (median(one.memory for one in states) for states in (second, rest))
+        most = max(one.workers_memory for one in self.states)
+        print(
+            f"\n{len(self.waited):,} moves, half of them within {median(self.waited):.2f} s, the slowest "
+            f"{max(self.waited):.1f} s\n"
+            f"the server alone: {first.memory:,.0f} MB when it was ready, {before:,.0f} MB in the second third of the "
+            f"time, {after:,.0f} MB in the last; its processes: {most:,.0f} MB at most\n"
+            f"when it was ready: {first}\nwhen all had left: {last}\n{dict(self.done.most_common())}"
+        )
+        return after <= GROWTH * before and last.workers == 0 and last.files <= first.files + MORE_FILES
 
 
-async def watch(server: Server, until: float, seconds: float, moves: Sequence[float]) -> list[float]:
-    """Print the memory of the server in MB, and keep it."""
-    memory = []
-    while time.monotonic() < until:
-        await asyncio.sleep(seconds)
-        memory.append(server.memory())
-        print(f"{len(memory) * seconds / 60:6.1f} min  {memory[-1]:5.0f} MB  {len(moves):,} moves", flush=True)
-    return memory
+def of_sidebar(reader: Random) -> Model:
+    """Any preset, with other sizes where it can have them."""
+    while True:
+        model = OfSidebar(reader.randrange(20_000, 200_000), reader.choice(LAYERS), reader.choice([*PRESETS]))
+        with suppress(ConfigError):
+            model.count()
+            return model
 
 
-async def soak(server: Server, sessions: int, minutes: float, seed: int) -> bool:
-    """Whether the memory stays as it is after the first third of the time."""
-    moves: list[float] = []
-    until = time.monotonic() + 60 * minutes
-    readers = [read(server, Random(seed + number), until, moves) for number in range(sessions)]
-    watching = asyncio.create_task(watch(server, until, minutes * 60 / 30, moves))
-    await asyncio.gather(*readers)
-    memory = await watching
-    third = len(memory) // 3
-    before, after = median(memory[third : 2 * third]), median(memory[2 * third :])
-    print(
-        f"{len(moves):,} moves, the slowest {max(moves):.1f} s; memory {before:,.0f} MB in the second third of the "
-        f"time, {after:,.0f} MB in the last"
-    )
-    return after <= GROWTH * before
+def any_model(reader: Random) -> Model:
+    """A class whose formula is known, and the size that matters most."""
+    while True:
+        found = _known(*reader.choice([*shipped_classes()]))
+        if found.unexplained:
+            continue
+        field = ranked(found)[0]
+        places = stops(found, field, {})
+        if len(places) > 1:
+            return OfAnyModel(found, {field: reader.choice(places)}, field, places)
+
+
+def _known(kind: str, cls: str) -> Discovered:
+    found = shipped(kind, cls)
+    assert found
+    return found
+
+
+def tracebacks(log: str) -> Sequence[str]:
+    """The last line of each."""
+    return [
+        next((line for line in after.splitlines()[1:] if line[:1].strip()), "") for after in log.split("Traceback")[1:]
+    ]
 
 
 def main() -> None:
@@ -75,9 +239,9 @@ def main() -> None:
         log = Path(folder) / "log"
         try:
             with running_server(log) as running:  # which looks for tracebacks in the log at the end
-                steady = asyncio.run(soak(Server(running), said.sessions, said.minutes, said.seed))
+                steady = asyncio.run(Soak(running, said.minutes).run(said.sessions, said.seed))
         except BaseException:
-            print(log.read_text())
+            print(log.read_text()[-20_000:], Counter(tracebacks(log.read_text())))
             raise
     raise SystemExit(not steady)
 

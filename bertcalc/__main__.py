@@ -11,12 +11,15 @@ SymPy.
 import argparse
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from functools import partial
 from importlib.util import find_spec
+from io import TextIOWrapper
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from bertcalc import config_json
@@ -45,10 +48,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument_group("PRESET", f"a published model; without one {DEFAULT_PRESET}")
+    presets = fill(", ".join(PRESETS), 110, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+    parser.add_argument_group("PRESET", f"a published model; without one {DEFAULT_PRESET}\n\n{presets}")
     parser.add_argument("--config", type=Path, metavar="FILE", help="a config.json in its place")
-    parser.add_argument("--batch-size", type=int, default=1)
-    parser.add_argument("--sequence-length", type=int, default=128)
+    parser.add_argument("--batch-size", default="1")
+    parser.add_argument("--sequence-length", default="128")
     parser.add_argument("--json", action="store_true", help="for programs")
     parser.add_argument_group("any field", "such as --hidden-size 1024, or --architecture BertForMaskedLM")
     asked, fields = parser.parse_known_args(arguments)
@@ -72,17 +76,24 @@ def _case(asked: argparse.Namespace, fields: Sequence[str]) -> Case:
         starting = [name for name in PRESETS if name.startswith(base)]
         [nearest] = starting[:1] or get_close_matches(base[:100], PRESETS, n=1, cutoff=0.0)
         raise wrong("there is no preset {value}: did you mean {nearest}?", value=shorten(base), nearest=nearest)
-    items, problems = read("~".join([base, *changes]))
+    start = present or subject_of_preset(base)
+    items, problems = read("~".join([base, *changes]), type(start.config))
     if problems:
         raise InputError(*(one.problem for one in problems))
     [item] = items or [WrittenModel(base)]
-    subject = _with_heads(item, present or subject_of_preset(base)).subject(present)
-    sizes = {"batch_size": asked.batch_size, "sequence_length": asked.sequence_length}
+    subject = _with_heads(item, start).subject(present)
+    said = {"batch_size": asked.batch_size, "sequence_length": asked.sequence_length}
+    sizes = {name: _whole(text) for name, text in said.items()}
     for name, size in sizes.items():
         most = subject.config.longest if name == "sequence_length" else MOST
         if problem := check_whole_number(name, size, 1, most, 1):
             raise InputError(problem)
     return Case(subject, **sizes)
+
+
+def _whole(text: str) -> Any:
+    """A number, or the text where it is none."""
+    return int(text) if re.fullmatch("-?[0-9]{1,15}", text, re.ASCII) else text
 
 
 def _with_heads(item: WrittenModel, start: Subject) -> WrittenModel:
@@ -100,7 +111,9 @@ def _described(path: Path) -> Subject:
         with path.open("rb") as file:
             data = file.read(config_json.LARGEST + 1)
     except OSError as error:
-        raise wrong("{path} cannot be read: {reason}.", path=str(path), reason=error.strerror or str(error)) from None
+        raise wrong(
+            "{path} cannot be read: {reason}.", path=shorten(str(path)), reason=error.strerror or str(error)
+        ) from None
     found = config_json.read(config_json.text_of(data))
     for remark in found.remarks:
         print(remark, file=sys.stderr)
@@ -121,7 +134,8 @@ def _read_fields(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
             name = option.removeprefix("--").replace("-", "_")
             changes.append(f"{name}-{_CONSTANTS.get(value, value)}")
         else:
-            raise wrong("{option} is not understood: write a field and its value, --hidden-size 1024.", option=option)
+            message = "{option} is not understood: write a field and its value, --hidden-size 1024."
+            raise wrong(message, option=shorten(option))
     return preset, changes
 
 
@@ -187,12 +201,23 @@ def _table(case: Case) -> str:
 
 def run() -> None:
     """The command; whoever reads its first lines alone, as ``head`` does, has what they want."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # none where it is closed; a terminal may lack the signs of a formula
+            stream.reconfigure(errors="backslashreplace")
+    code: int | str | None = 1
     try:
-        code = main()
-        sys.stdout.flush()
-    except BrokenPipeError:
+        try:
+            code = main()
+        except SystemExit as end:  # of argparse
+            code = end.code
+        if sys.stdout:
+            sys.stdout.flush()
+    except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python says it at its end
         code = 0
+        if not isinstance(error, BrokenPipeError):
+            print(f"The output cannot be written: {error.strerror}.", file=sys.stderr)
+            code = 1
     sys.exit(code)
 
 

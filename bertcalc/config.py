@@ -425,6 +425,20 @@ def _not_divisible(kind: type[Config], hidden_size: int, heads: int) -> Problem:
     sizes.sort(key=lambda size: abs(size - hidden_size))
     divisors = [count for count in range(1, hidden_size + 1) if hidden_size % (count * kind.heads_of) == 0]
     nearest_heads = sorted(divisors, key=lambda count: (abs(count - heads), -count))[:1]
+    remedies = (
+        *({"hidden_size": size} for size in sizes),
+        *({"num_attention_heads": count} for count in nearest_heads),
+    )
+    names = {field: kind.own_name(field) for field in ("hidden_size", "num_attention_heads")}
+    if not sizes:  # twice the largest number of heads
+        message = N_("{hidden_size} {hidden} cannot be split into {value} equal heads: {field} {near} works.")
+        near = _show((nearest_heads or [1])[0])
+        if not nearest_heads:  # an odd size, and heads of pairs
+            even = max(hidden_size - 1, kind.heads_of)
+            near, remedies = f"1, {names['hidden_size']} {even:,}", ({"hidden_size": even, "num_attention_heads": 1},)
+        words = {"hidden": _show(hidden_size), "value": _show(heads), "near": near}
+        words |= {"hidden_size": names["hidden_size"], "field": names["num_attention_heads"]}
+        return Problem("num_attention_heads", heads, message, words, remedies)
     shown = sorted(sizes)
     messages = (
         N_("{hidden_size} {value} is not a multiple of {num_attention_heads} {heads}: {low} would be."),
@@ -437,13 +451,13 @@ def _not_divisible(kind: type[Config], hidden_size: int, heads: int) -> Problem:
         hidden_size,
         messages[2 * (kind.heads_of == 2) + (len(shown) == 2)],
         {
-            **{field: kind.own_name(field) for field in ("hidden_size", "num_attention_heads")},
+            **names,
             "value": _show(hidden_size),
             "heads": _show(heads),
             "low": _show(shown[0]),
             "high": _show(shown[-1]),
         },
-        (*({"hidden_size": size} for size in sizes), *({"num_attention_heads": count} for count in nearest_heads)),
+        remedies,
     )
 
 

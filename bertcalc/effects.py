@@ -113,13 +113,26 @@ def _neighbours(field: str, config: Config) -> Iterator[tuple[Config, Config]]:
         except ConfigError as error:
             # Another size would change the count by itself.
             others = [remedy for remedy in error.problem.remedies if not remedy.keys() & {field, *DIMENSIONS}]
-            if others:
-                base = replace(config, **others[0])
+            base = _repaired(config, others[0], field) if others else None
+            if base:
                 with suppress(ConfigError):  # the family may have a rule of its own against it
                     yield base, replace(base, **{field: value})
         else:
             if field in sizes_of(type(config)):
                 return  # one more (or one less) of something shows all there is to see
+
+
+def _repaired(config: Config, changes: dict[str, Any], field: str) -> Config | None:
+    """The configuration with changes, and with what goes along with them, if that is not the field."""
+    while True:
+        try:
+            return replace(config, **changes)
+        except ConfigError as error:
+            untouched = (one for one in error.problem.remedies if not one.keys() & {field, *changes, *DIMENSIONS})
+            more = next(untouched, None)
+        if more is None:
+            return None
+        changes = {**changes, **more}
 
 
 def _candidates(field: str, config: Config) -> Iterable[Any]:

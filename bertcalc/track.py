@@ -117,8 +117,16 @@ def read(link: Mapping[str, str], meant: str = DEFAULT_PRESET) -> tuple[ChosenMo
         try:
             return model.changed(values), found
         except ConfigError as error:
-            found.append(_in_reach(_as_moved(model.config, values, error.problem)))
+            problem = _in_reach(_as_moved(model.config, values, error.problem))
+            found.append(problem if problem.remedies else problem._replace(remedies=(_back(model, values),)))
             values |= found[-1].remedies[0]
+
+
+def _back(model: ChosenModel, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The preset's sizes where nothing else in a link could make a model: of the heads, or else all of them."""
+    start = model.values()
+    differ = {name: start[name] for name, value in values.items() if name in FIELDS and value != start[name]}
+    return {name: differ[name] for name in ("hidden_size", "num_attention_heads") if name in differ} or differ
 
 
 def _in_reach(problem: Problem) -> Problem:

@@ -18,7 +18,7 @@ with aside:
     with st.container(horizontal=True, vertical_alignment="bottom", key="walk-call"):
         batch = choose_batch(subject.config)
         layer = walk_steps.choose_layer(subject.config)
-for problem in problems(subject, walk_steps.call_of(batch)):
+for problem in problems(subject, walk_steps.call_of(subject, batch)):
     show_problem(problem)
 stops = walk_steps.stops_of(subject, batch, layer)
 rows = keras_rows(stops)

@@ -17,31 +17,38 @@ import time
 import traceback
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from heapq import nlargest
+from io import StringIO
 from itertools import chain, repeat
 from math import prod
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from bertcalc import BertConfig, Config
+from bertcalc import BertConfig, Config, track
+from bertcalc.__main__ import main as command
 from bertcalc.arithmetic import evaluate
 from bertcalc.checkpoints.checkpoint import compare, subject_of_shapes
 from bertcalc.config import DIMENSIONS, LETTERS, ConfigError, Problem
 from bertcalc.config_json import read as read_config
 from bertcalc.config_json import text_of
+from bertcalc.config_json import write as write_config
 from bertcalc.diagnosis import terms
 from bertcalc.diagnosis.diagnose import diagnose
 from bertcalc.diagnosis.known import Known
-from bertcalc.discover import steps
+from bertcalc.discover import asking, steps
 from bertcalc.discover.pasted import read as read_pasted
 from bertcalc.discover.shipped import shipped
+from bertcalc.discover.types import types
 from bertcalc.exercises import answers
 from bertcalc.exercises.generate import sheet
 from bertcalc.explore import models
 from bertcalc.export.table import Code, Math
+from bertcalc.families import FAMILIES
+from bertcalc.family import Family
 from bertcalc.hub import reader
 from bertcalc.presets import PRESETS
 from bertcalc.problem import InputError
@@ -67,6 +74,18 @@ _KNOWN = Known(_SUBJECT, _MODEL.num_parameters())
 _SIZES = {letter: getattr(_CONFIG, field) for field, letter in LETTERS.items()}
 _UNITS: tuple[Unit | None, ...] = (None, "parameters", "FLOPs", "bytes")
 PAGES = Path(__file__).parents[1] / "pages"
+_PATIENCE = 15.0  # seconds of a reader whose model is discovered
+# Classes with all kinds of formulas and conditions.
+_SIZED = (
+    "gpt2 GPT2LMHeadModel",
+    "llama LlamaForCausalLM",
+    "deepseek_v3 DeepseekV3ForCausalLM",
+    "bamba BambaForCausalLM",
+    "funnel FunnelForMaskedLM",
+    "convbert ConvBertForMaskedLM",
+    "deberta-v2 DebertaV2ForMaskedLM",
+    "gemma3n_text Gemma3nForCausalLM",
+)
 
 
 class Kind(NamedTuple):
@@ -170,12 +189,35 @@ def read_any_json(text: str) -> bool:
     return True
 
 
+def read_discovery(text: str) -> bool:
+    """A config.json of any model type, and its formula, from a reader who does not wait long."""
+    until = time.monotonic() + _PATIENCE
+
+    def wanted() -> None:
+        if time.monotonic() > until:
+            raise TimeoutError
+
+    try:
+        given = read_pasted(text)
+        cls = given.cls or types()[given.model_type][0]
+        asking.ask(given.model_type, cls, given.fields, lambda *_said: None, wanted)
+    except InputError as error:
+        show(error.problem)
+        return False
+    except TimeoutError:
+        pass
+    assert time.monotonic() < until + 5
+    return True
+
+
 def read_sizes(text: str) -> bool:
-    """The sizes in a link to the page of any model."""
-    found = shipped("gpt2", "GPT2LMHeadModel")
+    """The sizes in a link to the page of any model, of a class that is named before them; and a move of each."""
+    name, _, said = text.rpartition(" ")
+    kind, cls = name.split(" ") if name in _SIZED else ("gpt2", "GPT2LMHeadModel")
+    found = shipped(kind, cls)
     assert found is not None
     try:
-        sizes = steps.read(text)
+        sizes = steps.read(said)
     except InputError as error:
         show(error.problem)
         return False
@@ -184,7 +226,48 @@ def read_sizes(text: str) -> bool:
         assert 0 < found.count(**sizes) <= steps.MOST_PARAMETERS
     elif outside.problem:
         show(outside.problem)
+    moved = steps.Steps(found, {} if outside else sizes)
+    for field, value in list(sizes.items())[:3]:
+        moved.move(field, value)
+        if field in moved.attempt:
+            assert all(0 < one < 10**16 for one in steps.nearest(found, field, value, moved.kept))
+        elif field in found.fields:
+            assert moved.values()[field] == value
+            assert value in steps.stops(found, field, moved.kept)
     return outside is None
+
+
+def read_model(text: str) -> bool:
+    """The model of a link, of any family; what is shown instead of an impossible one has a link of its own."""
+    model, problems = track.read(dict(parse_qsl(text, keep_blank_values=True)))
+    for problem in problems:
+        show(problem)
+    assert track.read(model.link()) == (model, [])
+    assert model.subject().model().num_parameters() > 0
+    return not problems
+
+
+def read_command(text: str) -> bool:
+    """A line of arguments; what follows it is the file that --config names."""
+    line, _, file = text.partition("\n")
+    arguments = line.replace("\0", "").split()
+    with TemporaryDirectory() as folder, redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as said:
+        if file:
+            path = Path(folder) / "config.json"
+            path.write_bytes(file.encode("utf-8", "surrogatepass"))
+            arguments += ["--config", str(path)]
+        try:
+            ended: object = command(arguments)
+        except SystemExit as end:  # of argparse: a wrong number, or --help
+            ended = end.code
+    if ended == 2:
+        assert said.getvalue().strip()
+        assert len(said.getvalue()) < 3_000
+        assert not out.getvalue()
+    else:
+        assert ended == 0
+        assert out.getvalue()
+    return ended == 0
 
 
 def read_safetensors(text: str) -> bool:
@@ -299,6 +382,107 @@ _OPEN: dict[str, Any] = {}  # pages, which stay open, as a reader's do
 
 def _addresses() -> list[str]:
     return sorted(path.stem for path in PAGES.glob("*.py") if path.stem != "main")
+
+
+def _sizes_of(name: str) -> dict[str, int]:
+    """The sizes of a class of ``_SIZED``."""
+    found = shipped(*name.split(" "))
+    assert found is not None
+    return found.fields
+
+
+def _own_fields(family: Family) -> dict[str, object]:
+    """What can be changed in the first preset of a family, under its own names."""
+    model = track.ChosenModel().reset(next(iter(family.presets)))
+    return {model.config.own_name(name): value for name, value in model.values().items()}
+
+
+def _links_of_models() -> list[str]:
+    """Every preset, and every field of every family."""
+    whole = [urlencode(_own_fields(family)) for family in FAMILIES.values()]
+    return [*whole, *(f"preset={name}&num_hidden_layers=3" for name in PRESETS)]
+
+
+def _lines() -> list[str]:
+    """What is typed after ``python -m bertcalc``: every preset, every field, every class; and files of every family."""
+    found = ["--help", "--batch-size 32 --sequence-length 64 --json", "bert-base-uncased --hidden-size=1024"]
+    for family in FAMILIES.values():
+        [(preset, start), *_more] = family.presets.items()
+        fields = [f"--{name.replace('_', '-')} {value}" for name, value in vars(start.config).items()]
+        found += [f"{preset} {' '.join(fields)}", *(f"{preset} {field} --json" for field in fields)]
+        found += [f"--architecture {cls.name} --json" for cls in family.classes]
+        found.append(f"--json --vocab-size 8192\n{write_config(Subject(start.config, family.base.name))}")
+    return found
+
+
+def _large_lines() -> Iterator[str]:
+    """The largest models that there are, in large batches; and files as large as any."""
+    for family in list(FAMILIES.values())[::5]:
+        config = next(iter(family.presets.values())).config
+        limits = {config.own_name(field): most for field, (_least, most) in DIMENSIONS.items() if config.has(field)}
+        fields = " ".join(f"--{name} {most}" for name, most in limits.items())
+        yield f"{next(iter(family.presets))} {fields} --batch-size 1000000 --json"
+    yield f"--hidden-size {'9' * 100_000}"
+    yield f"{'bert-base-' * 10_000}"
+    yield " ".join(f"--hidden-size{number} 1" for number in range(10_000))
+    yield from (f"--json\n{file}" for file in _large_json())
+
+
+_FILES = [
+    write_config(Subject(next(iter(family.presets.values())).config, family.base.name)) for family in FAMILIES.values()
+]
+_DISCOVERED = (
+    '{"model_type": "gpt2", "n_embd": 64, "n_head": 4, "n_layer": 2, "vocab_size": 100}',
+    '{"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "head_dim": 16}',
+    '{"model_type": "clip", "text_config": {"num_hidden_layers": 2}, "vision_config": {"num_hidden_layers": 2}}',
+    '{"model_type": "t5", "num_layers": 2, "d_model": 64, "num_heads": 4, "is_encoder_decoder": true}',
+    '{"model_type": "mixtral", "num_hidden_layers": 2, "num_local_experts": 4, "layer_types": ["full_attention"]}',
+    '{"model_type": "detr", "backbone": "resnet50", "use_timm_backbone": false, "backbone_config": {"depths": [1]}}',
+    '{"model_type": "swin", "depths": [2, 2], "num_heads": [3, 6], "image_size": 64, "window_size": 7}',
+    '{"model_type": "encoder-decoder", "encoder": {"model_type": "bert"}, "decoder": {"model_type": "gpt2"}}',
+)
+_HOSTILE = (
+    '"auto_map": {"AutoConfig": "evil/evil--evil.Evil"}',
+    '"torch_dtype": "os.system"',
+    '"dtype": "evil"',
+    '"attn_implementation": "evil/evil"',
+    '"_attn_implementation": "kernels-community/evil"',
+    '"_name_or_path": "/etc/passwd"',
+    '"name_or_path": "https://evil.example/x"',
+    '"quantization_config": {"quant_method": "gptq"}',
+    '"backbone": "/etc"',
+    '"backbone": "evil/evil"',
+    '"use_pretrained_backbone": true',
+    '"vocab_file": "/etc/passwd"',
+    '"num_hidden_layers": 2000',
+    '"vocab_size": 999999999',
+    '"hidden_size": 999999999',
+    '"n_embd": -1',
+    '"n_layer": "12"',
+    '"rope_scaling": {"type": "evil", "factor": 1e308}',
+    '"id2label": {"0": "a", "1": "b"}',
+    '"layer_types": ["evil"]',
+    '"hidden_act": "evil"',
+    '"model_type": "gpt2", "model_type": "bert"',
+    '"is_decoder": true, "add_cross_attention": true',
+    '"image_size": [1, 2, 3]',
+    '"__class__": "evil"',
+    '"to_dict": 1',
+    '"sub_configs": {}',
+    '"attribute_map": {"hidden_size": "vocab_size"}',
+    '"num_labels": 999999',
+    '"\\u202e": 1',
+    ": null",
+    ": NaN",
+    ": 1e400",
+    ": []",
+    ": {}",
+    ": true",
+    ": -1",
+    ": 0",
+    ": 1.5",
+    ", ",
+)
 
 
 def _names_of_link() -> list[str]:
@@ -416,6 +600,11 @@ _LINKS = (
     "memory?optimizer=adamw&training_dtype=bf16",
     "sweep?sweep=map",
     "any_model?sizes=n_layer-48~n_embd-1600~n_head-25&part=transformer.h.*.attn",
+    "any_model?model_type=llama&model_class=LlamaForCausalLM&sizes=num_hidden_layers-40&any_bring=true&proof=true",
+    "structure?preset=electra-small-discriminator&freeze_layers=3&embedding_size=64",
+    "?preset=gpt2&n_layer=24&architecture=GPT2LMHeadModel&n_inner=4096",
+    "compute?preset=answerdotai/ModernBERT-base",
+    "compare?compare=glance",
     "bring?bring=hub&repo_id=google-bert/bert-base-uncased",
 )
 _TERMS = [example.terms for example in EXAMPLES.values()]
@@ -435,6 +624,7 @@ KINDS: dict[str, Kind] = {
         1,
         (
             *(json.dumps(vars(preset.config) | {"model_type": "bert"}, indent=1) for preset in PRESETS.values()),
+            *_FILES,
             '{"architectures": ["BertForMaskedLM"], "id2label": {"0": "a"}, "hidden_size": 770}',
         ),
         ('"hidden_size": ', '"vocab_size": ', "[[", "{" * 50, '"id2label": {"0": 1}', "1e9", "-1", "2.5", "[]"),
@@ -463,11 +653,17 @@ KINDS: dict[str, Kind] = {
         ),
         _large_json,
     ),
+    "discovery": Kind(read_discovery, 2, _DISCOVERED, _HOSTILE),
     "sizes": Kind(
         read_sizes,
-        0.2,
-        ("n_layer-48~n_embd-1600~n_head-25", "vocab_size-21128", "text_config.hidden_size-8~block_sizes[0]-3"),
-        ("~", "-", "n_embd-", "n_head-0", "0", "9999", "[0]", "."),
+        2,
+        (
+            "n_layer-48~n_embd-1600~n_head-25",
+            "vocab_size-21128",
+            "text_config.hidden_size-8~block_sizes[0]-3",
+            *(f"{name} {steps.write(_sizes_of(name))}" for name in _SIZED),
+        ),
+        ("~", "-", "n_embd-", "n_head-0", "0", "9999", "[0]", ".", *(f"{name} " for name in _SIZED)),
     ),
     "safetensors": Kind(
         read_safetensors,
@@ -491,6 +687,24 @@ KINDS: dict[str, Kind] = {
         ("bert-base-uncased~vocab_size-21128 present", "bert-large-uncased~architecture-BertForMaskedLM~num_labels-3"),
         ("~", "-", " ", *models.FIELDS, *list(PRESETS)[:5], "none", "true", "1e400", "999999999999999"),
         lambda: iter(("~" * 8_000, "a " * 4_000, "present~x-" * 800, "present " * 1_000, "p" * 1_000_000)),
+    ),
+    "model": Kind(read_model, 1, _links_of_models(), _names_of_link()),
+    "command": Kind(
+        read_command,
+        12,  # a thousand layers, each simulated
+        _lines(),
+        (
+            "--",
+            " ",
+            "=",
+            "\n",
+            "--config",
+            "--json",
+            "-h",
+            *(f" --{name} " for name in models.FIELDS),
+            *list(PRESETS)[:9],
+        ),
+        _large_lines,
     ),
     "text": Kind(read_text, 0.5, PAYLOADS, _MARKDOWN),
     "place": Kind(read_place, 10, [f"{place}?{text}" for place in PLACES for text in PAYLOADS], _MARKDOWN),

@@ -69,6 +69,18 @@ def test_a_configuration_is_read_and_changed(tmp_path: Path, capsys: pytest.Capt
     assert "do not affect any count: x" in printed.err
 
 
+def test_a_configuration_has_the_fields_of_its_own_family(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They were looked for in BERT's, and where a family calls a field as another does, in that one's."""
+    file = tmp_path / "config.json"
+    file.write_text('{"model_type": "albert"}')
+    found = json.loads(said(capsys, "--config", str(file), "--embedding-size", "256", "--json"))
+    assert found["parameters"] == bertcalc.build(bertcalc.AlbertConfig(embedding_size=256)).num_parameters()
+    assert refused(capsys, "--config", str(file), "--qa-dropout", "0.1").endswith("cannot be 0.1.")
+    for preset, kind in (("electra-small-discriminator", "last"), ("gpt2", "cls_index")):
+        found = json.loads(said(capsys, preset, "--summary-type", kind, "--json"))
+        assert found["config"]["summary_type"] == kind
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -86,6 +98,9 @@ def test_a_configuration_is_read_and_changed(tmp_path: Path, capsys: pytest.Capt
         ),
         (["--sequence-length", "513"], "sequence_length 513 is not possible: it must be a whole number from 1 to 512"),
         (["--batch-size", "0"], "batch_size 0 is not possible"),
+        (["--batch-size", "many"], "batch_size 'many' is not possible: it must be a whole number from 1 to 1,000,000"),
+        (["--batch-size", "9" * 5_000], "batch_size '999"),
+        ([f"-{'x' * 5_000}"], "-xxx"),
         (["--config", "/nowhere"], "/nowhere cannot be read: No such file or directory."),
         (["bert-base-uncased", "--config", "/nowhere"], "Give a preset or --config, not both."),
     ],
@@ -94,6 +109,7 @@ def test_wrong_input_is_a_sentence(arguments: list[str], sentence: str, capsys: 
     text = refused(capsys, *arguments)
     assert text.startswith(sentence)
     assert "\n" not in text
+    assert len(text) < 500
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"hidden_size": 770}', '{"model_type": "llama"}', "\0"])
@@ -118,3 +134,11 @@ def test_it_is_a_program() -> None:
     cut = subprocess.run(["bash", "-c", shell], cwd=root, capture_output=True, text=True, check=True)
     assert cut.stdout.startswith("BertModel: V = 30,522")
     assert cut.stderr == ""
+    for command, code, error in (
+        ("--help | true; exit ${PIPESTATUS[0]}", 0, ""),
+        (">&-", 0, ""),
+        ("> /dev/full", 1, "The output cannot be written: No space left on device.\n"),
+    ):
+        line = f"PYTHONIOENCODING=gbk {sys.executable} -m bertcalc {command}"  # which has no square
+        run = subprocess.run(["bash", "-c", line], cwd=root, capture_output=True, text=True, check=False)
+        assert (run.returncode, run.stderr) == (code, error)

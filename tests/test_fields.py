@@ -10,6 +10,8 @@ from hypothesis import given
 from bertcalc import BertConfig, Config, RobertaConfig
 from bertcalc.config import ConfigError
 from bertcalc.effects import effect
+from bertcalc.families import FAMILIES
+from bertcalc.family import Family
 from bertcalc.fields import MEANINGS
 from bertcalc.subject import Subject
 from tests.examples import examples
@@ -124,3 +126,12 @@ def test_parameters_are_the_difference_of_two_real_models(case: Case) -> None:
             for config in (base, replace(base, **changes))
         )
         assert found.parameters == after - before, field
+
+
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=lambda family: family.name)
+def test_every_field_of_every_preset_has_an_effect_to_show(family: Family) -> None:
+    """Where one field can change only with another, and that one only with a third, there was none."""
+    for preset in list(family.presets.values())[:2]:
+        subject = Subject(preset.config, family.base.name)
+        for field in vars(preset.config):
+            effect(type(preset.config).shared_name(field), subject, 1, 8)

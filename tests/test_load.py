@@ -1,13 +1,12 @@
 """The load generator of the benchmarks: it finds what each session has to get, and notices when it gets another's."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchmarks.load import Server, Session, connection, load
-from bertcalc import build
+from bertcalc import BertConfig, build
 from pages.ui.i18n import catalogue
 from tests.browser.launch import running_server
 from tests.loop import finished
@@ -30,9 +29,11 @@ def test_an_answer_to_somebody_else_is_noticed(server: Server) -> None:
         async with connection(server) as socket:
             session = Session(0, "", socket, own=True)
             await session.open()
-            assert session.total == f"{build(session.config).num_parameters():,}"
             await session.move()
-            session.config = replace(session.config, vocab_size=session.config.vocab_size + 1)
+            sizes = session.model.sizes
+            config = BertConfig(vocab_size=sizes["vocab_size"], num_hidden_layers=sizes["num_hidden_layers"])
+            assert session.total == f"{build(config).num_parameters():,}"
+            sizes["vocab_size"] += 1
             with pytest.raises(AssertionError):
                 await session.move()
 

@@ -202,3 +202,22 @@ def test_steps_are_not_kept_without_limit() -> None:
 def test_a_change_of_nothing_that_can_be_is_refused() -> None:
     with pytest.raises(ConfigError):
         ChosenModel().changed({"hidden_size": 1})
+
+
+@pytest.mark.parametrize(
+    ("link", "shown"),
+    [
+        ({"preset": "EuroBERT-610m", "num_attention_heads": "1"}, {"num_attention_heads": 18}),
+        ({"preset": "nomic-embed-text-v1.5", "num_attention_heads": "65536"}, {"num_attention_heads": 384}),
+        (
+            {"preset": "nomic-embed-text-v1.5", "num_attention_heads": "65536", "hidden_size": "65535"},
+            {"num_attention_heads": 1, "hidden_size": 65_534},
+        ),
+    ],
+)
+def test_a_link_to_heads_that_fit_nothing_shows_another_model(link: dict[str, str], shown: dict[str, int]) -> None:
+    """What would help is nothing that a link has, or there is no hidden size for so many heads: a traceback, before."""
+    model, [*found] = read(link)
+    assert found[-1].remedies[0] == shown
+    assert {name: getattr(model.config, name) for name in shown} == shown
+    assert read(model.link()) == (model, [])

@@ -92,10 +92,10 @@ def write(items: Sequence[WrittenModel]) -> str:
     return " ".join(map(str, items))
 
 
-def read(text: str) -> tuple[list[WrittenModel], list[Wrong]]:
+def read(text: str, present: type[Config] | None = None) -> tuple[list[WrittenModel], list[Wrong]]:
     """The models of a comparison, each once, and what is wrong with the rest of its text.
 
-    Whether a model can be built is not looked at: that of the present one changes.
+    Whether a model can be built is not looked at: the present one changes. ``present`` is its kind of configuration.
     """
     if len(text) > LONGEST:
         return [], [Wrong(shorten(text), _too_long(len(text)))]
@@ -103,7 +103,7 @@ def read(text: str) -> tuple[list[WrittenModel], list[Wrong]]:
     wrong = []
     parts = list(dict.fromkeys(text.split()))
     for part in parts[:MOST]:
-        found = _read_item(part)
+        found = _read_item(part, present)
         if isinstance(found, Problem):
             wrong.append(Wrong(shorten(part), found))
         else:
@@ -169,12 +169,14 @@ def subject_of(values: Mapping[str, Any]) -> Subject:
     return Subject(family.config(**config), architecture, pooler or not cls.pooler_is_optional)
 
 
-def _read_item(text: str) -> WrittenModel | Problem:
+def _read_item(text: str, present: type[Config] | None) -> WrittenModel | Problem:
     base, *assignments = text.split("~")
     if base != PRESENT and base not in PRESETS:
         message = N_("there is no preset {name}: did you mean {nearest}?")
         return _unknown("models", base, message, [PRESENT, *PRESETS])
     kind = type(PRESETS[DEFAULT_PRESET if base == PRESENT else base].config)
+    if base == PRESENT and present:
+        kind = present
     for assignment in assignments:
         name, _dash, said = assignment.partition("-")
         if name == "architecture" and said in CLASSES:
@@ -182,7 +184,8 @@ def _read_item(text: str) -> WrittenModel | Problem:
     changes: dict[str, Any] = {}
     for assignment in assignments:
         name, dash, said = assignment.partition("-")
-        field = SHARED.get(name, name)
+        # What one family calls a field that all share can be another field of another family.
+        field = kind.shared_name(name) if kind.has(name) else SHARED.get(name, name)
         if field not in FIELDS:
             return _unknown(field, field, N_("there is no field {name}: did you mean {nearest}?"), FIELDS)
         if not dash or field in changes:

@@ -104,7 +104,7 @@ def choose(choice: Choice) -> Comparison:
     """
     present = choice.subject
     text = st.session_state["models"]
-    items, wrong = read(text) if text.strip() else (begin(choice), [])
+    items, wrong = read(text, type(present.config)) if text.strip() else (begin(choice), [])
     with st.container(horizontal=True, vertical_alignment="center"):
         shown = VIEW.show()
         with st.popover(_("Models"), icon=":material/list:"):

@@ -53,12 +53,12 @@ def choose_layer(config: Config) -> int:
 
 def stops_of(subject: Subject, batch: Batch, layer: int) -> list[Stop]:
     """The walk through the chosen model."""
-    return walk(run(subject, call_of(batch)), layer)
+    return walk(run(subject, call_of(subject, batch)), layer)
 
 
-def call_of(batch: Batch) -> Call:
-    """The call of the walk: a cross attention reads an encoder output of equal length."""
-    return Call(*batch, encoder_sequence_length=batch.sequence_length)
+def call_of(subject: Subject, batch: Batch) -> Call:
+    """The call of the walk: a cross attention, if there is one, reads an encoder output of equal length."""
+    return Call(*batch, encoder_sequence_length=subject.seen(batch.sequence_length))
 
 
 def choose_stop(stops: Sequence[Stop]) -> int:
@@ -169,7 +169,7 @@ def _values(config: Config, stop: Stop, batch: Batch) -> dict[str, str]:
 
 def _in_letters(subject: Subject, stop: Stop, batch: Batch) -> tuple[Stop, list[Formula]]:
     """The stop with symbolic shapes, and the formula of each of its steps that learns something."""
-    steps = symbolic_steps(subject, cross=attends(subject, call_of(batch)))
+    steps = symbolic_steps(subject, cross=attends(subject, call_of(subject, batch)))
     found = {symbolic.step.name: symbolic for symbolic in steps}
     mine = [found[step.name] for step in stop.steps]
     return stop._replace(steps=tuple(symbolic.step for symbolic in mine)), [s.parameters for s in mine if s.parameters]
