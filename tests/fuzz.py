@@ -40,7 +40,7 @@ from bertcalc.diagnosis import terms
 from bertcalc.diagnosis.diagnose import diagnose
 from bertcalc.diagnosis.known import Known
 from bertcalc.discover import asking, steps
-from bertcalc.discover.pasted import read as read_pasted
+from bertcalc.discover.given import read as read_pasted
 from bertcalc.discover.shipped import shipped
 from bertcalc.discover.types import types
 from bertcalc.exercises import answers

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from bertcalc.discover import asking
-from bertcalc.discover.pasted import read_fields
+from bertcalc.discover.given import read_fields
 from bertcalc.discover.result import Discovered
 from bertcalc.discover.shipped import shipped, shipped_classes
 from bertcalc.discover.steps import Outside, Steps, read, refused, write

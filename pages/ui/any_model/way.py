@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from bertcalc.discover.pasted import Given, read
+from bertcalc.discover.given import Given, read
 from bertcalc.discover.shipped import with_count
 from bertcalc.discover.types import types
 from bertcalc.problem import InputError, Problem
