@@ -6,6 +6,7 @@ from bertcalc.discover.parts import NAMES, components, count
 from pages.ui.any_model import bring, choice, discovering, flops, tensors
 from pages.ui.any_model.export import offer
 from pages.ui.any_model.formula import show_formula
+from pages.ui.any_model.way import show_way_to_compare
 from pages.ui.i18n import _
 from pages.ui.metrics import show_metric
 from pages.ui.numbers import metric_width, percent, signed_count
@@ -49,6 +50,7 @@ else:
         tensors.show_tensors(found, values)
         discovering.show_proof(found)
         discovering.show_tree(now.asked.tree)
+        show_way_to_compare(choice.written(now, sizes))
 if not presenting():
     bring.show_bring(now)
 choice.write_link(now, sizes)

@@ -1,6 +1,5 @@
 """The model that the page is about: type, class, what a config.json says of it, and sizes, as the link has them."""
 
-import json
 from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any, NamedTuple
@@ -8,6 +7,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from bertcalc.discover import asking
+from bertcalc.discover.compared import WrittenFound, text_of
 from bertcalc.discover.pasted import read_fields
 from bertcalc.discover.result import Discovered
 from bertcalc.discover.shipped import shipped, shipped_classes
@@ -95,9 +95,19 @@ def chosen() -> Chosen:
     """What this session has chosen."""
     kind = MODEL_TYPE.value()
     cls = MODEL_CLASS.value(classes_of(kind))
-    given = _given(kind)
-    found = None if given else shipped(kind, cls)
-    return Chosen(kind, cls, given, asking.Asked(found, "") if found else asking.known(kind, cls, given))
+    return of(kind, cls, _given(kind))
+
+
+def of(model_type: str, cls: str, given: dict[str, Any]) -> Chosen:
+    """A class of a type, with what is known of it already."""
+    found = None if given else shipped(model_type, cls)
+    asked = asking.Asked(found, "") if found else asking.known(model_type, cls, given)
+    return Chosen(model_type, cls, given, asked)
+
+
+def written(now: Chosen, sizes: Steps | None) -> WrittenFound:
+    """The model as a comparison writes it."""
+    return WrittenFound(now.model_type, now.cls, tuple(sizes.kept.items()) if sizes else (), text_of(now.given))
 
 
 def take(model_type: str, cls: str | None, given: Mapping[str, Any]) -> None:
@@ -120,11 +130,6 @@ def _given(kind: str) -> dict[str, Any]:
             held = kind, "", {}
         st.session_state["any given"] = held
     return held[2] if held[0] == kind else {}
-
-
-def text_of(given: Mapping[str, Any]) -> str:
-    """What is given, as the link says it."""
-    return json.dumps(dict(given), separators=(",", ":"), ensure_ascii=False) if given else ""
 
 
 def steps(now: Chosen) -> Steps | None:

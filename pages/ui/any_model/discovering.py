@@ -4,7 +4,7 @@ import streamlit as st
 
 from bertcalc.discover import asking
 from bertcalc.discover.result import Discovered
-from bertcalc.problem import InputError
+from bertcalc.problem import InputError, Problem
 from bertcalc.proof import real_model
 from bertcalc.server.run_queue import RUN_QUEUE
 from bertcalc.text import N_, code, literal
@@ -17,14 +17,22 @@ from pages.ui.present import presenting
 from pages.ui.tables import show_table
 
 PROOF = Fold("proof", N_("How it was found, and where it holds"))
+MISSING = N_("This needs torch and transformers, which are not installed here.")
 TREE = Fold("printed", N_("As PyTorch prints it"))
 
 
 def discover(now: Chosen) -> None:
     """Have it discovered, and draw the page again; or say why there is nothing."""
     if not real_model.installed():
-        st.info(_("This needs torch and transformers, which are not installed here."))
-        return
+        st.info(_(MISSING))
+    elif problem := look(now):
+        show_problem(problem)
+    else:
+        st.rerun()
+
+
+def look(now: Chosen) -> Problem | None:
+    """Have it discovered, with a bar that says how far that is; what is wrong, if nothing is found."""
     bar = st.progress(0.0, _("Looking for the formula of {cls}").format(cls=now.cls))
 
     note = st.empty()
@@ -42,9 +50,8 @@ def discover(now: Chosen) -> None:
     except InputError as error:
         bar.empty()
         note.empty()
-        show_problem(error.problem)
-        return
-    st.rerun()
+        return error.problem
+    return None
 
 
 def show_verdict(found: Discovered) -> None:
