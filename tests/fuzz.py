@@ -36,7 +36,7 @@ from bertcalc.diagnosis import terms
 from bertcalc.diagnosis.diagnose import diagnose
 from bertcalc.diagnosis.known import Known
 from bertcalc.discover import steps
-from bertcalc.discover.pasted import read as read_pasted
+from bertcalc.discover.given import read as read_pasted
 from bertcalc.discover.shipped import shipped
 from bertcalc.exercises import answers
 from bertcalc.exercises.generate import sheet

@@ -43,7 +43,7 @@ def discover(
     Without a class, the type's base model is meant; ``changes`` are fields that differ from the type's default
     configuration. ``progress`` is told what is done now, how much of it is done, of how much. No weights are made or
     loaded, no remote code is used, and nothing is asked of the Hub. Raises Refused if transformers has no such type or
-    cannot build it, or sizes are beyond all limits, and Ended when it takes longer than ``seconds``.
+    cannot build it, InputError for sizes beyond all limits, and Ended when it takes longer than ``seconds``.
 
     With ``flops``, formulas for the matrix products of a forward pass are looked for, too, which takes ten times as
     long, and as many ``seconds`` once more at most; where there are none, the result says why.

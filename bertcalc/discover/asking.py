@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 from bertcalc.discover.build import Ended, Refused
+from bertcalc.discover.given import structure
 from bertcalc.discover.result import Discovered, of_json
 from bertcalc.problem import InputError, wrong
 from bertcalc.text import N_, visible
@@ -79,8 +80,9 @@ def _turn(hear: Hear, wanted: Callable[[], object]) -> Iterator[None]:
 
 def _discover(model_type: str, cls: str, given: Mapping[str, Any], hear: Hear, wanted: Callable[[], object]) -> Asked:
     WORKER.wanted = wanted
+    fields = json.dumps(structure(given))
     try:
-        json_of, tree = WORKER.listen(lambda said: hear(*said), discovered, model_type, cls, json.dumps(dict(given)))
+        json_of, tree = WORKER.listen(lambda said: hear(*said), discovered, model_type, cls, fields)
     except (SlowError, Ended):
         message = N_("It takes longer than {seconds} seconds to build this model often enough: no formula was found.")
         raise wrong(message, seconds=f"{SECONDS:.0f}") from None

@@ -19,8 +19,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from bertcalc.config import Problem
+from bertcalc.discover.given import read_fields
 from bertcalc.discover.parts import components, count
-from bertcalc.discover.pasted import read_fields
 from bertcalc.discover.result import Discovered
 from bertcalc.discover.steps import Outside, refused
 from bertcalc.discover.steps import read as read_sizes

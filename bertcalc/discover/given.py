@@ -1,30 +1,34 @@
-"""What somebody gives for a configuration: what would load code or files is left out, and sizes have limits.
+"""What somebody gives for a configuration: a config.json of any type, or fields. It is read with care.
 
-A configuration class makes lists as long as a number says, before any model is built, so that a number can cost all
-the memory and time there is.
+What would load code or files is left out, and sizes have limits: a configuration class makes lists as long as a number
+says, before any model is built, so that a number can cost all the memory and time there is.
 """
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from bertcalc.discover.build import Refused
+from bertcalc.config_json import read_object
+from bertcalc.discover.types import types
+from bertcalc.problem import Problem, wrong
+from bertcalc.text import N_, shorten
 
-# They say nothing of the model's structure, or name code, files and programs.
-_NEVER = {
-    "architectures",
-    "attn_implementation",
-    "attribute_map",
-    "auto_map",
-    "dtype",
-    "experts_implementation",
-    "label2id",
-    "name_or_path",
-    "quantization_config",
-    "torch_dtype",
-    "transformers_version",
-    "trust_remote_code",
-}
+MOST = 100_000_000  # of any number
+MOST_LISTED = 1_000_000  # gpt_neo's attention_types say in a list how often it is repeated
+MOST_LABELS = 100_000
+MOST_COPIES = 2_000  # of what there are many of; and entries of a list
+_COPIES = re.compile("layer|block|depth|stage")
+_LABELS = re.compile("labels$")
+_LEVELS = 12
+_NAME = re.compile("[A-Za-z][A-Za-z0-9_]{0,79}|[0-9]{1,9}")
+_NAMED = 8
+# What would load somebody's program or weights, or says how a model is run and stored. None of it changes a shape.
+_NEVER = re.compile(
+    "architectures|attribute_map|auto_map|custom_.*|(torch_)?dtype|transformers_version|quantization.*"
+    "|.*_implementation|use_kernels|trust_remote_code|use_pretrained.*|name_or_path|tokenizer.*|label2id"
+    "|task_specific_params|(bos|eos)_token_id|.*dropout.*|initializer_(range|factor)|.*_eps|use_cache"
+    "|output_(attentions|hidden_states)|return_dict"
+)
 # A default that cannot be built has None for a size; what is put there by its name, the first that fits.
 _USUAL = {
     "vocab": 32_000,
@@ -34,23 +38,61 @@ _USUAL = {
     "budget": 64,
     "": 16,
 }
-_DEEPEST = 12
-_MOST_VALUES = 200_000  # a hundred thousand labels and their numbers
-_LARGEST = 10**8
-_LARGEST_LISTED = 10**6  # gpt_neo's attention_types say in a list how often it is repeated
-_MOST = 100_000
-_MANY = re.compile("(?:layers?|blocks|depths?|labels)$")
 
 
-def structure(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What of it says how a model is built, at every depth. Raises Refused for what is beyond the limits."""
-    found: dict[str, Any] = _cleaned({name: value for name, value in given.items() if name != "model_type"}, 1)
-    for number, (name, value, listed) in enumerate(_values(found)):
-        if number >= _MOST_VALUES:
-            raise Refused(f"more than {_MOST_VALUES:,} values")
-        most = _MOST if _MANY.search(name) else _LARGEST_LISTED if listed else _LARGEST
+class Given(NamedTuple):
+    """A model type, a class if one was named, and what a file says of the configuration."""
+
+    model_type: str
+    cls: str | None
+    fields: dict[str, Any]
+    remarks: tuple[Problem, ...]
+
+
+def read(text: str) -> Given:
+    """The model in the text of a config.json. Raises InputError."""
+    found = read_object(text)
+    kind = found.get("model_type")
+    named = [name for name in _listed(found.get("architectures")) if isinstance(name, str)]
+    if not isinstance(kind, str):
+        of_class = [each for each, classes in types().items() if set(named) & {*classes}]
+        if kind is not None or not of_class:
+            raise wrong(N_("It has no model_type, which says what kind of model it is."))
+        kind = next((each for each in of_class if _plain(named[0]).startswith(_plain(each))), of_class[0])
+    if kind not in types():
+        raise wrong(
+            N_("The installed transformers has no model type {kind}."), "model_type", kind, kind=shorten(kind) or '""'
+        )
+    known = [name for name in named if name in types()[kind]]
+    left: list[str] = []
+    fields = structure(found, left)
+    remarks: list[Problem] = []
+    if named and not known:
+        message = N_("architectures {value}: not one of the classes that are offered here.")
+        remarks.append(Problem("architectures", named, message, {"value": shorten(", ".join(named))}))
+    if left:
+        keys = ", ".join(map(shorten, left[:_NAMED])) + (" ..." if left[_NAMED:] else "")
+        remarks.append(Problem(left[0], None, N_("Left out, as they are no names of fields: {keys}."), {"keys": keys}))
+    return Given(kind, known[0] if known else None, fields, tuple(remarks))
+
+
+def read_fields(text: str) -> dict[str, Any]:
+    """The same of the fields alone, as a link has them. Raises InputError."""
+    return structure(read_object(text))
+
+
+def structure(given: Mapping[str, Any], left: list[str] | None = None) -> dict[str, Any]:
+    """What says how a model is built, at every depth; keys that are no names go to ``left``. Labels are counted.
+
+    Raises InputError for sizes with which nothing is built here.
+    """
+    found: dict[str, Any] = _cleaned({name: each for name, each in given.items() if name != "model_type"}, left, 1)
+    for name, value, listed in _values(found):
+        most = MOST_LABELS if _LABELS.search(name) else MOST_LISTED if listed else MOST
+        most = MOST_COPIES if _COPIES.search(name) else most
         if isinstance(value, int) and abs(value) > most and "theta" not in name:  # that is no size
-            raise Refused(f"{name} is more than {most:,}")
+            message = N_("{field} {value} is too large: at most {most} is tried here.")
+            raise wrong(message, name, value, field=name, value=_shown(value), most=f"{most:,}")
     return found
 
 
@@ -80,29 +122,46 @@ def _usual(name: str, config: Any) -> int:
     return next(value for word, value in _USUAL.items() if word in name)
 
 
-def _counts(name: Any) -> bool:
-    return not (isinstance(name, str) and (name.startswith("_") or name in _NEVER))
-
-
-def _cleaned(value: Any, level: int) -> Any:
-    if level > _DEEPEST:
-        raise Refused(f"more than {_DEEPEST} levels")
-    if isinstance(value, Mapping):
-        found = {name: _cleaned(each, level + 1) for name, each in value.items() if _counts(name)}
-        labels = found.pop("id2label", None)  # their number matters, and not what they are
-        return {"num_labels": len(labels), **found} if isinstance(labels, dict) else found
+def _cleaned(value: Any, left: list[str] | None, level: int, name: str = "") -> Any:
+    if level > _LEVELS:
+        raise wrong(N_("This is nested too deeply."))
     if isinstance(value, list | tuple):
-        return [_cleaned(each, level + 1) for each in value]
-    return value
+        if len(value) > MOST_COPIES:
+            message = N_("{field} has {count} entries: at most {most} are read here.")
+            raise wrong(message, name, None, field=name, count=f"{len(value):,}", most=f"{MOST_COPIES:,}")
+        return [_cleaned(each, left, level + 1, name) for each in value]
+    if not isinstance(value, Mapping):
+        return value
+    labels = value.get("id2label")  # their number matters, and not what they are
+    found = {"num_labels": len(labels)} if isinstance(labels, dict) else {}
+    for key, each in value.items():
+        if not (isinstance(key, str) and _NAME.fullmatch(key)):
+            if left is not None and str(key)[:1] != "_":
+                left.append(str(key))
+        elif key != "id2label" and not _NEVER.fullmatch(key):
+            found[key] = _cleaned(each, left, level + 1, key)
+    return found
 
 
 def _values(value: Any, name: str = "", listed: bool = False) -> Iterator[tuple[str, Any, bool]]:
     """Everything that is neither a dictionary nor a list, with the name that it stands under."""
     if isinstance(value, dict):
         for key, each in value.items():
-            yield from _values(each, str(key), listed)
+            yield from _values(each, key, listed)
     elif isinstance(value, list):
         for each in value:
             yield from _values(each, name, True)
     else:
         yield name, value, listed
+
+
+def _plain(name: str) -> str:
+    return re.sub("[^a-z0-9]", "", name.lower())
+
+
+def _listed(names: Any) -> list[Any]:
+    return names if isinstance(names, list) else [names]
+
+
+def _shown(value: int) -> str:
+    return f"{value:,}" if abs(value) < 10**15 else N_("too long to show")

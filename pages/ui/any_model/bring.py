@@ -5,7 +5,7 @@ from typing import Any
 import streamlit as st
 
 from bertcalc.config_json import LARGEST
-from bertcalc.discover.pasted import read
+from bertcalc.discover.given import read
 from bertcalc.hub import asking, reader
 from bertcalc.problem import InputError
 from bertcalc.server.run_queue import RUN_QUEUE

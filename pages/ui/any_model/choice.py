@@ -8,7 +8,7 @@ import streamlit as st
 
 from bertcalc.discover import asking
 from bertcalc.discover.compared import WrittenFound, text_of
-from bertcalc.discover.pasted import read_fields
+from bertcalc.discover.given import read_fields
 from bertcalc.discover.result import Discovered
 from bertcalc.discover.shipped import shipped, shipped_classes
 from bertcalc.discover.steps import Outside, Steps, read, refused, write

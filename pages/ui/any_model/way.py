@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from bertcalc.discover.compared import WrittenFound, text_of
-from bertcalc.discover.pasted import Given, read
+from bertcalc.discover.given import Given, read
 from bertcalc.discover.shipped import with_count
 from bertcalc.discover.steps import write
 from bertcalc.discover.types import types

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from bertcalc.discover.compared import FoundModel, WrittenFound, text_of
-from bertcalc.discover.pasted import read
+from bertcalc.discover.given import read
 from bertcalc.discover.types import types
 from bertcalc.problem import InputError, Problem, wrong
 from bertcalc.proof import real_model
