@@ -415,7 +415,7 @@ _LINKS = (
     "outputs?output_attentions=true&labels=true&use_cache=false",
     "memory?optimizer=adamw&training_dtype=bf16",
     "sweep?sweep=map",
-    "any_model?sizes=n_layer-48~n_embd-1600~n_head-25&part=transformer.h.*.attn",
+    "any_model?model_type=gpt2&sizes=n_layer-48~n_embd-1600~n_head-25&part=transformer.h.*.attn",
     "bring?bring=hub&repo_id=google-bert/bert-base-uncased",
 )
 _TERMS = [example.terms for example in EXAMPLES.values()]

@@ -13,6 +13,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from bertcalc.discover.build import Ended, Refused
@@ -41,10 +42,11 @@ Hear = Callable[[str, int, int], object]
 
 
 class Asked(NamedTuple):
-    """What was found, and the model as PyTorch prints it."""
+    """What was found, the model as PyTorch prints it, and fields that follow others unless they are given."""
 
     found: Discovered
     tree: str
+    derived: Mapping[str, list[str]] = MappingProxyType({})
 
 
 def known(model_type: str, cls: str, given: Mapping[str, Any]) -> Asked | None:
@@ -82,7 +84,7 @@ def _discover(model_type: str, cls: str, given: Mapping[str, Any], hear: Hear, w
     WORKER.wanted = wanted
     fields = json.dumps(structure(given))
     try:
-        json_of, tree = WORKER.listen(lambda said: hear(*said), discovered, model_type, cls, fields)
+        json_of, tree, derived = WORKER.listen(lambda said: hear(*said), discovered, model_type, cls, fields)
     except (SlowError, Ended):
         message = N_("It takes longer than {seconds} seconds to build this model often enough: no formula was found.")
         raise wrong(message, seconds=f"{SECONDS:.0f}") from None
@@ -96,7 +98,7 @@ def _discover(model_type: str, cls: str, given: Mapping[str, Any], hear: Hear, w
     except BaseException:
         WORKER.stop()
         raise
-    asked = Asked(of_json(json_of), tree)
+    asked = Asked(of_json(json_of), tree, derived)
     with _LOCK:
         _FOUND[_key(model_type, cls, given)] = asked
         while len(_FOUND) > _KEPT:
@@ -113,11 +115,12 @@ def _key(model_type: str, cls: str, given: Mapping[str, Any]) -> tuple[str, str,
     return model_type, cls, json.dumps(dict(given), sort_keys=True)
 
 
-def discovered(model_type: str, cls: str, given: str) -> tuple[dict[str, Any], str]:
-    """In the process: what is found, as plain data, and the printed model."""
+def discovered(model_type: str, cls: str, given: str) -> tuple[dict[str, Any], str, dict[str, list[str]]]:
+    """In the process: what is found, as plain data, the printed model, and what is derived."""
     _limit()
     from bertcalc.discover import discover
     from bertcalc.discover.build import config_class, known
+    from bertcalc.discover.derived import derived
 
     kinds = json.loads(given)
     tell(("imports", 0, 0))
@@ -125,7 +128,7 @@ def discovered(model_type: str, cls: str, given: str) -> tuple[dict[str, Any], s
     if kinds:
         config_class(model_type)
     found = discover(model_type, cls, kinds, seconds=SECONDS, progress=lambda *said: tell(said))
-    return found.json(), _printed(model_type, cls, kinds)
+    return found.json(), _printed(model_type, cls, kinds), derived(model_type, cls, found.given)
 
 
 def _limit() -> None:

@@ -33,7 +33,7 @@ def shown(page: Page) -> str:
 
 
 def test_a_link_shows_the_same_after_a_reload_and_after_other_pages(visit: Open) -> None:
-    page = visit("any_model?sizes=n_layer-48~n_embd-1600~n_head-25&part=transformer.h.*.attn")
+    page = visit("any_model?model_type=gpt2&sizes=n_layer-48~n_embd-1600~n_head-25&part=transformer.h.*.attn")
     assert shown(page) == "1,557,611,200"
     page.reload()
     assert shown(page) == "1,557,611,200"
@@ -42,11 +42,13 @@ def test_a_link_shows_the_same_after_a_reload_and_after_other_pages(visit: Open)
     open_page(page, "Check", "Any model")
     page.wait_for_url("**sizes=**")
     assert shown(page) == "1,557,611,200"
-    expect_query(page, {"sizes": "n_layer-48~n_embd-1600~n_head-25", "part": "transformer.h.*.attn"})
+    expect_query(
+        page, {"model_type": "gpt2", "sizes": "n_layer-48~n_embd-1600~n_head-25", "part": "transformer.h.*.attn"}
+    )
 
 
 def test_keys_move_a_slider_and_steps_go_back(visit: Open) -> None:
-    page = visit("any_model")
+    page = visit("any_model?model_type=gpt2")
     shown(page)
     slider(page, "n_layer").focus()
     page.keyboard.press("ArrowRight")
@@ -65,7 +67,7 @@ def test_keys_move_a_slider_and_steps_go_back(visit: Open) -> None:
 
 
 def test_a_size_that_is_refused_is_mended_where_it_stands(visit: Open) -> None:
-    page = visit("any_model")
+    page = visit("any_model?model_type=gpt2")
     shown(page)
     field = number(page, "n_embd, exact value")
     field.fill("770")
@@ -78,7 +80,7 @@ def test_a_size_that_is_refused_is_mended_where_it_stands(visit: Open) -> None:
 
 
 def test_a_type_is_found_as_one_types_and_back_leads_back(visit: Open) -> None:
-    page = visit("any_model?lang=zh")
+    page = visit("any_model?model_type=gpt2&lang=zh")
     shown(page)
     box = page.get_by_role("combobox").first
     box.click()
@@ -92,7 +94,7 @@ def test_a_type_is_found_as_one_types_and_back_leads_back(visit: Open) -> None:
 
 
 def test_a_bar_opens_its_part(visit: Open) -> None:
-    page = visit("any_model")
+    page = visit("any_model?model_type=gpt2")
     shown(page)
     [label] = boxes(page.get_by_text("h.*.mlp", exact=True))
     page.mouse.click(label["x"] + 200, label["y"] + label["height"] / 2)
@@ -122,7 +124,7 @@ def test_a_config_is_pasted_and_its_formula_is_found_while_others_are_served(
 
 
 def test_on_a_phone_a_slider_and_the_total_are_on_one_screen(visit: Open) -> None:
-    page = visit("any_model")
+    page = visit("any_model?model_type=gpt2")
     page.set_viewport_size({"width": 390, "height": 844})
     page.reload()
     shown(page)

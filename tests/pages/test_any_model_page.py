@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import replace
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 import torch
@@ -38,7 +39,7 @@ def real(model_type: str, cls: str, **fields: Any) -> int:
 
 
 def opened(**link: str) -> AppTest:
-    return open_app(PAGE, **link)
+    return open_app(PAGE, **{"model_type": "gpt2", **link})
 
 
 def steps(app: AppTest) -> Steps:
@@ -113,12 +114,12 @@ def test_sizes_of_a_link_are_counted_and_said_by_the_link_again() -> None:
 def test_another_type_begins_with_its_own_sizes() -> None:
     app = opened(sizes="n_layer-48")
     app.selectbox(key="model_type").set_value("llama").run()
-    assert total(app) == f"{real('llama', 'LlamaForCausalLM'):,}"
+    assert total(app) == f"{real('llama', 'LlamaForCausalLM'):,}" == total(open_app(PAGE))
     assert "sizes" not in app.query_params
-    assert (app.query_params["model_type"], app.query_params["model_class"]) == ("llama", "LlamaForCausalLM")
+    assert "model_type" not in app.query_params
     app.selectbox(key="model_type").set_value("gpt2").run()
     assert total(app) == "124,439,808"
-    assert "model_type" not in app.query_params
+    assert (app.query_params["model_type"], app.query_params["model_class"]) == ("gpt2", "GPT2LMHeadModel")
 
 
 def test_sizes_outside_of_the_regime_are_refused_and_the_last_stay() -> None:
@@ -178,7 +179,7 @@ def test_impossible_sizes_in_a_link_are_named_and_left_out(sizes: str, why: str)
 def test_what_a_link_cannot_say_is_refused_before_the_page(link: dict[str, str]) -> None:
     app = opened(**link)
     assert len(texts(app)) == 1
-    assert total(app) == "124,439,808"
+    assert total(app) == ("6,738,415,616" if "model_type" in link else "124,439,808")
 
 
 def test_parts_open() -> None:
@@ -347,17 +348,57 @@ def test_flops_are_shown_where_they_were_found(monkeypatch: pytest.MonkeyPatch) 
     assert app.metric[-1].value == f"{count:,}"
 
 
+def follow(app: AppTest) -> AppTest:
+    """Open the page that the one link of a page leads to."""
+    [link] = app.get("page_link")
+    return open_app(f"{link.proto.page}.py", **dict(parse_qsl(link.proto.query_string)))
+
+
 @pytest.mark.parametrize(
-    "text",
-    ['{"model_type": "bloom", "hidden_size": 96, "n_head": 3}', '{"architectures": ["BloomModel"]}'],
+    ("text", "cls", "fields"),
+    [
+        (
+            '{"model_type": "bloom", "hidden_size": 96, "n_head": 3, "n_layer": 2}',
+            "BloomForCausalLM",
+            {"hidden_size": 96, "n_head": 3, "n_layer": 2},
+        ),
+        ('{"architectures": ["BloomForCausalLM"]}', "BloomForCausalLM", {}),
+    ],
 )
-def test_your_model_leads_here_for_other_types(text: str) -> None:
+def test_your_model_leads_here_for_other_types_with_the_sizes(text: str, cls: str, fields: dict[str, int]) -> None:
     app = open_app("bring.py")
     app.text_area(key="config_text").set_value(text).run()
-    [link] = app.get("page_link")
-    assert link.proto.page == "any_model"
-    assert "model_type=bloom" in link.proto.query_string
+    there = follow(app)
+    assert there.metric[0].label == f"Parameters in {cls}"
+    assert total(there) == f"{real('bloom', cls, **fields):,}"
     assert not list(open_app("bring.py").get("page_link"))
+
+
+def test_it_leads_to_the_comparison_with_its_sizes() -> None:
+    there = follow(opened(model_type="llama", sizes="num_hidden_layers-2"))
+    assert there.text_input(key="models").value == "bert-base-uncased llama.LlamaForCausalLM~num_hidden_layers-2"
+    count = real("llama", "LlamaForCausalLM", num_hidden_layers=2)
+    assert there.metric[0].value == f"+{count - 109_482_240:,}"
+    there = follow(opened(model_type="bloom", fields='{"hidden_size":96,"n_head":3,"n_layer":2}'))
+    assert there.metric[0].value.startswith("−")
+    count = real("bloom", "BloomForCausalLM", hidden_size=96, n_head=3, n_layer=2)
+    assert there.metric[0].value == f"−{109_482_240 - count:,}"
+
+
+def test_a_field_that_follows_others_is_typed_and_becomes_a_size() -> None:
+    app = opened(model_type="llama", sizes="num_hidden_layers-2")
+    app.session_state["more sizes"] = True
+    app.run()
+    field = app.number_input(key="derived llama LlamaForCausalLM num_key_value_heads")
+    assert (field.value, field.placeholder) == (None, "follows num_attention_heads")
+    field.set_value(8).run()
+    fields = {"num_key_value_heads": 8, "num_hidden_layers": 2}
+    assert total(app) == f"{real('llama', 'LlamaForCausalLM', **fields):,}"
+    assert app.query_params["fields"] == '{"num_key_value_heads":8}'
+    assert app.query_params["sizes"] == "num_hidden_layers-2"
+    move(app, "num_key_value_heads", 4)
+    assert total(app) == f"{real('llama', 'LlamaForCausalLM', **fields | {'num_key_value_heads': 4}):,}"
+    assert "head_dim" in steps(app).found.follows or any(one.label == "head_dim" for one in app.number_input)
 
 
 def test_explain_leads_here_for_a_number_of_another_model() -> None:

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from difflib import get_close_matches
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import streamlit as st
 
-from bertcalc.discover import asking
+from bertcalc.discover import asking, derived
 from bertcalc.discover.compared import WrittenFound, text_of
 from bertcalc.discover.given import read_fields
 from bertcalc.discover.result import Discovered
@@ -58,7 +59,7 @@ class _Names(Select[str]):
         return message, {"nearest": near[0]}
 
 
-MODEL_TYPE = _Names("model_type", N_("Model type"), types(), default="gpt2", label_visibility="collapsed")
+MODEL_TYPE = _Names("model_type", N_("Model type"), types(), default="llama", label_visibility="collapsed")
 MODEL_CLASS = _Names(
     "model_class",
     N_("Class"),
@@ -101,7 +102,7 @@ def chosen() -> Chosen:
 def of(model_type: str, cls: str, given: dict[str, Any]) -> Chosen:
     """A class of a type, with what is known of it already."""
     found = None if given else shipped(model_type, cls)
-    asked = asking.Asked(found, "") if found else asking.known(model_type, cls, given)
+    asked = asking.Asked(found, "", derived.shipped(model_type, cls)) if found else asking.known(model_type, cls, given)
     return Chosen(model_type, cls, given, asked)
 
 
@@ -110,13 +111,23 @@ def written(now: Chosen, sizes: Steps | None) -> WrittenFound:
     return WrittenFound(now.model_type, now.cls, tuple(sizes.kept.items()) if sizes else (), text_of(now.given))
 
 
-def take(model_type: str, cls: str | None, given: Mapping[str, Any]) -> None:
+def take(
+    model_type: str, cls: str | None, given: Mapping[str, Any], sizes: Mapping[str, int] = MappingProxyType({})
+) -> None:
     """Choose all of it, from the next run on."""
     fields = text_of(given)
     wanted = {MODEL_TYPE.name: model_type, MODEL_CLASS.name: cls or classes_of(model_type)[0]}
     st.session_state["repair"] = st.session_state.get("repair", {}) | wanted  # what is drawn cannot be set
     st.session_state["any given"] = (model_type, fields, dict(given))
+    st.session_state["any carried"] = dict(sizes)
     st.session_state.pop("any steps", None)
+
+
+def give(field: str, value: int) -> None:
+    """Give a field that follows others a value of its own: then it is a size like them, which keep theirs."""
+    now = chosen()
+    held = steps(now)
+    take(now.model_type, now.cls, derived.put(now.given, field, value), held.kept if held else {})
 
 
 def _given(kind: str) -> dict[str, Any]:
@@ -142,7 +153,8 @@ def steps(now: Chosen) -> Steps | None:
     # A link is read once: in the first run, where it leads here from another page, and after Back.
     told = st.session_state.get("any sizes") != linked and (_is_linked() or "any sizes" not in st.session_state)
     if held is None or held[0] != key or told:
-        sizes, wrong = _sizes(now.found, linked) if told else ({}, None)
+        carried = st.session_state.pop("any carried", {})
+        sizes, wrong = _sizes(now.found, linked) if told else ({} if refused(now.found, carried) else carried, None)
         st.session_state["any wrong"] = wrong
         held = key, Steps(now.found, sizes)
         st.session_state["any steps"] = held

@@ -11,7 +11,7 @@ from bertcalc.discover.shipped import with_count
 from bertcalc.discover.steps import write
 from bertcalc.discover.types import types
 from bertcalc.presets import DEFAULT_PRESET
-from bertcalc.problem import InputError, Problem
+from bertcalc.problem import InputError
 from pages.ui.any_model.choice import FIELDS, MODEL_CLASS, MODEL_TYPE, SIZES, classes_of
 from pages.ui.i18n import _
 
@@ -66,12 +66,6 @@ def show_way_of_config(text: str) -> None:
     except InputError:
         return
     show_way(given.model_type, given.cls, given.fields)
-
-
-def show_way_of_problem(problem: Problem) -> None:
-    """The same for the model type that a page has refused."""
-    if problem.field == "model_type" and isinstance(problem.value, str):
-        show_way(problem.value)
 
 
 def show_way_of_count(low: int, high: int) -> None:
