@@ -25,8 +25,11 @@ class InputError(ValueError):
     """The exception for wrong input of any kind, with everything that is wrong."""
 
     def __init__(self, *problems: Problem) -> None:
-        super().__init__(" ".join(map(str, problems)))
+        super().__init__(*problems)
         self.problems = problems
+
+    def __str__(self) -> str:
+        return " ".join(map(str, self.problems))
 
     @property
     def problem(self) -> Problem:

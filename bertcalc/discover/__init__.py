@@ -13,18 +13,20 @@ from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
-from time import monotonic
+from time import thread_time
 from typing import TYPE_CHECKING, Any
 
 from bertcalc.discover.fields import Recipe, minimal
 from bertcalc.discover.lab import Lab, Progress
 from bertcalc.discover.result import Checked, Computed, Discovered, Tensors
+from bertcalc.problem import Problem
+from bertcalc.text import N_, shorten
 
 if TYPE_CHECKING:
     from bertcalc.discover.find import Findings
     from bertcalc.discover.regime import Regime
 
-__all__ = ["Checked", "Computed", "Discovered", "Tensors", "discover"]
+__all__ = ["Checked", "Computed", "Discovered", "Tensors", "discover", "with_flops"]
 
 SECONDS = 60.0
 
@@ -43,7 +45,7 @@ def discover(
     Without a class, the type's base model is meant; ``changes`` are fields that differ from the type's default
     configuration. ``progress`` is told what is done now, how much of it is done, of how much. No weights are made or
     loaded, no remote code is used, and nothing is asked of the Hub. Raises Refused if transformers has no such type or
-    cannot build it, InputError for sizes beyond all limits, and Ended when it takes longer than ``seconds``.
+    cannot build it, InputError for sizes beyond all limits, and Ended when it takes more than ``seconds`` of a core.
 
     With ``flops``, formulas for the matrix products of a forward pass are looked for, too, which takes ten times as
     long, and as many ``seconds`` once more at most; where there are none, the result says why.
@@ -51,28 +53,44 @@ def discover(
     from bertcalc.discover import build
     from bertcalc.discover.given import structure
 
-    start = monotonic()
+    start = thread_time()
     kind = model if isinstance(model, str) else str(model.get("model_type", ""))
     given = structure({**({} if isinstance(model, str) else model), **(changes or {})})
     config = build.config_class(kind)
     name = cls or (build.known()[kind].base if kind in build.known() else None)
     if name is None:
-        raise build.Refused(f"transformers has no base model for {kind!r}")
+        raise build.Refused.because(N_("transformers has no base model of type {kind}."), kind=shorten(kind) or '""')
     with build.quiet():
         real = build.model_class(name)
         lab, given = _begun(config, real, given, start + seconds, progress)
         found = _summary(lab, kind, name, given, start)
-        if flops and not found.unexplained:
-            compute, reason = _computed(lab.recipe, real, found, monotonic() + seconds, progress)
-            found = replace(found, compute=compute, no_flops=reason)
-    return found
+    return with_flops(found, seconds=seconds, progress=progress) if flops else found
+
+
+def with_flops(
+    found: Discovered, *, seconds: float = SECONDS, progress: Progress = lambda _doing, _done, _of: None
+) -> Discovered:
+    """The same with formulas for the matrix products of a forward pass; where there are none, the result says why."""
+    from bertcalc.discover import build
+
+    if found.unexplained:
+        return replace(found, no_flops=build.reason(N_("not all of its parameters have a formula")))
+    until = thread_time() + seconds
+    cls = build.model_class(found.cls)
+    with build.quiet():
+        try:
+            recipe = _recipe(build.config_class(found.model_type), cls, found.given, until)
+            compute, why = _computed(recipe, cls, found, until, progress)
+        except build.Ended:
+            compute, why = None, build.reason(N_("the time was up"))
+    return replace(found, compute=compute, no_flops=why)
 
 
 def _begun(
     config: Any, cls: Any, given: dict[str, Any], until: float, progress: Progress
 ) -> tuple[Lab, dict[str, Any]]:
     """A lab, and what is given for it: where a default leaves open what a class needs, sizes are put there."""
-    from bertcalc.discover.build import Ended, Refused, tensors
+    from bertcalc.discover.build import Ended, Refused, not_built, tensors
     from bertcalc.discover.given import completions
 
     def begin(given: dict[str, Any]) -> Lab:
@@ -81,7 +99,7 @@ def _begun(
         except (Refused, Ended):
             raise
         except Exception as error:  # transformers raises whatever it likes
-            raise Refused(f"{type(error).__name__}: {error}") from None
+            raise not_built(error) from None
         return Lab(recipe, partial(tensors, cls), until=until, progress=progress)
 
     try:
@@ -129,36 +147,36 @@ def _summary(lab: Lab, kind: str, name: str, given: dict[str, Any], start: float
         parameters=sum(sizes.values()),
         explained=sum(size for each, size in sizes.items() if each in findings.kinds),
         builds=lab.builds,
-        seconds=monotonic() - start,
+        seconds=thread_time() - start,
         transformers=str(transformers.__version__),
     )
 
 
 def _computed(
     recipe: Recipe, cls: Any, found: Discovered, until: float, progress: Progress
-) -> tuple[Computed | None, str]:
+) -> tuple[Computed | None, Problem | None]:
     """The matrix products of a forward pass, or None and why there are no formulas for them."""
-    from bertcalc.discover.build import Ended, Refused
+    from bertcalc.discover.build import Refused, reason
     from bertcalc.discover.explain import explain
     from bertcalc.discover.products import proven
 
     try:
         lab = caller(recipe, cls, until, progress)
+        lab.counts |= {each.name for tensors in found.tensors for each in tensors.copies.free_symbols}
         lab.look()
         lab, findings, area = explain(lab, found.regime)
         formulas = _formulas(lab, findings, area)
         if formulas["unexplained"]:
             name, why = next(iter(formulas["unexplained"].items()))
-            return None, why if name == "*" else f"of {name}, {why}"
+            message = N_("no formula was found for the matrix products of {name}")
+            return None, why if name == "*" else reason(message, name=name)
         formulas["fields"] = found.fields | formulas["fields"]
         formulas["regime"] = tuple(dict.fromkeys((*found.regime, *formulas["regime"])))
         compute = Computed(**formulas)
         wrong = proven(cls, lab, compute)
     except Refused as error:
-        return None, f"it does not run without numbers: {error}"
-    except Ended:
-        return None, "the time was up"
-    return (None, wrong) if wrong else (compute, "")
+        return None, error.problem
+    return (None, wrong) if wrong else (compute, None)
 
 
 def caller(recipe: Recipe, cls: Any, until: float, progress: Progress) -> Lab:
@@ -178,9 +196,8 @@ def caller(recipe: Recipe, cls: Any, until: float, progress: Progress) -> Lab:
 def _formulas(lab: Lab, findings: "Findings", area: "Regime") -> dict[str, Any]:
     """What formulas there are, as ``Formulas`` has it."""
     unexplained = dict(findings.unexplained)
-    for values, reason in area.open:
-        changed = ", ".join(f"{field} {value}" for field, value in values.items() if value != lab.at[field])
-        unexplained["*"] = f"with {changed}, {reason}, and no condition was found that says when" if changed else reason
+    for why in area.open:
+        unexplained["*"] = why
     named = {*lab.free, *(field for condition in area.conditions for field in condition.fields())}
     agreed = findings.checked + area.agreed
     return {

@@ -14,12 +14,15 @@ from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 from statistics import median
+from time import thread_time
 from typing import Any, NamedTuple
 
-from bertcalc.discover import discover
+from bertcalc.discover import discover, with_flops
 from bertcalc.discover.build import Classes, Ended, Refused, known
+from bertcalc.discover.result import NOT_ASKED, of_json
 
 _SECONDS = 60
+_PATIENCE = 10  # as often as long: others use the core, too
 _BYTES = 24 * 1024**3  # of addresses, most of which are never used
 
 
@@ -41,11 +44,11 @@ def main() -> None:
     parser.add_argument("--all", action="store_true", help="every type with a masked or causal language model")
     parser.add_argument("--every", action="store_true", help="every type that has a base model, too")
     parser.add_argument("--classes", action="store_true", help="the base model and each language model of a type")
-    parser.add_argument("--seconds", type=int, default=_SECONDS, help="the most for one class")
+    parser.add_argument("--seconds", type=int, default=_SECONDS, help="the most for one class, of a core")
     parser.add_argument("--flops", action="store_true", help="FLOPs, too, for which there is as much time once more")
     parser.add_argument("--write", type=Path, help="a JSON file for what was found; what it has of other classes stays")
     parser.add_argument(
-        "--missing", action="store_true", help="only classes that the file does not have, or not FLOPs of"
+        "--missing", action="store_true", help="only what the file does not have; of a type that is named, FLOPs again"
     )
     asked = parser.parse_args()
     importlib.import_module("transformers.modeling_utils")  # once, and not in each process
@@ -53,16 +56,21 @@ def main() -> None:
     print("| type | class | outcome | remark | seconds |\n|---|---|---|---|---|")
     found = read(asked.write)
     for kind, cls in chosen(asked.types, language=asked.all, every=asked.every, classes=asked.classes):
-        here = found.get((kind, cls))
-        if asked.missing and here and not (asked.flops and here.get("compute") is None):
+        here = found.get((kind, cls)) if asked.missing else None
+        if here and not (asked.flops and (kind in asked.types or not is_tried(here))):
             continue
-        row = in_a_process(kind, cls, asked.seconds, flops=asked.flops)
+        row = in_a_process(kind, cls, asked.seconds, flops=asked.flops, known=here)
         rows.append(row)
         print(f"| {row.model_type} | {row.cls} | {row.outcome} | {row.remark} | {row.seconds:.1f} |", flush=True)
         if asked.write and row.data:
             found[kind, cls] = row.data
             write(found, asked.write)
     print("\n" + summary(rows))
+
+
+def is_tried(data: dict[str, Any]) -> bool:
+    """Whether FLOPs were looked for."""
+    return bool(data.get("compute") or (data.get("no_flops") or [NOT_ASKED.message])[0] != NOT_ASKED.message)
 
 
 def chosen(types: list[str], *, language: bool, every: bool, classes: bool) -> Iterator[tuple[str, str]]:
@@ -78,20 +86,23 @@ def classes_of(names: Classes, *, every: bool) -> list[str]:
     return found if every else found[:1]
 
 
-def in_a_process(kind: str, cls: str, seconds: int, *, flops: bool = False) -> Row:
-    """Discover a class in a process of its own, which is ended if it does not end itself."""
+def in_a_process(kind: str, cls: str, seconds: int, *, flops: bool = False, known: dict[str, Any] | None = None) -> Row:
+    """Discover a class in a process of its own, which is ended if it does not end itself.
+
+    Of what is known, only FLOPs are looked for.
+    """
     import multiprocessing
 
     here, there = multiprocessing.get_context("fork").Pipe(duplex=False)
     process = multiprocessing.get_context("fork").Process(
-        target=_work, args=(there, kind, cls, seconds, flops), daemon=True
+        target=_work, args=(there, kind, cls, seconds, flops, known), daemon=True
     )
     process.start()
     there.close()
     try:
         row: Row = (
             here.recv()
-            if here.poll((1 + flops) * seconds + 10)
+            if here.poll(_PATIENCE * seconds + 10)
             else Row(kind, cls, "not built", "it did not end", seconds, None)
         )
     except EOFError:
@@ -101,35 +112,39 @@ def in_a_process(kind: str, cls: str, seconds: int, *, flops: bool = False) -> R
     return row
 
 
-def _work(pipe: Any, kind: str, cls: str, seconds: int, flops: bool) -> None:
+def _work(pipe: Any, kind: str, cls: str, seconds: int, flops: bool, known: dict[str, Any] | None) -> None:
     import torch
 
     torch.set_num_threads(1)
     resource.setrlimit(resource.RLIMIT_AS, (_BYTES, _BYTES))
-    pipe.send(row_of(kind, cls, seconds, flops=flops))
+    pipe.send(row_of(kind, cls, seconds, flops=flops, known=known))
 
 
-def row_of(kind: str, cls: str, seconds: float, *, flops: bool = False) -> Row:
+def row_of(kind: str, cls: str, seconds: float, *, flops: bool = False, known: dict[str, Any] | None = None) -> Row:
     """What becomes of a class."""
+    start = thread_time()
     try:
-        found = discover(kind, cls, seconds=seconds, flops=flops)
+        found = of_json(known) if known else discover(kind, cls, seconds=seconds)
+        if flops:
+            found = with_flops(found, seconds=seconds)
     except (Refused, MemoryError) as error:
         return Row(kind, cls, "not built", _cell(str(error)), 0, None)
     except Ended:
         return Row(kind, cls, "not built", "the time was up", seconds, None)
     except Exception as error:  # a fault of ours, which the table shows
         return Row(kind, cls, "fault", _cell(repr(error)), 0, None)
+    seconds = thread_time() - start
     if found.unexplained:
         first, reason = next(iter(found.unexplained.items()))
         remark = f"{100 * found.share:.1f} %; {len(found.unexplained)} without, such as {first}: {reason}"
-        return Row(kind, cls, "partly", _cell(remark), found.seconds, found.json())
+        return Row(kind, cls, "partly", _cell(remark), seconds, found.json())
     held = [each for each in found.regime if each.kind == "is"]
     remark = "; ".join(map(str, found.regime))
     if found.given:  # of the default's fields that have no value
         remark = f"with {', '.join(f'{name} = {value}' for name, value in found.given.items())}; {remark}".strip("; ")
     if flops:
         remark += f" (no FLOPs: {found.no_flops})" if found.compute is None else " (and FLOPs)"
-    return Row(kind, cls, "regime" if held else "found", remark, found.seconds, found.json())
+    return Row(kind, cls, "regime" if held else "found", remark, seconds, found.json())
 
 
 def _cell(text: str) -> str:

@@ -20,7 +20,7 @@ from bertcalc.discover.build import Ended, Refused
 from bertcalc.discover.given import structure
 from bertcalc.discover.result import Discovered, of_json
 from bertcalc.problem import InputError, wrong
-from bertcalc.text import N_, visible
+from bertcalc.text import N_
 from bertcalc.worker import LOOK, SlowError, StoppedError, Worker, tell
 
 SECONDS = 60.0  # for one model
@@ -28,7 +28,6 @@ STARTING = 20.0  # more, for the import of PyTorch
 PATIENCE = 90.0  # for the models of others before it
 BYTES = 3 * 2**29  # of memory for data, with PyTorch's own 0.3 GB
 _KEPT = 60
-_REASON = 200  # characters of what transformers says
 _LONGEST = 60_000  # characters of a printed tree
 
 WORKER = Worker(SECONDS + STARTING, nice=10)
@@ -91,10 +90,9 @@ def _discover(model_type: str, cls: str, given: Mapping[str, Any], hear: Hear, w
     except (StoppedError, MemoryError):
         raise _too_large() from None
     except Refused as error:
-        if re.match("MemoryError|.*DefaultCPUAllocator", str(error)):
+        if re.match("MemoryError|.*DefaultCPUAllocator", error.problem.values.get("reason", "")):
             raise _too_large() from None
-        message = N_("transformers does not build this model: {reason}")
-        raise wrong(message, reason=visible(" ".join(str(error).split()))[:_REASON]) from None
+        raise
     except BaseException:
         WORKER.stop()
         raise

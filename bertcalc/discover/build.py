@@ -6,18 +6,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from threading import get_ident
-from time import monotonic
+from time import thread_time
 from typing import Any, NamedTuple
+
+from bertcalc.problem import InputError, Problem
+from bertcalc.text import N_, shorten, visible
 
 Shape = tuple[int, ...]
 Folded = dict[str, dict[tuple[int, ...], Shape]]
 
 _MOST_PARTS = 30_000  # no default of transformers has 4,000
+_REASON = 200  # characters of what transformers says
 NUMBER = re.compile(r"(?:(?<=\.)|(?<=^)|(?<=expert_))\d+(?=\.|$)")
 
 
-class Refused(Exception):  # noqa: N818 # it is no fault of ours: transformers says no
+class Refused(InputError):  # noqa: N818 # it is no fault of ours: transformers says no
     """The real class cannot be built with these values, or not within the limits."""
+
+    @classmethod
+    def because(cls, message: str, **values: str) -> "Refused":
+        """The exception for one reason."""
+        return cls(reason(message, **values))
 
 
 class Ended(Exception):  # noqa: N818
@@ -30,6 +39,18 @@ class Classes(NamedTuple):
     base: str | None
     masked: str | None
     causal: str | None
+
+
+def reason(message: str, **values: str) -> Problem:
+    """Why there is no model, or no formula: a message, and what fills it."""
+    return Problem("", None, message, values)
+
+
+def not_built(error: Exception, line: int = 0) -> Refused:
+    """What transformers raises, which says what it says in one line or another."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [""]
+    said = visible(f"{type(error).__name__}: {lines[line]}")[:_REASON]
+    return Refused.because(N_("transformers does not build this model: {reason}"), reason=said)
 
 
 @cache
@@ -53,7 +74,8 @@ def config_class(kind: str) -> Any:
     try:
         return CONFIG_MAPPING[kind]
     except KeyError:
-        raise Refused(f"transformers has no model type {kind!r}") from None
+        message = N_("The installed transformers has no model type {kind}.")
+        raise Refused.because(message, kind=shorten(kind) or '""') from None
 
 
 def model_class(name: str) -> Any:
@@ -62,7 +84,7 @@ def model_class(name: str) -> Any:
 
     found = getattr(transformers, name, None)
     if not (isinstance(found, type) and issubclass(found, transformers.PreTrainedModel)):
-        raise Refused(f"transformers has no model class {name!r}")
+        raise Refused.because(N_("The installed transformers has no model class {name}."), name=shorten(name))
     return found
 
 
@@ -79,7 +101,7 @@ def made(cls: Any, config: Any, until: float) -> Any:
         except (Refused, Ended):
             raise
         except Exception as error:  # transformers raises whatever it likes
-            raise Refused(first_line(error)) from None
+            raise not_built(error) from None
     return model
 
 
@@ -93,11 +115,6 @@ def tensors(cls: Any, config: Any, until: float) -> Folded:
         numbers = tuple(int(number) for number in NUMBER.findall(name))
         found.setdefault(NUMBER.sub("*", name), {})[numbers] = tuple(tensor.shape)
     return found
-
-
-def first_line(error: Exception) -> str:
-    """What kind of error it is, and the beginning of what it says."""
-    return f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"
 
 
 @contextmanager
@@ -137,8 +154,9 @@ def _limited(until: float) -> Iterator[None]:
             return
         built += 1
         if built > _MOST_PARTS:
-            raise Refused(f"more than {_MOST_PARTS:,} modules and tensors")
-        if not built % 64 and monotonic() > until:
+            message = N_("This model has more than {most} modules and tensors: it is not built here.")
+            raise Refused.because(message, most=f"{_MOST_PARTS:,}")
+        if not built % 64 and thread_time() > until:
             raise Ended
 
     hooks = (

@@ -11,7 +11,6 @@ from bertcalc.discover.regime import Regime, regime
 _MOST_HELD = 3
 _MOST_LESSONS = 3
 _LARGEST = 64  # a size is not held: a formula for one hidden size is none
-_REASON = "no formula that was tried says how tensors follow it"
 
 
 def explain(lab: Lab, within: Sequence[Condition] | None = None) -> tuple[Lab, Findings, Regime]:
@@ -48,8 +47,8 @@ def _better(lab: Lab, findings: Findings) -> tuple[Lab, Findings] | None:
     suspects = _suspects(lab, findings)
     tight = lab.tight([field for field in suspects if field in lab.loose])
     groups = _holdable(lab, suspects)
-    listed = [lab.without(fields, _REASON) for fields in groups if set(fields) & lab.lists.keys()]
-    labs = [*listed, tight, *(each.without(fields, _REASON) for fields in groups for each in (lab, tight))]
+    listed = [lab.without(fields) for fields in groups if set(fields) & lab.lists.keys()]
+    labs = [*listed, tight, *(each.without(fields) for fields in groups for each in (lab, tight))]
     for twin in labs:
         found = find(twin)
         if len(found.unexplained) < len(findings.unexplained):

@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from itertools import pairwise
 from math import inf
-from time import monotonic
+from time import thread_time
 from typing import Any
 
 from bertcalc.discover.build import Ended, Refused
+from bertcalc.text import N_
 
 _LONGEST_LIST = 8  # a list of sizes, such as one per stage; a list with one entry for each layer is no list of fields
 _MOST_LEVELS = 3
@@ -33,7 +34,8 @@ class Recipe:
         self.config: Any = kind(**deepcopy(dict(changes)))
         self.fields = integers(self.config)
         if len(self.fields) > _MOST_FIELDS:
-            raise Refused(f"more than {_MOST_FIELDS} sizes")
+            message = N_("This configuration has more than {most} sizes: its formula is not looked for.")
+            raise Refused.because(message, most=f"{_MOST_FIELDS:,}")
         least = minimal(kind, self.config, until)
         self.given = dict(changes) if least is None else least
         self._nested = {
@@ -93,7 +95,7 @@ class Recipe:
         for path, value in self.fields.items():
             if path in found:
                 continue
-            if monotonic() > until:
+            if thread_time() > until:
                 raise Ended
             for other in (2 * value, value + 1):
                 try:
@@ -154,7 +156,7 @@ def minimal(kind: Any, config: Any, until: float = inf) -> dict[str, Any] | None
         while (name := next(_differences(kind(**deepcopy(given)), config), None)) is not None:
             if name in given:
                 return None
-            if monotonic() > until:
+            if thread_time() > until:
                 raise Ended
             value = getattr(config, name)
             if is_config(value):

@@ -3,23 +3,27 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from bertcalc.discover.build import reason
 from bertcalc.discover.fit import Step
 from bertcalc.discover.lab import Failure, Lab, Sample
 from bertcalc.discover.tables import Kind, Tables, agrees
+from bertcalc.problem import Problem
+from bertcalc.text import N_
 
 FRESH = 12
 FRESH_ALL = 6
 _TOGETHER = 6
 _ROUNDS = 5
 _STEPS = 20
-_NOT_ENOUGH = "too few configurations with every field changed could be built"
+_NOT_ENOUGH = reason(N_("too few configurations with every field changed could be built"))
+_WRONG = reason(N_("its formula was wrong for another configuration"))
 
 
 class Findings(NamedTuple):
     """The formulas that are right for every fresh configuration, and why there is none for the others."""
 
     kinds: dict[str, list[Kind]]
-    unexplained: dict[str, str]
+    unexplained: dict[str, Problem]
     checked: int
     all_changed: int
 
@@ -30,7 +34,7 @@ def find(lab: Lab, more: Sequence[Sample] = ()) -> Findings:
     for sample in [*_first(lab), *more]:
         tables.add(sample)
     kinds: dict[str, list[Kind]] = {}
-    unexplained: dict[str, str] = {}
+    unexplained: dict[str, Problem] = {}
     mistaken = set(lab.base.tensors)
     for turn in range(_ROUNDS):
         lab.progress("formulas", turn, _ROUNDS)
@@ -38,7 +42,7 @@ def find(lab: Lab, more: Sequence[Sample] = ()) -> Findings:
             found = tables.kinds(name)
             kinds.pop(name, None)
             unexplained.pop(name, None)
-            if isinstance(found, str):
+            if isinstance(found, Problem):
                 unexplained[name] = found
             else:
                 kinds[name] = found
@@ -54,7 +58,7 @@ def find(lab: Lab, more: Sequence[Sample] = ()) -> Findings:
     for sample in [lab.given, *fresh]:
         for name in wrong(kinds, sample):
             del kinds[name]
-            unexplained[name] = "its formula was wrong for another configuration"
+            unexplained[name] = _WRONG
     all_changed = sum(all(sample.values[name] != lab.here[name] for name in lab.free) for sample in fresh)
     if len(fresh) < 10 or all_changed < 4:
         unexplained |= dict.fromkeys(kinds, _NOT_ENOUGH)

@@ -17,7 +17,7 @@ MOST = 100_000_000  # of any number
 MOST_LISTED = 1_000_000  # gpt_neo's attention_types say in a list how often it is repeated
 MOST_LABELS = 100_000
 MOST_COPIES = 2_000  # of what there are many of; and entries of a list
-_COPIES = re.compile("layer|block|depth|stage")
+_COPIES = re.compile("(?!.*(vocab|channels))(?=.*(layer|block|depth|stage))")
 _LABELS = re.compile("labels$")
 _LEVELS = 12
 _NAME = re.compile("[A-Za-z][A-Za-z0-9_]{0,79}|[0-9]{1,9}")
@@ -89,7 +89,7 @@ def structure(given: Mapping[str, Any], left: list[str] | None = None) -> dict[s
     found: dict[str, Any] = _cleaned({name: each for name, each in given.items() if name != "model_type"}, left, 1)
     for name, value, listed in _values(found):
         most = MOST_LABELS if _LABELS.search(name) else MOST_LISTED if listed else MOST
-        most = MOST_COPIES if _COPIES.search(name) else most
+        most = MOST_COPIES if _COPIES.match(name) else most
         if isinstance(value, int) and abs(value) > most and "theta" not in name:  # that is no size
             message = N_("{field} {value} is too large: at most {most} is tried here.")
             raise wrong(message, name, value, field=name, value=_shown(value), most=f"{most:,}")

@@ -1,15 +1,17 @@
 """Experiments with a real class: which fields matter, sizes that it takes, and what its tensors are then."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from copy import copy
 from math import gcd
 from random import Random
-from time import monotonic
+from time import thread_time
 from typing import Any, NamedTuple
 
-from bertcalc.discover.build import Ended, Folded, Refused
+from bertcalc.discover.build import Ended, Folded, Refused, not_built, reason
 from bertcalc.discover.fields import Recipe
+from bertcalc.problem import Problem
+from bertcalc.text import N_
 
 Values = dict[str, int]
 # What is looked at: the tensors of the model of a configuration, or the products of a call of it.
@@ -20,6 +22,7 @@ _RATIOS = ((2, 1), (3, 1), (1, 2), (3, 2), (4, 1), (5, 1), (1, 3), (1, 4), (6, 1
 _SMALL = 24
 _LARGE = 64
 _DEEP = 8
+_NAMED = 2
 _DEPTH = re.compile("layer|block|depth")
 
 
@@ -31,10 +34,13 @@ class Sample(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """A configuration that transformers refuses, or that has other tensors, and why."""
+    """A configuration that transformers refuses, or that has other tensors, and why.
+
+    Of other tensors it is said with which ``changes`` there are any.
+    """
 
     values: Values
-    reason: str
+    reason: Problem
     refused: bool = True
 
 
@@ -42,8 +48,8 @@ class Lab:
     """Builds a class again and again, each configuration once.
 
     ``free`` are the fields that can be changed and matter, ``idle`` those that change no tensor, ``held`` those that
-    cannot be changed with the same tensors as a result, with the reason; ``links`` are fields that have to be changed
-    with another: a field, the one that it follows, and the ratio.
+    cannot be changed with the same tensors as a result; ``links`` are fields that have to be changed with another: a
+    field, the one that it follows, and the ratio.
     """
 
     def __init__(self, recipe: Recipe, measure: Measure, *, until: float, progress: Progress, seed: int = 0) -> None:
@@ -52,7 +58,7 @@ class Lab:
         self.here = {name: value for name, value in recipe.fields.items() if name not in recipe.follows}
         self.free: list[str] = []
         self.idle: list[str] = []
-        self.held: dict[str, str] = {}
+        self.held: list[str] = []
         self.links: dict[
             str, tuple[str, int, int]
         ] = {}  # field -> the one it follows, and its share of that as a ratio
@@ -78,11 +84,11 @@ class Lab:
         """Everything that was tried."""
         return list(self._built.values())
 
-    def without(self, fields: list[str], reason: str) -> "Lab":
+    def without(self, fields: list[str]) -> "Lab":
         """The same with fields that stay as they are given."""
         twin = copy(self)
         twin.free = [name for name in self.free if name not in fields]
-        twin.held = {**self.held, **dict.fromkeys(fields, reason)}
+        twin.held = [*self.held, *(field for field in fields if field not in self.held)]
         twin.at = {**self.at, **{field: self.here[field] for field in fields}}
         twin._fewer = [name for name in self._fewer if name not in fields]
         found = twin.build({})
@@ -91,7 +97,7 @@ class Lab:
 
     def build(self, changes: Mapping[str, int]) -> Sample | Failure:
         """A configuration with these values; what is linked follows. Raises Ended when the time is up."""
-        if monotonic() > self.until:
+        if thread_time() > self.until:
             raise Ended
         changes = {name: value for name, value in {**self._shrunk(), **changes}.items() if self.here[name] != value}
         key = tuple(sorted(changes.items()))
@@ -105,7 +111,7 @@ class Lab:
             numbers = self.here | self._linked(changes)
             built = self.measure(self.config(changes), self.until)
         except Refused as error:
-            return Failure(numbers, str(error))
+            return Failure(numbers, error.problem)
         sample = Sample(numbers, built)
         return sample if self._alike(built) else Failure(numbers, _difference(self.base.tensors, built), refused=False)
 
@@ -119,14 +125,15 @@ class Lab:
         try:
             return self.recipe.changed(values)
         except Exception as error:  # transformers raises whatever it likes
-            raise Refused(_last_line(error)) from None
+            raise not_built(error, line=-1) from None
 
     def _linked(self, changes: Mapping[str, int]) -> Values:
         values = dict(changes)
         for name, (leader, above, below) in self.links.items():
             if leader in changes and name not in changes:
                 if changes[leader] * above % below:
-                    raise Refused(f"{name} follows {leader} and would not be whole")
+                    message = N_("{name} follows {leader}, and would be no whole number.")
+                    raise Refused.because(message, name=name, leader=leader)
                 values[name] = changes[leader] * above // below
         return values
 
@@ -173,10 +180,8 @@ class Lab:
         changed = self.build({field: 4})
         if isinstance(changed, Sample) and changed.tensors == self.base.tensors:
             self.idle.append(field)
-        elif isinstance(changed, Sample) or "error" not in changed.reason.lower():
-            self.held[field] = "with another value, there are other tensors"
         else:
-            self.held[field] = changed.reason
+            self.held.append(field)
 
     def _look_at(self, field: str) -> bool:
         """False if no other value works by itself."""
@@ -204,8 +209,7 @@ class Lab:
     def _look_for_a_partner(self, field: str) -> None:
         """A field that works only if a list, or another field, is changed with it."""
         here = self.at[field]
-        found = [self.build({field: value}) for value in alternatives(here)]
-        self.held[field] = next(each.reason for each in found if isinstance(each, Failure))
+        self.held.append(field)
         if lists := self.recipe.lists_along(field):
             self.lists[field] = lists
             if self._again(field):
@@ -217,8 +221,7 @@ class Lab:
             common = gcd(here, self.at[other])
             self.links[other] = (field, self.at[other] // common, here // common)
             if self._again(field):
-                self.held.pop(other, None)
-                for names in (self.free, self.idle):
+                for names in (self.held, self.free, self.idle):
                     if other in names:
                         names.remove(other)
                 return
@@ -228,7 +231,7 @@ class Lab:
         for key in [key for key in self._built if any(name == field for name, _value in key)]:
             del self._built[key]
         if self._look_at(field):
-            del self.held[field]
+            self.held.remove(field)
             return True
         return False
 
@@ -331,19 +334,19 @@ def _ranks(built: Folded) -> dict[str, set[int]]:
     return {name: {len(shape) for shape in shapes.values()} for name, shapes in built.items()}
 
 
-def _last_line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[-1] if lines else ''}"
+def _difference(base: Folded, built: Folded) -> Problem:
+    more, less = (_listed(one.keys() - other.keys()) for one, other in ((built, base), (base, built)))
+    if more and less:
+        message = N_("with {changes}, the model has {more} and lacks {less}, and no condition was found that says when")
+        return reason(message, more=more, less=less)
+    if more:
+        return reason(N_("with {changes}, the model has {more}, and no condition was found that says when"), more=more)
+    if less:
+        message = N_("with {changes}, the model lacks {less}, and no condition was found that says when")
+        return reason(message, less=less)
+    name = next(name for name, ranks in _ranks(base).items() if ranks != _ranks(built)[name])
+    return reason(N_("with {changes}, {name} is of another kind, and no condition was found that says when"), name=name)
 
 
-def _difference(base: Folded, built: Folded) -> str:
-    if built.keys() == base.keys():
-        return (
-            f"{next(name for name, ranks in _ranks(base).items() if ranks != _ranks(built)[name])} is of another kind"
-        )
-    more, less = sorted(built.keys() - base.keys()), sorted(base.keys() - built.keys())
-    return "; ".join(
-        f"{word} {names[0]}" + (f" and {len(names) - 1} more" if names[1:] else "")
-        for word, names in (("has", more), ("lacks", less))
-        if names
-    )
+def _listed(names: Set[str]) -> str:
+    return ", ".join(sorted(names)[:_NAMED]) + (", ..." if names and len(names) > _NAMED else "")

@@ -6,18 +6,19 @@ formulas are found for both in the same way.
 """
 
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from inspect import signature
 from math import prod
 from threading import get_ident
-from time import monotonic
+from time import thread_time
 from typing import Any, NamedTuple
 
-from bertcalc.discover.build import NUMBER, Ended, Folded, Refused, Shape, first_line, made
+from bertcalc.discover.build import NUMBER, Ended, Folded, Refused, Shape, made, not_built, reason
 from bertcalc.discover.fields import Recipe, is_config
 from bertcalc.discover.result import Computed
-from bertcalc.problem import InputError
+from bertcalc.problem import InputError, Problem
+from bertcalc.text import N_
 
 BATCH, LENGTH, CHOICES = "batch_size", "sequence_length", "num_choices"
 # Some models look into a mask, which has no numbers on the meta device, and some into what they make without one.
@@ -42,8 +43,8 @@ class Calls(Recipe):
         self.recipe, self.masks = recipe, masks
         self.sizes = _HERE | ({CHOICES: 2} if cls.__name__.endswith("ForMultipleChoice") else {})
         if taken := self.sizes.keys() & recipe.fields.keys():
-            raise Refused(f"{min(taken)} is a field of the configuration, too")
-        self.fields = recipe.fields | self.sizes
+            raise Refused.because(N_("{field} is a field of the configuration, too."), field=min(taken))
+        self.fields = self.sizes | recipe.fields
         self.follows = recipe.follows
 
     def changed(self, values: Mapping[str, Any]) -> Call:
@@ -82,12 +83,12 @@ def counted(cls: Any, call: Call, until: float) -> int:
     """The FLOPs of a forward pass as PyTorch's own FlopCounterMode counts them."""
     from torch.utils.flop_counter import FlopCounterMode
 
-    with FlopCounterMode(display=False) as counter:
-        _forward(cls, call, until)
+    counter = FlopCounterMode(display=False)
+    _forward(cls, call, until, lambda _model: counter)
     return int(counter.get_total_flops())
 
 
-def proven(cls: Any, lab: Any, compute: Computed) -> str:
+def proven(cls: Any, lab: Any, compute: Computed) -> Problem | None:
     """What PyTorch's own FlopCounterMode says against formulas, with sizes of any kind; nothing if it agrees."""
     compared = 0
     for _try in range(4 * _COMPARED):
@@ -101,39 +102,35 @@ def proven(cls: Any, lab: Any, compute: Computed) -> str:
         changes = {name: value for name, value in sample.values.items() if value != lab.here[name]}
         there = counted(cls, lab.config(changes), lab.until)
         if there != here:
-            return f"FlopCounterMode counts {there:,} where the formula gives {here:,}"
+            message = N_("FlopCounterMode counts {there} where the formula gives {here}")
+            return reason(message, there=f"{there:,}", here=f"{here:,}")
         compared += 1
         if compared == _COMPARED:
-            return ""
-    return "too few configurations could be compared with FlopCounterMode"
+            return None
+    return reason(N_("too few configurations could be compared with FlopCounterMode"))
 
 
 def _recorded(cls: Any, call: Call, until: float) -> Any:
     recorder = _recorder(until)
-    with recorder:
-        _forward(cls, call, until, recorder.named)
+    _forward(cls, call, until, recorder.watching)
     return recorder
 
 
-def _forward(cls: Any, call: Call, until: float, named: Any = None) -> None:
-    """Build the model and run it forward."""
+def _forward(cls: Any, call: Call, until: float, watching: Callable[[Any], AbstractContextManager[Any]]) -> None:
+    """Build the model and run it forward, which is watched."""
     import torch
 
     _plain(call.config)
     model = made(cls, call.config, until).eval()
     given = _inputs(cls, call)
     try:
-        with torch.no_grad(), torch.device("meta"), named(model) if named else _nothing():
+        with torch.no_grad(), torch.device("meta"), watching(model):
             model(**given)
     except (Refused, Ended):
         raise
     except Exception as error:  # transformers raises whatever it likes
-        raise Refused(first_line(error)) from None
-
-
-@contextmanager
-def _nothing() -> Iterator[None]:
-    yield
+        said = not_built(error).problem.values
+        raise Refused.because(N_("its forward pass does not run without numbers: {reason}"), **said) from None
 
 
 def _plain(config: Any) -> None:
@@ -157,7 +154,7 @@ def _inputs(cls: Any, call: Call) -> dict[str, Any]:
         wanted.append("decoder_input_ids")
     names = [name for name in wanted if name in taken]
     if "input_ids" not in names:
-        raise Refused("its forward pass takes no tokens")
+        raise Refused.because(N_("its forward pass takes no tokens"))
     return {name: torch.ones(shape, dtype=torch.long, device="meta") for name in names}
 
 
@@ -186,8 +183,8 @@ def _recorder(until: float) -> Any:
             return False  # nothing is compiled, and to say so for each operation takes time
 
         @contextmanager
-        def named(self, model: Any) -> Iterator[None]:
-            """Know the modules of a model, and in which of them it is."""
+        def watching(self, model: Any) -> Iterator[None]:
+            """See what is done, and in which module of a model."""
             self.names = {id(each): name for name, each in model.named_modules()}
             here = get_ident()
 
@@ -204,7 +201,8 @@ def _recorder(until: float) -> Any:
                 hooks.register_module_forward_hook(leave),
             )
             try:
-                yield
+                with self:
+                    yield
             finally:
                 for handle in handles:
                     handle.remove()
@@ -213,14 +211,15 @@ def _recorder(until: float) -> Any:
             del types
             result = self.result(func, args, kwargs or {})
             self.seen += 1
-            if not self.seen % 64 and monotonic() > until:
+            if not self.seen % 64 and thread_time() > until:
                 raise Ended
             packet = func._overloadpacket
             if packet in flop_registry:
                 flops = flop_registry[packet](*args, **(kwargs or {}), out_val=result)
                 self.add(_shape(packet, args, result), flops, str(packet))
             elif "scaled_dot_product" in str(packet):
-                raise Refused("its attention is fused, which PyTorch does not count on the meta device")
+                message = N_("its attention is fused, which PyTorch does not count without numbers")
+                raise Refused.because(message)
             return result
 
         def result(self, func: Any, args: Any, kwargs: Any) -> Any:
@@ -242,13 +241,13 @@ def _recorder(until: float) -> Any:
         def add(self, shape: Shape | None, flops: int, what: str) -> None:
             """One more product."""
             if shape is None or 2 * prod(shape) != flops:
-                raise Refused(f"it uses {what}, whose sides are not known here")
+                raise Refused.because(N_("it uses {operation}, whose sides are not known here"), operation=what)
             module = self.inside[-1] if self.inside else None
             line = 0 if module is None or type(module).__module__.startswith("torch.") else _line()
             shapes = self.found.setdefault((self.names.get(id(module), ""), line), [])
             shapes.append(shape)
             if self.seen > 50 * _MOST_PRODUCTS or len(shapes) > _MOST_PRODUCTS:
-                raise Refused(f"more than {_MOST_PRODUCTS:,} matrix products")
+                raise Refused.because(N_("it has more than {most} matrix products"), most=f"{_MOST_PRODUCTS:,}")
 
     def _shape(packet: Any, args: Any, result: Any) -> Shape | None:
         """The sides of a product; None for an operation that is none of those known here."""

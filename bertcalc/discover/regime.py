@@ -5,24 +5,29 @@ from fractions import Fraction
 from itertools import permutations
 from typing import NamedTuple
 
-from bertcalc.discover.build import Ended
+from bertcalc.discover.build import Ended, reason
 from bertcalc.discover.conditions import Condition, offered, remedy
 from bertcalc.discover.find import Findings, wrong
 from bertcalc.discover.lab import Failure, Lab, Sample, Values
+from bertcalc.discover.products import LENGTH
+from bertcalc.problem import Problem
+from bertcalc.text import N_
 
 _TURNS = 4
 _WILD = 12
 _MOST_BAD = 40
 _MOST_MORE = 8
 _MOST_FIELDS = 16  # of so many fields, each pair is tried
+_LENGTHS = (100, 333, 1_001, 4_097)  # some models attend otherwise to long texts, or not without numbers
+_WRONG = reason(N_("with {changes}, a formula is wrong, and no condition was found that says when"))
 
 
 class Regime(NamedTuple):
-    """The conditions, how many more configurations agreed, and for which values formulas are wrong all the same."""
+    """The conditions, how many more configurations agreed, and what is known of sizes that meet them in vain."""
 
     conditions: list[Condition]
     agreed: int
-    open: list[tuple[Values, str]]
+    open: list[Problem]
     wrong: list[Sample]  # those of them that a better formula may explain
 
 
@@ -39,7 +44,7 @@ def regime(lab: Lab, findings: Findings, within: Sequence[Condition] | None = No
                 break
         inspector.learn()
     except Ended:
-        inspector.open.append((lab.at, "the time was up before it was clear where the formula holds"))
+        inspector.open.append(reason(N_("the time was up before it was clear where the formula holds")))
     return Regime(inspector.conditions, inspector.agreed(), inspector.open, inspector.wrong)
 
 
@@ -57,7 +62,7 @@ class _Inspector:
         self.names = [name for name in lab.here if name in {*lab.free, *idle}]
         self.within = None if within is None else [each for each in within if each.kind not in ("is", "share")]
         self.conditions = [*_fixed(lab), *(self.within or ())]
-        self.open: list[tuple[Values, str]] = []
+        self.open: list[Problem] = []
         self.wrong: list[Sample] = []
         self._judged: dict[int, bool] = {}
         self._wild: list[Sample] = []
@@ -107,10 +112,12 @@ class _Inspector:
 
     def _open(self, found: Sample | Failure) -> None:
         if isinstance(found, Sample):
-            self.open.append((found.values, "a formula is wrong"))
             self.wrong.append(found)
-        elif not found.refused:  # what is refused is no model, so that no formula is wrong for it
-            self.open.append((found.values, f"the model {found.reason}"))
+        elif found.refused:  # no model, so that no formula is wrong for it
+            return
+        at, why = self.lab.at, _WRONG if isinstance(found, Sample) else found.reason
+        changes = ", ".join(f"{field} {value}" for field, value in found.values.items() if value != at[field])
+        self.open.append(reason(why.message, **why.values, changes=changes))
 
     def _far(self, found: Sample | Failure) -> tuple[int, float]:
         at = self.lab.at
@@ -135,7 +142,7 @@ class _Inspector:
         for condition in offered(found.values, good, self.names, self.lab.at):
             # How a forward pass fails is no bound on a size: heads of an odd size have no halves to rotate.
             bound = isinstance(condition.other, int) and condition.kind in ("at least", "at most")
-            if refused and bound and self.within is not None:
+            if refused and bound and self.within is not None and condition.field != LENGTH:
                 continue
             if self._confirmed(condition, found.values):
                 self.conditions.append(condition)
@@ -172,6 +179,8 @@ class _Inspector:
         self._all_of([{name: at[name] + 1} for name in self.names])
         for value in (1, 2, 3):
             self._all_of([{name: value} for name in self.names if at[name] > value])
+        for length in _LENGTHS if LENGTH in self.names else ():
+            self._all_of([{LENGTH: length}])
 
     def pairs(self) -> None:
         """Each size as large as another, and larger than what is larger now."""

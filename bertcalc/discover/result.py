@@ -1,6 +1,5 @@
 """What was found out about a class: formulas, where they hold, and what was tried."""
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from dataclasses import fields as members
@@ -11,12 +10,13 @@ from typing import Any, NamedTuple
 
 import sympy
 
+from bertcalc.discover.build import reason
 from bertcalc.discover.conditions import Condition
 from bertcalc.discover.fit import symbol
-from bertcalc.problem import wrong
+from bertcalc.problem import InputError, Problem, wrong
 from bertcalc.text import N_
 
-_PLACEHOLDER = re.compile(r"\bx(\d+)\b")
+NOT_ASKED = reason(N_("it was not asked for"))
 
 
 class Tensors(NamedTuple):
@@ -48,7 +48,7 @@ class Formulas:
     tensors: tuple[Tensors, ...]
     regime: tuple[Condition, ...]
     checked: Checked
-    unexplained: dict[str, str]  # folded names, with the reason
+    unexplained: dict[str, Problem]  # folded names, with the reason
 
     @cached_property
     def _total(self) -> Any:
@@ -101,12 +101,8 @@ class Formulas:
 
     def count(self, **fields: int) -> int:
         """The number of parameters with other sizes. Raises InputError as ``values`` does, or if there is no total."""
-        if self.unexplained:
-            raise wrong(
-                N_("There is no formula for {name}: {reason}."),
-                name=next(iter(self.unexplained)),
-                reason=next(iter(self.unexplained.values())),
-            )
+        for name, why in self.unexplained.items():
+            raise without(name, why)
         values = self.values(**fields)
         return sum(_product(each, values) for each in self.tensors)
 
@@ -123,7 +119,8 @@ class Formulas:
         tensors = [[each.name, text(each.copies), [text(side) for side in each.shape]] for each in self.tensors]
         regime = [[each.kind, each.field, each.other, str(each.factor)] for each in self.regime]
         plain = {each.name: getattr(self, each.name) for each in members(self)}
-        said = {"tensors": tensors, "regime": regime, "checked": list(self.checked)}
+        unexplained = {name: _plain(why) for name, why in self.unexplained.items()}
+        said = {"tensors": tensors, "regime": regime, "checked": list(self.checked), "unexplained": unexplained}
         return plain | said | {"names": names, "texts": list(texts)}
 
 
@@ -148,7 +145,7 @@ class Discovered(Formulas):
     seconds: float
     transformers: str  # the version
     compute: Computed | None = None
-    no_flops: str = "it was not asked for"  # why there is no formula for FLOPs
+    no_flops: Problem | None = NOT_ASKED  # why there is no formula for FLOPs
 
     @property
     def share(self) -> float:
@@ -166,19 +163,22 @@ class Discovered(Formulas):
         Raises InputError as ``count`` does.
         """
         if self.compute is None:
-            raise wrong("There is no formula for {name}: {reason}.", name="FLOPs", reason=self.no_flops)
+            raise without("FLOPs", self.no_flops or NOT_ASKED)
         return 2 * self.compute.count(batch_size=batch_size, sequence_length=sequence_length, **fields)
 
     def json(self) -> dict[str, Any]:
         """As what JSON can say; ``of_json`` reads it."""
         found = self._json() | {"seconds": round(self.seconds, 1)}
-        return found | {"compute": self.compute._json() if self.compute else None}
+        computed = self.compute._json() if self.compute else None
+        return found | {"compute": computed, "no_flops": self.no_flops and _plain(self.no_flops)}
 
 
 def of_json(found: Mapping[str, Any]) -> Discovered:
     """What ``Discovered.json`` has written."""
-    compute = found.get("compute")
-    return Discovered(**{**_read(found, Discovered), "compute": compute and Computed(**_read(compute, Computed))})
+    read, compute = _read(found, Discovered), found.get("compute")
+    if no_flops := found.get("no_flops"):
+        read["no_flops"] = reason(no_flops[0], **no_flops[1])
+    return Discovered(**{**read, "compute": compute and Computed(**_read(compute, Computed))})
 
 
 def _read(found: Mapping[str, Any], kind: type) -> dict[str, Any]:
@@ -189,7 +189,17 @@ def _read(found: Mapping[str, Any], kind: type) -> dict[str, Any]:
     )
     regime = tuple(Condition(kind, field, other, Fraction(factor)) for kind, field, other, factor in found["regime"])
     rest = {name: found[name] for name in (each.name for each in members(kind)) if name in found}
-    return {**rest, "tensors": tensors, "regime": regime, "checked": Checked(*found["checked"])}
+    why = {name: reason(message, **values) for name, (message, values) in found["unexplained"].items()}
+    return {**rest, "tensors": tensors, "regime": regime, "checked": Checked(*found["checked"]), "unexplained": why}
+
+
+def _plain(why: Problem) -> list[Any]:
+    return [why.message, why.values]
+
+
+def without(name: str, why: Problem) -> InputError:
+    """That there is no formula for something, and why."""
+    return InputError(reason(N_("There is no formula for {name}:"), name=name), why)
 
 
 def exact(expression: Any, values: Mapping[str, int]) -> Fraction:

@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
-from bertcalc.discover.build import Shape
+from bertcalc.discover.build import Shape, reason
 from bertcalc.discover.fit import Fit, Values, fit
 from bertcalc.discover.lab import Sample
+from bertcalc.problem import Problem
+from bertcalc.text import N_
 
 Layers = dict[tuple[int, ...], Shape]
 
@@ -54,22 +56,23 @@ class Tables:
         self.samples.append(sample)
         self._values.append({field: sample.values[field] for field in self.fields})
 
-    def kinds(self, name: str) -> list[Kind] | str:
+    def kinds(self, name: str) -> list[Kind] | Problem:
         """The kinds of tensors with a folded name, or why there is no formula."""
         found: list[Kind] = []
         for columns in _columns([sample.tensors[name] for sample in self.samples]):
             shapes = [shape for shape in columns.shapes if shape is not None]
             if len({len(shape) for shape in shapes}) != 1:
-                return "it has more sides in some configurations than in others"
+                return reason(N_("it has more sides in some configurations than in others"))
             sides: list[Fit] = []
             for side in range(len(shapes[0])):
                 fitted = self._fit([None if shape is None else shape[side] for shape in columns.shapes])
                 if fitted is None:
-                    return f"no formula that was tried gives side {side + 1} of its shape"
+                    message = N_("no formula that was tried gives side {side} of its shape")
+                    return reason(message, side=f"{side + 1}")
                 sides.append(fitted)
             copies = self._copies(columns.layers)
             if copies is None:
-                return "no formula that was tried gives how many there are"
+                return reason(N_("no formula that was tried gives how many there are"))
             found.append(Kind(name, copies, tuple(sides)))
         return found
 

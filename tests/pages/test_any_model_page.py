@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 from transformers.initialization import no_init_weights
 
 from bertcalc.discover import asking
+from bertcalc.discover.build import reason
 from bertcalc.discover.result import Checked, Discovered
 from bertcalc.discover.shipped import shipped, shipped_classes
 from bertcalc.discover.steps import Steps
@@ -410,7 +411,8 @@ def test_explain_leads_here_for_a_number_of_another_model() -> None:
 def test_names_of_somebody_elses_fields_are_text(monkeypatch: pytest.MonkeyPatch) -> None:
     found = shipped("gpt2", "GPT2LMHeadModel")
     assert found is not None
-    evil = replace(found, unexplained={"[x](//evil)": "$\\evil$ ![x](//evil)"}, checked=Checked(0, 0, 0))
+    why = reason("{name}", name="$\\evil$ ![x](//evil)")
+    evil = replace(found, unexplained={"[x](//evil)": why}, checked=Checked(0, 0, 0))
     monkeypatch.setattr("pages.ui.any_model.choice.shipped", lambda *_key: evil)
     app = opened(proof="true")
     for cell in app.table[0].value.to_numpy().ravel():

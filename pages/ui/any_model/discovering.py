@@ -10,7 +10,7 @@ from bertcalc.server.run_queue import RUN_QUEUE
 from bertcalc.text import N_, code, literal
 from pages.ui.any_model.choice import Chosen
 from pages.ui.any_model.words import condition, doing
-from pages.ui.controls import Fold, show_problem
+from pages.ui.controls import Fold, sentence, show_problem
 from pages.ui.i18n import _, in_a_row
 from pages.ui.oracle import wanted
 from pages.ui.present import presenting
@@ -85,7 +85,7 @@ def show_proof(found: Discovered) -> None:
         show_table(
             {
                 _("Tensors without a formula"): [code(name) for name in found.unexplained],
-                _("Why"): [code(_(reason)) for reason in found.unexplained.values()],
+                _("Why"): [sentence(reason) for reason in found.unexplained.values()],
             },
             _("What is not explained"),
         )

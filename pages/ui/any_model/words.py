@@ -14,13 +14,6 @@ DOING = {
     "fresh configurations": N_("Building the class at sizes that no formula has seen"),
     "conditions": N_("Looking for sizes at which the formula ends"),
 }
-# Why there is no formula for a tensor: those of bertcalc.discover that are whole sentences.
-REASONS = (
-    N_("its formula was wrong for another configuration"),
-    N_("too few configurations with every field changed could be built"),
-    N_("no formula that was tried gives how many there are"),
-    N_("the time was up before it was clear where the formula holds"),
-)
 
 
 def doing(what: str) -> str:
