@@ -2,8 +2,7 @@
 
 import streamlit as st
 
-from bertcalc.discover.compared import FoundModel
-from pages.ui.compare.comparison import choose, choose_text
+from pages.ui.compare.comparison import choose, choose_text, found_in
 from pages.ui.compare.differences import show_differences
 from pages.ui.compare.found_models import show_limits
 from pages.ui.compare.glance import show_glance
@@ -31,4 +30,4 @@ with page:
     else:
         show_scatter(comparison)
     if not presenting():
-        show_limits([one.subject.found.cls for one in comparison.models if isinstance(one.subject, FoundModel)])
+        show_limits(found_in(comparison), comparison.measure)

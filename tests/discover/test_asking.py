@@ -72,6 +72,20 @@ def test_a_reader_who_leaves_ends_it() -> None:
     assert before.poll() is not None  # the process has ended
 
 
+def test_flops_are_found_for_what_is_known_and_kept() -> None:
+    given = {"n_layer": 2, "n_embd": 24, "n_head": 2}
+    asked = ask("gpt2", "GPT2Model", **given)
+    assert asked.found.compute is None
+
+    def look() -> asking.Asked:
+        return asking.ask_flops("gpt2", "GPT2Model", given, asked, lambda *_said: None, nobody)
+
+    there = look()
+    assert there.found.compute is not None
+    assert (there.tree, there.found.total) == (asked.tree, asked.found.total)
+    assert asking.known("gpt2", "GPT2Model", given) is there is look()
+
+
 def test_it_takes_no_longer_than_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asking.WORKER, "limit", 0.5)
     with pytest.raises(InputError, match="no formula was found"):

@@ -10,11 +10,13 @@ import pytest
 import torch
 import transformers
 from streamlit.testing.v1 import AppTest
+from torch.utils.flop_counter import FlopCounterMode
 from transformers.initialization import no_init_weights
 
 from bertcalc.discover import asking
 from bertcalc.discover.build import reason
-from bertcalc.discover.result import Checked, Discovered
+from bertcalc.discover.conditions import Condition
+from bertcalc.discover.result import NOT_ASKED, Checked
 from bertcalc.discover.shipped import shipped, shipped_classes
 from bertcalc.discover.steps import Steps
 from bertcalc.problem import wrong
@@ -333,20 +335,64 @@ def test_a_chinese_page_has_no_english_sentence() -> None:
     assert not re.findall(r"[A-Z][a-z]+ [a-z]+ [a-z]+", said(app))
 
 
-def test_flops_are_shown_where_they_were_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    class WithFlops(Discovered):
-        flops = 1
+def real_flops(model_type: str, cls: str, batch_size: int, length: int, **fields: Any) -> int:
+    """What PyTorch counts in a forward pass of the class that transformers builds."""
+    config = transformers.CONFIG_MAPPING[model_type](**fields, attn_implementation="eager")
+    with torch.device("meta"), no_init_weights():
+        model = getattr(transformers, cls)(config).eval()
+        ids = torch.zeros((batch_size, length), dtype=torch.long)
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        model(input_ids=ids, attention_mask=torch.ones_like(ids))
+    return int(counter.get_total_flops())
 
-        def count_flops(self, *, batch_size: int, sequence_length: int, **fields: int) -> int:
-            return 2 * batch_size * sequence_length * self.count(**fields)
 
-    found = shipped("gpt2", "GPT2LMHeadModel")
-    assert found is not None
-    plain = {name: value for name, value in vars(found).items() if not name.startswith("_") and name not in ("total",)}
-    monkeypatch.setattr("pages.ui.any_model.choice.shipped", lambda *_key: WithFlops(**plain))
-    app = opened(sizes="n_layer-2", batch_size="3", sequence_length="5")
-    count = 30 * real("gpt2", "GPT2LMHeadModel", n_layer=2)
+def test_flops_are_shown_where_they_were_found() -> None:
+    app = opened(model_type="llama", sizes="num_hidden_layers-2", batch_size="3", sequence_length="5")
+    count = real_flops("llama", "LlamaForCausalLM", 3, 5, num_hidden_layers=2)
     assert app.metric[-1].value == f"{count:,}"
+    assert not [one for one in app.button if one.key == "any flops"]
+
+
+def test_flops_that_are_not_known_are_looked_for() -> None:
+    fields = '{"hidden_size":32,"num_attention_heads":4,"ffn_dim":64,"num_hidden_layers":2,"vocab_size":96}'
+    app = opened(model_type="opt", fields=fields, batch_size="2", sequence_length="7")
+    assert not [one for one in app.metric if one.label.startswith("FLOPs")]
+    app.button(key="any flops").click().run(timeout=120)
+    assert not app.exception
+    count = real_flops("opt", "OPTForCausalLM", 2, 7, **json.loads(fields))
+    assert app.metric[-1].value == f"{count:,}"
+    again = opened(model_type="opt", fields=fields, batch_size="2", sequence_length="7")
+    assert again.metric[-1].value == f"{count:,}"
+
+
+@pytest.mark.parametrize(
+    ("no_flops", "language", "why"),
+    [
+        (reason("the time was up"), "en", "There is no formula for its FLOPs: the time was up"),
+        (NOT_ASKED, "en", None),
+    ],
+)
+def test_why_there_are_no_flops_is_said(
+    no_flops: Any, language: str, why: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = shipped("t5", "T5Model")
+    assert found is not None
+    monkeypatch.setattr(
+        "pages.ui.any_model.choice.shipped", lambda *_key: replace(found, compute=None, no_flops=no_flops)
+    )
+    app = opened(model_type="t5", lang=language)
+    assert (why in [one.value for one in app.caption]) is (why is not None)
+    assert len([one for one in app.button if one.key == "any flops"]) == (why is None)
+
+
+def test_flops_outside_of_where_their_formula_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = shipped("llama", "LlamaForCausalLM")
+    assert found is not None
+    assert found.compute is not None
+    compute = replace(found.compute, regime=(Condition("at most", "sequence_length", 100),))
+    monkeypatch.setattr("pages.ui.any_model.choice.shipped", lambda *_key: replace(found, compute=compute))
+    [error] = opened(model_type="llama", sequence_length="101").error
+    assert error.value == "The formula holds where sequence_length is at most 100; here, sequence_length = 101."
 
 
 def follow(app: AppTest) -> AppTest:

@@ -14,6 +14,8 @@ from streamlit.testing.v1 import AppTest
 from transformers import LlamaConfig, LlamaForCausalLM, T5Config, T5EncoderModel
 
 from bertcalc import ARCHITECTURES, BertConfig, Config, build, forward_flops
+from bertcalc.discover.result import NOT_ASKED
+from bertcalc.discover.shipped import shipped
 from bertcalc.explore.chart_labels import Box, place
 from bertcalc.explore.compare import PAIRS, WELL_KNOWN
 from bertcalc.explore.models import LONGEST, MOST, subject_of_preset
@@ -395,6 +397,10 @@ def test_a_discovered_model_stands_beside_ours_in_every_view(view: str, measure:
         else []
     )
     assert any("Of LlamaForCausalLM, T5Model the parameters are known" in one.value for one in app.caption)
+    ways = [link.proto.label for link in app.get("page_link")]
+    found = shipped("t5", "T5Model")
+    assert found is not None
+    assert ways == (["Find the FLOPs of T5Model →"] if measure == "forward" and found.no_flops == NOT_ASKED else [])
     if view == "table":
         with torch.device("meta"):
             model = LlamaForCausalLM(LlamaConfig(num_hidden_layers=2))

@@ -101,8 +101,9 @@ def chosen() -> Chosen:
 
 def of(model_type: str, cls: str, given: dict[str, Any]) -> Chosen:
     """A class of a type, with what is known of it already."""
-    found = None if given else shipped(model_type, cls)
-    asked = asking.Asked(found, "", derived.shipped(model_type, cls)) if found else asking.known(model_type, cls, given)
+    asked = asking.known(model_type, cls, given)
+    if asked is None and not given and (found := shipped(model_type, cls)):
+        asked = asking.Asked(found, "", derived.shipped(model_type, cls))
     return Chosen(model_type, cls, given, asked)
 
 

@@ -1,5 +1,8 @@
 """Discovering on the page: what is done now, while others are served; and what was found, proven, or not explained."""
 
+from collections.abc import Callable
+from functools import partial
+
 import streamlit as st
 
 from bertcalc.discover import asking
@@ -33,12 +36,27 @@ def discover(now: Chosen) -> None:
 
 def look(now: Chosen) -> Problem | None:
     """Have it discovered, with a bar that says how far that is; what is wrong, if nothing is found."""
-    bar = st.progress(0.0, _("Looking for the formula of {cls}").format(cls=now.cls))
-
-    note = st.empty()
-    note.caption(
-        _("The real class is built again and again with other sizes, without weights: this takes some seconds.")
+    return _watched(
+        _("Looking for the formula of {cls}").format(cls=now.cls),
+        _("The real class is built again and again with other sizes, without weights: this takes some seconds."),
+        partial(asking.ask, now.model_type, now.cls, now.given),
     )
+
+
+def look_for_flops(now: Chosen) -> Problem | None:
+    """The same for the FLOPs of a class whose parameters are known."""
+    assert now.asked
+    return _watched(
+        _("Looking for the FLOPs of {cls}").format(cls=now.cls),
+        _("The real class is run again and again with other sizes, without numbers: this takes up to a minute."),
+        partial(asking.ask_flops, now.model_type, now.cls, now.given, now.asked),
+    )
+
+
+def _watched(title: str, why: str, ask: Callable[[asking.Hear, Callable[[], object]], object]) -> Problem | None:
+    bar = st.progress(0.0, title)
+    note = st.empty()
+    note.caption(why)
 
     def hear(what: str, done: int, of: int) -> None:
         counted = _("{doing}: {done} of {of}").format(doing=doing(what), done=f"{done + 1:,}", of=f"{of:,}")
@@ -46,7 +64,7 @@ def look(now: Chosen) -> Problem | None:
 
     try:
         with RUN_QUEUE.pause():
-            asking.ask(now.model_type, now.cls, now.given, hear, wanted)
+            ask(hear, wanted)
     except InputError as error:
         bar.empty()
         note.empty()

@@ -85,7 +85,11 @@ class _Builder:
     def _written(self, group: Group) -> str:
         factor = self._factor(group)
         inside = " + ".join(self._terms(group)).replace("+ −", "− ")
-        return f"{factor}({inside})" if factor else inside
+        return f"{factor}({inside})" if factor and self._is_bracketed(group) else f"{factor}{inside}"
+
+    def _is_bracketed(self, group: Group) -> bool:
+        """Whether what is multiplied needs a bracket: a letter alone does not."""
+        return not group.one.is_Symbol
 
     def _of_component(self, kind: Component) -> Part:
         """A component with letters."""
@@ -105,11 +109,12 @@ class _Builder:
             plain = term.removeprefix("−") if at else term
             if factor and not at:
                 label = self._written(group)
-                before += [{"is": "part", "key": key, "label": label, "parts": leaves(factor)}, ["open", "("]]
+                before.append({"is": "part", "key": key, "label": label, "parts": leaves(factor)})
+                before += [["open", "("]] if self._is_bracketed(group) else []
             part: dict[str, Any] = {"is": "part", "key": key, "parts": leaves(plain)}
             if not factor and not at:
                 part["label"] = self._written(group)
-            after = [["close", ")"]] if factor and at == len(terms) - 1 else []
+            after = [["close", ")"]] if factor and self._is_bracketed(group) and at == len(terms) - 1 else []
             units.append({"is": "unit", "parts": [*before, part, *after]})
         return {"is": "bracket", "key": key, "parts": units}
 

@@ -321,6 +321,15 @@ def _choose_explained(models: Sequence[Compared]) -> None:
     )
 
 
+def found_in(comparison: Comparison) -> dict[WrittenFound, FoundModel]:
+    """The models whose formula was discovered."""
+    return {
+        one.item: one.subject
+        for one in comparison.models
+        if isinstance(one.item, WrittenFound) and isinstance(one.subject, FoundModel)
+    }
+
+
 def explained(models: Sequence[Compared]) -> Compared:
     """The model whose difference to the first is explained."""
     key = st.session_state.get("explained")

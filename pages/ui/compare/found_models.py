@@ -1,16 +1,18 @@
 """Models of any class of transformers in a comparison: choosing one, and having its formula found."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
 from bertcalc.discover.compared import FoundModel, WrittenFound, text_of
 from bertcalc.discover.given import read
+from bertcalc.discover.result import NOT_ASKED
 from bertcalc.discover.types import types
 from bertcalc.problem import InputError, Problem, wrong
 from bertcalc.proof import real_model
 from pages.ui.any_model.choice import classes_of, of
 from pages.ui.any_model.discovering import MISSING, look
+from pages.ui.any_model.way import link_of
 from pages.ui.any_model.words import refusal
 from pages.ui.i18n import _, listed
 
@@ -31,15 +33,24 @@ def read_config(text: str) -> WrittenFound:
     return WrittenFound(given.model_type, given.cls or classes_of(given.model_type)[0], given=text_of(given.fields))
 
 
-def show_limits(classes: Sequence[str]) -> None:
-    """One sentence on what is known of discovered models, if there are any."""
-    if classes:
-        message = _(
-            "Of {models} the parameters are known, the bytes of the weights and, where they were discovered, too, the"
-            " FLOPs of a forward pass; – stands where memory or training would be. Layers and heads are told by the"
-            " names of tensors."
-        )
-        st.caption(message.format(models=listed(dict.fromkeys(classes))))
+def show_limits(models: Mapping[WrittenFound, FoundModel], measure: str) -> None:
+    """One sentence on what is known of discovered models, if there are any, and the way to FLOPs that can be found."""
+    if not models:
+        return
+    message = _(
+        "Of {models} the parameters are known, the bytes of the weights and, where they were discovered, too, the"
+        " FLOPs of a forward pass; – stands where memory or training would be. Layers and heads are told by the"
+        " names of tensors."
+    )
+    st.caption(message.format(models=listed(dict.fromkeys(model.architecture for model in models.values()))))
+    for item, model in models.items():
+        if measure == "forward" and model.found.no_flops == NOT_ASKED and not model.found.compute:
+            st.page_link(
+                "any_model.py",
+                label=_("Find the FLOPs of {cls} →").format(cls=model.architecture),
+                icon=":material/bolt:",
+                query_params=link_of(item),
+            )
 
 
 def discover(items: Sequence[WrittenFound]) -> None:
