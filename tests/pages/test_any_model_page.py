@@ -206,6 +206,12 @@ def test_the_table_has_shapes_in_fields_and_in_numbers() -> None:
     assert rows["transformer.h.*.mlp.c_fc.weight"]["copies"] == 12
 
 
+def test_sizes_for_what_has_no_formula_are_named_and_left_out() -> None:
+    app = opened(model_type="jamba", sizes="hidden_size-64")
+    assert texts(app) == ["The link asks for other sizes, but this model has no formula for them: showing those given."]
+    assert not opened(model_type="jamba").text
+
+
 def test_what_is_not_explained_is_listed_and_counted() -> None:
     found = next(one for key in shipped_classes() if (one := shipped(*key)) and one.explained < one.parameters)
     app = opened(model_type=found.model_type, model_class=found.cls)

@@ -180,6 +180,9 @@ def _sizes(found: Discovered, linked: str) -> tuple[dict[str, int], Outside | No
 
 def show_wrong_in_link() -> None:
     """Say what was wrong with the sizes of the link, which were left out."""
+    known = chosen().found
+    if known and known.unexplained and st.query_params.get(SIZES.name):
+        st.text(_("The link asks for other sizes, but this model has no formula for them: showing those given."))
     found: Outside | None = st.session_state.get("any wrong")
     held: tuple[object, Steps] | None = st.session_state.get("any steps")
     if found and held and not (held[1].past or held[1].attempt):
