@@ -159,6 +159,7 @@ def _computed(
     from bertcalc.discover.build import Refused, reason
     from bertcalc.discover.explain import explain
     from bertcalc.discover.products import proven
+    from bertcalc.discover.regime import drawn
 
     try:
         lab = caller(recipe, cls, until, progress)
@@ -173,7 +174,7 @@ def _computed(
         formulas["fields"] = found.fields | formulas["fields"]
         formulas["regime"] = tuple(dict.fromkeys((*found.regime, *formulas["regime"])))
         compute = Computed(**formulas)
-        wrong = proven(cls, lab, compute)
+        wrong = proven(cls, lab, compute, drawn(lab, lab.free, compute.regime))
     except Refused as error:
         return None, error.problem
     return (None, wrong) if wrong else (compute, None)

@@ -1,8 +1,8 @@
 """Where formulas end: sizes at which the real class is another, or refuses, and the conditions that tell them apart."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import permutations
+from itertools import islice, permutations
 from typing import NamedTuple
 
 from bertcalc.discover.build import Ended, reason
@@ -15,6 +15,7 @@ from bertcalc.text import N_
 
 _TURNS = 4
 _WILD = 12
+_TRIES = 120
 _MOST_BAD = 40
 _MOST_MORE = 8
 _MOST_FIELDS = 16  # of so many fields, each pair is tried
@@ -46,6 +47,20 @@ def regime(lab: Lab, findings: Findings, within: Sequence[Condition] | None = No
     except Ended:
         inspector.open.append(reason(N_("the time was up before it was clear where the formula holds")))
     return Regime(inspector.conditions, inspector.agreed(), inspector.open, inspector.wrong)
+
+
+def drawn(lab: Lab, names: Sequence[str], conditions: Sequence[Condition]) -> Iterator[Values]:
+    """Sizes of any kind that conditions allow, as many as are found."""
+    at, random = lab.at, lab.random
+    for _try in range(_TRIES):
+        values = {name: random.randint(max(1, at[name] // 3), 2 * at[name] + 2) for name in names}
+        for condition in [*conditions] * 2:
+            if condition.kind == "multiple" and condition.field in values:
+                by = values.get(condition.other, 1) if isinstance(condition.other, str) else condition.other
+                values[condition.field] = max(1, values[condition.field] // by) * by
+        complete = {**lab.here, **lab.at, **values}
+        if all(each.holds(complete) for each in conditions if each.kind not in ("is", "share")):
+            yield values
 
 
 def _fixed(lab: Lab) -> list[Condition]:
@@ -205,25 +220,9 @@ class _Inspector:
 
     def wild(self) -> list[Sample | Failure]:
         """Configurations of any sizes that the conditions allow."""
-        found: list[Sample | Failure] = []
-        for _try in range(10 * _WILD):
-            values = self._drawn()
-            complete = {**self.lab.here, **self.lab.at, **values}
-            if all(each.holds(complete) for each in self.conditions if each.kind not in ("is", "share")):
-                found.append(self.lab.build(values))
-            if len(found) == _WILD:
-                break
+        found = [self.lab.build(values) for values in islice(drawn(self.lab, self.names, self.conditions), _WILD)]
         self._wild += [each for each in found if isinstance(each, Sample)]
         return found
-
-    def _drawn(self) -> Values:
-        at, random = self.lab.at, self.lab.random
-        values = {name: random.randint(max(1, at[name] // 3), 2 * at[name] + 2) for name in self.names}
-        for condition in self.conditions * 2:
-            if condition.kind == "multiple" and condition.field in values:
-                by = values.get(condition.other, 1) if isinstance(condition.other, str) else condition.other
-                values[condition.field] = max(1, values[condition.field] // by) * by
-        return values
 
     def _all_of(self, changes: list[Values]) -> None:
         """Build changes of several fields at once, and in halves where the formulas do not agree with all."""
