@@ -3,7 +3,8 @@
     python -m bertcalc.discover bert roberta
     python -m bertcalc.discover --all --write bertcalc/discover/found.json
 
-Without --classes it is one class of each type: its causal or masked language model, else its base model.
+Without --classes it is one class of each type: its causal, masked or sequence-to-sequence language model, else its base
+model. With --missing, what the file has is taken from there.
 """
 
 import argparse
@@ -19,11 +20,22 @@ from typing import Any, NamedTuple
 
 from bertcalc.discover import discover, with_flops
 from bertcalc.discover.build import Classes, Ended, Refused, known
-from bertcalc.discover.result import NOT_ASKED, of_json
+from bertcalc.discover.result import NOT_ASKED, Discovered, of_json
 
 _SECONDS = 60
 _PATIENCE = 10  # as often as long: others use the core, too
 _BYTES = 24 * 1024**3  # of addresses, most of which are never used
+HEAD = "| type | class | outcome | where it holds, or what is missing | FLOPs | seconds |\n|---|---|---|---|---|---|"
+
+REPORT = """
+Made on {date} with transformers {version} by `python -m bertcalc.discover --text --flops --missing --write
+bertcalc/discover/found.json --report benchmarks/discovery.md`: one class of each model type at its default
+configuration. Found: the formula was right at every size that was tried and that meets the conditions; regime: some
+fields have to keep their value; partly: not all tensors have a formula; not built: transformers refuses its own
+default, or the time was up. "with": the default leaves open what the class needs, and sizes of ours are given.
+Seconds are those of a core, for the parameters. A formula for FLOPs equals PyTorch's FlopCounterMode at sizes,
+batches and lengths that were not used to find it; else the table says why there is none, if FLOPs were asked for.
+"""
 
 
 class Row(NamedTuple):
@@ -35,6 +47,7 @@ class Row(NamedTuple):
     remark: str
     seconds: float
     data: dict[str, Any] | None
+    flops: str = ""  # yes, or why not
 
 
 def main() -> None:
@@ -42,7 +55,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bertcalc.discover", description=__doc__)
     parser.add_argument("types", nargs="*", help="model types, such as bert")
     parser.add_argument("--all", action="store_true", help="every type with a masked or causal language model")
-    parser.add_argument("--every", action="store_true", help="every type that has a base model, too")
+    parser.add_argument("--text", action="store_true", help="every type that reads text alone, or is encoder-decoder")
     parser.add_argument("--classes", action="store_true", help="the base model and each language model of a type")
     parser.add_argument("--seconds", type=int, default=_SECONDS, help="the most for one class, of a core")
     parser.add_argument("--flops", action="store_true", help="FLOPs, too, for which there is as much time once more")
@@ -50,22 +63,25 @@ def main() -> None:
     parser.add_argument(
         "--missing", action="store_true", help="only what the file does not have; of a type that is named, FLOPs again"
     )
+    parser.add_argument("--report", type=Path, help="a file for the table")
     asked = parser.parse_args()
     importlib.import_module("transformers.modeling_utils")  # once, and not in each process
     rows: list[Row] = []
-    print("| type | class | outcome | remark | seconds |\n|---|---|---|---|---|")
+    print(HEAD)
     found = read(asked.write)
-    for kind, cls in chosen(asked.types, language=asked.all, every=asked.every, classes=asked.classes):
+    for kind, cls in chosen(asked.types, language=asked.all, text=asked.text, classes=asked.classes):
         here = found.get((kind, cls)) if asked.missing else None
         if here and not (asked.flops and (kind in asked.types or not is_tried(here))):
+            rows.append(row_for(of_json(here)))
             continue
-        row = in_a_process(kind, cls, asked.seconds, flops=asked.flops, known=here)
-        rows.append(row)
-        print(f"| {row.model_type} | {row.cls} | {row.outcome} | {row.remark} | {row.seconds:.1f} |", flush=True)
-        if asked.write and row.data:
-            found[kind, cls] = row.data
+        rows.append(in_a_process(kind, cls, asked.seconds, flops=asked.flops, known=here))
+        print(line(rows[-1]), flush=True)
+        if asked.write and (data := rows[-1].data):
+            found[kind, cls] = data
             write(found, asked.write)
-    print("\n" + summary(rows))
+    print(f"\n{summary(rows)}")
+    if asked.report:
+        asked.report.write_text(report(rows), encoding="utf-8")
 
 
 def is_tried(data: dict[str, Any]) -> bool:
@@ -73,16 +89,30 @@ def is_tried(data: dict[str, Any]) -> bool:
     return bool(data.get("compute") or (data.get("no_flops") or [NOT_ASKED.message])[0] != NOT_ASKED.message)
 
 
-def chosen(types: list[str], *, language: bool, every: bool, classes: bool) -> Iterator[tuple[str, str]]:
+def chosen(types: list[str], *, language: bool, text: bool, classes: bool) -> Iterator[tuple[str, str]]:
     """Types and classes."""
-    for kind, names in known().items():
-        if kind in types or every or (language and (names.masked or names.causal)):
+    for kind, names in sorted(known().items()):
+        if kind in types or (language and names.language) or (text and is_text(names)):
             yield from ((kind, cls) for cls in classes_of(names, every=classes))
+
+
+def is_text(names: Classes) -> bool:
+    """Whether a type is a language model, encoder-decoder, or has a base model that reads text alone."""
+    import transformers
+
+    if names.language or names.seq2seq:
+        return True
+    try:
+        base: Any = getattr(transformers, str(names.base))
+        modalities = base.input_modalities
+        return base.main_input_name == "input_ids" and modalities in ("text", ("text",), ["text"])
+    except (AttributeError, ImportError):  # its libraries are not installed
+        return False
 
 
 def classes_of(names: Classes, *, every: bool) -> list[str]:
     """All classes of a type, or that which says most."""
-    found = list(dict.fromkeys(cls for cls in (names.causal, names.masked, names.base) if cls))
+    found = list(dict.fromkeys(cls for cls in (names.causal, names.masked, names.seq2seq, names.base) if cls))
     return found if every else found[:1]
 
 
@@ -133,37 +163,63 @@ def row_of(kind: str, cls: str, seconds: float, *, flops: bool = False, known: d
         return Row(kind, cls, "not built", "the time was up", seconds, None)
     except Exception as error:  # a fault of ours, which the table shows
         return Row(kind, cls, "fault", _cell(repr(error)), 0, None)
-    seconds = thread_time() - start
+    return row_for(found, thread_time() - start)
+
+
+def row_for(found: Discovered, seconds: float = 0) -> Row:
+    """What became of a class for which something was found."""
     if found.unexplained:
         first, reason = next(iter(found.unexplained.items()))
+        outcome = "partly"
         remark = f"{100 * found.share:.1f} %; {len(found.unexplained)} without, such as {first}: {reason}"
-        return Row(kind, cls, "partly", _cell(remark), seconds, found.json())
-    held = [each for each in found.regime if each.kind == "is"]
-    remark = "; ".join(map(str, found.regime))
+    else:
+        outcome = "regime" if any(each.kind == "is" for each in found.regime) else "found"
+        remark = "; ".join(map(str, found.regime))
     if found.given:  # of the default's fields that have no value
         remark = f"with {', '.join(f'{name} = {value}' for name, value in found.given.items())}; {remark}".strip("; ")
-    if flops:
-        remark += f" (no FLOPs: {found.no_flops})" if found.compute is None else " (and FLOPs)"
-    return Row(kind, cls, "regime" if held else "found", remark, seconds, found.json())
+    flops = "yes" if found.compute else "" if found.no_flops == NOT_ASKED else str(found.no_flops)
+    kind, cls = found.model_type, found.cls
+    return Row(kind, cls, outcome, _cell(remark), seconds or found.seconds, found.json(), _cell(flops))
 
 
 def _cell(text: str) -> str:
     return " ".join(text.replace("|", "/").split())[:300]
 
 
+def line(row: Row) -> str:
+    """A line of the table."""
+    return f"| {row.model_type} | {row.cls} | {row.outcome} | {row.remark} | {row.flops} | {row.seconds:.1f} |"
+
+
 def summary(rows: list[Row]) -> str:
     """How many of each outcome, and how long it took."""
-    import transformers
-
     outcomes = [row.outcome for row in rows]
     counts = ", ".join(f"{outcome} {outcomes.count(outcome)}" for outcome in dict.fromkeys(sorted(outcomes)))
     times = [row.seconds for row in rows if row.data] or [0.0]
     whole = outcomes.count("found") + outcomes.count("regime")
     return (
-        f"{len(rows)} classes of transformers {transformers.__version__} on {date.today()}: {counts}; "
-        f"{100 * whole / max(1, len(rows)):.0f} % have a whole formula. "
-        f"Median {median(times):.1f} s, longest {max(times):.1f} s."
+        f"{len(rows)} types: {counts}; {100 * whole / max(1, len(rows)):.0f} % have a whole formula. "
+        f"Median {median(times):.1f} s, longest {max(times):.1f} s. "
+        f"FLOPs have a formula for {sum(row.flops == 'yes' for row in rows)}."
     )
+
+
+def report(rows: list[Row]) -> str:
+    """The table, with what it says in short."""
+    import transformers
+
+    language = [row for row in rows if known()[row.model_type].language]
+    return f"""# Any model: what discovery finds
+
+{" ".join(REPORT.split()).format(date=date.today(), version=transformers.__version__)}
+
+- Types with a causal or masked language model: {summary(language)}
+- With them, all types that transformers lists as sequence-to-sequence models (of text or speech), and
+  those whose base model reads text alone (`main_input_name`, `input_modalities`): {summary(rows)}
+
+{HEAD}
+{chr(10).join(map(line, rows))}
+"""
 
 
 def read(path: Path | None) -> dict[tuple[str, str], dict[str, Any]]:

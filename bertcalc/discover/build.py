@@ -39,6 +39,12 @@ class Classes(NamedTuple):
     base: str | None
     masked: str | None
     causal: str | None
+    seq2seq: str | None  # text to text, or speech to text
+
+    @property
+    def language(self) -> bool:
+        """Whether there is a masked or causal language model."""
+        return bool(self.masked or self.causal)
 
 
 def reason(message: str, **values: str) -> Problem:
@@ -58,7 +64,12 @@ def known() -> dict[str, Classes]:
     """Every model type of the installed transformers that has a base model or a language model."""
     from transformers.models.auto import modeling_auto as auto
 
-    tables = (auto.MODEL_MAPPING_NAMES, auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES, auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)
+    tables = (
+        auto.MODEL_MAPPING_NAMES,
+        auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+        auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+        {**auto.MODEL_FOR_SPEECH_SEQ_2_SEQ_MAPPING_NAMES, **auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES},
+    )
     types = dict.fromkeys(name for table in tables for name in table)
     return {name: Classes(*(_first(table.get(name)) for table in tables)) for name in types}
 

@@ -19,6 +19,16 @@ SENTENCES = {
     "more": N_("{field} is more than {other}"),
     "less": N_("{field} is less than {other}"),
 }
+PROBLEMS = {
+    "is": N_("The formula holds where {field} is {other}; here, {here}."),
+    "share": N_("The formula holds where {field} is {factor} times {other}; here, {here}."),
+    "multiple": N_("The formula holds where {field} is a multiple of {other}; here, {here}."),
+    "differs": N_("The formula holds where {field} differs from {other}; here, {here}."),
+    "at least": N_("The formula holds where {field} is at least {other}; here, {here}."),
+    "at most": N_("The formula holds where {field} is at most {other}; here, {here}."),
+    "more": N_("The formula holds where {field} is more than {other}; here, {here}."),
+    "less": N_("The formula holds where {field} is less than {other}; here, {here}."),
+}
 
 
 class Condition(NamedTuple):
@@ -35,10 +45,10 @@ class Condition(NamedTuple):
 
     def sentence(self) -> tuple[str, dict[str, str]]:
         """What it says, as an English message with placeholders, and what fills them."""
-        return self._sentence(), self._filled()
+        return SENTENCES[self._key()], self._filled()
 
-    def _sentence(self) -> str:
-        return SENTENCES["is" if self.factor == 1 and self.kind == "share" else self.kind]
+    def _key(self) -> str:
+        return "is" if self.factor == 1 and self.kind == "share" else self.kind
 
     def _filled(self) -> dict[str, str]:
         other = self.other if isinstance(self.other, str) else f"{self.other:,}"
@@ -85,11 +95,8 @@ class Condition(NamedTuple):
 
     def problem(self, values: Mapping[str, int]) -> Problem:
         """What is wrong with values for which it does not hold."""
-        here = f"{self.field} is {values[self.field]:,}"
-        if isinstance(self.other, str):
-            here += f" and {self.other} {values[self.other]:,}"
-        message = f"The formula holds where {self._sentence()}; here, {{here}}."
-        return Problem(self.field, values[self.field], message, {**self._filled(), "here": here})
+        here = ", ".join(f"{name} = {values[name]:,}" for name in sorted(self.fields()))
+        return Problem(self.field, values[self.field], PROBLEMS[self._key()], {**self._filled(), "here": here})
 
 
 # What is said first where several conditions explain the same.

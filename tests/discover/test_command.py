@@ -7,7 +7,9 @@ import pytest
 import sympy
 
 from bertcalc.discover import discover
-from bertcalc.discover.__main__ import Row, chosen, in_a_process, read, row_of, summary, write
+from bertcalc.discover.__main__ import Row, chosen, in_a_process, is_text, read, report, row_for, row_of, summary, write
+from bertcalc.discover.build import known
+from bertcalc.discover.result import of_json
 from bertcalc.discover.shipped import FILE, shipped, shipped_classes
 
 HERE = Path(__file__).parents[2] / "bertcalc" / "discover" / FILE
@@ -34,20 +36,41 @@ def test_a_process_is_ended_with_its_time() -> None:
 
 
 def test_which_classes_there_are() -> None:
-    assert list(chosen(["bert"], language=False, every=False, classes=False)) == [("bert", "BertLMHeadModel")]
+    assert list(chosen(["bert"], language=False, text=False, classes=False)) == [("bert", "BertLMHeadModel")]
     every = [("bert", "BertLMHeadModel"), ("bert", "BertForMaskedLM"), ("bert", "BertModel")]
-    assert list(chosen(["bert"], language=False, every=False, classes=True)) == every
-    assert 200 < len(list(chosen([], language=True, every=False, classes=False))) < 300
+    assert list(chosen(["bert"], language=False, text=False, classes=True)) == every
+    assert 200 < len(list(chosen([], language=True, text=False, classes=False))) < 300
+    # T5 has no masked or causal language model, Splinter's base reads text, and ViT's reads images.
+    read = {
+        kind
+        for kind, names in known().items()
+        if kind in ("bert", "t5", "splinter", "whisper", "vit", "clip") and is_text(names)
+    }
+    assert read == {"bert", "t5", "splinter", "whisper"}
 
 
-def test_the_summary_counts() -> None:
+def test_what_is_known_makes_the_same_row() -> None:
+    found = row_of("gpt2", "GPT2Model", 60)
+    assert found.data is not None
+    again = row_for(of_json(found.data))
+    assert again[:4] == found[:4]
+    assert again.seconds == of_json(found.data).seconds
+
+
+def test_the_report_counts() -> None:
     rows = [
-        Row("a", "A", "found", "", 2, {}),
-        Row("b", "B", "regime", "", 4, {"": 0}),
-        Row("c", "C", "partly", "", 9, {"": 0}),
+        Row("bert", "A", "found", "", 2, {}, "yes"),
+        Row("gpt2", "B", "regime", "", 4, {"": 0}),
+        Row("t5", "C", "partly", "", 9, {"": 0}, "it takes too long"),
     ]
-    assert "3 classes" in summary(rows)
-    assert "found 1, partly 1, regime 1; 67 % have a whole formula" in summary(rows)
+    assert summary(rows) == (
+        "3 types: found 1, partly 1, regime 1; 67 % have a whole formula. "
+        "Median 6.5 s, longest 9.0 s. FLOPs have a formula for 1."
+    )
+    said = report(rows)
+    assert "language model: 2 types: found 1, regime 1; 100 %" in said
+    assert "3 types: found 1, partly 1, regime 1; 67 %" in said
+    assert "| t5 | C | partly |  | it takes too long | 9.0 |" in said
 
 
 def test_what_is_written_is_read_and_kept(tmp_path: Path) -> None:

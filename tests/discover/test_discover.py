@@ -97,7 +97,7 @@ def test_outside_of_the_regime_a_count_is_refused_with_the_reason() -> None:
     found = found_for("electra", "ElectraForMaskedLM")
     with pytest.raises(InputError, match=r"The formula holds where .* differs from") as refused:
         found.count(embedding_size=256)
-    assert "here, embedding_size is 256 and hidden_size 256" in str(refused.value)
+    assert "here, embedding_size = 256, hidden_size = 256" in str(refused.value)
     # There is a reason: the projection is not there.
     assert real("electra", "ElectraForMaskedLM", embedding_size=256) != found.parameters
     deep = found_for("deepseek_v3", "DeepseekV3ForCausalLM")

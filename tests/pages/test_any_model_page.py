@@ -102,6 +102,7 @@ def test_every_class_can_be_written() -> None:
         assert sum(columns["parameters"]) == found.explained
         drawn = formula(found, found.fields, COLORS["light"])
         assert drawn["label"].endswith(f" = {found.parameters:,}")
+        assert not re.search(r"\(\w\)", drawn["label"])  # no bracket around one letter
         assert "aligned" in formula_latex(found)
 
 

@@ -29,6 +29,6 @@ def formula_latex(found: Discovered) -> str:
         for group in groups(tensors, found.fields):
             inside = latex(group.one, plain)
             factor = "" if group.copies == 1 else rf"\left({latex(group.copies, plain)}\right) "
-            written.append(rf"{factor}\left({inside}\right)" if factor else inside)
+            written.append(rf"{factor}\left({inside}\right)" if factor and not group.one.is_Symbol else factor + inside)
         lines.append(f"&{'+ ' if lines else ''}{' + '.join(written)} && \\text{{{NAMES[kind]}}}")
     return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}\n"

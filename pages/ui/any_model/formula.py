@@ -85,11 +85,12 @@ class _Builder:
     def _written(self, group: Group) -> str:
         factor = self._factor(group)
         inside = " + ".join(self._terms(group)).replace("+ −", "− ")
-        return f"{factor}({inside})" if factor and self._is_bracketed(group) else f"{factor}{inside}"
+        return f"{factor}({inside})" if self._has_brackets(group) else factor + inside
 
-    def _is_bracketed(self, group: Group) -> bool:
-        """Whether what is multiplied needs a bracket: a letter alone does not."""
-        return not group.one.is_Symbol
+    def _has_brackets(self, group: Group) -> bool:
+        """Whether there is a bracket around one copy: 3L(4H²), but 3LH."""
+        terms = self._terms(group)
+        return bool(self._factor(group)) and (len(terms) > 1 or not terms[0][0].isalpha())
 
     def _of_component(self, kind: Component) -> Part:
         """A component with letters."""
@@ -104,17 +105,18 @@ class _Builder:
         key, factor, terms = f"{kind} {group.copies}", self._factor(group), self._terms(group)
         self._tips[key] = self._about(group)
         units: list[Part] = []
+        brackets = self._has_brackets(group)
         for at, term in enumerate(terms):
             before: list[Part] = [*sign] if not at else [["sign", "−" if term.startswith("−") else "+"]]
             plain = term.removeprefix("−") if at else term
             if factor and not at:
                 label = self._written(group)
-                before.append({"is": "part", "key": key, "label": label, "parts": leaves(factor)})
-                before += [["open", "("]] if self._is_bracketed(group) else []
+                before += [{"is": "part", "key": key, "label": label, "parts": leaves(factor)}]
+                before += [["open", "("]] if brackets else []
             part: dict[str, Any] = {"is": "part", "key": key, "parts": leaves(plain)}
             if not factor and not at:
                 part["label"] = self._written(group)
-            after = [["close", ")"]] if factor and self._is_bracketed(group) and at == len(terms) - 1 else []
+            after = [["close", ")"]] if brackets and at == len(terms) - 1 else []
             units.append({"is": "unit", "parts": [*before, part, *after]})
         return {"is": "bracket", "key": key, "parts": units}
 

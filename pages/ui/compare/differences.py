@@ -48,7 +48,12 @@ def show_differences(comparison: Comparison) -> None:
         st.latex(_sum_latex(found, phrases), width="content")
     show_parts(comparison, found)
     if found.by_part:
-        st.caption(_("These models have no configuration in common, so what each part has is compared."))
+        whole = comparison.measure != "parameters"
+        st.caption(
+            _("These models have no configuration in common, and it is not known which part this comes from.")
+            if whole
+            else _("These models have no configuration in common, so what each part has is compared.")
+        )
     else:
         st.caption(
             _(
