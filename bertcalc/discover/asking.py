@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from bertcalc.discover.build import Ended, Refused
 from bertcalc.discover.given import structure
 from bertcalc.discover.result import NOT_ASKED, Discovered, of_json
+from bertcalc.discover.steps import more_than_shown
 from bertcalc.problem import InputError, wrong
 from bertcalc.text import N_
 from bertcalc.worker import LOOK, SlowError, StoppedError, Worker, tell
@@ -98,7 +99,10 @@ def _discover(model_type: str, cls: str, given: Mapping[str, Any], hear: Hear, w
     fields = json.dumps(structure(given))
     with _refusals():
         json_of, tree, derived = WORKER.listen(lambda said: hear(*said), discovered, model_type, cls, fields)
-    return _keep(_key(model_type, cls, given), Asked(of_json(json_of), tree, derived))
+    found = of_json(json_of)
+    if too_many := more_than_shown(found.parameters):
+        raise InputError(too_many)
+    return _keep(_key(model_type, cls, given), Asked(found, tree, derived))
 
 
 @contextmanager

@@ -41,6 +41,7 @@ from bertcalc.tree.nn import Component
 from bertcalc.tree.totals import COMPONENTS
 
 _CONFIG = "config-"
+_MOST = 2**62  # a chart takes numbers of 64 bits, and their differences
 
 
 class WrittenFound(NamedTuple):
@@ -110,10 +111,14 @@ class FoundCase(NamedTuple):
         return {**parts, "pooler": parts.get("pooler", 0) + rest} if rest else parts
 
     def flops(self) -> int:
-        """FLOPs of a forward pass. Raises InputError where there is no formula for them."""
+        """FLOPs of a forward pass. Raises InputError where there is no formula for them, or too many for a chart."""
         _subject, batch_size, length = self
         sizes = dict(self.subject.changes)
-        return self.subject.found.count_flops(batch_size=batch_size, sequence_length=length, **sizes)
+        count = self.subject.found.count_flops(batch_size=batch_size, sequence_length=length, **sizes)
+        if count > _MOST:
+            message = N_("{name} would take more than {most} FLOPs: choose a smaller batch or a shorter sequence.")
+            raise wrong(message, name=self.subject.architecture, most=f"{_MOST:,}")
+        return count
 
     def bytes_of_weights(self) -> int:
         """Bytes of the weights, in the type that models compute in unless something else is chosen."""

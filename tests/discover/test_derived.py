@@ -18,7 +18,7 @@ def count(cls: str, config: Any) -> int:
 
 
 @pytest.mark.parametrize(
-    "key", ["llama.LlamaForCausalLM", "t5.T5Model", "falcon.FalconForCausalLM", "blt.BltForCausalLM"]
+    "key", ["llama.LlamaForCausalLM", "t5.T5Model", "falcon.FalconForCausalLM", "codegen.CodeGenForCausalLM"]
 )
 def test_what_is_shipped_is_what_the_class_does(key: str) -> None:
     model_type, _dot, cls = key.rpartition(".")

@@ -447,6 +447,28 @@ def test_a_config_of_another_type_joins_the_comparison_and_is_discovered() -> No
     assert "T5EncoderModel" in " ".join(one.value for one in app.markdown)
 
 
+@pytest.mark.parametrize("view", VIEW.options)
+def test_more_flops_than_a_chart_can_take_are_refused_in_a_sentence(view: str) -> None:
+    app = open_app(
+        "compare.py",
+        compare=view,
+        compare_by="forward",
+        models="llama.LlamaForCausalLM qwen3.Qwen3ForCausalLM",
+        batch_size="1000000",
+        sequence_length="999999",
+    )
+    assert not app.exception
+    assert view != "differences" or "would take more than" in app.error[0].value
+
+
+def test_what_has_no_formula_keeps_its_sizes() -> None:
+    app = open_app(
+        "compare.py", models="bert-base-uncased jamba.JambaForCausalLM jamba.JambaForCausalLM~hidden_size-64"
+    )
+    assert ["its sizes cannot be changed" in one.value for one in app.text] == [True]
+    assert app.metric[0].value == f"+{51_570_323_328 - 109_482_240:,}"
+
+
 def test_without_pytorch_what_is_not_shipped_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bertcalc.proof.real_model.installed", lambda: False)
     app = open_app("compare.py", models="bert-base-uncased t5.T5ForTokenClassification")

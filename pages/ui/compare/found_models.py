@@ -10,6 +10,7 @@ from bertcalc.discover.result import NOT_ASKED
 from bertcalc.discover.types import types
 from bertcalc.problem import InputError, Problem, wrong
 from bertcalc.proof import real_model
+from bertcalc.text import N_
 from pages.ui.any_model.choice import classes_of, of
 from pages.ui.any_model.discovering import MISSING, look
 from pages.ui.any_model.way import link_of
@@ -72,6 +73,8 @@ def build(item: WrittenFound) -> FoundModel:
     if found is None:
         problem = st.session_state[_FAILED].get((item.base, item.given))
         raise InputError(problem) if problem else wrong(MISSING)
+    if found.unexplained and item.changes:
+        raise wrong(N_("not all of it has a formula, so that its sizes cannot be changed."))
     model = FoundModel(found, item.changes)
     if outside := model.problem():
         raise wrong("{why}", why=refusal(outside))
