@@ -66,7 +66,7 @@ class Lab:
         self.counts: set[str] = set()  # fields that say how many tensors there are
         self.loose: set[str] = set()  # fields that may have any value, as far as is known
         self.choices: dict[str, list[int]] = {}
-        self._fewer: list[str] = []
+        self.fewer: list[str] = []  # fields of which there are fewer than given
         self._built: dict[tuple[tuple[str, int], ...], Sample | Failure] = {}
         self.at = dict(self.here)  # where fields are changed from: as given, but for fewer layers
         base = self.build({})
@@ -90,7 +90,7 @@ class Lab:
         twin.free = [name for name in self.free if name not in fields]
         twin.held = [*self.held, *(field for field in fields if field not in self.held)]
         twin.at = {**self.at, **{field: self.here[field] for field in fields}}
-        twin._fewer = [name for name in self._fewer if name not in fields]
+        twin.fewer = [name for name in self.fewer if name not in fields]
         found = twin.build({})
         twin.base = found if isinstance(found, Sample) else self.given
         return twin
@@ -138,7 +138,7 @@ class Lab:
         return values
 
     def _shrunk(self) -> Values:
-        return {name: self.at[name] for name in self._fewer}
+        return {name: self.at[name] for name in self.fewer}
 
     def _shrink(self) -> None:
         """Fewer layers, where that leaves all kinds of tensors: models with 12 layers are built sooner than with 61."""
@@ -147,12 +147,12 @@ class Lab:
                 continue
             for fewer in (max(3, value // 8), value // 4, value // 2):
                 self.at[field] = fewer
-                self._fewer.append(field)
+                self.fewer.append(field)
                 found = self.build({})
                 if isinstance(found, Sample) and _kinds(found.tensors) == _kinds(self.base.tensors):
                     self.base = found
                     break
-                self._fewer.remove(field)
+                self.fewer.remove(field)
                 self.at[field] = value
 
     def _alike(self, built: Folded) -> bool:

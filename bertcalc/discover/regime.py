@@ -19,6 +19,7 @@ _TRIES = 120
 _MOST_BAD = 40
 _MOST_MORE = 8
 _MOST_FIELDS = 16  # of so many fields, each pair is tried
+_MANY = 40
 _LENGTHS = (100, 333, 1_001, 4_097)  # some models attend otherwise to long texts, or not without numbers
 _WRONG = reason(N_("with {changes}, a formula is wrong, and no condition was found that says when"))
 
@@ -194,6 +195,8 @@ class _Inspector:
         self._all_of([{name: at[name] + 1} for name in self.names])
         for value in (1, 2, 3):
             self._all_of([{name: value} for name in self.names if at[name] > value])
+        small = [name for name in self.names if at[name] < _MANY and name not in self.lab.fewer]
+        self._all_of([{name: at[name] * (_MANY // at[name] + 1)} for name in small])  # where nine are all there are
         for length in _LENGTHS if LENGTH in self.names else ():
             self._all_of([{LENGTH: length}])
 

@@ -20,9 +20,10 @@ from bertcalc.discover.build import Ended, Refused
 from bertcalc.discover.fields import Recipe
 from bertcalc.discover.fit import Fit, Term
 from bertcalc.discover.result import of_json
+from bertcalc.discover.shipped import shipped, shipped_classes
 from bertcalc.discover.tables import Tables
 from bertcalc.problem import InputError
-from tests.examples import examples
+from tests.examples import examples, sampled
 
 transformers.logging.set_verbosity(transformers.logging.CRITICAL)
 
@@ -223,3 +224,23 @@ def test_a_recipe_keeps_what_a_class_derives() -> None:
     assert recipe.given == {"hidden_size": 512}
     assert {"head_dim", "num_key_value_heads"} <= recipe.follows
     assert recipe.changed({"num_attention_heads": 8}).head_dim == 64
+
+
+def test_a_small_size_is_tried_where_it_is_large() -> None:
+    found = shipped("zamba2", "Zamba2ForCausalLM")  # nine of its layers share blocks, so that more blocks are in none
+    assert found is not None
+    assert found.count(num_mem_blocks=9) == real("zamba2", "Zamba2ForCausalLM", num_mem_blocks=9)
+    with pytest.raises(InputError, match="num_mem_blocks is at most 9"):
+        found.count(num_mem_blocks=10)
+
+
+@pytest.mark.parametrize("case", sampled(shipped_classes(), 15), ids=lambda case: case[1])
+def test_what_is_shipped_is_right_where_small_sizes_are_large(case: tuple[str, str]) -> None:
+    found = shipped(*case)
+    assert found is not None
+    plain = [field for field, value in found.fields.items() if 0 < value < 40 and field.isidentifier()]
+    own = getattr(transformers, case[1]).config_class is transformers.CONFIG_MAPPING[case[0]]
+    for field in plain if own and not (found.unexplained or found.given) else ():
+        size = found.fields[field] * (40 // found.fields[field] + 1)
+        with suppress(InputError, ValueError, AssertionError, StrictDataclassError):
+            assert_same(found.count(**{field: size}), real(*case, **{field: size}))
