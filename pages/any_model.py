@@ -6,9 +6,10 @@ from bertcalc.discover.parts import NAMES, components, count
 from pages.ui.any_model import bring, choice, discovering, flops, tensors
 from pages.ui.any_model.export import offer
 from pages.ui.any_model.formula import show_formula
+from pages.ui.any_model.way import show_way_to_compare
 from pages.ui.i18n import _
 from pages.ui.metrics import show_metric
-from pages.ui.numbers import metric_width, percent, signed_count
+from pages.ui.numbers import metric_width, percent, signed_count, text_width
 from pages.ui.present import presenting
 from pages.ui.theme import colors
 
@@ -29,14 +30,17 @@ else:
     total = count(found.tensors, values) if sizes else found.parameters
     difference = total - found.parameters
     with st.container(horizontal=True):
+        label = _("Parameters in {architecture}").format(architecture=found.cls)
         st.metric(
-            _("Parameters in {architecture}").format(architecture=found.cls),
+            label,
             f"{total:,}",
             signed_count(difference),
             delta_color="off",
             delta_arrow="up" if difference > 0 else "down" if difference else "off",
             delta_description=_("against the sizes that were given") if now.given else _("against the default sizes"),
-            width=metric_width(290, f"{total:,}", f"{signed_count(difference)} against the default sizes"),
+            width=metric_width(
+                max(290, 9 * text_width(label)), f"{total:,}", f"{signed_count(difference)} against the default sizes"
+            ),
         )
         for component, parts in components(found).items():
             part = count(parts, values)
@@ -44,11 +48,12 @@ else:
     show_formula(found, values, colors())
     discovering.show_verdict(found)
     tensors.show_parts(found, values)
-    flops.show_flops(found, sizes.present if sizes else {})
+    flops.show_flops(now, sizes.present if sizes else {})
     if not presenting():
         tensors.show_tensors(found, values)
         discovering.show_proof(found)
         discovering.show_tree(now.asked.tree)
+        show_way_to_compare(choice.written(now, sizes))
 if not presenting():
     bring.show_bring(now)
 choice.write_link(now, sizes)

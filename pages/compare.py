@@ -2,11 +2,13 @@
 
 import streamlit as st
 
-from pages.ui.compare.comparison import choose, choose_text
+from pages.ui.compare.comparison import choose, choose_text, found_in
 from pages.ui.compare.differences import show_differences
+from pages.ui.compare.found_models import show_limits
 from pages.ui.compare.glance import show_glance
 from pages.ui.compare.side_by_side import show_bars, show_scatter, show_side_by_side
 from pages.ui.i18n import _
+from pages.ui.present import presenting
 from pages.ui.sidebar import choice as current_choice
 
 choice = current_choice()
@@ -27,3 +29,5 @@ with page:
         show_glance(comparison, choice)
     else:
         show_scatter(comparison)
+    if not presenting():
+        show_limits(found_in(comparison), comparison.measure)

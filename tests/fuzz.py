@@ -599,7 +599,7 @@ _LINKS = (
     "outputs?output_attentions=true&labels=true&use_cache=false",
     "memory?optimizer=adamw&training_dtype=bf16",
     "sweep?sweep=map",
-    "any_model?sizes=n_layer-48~n_embd-1600~n_head-25&part=transformer.h.*.attn",
+    "any_model?model_type=gpt2&sizes=n_layer-48~n_embd-1600~n_head-25&part=transformer.h.*.attn",
     "any_model?model_type=llama&model_class=LlamaForCausalLM&sizes=num_hidden_layers-40&any_bring=true&proof=true",
     "structure?preset=electra-small-discriminator&freeze_layers=3&embedding_size=64",
     "?preset=gpt2&n_layer=24&architecture=GPT2LMHeadModel&n_inner=4096",

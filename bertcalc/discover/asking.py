@@ -13,11 +13,13 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from bertcalc.discover.build import Ended, Refused
 from bertcalc.discover.given import structure
-from bertcalc.discover.result import Discovered, of_json
+from bertcalc.discover.result import NOT_ASKED, Discovered, of_json
+from bertcalc.discover.steps import more_than_shown
 from bertcalc.problem import InputError, wrong
 from bertcalc.text import N_
 from bertcalc.worker import LOOK, SlowError, StoppedError, Worker, tell
@@ -40,10 +42,11 @@ Hear = Callable[[str, int, int], object]
 
 
 class Asked(NamedTuple):
-    """What was found, and the model as PyTorch prints it."""
+    """What was found, the model as PyTorch prints it, and fields that follow others unless they are given."""
 
     found: Discovered
     tree: str
+    derived: Mapping[str, list[str]] = MappingProxyType({})
 
 
 def known(model_type: str, cls: str, given: Mapping[str, Any]) -> Asked | None:
@@ -59,6 +62,20 @@ def ask(model_type: str, cls: str, given: Mapping[str, Any], hear: Hear, wanted:
     """
     with _turn(hear, wanted):
         return known(model_type, cls, given) or _discover(model_type, cls, given, hear, wanted)
+
+
+def ask_flops(
+    model_type: str, cls: str, given: Mapping[str, Any], asked: Asked, hear: Hear, wanted: Callable[[], object]
+) -> Asked:
+    """The same with FLOPs, of what is known already. Raises InputError."""
+    with _turn(hear, wanted):
+        held = known(model_type, cls, given) or asked
+        if held.found.no_flops != NOT_ASKED:
+            return held
+        WORKER.wanted = wanted
+        with _refusals():
+            json_of = WORKER.listen(lambda said: hear(*said), computed, json.dumps(held.found.json()))
+        return _keep(_key(model_type, cls, given), held._replace(found=of_json(json_of)))
 
 
 @contextmanager
@@ -80,8 +97,19 @@ def _turn(hear: Hear, wanted: Callable[[], object]) -> Iterator[None]:
 def _discover(model_type: str, cls: str, given: Mapping[str, Any], hear: Hear, wanted: Callable[[], object]) -> Asked:
     WORKER.wanted = wanted
     fields = json.dumps(structure(given))
+    with _refusals():
+        json_of, tree, derived = WORKER.listen(lambda said: hear(*said), discovered, model_type, cls, fields)
+    found = of_json(json_of)
+    if too_many := more_than_shown(found.parameters):
+        raise InputError(too_many)
+    return _keep(_key(model_type, cls, given), Asked(found, tree, derived))
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """What the process raises, as InputError; who leaves ends it."""
     try:
-        json_of, tree = WORKER.listen(lambda said: hear(*said), discovered, model_type, cls, fields)
+        yield
     except (SlowError, Ended):
         message = N_("It takes longer than {seconds} seconds to build this model often enough: no formula was found.")
         raise wrong(message, seconds=f"{SECONDS:.0f}") from None
@@ -94,9 +122,11 @@ def _discover(model_type: str, cls: str, given: Mapping[str, Any], hear: Hear, w
     except BaseException:
         WORKER.stop()
         raise
-    asked = Asked(of_json(json_of), tree)
+
+
+def _keep(key: tuple[str, str, str], asked: Asked) -> Asked:
     with _LOCK:
-        _FOUND[_key(model_type, cls, given)] = asked
+        _FOUND[key] = asked
         while len(_FOUND) > _KEPT:
             _FOUND.popitem(last=False)
     return asked
@@ -111,11 +141,12 @@ def _key(model_type: str, cls: str, given: Mapping[str, Any]) -> tuple[str, str,
     return model_type, cls, json.dumps(dict(given), sort_keys=True)
 
 
-def discovered(model_type: str, cls: str, given: str) -> tuple[dict[str, Any], str]:
-    """In the process: what is found, as plain data, and the printed model."""
+def discovered(model_type: str, cls: str, given: str) -> tuple[dict[str, Any], str, dict[str, list[str]]]:
+    """In the process: what is found, as plain data, the printed model, and what is derived."""
     _limit()
     from bertcalc.discover import discover
     from bertcalc.discover.build import config_class, known
+    from bertcalc.discover.derived import derived
 
     kinds = json.loads(given)
     tell(("imports", 0, 0))
@@ -123,7 +154,19 @@ def discovered(model_type: str, cls: str, given: str) -> tuple[dict[str, Any], s
     if kinds:
         config_class(model_type)
     found = discover(model_type, cls, kinds, seconds=SECONDS, progress=lambda *said: tell(said))
-    return found.json(), _printed(model_type, cls, kinds)
+    return found.json(), _printed(model_type, cls, kinds), derived(model_type, cls, found.given)
+
+
+def computed(json_of: str) -> dict[str, Any]:
+    """In the process: the same with FLOPs, or with why there are none."""
+    _limit()
+    from bertcalc.discover import with_flops
+    from bertcalc.discover.build import known
+
+    tell(("imports", 0, 0))
+    known()
+    found = of_json(json.loads(json_of))
+    return with_flops(found, seconds=SECONDS, progress=lambda *said: tell(said)).json()
 
 
 def _limit() -> None:

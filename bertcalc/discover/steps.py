@@ -43,11 +43,18 @@ def refused(found: Discovered, sizes: Mapping[str, int]) -> Outside | None:
         whole = not [value for value in known.values() if value < 1]
         conditions = found.outside(**known) if whole else []
         return Outside(conditions[0] if conditions else None, found.completed(**known), error.problem)
-    if total > MOST_PARAMETERS:
-        message = N_("That would be {count} parameters: more than {most} are not shown here.")
-        shown = f"{total:.3g}" if total > 10**30 else f"{total:,}"
-        return Outside(None, values, wrong(message, count=shown, most=f"{MOST_PARAMETERS:,}").problem)
+    if too_many := more_than_shown(total):
+        return Outside(None, values, too_many)
     return None
+
+
+def more_than_shown(total: int) -> Problem | None:
+    """What is wrong with a model that has so many parameters; None if they can be shown."""
+    if total <= MOST_PARAMETERS:
+        return None
+    message = N_("That would be {count} parameters: more than {most} are not shown here.")
+    shown = f"{total:.3g}" if total > 10**30 else f"{total:,}"
+    return wrong(message, count=shown, most=f"{MOST_PARAMETERS:,}").problem
 
 
 def stops(found: Discovered, field: str, sizes: Mapping[str, int]) -> list[int]:

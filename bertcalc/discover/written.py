@@ -54,6 +54,14 @@ def letters(found: Discovered) -> dict[str, str]:
     return {field: chosen[field] for field in found.fields}
 
 
+def usual_names(found: Discovered) -> dict[str, str]:
+    """What BERT calls the same fields: hidden_size for n_embd; where two could be meant, both keep their names."""
+    usual = {other: field for field, others in _ALSO.items() for other in others}
+    said = {field: usual.get(field, field) for field in found.fields}
+    times = Counter(said.values())
+    return {field: name if times[name] == 1 else field for field, name in said.items()}
+
+
 def names(found: Discovered) -> dict[str, str]:
     """The fields in short: the last step of the path, with the configuration that it is in where that is not enough."""
     last = Counter(field.rpartition(".")[2] for field in found.fields)

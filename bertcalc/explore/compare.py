@@ -128,10 +128,35 @@ class FieldChange(NamedTuple):
         return message.format(**values)
 
 
+class PartChange(NamedTuple):
+    """A part of a model that has no fields in common with the other: what each has; without a name, the whole model."""
+
+    field: str
+    before: int
+    after: int
+    counted: bool = False
+
+    def sentence(self, *, alone: bool = True) -> tuple[str, dict[str, str]]:
+        """What is changed."""
+        return _PARTS[self.field], {}
+
+    def __str__(self) -> str:
+        return _PARTS[self.field]
+
+
+_PARTS = {
+    "": N_("another model"),
+    "embeddings": N_("embeddings"),
+    "encoder": N_("layers"),
+    "pooler": N_("other parts"),
+    "head": N_("head"),
+}
+
+
 class Attribution(NamedTuple):
     """Fields that change together, what is counted after that, and how much more it is."""
 
-    changes: tuple[FieldChange, ...]
+    changes: tuple[FieldChange | PartChange, ...]
     total: int
     difference: int
 
@@ -155,6 +180,11 @@ class Explanation(NamedTuple):
     def difference(self) -> int:
         """How much more the other has: the sum of all parts."""
         return self.after - self.before
+
+    @property
+    def by_part(self) -> bool:
+        """Whether it is explained by parts of the models instead of fields."""
+        return any(isinstance(change, PartChange) for part in self.parts for change in part.changes)
 
     @property
     def share(self) -> Fraction | None:

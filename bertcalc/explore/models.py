@@ -12,9 +12,10 @@ signs in it are among the few that browsers and Streamlit leave as they are in a
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
 from bertcalc.config import ABSENT, Config, ConfigError, Problem, absent, check_field
 from bertcalc.families import CLASSES, SHARED, class_of, family_of
@@ -87,7 +88,7 @@ class Wrong(NamedTuple):
     problem: Problem
 
 
-def write(items: Sequence[WrittenModel]) -> str:
+def write(items: Sequence[object]) -> str:
     """The text of a comparison."""
     return " ".join(map(str, items))
 
@@ -97,13 +98,21 @@ def read(text: str, present: type[Config] | None = None) -> tuple[list[WrittenMo
 
     Whether a model can be built is not looked at: the present one changes. ``present`` is its kind of configuration.
     """
+    return read_with(text, partial(read_item, present=present))
+
+
+Item = TypeVar("Item")
+
+
+def read_with(text: str, read_one: Callable[[str], Item | Problem]) -> tuple[list[Item], list[Wrong]]:
+    """The same with another reading of each model."""
     if len(text) > LONGEST:
         return [], [Wrong(shorten(text), _too_long(len(text)))]
-    items: list[WrittenModel] = []
+    items: list[Item] = []
     wrong = []
     parts = list(dict.fromkeys(text.split()))
     for part in parts[:MOST]:
-        found = _read_item(part, present)
+        found = read_one(part)
         if isinstance(found, Problem):
             wrong.append(Wrong(shorten(part), found))
         else:
@@ -169,7 +178,8 @@ def subject_of(values: Mapping[str, Any]) -> Subject:
     return Subject(family.config(**config), architecture, pooler or not cls.pooler_is_optional)
 
 
-def _read_item(text: str, present: type[Config] | None) -> WrittenModel | Problem:
+def read_item(text: str, present: type[Config] | None = None) -> WrittenModel | Problem:
+    """One model, or what is wrong with it."""
     base, *assignments = text.split("~")
     if base != PRESENT and base not in PRESETS:
         message = N_("there is no preset {name}: did you mean {nearest}?")

@@ -42,6 +42,7 @@ def test_it_says_what_it_does_and_finds_what_is_shipped() -> None:
         ("gpt2", "GPT2LMHeadModel", {"n_embd": 13}, "transformers does not build this model"),
         ("xlnet", "XLNetModel", {"n_layer": 2_000}, "GB of memory"),
         ("vit", "ViTModel", {"image_size": 10**9}, "image_size 1,000,000,000 is too large"),
+        ("bert", "BertModel", {"hidden_size": 99_999_996, "num_hidden_layers": 99}, "are not shown here"),
         ("gpt2", "os", {}, "no model class"),
         ("gpt2", "GPT2Config", {}, "no model class"),
     ],
@@ -70,6 +71,20 @@ def test_a_reader_who_leaves_ends_it() -> None:
         asking.ask("deepseek_v3", "DeepseekV3Model", {"num_hidden_layers": 9}, lambda *_said: None, leave)
     assert time.monotonic() - began < 5
     assert before.poll() is not None  # the process has ended
+
+
+def test_flops_are_found_for_what_is_known_and_kept() -> None:
+    given = {"n_layer": 2, "n_embd": 24, "n_head": 2}
+    asked = ask("gpt2", "GPT2Model", **given)
+    assert asked.found.compute is None
+
+    def look() -> asking.Asked:
+        return asking.ask_flops("gpt2", "GPT2Model", given, asked, lambda *_said: None, nobody)
+
+    there = look()
+    assert there.found.compute is not None
+    assert (there.tree, there.found.total) == (asked.tree, asked.found.total)
+    assert asking.known("gpt2", "GPT2Model", given) is there is look()
 
 
 def test_it_takes_no_longer_than_its_time(monkeypatch: pytest.MonkeyPatch) -> None:

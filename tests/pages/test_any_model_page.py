@@ -4,16 +4,19 @@ import json
 import re
 from dataclasses import replace
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 import torch
 import transformers
 from streamlit.testing.v1 import AppTest
+from torch.utils.flop_counter import FlopCounterMode
 from transformers.initialization import no_init_weights
 
 from bertcalc.discover import asking
 from bertcalc.discover.build import reason
-from bertcalc.discover.result import Checked, Discovered
+from bertcalc.discover.conditions import Condition
+from bertcalc.discover.result import NOT_ASKED, Checked
 from bertcalc.discover.shipped import shipped, shipped_classes
 from bertcalc.discover.steps import Steps
 from bertcalc.problem import wrong
@@ -39,7 +42,7 @@ def real(model_type: str, cls: str, **fields: Any) -> int:
 
 
 def opened(**link: str) -> AppTest:
-    return open_app(PAGE, **link)
+    return open_app(PAGE, **{"model_type": "gpt2", **link})
 
 
 def steps(app: AppTest) -> Steps:
@@ -115,12 +118,12 @@ def test_sizes_of_a_link_are_counted_and_said_by_the_link_again() -> None:
 def test_another_type_begins_with_its_own_sizes() -> None:
     app = opened(sizes="n_layer-48")
     app.selectbox(key="model_type").set_value("llama").run()
-    assert total(app) == f"{real('llama', 'LlamaForCausalLM'):,}"
+    assert total(app) == f"{real('llama', 'LlamaForCausalLM'):,}" == total(open_app(PAGE))
     assert "sizes" not in app.query_params
-    assert (app.query_params["model_type"], app.query_params["model_class"]) == ("llama", "LlamaForCausalLM")
+    assert "model_type" not in app.query_params
     app.selectbox(key="model_type").set_value("gpt2").run()
     assert total(app) == "124,439,808"
-    assert "model_type" not in app.query_params
+    assert (app.query_params["model_type"], app.query_params["model_class"]) == ("gpt2", "GPT2LMHeadModel")
 
 
 def test_sizes_outside_of_the_regime_are_refused_and_the_last_stay() -> None:
@@ -180,7 +183,7 @@ def test_impossible_sizes_in_a_link_are_named_and_left_out(sizes: str, why: str)
 def test_what_a_link_cannot_say_is_refused_before_the_page(link: dict[str, str]) -> None:
     app = opened(**link)
     assert len(texts(app)) == 1
-    assert total(app) == "124,439,808"
+    assert total(app) == ("6,738,415,616" if "model_type" in link else "124,439,808")
 
 
 def test_parts_open() -> None:
@@ -202,6 +205,12 @@ def test_the_table_has_shapes_in_fields_and_in_numbers() -> None:
     words = rows["transformer.wte.weight"]
     assert (words["fields"], words["shape"]) == ("vocab_size × n_embd", "50,257 × 1,536")
     assert rows["transformer.h.*.mlp.c_fc.weight"]["copies"] == 12
+
+
+def test_sizes_for_what_has_no_formula_are_named_and_left_out() -> None:
+    app = opened(model_type="jamba", sizes="hidden_size-64")
+    assert texts(app) == ["The link asks for other sizes, but this model has no formula for them: showing those given."]
+    assert not opened(model_type="jamba").text
 
 
 def test_what_is_not_explained_is_listed_and_counted() -> None:
@@ -333,33 +342,117 @@ def test_a_chinese_page_has_no_english_sentence() -> None:
     assert not re.findall(r"[A-Z][a-z]+ [a-z]+ [a-z]+", said(app))
 
 
-def test_flops_are_shown_where_they_were_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    class WithFlops(Discovered):
-        flops = 1
+def real_flops(model_type: str, cls: str, batch_size: int, length: int, **fields: Any) -> int:
+    """What PyTorch counts in a forward pass of the class that transformers builds."""
+    config = transformers.CONFIG_MAPPING[model_type](**fields, attn_implementation="eager")
+    with torch.device("meta"), no_init_weights():
+        model = getattr(transformers, cls)(config).eval()
+        ids = torch.zeros((batch_size, length), dtype=torch.long)
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        model(input_ids=ids, attention_mask=torch.ones_like(ids))
+    return int(counter.get_total_flops())
 
-        def count_flops(self, *, batch_size: int, sequence_length: int, **fields: int) -> int:
-            return 2 * batch_size * sequence_length * self.count(**fields)
 
-    found = shipped("gpt2", "GPT2LMHeadModel")
-    assert found is not None
-    plain = {name: value for name, value in vars(found).items() if not name.startswith("_") and name not in ("total",)}
-    monkeypatch.setattr("pages.ui.any_model.choice.shipped", lambda *_key: WithFlops(**plain))
-    app = opened(sizes="n_layer-2", batch_size="3", sequence_length="5")
-    count = 30 * real("gpt2", "GPT2LMHeadModel", n_layer=2)
+def test_flops_are_shown_where_they_were_found() -> None:
+    app = opened(model_type="llama", sizes="num_hidden_layers-2", batch_size="3", sequence_length="5")
+    count = real_flops("llama", "LlamaForCausalLM", 3, 5, num_hidden_layers=2)
     assert app.metric[-1].value == f"{count:,}"
+    assert not [one for one in app.button if one.key == "any flops"]
+
+
+def test_flops_that_are_not_known_are_looked_for() -> None:
+    fields = '{"hidden_size":32,"num_attention_heads":4,"ffn_dim":64,"num_hidden_layers":2,"vocab_size":96}'
+    app = opened(model_type="opt", fields=fields, batch_size="2", sequence_length="7")
+    assert not [one for one in app.metric if one.label.startswith("FLOPs")]
+    app.button(key="any flops").click().run(timeout=120)
+    assert not app.exception
+    count = real_flops("opt", "OPTForCausalLM", 2, 7, **json.loads(fields))
+    assert app.metric[-1].value == f"{count:,}"
+    again = opened(model_type="opt", fields=fields, batch_size="2", sequence_length="7")
+    assert again.metric[-1].value == f"{count:,}"
 
 
 @pytest.mark.parametrize(
-    "text",
-    ['{"model_type": "bloom", "hidden_size": 96, "n_head": 3}', '{"architectures": ["BloomModel"]}'],
+    ("no_flops", "language", "why"),
+    [
+        (reason("the time was up"), "en", "There is no formula for its FLOPs: the time was up"),
+        (NOT_ASKED, "en", None),
+    ],
 )
-def test_your_model_leads_here_for_other_types(text: str) -> None:
+def test_why_there_are_no_flops_is_said(
+    no_flops: Any, language: str, why: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = shipped("t5", "T5Model")
+    assert found is not None
+    monkeypatch.setattr(
+        "pages.ui.any_model.choice.shipped", lambda *_key: replace(found, compute=None, no_flops=no_flops)
+    )
+    app = opened(model_type="t5", lang=language)
+    assert (why in [one.value for one in app.caption]) is (why is not None)
+    assert len([one for one in app.button if one.key == "any flops"]) == (why is None)
+
+
+def test_flops_outside_of_where_their_formula_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = shipped("llama", "LlamaForCausalLM")
+    assert found is not None
+    assert found.compute is not None
+    compute = replace(found.compute, regime=(Condition("at most", "sequence_length", 100),))
+    monkeypatch.setattr("pages.ui.any_model.choice.shipped", lambda *_key: replace(found, compute=compute))
+    [error] = opened(model_type="llama", sequence_length="101").error
+    assert error.value == "The formula holds where sequence_length is at most 100; here, sequence_length = 101."
+
+
+def follow(app: AppTest) -> AppTest:
+    """Open the page that the one link of a page leads to."""
+    [link] = app.get("page_link")
+    return open_app(f"{link.proto.page}.py", **dict(parse_qsl(link.proto.query_string)))
+
+
+@pytest.mark.parametrize(
+    ("text", "cls", "fields"),
+    [
+        (
+            '{"model_type": "bloom", "hidden_size": 96, "n_head": 3, "n_layer": 2}',
+            "BloomForCausalLM",
+            {"hidden_size": 96, "n_head": 3, "n_layer": 2},
+        ),
+        ('{"architectures": ["BloomForCausalLM"]}', "BloomForCausalLM", {}),
+    ],
+)
+def test_your_model_leads_here_for_other_types_with_the_sizes(text: str, cls: str, fields: dict[str, int]) -> None:
     app = open_app("bring.py")
     app.text_area(key="config_text").set_value(text).run()
-    [link] = app.get("page_link")
-    assert link.proto.page == "any_model"
-    assert "model_type=bloom" in link.proto.query_string
+    there = follow(app)
+    assert there.metric[0].label == f"Parameters in {cls}"
+    assert total(there) == f"{real('bloom', cls, **fields):,}"
     assert not list(open_app("bring.py").get("page_link"))
+
+
+def test_it_leads_to_the_comparison_with_its_sizes() -> None:
+    there = follow(opened(model_type="llama", sizes="num_hidden_layers-2"))
+    assert there.text_input(key="models").value == "bert-base-uncased llama.LlamaForCausalLM~num_hidden_layers-2"
+    count = real("llama", "LlamaForCausalLM", num_hidden_layers=2)
+    assert there.metric[0].value == f"+{count - 109_482_240:,}"
+    there = follow(opened(model_type="bloom", fields='{"hidden_size":96,"n_head":3,"n_layer":2}'))
+    assert there.metric[0].value.startswith("−")
+    count = real("bloom", "BloomForCausalLM", hidden_size=96, n_head=3, n_layer=2)
+    assert there.metric[0].value == f"−{109_482_240 - count:,}"
+
+
+def test_a_field_that_follows_others_is_typed_and_becomes_a_size() -> None:
+    app = opened(model_type="llama", sizes="num_hidden_layers-2")
+    app.session_state["more sizes"] = True
+    app.run()
+    field = app.number_input(key="derived llama LlamaForCausalLM num_key_value_heads")
+    assert (field.value, field.placeholder) == (None, "follows num_attention_heads")
+    field.set_value(8).run()
+    fields = {"num_key_value_heads": 8, "num_hidden_layers": 2}
+    assert total(app) == f"{real('llama', 'LlamaForCausalLM', **fields):,}"
+    assert app.query_params["fields"] == '{"num_key_value_heads":8}'
+    assert app.query_params["sizes"] == "num_hidden_layers-2"
+    move(app, "num_key_value_heads", 4)
+    assert total(app) == f"{real('llama', 'LlamaForCausalLM', **fields | {'num_key_value_heads': 4}):,}"
+    assert "head_dim" in steps(app).found.follows or any(one.label == "head_dim" for one in app.number_input)
 
 
 def test_explain_leads_here_for_a_number_of_another_model() -> None:

@@ -329,6 +329,13 @@ def test_what_the_hub_has_not_is_said_and_the_last_stays(hub: Server) -> None:
         assert "Still showing the last one that could be read." in captions(app)
 
 
+def test_a_model_of_another_type_on_the_hub_leads_on_with_its_sizes(hub: Server) -> None:
+    app = ask(open_app("bring.py", bring="hub", repo_id="some/other"))
+    [link] = app.get("page_link")
+    assert "model_type=t5" in link.proto.query_string
+    assert "vocab_size" in link.proto.query_string
+
+
 def test_offline_is_said() -> None:
     app = ask(open_app("bring.py", bring="hub"))  # tests run with HF_HUB_OFFLINE
     assert errors(app) == ["The Hub (huggingface.co) cannot be reached from this server."]

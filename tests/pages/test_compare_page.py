@@ -7,11 +7,15 @@ from urllib.parse import parse_qsl
 
 import pandas as pd
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
+from transformers import LlamaConfig, LlamaForCausalLM, T5Config, T5EncoderModel
 
 from bertcalc import ARCHITECTURES, BertConfig, Config, build, forward_flops
+from bertcalc.discover.result import NOT_ASKED
+from bertcalc.discover.shipped import shipped
 from bertcalc.explore.chart_labels import Box, place
 from bertcalc.explore.compare import PAIRS, WELL_KNOWN
 from bertcalc.explore.models import LONGEST, MOST, subject_of_preset
@@ -145,7 +149,7 @@ def test_a_pasted_config_joins_the_comparison() -> None:
     ("text", "why"),
     [
         ("{", "This is not JSON: line 1"),
-        ('{"model_type": "t5"}', "only bert"),
+        ('{"model_type": "no_such"}', "only bert"),
         ('{"hidden_size": 770, "use_cache": true}', "768 or 780 would be"),
         ('{"![x](http://x)": 1, "![x](http://x)": 2}', "![x](http://x) appears twice"),
     ],
@@ -379,6 +383,96 @@ def test_a_model_whose_memory_is_not_known_is_named_in_every_view(monkeypatch: p
         )
         assert not app.error, view
         assert view == "scatter" or "–" in str([table.value for table in app.table]) + str(app.session_state["shown"])
+
+
+@pytest.mark.parametrize("view", VIEW.options)
+@pytest.mark.parametrize("measure", ["parameters", "forward", "training_memory"])
+def test_a_discovered_model_stands_beside_ours_in_every_view(view: str, measure: str) -> None:
+    models = "bert-base-uncased llama.LlamaForCausalLM~num_hidden_layers-2 t5.T5Model"
+    app = open_app("compare.py", compare=view, compare_by=measure, models=models)
+    assert not app.text
+    assert [one.value for one in app.error] == (
+        ["This is not known for LlamaForCausalLM: its formula was discovered."]
+        if (view, measure) == ("differences", "training_memory")
+        else []
+    )
+    assert any("Of LlamaForCausalLM, T5Model the parameters are known" in one.value for one in app.caption)
+    ways = [link.proto.label for link in app.get("page_link")]
+    found = shipped("t5", "T5Model")
+    assert found is not None
+    assert ways == (["Find the FLOPs of T5Model →"] if measure == "forward" and found.no_flops == NOT_ASKED else [])
+    if view == "table":
+        with torch.device("meta"):
+            model = LlamaForCausalLM(LlamaConfig(num_hidden_layers=2))
+        count = sum(tensor.numel() for tensor in model.parameters())
+        [table] = app.table
+        column = dict(zip(table.value[""], table.value["LlamaForCausalLM, L 2"], strict=True))
+        assert number(column["**parameters in total**"]) == count
+        assert sum(number(column[name]) for name in ("embeddings", "layers", "pooler, other parts", "head")) == count
+        assert column["`num_hidden_layers`"] == "2"
+
+
+def test_sizes_of_one_class_differ_by_fields() -> None:
+    app = open_app("compare.py", models="llama.LlamaForCausalLM llama.LlamaForCausalLM~num_hidden_layers-16")
+    assert "16 fewer layers" in str(app.latex[0].value)
+    assert app.metric[0].value == "−3,238,133,760"
+
+
+def test_any_model_is_chosen_and_can_be_the_baseline() -> None:
+    app = open_app("compare.py", models="bert-base-uncased")
+    app.selectbox(key="compared type").set_value("qwen3").run()
+    press(app, "Add Qwen3ForCausalLM")
+    assert models(app) == "bert-base-uncased qwen3.Qwen3ForCausalLM"
+    press(app, "Use as baseline")
+    assert models(app) == "qwen3.Qwen3ForCausalLM bert-base-uncased"
+
+
+def test_sizes_that_no_formula_holds_for_are_left_out_in_the_readers_language() -> None:
+    app = open_app("compare.py", models="bert-base-uncased llama.LlamaForCausalLM~hidden_size-4097", lang="zh")
+    [said] = [one.value for one in app.text]
+    assert "hidden_size = 4,097" in said
+    assert "The formula" not in said
+
+
+def test_a_config_of_another_type_joins_the_comparison_and_is_discovered() -> None:
+    app = open_app("compare.py", models="bert-base-uncased")
+    fields = {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_heads": 4}
+    text = json.dumps({"model_type": "t5", "architectures": ["T5EncoderModel"], **fields})
+    app.text_area(key="config_json").set_value(text).run()
+    press(app, "Add to the comparison")
+    with torch.device("meta"):
+        model = T5EncoderModel(T5Config(**fields))
+    count = sum(tensor.numel() for tensor in model.parameters())
+    assert number(app.metric[0].value) == count - real(BertConfig())
+    assert "T5EncoderModel" in " ".join(one.value for one in app.markdown)
+
+
+@pytest.mark.parametrize("view", VIEW.options)
+def test_more_flops_than_a_chart_can_take_are_refused_in_a_sentence(view: str) -> None:
+    app = open_app(
+        "compare.py",
+        compare=view,
+        compare_by="forward",
+        models="llama.LlamaForCausalLM qwen3.Qwen3ForCausalLM",
+        batch_size="1000000",
+        sequence_length="999999",
+    )
+    assert not app.exception
+    assert view != "differences" or "would take more than" in app.error[0].value
+
+
+def test_what_has_no_formula_keeps_its_sizes() -> None:
+    app = open_app(
+        "compare.py", models="bert-base-uncased jamba.JambaForCausalLM jamba.JambaForCausalLM~hidden_size-64"
+    )
+    assert ["its sizes cannot be changed" in one.value for one in app.text] == [True]
+    assert app.metric[0].value == f"+{51_570_323_328 - 109_482_240:,}"
+
+
+def test_without_pytorch_what_is_not_shipped_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bertcalc.proof.real_model.installed", lambda: False)
+    app = open_app("compare.py", models="bert-base-uncased t5.T5ForTokenClassification")
+    assert ["needs torch and transformers" in one.value for one in app.text] == [True]
 
 
 def test_names_are_placed_beside_each_other() -> None:

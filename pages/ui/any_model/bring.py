@@ -23,7 +23,7 @@ def show_bring(now: Chosen) -> None:
     """Draw it, folded; what is wrong stands in it."""
     if now.given:
         fields = ", ".join(f"{name} = {_brief(value)}" for name, value in list(now.given.items())[:6])
-        st.caption(_("From a config.json: {fields}").format(fields=fields + (" ..." if len(now.given) > 6 else "")))
+        st.caption(_("Given: {fields}").format(fields=fields + (" ..." if len(now.given) > 6 else "")))
         st.button(
             _("Back to the default of {kind}").format(kind=now.model_type),
             key="any default",

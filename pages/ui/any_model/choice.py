@@ -1,13 +1,14 @@
 """The model that the page is about: type, class, what a config.json says of it, and sizes, as the link has them."""
 
-import json
 from collections.abc import Mapping
 from difflib import get_close_matches
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import streamlit as st
 
-from bertcalc.discover import asking
+from bertcalc.discover import asking, derived
+from bertcalc.discover.compared import WrittenFound, text_of
 from bertcalc.discover.given import read_fields
 from bertcalc.discover.result import Discovered
 from bertcalc.discover.shipped import shipped, shipped_classes
@@ -58,7 +59,7 @@ class _Names(Select[str]):
         return message, {"nearest": near[0]}
 
 
-MODEL_TYPE = _Names("model_type", N_("Model type"), types(), default="gpt2", label_visibility="collapsed")
+MODEL_TYPE = _Names("model_type", N_("Model type"), types(), default="llama", label_visibility="collapsed")
 MODEL_CLASS = _Names(
     "model_class",
     N_("Class"),
@@ -95,18 +96,39 @@ def chosen() -> Chosen:
     """What this session has chosen."""
     kind = MODEL_TYPE.value()
     cls = MODEL_CLASS.value(classes_of(kind))
-    given = _given(kind)
-    found = None if given else shipped(kind, cls)
-    return Chosen(kind, cls, given, asking.Asked(found, "") if found else asking.known(kind, cls, given))
+    return of(kind, cls, _given(kind))
 
 
-def take(model_type: str, cls: str | None, given: Mapping[str, Any]) -> None:
+def of(model_type: str, cls: str, given: dict[str, Any]) -> Chosen:
+    """A class of a type, with what is known of it already."""
+    asked = asking.known(model_type, cls, given)
+    if asked is None and not given and (found := shipped(model_type, cls)):
+        asked = asking.Asked(found, "", derived.shipped(model_type, cls))
+    return Chosen(model_type, cls, given, asked)
+
+
+def written(now: Chosen, sizes: Steps | None) -> WrittenFound:
+    """The model as a comparison writes it."""
+    return WrittenFound(now.model_type, now.cls, tuple(sizes.kept.items()) if sizes else (), text_of(now.given))
+
+
+def take(
+    model_type: str, cls: str | None, given: Mapping[str, Any], sizes: Mapping[str, int] = MappingProxyType({})
+) -> None:
     """Choose all of it, from the next run on."""
     fields = text_of(given)
     wanted = {MODEL_TYPE.name: model_type, MODEL_CLASS.name: cls or classes_of(model_type)[0]}
     st.session_state["repair"] = st.session_state.get("repair", {}) | wanted  # what is drawn cannot be set
     st.session_state["any given"] = (model_type, fields, dict(given))
+    st.session_state["any carried"] = dict(sizes)
     st.session_state.pop("any steps", None)
+
+
+def give(field: str, value: int) -> None:
+    """Give a field that follows others a value of its own: then it is a size like them, which keep theirs."""
+    now = chosen()
+    held = steps(now)
+    take(now.model_type, now.cls, derived.put(now.given, field, value), held.kept if held else {})
 
 
 def _given(kind: str) -> dict[str, Any]:
@@ -122,11 +144,6 @@ def _given(kind: str) -> dict[str, Any]:
     return held[2] if held[0] == kind else {}
 
 
-def text_of(given: Mapping[str, Any]) -> str:
-    """What is given, as the link says it."""
-    return json.dumps(dict(given), separators=(",", ":"), ensure_ascii=False) if given else ""
-
-
 def steps(now: Chosen) -> Steps | None:
     """The sizes of this session; nothing where no formula is known."""
     if now.found is None or now.found.unexplained:
@@ -137,7 +154,8 @@ def steps(now: Chosen) -> Steps | None:
     # A link is read once: in the first run, where it leads here from another page, and after Back.
     told = st.session_state.get("any sizes") != linked and (_is_linked() or "any sizes" not in st.session_state)
     if held is None or held[0] != key or told:
-        sizes, wrong = _sizes(now.found, linked) if told else ({}, None)
+        carried = st.session_state.pop("any carried", {})
+        sizes, wrong = _sizes(now.found, linked) if told else ({} if refused(now.found, carried) else carried, None)
         st.session_state["any wrong"] = wrong
         held = key, Steps(now.found, sizes)
         st.session_state["any steps"] = held
@@ -162,6 +180,9 @@ def _sizes(found: Discovered, linked: str) -> tuple[dict[str, int], Outside | No
 
 def show_wrong_in_link() -> None:
     """Say what was wrong with the sizes of the link, which were left out."""
+    known = chosen().found
+    if known and known.unexplained and st.query_params.get(SIZES.name):
+        st.text(_("The link asks for other sizes, but this model has no formula for them: showing those given."))
     found: Outside | None = st.session_state.get("any wrong")
     held: tuple[object, Steps] | None = st.session_state.get("any steps")
     if found and held and not (held[1].past or held[1].attempt):

@@ -1,10 +1,13 @@
 """Discovering on the page: what is done now, while others are served; and what was found, proven, or not explained."""
 
+from collections.abc import Callable
+from functools import partial
+
 import streamlit as st
 
 from bertcalc.discover import asking
 from bertcalc.discover.result import Discovered
-from bertcalc.problem import InputError
+from bertcalc.problem import InputError, Problem
 from bertcalc.proof import real_model
 from bertcalc.server.run_queue import RUN_QUEUE
 from bertcalc.text import N_, code, literal
@@ -17,20 +20,43 @@ from pages.ui.present import presenting
 from pages.ui.tables import show_table
 
 PROOF = Fold("proof", N_("How it was found, and where it holds"))
+MISSING = N_("This needs torch and transformers, which are not installed here.")
 TREE = Fold("printed", N_("As PyTorch prints it"))
 
 
 def discover(now: Chosen) -> None:
     """Have it discovered, and draw the page again; or say why there is nothing."""
     if not real_model.installed():
-        st.info(_("This needs torch and transformers, which are not installed here."))
-        return
-    bar = st.progress(0.0, _("Looking for the formula of {cls}").format(cls=now.cls))
+        st.info(_(MISSING))
+    elif problem := look(now):
+        show_problem(problem)
+    else:
+        st.rerun()
 
-    note = st.empty()
-    note.caption(
-        _("The real class is built again and again with other sizes, without weights: this takes some seconds.")
+
+def look(now: Chosen) -> Problem | None:
+    """Have it discovered, with a bar that says how far that is; what is wrong, if nothing is found."""
+    return _watched(
+        _("Looking for the formula of {cls}").format(cls=now.cls),
+        _("The real class is built again and again with other sizes, without weights: this takes some seconds."),
+        partial(asking.ask, now.model_type, now.cls, now.given),
     )
+
+
+def look_for_flops(now: Chosen) -> Problem | None:
+    """The same for the FLOPs of a class whose parameters are known."""
+    assert now.asked
+    return _watched(
+        _("Looking for the FLOPs of {cls}").format(cls=now.cls),
+        _("The real class is run again and again with other sizes, without numbers: this takes up to a minute."),
+        partial(asking.ask_flops, now.model_type, now.cls, now.given, now.asked),
+    )
+
+
+def _watched(title: str, why: str, ask: Callable[[asking.Hear, Callable[[], object]], object]) -> Problem | None:
+    bar = st.progress(0.0, title)
+    note = st.empty()
+    note.caption(why)
 
     def hear(what: str, done: int, of: int) -> None:
         counted = _("{doing}: {done} of {of}").format(doing=doing(what), done=f"{done + 1:,}", of=f"{of:,}")
@@ -38,13 +64,12 @@ def discover(now: Chosen) -> None:
 
     try:
         with RUN_QUEUE.pause():
-            asking.ask(now.model_type, now.cls, now.given, hear, wanted)
+            ask(hear, wanted)
     except InputError as error:
         bar.empty()
         note.empty()
-        show_problem(error.problem)
-        return
-    st.rerun()
+        return error.problem
+    return None
 
 
 def show_verdict(found: Discovered) -> None:

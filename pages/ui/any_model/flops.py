@@ -1,14 +1,18 @@
-"""The FLOPs of a forward pass, where they were discovered, too."""
+"""The FLOPs of a forward pass, where they were discovered, too; where not, a button has them looked for."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import streamlit as st
 
-from bertcalc.discover.result import Discovered
+from bertcalc.discover.result import NOT_ASKED, Computed, Discovered
+from bertcalc.discover.steps import Outside
 from bertcalc.problem import InputError
+from bertcalc.proof import real_model
+from pages.ui.any_model.choice import Chosen
+from pages.ui.any_model.discovering import look_for_flops
+from pages.ui.any_model.words import refusal
 from pages.ui.batch import BATCH_SIZE, SEQUENCE_LENGTH
-from pages.ui.controls import show_problem
+from pages.ui.controls import sentence, show_problem
 from pages.ui.i18n import _
 from pages.ui.metrics import show_metric
 from pages.ui.numbers import scaled
@@ -17,17 +21,57 @@ from pages.ui.present import presenting
 _MOST = 1_000_000
 
 
-def show_flops(found: Discovered, sizes: Mapping[str, int]) -> None:
-    """For a batch and a length; nothing where a discovery knows none. The projector has no room for them."""
-    known: Any = found
-    if getattr(known, "flops", None) is None or presenting():
+def show_flops(now: Chosen, sizes: Mapping[str, int]) -> None:
+    """For a batch and a length, or why there are none. The projector has no room for them."""
+    found = now.found
+    if found is None or presenting():
         return
+    if found.compute:
+        _show_count(found, found.compute, sizes)
+    elif found.unexplained:
+        st.caption(_("FLOPs are looked for only where every parameter has a formula."))
+    elif found.no_flops is not None and found.no_flops != NOT_ASKED:
+        st.caption(_("There is no formula for its FLOPs: {reason}").format(reason=sentence(found.no_flops)))
+    elif not real_model.installed():
+        st.caption(_("Its FLOPs are not known here: torch and transformers, which are not installed, would find them."))
+    else:
+        _offer(now)
+
+
+def _offer(now: Chosen) -> None:
+    """A button that has them looked for."""
+    if st.button(
+        _("Find the FLOPs of a forward pass"),
+        key="any flops",
+        icon=":material/bolt:",
+        help=_("This takes some ten seconds, and a minute at most; it ends when you leave the page."),
+    ):
+        if problem := look_for_flops(now):
+            show_problem(problem)
+        else:
+            st.rerun()
+
+
+def _show_count(found: Discovered, compute: Computed, sizes: Mapping[str, int]) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         batch_size = BATCH_SIZE.show_within(1, _MOST)
         length = SEQUENCE_LENGTH.show_within(1, _MOST)
+        said = {"batch_size": batch_size, "sequence_length": length, **sizes}
+        if outside := compute.outside(**said):
+            st.error(refusal(Outside(outside[0], compute.completed(**said))))
+            return
         try:
-            count: int = known.count_flops(batch_size=batch_size, sequence_length=length, **sizes)
+            count = found.count_flops(**said)
         except InputError as error:
             show_problem(error.problem)
             return
-        show_metric(_("FLOPs of a forward pass"), f"{count:,}", scaled(count, "FLOPs"), least=200)
+        show_metric(
+            _("FLOPs of a forward pass"),
+            f"{count:,}",
+            scaled(count, "FLOPs"),
+            least=200,
+            help=_(
+                "The matrix products with eager attention, as PyTorch's FlopCounterMode counts them. Each token goes"
+                " through its experts by itself, and a decoder has as many tokens as its encoder."
+            ),
+        )

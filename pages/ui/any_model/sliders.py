@@ -4,12 +4,13 @@ from typing import Any
 
 import streamlit as st
 
+from bertcalc.discover.given import MOST
 from bertcalc.discover.steps import Outside, Steps, nearest, refused, stops
 from bertcalc.discover.written import letters, names
 from pages.ui import panel
-from pages.ui.any_model.choice import chosen, steps
+from pages.ui.any_model.choice import chosen, give, steps
 from pages.ui.any_model.words import refusal
-from pages.ui.i18n import _
+from pages.ui.i18n import _, listed
 
 _MOST = 5
 
@@ -26,7 +27,8 @@ def show(page: str) -> None:
     others = [field for field in sizes.found.fields if field not in sliders]
     values = sizes.values() | {field: value for field, value in sizes.attempt.items() if field in others}
     differ = [field for field in others if field in sizes.kept]
-    if not others:
+    derived = now.asked.derived if now.asked else {}
+    if not (others or derived):
         return
     label = _("More fields ({count} changed)").format(count=len(differ)) if differ else _("More fields")
     with st.expander(
@@ -38,11 +40,28 @@ def show(page: str) -> None:
             st.number_input(field, step=1, key=key, on_change=_typed, args=(field,))
             if field in sizes.attempt:
                 st.error(_why(sizes, field))
+        for field, leaders in derived.items():
+            st.number_input(
+                field,
+                1,
+                MOST,
+                None,
+                key=f"derived {now.model_type} {now.cls} {field}",
+                placeholder=_("follows {fields}").format(fields=listed(leaders)) if leaders else _("follows others"),
+                on_change=_given,
+                args=(f"derived {now.model_type} {now.cls} {field}", field),
+                help=_("By itself it follows from other fields. With a value of its own it becomes a size like them."),
+            )
 
 
 def _typed(field: str) -> None:
     if held := steps(chosen()):
         held.move(field, int(st.session_state[f"size {field}"]))
+
+
+def _given(key: str, field: str) -> None:
+    if (value := st.session_state[key]) is not None:
+        give(field, value)
 
 
 def _shown(sizes: Steps) -> list[str]:

@@ -5,11 +5,14 @@ from typing import Any
 
 import streamlit as st
 
+from bertcalc.discover.compared import WrittenFound, text_of
 from bertcalc.discover.given import Given, read
 from bertcalc.discover.shipped import with_count
+from bertcalc.discover.steps import write
 from bertcalc.discover.types import types
-from bertcalc.problem import InputError, Problem
-from pages.ui.any_model.choice import FIELDS, MODEL_CLASS, MODEL_TYPE, classes_of, text_of
+from bertcalc.presets import DEFAULT_PRESET
+from bertcalc.problem import InputError
+from pages.ui.any_model.choice import FIELDS, MODEL_CLASS, MODEL_TYPE, SIZES, classes_of
 from pages.ui.i18n import _
 
 _MOST = 3
@@ -19,20 +22,41 @@ def show_way(model_type: str, cls: str | None = None, fields: Mapping[str, Any] 
     """A link to the page with a model type, a class and fields, as far as a link has room for them."""
     if model_type not in types():
         return
-    given = dict(fields or {})
-    if len(text_of(given)) > FIELDS.longest:
-        given = {name: value for name, value in given.items() if not isinstance(value, list | dict)}
-    said = {
-        MODEL_TYPE.name: model_type,
-        MODEL_CLASS.name: cls or classes_of(model_type)[0],
-        FIELDS.name: text_of(given) if len(text_of(given)) <= FIELDS.longest else "",
-    }
+    one = WrittenFound(model_type, cls or classes_of(model_type)[0], given=_within(dict(fields or {})))
     st.page_link(
         "any_model.py",
-        label=_("Its formula, on the page for any model: {kind} →").format(kind=said[MODEL_CLASS.name]),
+        label=_("Its formula, on the page for any model: {kind} →").format(kind=one.cls),
         icon=":material/travel_explore:",
-        query_params={name: text for name, text in said.items() if text},
+        query_params=link_of(one),
     )
+
+
+def show_way_to_compare(one: WrittenFound) -> None:
+    """A link to the comparison of a model with the one that all are compared with."""
+    st.page_link(
+        "compare.py",
+        label=_("Compare it with {preset} →").format(preset=DEFAULT_PRESET),
+        icon=":material/compare_arrows:",
+        query_params={"models": f"{DEFAULT_PRESET} {one}"},
+    )
+
+
+def link_of(one: WrittenFound) -> dict[str, str]:
+    """What the link of the page says of a model."""
+    said = {
+        MODEL_TYPE.name: one.model_type,
+        MODEL_CLASS.name: one.cls,
+        FIELDS.name: one.given if len(one.given) <= FIELDS.longest else "",
+        SIZES.name: write(dict(one.changes)),
+    }
+    return {name: text for name, text in said.items() if text}
+
+
+def _within(given: dict[str, Any]) -> str:
+    """What is given, as far as a link has room for it."""
+    if len(text_of(given)) > FIELDS.longest:
+        given = {name: value for name, value in given.items() if not isinstance(value, list | dict)}
+    return text_of(given)
 
 
 def show_way_of_config(text: str) -> None:
@@ -42,12 +66,6 @@ def show_way_of_config(text: str) -> None:
     except InputError:
         return
     show_way(given.model_type, given.cls, given.fields)
-
-
-def show_way_of_problem(problem: Problem) -> None:
-    """The same for the model type that a page has refused."""
-    if problem.field == "model_type" and isinstance(problem.value, str):
-        show_way(problem.value)
 
 
 def show_way_of_count(low: int, high: int) -> None:

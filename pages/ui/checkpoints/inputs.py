@@ -5,6 +5,7 @@ alone.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import streamlit as st
 
@@ -17,7 +18,7 @@ from bertcalc.problem import InputError, Problem
 from bertcalc.server.run_queue import RUN_QUEUE
 from bertcalc.subject import Subject
 from bertcalc.text import N_, code, shorten
-from pages.ui.any_model.way import show_way_of_config, show_way_of_problem
+from pages.ui.any_model.way import show_way_of_config
 from pages.ui.checkpoints.chooser import Wanted, choose_files, take_files
 from pages.ui.checkpoints.matching import Brought, show_brought, show_model
 from pages.ui.controls import Text, sentence, set_values, view
@@ -99,15 +100,25 @@ def show_hub() -> None:
             st.session_state["hub read last"] = Brought(repo_id.strip(), comparison), reading
         except InputError as error:
             st.session_state["problems of hub"] = error.problems
+            st.session_state["other config of hub"] = _other_config(repo_id.strip(), error.problems)
     last: tuple[Brought, Described] | None = st.session_state.get("hub read last")
     found = st.session_state.get("problems of hub", ())
     _show_problems(found, older=bool(found) and last is not None)
-    for problem in found:
-        show_way_of_problem(problem)
+    if found:
+        show_way_of_config(st.session_state.get("other config of hub", ""))
     if last is not None:
         brought, reading = last
         show_brought(brought)
         _show_remarks(reading)
+
+
+def _other_config(repo_id: str, problems: Sequence[Problem]) -> str:
+    """The text of a config.json that is of another model type, for the page that takes any; "" if that is not it."""
+    with suppress(InputError):
+        if any(problem.field in ("model_type", "architectures") for problem in problems):
+            with st.spinner(_("Asking the Hub ...")), RUN_QUEUE.pause():
+                return asking.ask_config(repo_id, wanted)
+    return ""
 
 
 def ask_hub(repo_id: str) -> tuple[Described, Matching]:

@@ -100,7 +100,7 @@ def bars_frame(models: Mapping[str, Mapping[str, int]], totals: Sequence[str], n
         start, name = 0, "\n".join(wrap(model, _LINE)) if len(models) <= _MANY else model
         for piece, count in pieces.items():
             end = start + count
-            inside = names[piece] if piece in names and count > longest * 0.011 * (len(names[piece]) + 1) else ""
+            inside = names[piece] if piece in names and count > longest * 0.013 * (len(names[piece]) + 1) else ""
             rows.append(
                 {
                     "name": name,

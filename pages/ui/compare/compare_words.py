@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from bertcalc.config import LETTERS, Problem
+from bertcalc.discover.compared import WrittenFound
 from bertcalc.explore.compare import Explanation
 from bertcalc.explore.models import PRESENT, WrittenModel
 from pages.ui.i18n import _, listed
 from pages.ui.numbers import signed_count, signed_percent
 
 
-def names_of(items: Sequence[WrittenModel]) -> list[str]:
+def names_of(items: Sequence[WrittenModel | WrittenFound]) -> list[str]:
     """A distinct name for each model."""
     names: list[str] = []
     seen: Counter[str] = Counter()
@@ -23,7 +24,7 @@ def names_of(items: Sequence[WrittenModel]) -> list[str]:
     return names
 
 
-def _name(item: WrittenModel, same_base: bool) -> str:
+def _name(item: WrittenModel | WrittenFound, same_base: bool) -> str:
     """The base of a model and its first changes; without the base if all models share it and the changes suffice."""
     ordered = sorted(item.changes, key=lambda change: change[0] != "architecture")
     changes = listed(_change(field, value) for field, value in ordered[:_SAID])
@@ -31,7 +32,10 @@ def _name(item: WrittenModel, same_base: bool) -> str:
         changes = listed([changes, "..."])
     if same_base and len(changes) > _ENOUGH:
         return changes
-    base = _("current model") if item.base == PRESENT else item.base
+    if isinstance(item, WrittenFound):
+        base = _("{cls} of a config.json").format(cls=item.cls) if item.given else item.cls
+    else:
+        base = _("current model") if item.base == PRESENT else item.base
     return listed([base, changes]) if changes else base
 
 

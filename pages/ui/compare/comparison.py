@@ -9,21 +9,33 @@ import streamlit as st
 from bertcalc import ConfigError
 from bertcalc.config import Problem
 from bertcalc.config_json import read as read_json
-from bertcalc.explore.compare import PAIRS, Explanation, explain
-from bertcalc.explore.models import LONGEST, MOST, PRESENT, WrittenModel, Wrong, item_of, read, write
+from bertcalc.discover.compared import (
+    FoundCase,
+    FoundModel,
+    WrittenFound,
+    components_of,
+    explain,
+    known,
+    read,
+)
+from bertcalc.explore.compare import PAIRS, Explanation
+from bertcalc.explore.models import LONGEST, MOST, PRESENT, WrittenModel, Wrong, item_of, write
 from bertcalc.explore.quantities import QUANTITIES, Case, Quantity
 from bertcalc.families import family_of
 from bertcalc.presets import PRESETS
 from bertcalc.problem import InputError
 from bertcalc.subject import Subject
 from bertcalc.text import N_
-from pages.ui.batch import Batch, choose_batch
+from bertcalc.tree.totals import COMPONENTS
+from pages.ui.batch import BATCH_SIZE, SEQUENCE_LENGTH, Batch, choose_batch
+from pages.ui.compare import found_models
 from pages.ui.compare.compare_words import names_of, said
 from pages.ui.controls import Select, Text, change, view
 from pages.ui.i18n import _
 from pages.ui.quantity_words import QUANTITY_NAMES
 from pages.ui.sidebar import Choice
 
+_MOST = 1_000_000
 _BASE, _LARGE = "bert-base-uncased", "bert-large-uncased"
 
 
@@ -56,9 +68,9 @@ ORDER: Select[str] = Select(
 class Compared(NamedTuple):
     """A model of the comparison: as it is in the link, its name, and its configuration."""
 
-    item: WrittenModel
+    item: WrittenModel | WrittenFound
     name: str
-    subject: Subject
+    subject: Subject | FoundModel
 
 
 class Comparison(NamedTuple):
@@ -75,15 +87,37 @@ class Comparison(NamedTuple):
         """What is counted."""
         return QUANTITIES[self.measure]
 
-    def case(self, subject: Subject) -> Case:
+    def case(self, one: Compared) -> Case | FoundCase:
         """A model with what goes through it."""
-        return Case(subject, *self.batch)
+        return case(one, self.batch)
 
-    def explained(self, subject: Subject) -> Explanation | None:
+    def known(self, one: Compared, measure: str = "") -> int | None:
+        """The quantity of a model, or another one; None where it is not known."""
+        return known(measure or self.measure, self.case(one))
+
+    def components(self, one: Compared) -> dict[str, int]:
+        """The parameters of each component of a model."""
+        return {component: count for component, count in components_of(self.case(one)).items()}  # noqa: C416
+
+    def names(self) -> dict[str, str]:
+        """What components are called beside each other: those of a discovered model are told apart by names alone."""
+        parts: dict[str, str] = {part: _(part) for part in COMPONENTS}
+        if any(isinstance(one.subject, FoundModel) for one in self.models):
+            parts |= {"encoder": _("layers"), "pooler": _("pooler, other parts")}
+        return parts
+
+    def explained(self, one: Compared) -> Explanation | None:
         """How the quantity of a model comes from that of the first; None where one of both is not known."""
         with suppress(InputError):
-            return explain(self.case(self.models[0].subject), self.case(subject), self.quantity)
+            return explain(self.case(self.models[0]), self.case(one), self.measure)
         return None
+
+
+def case(one: Compared, batch: Batch) -> Case | FoundCase:
+    """A model with what goes through it."""
+    if isinstance(one.subject, FoundModel):
+        return FoundCase(one.subject, *batch)
+    return Case(one.subject, *batch)
 
 
 def begin(choice: Choice) -> list[WrittenModel]:
@@ -104,7 +138,7 @@ def choose(choice: Choice) -> Comparison:
     """
     present = choice.subject
     text = st.session_state["models"]
-    items, wrong = read(text, type(present.config)) if text.strip() else (begin(choice), [])
+    items, wrong = read(text, type(present.config)) if text.strip() else ([*begin(choice)], [])
     with st.container(horizontal=True, vertical_alignment="center"):
         shown = VIEW.show()
         with st.popover(_("Models"), icon=":material/list:"):
@@ -112,6 +146,7 @@ def choose(choice: Choice) -> Comparison:
         with st.popover("config.json", icon=":material/data_object:"):
             _paste(items)
     _show_pairs()
+    found_models.discover([item for item in items if isinstance(item, WrittenFound)])
     models, impossible = _build(items, present)
     _show_wrong([*wrong, *impossible], [model.item for model in models])
     order = "chosen"
@@ -125,13 +160,21 @@ def choose(choice: Choice) -> Comparison:
         )
         if glance:
             order = ORDER.show()
-        configs = [model.subject.config for model in models] or [present.config]
-        if shown == "scatter":
-            configs += [preset.config for preset in PRESETS.values()]
-        batch = choose_batch(min(configs, key=lambda config: config.longest), sidebar=False)
+        batch = _choose_batch([one.subject for one in models], present, shown)
         if shown == "differences" and len(models) > 1:
             _choose_explained(models)
     return Comparison(shown, models, batch, measure, order)
+
+
+def _choose_batch(models: Sequence[Subject | FoundModel], present: Subject, shown: str) -> Batch:
+    """A batch that all models can take whose limits are known."""
+    configs = [subject.config for subject in models if isinstance(subject, Subject)]
+    if models and not configs and shown != "scatter":
+        return Batch(BATCH_SIZE.show_within(1, _MOST), SEQUENCE_LENGTH.show_within(1, _MOST))
+    configs = configs or [present.config]
+    if shown == "scatter":
+        configs += [preset.config for preset in PRESETS.values()]
+    return choose_batch(min(configs, key=lambda config: config.longest), sidebar=False)
 
 
 def choose_text(choice: Choice) -> None:
@@ -144,7 +187,7 @@ def choose_text(choice: Choice) -> None:
     )
 
 
-def _choose_items(items: Sequence[WrittenModel], pin: WrittenModel) -> None:
+def _choose_items(items: Sequence[WrittenModel | WrittenFound], pin: WrittenModel) -> None:
     """The list of models, to add and remove some."""
     written = list(map(str, items))
     names = dict(zip(written, names_of(items), strict=True))
@@ -168,6 +211,8 @@ def _choose_items(items: Sequence[WrittenModel], pin: WrittenModel) -> None:
         icon=":material/keep:",
         help=_("It stays in the comparison as it is now, while the sidebar changes."),
     )
+    other = found_models.choose()
+    _add_button(_("Add {model}").format(model=other.cls), items, other, icon=":material/add:")
 
 
 def _take_chosen(key: str, options: Sequence[str]) -> None:
@@ -175,7 +220,7 @@ def _take_chosen(key: str, options: Sequence[str]) -> None:
     change({"models": " ".join(item for item in st.session_state[key] if item in options)})
 
 
-def _paste(items: Sequence[WrittenModel]) -> None:
+def _paste(items: Sequence[WrittenModel | WrittenFound]) -> None:
     """A field for somebody's config.json, and its problems."""
     text = st.text_area(_("Paste a config.json of Hugging Face"), key="config_json", height=220)
     if not text.strip():
@@ -183,6 +228,12 @@ def _paste(items: Sequence[WrittenModel]) -> None:
     try:
         config, architecture, remarks = read_json(text)
     except InputError as error:
+        if any(problem.field in ("model_type", "architectures") for problem in error.problems):
+            with suppress(InputError):
+                other = found_models.read_config(text)
+                st.text(_("{architecture}: its formula is discovered").format(architecture=other.cls))
+                _add_button(_("Add to the comparison"), items, other)
+                return
         with st.container(border=True):
             _quote(error.problems)
         return
@@ -199,7 +250,9 @@ def _quote(problems: Iterable[Problem]) -> None:
         st.text(said(problem))
 
 
-def _add_button(label: str, items: Sequence[WrittenModel], item: WrittenModel, **look: Any) -> None:
+def _add_button(
+    label: str, items: Sequence[WrittenModel | WrittenFound], item: WrittenModel | WrittenFound, **look: Any
+) -> None:
     """A button that appends a model, if it is new and there is room for it."""
     more = write([*items, item])
     full = item in items or len(items) >= MOST or len(more) > LONGEST
@@ -231,17 +284,19 @@ def _take_pair(key: str) -> None:
     change({"models": pair.models, **({VIEW.name: pair.view} if pair.view else {})})
 
 
-def _build(items: Sequence[WrittenModel], present: Subject) -> tuple[list[Compared], list[Wrong]]:
+def _build(items: Sequence[WrittenModel | WrittenFound], present: Subject) -> tuple[list[Compared], list[Wrong]]:
     models, wrong = [], []
     for item, name in zip(items, names_of(items), strict=True):
         try:
-            models.append(Compared(item, name, item.subject(present)))
-        except ConfigError as error:
+            subject = found_models.build(item) if isinstance(item, WrittenFound) else item.subject(present)
+        except (ConfigError, InputError) as error:
             wrong.append(Wrong(name, error.problem))
+        else:
+            models.append(Compared(item, name, subject))
     return models, wrong
 
 
-def _show_wrong(wrong: Sequence[Wrong], right: Sequence[WrittenModel]) -> None:
+def _show_wrong(wrong: Sequence[Wrong], right: Sequence[WrittenModel | WrittenFound]) -> None:
     if not wrong:
         return
     with st.container(border=True, key="left_out"):
@@ -264,6 +319,15 @@ def _choose_explained(models: Sequence[Compared]) -> None:
         args=({"models": write(turned)},),
         help=_("Compare all others with {model}.").format(model=other.name),
     )
+
+
+def found_in(comparison: Comparison) -> dict[WrittenFound, FoundModel]:
+    """The models whose formula was discovered."""
+    return {
+        one.item: one.subject
+        for one in comparison.models
+        if isinstance(one.item, WrittenFound) and isinstance(one.subject, FoundModel)
+    }
 
 
 def explained(models: Sequence[Compared]) -> Compared:

@@ -5,12 +5,15 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from bertcalc.explore.compare import Attribution, Explanation, explain
+from bertcalc.discover.compared import explain
+from bertcalc.explore.compare import Attribution, Explanation, FieldChange, PartChange
 from bertcalc.formula import latex_number
+from bertcalc.problem import InputError
 from bertcalc.text import written
 from pages.ui.compare.compare_charts import HEIGHT, LOW, difference_bars, parts_frame
 from pages.ui.compare.compare_words import relative, signed
 from pages.ui.compare.comparison import Comparison, explained
+from pages.ui.controls import show_problem
 from pages.ui.export.shown import draw_chart
 from pages.ui.formulas import aligned
 from pages.ui.i18n import _, listed
@@ -31,7 +34,11 @@ def show_differences(comparison: Comparison) -> None:
         st.info(_("A difference needs two models: choose another one under Models."))
         return
     first, other = models[0], explained(models)
-    found = explain(comparison.case(first.subject), comparison.case(other.subject), quantity)
+    try:
+        found = explain(comparison.case(first), comparison.case(other), comparison.measure)
+    except InputError as error:
+        show_problem(error.problem)
+        return
     phrases = [_phrase(part) for part in found.parts]
     names = f"**{other.name} − {first.name}**"
     st.markdown(_("{name}: {what}").format(name=names, what=title_of(quantity)))
@@ -40,12 +47,20 @@ def show_differences(comparison: Comparison) -> None:
         show_metric(_("Difference"), value, share, least=230, label_visibility="collapsed")
         st.latex(_sum_latex(found, phrases), width="content")
     show_parts(comparison, found)
-    st.caption(
-        _(
-            "The fields are changed one after another, in this order, with a count after each, so "
-            "that the parts add up to the difference. Another order would give different parts."
+    if found.by_part:
+        whole = comparison.measure != "parameters"
+        st.caption(
+            _("These models have no configuration in common, and it is not known which part this comes from.")
+            if whole
+            else _("These models have no configuration in common, so what each part has is compared.")
         )
-    )
+    else:
+        st.caption(
+            _(
+                "The fields are changed one after another, in this order, with a count after each, so "
+                "that the parts add up to the difference. Another order would give different parts."
+            )
+        )
     if presenting():
         return
     _show_steps(comparison, found, phrases)
@@ -94,7 +109,7 @@ def _show_steps(comparison: Comparison, found: Explanation, phrases: Sequence[st
 
 def _show_all(comparison: Comparison) -> None:
     first, *others = comparison.models
-    found = [comparison.explained(model.subject) for model in others]
+    found = [comparison.explained(model) for model in others]
     st.markdown(_("**All models, compared to {first}**").format(first=first.name))
     show_table(
         {
@@ -115,8 +130,13 @@ def _phrase(part: Attribution) -> str:
 
 def _assignments(part: Attribution) -> str:
     return "  \n".join(
-        f"`{change.field}` {written(change.before)} → {written(change.after)}" for change in part.changes
+        f"{_named(change)} {written(change.before)} → {written(change.after)}".strip() for change in part.changes
     )
+
+
+def _named(change: FieldChange | PartChange) -> str:
+    """A field as code; a part has its name beside it already."""
+    return "" if isinstance(change, PartChange) else f"`{change.field}`"
 
 
 def _label(comparison: Comparison, difference: int) -> str:

@@ -6,13 +6,16 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from bertcalc.discover.compared import FoundModel, WrittenFound, components_of, known
 from bertcalc.explore.models import PRESENT
-from bertcalc.explore.quantities import QUANTITIES, Case, components
 from bertcalc.families import family_of
 from bertcalc.formula import CALL_LETTERS
+from bertcalc.subject import Subject
 from bertcalc.track import ChosenModel
+from pages.ui.any_model.choice import PAGE
+from pages.ui.any_model.way import link_of
 from pages.ui.batch import Batch
-from pages.ui.compare.comparison import GLANCE, Compared, Comparison
+from pages.ui.compare.comparison import GLANCE, Compared, Comparison, case
 from pages.ui.compare.glance_chart import Cell, Row, glance_bars, glance_frame, pieces_of
 from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _
@@ -48,7 +51,7 @@ def in_order(comparison: Comparison) -> list[Compared]:
     models = list(comparison.models)
     if comparison.order == "chosen":
         return models
-    figures = {one.name: comparison.quantity.known(comparison.case(one.subject)) for one in models}
+    figures = {one.name: comparison.known(one) for one in models}
     known = [one for one in models if figures[one.name] is not None]
     known.sort(key=lambda one: figures[one.name] or 0, reverse=comparison.order == "descending")
     return known + [one for one in models if figures[one.name] is None]
@@ -76,9 +79,9 @@ def _titles(batch: Batch) -> list[str]:
 
 def cells_of(one: Compared, batch: Batch) -> list[Cell]:
     """The figures of a model, in the order of the columns."""
-    case = Case(one.subject, *batch)
-    count, embeddings, flops, memory = (QUANTITIES[name].known(case) for name in GLANCE)
-    parts: dict[str, int] = {component: count for component, count in components(one.subject).items()}  # noqa: C416
+    here = case(one, batch)
+    count, embeddings, flops, memory = (known(name, here) for name in GLANCE)
+    parts: dict[str, int] = {component: count for component, count in components_of(here).items()}  # noqa: C416
     whole = sum(parts.values())
     found = [Cell(parts, short(whole, "parameters"), f"{count:,}")]
     part = embeddings or 0
@@ -97,7 +100,9 @@ _UNKNOWN = Cell({}, "–", "–")
 
 
 def _family(one: Compared) -> str:
-    """A family's name, as its classes begin with it."""
+    """A family's name, as its classes begin with it, or the model type."""
+    if isinstance(one.subject, FoundModel):
+        return one.subject.found.model_type
     return family_of(one.subject.config).config.__name__.removesuffix("Config")
 
 
@@ -110,7 +115,10 @@ def _named(one: Compared) -> str:
 
 def _link(one: Compared, choice: Choice) -> str:
     """The link of a model's first page, in the language and the view of this one."""
+    kept = {name: st.query_params[name] for name in ("lang", "present") if name in st.query_params}
+    if isinstance(one.item, WrittenFound):
+        return f"./{PAGE}?{urlencode({**link_of(one.item), **kept})}"
+    assert isinstance(one.subject, Subject)
     preset = choice.preset if one.item.base == PRESENT else one.item.base
     chosen = ChosenModel(preset, one.subject.config, one.subject.architecture, one.subject.add_pooling_layer)
-    kept = {name: st.query_params[name] for name in ("lang", "present") if name in st.query_params}
     return f"./?{urlencode({'preset': preset, **chosen.link(), **kept})}"

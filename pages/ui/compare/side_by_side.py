@@ -6,11 +6,13 @@ from functools import lru_cache
 
 import streamlit as st
 
+from bertcalc.discover.compared import FoundModel
 from bertcalc.explore.compare import Explanation, differing, shapes
-from bertcalc.explore.models import subject_of_preset, values_of
-from bertcalc.explore.quantities import QUANTITIES, Case, components
+from bertcalc.explore.models import FIELDS, subject_of_preset, values_of
+from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.families import family_of
 from bertcalc.presets import PRESETS
+from bertcalc.subject import Subject
 from bertcalc.text import written
 from bertcalc.tree.nn import split_layer
 from bertcalc.tree.totals import COMPONENTS
@@ -44,39 +46,49 @@ def show_side_by_side(comparison: Comparison) -> None:
 
 
 def _field_rows(models: Sequence[Compared]) -> list[tuple[str, list[str]]]:
-    fields = differing([model.subject for model in models])
+    subjects = [model.subject for model in models]
+    ours = [subject for subject in subjects if isinstance(subject, Subject)]
+    values = [subject.values() if isinstance(subject, FoundModel) else values_of(subject) for subject in subjects]
+    sizes = [subject.values() for subject in subjects if isinstance(subject, FoundModel)]
+    found = {field for one in sizes for field in one if any(one[field] != other.get(field) for other in values)}
+    differ = {*(differing(ours) if ours else ()), *found}
+    fields = [*(field for field in FIELDS if field in differ), *sorted(differ.difference(FIELDS))]
     if "architecture" in fields and "add_pooling_layer" in fields:
         fields.remove("add_pooling_layer")  # the class says it
-    if all(
-        model.subject.architecture in (*model.name.split(", "), family_of(model.subject.config).base.name)
-        for model in models
-    ):
-        fields = [field for field in fields if field != "architecture"]  # the name says it
-    values = [values_of(model.subject) for model in models]
+    if all(map(_names_class, models)):
+        fields = [field for field in fields if field != "architecture"]
     return [(f"`{field}`", [written(one[field]) if field in one else "–" for one in values]) for field in fields]
+
+
+def _names_class(model: Compared) -> bool:
+    """Whether a model's name says its class."""
+    subject = model.subject
+    if isinstance(subject, FoundModel):
+        return subject.architecture in model.name
+    return subject.architecture in (*model.name.split(", "), family_of(subject.config).base.name)
 
 
 def _shape_rows(models: Sequence[Compared]) -> list[tuple[str, list[str]]]:
     """A few shapes, as far as they differ."""
-    found = [shapes(model.subject) for model in models]
+    found = [{} if isinstance(model.subject, FoundModel) else shapes(model.subject) for model in models]
     return [
         (f"`{split_layer(name)[1]}`", [shape_text(one.get(name, ())) for one in found])
         for name in found[0]
-        if len({one.get(name) for one in found}) > 1
+        if len({one.get(name) for one in found if one}) > 1
     ]
 
 
 def _figure_rows(comparison: Comparison) -> list[tuple[str, list[str]]]:
-    cases = [comparison.case(model.subject) for model in comparison.models]
-    parts = [components(case.subject) for case in cases]
+    models = comparison.models
+    parts, names = [comparison.components(model) for model in models], comparison.names()
 
     def row(name: str) -> tuple[str, list[str]]:
         quantity = QUANTITIES[name]
-        found = map(quantity.known, cases)
+        found = [comparison.known(model, name) for model in models]
         return _(quantity.meaning), ["–" if one is None else unbroken(figure(one, quantity.unit)) for one in found]
 
     name, totals = row("parameters")
-    differences = [comparison.explained(case.subject) for case in cases[1:]]
+    differences = [comparison.explained(model) for model in models[1:]]
     return [
         (f"**{name}**", [f"**{total}**" for total in totals]),
         (
@@ -84,7 +96,7 @@ def _figure_rows(comparison: Comparison) -> list[tuple[str, list[str]]]:
             ["", *("–" if one is None else _changed(one) for one in differences)],
         ),
         *(
-            (_(component), [f"{one[component]:,}" if component in one else "–" for one in parts])
+            (names[component], [f"{one[component]:,}" if component in one else "–" for one in parts])
             for component in COMPONENTS
             if any(component in one for one in parts)
         ),
@@ -99,9 +111,8 @@ def _changed(found: Explanation) -> str:
 def show_bars(comparison: Comparison) -> None:
     """A bar for each model; parameters are stacked by component."""
     quantity = comparison.quantity
-    cases = {model.name: comparison.case(model.subject) for model in comparison.models}
-    names: dict[str, str] = {component: _(component) for component in COMPONENTS}
-    pieces = {name: _pieces(comparison, case) for name, case in cases.items()}
+    names = comparison.names()
+    pieces = {model.name: _pieces(comparison, model) for model in comparison.models}
     legend = tuple((name, text) for name, text in names.items() if any(name in one for one in pieces.values()))
     first = sum(next(iter(pieces.values())).values())
     labels = [
@@ -110,7 +121,7 @@ def show_bars(comparison: Comparison) -> None:
     st.markdown(f"**{_(quantity.meaning)}**")
     draw_chart(
         bars_frame(pieces, labels, names),
-        side_by_side(appearance(), len(cases), legend),
+        side_by_side(appearance(), len(pieces), legend),
         numbers={
             "name": _("Model"),
             **({"part": _("Part")} if legend else {}),
@@ -120,12 +131,12 @@ def show_bars(comparison: Comparison) -> None:
     )
 
 
-def _pieces(comparison: Comparison, case: Case) -> dict[str, int]:
+def _pieces(comparison: Comparison, model: Compared) -> dict[str, int]:
     """What a bar is made of; nothing where the figure is not known."""
     if comparison.measure != "parameters":
-        known = comparison.quantity.known(case)
+        known = comparison.known(model)
         return {} if known is None else {comparison.measure: known}
-    return {component: count for component, count in components(case.subject).items()}  # noqa: C416
+    return comparison.components(model)
 
 
 def _label(comparison: Comparison, count: int, first: int) -> str:
@@ -139,12 +150,10 @@ def show_scatter(comparison: Comparison) -> None:
     """A scatter plot of every preset and the compared models: parameters against FLOPs or another quantity."""
     measure = comparison.measure if comparison.quantity.unit != "parameters" else "forward"
     quantity = QUANTITIES[measure]
-    cases = {model.name: comparison.case(model.subject) for model in comparison.models}
-    compared = [
-        ModelPoint(name, *_place(case, measure), True)
-        for name, case in cases.items()
-        if quantity.known(case) is not None
+    figures = [
+        (one.name, comparison.known(one, "parameters"), comparison.known(one, measure)) for one in comparison.models
     ]
+    compared = [ModelPoint(name, count, other, True) for name, count, other in figures if count and other]
     titles = title_of(QUANTITIES["parameters"]), title_of(quantity)
     presets = _presets(comparison.batch, measure)
     draw_chart(

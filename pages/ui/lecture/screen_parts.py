@@ -9,7 +9,8 @@ from bertcalc import build
 from bertcalc.compute.flops import PYTORCH
 from bertcalc.config import LETTERS
 from bertcalc.diagnosis.known import known_counts, readings
-from bertcalc.explore.compare import WELL_KNOWN, explain
+from bertcalc.discover.compared import explain
+from bertcalc.explore.compare import WELL_KNOWN
 from bertcalc.explore.models import WrittenModel, item_of
 from bertcalc.families import CLASSES
 from bertcalc.formula import latex_number, shape_letters, symbolic_model
@@ -172,7 +173,7 @@ def _comparison(choice: Choice, *items: WrittenModel, measure: str = "parameters
 
 def _explain(comparison: Comparison, *, changing: bool = False) -> None:
     first, last = comparison.models[0], comparison.models[-1]
-    found = explain(comparison.case(first.subject), comparison.case(last.subject), comparison.quantity)
+    found = explain(comparison.case(first), comparison.case(last), comparison.measure)
     with st.container(horizontal=True):
         _metric(first.name, f"{found.before:,}", "")
         _metric(last.name, f"{found.after:,}", relative(found))

@@ -1,0 +1,81 @@
+"""Models of any class of transformers in a comparison: choosing one, and having its formula found."""
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from bertcalc.discover.compared import FoundModel, WrittenFound, text_of
+from bertcalc.discover.given import read
+from bertcalc.discover.result import NOT_ASKED
+from bertcalc.discover.types import types
+from bertcalc.problem import InputError, Problem, wrong
+from bertcalc.proof import real_model
+from bertcalc.text import N_
+from pages.ui.any_model.choice import classes_of, of
+from pages.ui.any_model.discovering import MISSING, look
+from pages.ui.any_model.way import link_of
+from pages.ui.any_model.words import refusal
+from pages.ui.i18n import _, listed
+
+_FAILED = "compared without a formula"
+
+
+def choose() -> WrittenFound:
+    """Draw the choice of a model type and a class."""
+    left, right = st.columns(2)
+    kind = left.selectbox(_("Any model of transformers"), list(types()), key="compared type", persist_state="session")
+    cls = right.selectbox(_("Class"), classes_of(kind), key=f"compared class of {kind}")
+    return WrittenFound(kind, cls)
+
+
+def read_config(text: str) -> WrittenFound:
+    """The model of a config.json of any type. Raises InputError."""
+    given = read(text)
+    return WrittenFound(given.model_type, given.cls or classes_of(given.model_type)[0], given=text_of(given.fields))
+
+
+def show_limits(models: Mapping[WrittenFound, FoundModel], measure: str) -> None:
+    """One sentence on what is known of discovered models, if there are any, and the way to FLOPs that can be found."""
+    if not models:
+        return
+    message = _(
+        "Of {models} the parameters are known, the bytes of the weights and, where they were discovered, too, the"
+        " FLOPs of a forward pass; – stands where memory or training would be. Layers and heads are told by the"
+        " names of tensors."
+    )
+    st.caption(message.format(models=listed(dict.fromkeys(model.architecture for model in models.values()))))
+    for item, model in models.items():
+        if measure == "forward" and model.found.no_flops == NOT_ASKED and not model.found.compute:
+            st.page_link(
+                "any_model.py",
+                label=_("Find the FLOPs of {cls} →").format(cls=model.architecture),
+                icon=":material/bolt:",
+                query_params=link_of(item),
+            )
+
+
+def discover(items: Sequence[WrittenFound]) -> None:
+    """Have formulas found that are not known yet, one after the other, and draw the page again."""
+    failed: dict[tuple[str, str], Problem] = st.session_state.setdefault(_FAILED, {})
+    for item in items:
+        now = of(item.model_type, item.cls, item.fields())
+        if now.found or (item.base, item.given) in failed or not real_model.installed():
+            continue
+        problem = look(now)
+        if problem is None:
+            st.rerun()
+        failed[item.base, item.given] = problem
+
+
+def build(item: WrittenFound) -> FoundModel:
+    """The model that is meant, with the formula that is known. Raises InputError."""
+    found = of(item.model_type, item.cls, item.fields()).found
+    if found is None:
+        problem = st.session_state[_FAILED].get((item.base, item.given))
+        raise InputError(problem) if problem else wrong(MISSING)
+    if found.unexplained and item.changes:
+        raise wrong(N_("not all of it has a formula, so that its sizes cannot be changed."))
+    model = FoundModel(found, item.changes)
+    if outside := model.problem():
+        raise wrong("{why}", why=refusal(outside))
+    return model
