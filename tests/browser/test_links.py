@@ -1,5 +1,6 @@
 """The link is the state: it can be opened, kept, reloaded, and gone back to."""
 
+import re
 from urllib.parse import urlsplit
 
 import pytest
@@ -14,10 +15,12 @@ from tests.oracle import Case
 def test_a_deep_link_is_the_first_request_of_a_fresh_server(page: Page, fresh_server: str) -> None:
     seen: list[str] = []
     page.on("framenavigated", lambda frame: seen.append(urlsplit(frame.url).path))
-    page.goto(f"{fresh_server}/verify?vocab_size=21128&hidden_size=1024&num_attention_heads=16&lang=zh")
-    expect(page.get_by_text("与真实的 BertModel 完全一致")).to_be_visible(timeout=60_000)
+    page.goto(f"{fresh_server}/compute?vocab_size=21128&hidden_size=1024&num_attention_heads=16&lang=zh")
+    expect(page).to_have_title(re.compile("^计算量 · "))
+    expect(page.get_by_test_id("stMetricValue")).to_have_count(3)
+    settled(page)
     expect(page.get_by_role("dialog")).to_have_count(0)
-    assert set(seen) == {"/verify"}
+    assert set(seen) == {"/compute"}
     expect(number(page, "hidden_size")).to_have_value("1,024")
     expect_query(page, {"vocab_size": "21128", "hidden_size": "1024", "num_attention_heads": "16", "lang": "zh"})
 
