@@ -14,6 +14,7 @@ def examples(number: int) -> settings:
     return settings(max_examples=max(1, number * settings().max_examples // _USUAL))
 
 
-def sampled(cases: Iterable[Case], every: int) -> list[Case]:
+def sampled(cases: Iterable[Case], every: int, begin: int = 0) -> list[Case]:
     """One in so many of some cases that take long; all of them under a profile that has more examples."""
-    return [*cases][:: every if settings().max_examples <= _USUAL else 1]
+    usual = settings().max_examples <= _USUAL
+    return [*cases][begin % every :: every] if usual else [*cases]

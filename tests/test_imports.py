@@ -24,25 +24,35 @@ LOADED = {"bertcalc.proof": {"psutil"}, "bertcalc.discover": {"sympy", "mpmath"}
 CORE = [module for module in MODULES if not module.startswith(tuple(ROOMS))]
 
 # Isolated, so that no setting of the user's puts anything on the path or imports it; what was there before does
-# not count (a virtual environment may load hooks of its own at the start). One process for all of the core: each module
-# is imported as the first of the package, and what others loaded that only some may load comes last.
+# not count (a virtual environment may load hooks of its own at the start). A module comes after its package, whoever
+# imports it, so that it is looked at in a copy of the process that has imported the package and nothing else.
 PROGRAM = """
-import importlib, json, sys
+import importlib, json, os, sys
 before = set(sys.modules)
 sys.path.insert(0, sys.argv[1])
-found = {}
-for module in sys.argv[2:]:
-    for name in [name for name in sys.modules if name.partition(".")[0] == "bertcalc"]:
-        del sys.modules[name]
+
+def look(module):
     importlib.import_module(module)
-    found[module] = sorted({name.partition(".")[0] for name in set(sys.modules) - before} - sys.stdlib_module_names)
-print(json.dumps(found))
+    found = {name.partition(".")[0] for name in set(sys.modules) - before} - sys.stdlib_module_names
+    print(json.dumps([module, sorted(found)]), flush=True)
+    for inside in sys.argv[2:]:
+        if inside.rpartition(".")[0] == module:
+            if not os.fork():
+                look(inside)
+                sys.exit()
+            if os.wait()[1]:
+                sys.exit(1)
+
+look("bertcalc")
 """
 
 
 def room_of(module: str) -> str:
     """The first two names of a module's path."""
     return ".".join(module.split(".")[:2])
+
+
+IMPORTED = [module for module in MODULES if room_of(module) != "bertcalc.server"]
 
 
 def sympy_of(module: str) -> set[str]:
@@ -53,15 +63,13 @@ def sympy_of(module: str) -> set[str]:
 @pytest.fixture(scope="module")
 def loaded() -> dict[str, list[str]]:
     """What importing each module loads."""
-    found: dict[str, list[str]] = {}
-    rooms = [[module] for module in MODULES if module not in CORE and room_of(module) != "bertcalc.server"]
-    for order in (sorted(CORE, key=lambda module: bool(sympy_of(module))), *rooms):
-        command = [sys.executable, "-I", "-c", PROGRAM, str(ROOT), *order]
-        found |= json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    return found
+    command = [sys.executable, "-I", "-c", PROGRAM, str(ROOT), *IMPORTED]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return dict(map(json.loads, done.stdout.splitlines()))
 
 
-@pytest.mark.parametrize("module", [module for module in MODULES if room_of(module) != "bertcalc.server"])
+@pytest.mark.parametrize("module", IMPORTED)
 def test_importing_a_module_loads_nothing_but_what_it_may(module: str, loaded: dict[str, list[str]]) -> None:
     found = set(loaded[module]) - {"bertcalc"}
     assert found == sympy_of(module) if module in CORE else found <= LOADED.get(room_of(module), set())

@@ -1,6 +1,5 @@
 """The load generator of the benchmarks: it finds what each session has to get, and notices when it gets another's."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,9 +12,8 @@ from tests.loop import finished
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with running_server(tmp_path_factory.mktemp("server") / "log") as running:
-        yield Server(running)
+def server(running: tuple[str, int]) -> Server:
+    return Server(running)
 
 
 def test_two_sessions_get_their_own_totals_in_their_own_languages(server: Server) -> None:

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from bertcalc.server.headers import HEADERS
-from tests.browser.launch import ROOT, running_server
+from tests.browser.launch import ROOT
 
 CONF = (ROOT / "docs" / "nginx.conf").read_text()
 # An installed one, or one of those that the Makefile brings.
@@ -64,10 +64,9 @@ def running_nginx(folder: Path, conf: str, process: int) -> Iterator[tuple[str, 
 
 
 @pytest.fixture(scope="module")
-def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+def process(running: tuple[str, int]) -> int:
     """The port of a process of the app."""
-    with running_server(tmp_path_factory.mktemp("process") / "log") as (url, _):
-        yield urlsplit(url).port or 0
+    return urlsplit(running[0]).port or 0
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,9 @@ import gc
 import inspect
 import json
 import sys
-from contextlib import nullcontext
+from contextlib import nullcontext, redirect_stdout
 from functools import lru_cache
+from io import StringIO
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -14,6 +15,7 @@ from unittest.mock import patch
 import torch
 import transformers
 from torch.utils.flop_counter import FlopCounterMode
+from transformers.modeling_utils import no_init_weights
 
 sys.path.append(str(Path(__file__).parents[1]))
 from bertcalc.memory.plan import Plan
@@ -41,7 +43,10 @@ def runnable(case: str) -> Any:
     """A model on the CPU, for it looks into its masks; built once for all its calls."""
     config = transformers.BertConfig(**json.loads(case)["config"])
     config._attn_implementation = "eager"
-    return getattr(transformers, json.loads(case)["architecture"])(config, **json.loads(case)["options"]).eval()
+    with no_init_weights():
+        model = getattr(transformers, json.loads(case)["architecture"])(config, **json.loads(case)["options"])
+    model.tie_weights()
+    return model.eval()
 
 
 def returned(case: dict[str, Any]) -> list[Any]:
@@ -109,7 +114,16 @@ def live(case: dict[str, Any]) -> list[int]:
     return tops(moment.live for moment in moments)
 
 
+def printed(program: str) -> str:
+    """What a program prints."""
+    with redirect_stdout(StringIO()) as said:
+        exec(compile(program, "program", "exec"), {})
+    return said.getvalue()
+
+
 def answer(case: dict[str, Any]) -> Any:
+    if "program" in case:
+        return printed(case["program"])
     if "live" in case:
         return live(case)
     if "ids" in case:

@@ -2,18 +2,23 @@
 
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Literal, Protocol
 
 import pytest
 from playwright.sync_api import Browser, Page, WebSocket, expect
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from tests.browser.launch import running_browser, running_server
+from tests.browser.launch import running_browser
 from tests.browser.look import settled
 
 # Tests run beside each other, on machines with other work, too: a page may take its time, but not for ever.
 expect.set_options(timeout=20_000)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of each file, what is looked at in one session comes first: after a session of one's own it would begin anew."""
+    files = {path: at for at, path in enumerate(dict.fromkeys(item.path for item in items))}
+    items.sort(key=lambda item: (files[item.path], "look" not in getattr(item, "fixturenames", ())))
 
 
 @pytest.fixture(scope="session")
@@ -24,17 +29,9 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def server(running: tuple[str, int]) -> str:
     """The address of a server that all tests share."""
-    with running_server(tmp_path_factory.mktemp("server") / "log") as (url, _process):
-        yield url
-
-
-@pytest.fixture
-def fresh_server(tmp_path: Path) -> Iterator[str]:
-    """A server that nobody has asked for anything yet."""
-    with running_server(tmp_path / "log") as (url, _process):
-        yield url
+    return running[0]
 
 
 @pytest.fixture(scope="session")

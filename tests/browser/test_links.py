@@ -3,23 +3,12 @@
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from bertcalc import BertConfig
 from tests.browser.conftest import Open
 from tests.browser.look import expect_query, number, open_page, query, ready, settled, slider, total
 from tests.oracle import Case
-
-
-def test_a_deep_link_is_the_first_request_of_a_fresh_server(page: Page, fresh_server: str) -> None:
-    seen: list[str] = []
-    page.on("framenavigated", lambda frame: seen.append(urlsplit(frame.url).path))
-    page.goto(f"{fresh_server}/verify?vocab_size=21128&hidden_size=1024&num_attention_heads=16&lang=zh")
-    expect(page.get_by_text("与真实的 BertModel 完全一致")).to_be_visible(timeout=60_000)
-    expect(page.get_by_role("dialog")).to_have_count(0)
-    assert set(seen) == {"/verify"}
-    expect(number(page, "hidden_size")).to_have_value("1,024")
-    expect_query(page, {"vocab_size": "21128", "hidden_size": "1024", "num_attention_heads": "16", "lang": "zh"})
 
 
 def test_state_survives_page_switches_and_reload(visit: Open) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import psutil
-import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import Open
@@ -14,27 +13,38 @@ from tests.browser.launch import running_server
 from tests.browser.look import expect_query, number, ready, slider, total
 
 
-@pytest.mark.parametrize("while_away", [False, True], ids=["back again", "still away"])
-def test_the_next_key_counts_on(browser: Browser, tmp_path: Path, while_away: bool) -> None:
+def test_the_next_key_counts_on(browser: Browser, tmp_path: Path) -> None:
+    """Whether it is pressed when the server is there again, or while it is away."""
+
+    def shows(layers: int, count: str) -> None:
+        expect(total(page)).to_have_text(count)
+        expect(number(page, "num_hidden_layers")).to_have_value(f"{layers}")
+        expect_query(page, {"vocab_size": "21128", "num_hidden_layers": f"{layers}"})
+
+    def press() -> None:
+        slider(page, "num_hidden_layers").press("ArrowRight")
+
     with browser.new_context(viewport={"width": 1280, "height": 720}) as context:
         page = context.new_page()
         with running_server(tmp_path / "first") as (url, process):
             page.goto(f"{url}/?vocab_size=21128")
             ready(page)
-            slider(page, "num_hidden_layers").press("ArrowRight")
-            expect(total(page)).to_have_text("109,355,520")
+            press()
+            shows(13, "109,355,520")
             os.kill(process, signal.SIGKILL)
-        if while_away:
-            slider(page, "num_hidden_layers").press("ArrowRight")
-        with running_server(tmp_path / "second", port=urlsplit(url).port or 0):
-            if not while_away:
-                page.wait_for_event("websocket", timeout=60_000)
-                slider(page, "num_hidden_layers").press("ArrowRight")
-            expect(total(page)).to_have_text("116,443,392")
-            expect(number(page, "num_hidden_layers")).to_have_value("14")
-            expect_query(page, {"vocab_size": "21128", "num_hidden_layers": "14"})
-            slider(page, "num_hidden_layers").press("ArrowRight")
-            expect(total(page)).to_have_text("123,531,264")
+        port = urlsplit(url).port or 0
+        with running_server(tmp_path / "second", port=port) as (_url, process):
+            page.wait_for_event("websocket", timeout=60_000)
+            press()
+            shows(14, "116,443,392")
+            press()
+            shows(15, "123,531,264")
+            os.kill(process, signal.SIGKILL)
+        press()
+        with running_server(tmp_path / "third", port=port):
+            shows(16, "130,619,136")
+            press()
+            shows(17, "137,707,008")
 
 
 def test_a_newer_move_takes_the_place_of_a_question_that_hangs(visit: Open) -> None:

@@ -103,14 +103,6 @@ def test_metrics_and_chart_of_freezing_need_no_scrolling(look: Look, link: str) 
         assert 0 < bottom(things) <= 720
 
 
-@pytest.mark.parametrize("appearance", ["light", "dark"])
-def test_lines_have_the_colours_of_the_theme(visit: Open, page: Page, appearance: str) -> None:
-    page.emulate_media(color_scheme=appearance)  # type: ignore[arg-type]  # parametrize gives str
-    visit("structure")
-    line = tree(page).get_by_text("(embeddings): BertEmbeddings(")
-    expect(line).to_have_css("color", {"light": "rgb(0, 114, 178)", "dark": "rgb(86, 180, 233)"}[appearance])
-
-
 def test_back_and_forward_go_through_the_views(visit: Open) -> None:
     """A choice is not bound to the link by Streamlit: the page writes and reads it."""
     page = visit("structure")

@@ -1,10 +1,13 @@
 """The theme that a reader chooses, in a browser of their own."""
 
+from typing import Literal
+
+import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from pages.ui.theme import BACKGROUND, COLORS
-from tests.browser.conftest import Open
-from tests.browser.look import ready
+from tests.browser.conftest import Look, Open
+from tests.browser.look import ready, total_formula
 
 
 def rgb(color: str) -> str:
@@ -14,6 +17,15 @@ def rgb(color: str) -> str:
 def terms(page: Page, look: str) -> Locator:
     """What of the total's formula has the encoder's colour of a light or a dark page."""
     return page.locator(f'.st-key-total-formula .formula [style*="{rgb(COLORS[look]["encoder"])}"]')
+
+
+@pytest.mark.parametrize(("appearance", "color"), [("light", "rgb(0, 114, 178)"), ("dark", "rgb(86, 180, 233)")])
+def test_terms_and_lines_have_the_colours_of_the_system(
+    look: Look, appearance: Literal["light", "dark"], color: str
+) -> None:
+    expect(total_formula(look("", appearance)).locator(".term").first).to_have_css("color", color)
+    line = look("structure", appearance).locator(".tree").first.get_by_text("(embeddings): BertEmbeddings(")
+    expect(line).to_have_css("color", color)
 
 
 def test_a_reader_chooses_dark_and_the_page_is_drawn_in_its_colors(server: str, browser: Browser, visit: Open) -> None:

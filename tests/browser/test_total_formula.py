@@ -97,16 +97,16 @@ def test_on_a_phone_it_wraps_and_a_tap_is_enough(browser: Browser, server: str) 
     context.close()
 
 
-@pytest.mark.parametrize("size", WINDOWS)
 @pytest.mark.parametrize("address", ["", "lecture?screen=whole-model", "?architecture=BertForPreTraining&present=1"])
-def test_every_tip_is_inside_the_window(look: Look, address: str, size: dict[str, int]) -> None:
+def test_every_tip_is_inside_the_window(look: Look, address: str) -> None:
     page = look(address)
-    page.set_viewport_size(size)  # type: ignore[arg-type]
-    expect(total_formula(page)).to_have_count(3)
-    settled(page)
-    for button in page.locator(".st-key-total-formula").get_by_role("button").all():
-        button.focus()
-        inside(page)
+    for size in WINDOWS:
+        page.set_viewport_size(size)  # type: ignore[arg-type]
+        expect(total_formula(page)).to_have_count(3)
+        settled(page)
+        for button in page.locator(".st-key-total-formula").get_by_role("button").all():
+            button.focus()
+            inside(page)
 
 
 def inside(page: Page) -> None:

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.utils.checkpoint import checkpoint
 from transformers import AttentionInterface, AttentionMaskInterface
+from transformers.initialization import no_init_weights
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import eager_mask, sdpa_mask
 from transformers.models.bert import modeling_bert
@@ -163,7 +164,9 @@ def test_fused_attention_keeps_what_the_cpu_kernel_keeps(
         config = type(config)(**{**vars(config), "local_attention": 64})
     freezing = replace(freezing, layers=min(freezing.layers, config.num_hidden_layers))
     length = min(length, config.longest)
-    real = getattr(transformers, case.architecture)(real_config(config), **case.options).train()
+    with no_init_weights():
+        real = getattr(transformers, case.architecture)(real_config(config), **case.options).train()
+    real.tie_weights()
     freeze(real, freezing, case.ours())
     choices = (1,) if case.architecture.endswith("MultipleChoice") else ()
     given = {"input_ids": torch.zeros((batch_size, *choices, length), dtype=torch.int64)}

@@ -6,6 +6,7 @@ from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.forward.steps import forward
 from bertcalc.forward.walk import walk
 from bertcalc.presets import PRESETS
+from tests.examples import sampled
 from tests.oracle import Case
 from tests.pages.apptest import open_app
 
@@ -14,7 +15,7 @@ def headline(app: object) -> str:
     return str(app.markdown[1].value).splitlines()[0]  # type: ignore[attr-defined]  # AppTest has no types
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("architecture", sampled(ARCHITECTURES, 4))
 def test_next_leads_to_the_end_and_the_real_total(architecture: str) -> None:
     app = open_app("layers.py", architecture=architecture)
     stops = walk(forward(Case(BertConfig(), architecture).ours(), 1, 128))

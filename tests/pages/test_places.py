@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from pages.ui.lecture import screen_files
+from tests.examples import sampled
 from tests.pages.apptest import open_app
 from tests.pages.places import PLACES, check, opened
 from tests.payloads import PAYLOADS
@@ -12,12 +13,14 @@ from tests.payloads import PAYLOADS
 
 @pytest.mark.parametrize("place", PLACES)
 def test_text_is_text(place: str) -> None:
+    """Each place has a third of the texts, the next one another third."""
     app = opened(place)
+    texts = sampled(PAYLOADS, 3, begin=[*PLACES].index(place))
     found = 0
-    for payload in PAYLOADS:
+    for payload in texts:
         app = PLACES[place](app, payload)
         found += check(app) > 0
-    assert found > 20  # it is said at all
+    assert found > 0.6 * len(texts)  # it is said at all
 
 
 def test_a_lecturers_mistakes_are_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

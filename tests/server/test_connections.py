@@ -3,7 +3,6 @@
 import resource
 import socket
 import time
-from collections.abc import Iterator
 from contextlib import ExitStack
 from http.client import HTTPResponse
 from pathlib import Path
@@ -23,10 +22,9 @@ HANDSHAKE = (
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
+def server(running: tuple[str, int]) -> tuple[str, int]:
     """A server's host and port."""
-    with running_server(tmp_path_factory.mktemp("connections") / "log") as (url, _):
-        yield _place(url)
+    return _place(running[0])
 
 
 def _place(url: str) -> tuple[str, int]:
