@@ -71,6 +71,10 @@ _ACTIVATION = (
     N_("the name of an activation in transformers"),
     lambda value: isinstance(value, str) and value in ACTIVATIONS,
 )
+_ACTIVATION_WITHOUT_TENSORS = (
+    N_("the name of an activation in transformers that learns nothing"),
+    lambda value: isinstance(value, str) and value in ACTIVATIONS and not ACTIVATIONS[value].parameters,
+)
 _PROBABILITY = (N_("a probability from 0 to 1"), lambda value: is_number(value) and 0 <= value <= 1)
 _PROBABILITY_OR_NONE = (
     N_("a probability from 0 to 1, or None"),
@@ -193,12 +197,17 @@ OWN_FIELDS: dict[str, Field] = {
         N_("p2c|c2p or None"),
         lambda value: value is None or _is_both(value),
     ),
+    "conv_kernel_size": Field(
+        N_("Tokens side by side that a convolution beside the first layer sees at once; 0 means that there is none."),
+        N_("0, or an odd number from 1 to 99"),
+        lambda value: is_int(value) and (value == 0 or (0 < value < 100 and value % 2 == 1)),
+    ),
+    "conv_act": Field(N_("The activation after that convolution."), *_ACTIVATION_WITHOUT_TENSORS),
     "position_biased_input": Field(N_("Whether there is a position table, whose row is added to each token."), *_BOOL),
     "pooler_dropout": Field(N_("Dropout before the dense layer of a classifier."), *_PROBABILITY),
     "pooler_hidden_act": Field(
         N_("The activation after that dense layer."),
-        N_("the name of an activation in transformers that learns nothing"),
-        lambda value: isinstance(value, str) and value in ACTIVATIONS and not ACTIVATIONS[value].parameters,
+        *_ACTIVATION_WITHOUT_TENSORS,
     ),
     "legacy": Field(
         N_("Whether the masked-LM head is BERT's: otherwise it multiplies with the word embeddings, tied or not."),

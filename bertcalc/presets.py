@@ -41,6 +41,7 @@ def _keras(family: str) -> str:
 
 
 _POOLED = N_("counted as if it had a pooler")
+_ROUNDED = N_("a rounded figure")
 PUBLISHED: tuple[PublishedCount, ...] = (
     PublishedCount("bert_uncased_L-2_H-128_A-2", "BertModel", 4385920, N_("with pooler"), _KERAS_HUB),
     PublishedCount("bert_uncased_L-4_H-512_A-8", "BertModel", 28763648, N_("with pooler"), _KERAS_HUB),
@@ -145,7 +146,34 @@ PUBLISHED: tuple[PublishedCount, ...] = (
     PublishedCount(
         "ettin-encoder-32m", "ModernBertModel", 31883136, N_("no pooler"), f"{_MTEB} (ettin-reranker-32m-v1)"
     ),
+    PublishedCount(
+        "mmBERT-base", "ModernBertModel", 306939648, N_("no pooler"), f"{_MTEB} (mDenseOn, of the same sizes)"
+    ),
+    PublishedCount(
+        "mmBERT-small",
+        "ModernBertModel",
+        140_000_000,
+        _ROUNDED,
+        "Hugging Face blog, mmbert.md",
+        more=493696,
+    ),
     PublishedCount("gpt2", "GPT2Model", 124439808, N_("no pooler"), _keras("gpt2")),
+    PublishedCount(
+        "deberta-v2-xlarge",
+        "DebertaV2Model",
+        900_000_000,
+        _ROUNDED,
+        "model card of microsoft/deberta-v2-xlarge",
+        more=-15406848,
+    ),
+    PublishedCount(
+        "deberta-v2-xxlarge",
+        "DebertaV2Model",
+        1_500_000_000,
+        _ROUNDED,
+        "model card of microsoft/deberta-v2-xxlarge",
+        more=64549632,
+    ),
     PublishedCount("deberta-v3-small", "DebertaV2Model", 141304320, N_("no pooler"), _keras("deberta_v3")),
     PublishedCount("deberta-v3-base", "DebertaV2Model", 183831552, N_("no pooler"), _keras("deberta_v3")),
     PublishedCount("mdeberta-v3-base", "DebertaV2Model", 278218752, N_("no pooler"), _keras("deberta_v3")),

@@ -92,6 +92,8 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "position_buckets": st.integers(2, 300),
     "norm_rel_ebd": st.sampled_from(RELATIVE_NORMS),
     "share_att_key": st.booleans(),
+    "conv_kernel_size": st.sampled_from([0, 0, 1, 3, 5]),
+    "conv_act": st.sampled_from([name for name, facts in ACTIVATIONS.items() if not facts.parameters]),
     "pos_att_type": st.sampled_from(["p2c|c2p", "c2p|p2c"]),
     "position_biased_input": st.booleans(),
     "pooler_dropout": _PROBABILITIES,
@@ -151,6 +153,8 @@ def configs(
         values["classifier_dropout"] = draw(_PROBABILITIES)  # it has nothing to take in its place
     if kind is DebertaV2Config and not values["relative_attention"]:
         values |= {"norm_rel_ebd": "none", "pos_att_type": draw(st.sampled_from([None, values["pos_att_type"]]))}
+    if kind is DebertaV2Config and values["hidden_size"] == 1:
+        values["conv_kernel_size"] = 0
     if kind is ElectraConfig and draw(st.booleans()):  # which has no projection then
         values["embedding_size"] = values["hidden_size"]
     return kind(**values)

@@ -40,6 +40,7 @@ class ElementCost(NamedTuple):
 # As in ELECTRA's flops_computation.py: https://github.com/google-research/electra/blob/master/flops_computation.py
 ELEMENT_COSTS: dict[Operation, ElementCost] = {
     "linear": ElementCost(1, N_("adding the bias")),
+    "convolution": ElementCost(1, N_("adding the bias")),
     "norm": ElementCost(5, N_("LayerNorm: mean, variance (a square and a sum), scale, shift")),
     "activation": ElementCost(8, N_("the activation, whichever it is, as for GELU in its tanh form")),
     "softmax": ElementCost(5, N_("softmax: largest, difference, exp, sum, division")),
@@ -52,9 +53,9 @@ ELEMENT_COSTS: dict[Operation, ElementCost] = {
     "fill": ElementCost(1, N_("filling in the attention mask, as in DeBERTa")),
     "rotate": ElementCost(3, N_("rotary positions: two products and a sum")),
 }
-MATMUL = Counting({"linear": 2, "matmul": 2})
+MATMUL = Counting({"linear": 2, "convolution": 2, "matmul": 2})
 _ALL = MATMUL._replace(elements={operation: cost.flops for operation, cost in ELEMENT_COSTS.items()})
-_MACS = Counting({"linear": 1, "matmul": 1})  # only a product has multiply-adds
+_MACS = Counting({"linear": 1, "convolution": 1, "matmul": 1})  # only a product has multiply-adds
 
 
 class Convention(NamedTuple):
@@ -237,9 +238,9 @@ def _recomputed(steps: Sequence[Step]) -> set[str]:
     """
     found: set[str] = set()
     for layers in stack(steps).groups:
-        names = [step.name for step in layers.steps]
-        while names and not _keeps_what_it_makes(layers.steps[len(names) - 1]):
-            at = layers.steps[len(names) - 1]
+        names = [step.name for step in layers.inside]
+        while names and not _keeps_what_it_makes(layers.inside[len(names) - 1]):
+            at = layers.inside[len(names) - 1]
             names.pop()
             if at.operation in ("linear", "matmul"):
                 break

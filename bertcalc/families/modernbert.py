@@ -212,6 +212,7 @@ def _preset(name: str, **sizes: Any) -> Preset:
     return Preset(ModernBertConfig(**sizes), model_card(name))
 
 
+_GEMMA: dict[str, Any] = {"vocab_size": 256000, "pad_token_id": 0, "eos_token_id": 1, "bos_token_id": 2}
 _TOKENS = ("input_ids", "attention_mask", "position_ids", "inputs_embeds")
 _LABELS = (*_TOKENS, "labels")
 FAMILY = Family(
@@ -248,6 +249,9 @@ FAMILY = Family(
             num_attention_heads=6,
             intermediate_size=576,
         ),
+        # The word pieces of Gemma 2.
+        "mmBERT-base": _preset("jhu-clsp/mmBERT-base", **_GEMMA),
+        "mmBERT-small": _preset("jhu-clsp/mmBERT-small", hidden_size=384, num_attention_heads=6, **_GEMMA),
     },
     peaks=False,
     like_bert=False,

@@ -26,7 +26,7 @@ KNOWN_OPERATIONS: frozenset[Operation] = frozenset(
     (
         "input", "lookup", "unused", "linear", "matmul", "norm", "dropout", "activation", "add", "scale",
         "softmax", "view", "copy", "multiply", "angles", "rotate", "repeat", "mean", "divide", "fill", "gather",
-        "table",
+        "table", "convolution",
     )
 )  # fmt: skip
 
@@ -254,7 +254,7 @@ def _kept_values(step: Step, trained: set[str], flows: Sequence[bool], width: in
             return step.takes if "weight" in trained else ()
         case "norm" if not _norm(step).centers:  # computed in float32, step by step
             return step.takes if flows[0] and width == 4 else ()
-        case "norm" | "gather":
+        case "norm" | "gather" | "convolution":
             return step.takes
         case "matmul" if _is_fused(step):
             return (*step.takes, step.gives)
