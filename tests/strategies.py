@@ -211,6 +211,6 @@ def passes(draw: st.DrawFn, classes: Sequence[str] = tuple(CLASSES)) -> tuple[Ca
         batch_size=draw(st.integers(1, 3)),
         sequence_length=draw(st.integers(1, min(9, case.config.longest))),
         encoder_sequence_length=draw(st.none() | st.integers(1, 9)) if reads_encoder else None,
-        num_choices=draw(st.integers(1, 3)) if case.architecture.endswith("MultipleChoice") else 1,
+        num_choices=draw(st.integers(1, 3)) if class_of(case.architecture).takes_choices else 1,
     )
     return case, call

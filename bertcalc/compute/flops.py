@@ -214,8 +214,8 @@ def at_masked(steps: Iterable[Step], positions: int) -> list[Step]:
     """The same steps with the masked-LM head at so many positions of each sequence alone."""
 
     def cut(value: Value) -> Value:
-        batch, _length, width = value.shape
-        return value._replace(shape=(batch, positions, width))
+        *batch, _length, width = value.shape
+        return value._replace(shape=(*batch, positions, width))
 
     return [
         step._replace(takes=tuple(map(cut, step.takes)), gives=cut(step.gives))

@@ -511,6 +511,24 @@ _LESSONS: dict[str, Lesson] = {
     "two scores.answer span": Lesson(
         N_("answer span"), N_("For each token 2 scores: does the answer start here, does it end here?")
     ),
+    "head.choices_apart": Lesson(
+        N_("reshape"), N_("The tokens of each choice are put apart again: nothing is computed or learned.")
+    ),
+    "choice.chosen_token": Lesson(
+        N_("one token"),
+        N_("Of each choice only one token is kept, whose place the model is told; by default the last."),
+    ),
+    "choice.tokens": Lesson(
+        N_("tokens"),
+        N_(
+            "With this summary_type transformers does not take one token of each choice, but of all choices one, or "
+            "their mean, with all its tokens."
+        ),
+    ),
+    "choice.dropout": Lesson("dropout", N_("A dropout before the scores of the choices. Nothing is learned.")),
+    "choice.classifier": Lesson(N_("choice"), N_("A dense layer gives one score for each choice.")),
+    "choice.activation": Lesson(N_("activation"), N_("{choice_activation}, applied to each number.")),
+    "choice.squeeze": Lesson(N_("reshape"), N_("The last side, which is 1, is left out.")),
     "head.last_token": Lesson(
         N_("last token"),
         N_("Of each sequence only the scores of its last token are kept: it alone has seen all the others."),

@@ -331,7 +331,7 @@ def _kept_besides(
             yield "divisor", (), width
         case "fill":
             yield "mask", step.takes[1].shape, 1
-        case "mean" if not step.takes[1].ids:
+        case "mean" if len(step.takes) > 1 and not step.takes[1].ids:
             yield "mask", step.takes[1].shape, 1
 
 
