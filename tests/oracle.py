@@ -195,7 +195,7 @@ def possible(case: Case, recompute: Recompute) -> Recompute:
     """None at all where transformers cannot run the layers of a family again."""
     known = CLASSES[case.architecture].recomputes
     can = getattr(transformers, case.architecture).supports_gradient_checkpointing
-    assert can == ("full" in known) or case.architecture.startswith("DebertaV2")  # whose recomputation is refused
+    assert can == ("full" in known)
     return recompute if recompute in known else "none"
 
 

@@ -1,14 +1,14 @@
 """What a forward pass and a training step compute, read from the steps of the forward pass, by a stated convention."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import prod
 from typing import Literal, NamedTuple
 
 from bertcalc.family import LANGUAGE_MODEL, Model
 from bertcalc.forward.gradients import NOTHING_FROZEN, gradients
-from bertcalc.forward.stack import stack
 from bertcalc.forward.steps import Operation, Step, Value, forward
+from bertcalc.memory.saved import Recompute, check_recompute, recomputed_in
 from bertcalc.text import N_
 from bertcalc.tree.freezing import Freezing
 from bertcalc.tree.nn import Dropout
@@ -123,22 +123,30 @@ def training_flops(
     encoder_sequence_length: int | None = None,
     num_choices: int = 1,
     freezing: Freezing = NOTHING_FROZEN,
+    recompute: Recompute = "none",
 ) -> int:
     """FLOPs of one forward and backward pass: each product comes twice again, for its input and for its weight.
 
     A product with ``encoder_hidden_states`` comes only once again: nothing is learned in front of it. What is frozen
-    needs no product for its weight, and what has nothing trained in front of it none for its input.
+    needs no product for its weight, and what has nothing trained in front of it none for its input. ``recompute`` runs
+    layers, or their attention cores, forward once more where a gradient flows in them; transformers' gradient
+    checkpointing would let one flow to the embeddings always, unless its ``disable_input_require_grads()`` is called.
+    Raises InputError where the model's layers cannot be run again so.
     """
+    check_recompute(model, recompute)
     steps = forward(
         model, batch_size, sequence_length, encoder_sequence_length=encoder_sequence_length, num_choices=num_choices
     )
-    if freezing == NOTHING_FROZEN:
+    if freezing == NOTHING_FROZEN and recompute == "none":
         return total(steps, phase="training")
     steps, trained, flowing = gradients(steps, freezing, first=True)
-    return sum(
-        (1 + ("weight" in trained[step.name]) + sum(value.name in flowing for value in step.takes)) * cost(step)
-        for step in steps
-    )
+    again = _recomputed(steps, recompute, flowing)
+
+    def times(step: Step) -> int:
+        backward = ("weight" in trained[step.name]) + sum(value.name in flowing for value in step.takes)
+        return 1 + backward + (step.name in again)
+
+    return sum(times(step) * cost(step) for step in steps)
 
 
 def total(steps: Iterable[Step], convention: Convention = PYTORCH, phase: Phase = "forward") -> int:
@@ -146,7 +154,7 @@ def total(steps: Iterable[Step], convention: Convention = PYTORCH, phase: Phase 
     if phase == "forward":
         return sum(cost(step, convention) for step in steps)
     steps = list(steps)
-    again = _recomputed(steps) if convention.training == "4x" else set()
+    again = _recomputed(steps, "full", {step.name for step in steps}) if convention.training == "4x" else set()
     return sum((_times(step) + (step.name in again)) * cost(step, convention) for step in steps)
 
 
@@ -231,20 +239,23 @@ def _times(step: Step) -> int:
     return 3 - nothing_learned_before
 
 
-def _recomputed(steps: Sequence[Step]) -> set[str]:
-    """The steps that run forward once more: those of the layers, up to the last one that keeps something.
+def _recomputed(steps: Iterable[Step], recompute: Recompute, flowing: Collection[str]) -> set[str]:
+    """The steps that run forward once more: those of each region with a gradient, up to the last that keeps something.
 
     A product keeps what goes into it: where that is all, PyTorch's checkpoint stops in front of it.
     """
+    regions: dict[str, list[Step]] = {}
+    for step in steps:
+        if region := recomputed_in(step, recompute):
+            regions.setdefault(region, []).append(step)
     found: set[str] = set()
-    for layers in stack(steps).groups:
-        names = [step.name for step in layers.inside]
-        while names and not _keeps_what_it_makes(layers.inside[len(names) - 1]):
-            at = layers.inside[len(names) - 1]
-            names.pop()
-            if at.operation in ("linear", "matmul"):
+    for region in regions.values():
+        if not any(step.name in flowing for step in region):
+            continue
+        while region and not _keeps_what_it_makes(region[-1]):
+            if region.pop().operation in ("linear", "matmul"):
                 break
-        found |= set(names)
+        found |= {step.name for step in region}
     return found
 
 

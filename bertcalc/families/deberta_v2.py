@@ -383,5 +383,5 @@ FAMILY = Family(
     },
     peaks=False,
     like_bert=False,
-    recomputes=(),
+    recomputes=("full",),  # its attention core is no function that could be run again by itself
 )

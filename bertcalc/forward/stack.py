@@ -29,14 +29,9 @@ class Layers(NamedTuple):
         return self.steps[-1].gives.name
 
     @property
-    def inside(self) -> list[Step]:
-        """The steps that are in the layer itself."""
-        return [step for step in self.steps if split_layer(step.name)[0]]
-
-    @property
     def made(self) -> list[str]:
-        """What such a layer consists of: the names of its steps without its number."""
-        return [split_layer(step.name)[1] for step in self.inside]
+        """What such a layer consists of: the names of its own steps without its number."""
+        return [inside for layer, inside in (split_layer(step.name) for step in self.steps) if layer]
 
 
 class Stack(NamedTuple):

@@ -12,13 +12,14 @@ from typing import NamedTuple
 from bertcalc.family import Class, Model
 from bertcalc.memory.optimizers import PRECISIONS, Optimizer
 from bertcalc.memory.plan import Inference, Plan
-from bertcalc.memory.saved import Attention, Dtype
+from bertcalc.memory.saved import Attention, Dtype, check_recompute
 from bertcalc.memory.simulated_optimizer import Optimizing
 from bertcalc.memory.simulated_pass import Pass
 from bertcalc.memory.tape import AREAS, Area, Change, Phase, Tensor
 from bertcalc.problem import InputError, Problem, wrong
 from bertcalc.subject import Subject
 from bertcalc.text import N_
+from bertcalc.tree.nn import Convolution
 
 NOTHING_TO_TRAIN = N_("Everything in {architecture} is frozen: there is nothing to train.")
 ANSWERS = N_("{architecture} cannot run with num_labels {value}: its forward method splits the scores in two.")
@@ -191,6 +192,7 @@ def training_changes(
     Raises InputError where nothing is trained or the class cannot run.
     """
     _check(model, training=True, padded=padded)
+    check_recompute(model, plan.recompute)
     dtype = PRECISIONS[plan.precision].dtype
     step = Pass(
         model,
@@ -264,13 +266,19 @@ def inference_changes(
 def _check(model: Model, *, training: bool, padded: bool) -> None:
     cls, labels = model.cls, model.config.num_labels
     shown = {"architecture": cls.name}
-    if not model.family.peaks:
+    if not simulated(model):
         raise NotSimulatedError(Problem("architecture", cls.name, UNKNOWN, shown))
     if training and padded and cls.task == "replaced-tokens":
         raise NotSimulatedError(Problem("architecture", cls.name, PADDING, shown))
     if wrong_number := two_labels(cls, training=training) if labels != 2 else "":
         number = f"{labels:,}"
         raise InputError(Problem("num_labels", number, wrong_number, {**shown, "value": number}, ({"num_labels": 2},)))
+
+
+def simulated(model: Model) -> bool:
+    """Whether the peaks are known: of no convolution, and not where there is a loss for choices beside another."""
+    convolves = any(isinstance(module, Convolution) for _path, module, _copies in model.modules())
+    return model.family.peaks and model.cls.task != "double-heads" and not convolves
 
 
 def two_labels(cls: Class, *, training: bool) -> str:

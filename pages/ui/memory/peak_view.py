@@ -150,12 +150,16 @@ def _savings(run: Run, plan: Plan) -> Iterator[str]:
             whole=size(found.whole_bytes),
             share=percent(found.saved_bytes, found.whole_bytes),
         )
-        if plan.recompute != "none":  # whose FLOPs are those of the Compute page
-            return
-        yield _(
+        said = _(
             "It saves {flops} of {all_flops} in a step ({flops_share}): the forward pass is computed as before, and "
             "gradients flow back to the first tensor that is trained."
-        ).format(
+        )
+        if plan.recompute != "none":
+            said = _(
+                "It saves {flops} of {all_flops} in a step ({flops_share}): the forward pass is computed as before, "
+                "gradients flow back to the first tensor that is trained, and only there is anything run again."
+            )
+        yield said.format(
             flops=scaled(found.saved_flops, "FLOPs"),
             all_flops=scaled(found.whole_flops, "FLOPs"),
             flops_share=percent(found.saved_flops, found.whole_flops),
