@@ -206,7 +206,8 @@ def passes(draw: st.DrawFn, classes: Sequence[str] = tuple(CLASSES)) -> tuple[Ca
         # Its forward method splits the scores in two.
         case = case._replace(config=replace(case.config, num_labels=2))
     if classes is SIMULATED and case.config.has("conv_kernel_size"):
-        case = case._replace(config=replace(case.config, conv_kernel_size=0))
+        flat: dict[str, Any] = {"conv_kernel_size": 0}
+        case = case._replace(config=replace(case.config, **flat))
     if case.config.turns_pairs and case.config.attention_head_size % 2:
         case = case._replace(config=replace(case.config, hidden_size=2 * case.config.hidden_size))
     reads_encoder = case.config.add_cross_attention and "encoder_hidden_states" in class_of(case.architecture).inputs

@@ -249,13 +249,13 @@ def _recomputed(steps: Iterable[Step], recompute: Recompute, flowing: Collection
         if region := recomputed_in(step, recompute):
             regions.setdefault(region, []).append(step)
     found: set[str] = set()
-    for region in regions.values():
-        if not any(step.name in flowing for step in region):
+    for inside in regions.values():
+        if not any(step.name in flowing for step in inside):
             continue
-        while region and not _keeps_what_it_makes(region[-1]):
-            if region.pop().operation in ("linear", "matmul"):
+        while inside and not _keeps_what_it_makes(inside[-1]):
+            if inside.pop().operation in ("linear", "matmul"):
                 break
-        found |= {step.name for step in region}
+        found |= {step.name for step in inside}
     return found
 
 

@@ -102,7 +102,11 @@ CONVOLVED = [name for name in CLASSES if "conv_kernel_size" in CLASSES[name].con
 @given(passes(CONVOLVED), st.integers(2, 3))
 def test_the_convolution_runs_after_the_first_layer(run: tuple[Case, Call], layers: int) -> None:
     case, call = run
-    sizes = {"hidden_size": 2 * case.config.hidden_size, "num_hidden_layers": layers, "conv_kernel_size": 3}
+    sizes: dict[str, Any] = {
+        "hidden_size": 2 * case.config.hidden_size,
+        "num_hidden_layers": layers,
+        "conv_kernel_size": 3,
+    }
     case = case._replace(config=replace(case.config, **sizes))
     assert our_calls(case, steps_of(case, call)) == real_calls(case, call)
 

@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from math import prod
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -126,7 +127,8 @@ def test_a_convolution_comes_once_between_the_first_layer_and_the_others() -> No
         before = next(stop for stop in walk(steps, layer) if stop.key == BEFORE)
         assert "After the first of all comes the convolution" in lesson(before).text
         assert before.parameters == layer * 28_331_520 + 3 * 1536**2 + 3 * 1536
-    assert not any(stop.between for stop in walk(forward(build(replace(config, conv_kernel_size=0)), 1, 8), 1))
+    without: dict[str, Any] = {"conv_kernel_size": 0}
+    assert not any(stop.between for stop in walk(forward(build(replace(config, **without)), 1, 8), 1))
 
 
 def test_questions_are_asked_where_they_arise() -> None:
