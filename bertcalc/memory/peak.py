@@ -7,6 +7,7 @@ float32 within a few numbers to what PyTorch's CPU allocator hands out (tests/me
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from bertcalc.family import Class, Model
@@ -19,7 +20,7 @@ from bertcalc.memory.tape import AREAS, Area, Change, Phase, Tensor
 from bertcalc.problem import InputError, Problem, wrong
 from bertcalc.subject import Subject
 from bertcalc.text import N_
-from bertcalc.tree.nn import Convolution
+from bertcalc.tree.nn import Convolution, ModuleList, layer_number, split_layer
 
 NOTHING_TO_TRAIN = N_("Everything in {architecture} is frozen: there is nothing to train.")
 ANSWERS = N_("{architecture} cannot run with num_labels {value}: its forward method splits the scores in two.")
@@ -141,6 +142,22 @@ def alive_at_peak(changes: Sequence[Change]) -> list[Change]:
     before = sum(change.phase == "before" for change in changes)
     live = [moment.live for moment in curve(changes)]
     return alive(changes[: before + live.index(max(live)) + 1])
+
+
+def run_of(model: Model, where: str) -> tuple[str, int | None]:
+    """The name of a moment's step as the model has it, and of a layer that all runs share which run it is, from 1."""
+    name = model.bare(where)
+    layers = split_layer(name)[0].rpartition(".")[0]
+    shared = model.body().get_submodule(layers) if layers else model
+    runs = isinstance(shared, ModuleList) and sum(copies for _start, copies in shared.groups.values())
+    one = ".".join("0" if part.isdecimal() else part for part in name.split("."))
+    if not runs or runs == model.config.num_hidden_layers or "*" in name:
+        return where, None
+    module, _dot, last = one.rpartition(".")
+    with suppress(KeyError):
+        if last in model.body().get_submodule(module).parameters:  # where it is learned, and not run
+            return where, None
+    return one, layer_number(name) + 1
 
 
 def training_changes(
