@@ -24,7 +24,10 @@ CHOICE_TOKENS = ("cls_index", "first", "last", "mean")
 
 
 class Field(NamedTuple):
-    """What a field means, what it may be (in words, and as a check), and for a size its letter and its limits."""
+    """What a field means, what it may be (in words, and as a check), and for a size its letter and its limits.
+
+    A number that has a letter and no limits is in formulas, but no column and no axis: it depends on another field.
+    """
 
     meaning: str
     wanted: str
@@ -267,6 +270,7 @@ OWN_FIELDS: dict[str, Field] = {
         N_("Heads of keys and values, each for several heads of queries; None means as many as these."),
         N_("a whole number from 1, or None"),
         lambda value: value is None or (is_int(value) and value >= 1),
+        "G",
     ),
     "pretraining_tp": Field(N_("In how many parts the matrices were cut in training."), *_ONE),
     "mask_token_id": Field(
@@ -289,10 +293,11 @@ DIMENSIONS: dict[str, tuple[int, int]] = {
 LETTERS: dict[str, str] = {name: field.letter for name, field in FIELDS.items() if field.letter}
 MEANINGS: dict[str, str] = {name: field.meaning for name, field in FIELDS.items()}
 OWN_DIMENSIONS: dict[str, tuple[int, int]] = {
-    name: (field.low, field.high) for name, field in OWN_FIELDS.items() if field.letter
+    name: (field.low, field.high) for name, field in OWN_FIELDS.items() if field.high
 }
-OWN_LETTERS: dict[str, str] = {name: field.letter for name, field in OWN_FIELDS.items() if field.letter}
-EVERY_LETTER = {**LETTERS, **OWN_LETTERS}
+OWN_LETTERS: dict[str, str] = {name: OWN_FIELDS[name].letter for name in OWN_DIMENSIONS}
+SIZES = {**LETTERS, **OWN_LETTERS}
+EVERY_LETTER = {**LETTERS, **{name: field.letter for name, field in OWN_FIELDS.items() if field.letter}}
 
 
 def known(name: str) -> Field:
