@@ -64,7 +64,8 @@ def test_keys_and_values_that_heads_share_have_a_letter() -> None:
     assert value(shown.replace(",", "").replace("²", "^{2}")) == 607_874_688 - 128_256 * 1152 - 1152
     assert letters_of(config)["G"] == 6
     for heads in (None, 18, 1):  # as many as heads, and a single one, which is a number
-        other = Subject(replace(config, num_key_value_heads=heads), "EuroBertModel")
+        changed: dict[str, Any] = {"num_key_value_heads": heads}
+        other = Subject(replace(config, **changed), "EuroBertModel")
         assert "G" not in letters_of(other.config)
         assert not any(
             SYMBOLS["num_key_value_heads"] in each.expression.free_symbols for _, each in component_formulas(other)

@@ -149,7 +149,7 @@ def run_of(model: Model, where: str) -> tuple[str, int | None]:
     name = model.bare(where)
     layers = split_layer(name)[0].rpartition(".")[0]
     shared = model.body().get_submodule(layers) if layers else model
-    runs = isinstance(shared, ModuleList) and sum(copies for _start, copies in shared.groups.values())
+    runs = sum(copies for _start, copies in shared.groups.values()) if isinstance(shared, ModuleList) else 0
     one = ".".join("0" if part.isdecimal() else part for part in name.split("."))
     if not runs or runs == model.config.num_hidden_layers or "*" in name:
         return where, None
