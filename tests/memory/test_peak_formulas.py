@@ -23,7 +23,7 @@ from bertcalc.tree.freezing import TRAIN, Freezing
 from tests.examples import examples
 from tests.memory.live import inference_moments, training_moments
 from tests.memory.live import peak as measured
-from tests.oracle import Case, arguments
+from tests.oracle import Case, arguments, possible
 from tests.strategies import ACTIVATIONS_OF_4, SIMULATED, cases, passes
 
 freezings = st.builds(Freezing, st.booleans(), st.integers(0, 6), st.sampled_from(TRAIN))
@@ -51,7 +51,8 @@ def runs(draw: st.DrawFn) -> tuple[Subject, Plan | Inference, int, int]:
     how = draw(ways)
     if isinstance(how, Plan):
         layers = min(how.freezing.layers, config.num_hidden_layers)
-        how = how._replace(freezing=replace(how.freezing, layers=layers))
+        recompute = possible(case, how.recompute)
+        how = how._replace(freezing=replace(how.freezing, layers=layers), recompute=recompute)
     return case.subject._replace(config=config), how, call.batch_size, call.sequence_length
 
 
