@@ -83,7 +83,7 @@ def test_the_formulas_are_those_of_the_areas_and_of_the_pieces(run: tuple[Subjec
     model = subject.model()
     trained = how.freezing.split(model).trainable if isinstance(how, Plan) else 0
     numbers = {**subject.config.shared(), "batch_size": batch, "sequence_length": length}
-    values = {ALL_SYMBOLS[field]: number for field, number in numbers.items() if field in ALL_SYMBOLS}
+    values = {ALL_SYMBOLS[field]: number for field, number in numbers.items() if number and field in ALL_SYMBOLS}
     values |= {COUNT_SYMBOLS["parameters"]: model.num_parameters(), COUNT_SYMBOLS["trained_parameters"]: trained}
     assert {area: formula.expression.subs(values) for area, formula in found.formulas.items()} == found.areas
     assert sympy.sympify(found.expression).subs(values) == found.num_bytes
