@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.fields import DIMENSIONS as DIMENSIONS
-from bertcalc.fields import EVERY_LETTER, OWN_DIMENSIONS, PositionEmbeddingType, is_int, is_number, known
+from bertcalc.fields import (
+    EVERY_LETTER,
+    OWN_DIMENSIONS,
+    SIZES,
+    PositionEmbeddingType,
+    is_int,
+    is_number,
+    known,
+)
 from bertcalc.fields import LETTERS as LETTERS
 from bertcalc.fields import POSITION_EMBEDDING_TYPES as POSITION_EMBEDDING_TYPES
 from bertcalc.problem import InputError
@@ -175,7 +183,7 @@ class Config(metaclass=_Kind):
     @classmethod
     def is_size(cls, field: str) -> bool:
         """Whether a field of the family is a size, which tensors are made of."""
-        return cls.shared_name(field) in EVERY_LETTER
+        return cls.shared_name(field) in SIZES
 
     def letters_of_sizes(self) -> dict[str, str]:
         """The sizes that the family has, each with the size whose letter it has: its own, unless they must agree.
@@ -260,12 +268,13 @@ def absent(kind: type[Config]) -> Mapping[str, Any]:
 
 def sizes_of(kind: type[Config]) -> dict[str, str]:
     """The sizes that a family has, by their shared names, with their letters."""
-    return {field: letter for field, letter in EVERY_LETTER.items() if kind.has(field)}
+    return {field: letter for field, letter in SIZES.items() if kind.has(field)}
 
 
 def letters(config: Config) -> dict[str, int]:
     """The letters of a configuration's sizes, as people type them: H for 768."""
-    return {letter: getattr(config, field) for field, letter in sizes_of(type(config)).items()}
+    fields_with = {**sizes_of(type(config)), **config.letters_of_sizes()}
+    return {EVERY_LETTER[field]: getattr(config, field) for field in fields_with}
 
 
 def unchecked(config: Kind, **changes: Any) -> Kind:
@@ -375,7 +384,7 @@ def check_field(kind: type[Config], field: str, value: Any) -> Problem | None:
     default, about = getattr(kind, own), known(shared)
     if about.is_right(value):
         return None
-    if about.letter:
+    if about.high:
         return _not_between(kind, shared, value, about.low, about.high, like=default)
     return Problem(
         shared,
@@ -395,7 +404,7 @@ def _lacking(kind: type[Config], field: str, value: object) -> Problem:
 def allowed(field: str) -> tuple[str, dict[str, str]]:
     """What a field may be: an English sentence with placeholders, and what fills them."""
     about = known(field)
-    return about.wanted, {"low": _show(about.low), "high": _show(about.high)} if about.letter else {}
+    return about.wanted, {"low": _show(about.low), "high": _show(about.high)} if about.high else {}
 
 
 def check_whole_number(field: str, value: Any, low: int, high: int, like: int) -> Problem | None:

@@ -32,7 +32,8 @@ _TEXTS = {
     "choice_token": CHOICE_TOKENS,
     "norm_rel_ebd": RELATIVE_NORMS,
     "pos_att_type": ("p2c|c2p", None),
-    "pooler_hidden_act": [name for name in _ACTIVATIONS if not ACTIVATIONS[name].parameters],
+    "pooler_hidden_act": (_without_tensors := [name for name in _ACTIVATIONS if not ACTIVATIONS[name].parameters]),
+    "conv_act": _without_tensors,
     "choice_activation": _ACTIVATIONS,
 }
 
@@ -139,6 +140,8 @@ def _candidates(field: str, config: Config) -> Iterable[Any]:
     value = getattr(config, field)
     if field == "num_key_value_heads":
         return [count for count in range(1, config.num_attention_heads + 1) if config.num_attention_heads % count == 0]
+    if field == "conv_kernel_size":
+        return (0, 3)
     match value:
         case bool():
             return (not value,)

@@ -21,13 +21,17 @@ Task = Literal[
     "token-classification",
     "question-answering",
     "multiple-choice",
+    "double-heads",
 ]
 
 
 LANGUAGE_MODEL = "language model"  # the block of a head that scores every word piece
 
 
-TARGETS = ("labels", "next_sentence_label", "sentence_order_label", "start_positions", "end_positions")
+TARGETS = ("labels", "next_sentence_label", "sentence_order_label", "start_positions", "end_positions", "mc_labels")
+
+
+_PER_TOKEN = ("pretraining", "replaced-tokens", "masked-lm", "causal-lm", "token-classification", "double-heads")
 
 
 class Hidden(NamedTuple):
@@ -72,7 +76,12 @@ class Class(NamedTuple):
     @property
     def per_token(self) -> bool:
         """Whether labels are for each token, not for each sequence."""
-        return self.task in ("pretraining", "replaced-tokens", "masked-lm", "causal-lm", "token-classification")
+        return self.task in _PER_TOKEN
+
+    @property
+    def takes_choices(self) -> bool:
+        """Whether each sequence comes in several forms, of which one is to be chosen."""
+        return self.task in ("multiple-choice", "double-heads")
 
     @property
     def sees_encoder(self) -> bool:
@@ -214,7 +223,7 @@ class Model(Module):
 
     def _run(self, root: Module, sizes: Sizes, steps: list[Step] | None) -> None:
         family, cls, config = self.family, self.cls, self.config
-        t = Trace(root, self.prefix, sizes, steps, choices=cls.task == "multiple-choice")
+        t = Trace(root, self.prefix, sizes, steps, choices=cls.takes_choices)
         if cls.task == "base":
             cls.head(t, config, family.body(t, config, self.pooler))
             return

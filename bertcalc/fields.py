@@ -24,7 +24,10 @@ CHOICE_TOKENS = ("cls_index", "first", "last", "mean")
 
 
 class Field(NamedTuple):
-    """What a field means, what it may be (in words, and as a check), and for a size its letter and its limits."""
+    """What a field means, what it may be (in words, and as a check), and for a size its letter and its limits.
+
+    A number that has a letter and no limits is in formulas, but no column and no axis: it depends on another field.
+    """
 
     meaning: str
     wanted: str
@@ -70,6 +73,10 @@ _MOST_TOKENS = 10_000_000
 _ACTIVATION = (
     N_("the name of an activation in transformers"),
     lambda value: isinstance(value, str) and value in ACTIVATIONS,
+)
+_ACTIVATION_WITHOUT_TENSORS = (
+    N_("the name of an activation in transformers that learns nothing"),
+    lambda value: isinstance(value, str) and value in ACTIVATIONS and not ACTIVATIONS[value].parameters,
 )
 _PROBABILITY = (N_("a probability from 0 to 1"), lambda value: is_number(value) and 0 <= value <= 1)
 _PROBABILITY_OR_NONE = (
@@ -193,12 +200,17 @@ OWN_FIELDS: dict[str, Field] = {
         N_("p2c|c2p or None"),
         lambda value: value is None or _is_both(value),
     ),
+    "conv_kernel_size": Field(
+        N_("Tokens side by side that a convolution beside the first layer sees at once; 0 means that there is none."),
+        N_("0, or an odd number from 1 to 99"),
+        lambda value: is_int(value) and (value == 0 or (0 < value < 100 and value % 2 == 1)),
+    ),
+    "conv_act": Field(N_("The activation after that convolution."), *_ACTIVATION_WITHOUT_TENSORS),
     "position_biased_input": Field(N_("Whether there is a position table, whose row is added to each token."), *_BOOL),
     "pooler_dropout": Field(N_("Dropout before the dense layer of a classifier."), *_PROBABILITY),
     "pooler_hidden_act": Field(
         N_("The activation after that dense layer."),
-        N_("the name of an activation in transformers that learns nothing"),
-        lambda value: isinstance(value, str) and value in ACTIVATIONS and not ACTIVATIONS[value].parameters,
+        *_ACTIVATION_WITHOUT_TENSORS,
     ),
     "legacy": Field(
         N_("Whether the masked-LM head is BERT's: otherwise it multiplies with the word embeddings, tied or not."),
@@ -258,6 +270,7 @@ OWN_FIELDS: dict[str, Field] = {
         N_("Heads of keys and values, each for several heads of queries; None means as many as these."),
         N_("a whole number from 1, or None"),
         lambda value: value is None or (is_int(value) and value >= 1),
+        "G",
     ),
     "pretraining_tp": Field(N_("In how many parts the matrices were cut in training."), *_ONE),
     "mask_token_id": Field(
@@ -280,10 +293,11 @@ DIMENSIONS: dict[str, tuple[int, int]] = {
 LETTERS: dict[str, str] = {name: field.letter for name, field in FIELDS.items() if field.letter}
 MEANINGS: dict[str, str] = {name: field.meaning for name, field in FIELDS.items()}
 OWN_DIMENSIONS: dict[str, tuple[int, int]] = {
-    name: (field.low, field.high) for name, field in OWN_FIELDS.items() if field.letter
+    name: (field.low, field.high) for name, field in OWN_FIELDS.items() if field.high
 }
-OWN_LETTERS: dict[str, str] = {name: field.letter for name, field in OWN_FIELDS.items() if field.letter}
-EVERY_LETTER = {**LETTERS, **OWN_LETTERS}
+OWN_LETTERS: dict[str, str] = {name: OWN_FIELDS[name].letter for name in OWN_DIMENSIONS}
+SIZES = {**LETTERS, **OWN_LETTERS}
+EVERY_LETTER = {**LETTERS, **{name: field.letter for name, field in OWN_FIELDS.items() if field.letter}}
 
 
 def known(name: str) -> Field:

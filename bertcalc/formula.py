@@ -150,7 +150,7 @@ def _structure(config: Config) -> Config:
     kind: Any = type(config)
     letters = config.letters_of_sizes()
     numbers = [field for field in sizes_of(kind) if field not in letters]  # at which it is built in another way
-    shaping = {field: getattr(config, field) for field in (*config.shaping, *numbers)}
+    shaping = {field: getattr(config, field) for field in (*config.shaping, *numbers) if field not in letters}
     return _in_letters(kind, tuple(letters.items()), **shaping)
 
 

@@ -44,6 +44,7 @@ _POOLED = N_("counted as if it had a pooler")
 _SISTER = N_("wrong: the number of its English sister")
 _ONE_LABEL = N_("with pooler; one label, where the class has two")
 _NO_ROWS = N_("no pooler; without the 2 rows before the first position and without the token type")
+_ROUNDED = N_("a rounded figure")
 PUBLISHED: tuple[PublishedCount, ...] = (
     PublishedCount("bert_uncased_L-2_H-128_A-2", "BertModel", 4385920, N_("with pooler"), _KERAS_HUB),
     PublishedCount("bert_uncased_L-4_H-512_A-8", "BertModel", 28763648, N_("with pooler"), _KERAS_HUB),
@@ -200,6 +201,30 @@ PUBLISHED: tuple[PublishedCount, ...] = (
     PublishedCount("gpt2-xl", "GPT2Model", 1557611200, N_("no pooler"), _keras("gpt2")),
     PublishedCount("deberta-v3-xsmall", "DebertaV2Model", 70682112, N_("no pooler"), _keras("deberta_v3")),
     PublishedCount("deberta-v3-large", "DebertaV2Model", 434012160, N_("no pooler"), _keras("deberta_v3")),
+    PublishedCount(
+        "mmBERT-small",
+        "ModernBertModel",
+        140_000_000,
+        _ROUNDED,
+        "Hugging Face blog, mmbert.md",
+        more=493696,
+    ),
+    PublishedCount(
+        "deberta-v2-xlarge",
+        "DebertaV2Model",
+        900_000_000,
+        _ROUNDED,
+        "model card of microsoft/deberta-v2-xlarge",
+        more=-15406848,
+    ),
+    PublishedCount(
+        "deberta-v2-xxlarge",
+        "DebertaV2Model",
+        1_500_000_000,
+        _ROUNDED,
+        "model card of microsoft/deberta-v2-xxlarge",
+        more=64549632,
+    ),
     PublishedCount("deberta-v3-small", "DebertaV2Model", 141304320, N_("no pooler"), _keras("deberta_v3")),
     PublishedCount("deberta-v3-base", "DebertaV2Model", 183831552, N_("no pooler"), _keras("deberta_v3")),
     PublishedCount("mdeberta-v3-base", "DebertaV2Model", 278218752, N_("no pooler"), _keras("deberta_v3")),

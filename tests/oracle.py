@@ -16,7 +16,7 @@ import transformers
 from transformers.initialization import no_init_weights
 
 from bertcalc import Config
-from bertcalc.families import CLASSES, FAMILIES
+from bertcalc.families import CLASSES, FAMILIES, class_of
 from bertcalc.family import TARGETS, Model
 from bertcalc.forward.outputs import Call, Entry, needs_mask
 from bertcalc.memory.saved import Recompute
@@ -109,7 +109,7 @@ def arguments(case: Case, call: Call) -> dict[str, Any]:
     """The keyword arguments that a call stands for."""
     batch, length = call.batch_size, call.sequence_length
     accepted = inspect.signature(getattr(transformers, case.architecture).forward).parameters
-    ids = (batch, call.num_choices, length) if case.architecture.endswith("MultipleChoice") else (batch, length)
+    ids = (batch, call.num_choices, length) if class_of(case.architecture).takes_choices else (batch, length)
     given: dict[str, Any] = {"input_ids": meta(ids)}
     if case.config.reads_numbers or needs_mask(case.subject):
         given["attention_mask"] = meta(ids)
@@ -121,7 +121,7 @@ def arguments(case: Case, call: Call) -> dict[str, Any]:
     if call.use_cache is not None and "use_cache" in accepted:
         given["use_cache"] = call.use_cache
     if call.labels:
-        per_token = ("PreTraining", "MaskedLM", "LMHeadModel", "CausalLM", "TokenClassification")
+        per_token = ("PreTraining", "MaskedLM", "LMHeadModel", "CausalLM", "TokenClassification", "DoubleHeadsModel")
         for target in set(TARGETS) & set(accepted):
             tokens = target == "labels" and case.architecture.endswith(per_token)
             regression = case.architecture.endswith("SequenceClassification") and case.config.num_labels == 1
@@ -195,7 +195,7 @@ def possible(case: Case, recompute: Recompute) -> Recompute:
     """None at all where transformers cannot run the layers of a family again."""
     known = CLASSES[case.architecture].recomputes
     can = getattr(transformers, case.architecture).supports_gradient_checkpointing
-    assert can == ("full" in known) or case.architecture.startswith("DebertaV2")  # whose recomputation is refused
+    assert can == ("full" in known)
     return recompute if recompute in known else "none"
 
 

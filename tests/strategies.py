@@ -92,6 +92,8 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "position_buckets": st.integers(2, 300),
     "norm_rel_ebd": st.sampled_from(RELATIVE_NORMS),
     "share_att_key": st.booleans(),
+    "conv_kernel_size": st.sampled_from([0, 0, 1, 3, 5]),
+    "conv_act": st.sampled_from([name for name, facts in ACTIVATIONS.items() if not facts.parameters]),
     "pos_att_type": st.sampled_from(["p2c|c2p", "c2p|p2c"]),
     "position_biased_input": st.booleans(),
     "pooler_dropout": _PROBABILITIES,
@@ -106,7 +108,8 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "scale_attn_by_inverse_layer_idx": st.booleans(),
     "reorder_and_upcast_attn": st.just(False),
 }
-SIMULATED = [name for name, family in CLASSES.items() if family.peaks]  # the classes with peaks of memory
+# The classes with peaks of memory; a convolution has none.
+SIMULATED = [name for name, family in CLASSES.items() if family.peaks and class_of(name).task != "double-heads"]
 IN_PAIRS = ("AlbertForPreTraining",)  # its loss takes two scores of each sequence
 SPLIT_IN_TWO = ("DistilBertForQuestionAnswering",)  # cannot be built with another number of labels
 
@@ -151,6 +154,8 @@ def configs(
         values["classifier_dropout"] = draw(_PROBABILITIES)  # it has nothing to take in its place
     if kind is DebertaV2Config and not values["relative_attention"]:
         values |= {"norm_rel_ebd": "none", "pos_att_type": draw(st.sampled_from([None, values["pos_att_type"]]))}
+    if kind is DebertaV2Config and values["hidden_size"] == 1:
+        values["conv_kernel_size"] = 0
     if kind is ElectraConfig and draw(st.booleans()):  # which has no projection then
         values["embedding_size"] = values["hidden_size"]
     return kind(**values)
@@ -200,6 +205,9 @@ def passes(draw: st.DrawFn, classes: Sequence[str] = tuple(CLASSES)) -> tuple[Ca
     if case.architecture.endswith(("QuestionAnswering", *IN_PAIRS)):
         # Its forward method splits the scores in two.
         case = case._replace(config=replace(case.config, num_labels=2))
+    if classes is SIMULATED and case.config.has("conv_kernel_size"):
+        flat: dict[str, Any] = {"conv_kernel_size": 0}
+        case = case._replace(config=replace(case.config, **flat))
     if case.config.turns_pairs and case.config.attention_head_size % 2:
         case = case._replace(config=replace(case.config, hidden_size=2 * case.config.hidden_size))
     reads_encoder = case.config.add_cross_attention and "encoder_hidden_states" in class_of(case.architecture).inputs
@@ -207,6 +215,6 @@ def passes(draw: st.DrawFn, classes: Sequence[str] = tuple(CLASSES)) -> tuple[Ca
         batch_size=draw(st.integers(1, 3)),
         sequence_length=draw(st.integers(1, min(9, case.config.longest))),
         encoder_sequence_length=draw(st.none() | st.integers(1, 9)) if reads_encoder else None,
-        num_choices=draw(st.integers(1, 3)) if case.architecture.endswith("MultipleChoice") else 1,
+        num_choices=draw(st.integers(1, 3)) if class_of(case.architecture).takes_choices else 1,
     )
     return case, call

@@ -51,7 +51,26 @@ def value(text: str, config: Config | None = None) -> Fraction:
 
 
 def substituted(expression: Any, config: Config) -> Any:
-    return expression.subs({SYMBOLS[field]: getattr(config, field) for field in sizes_of(type(config))})
+    fields = {*sizes_of(type(config)), *config.letters_of_sizes()}
+    return expression.subs({SYMBOLS[field]: getattr(config, field) for field in fields})
+
+
+def test_keys_and_values_that_heads_share_have_a_letter() -> None:
+    config = PRESETS["EuroBERT-610m"].config
+    subject = Subject(config, "EuroBertModel")
+    (layers, _norm) = dict(component_terms(subject))["encoder"]
+    assert layers.text == "L (2H² + 2GH²/A + 3HI + 2H)"
+    shown = filled(layers.text, config)
+    assert shown == "26 · (2 · 1,152² + 2 · 6 · 1,152²/18 + 3 · 1,152 · 4,096 + 2 · 1,152)"
+    assert value(shown.replace(",", "").replace("²", "^{2}")) == 607_874_688 - 128_256 * 1152 - 1152
+    assert letters_of(config)["G"] == 6
+    for heads in (None, 18, 1):  # as many as heads, and a single one, which is a number
+        changed: dict[str, Any] = {"num_key_value_heads": heads}
+        other = Subject(replace(config, **changed), "EuroBertModel")
+        assert "G" not in letters_of(other.config)
+        assert not any(
+            SYMBOLS["num_key_value_heads"] in each.expression.free_symbols for _, each in component_formulas(other)
+        )
 
 
 @given(cases(POSITION_EMBEDDING_TYPES))

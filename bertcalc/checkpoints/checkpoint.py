@@ -355,6 +355,8 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
     }
     there = {role: shapes[name][0] for role, name in roles.items() if name in shapes}
     there |= {f"{one.place.block} norm": 1 for one in tensors_of_all if one.place.role == "norm" and one.name in shapes}
+    kernels = [one for one in tensors_of_all if len(one.shape) == 3]
+    there |= {one.place.role: shapes[one.name][-1] for one in kernels if len(shapes.get(one.name, ())) == 3}
     told = kind.told_by(there)
     optional = {"position"} if told else set()
     values |= {field: side(roles[role], 0) for role, field in rows.items() if role in {*roles} - (optional - {*there})}

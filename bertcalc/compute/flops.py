@@ -1,14 +1,14 @@
 """What a forward pass and a training step compute, read from the steps of the forward pass, by a stated convention."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import prod
 from typing import Literal, NamedTuple
 
 from bertcalc.family import LANGUAGE_MODEL, Model
 from bertcalc.forward.gradients import NOTHING_FROZEN, gradients
-from bertcalc.forward.stack import stack
 from bertcalc.forward.steps import Operation, Step, Value, forward
+from bertcalc.memory.saved import Recompute, check_recompute, recomputed_in
 from bertcalc.text import N_
 from bertcalc.tree.freezing import Freezing
 from bertcalc.tree.nn import Dropout
@@ -40,6 +40,7 @@ class ElementCost(NamedTuple):
 # As in ELECTRA's flops_computation.py: https://github.com/google-research/electra/blob/master/flops_computation.py
 ELEMENT_COSTS: dict[Operation, ElementCost] = {
     "linear": ElementCost(1, N_("adding the bias")),
+    "convolution": ElementCost(1, N_("adding the bias")),
     "norm": ElementCost(5, N_("LayerNorm: mean, variance (a square and a sum), scale, shift")),
     "activation": ElementCost(8, N_("the activation, whichever it is, as for GELU in its tanh form")),
     "softmax": ElementCost(5, N_("softmax: largest, difference, exp, sum, division")),
@@ -52,9 +53,9 @@ ELEMENT_COSTS: dict[Operation, ElementCost] = {
     "fill": ElementCost(1, N_("filling in the attention mask, as in DeBERTa")),
     "rotate": ElementCost(3, N_("rotary positions: two products and a sum")),
 }
-MATMUL = Counting({"linear": 2, "matmul": 2})
+MATMUL = Counting({"linear": 2, "convolution": 2, "matmul": 2})
 _ALL = MATMUL._replace(elements={operation: cost.flops for operation, cost in ELEMENT_COSTS.items()})
-_MACS = Counting({"linear": 1, "matmul": 1})  # only a product has multiply-adds
+_MACS = Counting({"linear": 1, "convolution": 1, "matmul": 1})  # only a product has multiply-adds
 
 
 class Convention(NamedTuple):
@@ -122,22 +123,30 @@ def training_flops(
     encoder_sequence_length: int | None = None,
     num_choices: int = 1,
     freezing: Freezing = NOTHING_FROZEN,
+    recompute: Recompute = "none",
 ) -> int:
     """FLOPs of one forward and backward pass: each product comes twice again, for its input and for its weight.
 
     A product with ``encoder_hidden_states`` comes only once again: nothing is learned in front of it. What is frozen
-    needs no product for its weight, and what has nothing trained in front of it none for its input.
+    needs no product for its weight, and what has nothing trained in front of it none for its input. ``recompute`` runs
+    layers, or their attention cores, forward once more where a gradient flows in them; transformers' gradient
+    checkpointing would let one flow to the embeddings always, unless its ``disable_input_require_grads()`` is called.
+    Raises InputError where the model's layers cannot be run again so.
     """
+    check_recompute(model, recompute)
     steps = forward(
         model, batch_size, sequence_length, encoder_sequence_length=encoder_sequence_length, num_choices=num_choices
     )
-    if freezing == NOTHING_FROZEN:
+    if freezing == NOTHING_FROZEN and recompute == "none":
         return total(steps, phase="training")
     steps, trained, flowing = gradients(steps, freezing, first=True)
-    return sum(
-        (1 + ("weight" in trained[step.name]) + sum(value.name in flowing for value in step.takes)) * cost(step)
-        for step in steps
-    )
+    again = _recomputed(steps, recompute, flowing)
+
+    def times(step: Step) -> int:
+        backward = ("weight" in trained[step.name]) + sum(value.name in flowing for value in step.takes)
+        return 1 + backward + (step.name in again)
+
+    return sum(times(step) * cost(step) for step in steps)
 
 
 def total(steps: Iterable[Step], convention: Convention = PYTORCH, phase: Phase = "forward") -> int:
@@ -145,7 +154,7 @@ def total(steps: Iterable[Step], convention: Convention = PYTORCH, phase: Phase 
     if phase == "forward":
         return sum(cost(step, convention) for step in steps)
     steps = list(steps)
-    again = _recomputed(steps) if convention.training == "4x" else set()
+    again = _recomputed(steps, "full", {step.name for step in steps}) if convention.training == "4x" else set()
     return sum((_times(step) + (step.name in again)) * cost(step, convention) for step in steps)
 
 
@@ -213,8 +222,8 @@ def at_masked(steps: Iterable[Step], positions: int) -> list[Step]:
     """The same steps with the masked-LM head at so many positions of each sequence alone."""
 
     def cut(value: Value) -> Value:
-        batch, _length, width = value.shape
-        return value._replace(shape=(batch, positions, width))
+        *batch, _length, width = value.shape
+        return value._replace(shape=(*batch, positions, width))
 
     return [
         step._replace(takes=tuple(map(cut, step.takes)), gives=cut(step.gives))
@@ -230,20 +239,23 @@ def _times(step: Step) -> int:
     return 3 - nothing_learned_before
 
 
-def _recomputed(steps: Sequence[Step]) -> set[str]:
-    """The steps that run forward once more: those of the layers, up to the last one that keeps something.
+def _recomputed(steps: Iterable[Step], recompute: Recompute, flowing: Collection[str]) -> set[str]:
+    """The steps that run forward once more: those of each region with a gradient, up to the last that keeps something.
 
     A product keeps what goes into it: where that is all, PyTorch's checkpoint stops in front of it.
     """
+    regions: dict[str, list[Step]] = {}
+    for step in steps:
+        if region := recomputed_in(step, recompute):
+            regions.setdefault(region, []).append(step)
     found: set[str] = set()
-    for layers in stack(steps).groups:
-        names = [step.name for step in layers.steps]
-        while names and not _keeps_what_it_makes(layers.steps[len(names) - 1]):
-            at = layers.steps[len(names) - 1]
-            names.pop()
-            if at.operation in ("linear", "matmul"):
+    for inside in regions.values():
+        if not any(step.name in flowing for step in inside):
+            continue
+        while inside and not _keeps_what_it_makes(inside[-1]):
+            if inside.pop().operation in ("linear", "matmul"):
                 break
-        found |= set(names)
+        found |= {step.name for step in inside}
     return found
 
 

@@ -51,6 +51,7 @@ def of_adding_up(case: Case, batches: int) -> Saving:
 
 def _saving(case: Case, whole: Case, steps: int) -> Saving:
     def cost(one: Case) -> int:
-        return flops(partial(training_flops, freezing=one.plan.freezing), one)
+        count = partial(training_flops, freezing=one.plan.freezing, recompute=one.plan.recompute)
+        return flops(count, one)
 
     return Saving(peak("training_memory", case), peak("training_memory", whole), steps * cost(case), cost(whole))

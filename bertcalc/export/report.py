@@ -84,7 +84,7 @@ def report(
     )
     if case.subject.seen(case.sequence_length):
         sizes += f", encoder_sequence_length X = {case.sequence_length:,}"
-    if case.subject.cls.task == "multiple-choice":
+    if case.subject.cls.takes_choices:
         sizes += ", num_choices 1"
     blocks: tuple[Block, ...] = (
         _("{name}: {parameters} parameters in {tensors} tensors.").format(

@@ -1,6 +1,6 @@
 """DeBERTa-v2 and v3 (He et al. 2021, arXiv:2006.03654 and 2111.09543): what a token is and where it is, kept apart.
 
-Hugging Face's modeling_deberta_v2.py as a program, without the convolution of deberta-v2-xlarge.
+Hugging Face's modeling_deberta_v2.py as a program, with the convolution of deberta-v2-xlarge and without.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from bertcalc.config import Config
 from bertcalc.families import bert
 from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, model_card
-from bertcalc.forward.trace import Trace, Value
+from bertcalc.forward.trace import Operation, Trace, Value
 from bertcalc.problem import Problem
 from bertcalc.text import N_
 
@@ -19,9 +19,9 @@ from bertcalc.text import N_
 class DebertaV2Config(Config):
     """Hugging Face's ``DebertaV2Config``: the same field names, the same defaults; without token types, which it has 0.
 
-    ``pos_att_type`` is a text, as in the published config.json. ``position_buckets``, ``share_att_key`` and
-    ``norm_rel_ebd`` are no declared fields there, but read all the same. Raises ConfigError if no DeBERTa can be built
-    from the values.
+    ``pos_att_type`` is a text, as in the published config.json. ``position_buckets``, ``share_att_key``,
+    ``norm_rel_ebd`` and those of the convolution are no declared fields there, but read all the same. Raises
+    ConfigError if no DeBERTa can be built from the values.
     """
 
     vocab_size: int = 128100
@@ -41,6 +41,8 @@ class DebertaV2Config(Config):
     norm_rel_ebd: str = "none"
     share_att_key: bool = False
     pos_att_type: str | None = None
+    conv_kernel_size: int = 0
+    conv_act: str = "tanh"
     position_biased_input: bool = True
     pad_token_id: int | None = 0
     bos_token_id: int | None = None
@@ -51,14 +53,21 @@ class DebertaV2Config(Config):
     tie_word_embeddings: bool = True
     num_labels: int = 2
 
-    most: ClassVar = {"relative_attention": True, "pos_att_type": "p2c|c2p", "norm_rel_ebd": "layer_norm"}
-    undeclared: ClassVar = ("position_buckets", "norm_rel_ebd", "share_att_key")
+    most: ClassVar = {
+        "relative_attention": True,
+        "pos_att_type": "p2c|c2p",
+        "norm_rel_ebd": "layer_norm",
+        "conv_kernel_size": 3,
+    }
+    undeclared: ClassVar = ("position_buckets", "norm_rel_ebd", "share_att_key", "conv_kernel_size", "conv_act")
     shaping: ClassVar = (
         *Config.shaping,
         "relative_attention",
         "norm_rel_ebd",
         "share_att_key",
         "pos_att_type",
+        "conv_kernel_size",
+        "conv_act",
         "position_biased_input",
         "pooler_hidden_act",
         "legacy",
@@ -86,6 +95,31 @@ class DebertaV2Config(Config):
             message = N_("norm_rel_ebd layer_norm needs relative_attention True: there is no table to normalize.")
             ways_out = ({"norm_rel_ebd": "none"}, {"relative_attention": True, "pos_att_type": _BOTH})
             yield Problem("norm_rel_ebd", values["norm_rel_ebd"], message, {}, ways_out)
+        if values["conv_kernel_size"] and values["hidden_size"] == 1:
+            message = N_("A convolution of a single unit is not counted here: hidden_size 2 or conv_kernel_size 0 is.")
+            yield Problem("hidden_size", 1, message, {}, ({"hidden_size": 2}, {"conv_kernel_size": 0}))
+
+    @property
+    def convolves(self) -> bool:
+        """Whether there is a convolution, between the first layer and the others."""
+        return self.conv_kernel_size > 0
+
+    @property
+    def ones_matter(self) -> bool:
+        """The convolution's input is turned, which is no copy of a single token."""
+        return self.convolves
+
+    @property
+    def single(self) -> bool:
+        """Whether nothing but the convolution comes after the first layer, so that it is the only one."""
+        return isinstance(self.num_hidden_layers, int) and self.num_hidden_layers == 1
+
+    def letters_of_sizes(self) -> dict[str, str]:
+        """A single layer has no others after the convolution."""
+        letters = super().letters_of_sizes()
+        if self.convolves and self.single:
+            del letters["num_hidden_layers"]
+        return letters
 
     @classmethod
     def unsaid(cls, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,7 +132,7 @@ class DebertaV2Config(Config):
         hidden_size = given.get("hidden_size", cls.hidden_size)
         for key, like in {
             "type_vocab_size": 0,
-            "conv_kernel_size": 0,
+            "conv_groups": 1,
             "embedding_size": hidden_size,
             "pooler_hidden_size": hidden_size,
             "cls_dropout": None,
@@ -115,6 +149,8 @@ class DebertaV2Config(Config):
             found |= {"relative_attention": True, "pos_att_type": _BOTH, "position_buckets": rows // 2}
             found["share_att_key"] = "position key" not in roles
             found["norm_rel_ebd"] = "layer_norm" if "relative positions norm" in roles else "none"
+        if kernel_size := roles.get("convolution"):
+            found["conv_kernel_size"] = kernel_size
         return found
 
 
@@ -134,19 +170,46 @@ def _body(t: Trace, c: DebertaV2Config, pooler: bool) -> Hidden:
         x = t.norm("LayerNorm", x, c.layer_norm_eps)
         x = t.multiply("mask_padding", x, Value("attention_mask", (*ids.shape, 1)))
         x = t.dropout("dropout", x, c.hidden_dropout_prob)
-    with t.module("encoder", "DebertaV2Encoder", component="encoder", order=("layer", "rel_embeddings", "LayerNorm")):
+    with t.module("encoder", "DebertaV2Encoder", component="encoder", order=_ENCODER):
         distances = _distances(t, c) if c.relative_attention else None
-        with t.repeat("layer", c.num_hidden_layers, "DebertaV2Layer"):
-            with t.module("attention", "DebertaV2Attention", block="attention"):
-                y = _attention(t, c, x, distances)
-                with t.module("output", "DebertaV2SelfOutput", block="attention", order=_ADD_AND_NORM):
-                    y = t.dropout("dropout", t.linear("dense", y, c.hidden_size, role="output"), c.hidden_dropout_prob)
-                    x = t.norm("LayerNorm", t.add("add", y, x), c.layer_norm_eps)
-            x = bert.feed_forward(t, c, x, "DebertaV2")
+        apart = c.convolves and not c.single
+        with t.repeat("layer", 1 if apart else c.num_hidden_layers, "DebertaV2Layer", start=0 if apart else None):
+            y = _layer(t, c, x, distances)
+        x = _convolution(t, c, x, y) if c.convolves else y
+        if apart:
+            with t.repeat("layer", c.num_hidden_layers - 1, "DebertaV2Layer", start=1, alike=True):
+                x = _layer(t, c, x, distances)
     return Hidden(x, None)
 
 
+_ENCODER = ("layer", "rel_embeddings", "LayerNorm", "conv")
+
+
+def _layer(t: Trace, c: DebertaV2Config, x: Value, distances: Value | None) -> Value:
+    with t.module("attention", "DebertaV2Attention", block="attention"):
+        y = _attention(t, c, x, distances)
+        with t.module("output", "DebertaV2SelfOutput", block="attention", order=_ADD_AND_NORM):
+            y = t.dropout("dropout", t.linear("dense", y, c.hidden_size, role="output"), c.hidden_dropout_prob)
+            x = t.norm("LayerNorm", t.add("add", y, x), c.layer_norm_eps)
+    return bert.feed_forward(t, c, x, "DebertaV2")
+
+
 _ADD_AND_NORM = ("dense", "LayerNorm", "dropout")
+
+
+def _convolution(t: Trace, c: DebertaV2Config, x: Value, first: Value) -> Value:
+    """A convolution over the embeddings ``x``, added to what the first layer gives."""
+    batch, length, width = x.shape
+    turn: Operation = "view" if isinstance(length, int) and length == 1 else "copy"
+    with t.module("conv", "ConvLayer", block="convolution", order=("conv", "LayerNorm", "dropout")):
+        y = t.step("channels", turn, x, shape=(batch, width, length))
+        y = t.convolution("conv", y, c.conv_kernel_size, role="convolution")
+        y = t.step("tokens", turn, y, shape=x.shape)
+        mask = Value("attention_mask", (batch, length, 1))
+        y = t.step("fill_padding", "fill", y, mask, shape=x.shape)
+        y = t.function("conv_act", t.dropout("dropout", y, c.hidden_dropout_prob), c.conv_act)
+        y = t.norm("LayerNorm", t.add("add", first, y), c.layer_norm_eps)
+        return t.multiply("mask_padding", y, mask._replace(name="input_mask"))
 
 
 def _distances(t: Trace, c: DebertaV2Config) -> Value:
@@ -274,6 +337,7 @@ _V3: dict[str, Any] = {
     "position_biased_input": False,
 }
 _BASE: dict[str, Any] = {"hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072}
+_CONVOLVED: dict[str, Any] = {"conv_kernel_size": 3, "conv_act": "gelu"}
 _FLAGS = ("output_attentions", "output_hidden_states", "return_dict")
 _LABELS = (*bert.TOKENS, "labels", *_FLAGS)
 FAMILY = Family(
@@ -302,6 +366,8 @@ FAMILY = Family(
     ),
     {
         "deberta-v3-base": _preset("deberta-v3-base", num_hidden_layers=12, **_BASE),
+        "deberta-v2-xlarge": _preset("deberta-v2-xlarge", **_CONVOLVED),
+        "deberta-v2-xxlarge": _preset("deberta-v2-xxlarge", num_hidden_layers=48, **_CONVOLVED),
         "deberta-v3-small": _preset("deberta-v3-small", num_hidden_layers=6, **_BASE),
         "deberta-v3-xsmall": _preset(
             "deberta-v3-xsmall",
@@ -317,5 +383,5 @@ FAMILY = Family(
     },
     peaks=False,
     like_bert=False,
-    recomputes=(),
+    recomputes=("full",),  # its attention core is no function that could be run again by itself
 )

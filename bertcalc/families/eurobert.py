@@ -89,10 +89,10 @@ class EuroBertConfig(Config):
         """Its positions are rotary."""
         return True
 
-    @property
-    def ones_decide(self) -> bool:
-        """A single head of keys for a single sequence is repeated without a copy."""
-        return self.num_key_value_heads == 1
+    def letters_of_sizes(self) -> dict[str, str]:
+        """Heads that several others share have a letter; a single one has none, whose repetition is a view."""
+        grouped = self.num_key_value_heads not in (None, 1)
+        return super().letters_of_sizes() | ({"num_key_value_heads": "num_key_value_heads"} if grouped else {})
 
 
 def other_heads(kind: type[Config], given: Mapping[str, Any]) -> Iterator[Problem]:

@@ -65,13 +65,19 @@ class GPT2Config(Config):
         "choice_token": "summary_type",
         "choice_activation": "summary_activation",
     }
-    shaping: ClassVar = (*Config.shaping, "use_cache", "summary_use_proj", "choice_activation", "summary_first_dropout")
+    shaping: ClassVar = (
+        *Config.shaping,
+        *("use_cache", "choice_token", "summary_use_proj", "choice_activation", "summary_first_dropout"),
+    )
     is_decoder = True  # always, and no field
 
     @property
     def ones_matter(self) -> bool:
-        """Keys and values in a cache are copies; the query is one where several sequences have several heads."""
-        return self.use_cache
+        """Keys and values in a cache are copies; the query is one where several sequences have several heads.
+
+        What stands for the choices is laid out anew where there are several.
+        """
+        return self.use_cache or self.summary_type in _OF_ALL_CHOICES
 
     @classmethod
     def unsaid(cls, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -176,6 +182,49 @@ def _question_answering(t: Trace, c: GPT2Config, hidden: Hidden) -> None:
         t.output(name, t.step(name, "copy", logits, shape=logits.shape[:-1]))
 
 
+def _double_heads(t: Trace, c: GPT2Config, hidden: Hidden) -> None:
+    """A score for each word piece, and one for each choice."""
+    sizes, x = t.sizes, hidden.states
+    apart = (sizes.batch_size, sizes.num_choices, *x.shape[1:])
+    x = t.step("choices_apart", "view", x, shape=apart)
+    _language_model(t, c, Hidden(x, None))
+    order = ("summary", "activation", "first_dropout", "last_dropout")
+    with t.module("multiple_choice_head", "GPT2SequenceSummary", block="choice", order=order):
+        x = _of_each_choice(t, c, x)
+        if c.summary_first_dropout > 0:
+            x = t.dropout("first_dropout", x, c.summary_first_dropout)
+        else:
+            t.idle("first_dropout", "Identity")
+        if c.summary_use_proj:
+            x = t.linear("summary", x, 1, role="classifier")
+        else:
+            t.idle("summary", "Identity")
+        if c.summary_activation is None:
+            t.idle("activation", "Identity")
+        else:
+            x = t.activation("activation", x, c.summary_activation)
+        t.idle("last_dropout", "Identity")
+        one = isinstance(x.shape[-1], int) and x.shape[-1] == 1
+        t.output("mc_logits", t.step("squeeze", "view", x, shape=x.shape[:-1] if one else x.shape))
+
+
+_OF_ALL_CHOICES = ("first", "last")
+
+
+def _of_each_choice(t: Trace, c: GPT2Config, x: Value) -> Value:
+    """One token of each choice. Where no token is told, transformers takes one choice, or their mean, in its place."""
+    batch, choices, length, width = x.shape
+    if c.summary_type == "cls_index":
+        return t.step("chosen_token", "gather", x, shape=(batch, choices, width))
+    shape = (batch, length, width)
+    if c.summary_type == "mean":
+        return t.step("tokens", "mean", x, shape=shape)
+    # A product lays out anew what is not side by side; after a dropout it is.
+    several = not any(isinstance(side, int) and side == 1 for side in (batch, choices, length))
+    anew = several and c.summary_use_proj and c.summary_first_dropout == 0
+    return t.step("tokens", "copy" if anew else "view", x, shape=shape)
+
+
 def _preset(name: str, **sizes: Any) -> Preset:
     return Preset(GPT2Config(**sizes), model_card(name))
 
@@ -195,6 +244,15 @@ FAMILY = Family(
             _language_model,
             (*_PAST, *bert.ENCODER, "labels", "use_cache", "logits_to_keep"),
             caches_with_labels=True,
+        ),
+        Class(
+            "GPT2DoubleHeadsModel",
+            "double-heads",
+            _double_heads,
+            (*_PAST, "mc_token_ids", "labels", "mc_labels", "use_cache"),
+            laid_out=("position_ids", "inputs_embeds"),
+            caches_with_labels=True,
+            withholds=("cross_attentions",),
         ),
         Class(
             "GPT2ForSequenceClassification",

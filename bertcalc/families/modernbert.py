@@ -212,6 +212,7 @@ def _preset(name: str, **sizes: Any) -> Preset:
     return Preset(ModernBertConfig(**sizes), model_card(name))
 
 
+_GEMMA: dict[str, Any] = {"vocab_size": 256000, "pad_token_id": 0, "eos_token_id": 1, "bos_token_id": 2}
 _TOKENS = ("input_ids", "attention_mask", "position_ids", "inputs_embeds")
 _LABELS = (*_TOKENS, "labels")
 FAMILY = Family(
@@ -256,10 +257,9 @@ FAMILY = Family(
                 ("1b", 1792, 28, 3840),
             )
         },
-        "mmBERT-base": _preset("jhu-clsp/mmBERT-base", vocab_size=256000, pad_token_id=0),
-        "mmBERT-small": _preset(
-            "jhu-clsp/mmBERT-small", vocab_size=256000, hidden_size=384, num_attention_heads=6, pad_token_id=0
-        ),
+        # The word pieces of Gemma 2.
+        "mmBERT-base": _preset("jhu-clsp/mmBERT-base", **_GEMMA),
+        "mmBERT-small": _preset("jhu-clsp/mmBERT-small", hidden_size=384, num_attention_heads=6, **_GEMMA),
     },
     peaks=False,
     like_bert=False,

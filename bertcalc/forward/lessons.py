@@ -38,6 +38,8 @@ def lesson(stop: Stop) -> Lesson:
         return _SHARED_LAYERS[stop.key]
     if not stop.alike:
         return _OTHER_LAYERS[stop.key]
+    if stop.between:
+        return _CONVOLVED_LAYERS
     module = stop.steps[0].module
     if not stop.layers and isinstance(module, Norm) and not module.centers:
         return _RMS_NORM
@@ -105,6 +107,13 @@ _OTHER_LAYERS = {
         N_("{layers} more layers with tensors of their own, and each with one LayerNorm more than the first layer."),
     ),
 }
+_CONVOLVED_LAYERS = Lesson(
+    N_("layers before"),
+    N_(
+        "{layers} layers like the one that is opened: the same tensors, with numbers of their own. After the first of "
+        "all comes the convolution, once."
+    ),
+)
 _NORM_WITHOUT_BETA = Lesson(
     "LayerNorm",
     N_(
@@ -450,6 +459,31 @@ _LESSONS: dict[str, Lesson] = {
         N_("gather"), N_("Of these, each pair of tokens takes the number for its distance: one for each score.")
     ),
     "attention.p2c_scaled": Lesson(N_("÷ √(3 size)"), N_("They are divided as the keys were.")),
+    "convolution.channels": Lesson(
+        N_("turn"),
+        N_("Tokens and units change places, as PyTorch's convolution wants it. Nothing is computed or learned."),
+    ),
+    "convolution.convolution": Lesson(
+        N_("convolution"),
+        N_(
+            "Beside the first layer: each token's {hidden_size} new numbers come from its own and its neighbours' in "
+            "the embeddings, {conv_kernel_size} tokens in all. It has {conv_kernel_size} matrices of {hidden_size} × "
+            "{hidden_size}, one for each of these places, and a bias."
+        ),
+    ),
+    "convolution.tokens": Lesson(
+        N_("turn back"), N_("Tokens and units change places again. Nothing is computed or learned.")
+    ),
+    "convolution.fill_padding": Lesson(N_("fill"), N_("The numbers of padding become 0. Nothing is learned here.")),
+    "convolution.dropout": Lesson("dropout", _DROPOUT),
+    "convolution.activation": Lesson(N_("activation"), N_("{conv_act}, applied to each number.")),
+    "convolution.add": Lesson(
+        N_("+ layer"), N_("What the first layer gave is added to what the convolution gave. Sums learn nothing.")
+    ),
+    "convolution.norm": Lesson("LayerNorm", _NORM),
+    "convolution.mask_padding": Lesson(
+        N_("× mask"), N_("The vectors of padding become 0, and all others stay as they are. Nothing is learned here.")
+    ),
     "context pooler.first_token": Lesson(
         N_("first token"), N_("Only the first token, [CLS], is kept: one vector for the whole sequence.")
     ),
@@ -477,6 +511,24 @@ _LESSONS: dict[str, Lesson] = {
     "two scores.answer span": Lesson(
         N_("answer span"), N_("For each token 2 scores: does the answer start here, does it end here?")
     ),
+    "head.choices_apart": Lesson(
+        N_("reshape"), N_("The tokens of each choice are put apart again: nothing is computed or learned.")
+    ),
+    "choice.chosen_token": Lesson(
+        N_("one token"),
+        N_("Of each choice only one token is kept, whose place the model is told; by default the last."),
+    ),
+    "choice.tokens": Lesson(
+        N_("tokens"),
+        N_(
+            "With this summary_type transformers does not take one token of each choice, but of all choices one, or "
+            "their mean, with all its tokens."
+        ),
+    ),
+    "choice.dropout": Lesson("dropout", N_("A dropout before the scores of the choices. Nothing is learned.")),
+    "choice.classifier": Lesson(N_("choice"), N_("A dense layer gives one score for each choice.")),
+    "choice.activation": Lesson(N_("activation"), N_("{choice_activation}, applied to each number.")),
+    "choice.squeeze": Lesson(N_("reshape"), N_("The last side, which is 1, is left out.")),
     "head.last_token": Lesson(
         N_("last token"),
         N_("Of each sequence only the scores of its last token are kept: it alone has seen all the others."),

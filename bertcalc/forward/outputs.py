@@ -95,13 +95,15 @@ def _input_shapes(cls: Class, ids: Shape, found: Mapping[str, Step]) -> dict[str
     heads = found["attention.key_heads"]
     seen = [value.shape for step in found.values() for value in step.takes if value.name == "encoder_hidden_states"]
     memory: Shape = seen[0] if seen else ()
+    laid_out = dict.fromkeys(cls.laid_out, (prod(ids[:-1]), ids[-1]))
     return {
+        **laid_out,
         "head_mask": (heads.runs, heads.gives.shape[1]),
-        "inputs_embeds": (*ids, found["embeddings.word"].gives.shape[-1]),
+        "inputs_embeds": (*laid_out.get("inputs_embeds", ids), found["embeddings.word"].gives.shape[-1]),
         "encoder_hidden_states": memory,
         "encoder_attention_mask": memory[:-1],
         "cache_position": ids[-1:],
-        **{name: (prod(ids[:-1]), ids[-1]) for name in cls.laid_out},
+        "mc_token_ids": ids[:-1],
         **{name: ids if cls.per_token and name == "labels" else ids[:1] for name in cls.targets},
     }
 
@@ -113,7 +115,8 @@ def outputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
     crossed = attends(subject, call)
     whole = version.whole_tuples and not call.return_dict
     body = [name for name in _OF_BODY if cls.caches and name not in cls.withholds] if not whole else _OF_BODY
-    entries = [Entry("loss", "float32", (Tensors(1, ()),))] if call.labels and cls.targets else []
+    losses = {"loss": bool(cls.targets), "mc_loss": "mc_labels" in cls.targets} if call.labels else {}
+    entries = [Entry(name, "float32", (Tensors(1, ()),)) for name, there in losses.items() if there]
     for name in output_names(subject.architecture):
         if name in given:
             shape = given[name].gives.shape
@@ -127,7 +130,10 @@ def outputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
         layers = stack(steps)
         # The embeddings' own output has the shape of every layer's.
         shape = layers.groups[-1].steps[-1].gives.shape
-        states = Entry("hidden_states", "float32", (Tensors(layers.length + 1, shape),), "tuple")
+        # GPT-2 puts choices apart again in the last.
+        last = next((step.gives.shape for step in layers.after if step.place.role == "choices_apart"), None)
+        states_of = (Tensors(layers.length, shape), Tensors(1, last)) if last else (Tensors(layers.length + 1, shape),)
+        states = Entry("hidden_states", "float32", states_of, "tuple")
         first = version.states_first and call.return_dict and cls.task == "base"
         extras = [states, *extras] if first else [*extras, states]
     entries += extras
@@ -185,7 +191,7 @@ def _attentions(name: str, steps: Sequence[Step], kind: str) -> Entry:
 def problems(subject: Subject, call: Call) -> Iterator[Problem]:
     """Why the forward method would not run; the batch has checks of its own, in ``batch_problems``."""
     config, cls = subject.config, subject.cls
-    sizes = {"encoder_sequence_length": cls.sees_encoder, "num_choices": cls.task == "multiple-choice"}
+    sizes = {"encoder_sequence_length": cls.sees_encoder, "num_choices": cls.takes_choices}
     for field, taken in sizes.items():
         value = getattr(call, field)
         if taken and value is not None and (problem := check_whole_number(field, value, 1, LARGEST, like=2)):
@@ -218,6 +224,9 @@ def problems(subject: Subject, call: Call) -> Iterator[Problem]:
             {"architecture": subject.architecture},
             ({"num_labels": 2}, {"labels": False}),
         )
+    if call.labels and cls.task == "double-heads" and not vars(config)["summary_use_proj"] and config.hidden_size > 1:
+        message = N_("{architecture} has a loss only with summary_use_proj: without it, a choice has many scores.")
+        yield Problem("labels", True, message, {"architecture": subject.architecture}, ({"labels": False},))
     if (
         cls.task == "masked-lm"
         and call.labels
@@ -335,7 +344,7 @@ def _label_remarks(subject: Subject, call: Call) -> Iterator[Problem]:
         yield remark("label", N_("With num_labels 1 this is regression: a label can be any number."))
     elif call.label == IGNORED:
         yield remark("label", N_("Labels of -100 are ignored; if all of them are, the loss is nan."))
-    if task == "causal-lm" and not last:
+    if task in ("causal-lm", "double-heads") and not last:
         yield remark("label", N_("Each token predicts the next: with a single token, the loss is nan."))
 
 

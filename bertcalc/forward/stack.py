@@ -9,7 +9,10 @@ from bertcalc.tree.nn import split_layer
 
 
 class Layers(NamedTuple):
-    """Layers that are made alike, one after the other: the number of the first, how many, the steps of one of them."""
+    """Layers that are made alike, one after the other: the number of the first, how many, the steps of one of them.
+
+    What runs after them and before other layers, such as a convolution after the first layer, comes with their steps.
+    """
 
     start: int
     copies: int
@@ -24,6 +27,11 @@ class Layers(NamedTuple):
     def last(self) -> str:
         """The name of the value that each of them gives to the next."""
         return self.steps[-1].gives.name
+
+    @property
+    def made(self) -> list[str]:
+        """What such a layer consists of: the names of its own steps without its number."""
+        return [inside for layer, inside in (split_layer(step.name) for step in self.steps) if layer]
 
 
 class Stack(NamedTuple):
@@ -53,6 +61,9 @@ def stack(steps: Sequence[Step]) -> Stack:
     for name, group in groupby(steps, key=lambda step: split_layer(step.name)[0]):
         if name:
             inside = list(group)
+            if found.after:
+                found.groups[-1].steps.extend(found.after)
+                found.after.clear()
             found.groups.append(Layers(start, inside[0].runs, inside))
             start = start + inside[0].runs
         else:

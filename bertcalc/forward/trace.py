@@ -22,6 +22,7 @@ from bertcalc.tree.nn import (
     Attention,
     Component,
     Conv1D,
+    Convolution,
     Dropout,
     Embedding,
     Linear,
@@ -38,6 +39,7 @@ Operation = Literal[
     "lookup",
     "unused",
     "linear",
+    "convolution",
     "matmul",
     "norm",
     "dropout",
@@ -128,9 +130,12 @@ class Step(NamedTuple):
 
     def multiply_adds(self) -> int:
         """Multiply-adds of its matrix product, in one run; 0 if it is none."""
-        if self.operation not in ("linear", "matmul"):
+        if isinstance(self.module, Convolution):
+            products = self.module.units * self.module.kernel_size
+        elif self.operation in ("linear", "matmul"):
+            products = self.takes[0].shape[-1]
+        else:
             return 0
-        products = self.takes[0].shape[-1]
         for side in self.gives.shape:
             products = products * side
         return products
@@ -219,19 +224,31 @@ class Trace:
         return self._enter(name, module, _roles(self._roles.component, block) if block else self._roles)
 
     def repeat(
-        self, name: str, copies: int, kind: str, *, runs: int | None = None, start: int | None = None
+        self,
+        name: str,
+        copies: int,
+        kind: str,
+        *,
+        runs: int | None = None,
+        start: int | None = None,
+        alike: bool = False,
     ) -> "Trace":
         """A ModuleList of ``copies`` of the one layer that is declared within, run ``runs`` times in all.
 
         As many runs as copies unless said otherwise: ALBERT runs a single layer twelve times. Where the first layer
         differs from the others, it is declared for itself with ``start=0`` (and called 0), then the others with
-        ``start=1`` (and called * all together).
+        ``start=1`` (and called * all together). Where they are ``alike``, and only something else runs after the first,
+        all of them are * in the tree.
         """
         layers = self._module.children.setdefault(name, ModuleList())
         assert isinstance(layers, ModuleList)
         layers.place = self._roles[""]
         group = "0" if start == 0 else "*"
-        layer = layers.add(group, Module(kind), start or 0, copies)
+        if alike:
+            del layers.children["0"]
+            layer = layers.add(group, Module(kind), 0, copies + 1)
+        else:
+            layer = layers.add(group, Module(kind), start or 0, copies)
         return self._enter(f"{name}.{group}", layer, self._roles, copies, copies if runs is None else runs)
 
     def block(self, block: str, *, component: Component | None = None) -> "Trace":
@@ -295,6 +312,11 @@ class Trace:
         """y = x W + b with a weight of (in, out), as in GPT-2 (transformers.pytorch_utils.Conv1D)."""
         shape = x.shape
         return self._call(name, Conv1D(shape[-1], out_features), "linear", x, (*shape[:-1], out_features), role)
+
+    def convolution(self, name: str, x: Value, kernel_size: int, *, role: str) -> Value:
+        """A convolution over the tokens (torch.nn.Conv1d), which are the last axis of what goes in and comes out."""
+        module = Convolution(x.shape[1], kernel_size)
+        return self._call(name, module, "convolution", x, x.shape, role)
 
     def embedding(
         self, name: str, ids: Value, rows: int, width: int, *, role: str, padding_idx: int | None = None

@@ -74,6 +74,7 @@ class Stop(NamedTuple):
     parameters: int
     so_far: int  # learned up to here, this stop included
     alike: bool = True  # whether the layers that it stands for are made as the one that is opened
+    between: bool = False  # whether something that is in no layer runs between them
 
     @property
     def inside(self) -> str:
@@ -243,8 +244,10 @@ def _skip(stops: list[Stop], key: str, layers: Stack, start: int, end: int, open
         upto = f" ... {_LAYERS_IN_KERAS}-{end - 1}" if end - start > 1 else ""
         through = tuple(numbered(step, end - 1, {last.entry: inputs[start]}) for step in last.steps)
         name = f"{split_layer(last.steps[0].name)[0].rpartition('.')[0]}.{key.rpartition('.')[2]}"
-        alike = layers.group(start) is last is opened
+        alike = layers.group(start).made == last.made == opened.made
         _append(stops, name, key, f"{_LAYERS_IN_KERAS}-{start}{upto}", through, end - start, learned, alike)
+        ends = (group.start + group.copies for group in layers.groups if len(group.steps) > len(group.made))
+        stops[-1] = stops[-1]._replace(between=any(start < at <= end for at in ends))
 
 
 def _append(

@@ -7,18 +7,20 @@ float32 within a few numbers to what PyTorch's CPU allocator hands out (tests/me
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from bertcalc.family import Class, Model
 from bertcalc.memory.optimizers import PRECISIONS, Optimizer
 from bertcalc.memory.plan import Inference, Plan
-from bertcalc.memory.saved import Attention, Dtype
+from bertcalc.memory.saved import Attention, Dtype, check_recompute
 from bertcalc.memory.simulated_optimizer import Optimizing
 from bertcalc.memory.simulated_pass import Pass
 from bertcalc.memory.tape import AREAS, Area, Change, Phase, Tensor
 from bertcalc.problem import InputError, Problem, wrong
 from bertcalc.subject import Subject
 from bertcalc.text import N_
+from bertcalc.tree.nn import Convolution, ModuleList, layer_number, split_layer
 
 NOTHING_TO_TRAIN = N_("Everything in {architecture} is frozen: there is nothing to train.")
 ANSWERS = N_("{architecture} cannot run with num_labels {value}: its forward method splits the scores in two.")
@@ -142,6 +144,22 @@ def alive_at_peak(changes: Sequence[Change]) -> list[Change]:
     return alive(changes[: before + live.index(max(live)) + 1])
 
 
+def run_of(model: Model, where: str) -> tuple[str, int | None]:
+    """The name of a moment's step as the model has it, and of a layer that all runs share which run it is, from 1."""
+    name = model.bare(where)
+    layers = split_layer(name)[0].rpartition(".")[0]
+    shared = model.body().get_submodule(layers) if layers else model
+    runs = sum(copies for _start, copies in shared.groups.values()) if isinstance(shared, ModuleList) else 0
+    one = ".".join("0" if part.isdecimal() else part for part in name.split("."))
+    if not runs or runs == model.config.num_hidden_layers or "*" in name:
+        return where, None
+    module, _dot, last = one.rpartition(".")
+    with suppress(KeyError):
+        if last in model.body().get_submodule(module).parameters:  # where it is learned, and not run
+            return where, None
+    return one, layer_number(name) + 1
+
+
 def training_changes(
     model: Model,
     batch_size: int,
@@ -191,6 +209,7 @@ def training_changes(
     Raises InputError where nothing is trained or the class cannot run.
     """
     _check(model, training=True, padded=padded)
+    check_recompute(model, plan.recompute)
     dtype = PRECISIONS[plan.precision].dtype
     step = Pass(
         model,
@@ -264,13 +283,19 @@ def inference_changes(
 def _check(model: Model, *, training: bool, padded: bool) -> None:
     cls, labels = model.cls, model.config.num_labels
     shown = {"architecture": cls.name}
-    if not model.family.peaks:
+    if not simulated(model):
         raise NotSimulatedError(Problem("architecture", cls.name, UNKNOWN, shown))
     if training and padded and cls.task == "replaced-tokens":
         raise NotSimulatedError(Problem("architecture", cls.name, PADDING, shown))
     if wrong_number := two_labels(cls, training=training) if labels != 2 else "":
         number = f"{labels:,}"
         raise InputError(Problem("num_labels", number, wrong_number, {**shown, "value": number}, ({"num_labels": 2},)))
+
+
+def simulated(model: Model) -> bool:
+    """Whether the peaks are known: of no convolution, and not where there is a loss for choices beside another."""
+    convolves = any(isinstance(module, Convolution) for _path, module, _copies in model.modules())
+    return model.family.peaks and model.cls.task != "double-heads" and not convolves
 
 
 def two_labels(cls: Class, *, training: bool) -> str:

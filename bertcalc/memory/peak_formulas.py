@@ -19,6 +19,7 @@ import sympy
 
 from bertcalc.config import unchecked
 from bertcalc.family import Model
+from bertcalc.fields import SIZES
 from bertcalc.formula import CALL_SYMBOLS, COUNT_SYMBOLS, SYMBOLS, Formula, exact, in_letters, write
 from bertcalc.memory import optimizers
 from bertcalc.memory.byte_formulas import by_tokens, state_expression
@@ -35,7 +36,7 @@ from bertcalc.tree.nn import layer_number, split_layer
 _HEAD_SIZE = sympy.Symbol("d", integer=True, positive=True)
 _LAYERS = SYMBOLS["num_hidden_layers"]
 _SYMBOLS: dict[str, Any] = {
-    **SYMBOLS,
+    **{field: SYMBOLS[field] for field in SIZES},
     "attention_head_size": _HEAD_SIZE,
     "batch_size": CALL_SYMBOLS["batch_size"],
     "sequence_length": CALL_SYMBOLS["sequence_length"],
@@ -275,7 +276,7 @@ def moments(subject: Subject, how: Plan | Inference, batch_size: int, sequence_l
 def _symbolic(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> _Symbolic:
     """A model and its batch in letters, with the sizes that are 1, and few layers; and what that leaves out."""
     config = subject.config
-    fields = set(SYMBOLS) - {"hidden_size", "num_hidden_layers"}
+    fields = set(SIZES) - {"hidden_size", "num_hidden_layers"}
     if two_labels(subject.cls, training=isinstance(how, Plan)):
         fields.remove("num_labels")
     sizes = _sizes(subject, batch_size, sequence_length)
@@ -459,7 +460,9 @@ def _counts(symbolic: _Symbolic) -> dict[Any, Any]:
     all_layers = trained_layers + frozen + sum(one.more for one in folds if one.layer < frozen)
 
     def model(layers: Any) -> Model:
-        return subject._replace(config=unchecked(in_letters(subject.config), num_hidden_layers=layers)).model()
+        config = subject.config
+        no_sizes = {field: getattr(config, field) for field in config.letters_of_sizes() if field not in SIZES}
+        return subject._replace(config=unchecked(in_letters(config), num_hidden_layers=layers, **no_sizes)).model()
 
     counts = {"parameters": (model(_LAYERS).num_parameters(), all_layers)}
     if isinstance(how, Plan) and how.freezing != Freezing():

@@ -10,6 +10,8 @@ from bertcalc.forward.gradients import NOTHING_FROZEN, gradients
 from bertcalc.forward.stack import stack
 from bertcalc.forward.steps import Operation, Step, Value
 from bertcalc.forward.trace import Sizes
+from bertcalc.problem import InputError, Problem
+from bertcalc.text import N_
 from bertcalc.tree.freezing import Freezing
 from bertcalc.tree.nn import NOWHERE, Activation, Dropout, Norm, Place, Shape, split_layer
 
@@ -26,7 +28,7 @@ KNOWN_OPERATIONS: frozenset[Operation] = frozenset(
     (
         "input", "lookup", "unused", "linear", "matmul", "norm", "dropout", "activation", "add", "scale",
         "softmax", "view", "copy", "multiply", "angles", "rotate", "repeat", "mean", "divide", "fill", "gather",
-        "table",
+        "table", "convolution",
     )
 )  # fmt: skip
 
@@ -92,7 +94,10 @@ def saved_activations(
     ``recompute`` keeps only what goes into the attention core (selective) or into a layer (full): the backward pass
     runs these again. In front of what is trained, nothing is kept; transformers' gradient checkpointing would go on to
     the embeddings nevertheless, unless its ``disable_input_require_grads()`` is called.
+
+    Raises InputError where the model's layers cannot be run again so.
     """
+    check_recompute(model, recompute)
     cached = not model.cls.labels_stop_caching  # training has labels
     return saved_by(
         model.run(Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices, cached)),
@@ -102,6 +107,15 @@ def saved_activations(
         recompute=recompute,
         freezing=freezing,
     )
+
+
+def check_recompute(model: Model, recompute: Recompute) -> None:
+    """Raise InputError where a model's layers cannot be run again so: transformers has no checkpoints around some."""
+    possible = ("none", *model.family.recomputes)
+    if recompute not in possible:
+        message = N_("{architecture} cannot be trained with recompute {value}: of it only {possible} is counted.")
+        shown = {"architecture": model.cls.name, "value": recompute, "possible": ", ".join(possible)}
+        raise InputError(Problem("recompute", recompute, message, shown, ({"recompute": "none"},)))
 
 
 def saved_by(
@@ -141,9 +155,10 @@ def saved_by(
     for step in steps:
         if region := regions[step.name]:
             for value in step.takes if region in runs_again else ():
-                # transformers hands masks and angles to a checkpoint in a way that autograd does not see.
+                # transformers hands masks, and what all layers read, to a checkpoint so that autograd does not see it.
                 outside = regions.get(value.name) != region and not value.name.endswith("mask")
-                if outside and not value.ids and value.name not in angles:
+                unseen = value.ids or value.name in angles or (recompute == "full" and value.name in once)
+                if outside and not unseen:
                     keep(step, value)
         elif step.name in flowing:
             flows = [value.name in flowing for value in step.takes]
@@ -254,7 +269,7 @@ def _kept_values(step: Step, trained: set[str], flows: Sequence[bool], width: in
             return step.takes if "weight" in trained else ()
         case "norm" if not _norm(step).centers:  # computed in float32, step by step
             return step.takes if flows[0] and width == 4 else ()
-        case "norm" | "gather":
+        case "norm" | "gather" | "convolution":
             return step.takes
         case "matmul" if _is_fused(step):
             return (*step.takes, step.gives)
@@ -331,7 +346,7 @@ def _kept_besides(
             yield "divisor", (), width
         case "fill":
             yield "mask", step.takes[1].shape, 1
-        case "mean" if not step.takes[1].ids:
+        case "mean" if len(step.takes) > 1 and not step.takes[1].ids:
             yield "mask", step.takes[1].shape, 1
 
 

@@ -135,7 +135,7 @@ def run_forward(subject: Subject) -> RealRun:
     began = perf_counter()
     real = real_model(subject).eval()
     tokens = min(FORWARD_TOKENS, subject.config.longest)
-    ids = torch.zeros((1, 1, tokens) if subject.cls.task == "multiple-choice" else (1, tokens), dtype=torch.long)
+    ids = torch.zeros((1, 1, tokens) if subject.cls.takes_choices else (1, tokens), dtype=torch.long)
     given = {"input_ids": ids}
     if needs_mask(subject):
         given["attention_mask"] = torch.ones_like(ids)

@@ -279,6 +279,24 @@ class Conv1D(Module):
         return f"nf={self.out_features}, nx={self.in_features}"
 
 
+class Convolution(Module):
+    """Each number out comes from ``kernel_size`` tokens side by side: a weight of (units, units, kernel_size), a bias.
+
+    PyTorch's Conv1d, padded so that there come out as many tokens as go in.
+    """
+
+    kind = "Conv1d"
+
+    def __init__(self, units: int, kernel_size: int) -> None:
+        self.parameters = {"weight": (units, units, kernel_size), "bias": (units,)}
+        self.units = units
+        self.kernel_size = kernel_size
+
+    def extra_repr(self) -> str:
+        padding = f", padding=({self.kernel_size // 2},)" if self.kernel_size > 1 else ""
+        return f"{self.units}, {self.units}, kernel_size=({self.kernel_size},), stride=(1,){padding}"
+
+
 class Embedding(Module):
     """A table with one row per thing that is looked up; the row at padding_idx exists, it is only never trained."""
 

@@ -16,7 +16,8 @@ from bertcalc.tree.nn import Component as Component
 Key = TypeVar("Key")
 COMPONENTS: tuple[Component, ...] = (N_("embeddings"), N_("encoder"), N_("pooler"), N_("head"))
 
-OUTSIDE_OF_LAYERS = (AFTER_LAYERS, "relative positions")  # blocks of the encoder with a LayerNorm that is in no layer
+# Blocks of the encoder with a LayerNorm that is in no layer.
+OUTSIDE_OF_LAYERS = (AFTER_LAYERS, "relative positions", "convolution")
 
 # What each role is called where a component is shown by its parts; a layer is shown by its blocks.
 PARTS: dict[str, str] = {
@@ -30,6 +31,7 @@ PARTS: dict[str, str] = {
     "feed-forward": N_("feed-forward"),
     "projection": N_("projection"),
     "relative positions": N_("relative positions"),
+    "convolution": N_("convolution"),
     AFTER_LAYERS: N_("final LayerNorm"),
     "map": N_("projection"),
     "dense": N_("dense"),

@@ -42,7 +42,7 @@ def choose_call(subject: Subject) -> Call:
             said["encoder_sequence_length"] = ENCODER_SEQUENCE_LENGTH.show()
         if cls.caches:
             said["use_cache"] = _USE_CACHE[USE_CACHE.show()]
-        if cls.task == "multiple-choice":
+        if cls.takes_choices:
             said["num_choices"] = NUM_CHOICES.show()
         said |= {flag.name: flag.show() for flag in FLAGS if cls.targets or flag.name != "labels"}
         if said.get("labels"):

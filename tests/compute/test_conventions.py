@@ -12,6 +12,7 @@ from bertcalc.compute.chips import DEVICES, RUNS
 from bertcalc.compute.conventions import PUBLISHED, RULES, PublishedFigure
 from bertcalc.compute.flop_formulas import crossover, letters, name_formulas, part_formulas, rule_formulas, value
 from bertcalc.compute.flops import PYTORCH, Convention, Part, as_stated, by_name, by_part, masked_positions, total
+from bertcalc.families import class_of
 from bertcalc.forward.outputs import Call, attends, run
 from bertcalc.subject import Subject
 from tests.compute.test_flops import CONVENTIONS, steps_of
@@ -80,7 +81,7 @@ def test_a_rule_and_what_pytorch_counts_more_are_pytorchs_count(drawn: tuple[Cas
     steps = steps_of(case, call)
     cross = attends(case.subject, call)
     symbolic = letters(case.subject, PYTORCH, cross=cross)
-    choices = call.num_choices if case.architecture.endswith("MultipleChoice") else 1
+    choices = call.num_choices if class_of(case.architecture).takes_choices else 1
     for rule in RULES.values():
         theirs, more = (
             sum(value(term, case.config, **call._asdict()) for term in terms) for terms in rule_formulas(symbolic, rule)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection
+from dataclasses import replace
 from fractions import Fraction
 from math import prod
 from typing import Any
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
-from bertcalc import BertConfig, build, forward_flops, training_flops
+from bertcalc import AlbertConfig, BertConfig, build, forward_flops, training_flops
 from bertcalc.compute.flops import (
     ELEMENT_COSTS,
     PYTORCH,
@@ -28,11 +29,16 @@ from bertcalc.compute.flops import (
 from bertcalc.families import CLASSES, class_of
 from bertcalc.forward.outputs import Call, run
 from bertcalc.forward.steps import Step
+from bertcalc.memory.peak import training_changes
+from bertcalc.memory.plan import Plan
+from bertcalc.memory.saved import Recompute, saved_activations
 from bertcalc.presets import PRESETS
+from bertcalc.problem import InputError
 from bertcalc.subject import Subject
 from bertcalc.tree.freezing import TRAIN, Freezing, Train
 from tests.examples import examples
-from tests.oracle import Case, arguments, bare, layers_of
+from tests.memory.test_saved import freeze, recompute_in
+from tests.oracle import Case, arguments, bare, layers_of, possible
 from tests.strategies import passes
 
 CONVENTIONS = st.builds(
@@ -107,6 +113,49 @@ def test_what_is_frozen_costs_what_pytorch_counts(
 
 
 @examples(30)
+@given(
+    passes([name for name, family in CLASSES.items() if family.recomputes]),
+    st.builds(Freezing, st.booleans(), st.integers(0, 4), st.sampled_from(TRAIN)),
+    st.sampled_from(("selective", "full")),
+)
+def test_freezing_and_recomputing_cost_what_pytorch_counts(
+    drawn: tuple[Case, Call], freezing: Freezing, recompute: Recompute
+) -> None:
+    case, call = drawn
+    freezing = replace(freezing, layers=min(freezing.layers, case.config.num_hidden_layers))
+    recompute = possible(case, recompute)
+    real = case.real().train()
+    freeze(real, freezing, case.ours())
+    recompute_in(real, "eager", recompute)
+    with FlopCounterMode(display=False) as counter:
+        returned = real(**arguments(case, call))
+        found = [value for value in returned.values() if isinstance(value, torch.Tensor) and value.requires_grad]
+        if found:
+            torch.autograd.backward([output.sum() for output in found])
+    ours = training_flops(
+        case.ours(),
+        call.batch_size,
+        call.sequence_length,
+        encoder_sequence_length=call.encoder_sequence_length,
+        num_choices=call.num_choices,
+        freezing=freezing,
+        recompute=recompute,
+    )
+    assert ours == counter.get_total_flops()
+
+
+def test_what_a_family_cannot_run_again_is_refused() -> None:
+    for architecture, recompute in (("MPNetModel", "full"), ("AlbertModel", "full"), ("DebertaV2Model", "selective")):
+        model = build(CLASSES[architecture].config.default(), architecture)
+        how: dict[str, Any] = {"recompute": recompute}
+        for count in (training_flops, saved_activations):
+            with pytest.raises(InputError, match=f"{architecture} cannot be trained with recompute {recompute}"):
+                count(model, 1, 8, **how)
+    with pytest.raises(InputError, match="AlbertModel cannot be trained with recompute full"):
+        training_changes(build(AlbertConfig(), "AlbertModel"), 1, 8, Plan(recompute="full"))
+
+
+@examples(30)
 @given(passes())
 def test_every_module_costs_what_pytorch_counts_in_it(drawn: tuple[Case, Call]) -> None:
     case, call = drawn
@@ -148,7 +197,7 @@ def test_macs_are_half_the_flops_and_elements_come_on_top(drawn: tuple[Case, Cal
     products = total(steps)
     assert 2 * total(steps, Convention(unit="MACs", operations="all")) == products
     elements = {"linear": 1, "norm": 5, "activation": 8, "softmax": 5, "dropout": 4, "scale": 1, "add": 1}
-    more_of_ours = {"multiply": 1, "rotate": 3, "divide": 1, "fill": 1}  # what ELECTRA has not
+    more_of_ours = {"convolution": 1, "multiply": 1, "rotate": 3, "divide": 1, "fill": 1}  # what ELECTRA has not
     assert {operation: cost.flops for operation, cost in ELEMENT_COSTS.items()} == elements | more_of_ours
     elements |= more_of_ours
     more = sum(step.runs * elements.get(step.operation, 0) * prod(step.gives.shape) for step in steps)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from bertcalc import ARCHITECTURES, BertConfig, Config, build
 from bertcalc.config import letters as letters_of
 from bertcalc.families import CLASSES, class_of
+from bertcalc.fields import CHOICE_TOKENS
 from bertcalc.formula import CALL_LETTERS, shape_letters, symbolic_steps
 from bertcalc.forward.meanings import MEANINGS
 from bertcalc.forward.outputs import (
@@ -113,6 +114,23 @@ def test_every_class_with_everything_switched_on(architecture: str, config: Conf
         )
 
 
+@pytest.mark.parametrize("chosen_by", CHOICE_TOKENS)
+@pytest.mark.parametrize("projects", [True, False])
+def test_the_scores_of_choices_have_the_real_shape(chosen_by: str, projects: bool) -> None:
+    kind = CLASSES["GPT2DoubleHeadsModel"].config
+    config = kind(**{**vars(small("GPT2Model")), "summary_type": chosen_by, "summary_use_proj": projects})
+    case = Case(config, "GPT2DoubleHeadsModel")
+    call = ALL._replace(encoder_sequence_length=None)
+    assert [flat(entry, True) for entry in ours(case, call)] == real_outputs(case, call)
+    losses = call._replace(labels=True)
+    if projects:
+        assert [flat(entry, True) for entry in ours(case, losses)] == real_outputs(case, losses)
+    else:
+        with pytest.raises(ValueError, match="batch_size"):
+            real_outputs(case, losses)
+        assert possible(case.subject, losses) == call
+
+
 @pytest.mark.parametrize("architecture", CLASSES)
 def test_the_inputs_are_the_parameters_of_the_real_method(architecture: str) -> None:
     parameters = inspect.signature(getattr(transformers, architecture).forward).parameters
@@ -154,7 +172,10 @@ def test_the_real_method_takes_every_optional_input_in_the_shape_that_is_shown(a
     }
     embeddings = {name: given[name] for name in given if name != "input_ids"} if "inputs_embeds" in given else given
     given = {name: given[name] for name in given if name != "inputs_embeds"}
-    assert real(**given)[0].shape == real(**embeddings)[0].shape
+    scores, others = real(**given)[0], real(**embeddings)[0]
+    if "inputs_embeds" in subject.cls.laid_out:  # which gives also the scores of choices one after the other
+        others = others.view(scores.shape)
+    assert scores.shape == others.shape
 
 
 def test_past_key_values_go_in_as_they_came_out() -> None:

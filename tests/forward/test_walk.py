@@ -1,7 +1,9 @@
 """The walk: every stop once, totals that grow to the model's, and a public write-up row by row."""
 
 import re
+from dataclasses import replace
 from math import prod
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -112,6 +114,21 @@ def test_every_stop_has_something_to_say(architecture: str, relative: bool) -> N
     )
     stops = walk(forward(build(config, architecture), 1, 8, encoder_sequence_length=8), 1)
     assert all(lesson(stop).text for stop in stops)
+
+
+def test_a_convolution_comes_once_between_the_first_layer_and_the_others() -> None:
+    config = PRESETS["deberta-v2-xlarge"].config
+    steps = forward(build(config), 1, 8)
+    (convolution,) = (at for at, stop in enumerate(walk(steps)) if stop.key == "convolution.convolution")
+    assert walk(steps)[convolution].parameters == 3 * 1536**2 + 1536
+    assert all(stop.in_layer for stop in walk(steps)[convolution - 9 : convolution - 1])
+    assert walk(steps)[-1].name.endswith("layer.after")
+    for layer in (1, 23):
+        before = next(stop for stop in walk(steps, layer) if stop.key == BEFORE)
+        assert "After the first of all comes the convolution" in lesson(before).text
+        assert before.parameters == layer * 28_331_520 + 3 * 1536**2 + 3 * 1536
+    without: dict[str, Any] = {"conv_kernel_size": 0}
+    assert not any(stop.between for stop in walk(forward(build(replace(config, **without)), 1, 8), 1))
 
 
 def test_questions_are_asked_where_they_arise() -> None:

@@ -18,7 +18,9 @@ from tests.oracle import component_of
 
 def substituted(formula: Formula, subject: Subject, batch: int, length: int) -> Any:
     numbers = {**subject.config.shared(), "batch_size": batch, "sequence_length": length}
-    return formula.expression.subs({ALL_SYMBOLS[field]: numbers[field] for field in numbers if field in ALL_SYMBOLS})
+    return formula.expression.subs(
+        {ALL_SYMBOLS[field]: numbers[field] for field in numbers if numbers[field] and field in ALL_SYMBOLS}
+    )
 
 
 @examples(150)

@@ -26,6 +26,7 @@ from bertcalc.memory.peak import (
     alive_at_peak,
     curve,
     inference_changes,
+    run_of,
     training_changes,
 )
 from bertcalc.memory.peak import peak as our_peak
@@ -321,6 +322,20 @@ def test_shared_layers_have_one_gradient_however_often_they_run(layers: int) -> 
     """Sums of the runs' gradients are there while the backward pass goes through the layers, once for each tensor."""
     config = AlbertConfig(hidden_size=48, num_attention_heads=4, intermediate_size=96, num_hidden_layers=layers)
     check_training(Case(config, "AlbertForMaskedLM"), Call(2, 5), Plan())
+
+
+@pytest.mark.parametrize("architecture", ["AlbertForMaskedLM", "BertForMaskedLM"])
+def test_a_moment_has_the_name_of_a_real_module_and_of_shared_layers_the_run(architecture: str) -> None:
+    case = Case(replace(CLASSES[architecture].config.default(), num_hidden_layers=3), architecture)
+    model, modules = case.ours(), {name for name, _module in case.real().named_modules()}
+    changes = training_changes(model, 1, 2, Plan())
+    found = [run_of(model, moment.where) for moment in curve(changes) if ".dense" in moment.where]
+    prefix = CLASSES[architecture].prefix
+    for name, _run in found:
+        assert {name, f"{prefix}.{name}", name.rpartition(".")[0]} & modules, name
+    runs = {run for name, run in found if "layer" in name and not name.endswith(("weight", "bias"))}
+    assert runs == ({1, 2, 3} if architecture == "AlbertForMaskedLM" else {None})
+    assert all(run is None for name, run in found if name.endswith(("weight", "bias")))
 
 
 def test_what_is_not_simulated_is_refused() -> None:

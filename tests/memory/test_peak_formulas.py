@@ -23,7 +23,7 @@ from bertcalc.tree.freezing import TRAIN, Freezing
 from tests.examples import examples
 from tests.memory.live import inference_moments, training_moments
 from tests.memory.live import peak as measured
-from tests.oracle import Case, arguments
+from tests.oracle import Case, arguments, possible
 from tests.strategies import ACTIVATIONS_OF_4, SIMULATED, cases, passes
 
 freezings = st.builds(Freezing, st.booleans(), st.integers(0, 6), st.sampled_from(TRAIN))
@@ -51,7 +51,8 @@ def runs(draw: st.DrawFn) -> tuple[Subject, Plan | Inference, int, int]:
     how = draw(ways)
     if isinstance(how, Plan):
         layers = min(how.freezing.layers, config.num_hidden_layers)
-        how = how._replace(freezing=replace(how.freezing, layers=layers))
+        recompute = possible(case, how.recompute)
+        how = how._replace(freezing=replace(how.freezing, layers=layers), recompute=recompute)
     return case.subject._replace(config=config), how, call.batch_size, call.sequence_length
 
 
@@ -82,7 +83,7 @@ def test_the_formulas_are_those_of_the_areas_and_of_the_pieces(run: tuple[Subjec
     model = subject.model()
     trained = how.freezing.split(model).trainable if isinstance(how, Plan) else 0
     numbers = {**subject.config.shared(), "batch_size": batch, "sequence_length": length}
-    values = {ALL_SYMBOLS[field]: number for field, number in numbers.items() if field in ALL_SYMBOLS}
+    values = {ALL_SYMBOLS[field]: number for field, number in numbers.items() if number and field in ALL_SYMBOLS}
     values |= {COUNT_SYMBOLS["parameters"]: model.num_parameters(), COUNT_SYMBOLS["trained_parameters"]: trained}
     assert {area: formula.expression.subs(values) for area, formula in found.formulas.items()} == found.areas
     assert sympy.sympify(found.expression).subs(values) == found.num_bytes

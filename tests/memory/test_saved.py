@@ -21,7 +21,7 @@ from transformers.models.bert import modeling_bert
 
 from bertcalc import BertConfig, Module, build, saved_activation_bytes
 from bertcalc.activations import ACTIVATIONS
-from bertcalc.families import CLASSES
+from bertcalc.families import CLASSES, class_of
 from bertcalc.forward.outputs import Call, needs_mask
 from bertcalc.forward.steps import forward
 from bertcalc.memory.saved import RECOMPUTE, Dtype, Recompute, cache_bytes, saved_activations, total_bytes
@@ -90,6 +90,17 @@ def test_eager_attention_keeps_what_the_hooks_see(run: tuple[Case, Call], dtype:
         num_choices=call.num_choices,
     )
     assert total_bytes(saved) == seen_bytes(real, given)
+
+
+@examples(30)
+@given(passes(["GPT2DoubleHeadsModel", "DebertaV2Model"]))
+def test_what_few_classes_have_is_kept_as_the_hooks_see(run: tuple[Case, Call]) -> None:
+    """What stands for a choice, and the convolution."""
+    case, call = run
+    real = case.real().train()
+    real.set_attn_implementation("eager")
+    saved = saved_activations(case.ours(), call.batch_size, call.sequence_length, num_choices=call.num_choices)
+    assert total_bytes(saved) == seen_bytes(real, arguments(case, call))
 
 
 @examples(100)
@@ -168,7 +179,7 @@ def test_fused_attention_keeps_what_the_cpu_kernel_keeps(
         real = getattr(transformers, case.architecture)(real_config(config), **case.options).train()
     real.tie_weights()
     freeze(real, freezing, case.ours())
-    choices = (1,) if case.architecture.endswith("MultipleChoice") else ()
+    choices = (1,) if class_of(case.architecture).takes_choices else ()
     given = {"input_ids": torch.zeros((batch_size, *choices, length), dtype=torch.int64)}
     if needs_mask(case.subject):
         given["attention_mask"] = torch.ones_like(given["input_ids"])

@@ -94,7 +94,7 @@ def _choose_call(subject: Subject) -> Call:
     said = Call(*choose_batch(subject.config))
     if subject.reads_encoder:
         said = said._replace(encoder_sequence_length=ENCODER_SEQUENCE_LENGTH.show())
-    if subject.cls.task == "multiple-choice":
+    if subject.cls.takes_choices:
         said = said._replace(num_choices=NUM_CHOICES.show())
     for problem in problems(subject, said):
         if problem.field in CALL_LETTERS:

@@ -6,11 +6,12 @@ import streamlit as st
 
 from bertcalc.explore.quantities import Case
 from bertcalc.explore.savings import of_adding_up, of_freezing
+from bertcalc.family import Model
 from bertcalc.forward.gradients import NOTHING_FROZEN
 from bertcalc.memory import optimizers
 from bertcalc.memory.footprint import output_bytes
 from bertcalc.memory.optimizers import PRECISIONS, sizes
-from bertcalc.memory.peak import moments_of_step
+from bertcalc.memory.peak import moments_of_step, run_of
 from bertcalc.memory.peak_formulas import Peak, peak, peak_bytes
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.tape import Phase
@@ -55,8 +56,12 @@ def show_peak(run: Run, how: Plan | Inference) -> None:
     looked_at = (run.choice.preset, run.subject.architecture, run.batch, how)
     end = kept("step", looked_at, before, found.num_bytes)
     show_metrics(_figures(run, how, found, before))
-    st.markdown(_when(found))
-    moments = moments_of_step(run.subject, how, *run.batch)
+    model = run.choice.model()
+    st.markdown(_when(model, found))
+    moments = [
+        moment._replace(where=_step_words(model, moment.where))
+        for moment in moments_of_step(run.subject, how, *run.batch)
+    ]
     columns = step_frame(moments, names, phases, (run.choice.preset, before), end)
     draw_chart(
         columns,
@@ -88,7 +93,7 @@ def show_peak(run: Run, how: Plan | Inference) -> None:
         with pieces:
             show_table(
                 {
-                    _("Made for"): [f"`{piece.where}`" for piece in found.temporaries],
+                    _("Made for"): [_step_words(model, piece.where, "`") for piece in found.temporaries],
                     _("Formula, in bytes"): [f"${piece.formula.latex()}$" for piece in found.temporaries],
                     _("Size"): [unbroken(size(piece.num_bytes)) for piece in found.temporaries],
                 },
@@ -150,21 +155,32 @@ def _savings(run: Run, plan: Plan) -> Iterator[str]:
             whole=size(found.whole_bytes),
             share=percent(found.saved_bytes, found.whole_bytes),
         )
-        if plan.recompute != "none":  # whose FLOPs are those of the Compute page
-            return
-        yield _(
+        said = _(
             "It saves {flops} of {all_flops} in a step ({flops_share}): the forward pass is computed as before, and "
             "gradients flow back to the first tensor that is trained."
-        ).format(
+        )
+        if plan.recompute != "none":
+            said = _(
+                "It saves {flops} of {all_flops} in a step ({flops_share}): the forward pass is computed as before, "
+                "gradients flow back to the first tensor that is trained, and only there is anything run again."
+            )
+        yield said.format(
             flops=scaled(found.saved_flops, "FLOPs"),
             all_flops=scaled(found.whole_flops, "FLOPs"),
             flops_share=percent(found.saved_flops, found.whole_flops),
         )
 
 
-def _when(found: Peak) -> str:
+def _step_words(model: Model, where: str, quote: str = "") -> str:
+    """A step by its name; of a layer that all runs share, with the run."""
+    name, run = run_of(model, where)
+    step = f"{quote}{name}{quote}"
+    return step if run is None else _("{step}, run {number:,}").format(step=step, number=run)
+
+
+def _when(model: Model, found: Peak) -> str:
     """The moment of the peak, in a sentence."""
     if found.where == "loss":
         return _("Memory peaks in the **{phase}**, at the loss.").format(phase=_(PHASES[found.phase]))
     text = _("Memory peaks in the **{phase}**, at {step}.")
-    return text.format(phase=_(PHASES[found.phase]), step=f"`{found.where}`")
+    return text.format(phase=_(PHASES[found.phase]), step=_step_words(model, found.where, "`"))
