@@ -221,7 +221,7 @@ FAMILY = Family(
     _body,
     (
         Class("ModernBertModel", "base", bert.base, _TOKENS),
-        Class("ModernBertForMaskedLM", "masked-lm", _masked_lm, _LABELS),
+        Class("ModernBertForMaskedLM", "masked-lm", _masked_lm, _LABELS, widens_scores=True),
         Class("ModernBertForSequenceClassification", "sequence-classification", _sequence_classification, _LABELS),
         Class("ModernBertForTokenClassification", "token-classification", _token_classification, _LABELS),
         Class(

@@ -57,6 +57,7 @@ Operation = Literal[
     "view",
     "copy",
 ]
+Aside = Literal["padding", "positions", "positions for layers", "masks"]
 
 
 class _Roles(dict[str, Place]):
@@ -92,7 +93,8 @@ class Step(NamedTuple):
     that in a variable, and the variable's name. A sum that is made ``in_place`` has the memory of its first term. Where
     the last value that it takes differs from layer to layer, ``turns`` has those values: layer n takes the one at n
     modulo their number. ``wide`` says that it is computed in float32, whatever the model's numbers are. A module that
-    is called ``again`` learns nothing more.
+    is called ``again`` learns nothing more. ``asides`` are what the body's forward method does in front of it
+    that is no step: see ``Trace.aside``.
     """
 
     name: str
@@ -110,6 +112,8 @@ class Step(NamedTuple):
     turns: tuple[Value, ...] = ()
     wide: bool = False
     again: bool = False
+    asides: tuple[Aside, ...] = ()
+    by_heads: bool = False
 
     @property
     def key(self) -> str:
@@ -423,13 +427,16 @@ class Trace:
 
     def angles(self, name: str, kind: str, x: Value, head_size: int) -> Value:
         """The module that gives the cosine and the sine of each position's angles; called again, other angles."""
-        again = name in self._module.children
-        self.idle(name, kind)
+        module = self._module.children.get(name)
+        called = f"{name}_again" if module else name
+        if not module:
+            self.idle(name, kind)
+            module = self._module.children[name]
+        # The frequencies, and a copy of them: one for each pair.
+        module.buffers = {**module.buffers, f"{called}.inv_freq": ((head_size,), False)}
         if self.steps is None:
             return x
         _batch, length, _width = x.shape
-        module = self._module.children[name]
-        called = f"{name}_again" if again else name
         return self.step(called, "angles", x, shape=(2, 1, length, head_size), role="angles", module=module)
 
     def rotate(self, name: str, x: Value, angles: Sequence[Value] = ()) -> Value:
@@ -442,10 +449,16 @@ class Trace:
             self.steps[-1] = self.steps[-1]._replace(turns=tuple(angles))
         return turned
 
-    def mean(self, name: str, x: Value, mask: Value) -> Value:
-        """The mean of the vectors of a sequence's tokens, as far as the mask does not leave them out."""
+    def mean(self, name: str, x: Value, mask: Value, *, in_place: bool = False) -> Value:
+        """The mean of the vectors of a sequence's tokens, as far as the mask does not leave them out.
+
+        ``in_place``: their sum is divided by Python's /=.
+        """
         batch, _length, width = x.shape
-        return self.step(name, "mean", x, mask, shape=(batch, width))
+        found = self.step(name, "mean", x, mask, shape=(batch, width))
+        if self.steps is not None:
+            self.steps[-1] = self.steps[-1]._replace(in_place=in_place)
+        return found
 
     def function(self, name: str, x: Value, kind: str, *, role: str = "activation") -> Value:
         """An activation that is called as a function: it is in no tree."""
@@ -552,6 +565,19 @@ class Trace:
         """
         self._say(value, variable=(f"{self._path}.".removeprefix(self._base).removesuffix("."), name))
         return value
+
+    def aside(self, value: Value, *done: Aside) -> Value:
+        """Say what the body's forward method does in front of the step that gives the value, for memory/.
+
+        It warns if it finds padding, numbers the positions, which may be handed to all layers, or makes the masks. What
+        is not said: modules of embeddings have positions in a buffer, and masks are made in front of the encoder.
+        """
+        self._say(value, asides=done)
+        return value
+
+    def buffer(self, name: str, shape: Shape, *, ids: bool = False) -> None:
+        """A tensor of the present module that nobody learns: whole numbers, or such as the parameters are."""
+        self._module.buffers = {**self._module.buffers, name: (shape, ids)}
 
     def _say(self, value: Value, **said: Any) -> None:
         """Say something of the step that gives a value."""

@@ -9,7 +9,8 @@ float32 within a few numbers to what PyTorch's CPU allocator hands out (tests/me
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bertcalc.family import Class, Model
+from bertcalc.family import Model
+from bertcalc.forward.trace import Sizes
 from bertcalc.memory.optimizers import PRECISIONS, Optimizer
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.saved import Attention, Dtype
@@ -162,9 +163,9 @@ def training_changes(
     A body alone, such as BertModel, takes no labels and has no loss. Here that is the sum of all numbers that it
     returns, without a cache: ``loss = sum(output.sum() for output in outputs.to_tuple())``.
 
-    The batch has input_ids and labels alone; if it is ``padded``, also token_type_ids and an attention_mask in which
-    there are zeros, so that the model makes a mask of numbers; with an ``encoder_sequence_length``, also the
-    encoder_hidden_states that a cross-attention looks at.
+    The batch has input_ids and labels alone; if it is ``padded``, also token_type_ids, where the family has such, and
+    an attention_mask in which there are zeros, so that the model makes a mask of numbers; with an
+    ``encoder_sequence_length``, also the encoder_hidden_states that a cross-attention looks at.
 
     The variable ``outputs`` is set anew when the next forward pass has returned: until then the logits of the step
     before are alive. Without ``plan.keep_outputs`` the loop says ``loss = model(...).loss`` and has the loss alone: the
@@ -268,16 +269,17 @@ def _check(model: Model, *, training: bool, padded: bool) -> None:
         raise NotSimulatedError(Problem("architecture", cls.name, UNKNOWN, shown))
     if training and padded and cls.task == "replaced-tokens":
         raise NotSimulatedError(Problem("architecture", cls.name, PADDING, shown))
-    if wrong_number := two_labels(cls, training=training) if labels != 2 else "":
+    if wrong_number := two_labels(model, training=training) if labels != 2 else "":
         number = f"{labels:,}"
         raise InputError(Problem("num_labels", number, wrong_number, {**shown, "value": number}, ({"num_labels": 2},)))
 
 
-def two_labels(cls: Class, *, training: bool) -> str:
-    """What is wrong if a class has not two labels; nothing, of most."""
-    if cls.task == "question-answering":
-        return ANSWERS
-    return ORDER if training and "sentence_order_label" in cls.inputs else ""
+def two_labels(model: Model, *, training: bool) -> str:
+    """What is wrong if a model has not two labels; nothing, of most."""
+    if model.cls.task == "question-answering":
+        scores = next(step for step in model.run(Sizes()) if step.output == "start_logits").takes[0].shape[-1]
+        return "" if scores == 2 != model.config.num_labels else ANSWERS  # GPT-2's are two all the same
+    return ORDER if training and "sentence_order_label" in model.cls.inputs else ""
 
 
 def alive(changes: Sequence[Change]) -> list[Change]:

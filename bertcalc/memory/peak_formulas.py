@@ -276,7 +276,7 @@ def _symbolic(subject: Subject, how: Plan | Inference, batch_size: int, sequence
     """A model and its batch in letters, with the sizes that are 1, and few layers; and what that leaves out."""
     config = subject.config
     fields = set(SYMBOLS) - {"hidden_size", "num_hidden_layers"}
-    if two_labels(subject.cls, training=isinstance(how, Plan)):
+    if two_labels(subject.model(), training=isinstance(how, Plan)):
         fields.remove("num_labels")
     sizes = _sizes(subject, batch_size, sequence_length)
     letters = {name: 1 if size == 1 else _SYMBOLS[name] for name, size in zip(_NAMES, sizes, strict=True)}

@@ -3,6 +3,7 @@
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from typing import Any
 from unittest.mock import patch
 
@@ -14,7 +15,6 @@ from hypothesis import strategies as st
 from torch.utils.checkpoint import checkpoint
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask, sdpa_mask
-from transformers.models.bert import modeling_bert
 
 from bertcalc import AlbertConfig, BertConfig, Config, build, inference_peak_bytes, training_peak_bytes
 from bertcalc.families import CLASSES, FAMILIES, class_of
@@ -36,7 +36,7 @@ from bertcalc.tree.freezing import TRAIN, Freezing
 from tests.examples import examples
 from tests.memory.allocator import inference_allocated, training_allocated
 from tests.memory.live import inference_moments, native_dropout, on_cpu, peak, tops, training_moments
-from tests.oracle import Case, arguments, possible
+from tests.oracle import Case, possible, unmasked
 from tests.strategies import SIMULATED, passes
 
 
@@ -74,7 +74,7 @@ def test_a_forward_pass_holds_what_the_real_one_holds(run: tuple[Case, Call], dt
     assume(dtype == "float32" or case.config.hidden_act != "mish")
     real = case.real()
     real.set_attn_implementation("eager")
-    moments = inference_moments(*in_dtype(dtype, *device(case, real, arguments(case, call))))
+    moments = inference_moments(*in_dtype(dtype, *device(case, real, unmasked(case, call))))
     ours = simulated(inference_changes, case, call, dtype=dtype)
     assert our_peak(ours).live == peak(moments).live
     assert tops(moment.live for moment in curve(ours)) == tops(moment.live for moment in moments)
@@ -110,7 +110,7 @@ def check_training(case: Case, call: Call, plan: Plan) -> None:
     )
     plan = plan._replace(recompute=possible(case, plan.recompute))
     assume(plan.precision == "fp32" or case.config.hidden_act != "mish")  # LayerNorm's 16 bits are the CPU's alone
-    real, given = device(case, case.real(), arguments(case, call))
+    real, given = device(case, case.real(), unmasked(case, call))
     real, given = in_dtype(PRECISIONS[plan.precision].dtype, real, given)
     frozen = plan.freezing.names(case.ours())
     for name, parameter in real.named_parameters():
@@ -157,7 +157,9 @@ def flash(
 
 def core(plan: Plan, module: Any, *given: Any, **options: Any) -> Any:
     """The attention core of a plan; for ``selective``, its squares are computed again."""
-    run = partial(flash if plan.attention == "fused" else modeling_bert.eager_attention_forward, module)
+    options.pop("position_ids", None)  # which it does not need, and a checkpoint would hold
+    own = import_module(type(module).__module__)  # in transformers
+    run = partial(flash if plan.attention == "fused" else own.eager_attention_forward, module)
     if plan.recompute == "selective":
         return checkpoint(run, *given, use_reentrant=False, preserve_rng_state=False, **options)
     return run(*given, **options)
@@ -190,10 +192,10 @@ def test_numbers_in_memory(run: tuple[Case, Call], training: bool, padded: bool,
         with pytest.raises(NotSimulatedError, match="depends on how many tokens are padding"):
             simulated(training_changes, case, call, plan=Plan(), padded=True)
         return
-    real, given = on_cpu(case.real(), arguments(case, call._replace(labels=labels)))
+    real, given = on_cpu(case.real(), unmasked(case, call._replace(labels=labels)))
     real.set_attn_implementation("sdpa" if fused else "eager")
     if padded:
-        if "token_type_ids" in cls.inputs:
+        if case.config.has("type_vocab_size"):
             given["token_type_ids"] = torch.zeros_like(given["input_ids"])
         given["attention_mask"] = torch.ones_like(given["input_ids"])
         given["attention_mask"][..., -1] = 0
@@ -234,12 +236,12 @@ def test_the_allocator_of_the_cpu_hands_out_no_more(architecture: str, vocab_siz
         ),
         architecture,
     )
-    real, given = on_cpu(case.real(), arguments(case, Call(4, 32, labels=True)))
+    real, given = on_cpu(case.real(), unmasked(case, Call(4, 32, labels=True)))
     real.set_attn_implementation("eager")
     allocated = training_allocated(real, given, keep_outputs=keep_outputs)
     beside = allocated - training_peak_bytes(case.ours(), 4, 32, keep_outputs=keep_outputs)
     assert 0 <= beside <= 8 * layers
-    real, given = on_cpu(case.real(), arguments(case, Call(4, 32)))
+    real, given = on_cpu(case.real(), unmasked(case, Call(4, 32)))
     real.set_attn_implementation("eager")
     assert inference_allocated(real, given) == inference_peak_bytes(case.ours(), 4, 32)
 
