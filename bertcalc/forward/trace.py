@@ -439,14 +439,16 @@ class Trace:
         _batch, length, _width = x.shape
         return self.step(called, "angles", x, shape=(2, 1, length, head_size), role="angles", module=module)
 
-    def rotate(self, name: str, x: Value, angles: Sequence[Value] = ()) -> Value:
+    def rotate(self, name: str, x: Value, angles: Sequence[Value] = (), *, wide: bool = False) -> Value:
         """Rotary positions (Su et al. 2021, arXiv:2104.09864): pairs of numbers turned by an angle; learns nothing.
 
-        Where layers take different ``angles`` by turns, these are several.
+        Where layers take different ``angles`` by turns, these are several. ``wide``: in float32, whatever the model's
+        numbers are.
         """
         turned = self.step(name, "rotate", x, *angles[:1], shape=x.shape)
-        if self.steps is not None and len(angles) > 1:
-            self.steps[-1] = self.steps[-1]._replace(turns=tuple(angles))
+        if self.steps is not None:
+            turns = tuple(angles) if len(angles) > 1 else ()
+            self.steps[-1] = self.steps[-1]._replace(turns=turns, wide=wide)
         return turned
 
     def mean(self, name: str, x: Value, mask: Value, *, in_place: bool = False) -> Value:
@@ -470,10 +472,16 @@ class Trace:
         batch, _length, width = x.shape
         return self.step(name, "view", x, shape=(batch, width), role=role)
 
-    def cut(self, x: Value, *names: str) -> tuple[Value, ...]:
-        """The last axis cut into equal pieces: a fused projection into query, key and value."""
+    def cut(self, x: Value, *names: str, by_heads: bool = False) -> tuple[Value, ...]:
+        """The last axis cut into equal pieces: a fused projection into query, key and value.
+
+        ``by_heads``: the heads of all of them are told apart first.
+        """
         shape = (*x.shape[:-1], x.shape[-1] // len(names))
-        return tuple(self.step(name, "view", x, shape=shape, role="cut") for name in names)
+        pieces = tuple(self.step(name, "view", x, shape=shape, role="cut") for name in names)
+        if by_heads and self.steps is not None:
+            self.steps[-len(names) :] = [step._replace(by_heads=True) for step in self.steps[-len(names) :]]
+        return pieces
 
     def attend(
         self,
@@ -487,6 +495,7 @@ class Trace:
         bias: Value | None = None,
         angles: Sequence[Value] = (),
         wide: bool = False,
+        wide_angles: bool = False,
         cached: bool = False,
         mask: str = "attention_mask",
         written_out: bool = False,
@@ -497,11 +506,11 @@ class Trace:
         ``dropout`` is that of the weights; without a ``dropout_name`` no module does it, and with None there is none.
         ``distances`` adds what depends on the distance of two tokens to the scores, given scores, query and key;
         ``bias`` is added after the division. With ``angles``, query and key are rotated. ``wide`` says that the softmax
-        is in float32, whatever the model's numbers are. With ``cached``, keys and values are read from the cache that
-        they were put into, of which BERT's programs say nothing: theirs are kept once, with a cache or without. Where
-        it is ``written_out``, scores and weights are variables of the module's forward method and of no other.
-        There are as many keys and values as heads, or ``shared_by`` says how many, each for several heads (Ainslie et
-        al. 2023, arXiv:2305.13245).
+        is in float32, whatever the model's numbers are, ``wide_angles`` that the rotation is. With ``cached``, keys and
+        values are read from the cache that they were put into, of which BERT's programs say nothing: theirs are kept
+        once, with a cache or without. Where it is ``written_out``, scores and weights are variables of the module's
+        forward method and of no other. There are as many keys and values as heads, or ``shared_by`` says how many, each
+        for several heads (Ainslie et al. 2023, arXiv:2305.13245).
         """
         if self.steps is None:  # nothing but what is declared here
             if distances:
@@ -522,7 +531,8 @@ class Trace:
         value = self.step("value_heads", "view", value, shape=(batch, groups, seen, size))
         if angles:
             self._core = False
-            query, key = self.rotate("query_rotated", query, angles), self.rotate("key_rotated", key, angles)
+            query = self.rotate("query_rotated", query, angles, wide=wide_angles)
+            key = self.rotate("key_rotated", key, angles, wide=wide_angles)
             self._core = True
         if cached:
             key = self.step("key_cached", "copy", key, shape=key.shape)

@@ -16,7 +16,7 @@ HEADS = ("query_heads", "key_heads", "value_heads")
 DISTANCES = ("positions_of_queries", "positions_of_keys", "distances")  # variables of transformers 4's attention
 IDS = ("positions", "types", "tasks")  # what the tables beside that of words are asked with
 BUCKETS = ("rows", "columns", "distances", "buckets")  # what distances are computed with
-MASKS = ("attention_mask", "encoder_attention_mask", "ones", "encoder_ones")
+MASKS = ("attention_mask", "window_mask", "encoder_attention_mask", "ones", "encoder_ones")
 # What the variables of heads get anew, both of a pair at once, by what the second of the pair does.
 _ANEW = {
     "query_heads": ("key_rotated",),

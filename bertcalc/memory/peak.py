@@ -25,6 +25,7 @@ NOTHING_TO_TRAIN = N_("Everything in {architecture} is frozen: there is nothing 
 ANSWERS = N_("{architecture} cannot run with num_labels {value}: its forward method splits the scores in two.")
 ORDER = N_("{architecture} cannot be trained with num_labels {value}: its loss takes the scores in pairs.")
 PADDING = N_("The memory of {architecture} depends on how many tokens are padding: its loss leaves them out.")
+SPARSE = N_("With sparse_prediction, the memory of {architecture} depends on how many tokens are masked.")
 UNKNOWN = N_("The memory of {architecture} is not simulated yet.")
 
 
@@ -265,13 +266,21 @@ def inference_changes(
 def _check(model: Model, *, training: bool, padded: bool) -> None:
     cls, labels = model.cls, model.config.num_labels
     shown = {"architecture": cls.name}
-    if not model.family.peaks:
-        raise NotSimulatedError(Problem("architecture", cls.name, UNKNOWN, shown))
+    if problem := unknown_peaks(model):
+        raise NotSimulatedError(problem)
     if training and padded and cls.task == "replaced-tokens":
         raise NotSimulatedError(Problem("architecture", cls.name, PADDING, shown))
+    if training and cls.task == "masked-lm" and getattr(model.config, "sparse_prediction", False):
+        raise NotSimulatedError(Problem("sparse_prediction", "True", SPARSE, shown, ({"sparse_prediction": False},)))
     if wrong_number := two_labels(model, training=training) if labels != 2 else "":
         number = f"{labels:,}"
         raise InputError(Problem("num_labels", number, wrong_number, {**shown, "value": number}, ({"num_labels": 2},)))
+
+
+def unknown_peaks(model: Model) -> Problem | None:
+    """What is wrong with a model of a family whose memory is not simulated; nothing, of most."""
+    name = model.cls.name
+    return None if model.family.peaks else Problem("architecture", name, UNKNOWN, {"architecture": name})
 
 
 def two_labels(model: Model, *, training: bool) -> str:

@@ -3,6 +3,8 @@
 Each is written with the operations, variables and in the order of transformers 5.23.
 """
 
+from typing import Any
+
 from bertcalc.memory.tape import Tape, Tensor
 
 _FLOAT32 = 4
@@ -41,15 +43,20 @@ def rotated(tape: Tape, x: Tensor, cosine: Tensor, sine: Tensor, *, wide: bool) 
 
 def _half_turned(tape: Tape, x: Tensor) -> Tensor:
     *sides, size = x.shape
-    half = (*sides, size // 2 if isinstance(size, int) else size / 2)
+    half = (*sides, _quotient(size, 2))
     first, second = tape.narrow(x, half), tape.narrow(x, half)
     return tape.cat(tape.kernel("Neg", second, keep="nothing"), first)
+
+
+def _quotient(whole: Any, part: Any) -> Any:
+    """Of sizes, one of which is so many times the other: letters are divided as they are."""
+    return whole // part if isinstance(whole, int) else whole / part
 
 
 def repeated(tape: Tape, x: Tensor, heads: int) -> Tensor:
     """Keys or values that several heads share, once for each of them."""
     batch, groups, length, size = x.shape
-    wide = tape.expand(tape.unsqueeze(x, 2), (batch, groups, heads // groups, length, size))
+    wide = tape.expand(tape.unsqueeze(x, 2), (batch, groups, _quotient(heads, groups), length, size))
     return tape.reshape(wide, (batch, heads, length, size))
 
 

@@ -1,6 +1,6 @@
 """A forward pass on tensors without numbers, with the variables that transformers' own has, and the loss."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 
 from bertcalc.family import Model
@@ -66,10 +66,22 @@ class Pass:
         self.batch_size, self.sequence_length = batch_size, sequence_length
         self.held = held_until(self.steps, self._version)
         self._regions = [recomputed_in(step, plan.recompute if training else "none") for step in self.steps]
+        self._windowed = _windowed(self.steps)
+        # The kernel needs no mask for a window, unless there is padding. Letters stand for lengths below a window that
+        # is not 0.
+        window = model.config.window
+        self._sees_window = window is not None and (
+            window == 0 or (isinstance(sequence_length, int) and sequence_length >= window)
+        )
+        self._window_mask = padded or (self._sees_window and not self._fused) if window is not None else False
+        self._given_mask = padded or (
+            model.cls.task == "multiple-choice"
+            and any(step.operation == "mean" and step.takes[1].ids for step in self.steps)
+        )
         self._own_masks = any("masks" in step.asides for step in self.steps)
         self._own_positions = numbers_positions(self.steps)
         # What each layer is handed as it is, and a checkpoint holds.
-        self._handed = ["attention_mask"]
+        self._handed: list[str] = []
         if plan.recompute == "full" and any("positions for layers" in step.asides for step in self.steps):
             self._handed.append("positions")
         # As RoBERTa does, whose padding has a position of its own.
@@ -102,7 +114,10 @@ class Pass:
         self.memory.where = "batch"
         for step in self.steps:
             if step.name == "input_ids":
-                more = ("attention_mask", "token_type_ids")[: 1 + self._has_types] if self.padded else ()
+                more = [
+                    *(("attention_mask",) if self._given_mask else ()),
+                    *(("token_type_ids",) if self.padded and self._has_types else ()),
+                ]
                 self.batch |= {name: ids(step.gives.shape) for name in ("input_ids", *more)}
             for value in step.takes:
                 if value.name == _ENCODED and _ENCODED not in self.batch:
@@ -170,6 +185,7 @@ class Pass:
         name = self._regions[first]
         steps = [at for at in range(first, len(self.steps)) if self._regions[at] == name]
         taken = {value.name for at in steps for value in self.steps[at].takes} | {*self._handed}
+        taken.add(next(self._mask_of(self.steps[at]) for at in steps if self.steps[at].core))
         taken |= {sine_of(name) for name in taken}
         inputs = {name: self.values[name] for name in taken & self.values.keys()}
         for tensor in inputs.values():
@@ -262,8 +278,10 @@ class Pass:
             case "matmul":
                 return self._product(step)
             case "add":
-                if step.place.role == "mask" and step.takes[1].name not in self.values:
-                    return self.values[step.takes[0].name]
+                if step.place.role == "mask":
+                    mask = self.values.get(self._mask_of(step))
+                    scores = self.values[step.takes[0].name]
+                    return tape.add(scores, mask) if mask else scores
                 first, *others = self._taken(step)
                 for other in others:
                     first = tape.add(first, other, in_place=step.in_place)
@@ -333,6 +351,10 @@ class Pass:
         tape = self.tape
         x = self.values[step.takes[0].name]
         given = self.batch.get("attention_mask")
+        if given and len(given.shape) > 2:  # of several choices
+            given = tape.view(given, x.shape[:2])
+            counts = self.values["counts"] = tape.new((x.shape[0], 1), _INT64)
+            return tape.divide(tape.sum_along(tape.masked(x, given), 1), counts)
         if given is None and step.takes[1].ids:  # without a mask, all tokens
             return tape.squeeze(tape.mean(x, 1), 1)
         if given is None:
@@ -363,7 +385,7 @@ class Pass:
         tape = self.tape
         query, key, value = self._taken(step)
         mask = None
-        if step.place.block == "attention" and (allowed := self.values.get("attention_mask")):
+        if step.place.block == "attention" and (allowed := self.values.get(self._mask_of(step))):
             zero, least = tape.new((), self.width), tape.new((), self.width)
             mask = tape.new(allowed.shape, self.width)
             del zero, least
@@ -416,6 +438,12 @@ class Pass:
             return self.cache[-1]
         if step.place.role == "last_token":
             return self._last_token(x)
+        if step.place.role == "first_token":  # that is no padding
+            self.values["rows"] = tape.new(x.shape[:1], _INT64)
+            columns = self.values["columns"] = tape.new(x.shape[:1] if self._given_mask else (), _INT64)
+            if not self._given_mask:  # a single number is the same for all
+                return tape.index(tape.select(x), [self.values["rows"]])
+            return tape.index(x, [self.values["rows"], columns])
         if step.place.role == "position_bias":  # from (length, length, heads), the same for each sequence
             heads_first = tape.unsqueeze(tape.permute(x, (2, 0, 1)), 0)
             return tape.contiguous(tape.expand(heads_first, step.gives.shape))
@@ -491,6 +519,12 @@ class Pass:
             self._look_for_starts()
         if self._masks:
             self.values["attention_mask"] = self._mask()
+        elif self._given_mask:
+            self._find_no_padding()
+        if self._window_mask:
+            self.values["window_mask"] = self._mask(window=True)
+        elif self._given_mask and self.model.config.window is not None:
+            self._find_no_padding()
 
     def _make_masks_of_4(self) -> None:
         """The masks of transformers 4, which are there with or without padding, and for the cross attention."""
@@ -538,20 +572,33 @@ class Pass:
         tape.new((), 1)
         del first, differences, counted, is_first
 
-    def _mask(self) -> Tensor:
+    def _find_no_padding(self) -> None:
+        """A mask without zeros is looked at, and left out."""
+        *first, length = self.batch["input_ids"].shape
+        marks = self.tape.new((prod(first), length), 1)
+        self.tape.new((), 1)
+        del marks
+
+    def _mask_of(self, step: Step) -> str:
+        """The name of the mask for an attention core that a step is in."""
+        if step.takes and step.takes[-1].name.endswith("mask") and step.takes[-1].name != "attention_mask":
+            return step.takes[-1].name
+        return "window_mask" if step.name.rpartition(".")[0] in self._windowed else "attention_mask"
+
+    def _mask(self, *, window: bool = False) -> Tensor:
         """What each token may see, in the numbers that are added to the scores (transformers' masking_utils)."""
         tape = self.tape
         *first, length = self.batch["input_ids"].shape
         batch = prod(first)
-        padding = tape.new((batch, length), 1) if self.padded else None
-        if self.padded and not self.model.config.is_decoder:
+        padding = tape.new((batch, length), 1) if self._given_mask else None
+        if self._given_mask and not self.model.config.is_decoder:
             tape.new((), 1)  # whether there is no padding
-        elif self._fused:
+        elif self._fused and not window:
             for _time in range(2):  # the same, by a count
                 count = tape.new((), _INT64)
                 tape.new((), 1)
                 del count
-        allowed = self._allowed(batch, length)
+        allowed = self._allowed(batch, length, window)
         if self._fused:
             return allowed
         zero, least = tape.new((), self.width), tape.new((), self.width)
@@ -559,15 +606,18 @@ class Pass:
         del zero, least, allowed, padding
         return mask
 
-    def _allowed(self, batch: int, length: int) -> Tensor:
+    def _allowed(self, batch: int, length: int, window: bool) -> Tensor:
         """What each token may see, one byte for each pair."""
         tape, row = self.tape, (length,)
         rows, heads = tape.new((batch,), _INT64), tape.new((1,), _INT64)
         queries = tape.like(tape.new(row, _INT64))
         keys = tape.like(tape.new(row, _INT64))
-        one = tape.new((), 1) if self.padded else None
-        allowed = tape.new((1, 1, length, length if self.model.config.is_decoder else 1), 1)
-        if self.padded:
+        one = tape.new((), 1) if self._given_mask else None
+        if window:
+            allowed = _in_window(tape, (1, 1, length, length))
+        else:
+            allowed = tape.new((1, 1, length, length if self.model.config.is_decoder else 1), 1)
+        if self._given_mask:
             allowed = tape.like(allowed)
             del one
             no_padding = tape.new((batch, 1, 1, length), 1)
@@ -644,6 +694,36 @@ def _bucket(tape: Tape, distances: Tensor) -> Tensor:
 
 def _smaller(tape: Tape, x: Tensor, _limit: Tensor) -> Tensor:
     return tape.like(x)
+
+
+def _windowed(steps: Sequence[Step]) -> set[str]:
+    """The attentions with a window: those that turn query and key by other angles than the first one."""
+    angles = [step.gives.name for step in steps if step.operation == "angles"]
+    return {
+        step.name.rpartition(".")[0]
+        for step in steps
+        if step.operation == "rotate" and step.takes[1].name not in angles[:1]
+    }
+
+
+def _in_window(tape: Tape, square: tuple[int, ...]) -> Tensor:
+    """Whether two tokens are near each other, and not in front of the first one."""
+    one = tape.new((), 1)
+    near = _is_near(tape, _absolute(tape, tape.new(square, _INT64)))
+    allowed = tape.like(near)
+    del one, near
+    inside = tape.new((*square[:3], 1), 1)
+    both = tape.like(allowed)
+    del inside
+    return both
+
+
+def _absolute(tape: Tape, differences: Tensor) -> Tensor:
+    return tape.like(differences)
+
+
+def _is_near(tape: Tape, distances: Tensor) -> Tensor:
+    return tape.new(distances.shape, 1)
 
 
 def _difference(tape: Tape, joined: Tensor, length: int) -> Tensor:

@@ -296,7 +296,7 @@ class Tape:
         """In elements of some bytes."""
         if x.item == item:
             return x
-        copy = self.new(x.shape, item)
+        copy = self._in_bytes(x, item)
         self.record("ToCopy", (x,), (copy,), (), lambda grad: (grad,))  # in the type of what it is for: _cast
         return copy
 
@@ -739,7 +739,12 @@ class Tape:
     def _cast(self, gradient: Tensor | None, item: int) -> Tensor | None:
         if gradient is None or gradient.item == item:
             return gradient
-        return Tensor(self.new(gradient.shape, item).storage, gradient.shape, dense_strides(gradient), item)
+        return self._in_bytes(gradient, item)
+
+    def _in_bytes(self, x: Tensor, item: int) -> Tensor:
+        copy = self.new(x.shape, item)
+        copy.strides = iterated_strides(x.shape, [x])
+        return copy
 
     def _accumulated(self, before: Tensor | None, gradient: Tensor) -> Tensor:
         """The sum of two gradients, in the memory of the first if nothing else holds that."""
