@@ -68,6 +68,10 @@ def test_adams_bytes_a_parameter(training_dtype: str, bytes_a_parameter: str) ->
         "electra-small-discriminator",
         "all-mpnet-base-v2",
         "ernie-3.0-base-zh",
+        "gpt2",
+        "ModernBERT-base",
+        "nomic-embed-text-v1.5",
+        "EuroBERT-210m",
     ],
 )
 def test_the_peaks_of_every_family_are_those_of_the_core(preset: str) -> None:
