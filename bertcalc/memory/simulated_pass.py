@@ -420,7 +420,7 @@ class Pass:
         parts = x.shape[-1] // step.gives.shape[-1]
         if not step.by_heads:
             return self.tape.split(x, parts)
-        heads = self.model.heads().num_attention_heads
+        heads = self.model.config.num_attention_heads
         wide = self.tape.view(x, (*x.shape[:-1], parts, heads, step.gives.shape[-1] // heads))
         return self.tape.unbind(wide, len(wide.shape) - 3)
 
