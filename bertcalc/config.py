@@ -208,6 +208,11 @@ class Config(metaclass=_Kind):
         return self.position_embedding_type != "absolute" or self.turns_pairs
 
     @property
+    def window(self) -> int | None:
+        """How long a sequence has to be that local attention does not see all of it; None without local attention."""
+        return None
+
+    @property
     def turns_pairs(self) -> bool:
         """Whether positions are rotary: pairs of the numbers of each head are turned."""
         return False

@@ -49,7 +49,8 @@ class Class(NamedTuple):
     each choice of a sequence as a sequence of its own. With ``caches_with_labels``, the cache is filled also where the
     right answers are given; what the class ``withholds``, the body returns and it does not. With ``finds_last_token``,
     it looks for the last token of each sequence that is no padding; with ``flattens_regression``, a single score of
-    each sequence loses its axis where the right answers are given.
+    each sequence loses its axis where the right answers are given; with ``widens_scores``, the loss takes them in
+    float32.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Class(NamedTuple):
     caches_with_labels: bool = False
     finds_last_token: bool = False
     flattens_regression: bool = False
+    widens_scores: bool = False
     withholds: tuple[str, ...] = ()
 
     @property

@@ -1,5 +1,7 @@
 """Memory: how much of a batch a device is enough for; weights, training, activations and inference."""
 
+from bertcalc.memory.peak import unknown_peaks
+from pages.ui.controls import show_problem
 from pages.ui.memory import fit_view, peak_view, run, saved_view, weights
 from pages.ui.present import row
 from pages.ui.sidebar import choice as current_choice
@@ -7,10 +9,12 @@ from pages.ui.sidebar import choice as current_choice
 choice = current_choice()
 with row():
     view = run.VIEW.show()
-    if view == "fit":
+    if view == "fit" and not unknown_peaks(choice.model()):
         task, device = run.choose_task()
 
-if view == "weights":
+if view not in ("weights", "activations") and (problem := unknown_peaks(choice.model())):
+    show_problem(problem)  # alone: no control would change that
+elif view == "weights":
     weights.show_weights(choice)
 elif view == "training":
     peak_view.show_peak(*run.choose_plan(choice))

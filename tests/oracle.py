@@ -105,13 +105,13 @@ def real_outputs(case: Case, call: Call) -> list[Output]:
     return [Output(name, type(value).__name__, tensors_in(value)) for name, value in pairs]
 
 
-def arguments(case: Case, call: Call) -> dict[str, Any]:
-    """The keyword arguments that a call stands for."""
+def arguments(case: Case, call: Call, *, masked: bool = True) -> dict[str, Any]:
+    """The keyword arguments that a call stands for; ``masked``, with a mask where else numbers were read."""
     batch, length = call.batch_size, call.sequence_length
     accepted = inspect.signature(getattr(transformers, case.architecture).forward).parameters
     ids = (batch, call.num_choices, length) if class_of(case.architecture).takes_choices else (batch, length)
     given: dict[str, Any] = {"input_ids": meta(ids)}
-    if case.config.reads_numbers or needs_mask(case.subject):
+    if (masked and case.config.reads_numbers) or needs_mask(case.subject):
         given["attention_mask"] = meta(ids)
     flags = ("output_hidden_states", "output_attentions", "return_dict")
     given |= {flag: getattr(call, flag) for flag in flags}
@@ -127,6 +127,11 @@ def arguments(case: Case, call: Call) -> dict[str, Any]:
             regression = case.architecture.endswith("SequenceClassification") and case.config.num_labels == 1
             given[target] = meta(ids if tokens else (batch,), torch.float32 if regression else torch.int64)
     return given
+
+
+def unmasked(case: Case, call: Call) -> dict[str, Any]:
+    """The same without a mask, unless the forward method fails without one."""
+    return arguments(case, call, masked=False)
 
 
 def meta(shape: tuple[int, ...], dtype: torch.dtype = torch.int64) -> torch.Tensor:

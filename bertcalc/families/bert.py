@@ -64,6 +64,7 @@ def summed_embeddings(t: Trace, c: Config, width: int, *, more: Callable[[Value,
 
     That is given the tokens and the sum so far.
     """
+    numbered_tokens(t, c)
     ids, types = t.inputs("input_ids", "token_type_ids")
     words = t.embedding("word_embeddings", ids, c.vocab_size, width, role="word", padding_idx=c.pad_token_id)
     kinds = t.embedding("token_type_embeddings", types, c.type_vocab_size, width, role="token type")
@@ -78,6 +79,12 @@ def summed_embeddings(t: Trace, c: Config, width: int, *, more: Callable[[Value,
     if more:
         x = more(ids, x)
     return t.dropout("dropout", t.norm("LayerNorm", x, c.layer_norm_eps), c.hidden_dropout_prob)
+
+
+def numbered_tokens(t: Trace, c: Config) -> None:
+    """The buffers of the module of embeddings: the positions, and a token type of 0 for each."""
+    for name in ("position_ids", "token_type_ids")[: 1 + c.has("type_vocab_size")]:
+        t.buffer(name, (1, c.max_position_embeddings), ids=True)
 
 
 def _positions(t: Trace, c: Config, places: Value, width: int) -> Value:

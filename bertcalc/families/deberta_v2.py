@@ -159,6 +159,7 @@ _BOTH = "p2c|c2p"
 
 def _body(t: Trace, c: DebertaV2Config, pooler: bool) -> Hidden:
     with t.module("embeddings", "DebertaV2Embeddings", component="embeddings"):
+        bert.numbered_tokens(t, c)
         (ids,) = t.inputs("input_ids")
         x = t.embedding("word_embeddings", ids, c.vocab_size, c.hidden_size, role="word", padding_idx=c.pad_token_id)
         if c.position_biased_input:

@@ -56,6 +56,7 @@ _EPS = 1e-12
 
 def _body(t: Trace, c: DistilBertConfig, pooler: bool) -> Hidden:
     with t.module("embeddings", "Embeddings", component="embeddings"):
+        bert.numbered_tokens(t, c)
         (ids,) = t.inputs("input_ids")
         words = t.embedding("word_embeddings", ids, c.vocab_size, c.dim, role="word", padding_idx=c.pad_token_id)
         # One row of positions serves the whole batch.

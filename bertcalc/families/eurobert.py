@@ -111,9 +111,11 @@ def _body(t: Trace, c: EuroBertConfig, pooler: bool) -> Hidden:
         with t.block("", component="embeddings"):
             (ids,) = t.inputs("input_ids")
             x = t.embedding("embed_tokens", ids, c.vocab_size, c.hidden_size, role="word", padding_idx=c.pad_token_id)
+            x = t.variable("inputs_embeds", x)
         with t.block("", component="encoder"):
             with t.block("rotary positions"):
                 angles = t.angles("rotary_emb", "EuroBertRotaryEmbedding", x, c.attention_head_size)
+                angles = t.aside(angles, "positions for layers")
             with t.repeat("layers", c.num_hidden_layers, "EuroBertDecoderLayer"), t.ordered(*_LAYER):
                 x = _layer(t, c, x, angles)
             with t.block(AFTER_LAYERS):
@@ -176,10 +178,13 @@ def _sequence_classification(t: Trace, c: EuroBertConfig, hidden: Hidden) -> Non
     if c.classifier_pooling == "bos":
         x = t.first_token(x)
     elif c.classifier_pooling == "mean":
-        x = t.mean("mean", x, mask)
-    x = t.gelu("activation", t.linear("dense", x, c.hidden_size, role="dense"))
-    scores = t.linear("classifier", x, c.num_labels, role="classifier")
-    t.output("logits", t.mean("mean", scores, mask) if c.classifier_pooling == "late" else scores)
+        x = t.variable("pooled_output", t.mean("mean", x, mask, in_place=True))
+    x = t.variable("pooled_output", t.linear("dense", x, c.hidden_size, role="dense"))
+    x = t.variable("pooled_output", t.gelu("activation", x))
+    scores = t.variable("logits", t.linear("classifier", x, c.num_labels, role="classifier"))
+    if c.classifier_pooling == "late":
+        scores = t.variable("logits", t.mean("mean", scores, mask, in_place=True))
+    t.output("logits", scores)
 
 
 def _token_classification(t: Trace, c: EuroBertConfig, hidden: Hidden) -> None:
@@ -199,7 +204,7 @@ FAMILY = Family(
     _body,
     (
         Class("EuroBertModel", "base", bert.base, _TOKENS),
-        Class("EuroBertForMaskedLM", "masked-lm", _masked_lm, _LABELS),
+        Class("EuroBertForMaskedLM", "masked-lm", _masked_lm, _LABELS, widens_scores=True),
         Class("EuroBertForSequenceClassification", "sequence-classification", _sequence_classification, _LABELS),
         Class("EuroBertForTokenClassification", "token-classification", _token_classification, _LABELS),
     ),
@@ -214,6 +219,5 @@ FAMILY = Family(
             intermediate_size=4096,
         ),
     },
-    peaks=False,
     like_bert=False,
 )

@@ -94,34 +94,40 @@ def _body(t: Trace, c: GPT2Config, pooler: bool) -> Hidden:
     with t.block("", component="embeddings"):
         (ids,) = t.inputs("input_ids")
         words = t.embedding("wte", ids, c.vocab_size, c.n_embd, role="word")
+        words = t.variable("inputs_embeds", t.aside(words, "padding"))
         # One row of positions serves the whole batch.
         places = Value("position_ids", (1, ids.shape[-1]), ids=True)
         rows = t.embedding("wpe", places, c.n_positions, c.n_embd, role="position")
-        x = t.add("add_position", words, rows)
+        rows = t.variable("position_embeds", t.aside(rows, "positions for layers"))
+        x = t.variable("hidden_states", t.add("add_position", words, rows))
         x = t.dropout("drop", x, c.embd_pdrop, role="embeddings dropout")
+        x = t.variable("hidden_states", t.aside(x, "masks"))
     with t.block("", component="encoder"):
         seen = t.encoder_hidden_states(c.n_embd)
         with t.repeat("h", c.n_layer, "GPT2Block"), t.ordered(*_LAYER):
             x = _layer(t, c, x, seen)
+        x = t.variable("hidden_states", x)
         with t.block(AFTER_LAYERS):
-            x = t.norm("ln_f", x, c.layer_norm_eps)
+            x = t.variable("hidden_states", t.norm("ln_f", x, c.layer_norm_eps))
     return Hidden(x, None)
 
 
 def _layer(t: Trace, c: GPT2Config, x: Value, seen: Value | None) -> Value:
     with t.block("attention"):
-        y = _attention(t, c, "attn", t.norm("ln_1", x, c.layer_norm_eps))
-        x = t.add("add_attention", y, x, role="add")
+        y = t.variable("hidden_states", t.norm("ln_1", x, c.layer_norm_eps))
+        y = t.variable("attn_output", _attention(t, c, "attn", y))
+        x = t.variable("hidden_states", t.add("add_attention", y, x, role="add"))
     if c.add_cross_attention:
         if seen is None:
             with t.not_run(), t.block("cross-attention"):
                 _attention(t, c, "crossattention", t.norm("ln_cross_attn", x, c.layer_norm_eps), x)
         else:
             with t.block("cross-attention"):
-                y = _attention(t, c, "crossattention", t.norm("ln_cross_attn", x, c.layer_norm_eps), seen)
-                x = t.add("add_crossattention", x, y, role="add")
+                y = t.variable("hidden_states", t.norm("ln_cross_attn", x, c.layer_norm_eps))
+                y = t.variable("cross_attn_output", _attention(t, c, "crossattention", y, seen))
+                x = t.variable("hidden_states", t.add("add_crossattention", x, y, role="add"))
     with t.block("feed-forward"):
-        y = t.norm("ln_2", x, c.layer_norm_eps)
+        y = t.variable("hidden_states", t.norm("ln_2", x, c.layer_norm_eps))
         with t.module("mlp", "GPT2MLP", block="feed-forward", order=("c_fc", "c_proj", "act", "dropout")):
             y = t.activation("act", t.conv1d("c_fc", y, c.intermediate_size, role="up"), c.hidden_act)
             y = t.dropout("dropout", t.conv1d("c_proj", y, c.n_embd, role="down"), c.resid_pdrop)
@@ -285,7 +291,6 @@ FAMILY = Family(
         "gpt2-xl": _preset("openai-community/gpt2-xl", n_embd=1600, n_layer=48, n_head=25),
         "distilgpt2": _preset("distilbert/distilgpt2", n_layer=6),
     },
-    peaks=False,
     like_bert=False,
     cross_cache=True,
     buffers=(".attn.bias", ".attn.masked_bias"),

@@ -80,6 +80,11 @@ class ModernBertConfig(Config):
             yield Problem("classifier_dropout", None, message, {"config": cls.__name__}, (remedy,))
 
     @property
+    def window(self) -> int:
+        """Local attention sees as many tokens to the left and to the right."""
+        return self.local_attention // 2
+
+    @property
     def turns_pairs(self) -> bool:
         """Its positions are rotary."""
         return True
@@ -103,15 +108,19 @@ def _body(t: Trace, c: ModernBertConfig, pooler: bool) -> Hidden:
         with t.module("embeddings", "ModernBertEmbeddings", component="embeddings"):
             (ids,) = t.inputs("input_ids")
             x = t.embedding("tok_embeddings", ids, c.vocab_size, c.hidden_size, role="word", padding_idx=c.pad_token_id)
-            x = t.dropout("drop", _norm(t, c, "norm", x), c.embedding_dropout)
+            x = t.variable("hidden_states", t.aside(x, "positions"))
+            x = t.variable("hidden_states", _norm(t, c, "norm", x))
+            x = t.dropout("drop", x, c.embedding_dropout)
         with t.block("", component="encoder"):
             kinds = [_angles(t, c, x) for _kind in range(1 if c.single else 2)]
             angles = (kinds[0], *kinds[1:] * (_GLOBAL_EVERY - 1))
             with t.repeat("layers", 1, "ModernBertEncoderLayer", start=None if c.single else 0):
                 x = _layer(t, c, x, angles[:1], first=True)
+            x = t.variable("hidden_states", x)
             if not c.single:
                 with t.repeat("layers", c.num_hidden_layers - 1, "ModernBertEncoderLayer", start=1):
                     x = _layer(t, c, x, angles)
+                x = t.variable("hidden_states", x)
             with t.block(AFTER_LAYERS):
                 return Hidden(_norm(t, c, "final_norm", x), None)
 
@@ -136,21 +145,23 @@ def _layer(t: Trace, c: ModernBertConfig, x: Value, angles: tuple[Value, ...], *
     heads, size = c.num_attention_heads, c.attention_head_size
     with t.attention("attn", "ModernBertAttention", heads, size, "rotary", block="attention"):
         together = t.linear("Wqkv", y, 3 * c.hidden_size, role="query, key, value", bias=c.attention_bias)
-        query, key, value = t.cut(together, "query", "key", "value")
+        query, key, value = t.cut(together, "query", "key", "value", by_heads=True)
         p = c.attention_dropout
-        y = t.attend(query, key, value, dropout=p, dropout_name="", angles=angles, wide=True)
+        y = t.attend(query, key, value, dropout=p, dropout_name="", angles=angles, wide=True, wide_angles=True)
+        y = t.variable("attn_output", y)
         y = t.linear("Wo", y, c.hidden_size, role="output", bias=c.attention_bias)
         if p > 0:
             y = t.dropout("out_drop", y, p)
         else:
             t.idle("out_drop", "Identity")
+    y = t.variable("attn_output", y)
     with t.block("attention"):
         x = t.add("add_attention", x, y, role="add")
     with t.block("feed-forward"):
         y = _norm(t, c, "mlp_norm", x)
     with t.module("mlp", "ModernBertMLP", block="feed-forward"):
         both = t.linear("Wi", y, 2 * c.intermediate_size, role="up and gate", bias=c.mlp_bias)
-        y, gate = t.cut(both, "input", "gate")
+        y, gate = map(t.variable, ("input", "gate"), t.cut(both, "input", "gate"))
         y = t.multiply("gated", t.activation("act", y, c.hidden_activation), gate)
         y = t.dropout("drop", y, c.mlp_dropout)
         y = t.linear("Wo", y, c.hidden_size, role="down", bias=c.mlp_bias)
@@ -175,7 +186,9 @@ def _masked_lm(t: Trace, c: ModernBertConfig, hidden: Hidden) -> None:
 
 def _classified(t: Trace, c: ModernBertConfig, x: Value, classes: int, *, role: str = "classifier") -> Value:
     assert c.classifier_dropout is not None
-    return t.linear("classifier", t.dropout("drop", _head(t, c, x), c.classifier_dropout), classes, role=role)
+    x = t.variable("pooled_output", _head(t, c, x))
+    x = t.variable("pooled_output", t.dropout("drop", x, c.classifier_dropout))
+    return t.linear("classifier", x, classes, role=role)
 
 
 def _sequence_classification(t: Trace, c: ModernBertConfig, hidden: Hidden) -> None:
@@ -222,7 +235,7 @@ FAMILY = Family(
     _body,
     (
         Class("ModernBertModel", "base", bert.base, _TOKENS),
-        Class("ModernBertForMaskedLM", "masked-lm", _masked_lm, _LABELS),
+        Class("ModernBertForMaskedLM", "masked-lm", _masked_lm, _LABELS, widens_scores=True),
         Class("ModernBertForSequenceClassification", "sequence-classification", _sequence_classification, _LABELS),
         Class("ModernBertForTokenClassification", "token-classification", _token_classification, _LABELS),
         Class(
@@ -261,6 +274,5 @@ FAMILY = Family(
         "mmBERT-base": _preset("jhu-clsp/mmBERT-base", **_GEMMA),
         "mmBERT-small": _preset("jhu-clsp/mmBERT-small", hidden_size=384, num_attention_heads=6, **_GEMMA),
     },
-    peaks=False,
     like_bert=False,
 )

@@ -67,6 +67,7 @@ _PAD = 1  # whatever pad_token_id says
 
 def _body(t: Trace, c: MPNetConfig, pooler: bool) -> Hidden:
     with t.module("embeddings", "MPNetEmbeddings", component="embeddings"):
+        bert.numbered_tokens(t, c)
         (ids,) = t.inputs("input_ids")
         words = t.embedding("word_embeddings", ids, c.vocab_size, c.hidden_size, role="word", padding_idx=_PAD)
         # The rows depend on where there is padding: each sequence has its own.

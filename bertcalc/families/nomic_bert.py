@@ -76,11 +76,14 @@ class NomicBertConfig(Config):
 def _body(t: Trace, c: NomicBertConfig, pooler: bool) -> Hidden:
     with t.ordered("embeddings", "pooler", "rotary_emb", "layers"):
         with t.module("embeddings", "NomicBertEmbeddings", component="embeddings"):
+            bert.numbered_tokens(t, c)
             ids, types = t.inputs("input_ids", "token_type_ids")
             pad = c.pad_token_id
             words = t.embedding("word_embeddings", ids, c.vocab_size, c.hidden_size, role="word", padding_idx=pad)
+            words = t.variable("embeddings", t.aside(words, "positions for layers"))
             rows = t.embedding("token_type_embeddings", types, c.type_vocab_size, c.hidden_size, role="token type")
-            x = t.norm("LayerNorm", t.add("add_token_type", words, rows), c.layer_norm_eps)
+            x = t.variable("embeddings", t.add("add_token_type", words, rows))
+            x = t.variable("embeddings", t.norm("LayerNorm", x, c.layer_norm_eps))
             x = t.dropout("dropout", x, c.hidden_dropout_prob)
         with t.block("", component="encoder"):
             with t.block("rotary positions"):
@@ -106,13 +109,15 @@ def _layer(t: Trace, c: NomicBertConfig, x: Value, angles: Value) -> Value:
         y = t.attend(query, key, value, dropout=p, dropout_name="", angles=(angles,))
         y = t.linear("o_proj", y, c.hidden_size, role="output", bias=False)
     with t.block("attention"):
-        y = t.dropout("post_attention_dropout", y, c.hidden_dropout_prob)
+        y = t.dropout("post_attention_dropout", t.variable("attention_output", y), c.hidden_dropout_prob)
         y = t.add("add_attention", x, y, role="add")
-        x = t.norm("post_attention_layernorm", y, c.layer_norm_eps)
+        x = t.variable("residual", t.norm("post_attention_layernorm", y, c.layer_norm_eps))
     y = eurobert.gated(t, "NomicBertMLP", x, c.intermediate_size, c.hidden_act, bias=False)
+    y = t.variable("hidden_states", y)
     with t.block("feed-forward"):
         y = t.dropout("post_mlp_dropout", y, c.hidden_dropout_prob)
-        return t.norm("post_mlp_layernorm", t.add("add_mlp", x, y, role="add"), c.layer_norm_eps)
+        y = t.variable("hidden_states", t.add("add_mlp", x, y, role="add"))
+        return t.norm("post_mlp_layernorm", y, c.layer_norm_eps)
 
 
 def _masked_lm(t: Trace, c: NomicBertConfig, hidden: Hidden) -> None:
@@ -151,6 +156,5 @@ FAMILY = Family(
         Class("NomicBertForTokenClassification", "token-classification", bert.token_classification, _LABELS),
     ),
     {"nomic-embed-text-v1.5": Preset(NomicBertConfig(), _SOURCE)},
-    peaks=False,
     like_bert=False,
 )

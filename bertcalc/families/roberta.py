@@ -81,6 +81,7 @@ class RobertaConfig(Config):
 
 def _body(kind: str, t: Trace, c: RobertaConfig, pooler: bool) -> Hidden:
     with t.module("embeddings", f"{kind}Embeddings", component="embeddings", order=_EMBEDDINGS):
+        bert.numbered_tokens(t, c)
         ids, types = t.inputs("input_ids", "token_type_ids")
         words = t.embedding(
             "word_embeddings", ids, c.vocab_size, c.hidden_size, role="word", padding_idx=c.pad_token_id

@@ -59,6 +59,7 @@ Operation = Literal[
     "view",
     "copy",
 ]
+Aside = Literal["padding", "positions", "positions for layers", "masks"]
 
 
 class _Roles(dict[str, Place]):
@@ -94,7 +95,8 @@ class Step(NamedTuple):
     that in a variable, and the variable's name. A sum that is made ``in_place`` has the memory of its first term. Where
     the last value that it takes differs from layer to layer, ``turns`` has those values: layer n takes the one at n
     modulo their number. ``wide`` says that it is computed in float32, whatever the model's numbers are. A module that
-    is called ``again`` learns nothing more.
+    is called ``again`` learns nothing more. ``asides`` are what the body's forward method does in front of it
+    that is no step: see ``Trace.aside``.
     """
 
     name: str
@@ -112,6 +114,8 @@ class Step(NamedTuple):
     turns: tuple[Value, ...] = ()
     wide: bool = False
     again: bool = False
+    asides: tuple[Aside, ...] = ()
+    by_heads: bool = False
 
     @property
     def key(self) -> str:
@@ -445,29 +449,40 @@ class Trace:
 
     def angles(self, name: str, kind: str, x: Value, head_size: int) -> Value:
         """The module that gives the cosine and the sine of each position's angles; called again, other angles."""
-        again = name in self._module.children
-        self.idle(name, kind)
+        module = self._module.children.get(name)
+        called = f"{name}_again" if module else name
+        if not module:
+            self.idle(name, kind)
+            module = self._module.children[name]
+        # The frequencies, and a copy of them: one for each pair.
+        module.buffers = {**module.buffers, f"{called}.inv_freq": ((head_size,), False)}
         if self.steps is None:
             return x
         _batch, length, _width = x.shape
-        module = self._module.children[name]
-        called = f"{name}_again" if again else name
         return self.step(called, "angles", x, shape=(2, 1, length, head_size), role="angles", module=module)
 
-    def rotate(self, name: str, x: Value, angles: Sequence[Value] = ()) -> Value:
+    def rotate(self, name: str, x: Value, angles: Sequence[Value] = (), *, wide: bool = False) -> Value:
         """Rotary positions (Su et al. 2021, arXiv:2104.09864): pairs of numbers turned by an angle; learns nothing.
 
-        Where layers take different ``angles`` by turns, these are several.
+        Where layers take different ``angles`` by turns, these are several. ``wide``: in float32, whatever the model's
+        numbers are.
         """
         turned = self.step(name, "rotate", x, *angles[:1], shape=x.shape)
-        if self.steps is not None and len(angles) > 1:
-            self.steps[-1] = self.steps[-1]._replace(turns=tuple(angles))
+        if self.steps is not None:
+            turns = tuple(angles) if len(angles) > 1 else ()
+            self.steps[-1] = self.steps[-1]._replace(turns=turns, wide=wide)
         return turned
 
-    def mean(self, name: str, x: Value, mask: Value) -> Value:
-        """The mean of the vectors of a sequence's tokens, as far as the mask does not leave them out."""
+    def mean(self, name: str, x: Value, mask: Value, *, in_place: bool = False) -> Value:
+        """The mean of the vectors of a sequence's tokens, as far as the mask does not leave them out.
+
+        ``in_place``: their sum is divided by Python's /=.
+        """
         batch, _length, width = x.shape
-        return self.step(name, "mean", x, mask, shape=(batch, width))
+        found = self.step(name, "mean", x, mask, shape=(batch, width))
+        if self.steps is not None:
+            self.steps[-1] = self.steps[-1]._replace(in_place=in_place)
+        return found
 
     def function(self, name: str, x: Value, kind: str, *, role: str = "activation") -> Value:
         """An activation that is called as a function: it is in no tree."""
@@ -479,10 +494,16 @@ class Trace:
         batch, _length, width = x.shape
         return self.step(name, "view", x, shape=(batch, width), role=role)
 
-    def cut(self, x: Value, *names: str) -> tuple[Value, ...]:
-        """The last axis cut into equal pieces: a fused projection into query, key and value."""
+    def cut(self, x: Value, *names: str, by_heads: bool = False) -> tuple[Value, ...]:
+        """The last axis cut into equal pieces: a fused projection into query, key and value.
+
+        ``by_heads``: the heads of all of them are told apart first.
+        """
         shape = (*x.shape[:-1], x.shape[-1] // len(names))
-        return tuple(self.step(name, "view", x, shape=shape, role="cut") for name in names)
+        pieces = tuple(self.step(name, "view", x, shape=shape, role="cut") for name in names)
+        if by_heads and self.steps is not None:
+            self.steps[-len(names) :] = [step._replace(by_heads=True) for step in self.steps[-len(names) :]]
+        return pieces
 
     def attend(
         self,
@@ -496,6 +517,7 @@ class Trace:
         bias: Value | None = None,
         angles: Sequence[Value] = (),
         wide: bool = False,
+        wide_angles: bool = False,
         cached: bool = False,
         mask: str = "attention_mask",
         written_out: bool = False,
@@ -506,11 +528,11 @@ class Trace:
         ``dropout`` is that of the weights; without a ``dropout_name`` no module does it, and with None there is none.
         ``distances`` adds what depends on the distance of two tokens to the scores, given scores, query and key;
         ``bias`` is added after the division. With ``angles``, query and key are rotated. ``wide`` says that the softmax
-        is in float32, whatever the model's numbers are. With ``cached``, keys and values are read from the cache that
-        they were put into, of which BERT's programs say nothing: theirs are kept once, with a cache or without. Where
-        it is ``written_out``, scores and weights are variables of the module's forward method and of no other.
-        There are as many keys and values as heads, or ``shared_by`` says how many, each for several heads (Ainslie et
-        al. 2023, arXiv:2305.13245).
+        is in float32, whatever the model's numbers are, ``wide_angles`` that the rotation is. With ``cached``, keys and
+        values are read from the cache that they were put into, of which BERT's programs say nothing: theirs are kept
+        once, with a cache or without. Where it is ``written_out``, scores and weights are variables of the module's
+        forward method and of no other. There are as many keys and values as heads, or ``shared_by`` says how many, each
+        for several heads (Ainslie et al. 2023, arXiv:2305.13245).
         """
         if self.steps is None:  # nothing but what is declared here
             if distances:
@@ -531,7 +553,8 @@ class Trace:
         value = self.step("value_heads", "view", value, shape=(batch, groups, seen, size))
         if angles:
             self._core = False
-            query, key = self.rotate("query_rotated", query, angles), self.rotate("key_rotated", key, angles)
+            query = self.rotate("query_rotated", query, angles, wide=wide_angles)
+            key = self.rotate("key_rotated", key, angles, wide=wide_angles)
             self._core = True
         if cached:
             key = self.step("key_cached", "copy", key, shape=key.shape)
@@ -574,6 +597,19 @@ class Trace:
         """
         self._say(value, variable=(f"{self._path}.".removeprefix(self._base).removesuffix("."), name))
         return value
+
+    def aside(self, value: Value, *done: Aside) -> Value:
+        """Say what the body's forward method does in front of the step that gives the value, for memory/.
+
+        It warns if it finds padding, numbers the positions, which may be handed to all layers, or makes the masks. What
+        is not said: modules of embeddings have positions in a buffer, and masks are made in front of the encoder.
+        """
+        self._say(value, asides=done)
+        return value
+
+    def buffer(self, name: str, shape: Shape, *, ids: bool = False) -> None:
+        """A tensor of the present module that nobody learns: whole numbers, or such as the parameters are."""
+        self._module.buffers = {**self._module.buffers, name: (shape, ids)}
 
     def _say(self, value: Value, **said: Any) -> None:
         """Say something of the step that gives a value."""

@@ -10,13 +10,15 @@ Limit = Literal["memory", "positions", "nothing"]
 class Polynomial(NamedTuple):
     """A figure as a polynomial of a whole number from 2 on, with whole coefficients that are not negative.
 
-    At 1 it can be less: a single sequence or token needs not be laid out anew for products with distances.
+    At 1 it can be less: a single sequence or token needs not be laid out anew for products with distances. It can also
+    be one from another ``start`` on, below which it says nothing.
     """
 
     first: int
     constant: int
     linear: int
     square: int
+    start: int = 2
 
     def largest(self, limit: int) -> int | None:
         """The last whole number at which the figure is within a limit: 0 if not even 1, None if every number."""
@@ -27,7 +29,9 @@ class Polynomial(NamedTuple):
             last = (isqrt(self.linear**2 + 4 * self.square * max(room, 0)) - self.linear) // (2 * self.square)
         else:
             last = room // self.linear if self.linear else 0
-        return last if last > 1 else int(self.first <= limit)
+        if last >= self.start:
+            return last
+        return int(self.first <= limit) if self.start == 2 else self.start - 1
 
 
 class Most(NamedTuple):

@@ -7,6 +7,7 @@ and every layer returns its weights.
 
 from collections.abc import Sequence
 
+from bertcalc.forward.stack import stack
 from bertcalc.forward.steps import Step, Value
 from bertcalc.forward.walk import numbered
 from bertcalc.tree.nn import split_layer
@@ -15,39 +16,47 @@ HEADS = ("query_heads", "key_heads", "value_heads")
 DISTANCES = ("positions_of_queries", "positions_of_keys", "distances")  # variables of transformers 4's attention
 IDS = ("positions", "types", "tasks")  # what the tables beside that of words are asked with
 BUCKETS = ("rows", "columns", "distances", "buckets")  # what distances are computed with
-MASKS = ("attention_mask", "encoder_attention_mask", "ones", "encoder_ones")
+MASKS = ("attention_mask", "window_mask", "encoder_attention_mask", "ones", "encoder_ones")
+# What the variables of heads get anew, both of a pair at once, by what the second of the pair does.
+_ANEW = {
+    "query_heads": ("key_rotated",),
+    "key_heads": ("key_rotated", "value_cached"),
+    "value_heads": ("value_cached",),
+}
+_HEADS_ANEW = ("query_rotated", "key_rotated", "key_cached", "value_cached")
 _VARIABLES_OF_4 = ("mask", "query_distances", "key_distances")
 
 
 def unfolded(steps: Sequence[Step]) -> list[Step]:
-    """The steps with each layer for itself, and in the order in which transformers runs them.
+    """The steps with each layer for itself, and in the order in which transformers runs them."""
+    layers = stack(_in_order(steps))
+    found = list(layers.before)
+    inside = layers.groups[0].entry
+    for group in layers.groups:
+        for layer in range(group.start, group.start + group.copies):
+            for step in group.steps:
+                one = numbered(step, layer, {group.entry: inside})
+                output = step.output if layer == layers.length - 1 else ""
+                variable = step.variable and (step.variable[0].replace("*", str(layer)), step.variable[1])
+                name = step.name.replace("*", str(layer))
+                found.append(one._replace(name=name, runs=1, output=output, variable=variable))
+            inside = group.last.replace("*", str(layer))
+    return [*found, *(numbered(step, "", {layers.groups[-1].last: inside}) for step in layers.after)]
 
-    It makes the heads of the query before it computes the key, which our steps do not.
-    """
-    heads = {step.takes[0].name: step for step in steps if step.place.role in HEADS}
-    steps = [
-        one
-        for step in steps
-        if step.place.role not in HEADS
-        for one in (step, *((heads[step.gives.name],) if step.gives.name in heads else ()))
-    ]
-    repeated = [step for step in steps if "*" in step.name]
-    if not repeated:
-        return list(steps)
-    first = steps.index(repeated[0])
-    entry = repeated[0].takes[0].name
-    last = repeated[-1].gives.name
-    found = list(steps[:first])
-    inside = entry
-    for layer in range(repeated[0].runs):
-        for step in repeated:
-            one = numbered(step, layer, {entry: inside})
-            output = step.output if layer == step.runs - 1 else ""
-            variable = step.variable and (step.variable[0].replace("*", str(layer)), step.variable[1])
-            name = step.name.replace("*", str(layer))
-            found.append(one._replace(name=name, runs=1, output=output, variable=variable))
-        inside = last.replace("*", str(layer))
-    found += [numbered(step, "", {last: inside}) for step in steps[first + len(repeated) :]]
+
+def _in_order(steps: Sequence[Step]) -> list[Step]:
+    """Heads are made of the query before the key is computed; last, where key and value are cut from one matrix."""
+    cut = {_modules(step.name)[-1] for step in steps if step.place.role == "cut"}
+    found: list[Step] = []
+    for step in steps:
+        if step.place.role not in HEADS:
+            found.append(step)
+        elif _modules(step.name)[-1] not in cut:
+            found.insert(1 + next(at for at, one in enumerate(found) if one.gives == step.takes[0]), step)
+        else:
+            found.append(step)
+            if step.place.role == "value_heads":
+                found.append(found.pop(-3))
     return found
 
 
@@ -64,7 +73,8 @@ def held_until(steps: Sequence[Step], transformers_version: int) -> list[list[st
         made[step.gives.name] = at
         for module in _modules(step.name):
             last_in[module] = at
-    variables = (*HEADS, *_VARIABLES_OF_4) if transformers_version == 4 else HEADS
+    variables = (*HEADS, *_HEADS_ANEW, *(_VARIABLES_OF_4 if transformers_version == 4 else ()))
+    roles = {(step.name.rpartition(".")[0], step.place.role): at for at, step in enumerate(steps)}
     contexts = [step.name for step in steps if step.place.role == "context"]
     layers = list(dict.fromkeys(layer for step in steps if (layer := split_layer(step.name)[0])))
     end = len(steps)  # after all of them: until the forward method returns
@@ -87,8 +97,14 @@ def held_until(steps: Sequence[Step], transformers_version: int) -> list[list[st
             hold(step.gives, set_anew.get(at, returns))
         elif component == "head" and not inner:  # its class has each in a variable of its own
             hold(step.gives, end)
+        if step.operation == "angles":  # until the body returns
+            until |= {step.gives.name: body, sine_of(step.gives.name): body}
+            continue
         if (step.operation == "lookup" and not step.variable) or role in variables:
-            hold(step.gives, last_in[inner[-1]])
+            anew = [roles[inner[-1], later] for later in _ANEW.get(role, ()) if (inner[-1], later) in roles]
+            hold(step.gives, min([*anew, last_in[inner[-1]]]))
+        elif role in ("key_repeated", "value_repeated"):  # by the function for the core
+            hold(step.gives, roles[inner[-1], "merge_heads"])
         elif role == "context" and transformers_version == 4:
             # BertLayer returns them, and BertEncoder has what it returned until the next layer returns.
             after = layers[layers.index(split_layer(step.name)[0]) :][1:2]
@@ -100,23 +116,35 @@ def held_until(steps: Sequence[Step], transformers_version: int) -> list[list[st
             # returns, or its cross attention does.
             layer = split_layer(step.name)[0]
             later = [name for name in contexts[contexts.index(step.name) + 1 :] if split_layer(name)[0] == layer]
-            hold(step.takes[0], last_in[_modules(later[0])[-2] if later else layer])
+            hold(step.takes[0], last_in[_inside(later[0], layer) if later else layer])
         if role == "distance":
             until |= {f"{inner[-1]}.{name}": last_in[inner[-1]] for name in DISTANCES}
         elif role == "position_bias":
             until |= dict.fromkeys(BUCKETS, at)
         if step.output:
             hold(step.gives, end)
-        if component == "embeddings" and steps[at + 1].place.component != "embeddings":
+        if component == "embeddings" and steps[at + 1].place.component != "embeddings" and not step.variable:
             hold(step.gives, body)
         if at == body or (component == "encoder" and steps[at + 1].place.component != "encoder"):
             hold(step.gives, end)  # outputs of the body
     until |= dict.fromkeys(MASKS, body)
-    until |= dict.fromkeys(IDS, last_in["embeddings"])
+    until |= dict.fromkeys(IDS, last_in.get("embeddings", body))
+    if numbers_positions(steps):
+        until["positions"] = body
     found: list[list[str]] = [[] for _step in range(end + 1)]
     for name, at in until.items():
         found[at].append(name)
     return found
+
+
+def sine_of(angles: str) -> str:
+    """The name of the second tensor of angles, whose first is the cosine."""
+    return f"{angles} (sine)"
+
+
+def numbers_positions(steps: Sequence[Step]) -> bool:
+    """Whether the body numbers the positions itself, and no module of embeddings does."""
+    return any(aside.startswith("positions") for step in steps for aside in step.asides)
 
 
 def _set_anew(steps: Sequence[Step]) -> dict[int, int]:
@@ -129,6 +157,11 @@ def _set_anew(steps: Sequence[Step]) -> dict[int, int]:
                 found[last[step.variable]] = at
             last[step.variable] = at
     return found
+
+
+def _inside(name: str, layer: str) -> str:
+    """The outermost module inside of a layer that something is in."""
+    return next(module for module in _modules(name) if module != layer and module.startswith(layer))
 
 
 def _modules(name: str) -> list[str]:

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from bertcalc.family import Class, Model
+from bertcalc.family import Model
+from bertcalc.forward.trace import Sizes
 from bertcalc.memory.optimizers import PRECISIONS, Optimizer
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.saved import Attention, Dtype, check_recompute
@@ -26,6 +27,7 @@ NOTHING_TO_TRAIN = N_("Everything in {architecture} is frozen: there is nothing 
 ANSWERS = N_("{architecture} cannot run with num_labels {value}: its forward method splits the scores in two.")
 ORDER = N_("{architecture} cannot be trained with num_labels {value}: its loss takes the scores in pairs.")
 PADDING = N_("The memory of {architecture} depends on how many tokens are padding: its loss leaves them out.")
+SPARSE = N_("With sparse_prediction, the memory of {architecture} depends on how many tokens are masked.")
 UNKNOWN = N_("The memory of {architecture} is not simulated yet.")
 
 
@@ -180,9 +182,9 @@ def training_changes(
     A body alone, such as BertModel, takes no labels and has no loss. Here that is the sum of all numbers that it
     returns, without a cache: ``loss = sum(output.sum() for output in outputs.to_tuple())``.
 
-    The batch has input_ids and labels alone; if it is ``padded``, also token_type_ids and an attention_mask in which
-    there are zeros, so that the model makes a mask of numbers; with an ``encoder_sequence_length``, also the
-    encoder_hidden_states that a cross-attention looks at.
+    The batch has input_ids and labels alone; if it is ``padded``, also token_type_ids, where the family has such, and
+    an attention_mask in which there are zeros, so that the model makes a mask of numbers; with an
+    ``encoder_sequence_length``, also the encoder_hidden_states that a cross-attention looks at.
 
     The variable ``outputs`` is set anew when the next forward pass has returned: until then the logits of the step
     before are alive. Without ``plan.keep_outputs`` the loop says ``loss = model(...).loss`` and has the loss alone: the
@@ -283,26 +285,35 @@ def inference_changes(
 def _check(model: Model, *, training: bool, padded: bool) -> None:
     cls, labels = model.cls, model.config.num_labels
     shown = {"architecture": cls.name}
-    if not simulated(model):
-        raise NotSimulatedError(Problem("architecture", cls.name, UNKNOWN, shown))
+    if problem := unknown_peaks(model):
+        raise NotSimulatedError(problem)
     if training and padded and cls.task == "replaced-tokens":
         raise NotSimulatedError(Problem("architecture", cls.name, PADDING, shown))
-    if wrong_number := two_labels(cls, training=training) if labels != 2 else "":
+    if training and cls.task == "masked-lm" and getattr(model.config, "sparse_prediction", False):
+        raise NotSimulatedError(Problem("sparse_prediction", "True", SPARSE, shown, ({"sparse_prediction": False},)))
+    if wrong_number := two_labels(model, training=training) if labels != 2 else "":
         number = f"{labels:,}"
         raise InputError(Problem("num_labels", number, wrong_number, {**shown, "value": number}, ({"num_labels": 2},)))
 
 
-def simulated(model: Model) -> bool:
-    """Whether the peaks are known: of no convolution, and not where there is a loss for choices beside another."""
+def unknown_peaks(model: Model) -> Problem | None:
+    """What is wrong with a model whose memory is not simulated; nothing, of most.
+
+    That of a convolution is not, nor that of a loss for choices beside another.
+    """
+    name = model.cls.name
     convolves = any(isinstance(module, Convolution) for _path, module, _copies in model.modules())
-    return model.family.peaks and model.cls.task != "double-heads" and not convolves
+    if model.family.peaks and model.cls.task != "double-heads" and not convolves:
+        return None
+    return Problem("architecture", name, UNKNOWN, {"architecture": name})
 
 
-def two_labels(cls: Class, *, training: bool) -> str:
-    """What is wrong if a class has not two labels; nothing, of most."""
-    if cls.task == "question-answering":
-        return ANSWERS
-    return ORDER if training and "sentence_order_label" in cls.inputs else ""
+def two_labels(model: Model, *, training: bool) -> str:
+    """What is wrong if a model has not two labels; nothing, of most."""
+    if model.cls.task == "question-answering":
+        scores = next(step for step in model.run(Sizes()) if step.output == "start_logits").takes[0].shape[-1]
+        return "" if scores == 2 != model.config.num_labels else ANSWERS  # GPT-2's are two all the same
+    return ORDER if training and "sentence_order_label" in model.cls.inputs else ""
 
 
 def alive(changes: Sequence[Change]) -> list[Change]:

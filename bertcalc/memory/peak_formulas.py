@@ -126,7 +126,12 @@ def peak_bytes(subject: Subject, how: Plan | Inference, batch_size: int, sequenc
     layers = sizes[_NAMES.index("num_hidden_layers")]
     structure = layers * (layers <= ALONE) + (ALONE + 1) * (layers > ALONE)
     hidden = sizes[_NAMES.index("hidden_size")]
-    for is_so in (*(size == 1 for size in sizes), *(hidden == size for size in subject.config.breaks)):
+    length, window = sizes[_NAMES.index("sequence_length")], subject.config.window
+    for is_so in (
+        *(size == 1 for size in sizes),
+        *(hidden == size for size in subject.config.breaks),
+        *(() if window is None else (length >= window,)),
+    ):
         structure = 2 * structure + is_so
     found = 0 * structure
     for one in set(structure.ravel().tolist()):
@@ -170,9 +175,12 @@ def growths(
     """The bytes of each moment that can be the peak, as they grow with batch_size or sequence_length alone."""
     call = {"batch_size": batch_size, "sequence_length": sequence_length}
     first, states = peak_bytes(subject, how, **{**call, field: 1}), _in_8_bits(subject, how)
+    window = subject.config.window or 0
+    starts = (2, window) if field == "sequence_length" and window > 2 else (2,)
     return [
-        Polynomial(first, states + terms.get((0,), 0), terms.get((1,), 0), terms.get((2,), 0))
-        for terms in _along(subject, how, **{**call, field: 2}, free=(field,))
+        Polynomial(first, states + terms.get((0,), 0), terms.get((1,), 0), terms.get((2,), 0), start)
+        for start in starts
+        for terms in _along(subject, how, **{**call, field: start}, free=(field,))
     ]
 
 
@@ -255,8 +263,10 @@ def _in_8_bits(subject: Subject, how: Plan | Inference) -> int:
         return 0
     changes = _changes(*_symbolic(subject, how._replace(optimizer="momentum"), 1, 1)[:4])  # a state for each tensor
     learned = {_starred(change.where) for change in changes if change.area == "optimizer states"}
-    tensors = [tensor for tensor in subject.model().tensors() if tensor.name in learned]
-    trained = optimizers.sizes(map(how.freezing.trained, tensors))
+    model = subject.model()
+    tensors = [tensor for tensor in model.tensors() if _starred(tensor.name) in learned]
+    starts = [model.first_layer(tensor.name) for tensor in tensors]
+    trained = optimizers.sizes(map(how.freezing.trained, tensors, starts))
     return OPTIMIZERS[how.optimizer](trained, PRECISIONS[how.precision].state)
 
 
@@ -277,7 +287,7 @@ def _symbolic(subject: Subject, how: Plan | Inference, batch_size: int, sequence
     """A model and its batch in letters, with the sizes that are 1, and few layers; and what that leaves out."""
     config = subject.config
     fields = set(SIZES) - {"hidden_size", "num_hidden_layers"}
-    if two_labels(subject.cls, training=isinstance(how, Plan)):
+    if two_labels(subject.model(), training=isinstance(how, Plan)):
         fields.remove("num_labels")
     sizes = _sizes(subject, batch_size, sequence_length)
     letters = {name: 1 if size == 1 else _SYMBOLS[name] for name, size in zip(_NAMES, sizes, strict=True)}
@@ -295,6 +305,8 @@ def _symbolic(subject: Subject, how: Plan | Inference, batch_size: int, sequence
         if isinstance(how, Plan) and letter is frozen:
             how = how._replace(freezing=replace(how.freezing, layers=layers))
     changes["num_hidden_layers"] = layers
+    if config.window is not None:  # no letter says which of two is larger: no window, or one that is not reached
+        changes["local_attention"] = 0 if sequence_length >= config.window else 4
     if _is_in_8_bits(how):
         how = how._replace(optimizer="sgd")
     symbolic = subject._replace(config=unchecked(config, **changes))
@@ -466,8 +478,9 @@ def _counts(symbolic: _Symbolic) -> dict[Any, Any]:
 
     counts = {"parameters": (model(_LAYERS).num_parameters(), all_layers)}
     if isinstance(how, Plan) and how.freezing != Freezing():
-        trained = [how.freezing.trained(tensor).num_parameters() for tensor in model(frozen + _LAYERS).tensors()]
-        counts["trained_parameters"] = sum(trained), trained_layers
+        whole = model(frozen + _LAYERS)
+        trained = (how.freezing.trained(tensor, whole.first_layer(tensor.name)) for tensor in whole.tensors())
+        counts["trained_parameters"] = sum(tensor.num_parameters() for tensor in trained), trained_layers
     return {
         COUNT_SYMBOLS[name]: sympy.expand(exact(count).subs(_LAYERS, layers))
         for name, (count, layers) in counts.items()

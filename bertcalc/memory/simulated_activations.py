@@ -10,6 +10,7 @@ from bertcalc.memory.tape import Gradients, Tape, Tensor
 from bertcalc.tree.nn import Activation
 
 _KERNELS: dict[str, Literal["input", "output"]] = {
+    "GELU": "input",
     "GELUActivation": "input",
     "GELUTanh": "input",
     "Hardswish": "input",
@@ -39,7 +40,7 @@ def simulate_activation(tape: Tape, module: Activation, x: Tensor, learned: Sequ
 
 def _gelu_new(t: Tape, x: Tensor) -> Tensor:
     """Also gelu_accurate and gelu_python_tanh."""
-    return t.multiply(t.scale(x), t.shift(_tanh(t, t.scale(t.add(x, t.scale(_power(t, x)))))))
+    return t.multiply(t.scale(x), t.shift(_tanh(t, t.scale(t.add(x, t.scale(t.power(x)))))))
 
 
 def _gelu_fast(t: Tape, x: Tensor) -> Tensor:
@@ -66,7 +67,7 @@ def _quick_gelu(t: Tape, x: Tensor) -> Tensor:
 
 def _relu_squared(t: Tape, x: Tensor) -> Tensor:
     positive = t.kernel("Relu", x, keep="output")
-    return _power(t, positive)
+    return t.power(positive)
 
 
 def _sqrt_softplus(t: Tape, x: Tensor) -> Tensor:
@@ -114,18 +115,6 @@ _WRITTEN_OUT: dict[str, Callable[..., Tensor]] = {
 
 def _tanh(t: Tape, x: Tensor) -> Tensor:
     return t.kernel("Tanh", x, keep="output")
-
-
-def _power(t: Tape, x: Tensor) -> Tensor:
-    y = t.like(x)
-
-    def rule(grad: Tensor, x: Tensor) -> Gradients:
-        lower = t.like(x)
-        scaled = t.like(lower)
-        return (t.like(scaled),)
-
-    t.record("Pow", (x,), (y,), (x,), rule)
-    return y
 
 
 def _erf(t: Tape, x: Tensor) -> Tensor:

@@ -1,16 +1,18 @@
 """A forward pass on tensors without numbers, with the variables that transformers' own has, and the loss."""
 
+from collections.abc import Callable, Sequence
 from math import prod
 
 from bertcalc.family import Model
 from bertcalc.forward.steps import Step
-from bertcalc.forward.trace import Sizes
-from bertcalc.memory.held import BUCKETS, DISTANCES, HEADS, held_until, unfolded
+from bertcalc.forward.trace import Aside, Sizes
+from bertcalc.memory import simulated_layers as layers
+from bertcalc.memory.held import BUCKETS, DISTANCES, HEADS, held_until, numbers_positions, sine_of, unfolded
 from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import ITEM_BYTES, Dtype, fuse_attention, recomputed_in
 from bertcalc.memory.simulated_activations import simulate_activation
 from bertcalc.memory.tape import Memory, Region, Tape, Tensor
-from bertcalc.tree.nn import Activation, Dropout, Embedding
+from bertcalc.tree.nn import Activation, Conv1D, Dropout, Embedding, Norm
 
 _INT64 = 8
 _ENCODED = "encoder_hidden_states"
@@ -52,11 +54,36 @@ class Pass:
             steps = fuse_attention(steps)
         self._fused = not any(step.place.role == "softmax" for step in steps)
         self.steps = unfolded(steps)
+        self._cached_apart = any(step.place.role == "value_cached" for step in steps)
+        self._asides: dict[Aside, Callable[[], None]] = {
+            "padding": lambda: self._look_for_padding(self.batch["input_ids"]),
+            "positions": self._number_positions,
+            "positions for layers": self._number_positions,
+            "masks": self._make_masks,
+        }
         # The fused kernel sees what is before a token without being told.
         self._masks = padded or (model.config.is_decoder and not self._fused)
         self.batch_size, self.sequence_length = batch_size, sequence_length
         self.held = held_until(self.steps, self._version)
         self._regions = [recomputed_in(step, plan.recompute if training else "none") for step in self.steps]
+        self._windowed = _windowed(self.steps)
+        # The kernel needs no mask for a window, unless there is padding. Letters stand for lengths below a window that
+        # is not 0.
+        window = model.config.window
+        self._sees_window = window is not None and (
+            window == 0 or (isinstance(sequence_length, int) and sequence_length >= window)
+        )
+        self._window_mask = padded or (self._sees_window and not self._fused) if window is not None else False
+        self._given_mask = padded or (
+            model.cls.task == "multiple-choice"
+            and any(step.operation == "mean" and step.takes[1].ids for step in self.steps)
+        )
+        self._own_masks = any("masks" in step.asides for step in self.steps)
+        self._own_positions = numbers_positions(self.steps)
+        # What each layer is handed as it is, and a checkpoint holds.
+        self._handed: list[str] = []
+        if plan.recompute == "full" and any("positions for layers" in step.asides for step in self.steps):
+            self._handed.append("positions")
         # As RoBERTa does, whose padding has a position of its own.
         self._has_types = any(step.place.role == "token type" for step in self.steps)
         self._counts_from_padding = any(
@@ -65,29 +92,33 @@ class Pass:
             if step.place.role == "position"
         )
         self.parameters: dict[str, Tensor] = {}
-        self.buffers: list[Tensor] = []
+        self.buffers: dict[str, Tensor] = {}
         self.batch: dict[str, Tensor] = {}  # what the caller has
         self.values: dict[str, Tensor] = {}  # the variables, by the names of our steps
         self.cache: list[Tensor] = []
-        self.halves: list[Tensor] = []  # of the scores of answers' starts and ends
+        self.pieces: list[Tensor] = []  # of a value that is cut, which are not yet in variables
 
     def begin(self) -> None:
         """What is there before the first step."""
         tape, ids = self.tape, self._ids
         frozen = self.plan.freezing.owned(self.model)
-        row = (1, self.model.config.max_position_embeddings)
-        self.buffers = [ids(row) for _name in ("positions", "types")[: 1 + self._has_types]]
+        for _path, module, _copies in self.model.modules(folded=False):
+            for name, (shape, whole) in module.buffers.items():
+                self.buffers[name] = tape.new(shape, _INT64 if whole else self.width, "buffers and batch")
         for name, shape, *_rest in self.model.tensors(folded=False):
             xielu = name.endswith((".alpha_p", ".alpha_n"))  # bfloat16 in every model
             self.memory.where = name
             self.parameters[name] = tape.leaf(name, shape, 2 if xielu else self.width, trained=name not in frozen)
             if xielu:
-                self.buffers.append(tape.new((), 2, "buffers and batch"))  # one beside each of the two
+                self.buffers[name] = tape.new((), 2, "buffers and batch")  # one beside each of the two
         self.memory.where = "batch"
         for step in self.steps:
             if step.name == "input_ids":
-                given = ("input_ids", *(("attention_mask", "token_type_ids") if self.padded else ()))
-                self.batch |= {name: ids(step.gives.shape) for name in given if name in self.model.cls.inputs}
+                more = [
+                    *(("attention_mask",) if self._given_mask else ()),
+                    *(("token_type_ids",) if self.padded and self._has_types else ()),
+                ]
+                self.batch |= {name: ids(step.gives.shape) for name in ("input_ids", *more)}
             for value in step.takes:
                 if value.name == _ENCODED and _ENCODED not in self.batch:
                     self.batch[_ENCODED] = tape.new(value.shape, self.width, "buffers and batch")
@@ -113,17 +144,17 @@ class Pass:
     def forward(self) -> list[Tensor]:
         """What the model returns: the loss first, if the class has one."""
         self.memory.phase = "forward"
-        in_encoder = False
+        in_encoder = self._own_masks
         if _ENCODED in self.batch:
             self.values[_ENCODED] = self.batch[_ENCODED]
         for at, step in enumerate(self.steps):
             self.memory.where = step.name
+            asides = step.asides
             if step.place.component == "encoder" and not in_encoder:
                 in_encoder = True
-                if self._version == 4:
-                    self._make_masks()
-                elif self._masks:
-                    self.values["attention_mask"] = self._mask()
+                asides = (*asides, "masks")
+            for aside in asides:
+                self._asides[aside]()
             region = self._regions[at]
             if region and region != self._regions[at - 1]:
                 self.tape.region = self._region(at)
@@ -134,7 +165,7 @@ class Pass:
         returned = [self.values[step.gives.name] for step in self.steps if step.output]
         if self.training and self.model.cls.targets:
             returned.insert(0, self._loss(returned))
-        if self.model.cls.caches:
+        if self.model.cls.caches and "past_key_values" not in self.model.cls.withholds:
             returned += self.cache
         self.values.clear()
         self.cache = []
@@ -153,7 +184,9 @@ class Pass:
         """The steps from one on that are run again for the backward pass, from what they take."""
         name = self._regions[first]
         steps = [at for at in range(first, len(self.steps)) if self._regions[at] == name]
-        taken = {value.name for at in steps for value in self.steps[at].takes} | {"attention_mask"}
+        taken = {value.name for at in steps for value in self.steps[at].takes} | {*self._handed}
+        taken.add(next(self._mask_of(self.steps[at]) for at in steps if self.steps[at].core))
+        taken |= {sine_of(name) for name in taken}
         inputs = {name: self.values[name] for name in taken & self.values.keys()}
         for tensor in inputs.values():
             if tensor.storage.area == "temporaries":
@@ -185,7 +218,7 @@ class Pass:
         found = self._given(step)
         if found is not None:
             self.values[step.gives.name] = found
-        if step.place.role == "value_heads" and self._caches():
+        if step.place.role == "value_heads" and self._caches() and not self._cached_apart:
             self._fill_cache(step)
 
     def _given(self, step: Step) -> Tensor | None:
@@ -198,15 +231,21 @@ class Pass:
                     return tape.embedding(self._tensor(step, "weight"), self._distances(step))
                 if step.place.role == "relative position":
                     return tape.embedding(self._tensor(step, "weight"), self._buckets(step.takes[0].shape))
-                if "positions" not in self.values:
+                if self._own_positions and step.place.role == "token type":
+                    self.values["types"] = self.batch.get("token_type_ids") or tape.new(step.gives.shape[:2], _INT64)
+                if "positions" not in self.values and not self._own_positions:
                     self._number_tokens(self.values[step.takes[0].name])
                 return tape.embedding(self._tensor(step, "weight"), self._looked_up(step))
             case "linear":
                 (x,) = self._taken(step)
-                return tape.linear(x, self._tensor(step, "weight"), self._tensor(step, "bias"))
+                weight, bias = self._tensor(step, "weight"), self._learned(step, "bias")
+                return tape.linear(x, weight, bias, transposed=not isinstance(step.module, Conv1D))
             case "norm":
+                assert isinstance(step.module, Norm)
                 (x,) = self._taken(step)
-                return tape.layer_norm(x, self._tensor(step, "weight"), self._tensor(step, "bias"))
+                if not step.module.centers:
+                    return layers.rms_norm(tape, x, self._tensor(step, "weight"))
+                return tape.layer_norm(x, self._tensor(step, "weight"), self._learned(step, "bias"))
             case "dropout":
                 assert isinstance(step.module, Dropout)
                 (x,) = self._taken(step)
@@ -217,14 +256,32 @@ class Pass:
                 (x,) = self._taken(step)
                 return simulate_activation(tape, step.module, x, learned)
             case "softmax":
-                return tape.softmax(*self._taken(step))
+                (x,) = self._taken(step)
+                return tape.to(tape.softmax(tape.to(x, 4)), x.item) if step.wide else tape.softmax(x)
+            case "multiply":
+                return tape.multiply(*self._taken(step))
+            case "angles":
+                frequencies = self.buffers[f"{step.name.rpartition('.')[2]}.inv_freq"]
+                size = step.gives.shape[-1]
+                found = layers.angles(tape, self.values["positions"], frequencies, size, self.width)
+                cosine, self.values[sine_of(step.gives.name)] = found
+                return cosine
+            case "rotate":
+                return self._rotated(step)
+            case "repeat":
+                (x,) = self._taken(step)
+                return layers.repeated(tape, x, step.gives.shape[1])
+            case "mean":
+                return self._mean(step)
             case "scale":
                 return tape.scale(*self._taken(step))
             case "matmul":
                 return self._product(step)
             case "add":
-                if step.place.role == "mask" and step.takes[1].name not in self.values:
-                    return self.values[step.takes[0].name]
+                if step.place.role == "mask":
+                    mask = self.values.get(self._mask_of(step))
+                    scores = self.values[step.takes[0].name]
+                    return tape.add(scores, mask) if mask else scores
                 first, *others = self._taken(step)
                 for other in others:
                     first = tape.add(first, other, in_place=step.in_place)
@@ -239,9 +296,14 @@ class Pass:
         return [self.values[value.name] for value in step.takes]
 
     def _tensor(self, step: Step, last: str) -> Tensor:
+        found = self._learned(step, last)
+        assert found
+        return found
+
+    def _learned(self, step: Step, last: str) -> Tensor | None:
         if step.module and (name := step.module.tied.get(last)):
             return self.parameters[name]
-        return next(self.parameters[one.name] for one in step.tensors if one.name.rpartition(".")[2] == last)
+        return next((self.parameters[one.name] for one in step.tensors if one.name.rpartition(".")[2] == last), None)
 
     def _looked_up(self, step: Step) -> Tensor:
         """The ids that a table is asked for: all but the words' are made by the model."""
@@ -254,7 +316,7 @@ class Pass:
     def _number_tokens(self, ids: Tensor) -> None:
         """The positions, and a token type for each of them."""
         tape = self.tape
-        positions, batch = self.buffers[0], ids.shape
+        positions, batch = self.buffers["position_ids"], ids.shape
         if self._version == 4:
             self._look_for_padding(ids)
         if self._counts_from_padding:
@@ -267,10 +329,43 @@ class Pass:
         if self.padded:
             types = self.batch["token_type_ids"]
         elif self._version == 4:
-            types = self.buffers[1]
+            types = self.buffers["token_type_ids"]
         else:
             types = tape.new(positions.shape, _INT64)
         self.values["types"] = Tensor(types.storage, batch, types.strides, _INT64, is_view=True)
+
+    def _rotated(self, step: Step) -> Tensor:
+        """Query or key; when both are there, in as many bytes as they had."""
+        name = step.takes[1].name
+        x, cosine = self._taken(step)
+        found = layers.rotated(self.tape, x, cosine, self.values[sine_of(name)], wide=step.wide)
+        if step.place.role == "key_rotated" and step.wide:
+            query_name = step.gives.name.replace("key_rotated", "query_rotated")
+            query = self.values[query_name]
+            self.values[query_name] = self.tape.to(query, x.item)
+            return self.tape.to(found, x.item)
+        return found
+
+    def _mean(self, step: Step) -> Tensor:
+        """Of the vectors of a sequence's tokens, as far as they are no padding."""
+        tape = self.tape
+        x = self.values[step.takes[0].name]
+        given = self.batch.get("attention_mask")
+        if given and len(given.shape) > 2:  # of several choices
+            given = tape.view(given, x.shape[:2])
+            counts = self.values["counts"] = tape.new((x.shape[0], 1), _INT64)
+            return tape.divide(tape.sum_along(tape.masked(x, given), 1), counts)
+        if given is None and step.takes[1].ids:  # without a mask, all tokens
+            return tape.squeeze(tape.mean(x, 1), 1)
+        if given is None:
+            given = self.values["all_tokens"] = tape.new(x.shape[:2], 1)
+        if not step.in_place:
+            return tape.divide(tape.sum_along(tape.masked(x, given), 1), tape.new((x.shape[0], 1), _INT64))
+        sums = tape.sum_along(tape.masked(x, given), 1)
+        (made,) = (one for one in self.steps if one.gives == step.takes[0])
+        if made.variable == step.variable:
+            del self.values[step.takes[0].name], x
+        return tape.divide(sums, tape.new((sums.shape[0], 1), _INT64), in_place=True)
 
     def _product(self, step: Step) -> Tensor:
         if len(step.takes) == 3:
@@ -290,10 +385,15 @@ class Pass:
         tape = self.tape
         query, key, value = self._taken(step)
         mask = None
-        if step.place.block == "attention" and (allowed := self.values.get("attention_mask")):
+        if step.place.block == "attention" and (allowed := self.values.get(self._mask_of(step))):
             zero, least = tape.new((), self.width), tape.new((), self.width)
             mask = tape.new(allowed.shape, self.width)
             del zero, least
+            if (
+                key.shape[1] != query.shape[1] and query.shape[2] != 1
+            ):  # with a mask, the kernel does not repeat what heads share
+                key = layers.repeated(tape, key, query.shape[1])
+                value = layers.repeated(tape, value, query.shape[1])
         return tape.flash_attention(query, key, value, mask)
 
     def _seen(self, step: Step) -> Tensor | None:
@@ -303,12 +403,26 @@ class Pass:
         (x,) = self._taken(step)
         if step.place.role == "merge_heads":  # of the fused kernel's output, which is laid out so
             return self._copied(step)
+        if step.place.role == "cut":
+            self.pieces = self.pieces or self._cut(step, x)
+            return self.pieces.pop(0)
         if step.place.role == "first_token":
-            return self.tape.select_first(x)
+            return self.tape.select(x)
         if step.place.role in HEADS:
             batch, heads, length, size = step.gives.shape
-            return self.tape.transpose(self.tape.view(x, (batch, length, heads, size)), 1, 2)
+            if len(x.shape) == 3:
+                x = self.tape.view(x, (batch, length, heads, size))
+            return self.tape.transpose(x, 1, 2)
         return self.tape.view(x, step.gives.shape)
+
+    def _cut(self, step: Step, x: Tensor) -> list[Tensor]:
+        """Pieces of the last axis; those ``by_heads`` have their heads apart already."""
+        parts = x.shape[-1] // step.gives.shape[-1]
+        if not step.by_heads:
+            return self.tape.split(x, parts)
+        heads = self.model.config.num_attention_heads
+        wide = self.tape.view(x, (*x.shape[:-1], parts, heads, step.gives.shape[-1] // heads))
+        return self.tape.unbind(wide, len(wide.shape) - 3)
 
     def _copied(self, step: Step) -> Tensor:
         """A copy of what a step takes, unless it is laid out in order as it is."""
@@ -317,9 +431,19 @@ class Pass:
         if step.place.role == "merge_heads":
             return tape.reshape(tape.contiguous(tape.transpose(x, 1, 2)), step.gives.shape)
         if step.place.role in ("start_logits", "end_logits"):
-            if not self.halves:
-                self.halves = tape.split_in_two(x)
-            return tape.contiguous(tape.squeeze(self.halves.pop(0)))
+            self.pieces = self.pieces or tape.split(x, 2)
+            return tape.contiguous(tape.squeeze(self.pieces.pop(0)))
+        if step.place.role in ("key_cached", "value_cached"):
+            self.cache.append(tape.cat_with_nothing(x))
+            return self.cache[-1]
+        if step.place.role == "last_token":
+            return self._last_token(x)
+        if step.place.role == "first_token":  # that is no padding
+            self.values["rows"] = tape.new(x.shape[:1], _INT64)
+            columns = self.values["columns"] = tape.new(x.shape[:1] if self._given_mask else (), _INT64)
+            if not self._given_mask:  # a single number is the same for all
+                return tape.index(tape.select(x), [self.values["rows"]])
+            return tape.index(x, [self.values["rows"], columns])
         if step.place.role == "position_bias":  # from (length, length, heads), the same for each sequence
             heads_first = tape.unsqueeze(tape.permute(x, (2, 0, 1)), 0)
             return tape.contiguous(tape.expand(heads_first, step.gives.shape))
@@ -328,10 +452,10 @@ class Pass:
     def _caches(self) -> bool:
         """Whether a decoder fills its cache.
 
-        A causal language model does not if it is given labels, and a layer that is run again does not.
+        Most causal language models do not if they are given labels, and a layer that is run again does not.
         """
         config, cls = self.model.config, self.model.cls
-        if self.training and ((cls.caches and cls.targets) or self.plan.recompute == "full"):
+        if self.training and (cls.labels_stop_caching or self.plan.recompute == "full"):
             return False
         return bool(config.is_decoder and config.use_cache)
 
@@ -341,8 +465,27 @@ class Pass:
         self.values[f"{path}key_heads"], self.values[f"{path}value_heads"] = copies
         self.cache += copies
 
+    def _number_positions(self) -> None:
+        """The body itself counts from 0; one with a cache adds what is in that."""
+        positions = self.tape.new(self.batch["input_ids"].shape[-1:], _INT64)
+        if self.model.family.base.caches:
+            positions = self.tape.shift(positions)
+        self.values["positions"] = self.tape.unsqueeze(positions, 0)
+
+    def _last_token(self, scores: Tensor) -> Tensor:
+        """Of the scores of all tokens, those of each sequence's last one that is no padding."""
+        tape, ids = self.tape, self.batch["input_ids"]
+        if self.model.config.pad_token_id is None:
+            return tape.index(tape.select(scores), [tape.new(ids.shape[:1], _INT64)])
+        self.values["no_padding"] = _as_int32(tape, tape.new(ids.shape, 1))
+        self.values["numbers"] = tape.new(ids.shape[1:], 4)
+        product = tape.new(ids.shape, 4)
+        self.values["last"] = tape.new(ids.shape[:1], _INT64)
+        del product
+        return tape.index(scores, [tape.new(ids.shape[:1], _INT64), self.values["last"]])
+
     def _look_for_padding(self, ids: Tensor) -> None:
-        """transformers 4 warns of padding without a mask: it looks at the first and the last token."""
+        """A warning of padding without a mask looks at the first and the last token."""
         if not self.padded and self.model.config.pad_token_id is not None:
             numbers = self.tape.new((2,), _INT64)
             ends = self.tape.new((ids.shape[0], 2), _INT64)
@@ -369,6 +512,21 @@ class Pass:
         return buckets
 
     def _make_masks(self) -> None:
+        if self._version == 4:
+            self._make_masks_of_4()
+            return
+        if self._own_positions and self.model.config.is_decoder and not self.padded and not self._caches():
+            self._look_for_starts()
+        if self._masks:
+            self.values["attention_mask"] = self._mask()
+        elif self._given_mask:
+            self._find_no_padding()
+        if self._window_mask:
+            self.values["window_mask"] = self._mask(window=True)
+        elif self._given_mask and self.model.config.window is not None:
+            self._find_no_padding()
+
+    def _make_masks_of_4(self) -> None:
         """The masks of transformers 4, which are there with or without padding, and for the cross attention."""
         tape, decoder = self.tape, self.model.config.is_decoder
         *first, length = self.batch["input_ids"].shape
@@ -404,20 +562,43 @@ class Pass:
         hidden = self.tape.like(seen)
         return self.tape.like(hidden)
 
-    def _mask(self) -> Tensor:
+    def _look_for_starts(self) -> None:
+        """Where positions are handed to the mask of a decoder, it looks for several sequences in one."""
+        tape, (batch, length) = self.tape, self.batch["input_ids"].shape
+        first = tape.new((batch, 1), _INT64)
+        differences = _difference(tape, tape.new((batch, length + 1), _INT64), length)
+        counted = _summed_up(tape, tape.new((batch, length), 1))
+        is_first = tape.new((batch,), 1)
+        tape.new((), 1)
+        del first, differences, counted, is_first
+
+    def _find_no_padding(self) -> None:
+        """A mask without zeros is looked at, and left out."""
+        *first, length = self.batch["input_ids"].shape
+        marks = self.tape.new((prod(first), length), 1)
+        self.tape.new((), 1)
+        del marks
+
+    def _mask_of(self, step: Step) -> str:
+        """The name of the mask for an attention core that a step is in."""
+        if step.takes and step.takes[-1].name.endswith("mask") and step.takes[-1].name != "attention_mask":
+            return step.takes[-1].name
+        return "window_mask" if step.name.rpartition(".")[0] in self._windowed else "attention_mask"
+
+    def _mask(self, *, window: bool = False) -> Tensor:
         """What each token may see, in the numbers that are added to the scores (transformers' masking_utils)."""
         tape = self.tape
         *first, length = self.batch["input_ids"].shape
         batch = prod(first)
-        padding = tape.new((batch, length), 1) if self.padded else None
-        if self.padded and not self.model.config.is_decoder:
+        padding = tape.new((batch, length), 1) if self._given_mask else None
+        if self._given_mask and not self.model.config.is_decoder:
             tape.new((), 1)  # whether there is no padding
-        elif self._fused:
+        elif self._fused and not window:
             for _time in range(2):  # the same, by a count
                 count = tape.new((), _INT64)
                 tape.new((), 1)
                 del count
-        allowed = self._allowed(batch, length)
+        allowed = self._allowed(batch, length, window)
         if self._fused:
             return allowed
         zero, least = tape.new((), self.width), tape.new((), self.width)
@@ -425,15 +606,18 @@ class Pass:
         del zero, least, allowed, padding
         return mask
 
-    def _allowed(self, batch: int, length: int) -> Tensor:
+    def _allowed(self, batch: int, length: int, window: bool) -> Tensor:
         """What each token may see, one byte for each pair."""
         tape, row = self.tape, (length,)
         rows, heads = tape.new((batch,), _INT64), tape.new((1,), _INT64)
         queries = tape.like(tape.new(row, _INT64))
         keys = tape.like(tape.new(row, _INT64))
-        one = tape.new((), 1) if self.padded else None
-        allowed = tape.new((1, 1, length, length if self.model.config.is_decoder else 1), 1)
-        if self.padded:
+        one = tape.new((), 1) if self._given_mask else None
+        if window:
+            allowed = _in_window(tape, (1, 1, length, length))
+        else:
+            allowed = tape.new((1, 1, length, length if self.model.config.is_decoder else 1), 1)
+        if self._given_mask:
             allowed = tape.like(allowed)
             del one
             no_padding = tape.new((batch, 1, 1, length), 1)
@@ -445,6 +629,8 @@ class Pass:
     def _loss(self, logits: list[Tensor]) -> Tensor:
         """The loss as the class computes it."""
         tape, cls, batch = self.tape, self.model.cls, self.batch
+        if cls.widens_scores or cls.task == "causal-lm":
+            logits = [tape.to(scores, 4) for scores in logits]
         match cls.task:
             case "masked-lm" | "next-sentence" | "token-classification":
                 return self._classified(logits[0], batch["labels"])
@@ -454,11 +640,10 @@ class Pass:
             case "sequence-classification" | "multiple-choice":
                 return self._classified(logits[0], batch["labels"])
             case "causal-lm":
-                scores = tape.to(logits[0], 4)
                 labels = batch["labels"]
                 padded = tape.new((labels.shape[0], labels.shape[1] + 1), _INT64)
                 rows = Tensor(padded.storage, labels.shape, padded.strides, _INT64, is_view=True)
-                return self._classified(scores, tape.contiguous(rows))
+                return self._classified(logits[0], tape.contiguous(rows))
             case "pretraining":
                 words = self._classified(logits[0], batch["labels"])
                 *_words, order = cls.targets
@@ -509,6 +694,44 @@ def _bucket(tape: Tape, distances: Tensor) -> Tensor:
 
 def _smaller(tape: Tape, x: Tensor, _limit: Tensor) -> Tensor:
     return tape.like(x)
+
+
+def _windowed(steps: Sequence[Step]) -> set[str]:
+    """The attentions with a window: those that turn query and key by other angles than the first one."""
+    angles = [step.gives.name for step in steps if step.operation == "angles"]
+    return {
+        step.name.rpartition(".")[0]
+        for step in steps
+        if step.operation == "rotate" and step.takes[1].name not in angles[:1]
+    }
+
+
+def _in_window(tape: Tape, square: tuple[int, ...]) -> Tensor:
+    """Whether two tokens are near each other, and not in front of the first one."""
+    one = tape.new((), 1)
+    near = _is_near(tape, _absolute(tape, tape.new(square, _INT64)))
+    allowed = tape.like(near)
+    del one, near
+    inside = tape.new((*square[:3], 1), 1)
+    both = tape.like(allowed)
+    del inside
+    return both
+
+
+def _absolute(tape: Tape, differences: Tensor) -> Tensor:
+    return tape.like(differences)
+
+
+def _is_near(tape: Tape, distances: Tensor) -> Tensor:
+    return tape.new(distances.shape, 1)
+
+
+def _difference(tape: Tape, joined: Tensor, length: int) -> Tensor:
+    return tape.new((joined.shape[0], length), _INT64)
+
+
+def _summed_up(tape: Tape, marks: Tensor) -> Tensor:
+    return tape.new(marks.shape, _INT64)
 
 
 def _as_int32(tape: Tape, x: Tensor) -> Tensor:

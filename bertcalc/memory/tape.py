@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from heapq import heappop, heappush
 from math import prod
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 from weakref import ref
 
 from bertcalc.tree.nn import Shape
@@ -263,11 +263,30 @@ class Tape:
         before, item = x.shape, x.item
         return self._view("Slice", x, shape, x.strides, lambda grad: (self.new(before, item),))
 
-    def select_first(self, x: Tensor) -> Tensor:
-        """The first along the second axis."""
+    def select(self, x: Tensor) -> Tensor:
+        """One along the second axis."""
         before, item = x.shape, x.item
         shape, strides = (x.shape[0], *x.shape[2:]), (x.strides[0], *x.strides[2:])
         return self._view("Select", x, shape, strides, lambda grad: (self.new(before, item),))
+
+    def unbind(self, x: Tensor, axis: int) -> list[Tensor]:
+        """Each part along an axis, without that."""
+        shape, item = x.shape, x.item
+        part, strides = (sides[:axis] + sides[axis + 1 :] for sides in (shape, x.strides))
+        found = [Tensor(x.storage, part, strides, item, is_view=True) for _part in range(shape[axis])]
+        self.record("Unbind", (x,), found, (), self._whole(part, shape, item))
+        return found
+
+    def _whole(self, part: Shape, shape: Shape, item: int) -> Rule:
+        """The gradient of what is cut into parts: zeros for those that have none."""
+
+        def rule(*grads: Tensor | None) -> Gradients:
+            zeros = [self.new(part, item) for grad in grads if grad is None]
+            whole = self.new(shape, item)
+            del zeros
+            return (whole,)
+
+        return rule
 
     def same(self, x: Tensor) -> Tensor:
         """A view that changes nothing, such as an expansion to the shape that is there."""
@@ -277,7 +296,7 @@ class Tape:
         """In elements of some bytes."""
         if x.item == item:
             return x
-        copy = self.new(x.shape, item)
+        copy = self._in_bytes(x, item)
         self.record("ToCopy", (x,), (copy,), (), lambda grad: (grad,))  # in the type of what it is for: _cast
         return copy
 
@@ -308,28 +327,37 @@ class Tape:
 
     # Products.
 
-    def linear(self, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        """x W^T + b."""
-        if len(x.shape) == 2:
-            return self._addmm(bias, x, self.transpose(weight, 0, 1))
-        rows = prod(x.shape[:-1])
-        flat = self._addmm(bias, self.reshape(x, (rows, x.shape[-1])), self.transpose(weight, 0, 1))
-        return self.view(flat, (*x.shape[:-1], weight.shape[0]))
+    def linear(self, x: Tensor, weight: Tensor, bias: Tensor | None, *, transposed: bool = True) -> Tensor:
+        """x W^T + b; not ``transposed``, x W + b."""
+        shape = x.shape
+        flat = (prod(shape[:-1]), shape[-1])
+        if bias and len(shape) > 2:  # a product without a sum is another function of PyTorch, which begins at the end
+            x = self.reshape(x, flat)
+        factor = self.transpose(weight, 0, 1) if transposed else weight
+        if not bias and len(shape) > 2:
+            x = self.reshape(x, flat)
+        y = self._mm(x, factor, bias, transposed)
+        if len(shape) == 2:
+            return y
+        return (self.view if bias else self.unsafe_view)(y, (*shape[:-1], factor.shape[1]))
 
-    def _addmm(self, bias: Tensor, x: Tensor, weight: Tensor) -> Tensor:
-        y = self.new((x.shape[0], weight.shape[1]), x.item)
-        of_bias, of_x, of_weight = (tensor.node is not None for tensor in (bias, x, weight))
+    def _mm(self, x: Tensor, weight: Tensor, bias: Tensor | None, transposed: bool) -> Tensor:
+        of_x, of_weight = x.node is not None, weight.node is not None
         kept = [*((weight,) if of_x else ()), *((x,) if of_weight else ())]
+        self._about_to_keep(kept)
+        y = self.new((x.shape[0], weight.shape[1]), x.item)
 
         def rule(grad: Tensor, *kept: Tensor) -> Gradients:
             grad_x = self.new((grad.shape[0], kept[0].shape[0]), grad.item) if of_x else None
             grad_weight = None
-            if of_weight:  # the weight came transposed, and its gradient is laid out as it is
+            if of_weight and transposed:  # its gradient is laid out as it is
                 product = self.new((grad.shape[1], kept[-1].shape[1]), grad.item)
                 grad_weight = self.transpose(product, 0, 1)
-            return grad if of_bias else None, grad_x, grad_weight
+            elif of_weight:
+                grad_weight = self.new((kept[-1].shape[1], grad.shape[1]), grad.item)
+            return *((grad,) if bias else ()), grad_x, grad_weight
 
-        self.record("Addmm", (bias, x, weight), (y,), kept, rule)
+        self.record("Mm", (*((bias,) if bias else ()), x, weight), (y,), kept, rule)
         return y
 
     def matmul(self, x: Tensor, y: Tensor) -> Tensor:
@@ -419,9 +447,16 @@ class Tape:
 
     def add(self, x: Tensor, y: Tensor, *, in_place: bool = False) -> Tensor:
         """A sum: both terms get the gradient of it."""
-        total = x if in_place else self.new(broadcast(x.shape, y.shape), common_item(x, y))
+        total = x if in_place else self._each(x, y)
         self.record("Add", (x, y), (total,), (), lambda grad: (grad, grad.detached()))
         return total
+
+    def _each(self, x: Tensor, y: Tensor) -> Tensor:
+        """What is made of two tensors number by number, laid out as they are."""
+        shape = broadcast(x.shape, y.shape)
+        made = self.new(shape, common_item(x, y))
+        made.strides = iterated_strides(shape, [x, y])
+        return made
 
     def shift(self, x: Tensor) -> Tensor:
         """Plus or minus a Python number."""
@@ -444,12 +479,14 @@ class Tape:
 
     def multiply(self, x: Tensor, y: Tensor) -> Tensor:
         """A product number by number: the gradient of each factor needs the other one."""
-        product = self.new(broadcast(x.shape, y.shape), common_item(x, y))
         of_x, of_y = x.node is not None, y.node is not None
         kept = [*((x,) if of_y else ()), *((y,) if of_x else ())]
+        self._about_to_keep(kept)
+        product = self._each(x, y)
 
         def rule(grad: Tensor, *kept: Tensor) -> Gradients:
-            return self.like(grad) if of_x else None, self.like(grad) if of_y else None
+            grad_y = self._each(grad, kept[0]) if of_y else None
+            return self._each(grad, kept[-1]) if of_x else None, grad_y
 
         self.record("Mul", (x, y), (product,), kept, rule)
         return product
@@ -463,16 +500,23 @@ class Tape:
         self.record("Embedding", (table,), (rows,), (ids,), lambda grad, ids: (self.new(shape, item),))
         return rows
 
-    def layer_norm(self, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    def index(self, x: Tensor, at: Sequence[Tensor]) -> Tensor:
+        """Rows of a tensor, by numbers for its first axes."""
+        rows = self.new((*at[0].shape, *x.shape[len(at) :]), x.item)
+        shape, item = x.shape, x.item
+        self.record("Index", (x,), (rows,), at, lambda grad, *at: (self.new(shape, item),))
+        return rows
+
+    def layer_norm(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         """With mean and 1 / standard deviation of each row, which the backward pass needs."""
         y, mean, rstd = self.like(x), self.new(x.shape[:-1]), self.new(x.shape[:-1])
-        given = (x, weight, bias)
+        given = (x, weight, *((bias,) if bias else ()))
         needed = [(tensor.shape, tensor.item) if tensor.node else None for tensor in given]
 
         def rule(grad: Tensor, *kept: Tensor) -> Gradients:
             return [self.new(*size) if size else None for size in needed]
 
-        self.record("NativeLayerNorm", (x, weight, bias), (y,), (x, mean, rstd, weight), rule)
+        self.record("NativeLayerNorm", given, (y,), (x, mean, rstd, weight), rule)
         return y
 
     def dropout(self, x: Tensor, p: float, *, fused: bool = False) -> Tensor:
@@ -485,12 +529,74 @@ class Tape:
         self.record("NativeDropout", (x,), (y,), (mask,), lambda grad, mask: (self.like(grad),))
         return y
 
-    def split_in_two(self, x: Tensor) -> list[Tensor]:
-        """The two columns of the last axis, each without it."""
+    def split(self, x: Tensor, parts: int) -> list[Tensor]:
+        """The last axis in equal parts."""
         shape, item = x.shape, x.item
-        halves = [Tensor(x.storage, (*shape[:-1], 1), x.strides, item, is_view=True) for _half in range(2)]
-        self.record("Split", (x,), halves, (), lambda *grads: (self.new(shape, item),))
-        return halves
+        part = (*shape[:-1], shape[-1] // parts)
+        found = [Tensor(x.storage, part, x.strides, item, is_view=True) for _part in range(parts)]
+        self.record("Split", (x,), found, (), self._whole(part, shape, item))
+        return found
+
+    def cat(self, x: Tensor, y: Tensor) -> Tensor:
+        """Side by side, along the last axis."""
+        both = self.new((*x.shape[:-1], x.shape[-1] + y.shape[-1]), x.item)
+        shapes = x.shape, y.shape
+
+        def rule(grad: Tensor) -> Gradients:
+            return [Tensor(grad.storage, shape, grad.strides, grad.item, is_view=True) for shape in shapes]
+
+        self.record("Cat", (x, y), (both,), (), rule)
+        return both
+
+    def mean(self, x: Tensor, axis: int) -> Tensor:
+        """Along an axis, which is one from then on."""
+        made = self.new((*x.shape[:axis], 1, *x.shape[axis + 1 :]), x.item)
+        shape = x.shape
+        self.record("Mean", (x,), (made,), (), lambda grad: (self.new(shape, grad.item),))
+        return made
+
+    def sum_along(self, x: Tensor, axis: int) -> Tensor:
+        """Along an axis, which is gone from then on."""
+        made = self.new((*x.shape[:axis], *x.shape[axis + 1 :]), x.item)
+        shape = x.shape
+        self.record("Sum", (x,), (made,), (), lambda grad: (self.expand(self.unsqueeze(grad, axis), shape),))
+        return made
+
+    def masked(self, x: Tensor, mask: Tensor) -> Tensor:
+        """Rows of numbers times ones and zeros, of whatever type."""
+        y = self.like(x)
+        self.record("Mul", (x,), (y,), (mask,), lambda grad, mask: (self.like(grad),))
+        return y
+
+    def divide(self, x: Tensor, y: Tensor, *, in_place: bool = False) -> Tensor:
+        """By a tensor that nothing is learned from."""
+        quotient = x if in_place else self.new(broadcast(x.shape, y.shape), x.item)
+        self.record("Div", (x,), (quotient,), (y,), lambda grad, y: (self.like(grad),))
+        return quotient
+
+    def power(self, x: Tensor) -> Tensor:
+        """A power that is a Python number."""
+        y = self.like(x)
+
+        def rule(grad: Tensor, x: Tensor) -> Gradients:
+            lower = self.like(x)
+            scaled = self.like(lower)
+            return (self.like(scaled),)
+
+        self.record("Pow", (x,), (y,), (x,), rule)
+        return y
+
+    def reciprocal_root(self, x: Tensor) -> Tensor:
+        """1 / sqrt(x)."""
+        y = self.like(x)
+
+        def rule(grad: Tensor, y: Tensor) -> Gradients:
+            scaled = self.like(grad)
+            cube = self.like(y)
+            return (self._each(scaled, cube),)
+
+        self.record("Rsqrt", (x,), (y,), (y,), rule)
+        return y
 
     def squeeze(self, x: Tensor, axis: int = -1) -> Tensor:
         """Without an axis of one."""
@@ -631,7 +737,14 @@ class Tape:
         return total
 
     def _cast(self, gradient: Tensor | None, item: int) -> Tensor | None:
-        return gradient if gradient is None or gradient.item == item else self.new(gradient.shape, item)
+        if gradient is None or gradient.item == item:
+            return gradient
+        return self._in_bytes(gradient, item)
+
+    def _in_bytes(self, x: Tensor, item: int) -> Tensor:
+        copy = self.new(x.shape, item)
+        copy.strides = iterated_strides(x.shape, [x])
+        return copy
 
     def _accumulated(self, before: Tensor | None, gradient: Tensor) -> Tensor:
         """The sum of two gradients, in the memory of the first if nothing else holds that."""
@@ -682,6 +795,51 @@ def dense_strides(tensor: Tensor) -> Shape:
         strides[axis] = expected
         expected *= tensor.shape[axis]
     return tuple(strides)
+
+
+def iterated_strides(shape: Shape, tensors: Sequence[Tensor]) -> Shape:
+    """The strides of what is made of tensors number by number (TensorIterator's reorder_dimensions).
+
+    Its axes lie in the order that the first tensor has in memory, as far as that does not repeat its numbers.
+    """
+    aligned = []
+    for tensor in tensors:
+        missing = len(shape) - len(tensor.shape)
+        sides = zip(shape[missing:], tensor.shape, tensor.strides, strict=True)
+        aligned.append([0] * missing + [0 if side == 1 != whole else stride for whole, side, stride in sides])
+
+    def swaps(one: int, other: int) -> bool | None:
+        """Whether an axis that is further inside is to be further outside; None if nothing says so."""
+        for strides in aligned:
+            if strides[one] != 0 != strides[other]:
+                if strides[one] != strides[other]:
+                    return _is_more(strides[one], strides[other])
+                if _is_more(shape[one], shape[other]):
+                    return True
+        return None
+
+    order = list(reversed(range(len(shape))))
+    for place in range(1, len(order)):
+        for inside in reversed(range(place)):
+            swap = swaps(order[inside], order[place])
+            if swap:
+                order[inside], order[place] = order[place], order[inside]
+                place = inside
+            elif swap is False:
+                break
+    found = [0] * len(shape)
+    expected = 1
+    for axis in order:
+        found[axis] = expected
+        expected *= shape[axis]
+    return tuple(found)
+
+
+def _is_more(one: Any, other: Any) -> bool:
+    """Of two sizes or strides: letters stand for more than 1, and of two strides in letters one is a multiple."""
+    if isinstance(one, int) and isinstance(other, int):
+        return one > other
+    return bool((one / other).is_integer)
 
 
 def common_item(x: Tensor, y: Tensor) -> int:

@@ -15,6 +15,7 @@ from bertcalc.activations import Kept
 Shape = tuple[int, ...]
 NO_TENSORS: Mapping[str, Shape] = MappingProxyType({})
 NOT_TIED: Mapping[str, str] = MappingProxyType({})
+NO_BUFFERS: Mapping[str, tuple[Shape, bool]] = MappingProxyType({})
 
 
 Component = Literal["embeddings", "encoder", "pooler", "head"]
@@ -68,12 +69,14 @@ class Module:
     """A node of the tree: its kind (the class name that ``print`` shows), its own tensors, its children.
 
     ``parameters`` maps a tensor's last name to its shape. ``tied`` maps the last name of a tensor that the
-    module uses without owning it to the name of the tensor that it shares: it is not counted again.
+    module uses without owning it to the name of the tensor that it shares: it is not counted again. ``buffers`` are
+    tensors that nobody learns: the shape of each, and whether it has whole numbers.
     """
 
     # What most modules have is the class's: a tree is built at every stop of a slider.
     kind = "Module"
     parameters: Mapping[str, Shape] = NO_TENSORS
+    buffers = NO_BUFFERS
     children: dict[str, "Module"] = {}  # noqa: RUF012  # of modules without modules inside, which nobody adds to
     order: Iterable[str] = ()  # names of the children, where they are registered in another order than they run
     place = NOWHERE

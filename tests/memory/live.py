@@ -61,8 +61,12 @@ class Live(TorchDispatchMode):  # type: ignore[misc]  # torch's types are not fo
         adds_up = self.phase == "backward" and not torch.is_grad_enabled()  # else it runs a forward pass again
         if adds_up and function is torch.ops.aten.add.Tensor and _is_alone(args[0]):
             function = torch.ops.aten.add_.Tensor  # as PyTorch adds gradients up where no dispatch mode is on
+        if adds_up and function is torch.ops.aten.index_put.default:
+            function = torch.ops.aten.index_put_.default  # likewise
         if function is torch.ops.aten._local_scalar_dense.default and args[0].is_meta:
             return 1.0  # Adafactor asks for norms
+        if function is torch.ops.aten.index.Tensor:
+            self._follow_all(args)  # a list of numbers is a tensor that no dispatch mode sees come on the meta device
         outputs = function(*args, **(kwargs or {}))
         self._follow_all(outputs)
         self.moments.append(Moment(self.phase, str(function), self.live))

@@ -23,7 +23,7 @@ from bertcalc.tree.freezing import TRAIN, Freezing
 from tests.examples import examples
 from tests.memory.live import inference_moments, training_moments
 from tests.memory.live import peak as measured
-from tests.oracle import Case, arguments, possible
+from tests.oracle import Case, possible, unmasked
 from tests.strategies import ACTIVATIONS_OF_4, SIMULATED, cases, passes
 
 freezings = st.builds(Freezing, st.booleans(), st.integers(0, 6), st.sampled_from(TRAIN))
@@ -160,7 +160,7 @@ def test_the_most_that_fits_fits_the_real_model_and_one_more_does_not(
             continue
         batch = call._replace(**{field: number})
         batch = batch._replace(encoder_sequence_length=case.subject.seen(batch.sequence_length))
-        given = arguments(case, batch)
+        given = unmasked(case, batch)
         moments = training_moments(real, given, how) if isinstance(how, Plan) else inference_moments(real, given)
         assert (measured(moments).live <= limit) == fits
 
@@ -171,7 +171,10 @@ def test_training_never_needs_less_than_inference(
     case: Case, freezing: Freezing, batch: int, length: int, more: int
 ) -> None:
     """Whatever is frozen: a forward pass is part of the step. A decoder keeps its cache in inference alone."""
-    case = case._replace(config=replace(case.config, num_labels=2, is_decoder=False, add_cross_attention=False))
+    config = replace(case.config, num_labels=2)
+    if config.has("is_decoder"):
+        config = replace(config, is_decoder=False, add_cross_attention=False)
+    case = case._replace(config=config)
     length = min(length, case.config.longest)
     layers = min(freezing.layers, case.config.num_hidden_layers)
     plan = Plan(optimizer="sgd", freezing=replace(freezing, layers=layers))

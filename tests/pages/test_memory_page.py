@@ -68,6 +68,10 @@ def test_adams_bytes_a_parameter(training_dtype: str, bytes_a_parameter: str) ->
         "electra-small-discriminator",
         "all-mpnet-base-v2",
         "ernie-3.0-base-zh",
+        "gpt2",
+        "ModernBERT-base",
+        "nomic-embed-text-v1.5",
+        "EuroBERT-210m",
     ],
 )
 def test_the_peaks_of_every_family_are_those_of_the_core(preset: str) -> None:
@@ -324,3 +328,11 @@ def test_every_view_shows_every_model(view: str, link: dict[str, str]) -> None:
 def test_a_wrong_value_in_a_link_is_named(name: str, text: str) -> None:
     [message] = texts(open_app("memory.py", **{name: text}))
     assert message.startswith(f"{name}={text}")
+
+
+@pytest.mark.parametrize("view", ["fit", "training", "inference"])
+def test_a_family_that_is_not_simulated_gets_a_sentence_and_no_controls(view: str) -> None:
+    app = memory(view, preset="deberta-v3-base")
+    assert "is not simulated yet" in " ".join(str(said.value) for said in app.error)
+    assert not app.metric
+    assert not [box for box in app.selectbox if box.key in ("optimizer", "training_dtype", "device_memory", "dtype")]
