@@ -767,6 +767,7 @@ HABITS: Mapping[str, Habit] = {
     "vectors as in BERT": _habit(
         4.0, N_("biases and LayerNorms are counted like BERT's"), "layer biases added + betas added"
     ),
+    "no bias": _habit(5.0, N_("nothing has a bias, no Linear and no LayerNorm"), "biases + LayerNorm half"),
     "plain feed-forward": _habit(
         5.0, N_("the feed-forward is counted as a plain one of 4 H, without a gate"), "gate + four times"
     ),
