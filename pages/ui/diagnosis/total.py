@@ -73,7 +73,7 @@ def show_total(subject: Subject) -> None:
     if not peaks:
         if found.usual:
             _show_miscounted(found, number, known=bool(tools or found.matches or found.own))
-        _show_claims(found.claims)
+        _show_claims(subject, found.claims)
         _show_elsewhere(found.elsewhere)
         _show_slips(subject, found.slips, likely=any(_is_likely(slip, known, number) for slip in found.slips))
         if found.miscounted and not found.usual:
@@ -369,7 +369,7 @@ def _show_elsewhere(found: Sequence[Elsewhere]) -> None:
 _ROUNDED = N_("It is the rounded count of published models: {models}.")
 
 
-def _show_claims(claims: Sequence[Claim]) -> None:
+def _show_claims(subject: Subject, claims: Sequence[Claim]) -> None:
     """Say of which models somebody has published a number that is not their count."""
     for claim in claims:
         said = _("For {preset} this number was published: {whose} ({source}). Exactly, it has {count:,} parameters.")
@@ -378,7 +378,7 @@ def _show_claims(claims: Sequence[Claim]) -> None:
             said.format(preset=claim.preset, whose=_(claim.said), source=claim.source, count=count),
             icon=":material/article:",
         )
-    _offer([claim.preset for claim in claims])
+    _offer([claim.preset for claim in claims if PRESETS[claim.preset].config != subject.config])
 
 
 def _part_of(one: Elsewhere) -> str:
