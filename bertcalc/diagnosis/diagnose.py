@@ -29,7 +29,9 @@ from bertcalc.diagnosis.explain import (
     search,
 )
 from bertcalc.diagnosis.known import (
+    CLAIMS,
     HAND_COUNTS,
+    Claim,
     HandCount,
     Known,
     Reading,
@@ -64,6 +66,8 @@ _UNRELATED = 3  # so many mistakes are a possibility only
 _SLIP = 5.0
 # Miscounts that are no rarer stand beside a known count of the present configuration, or of another model.
 _BESIDE_COUNT, _BESIDE_MODEL = 4.0, 7.0
+
+_CLAIMED = 10**6  # numbers are published as millions
 
 
 class Match(NamedTuple):
@@ -114,8 +118,9 @@ class Diagnosis(NamedTuple):
 
     ``matches`` and ``own`` are of the present model, ``elsewhere`` of others, and exact. ``miscounted`` are the
     likeliest explanations, which are equals; ``behind`` are rarer ones, and ``possible`` those of several mistakes that
-    have nothing to do with each other, which lead to any number sooner or later. ``hand`` is beside these: whose count
-    it is, if somebody published it, and the miscounts in that.
+    have nothing to do with each other, which lead to any number sooner or later. ``hand`` and ``claims`` are beside
+    these: whose count it is, if somebody published it, and the miscounts in that; and of which models somebody has
+    said it.
     """
 
     matches: tuple[Match, ...] = ()
@@ -127,6 +132,7 @@ class Diagnosis(NamedTuple):
     possible: tuple[Miscounted, ...] = ()
     evidence: Evidence | None = None
     hand: tuple[HandCount, Miscounted] | None = None
+    claims: tuple[Claim, ...] = ()
 
     @property
     def confident(self) -> bool:
@@ -135,9 +141,14 @@ class Diagnosis(NamedTuple):
         return bool(self.miscounted) and found is not None and found.explained <= _CHANCE * found.numbers
 
     @property
+    def usual(self) -> bool:
+        """Whether an explanation is so usual that another model's count is hardly meant."""
+        return bool(self.miscounted) and self.miscounted[0].bits <= _BESIDE_COUNT
+
+    @property
     def known(self) -> bool:
         """Whether the number is something that is counted, and no miscount."""
-        return bool(self.matches or self.own or self.elsewhere)
+        return bool(self.matches or self.own or self.elsewhere or self.claims)
 
 
 def diagnose(model: Known, number: Typed) -> Diagnosis:
@@ -145,6 +156,16 @@ def diagnose(model: Known, number: Typed) -> Diagnosis:
 
     Miscounts are looked for where one number is meant: among all totals that round to another one some would always be.
     """
+    digits = number.unit != "bytes" and number.high - number.low <= _CLAIMED  # as many as are claimed
+    claims = tuple(claim for claim in CLAIMS if digits and number.means(claim.parameters))
+    found = _diagnose(model, number)
+    if not claims:
+        return found
+    elsewhere = tuple(one for one in found.elsewhere if one.reading.key == "parameters")
+    return found._replace(claims=claims, elsewhere=elsewhere)
+
+
+def _diagnose(model: Known, number: Typed) -> Diagnosis:
     meanings = readings(number)
     hand = _hand_count(meanings)
     first = [reading for reading in meanings if reading.key == meanings[0].key]
@@ -164,7 +185,7 @@ def diagnose(model: Known, number: Typed) -> Diagnosis:
     exact = next((reading.exact for reading in meanings if reading.exact), None)
     if exact is None:
         return Diagnosis(elsewhere=tuple(_rounded(first)) or tuple(_rounded(others)))
-    return _with_slips(model, exact, _miscounted(model, meanings))
+    return _with_slips(model, exact, _miscounted(model, meanings))._replace(elsewhere=tuple(_rounded(first)))
 
 
 def _beside(model: Known, meanings: Sequence[Reading], rarest: float) -> Diagnosis:
@@ -237,7 +258,7 @@ def _own(model: Known, meanings: Sequence[Reading]) -> tuple[Own, ...]:
     fitting = (
         tuple(Own(reading, one) for one in counts if reading.means(one.right))
         for reading in meanings
-        if not reading.rounded and (reading.exact or reading.key == "parameters")
+        if not reading.rounded and reading.key != "half" and (reading.exact or reading.key == "parameters")
     )
     return next(filter(None, fitting), ())
 
@@ -273,7 +294,7 @@ def _miscounted(model: Known, meanings: Sequence[Reading]) -> Diagnosis:
     places = [
         _Place(reading, model, 0.0 if reading is first else _OTHER_UNITS, _search(model.subject, reading is first))
         for reading in meanings
-        if reading.exact
+        if reading.exact and reading.key != "half"
     ]
     found = list(_found(places))
     if first.exact and min((one.bits for one in found), default=MOST_BITS) > _ANOTHER_CLASS:
@@ -356,7 +377,11 @@ def _slips(model: Known, number: int) -> Iterator[Slip]:
     """Known counts from which a number differs by 1 or as if it were mistyped, the likeliest first."""
     own = [known for counts in (known_counts, more_counts) for known in _counts(model.subject.config, counts)]
     candidates = [Slip(model.total, model), *(Slip(known.total, known) for known in own)]
-    candidates += [Slip(count, known, preset) for count, (preset, known) in published_counts().items()]
+    candidates += [
+        Slip(count, known, preset)
+        for count, (preset, known) in published_counts().items()
+        if len(str(count)) == len(str(number))  # with a digit less it would be a model of another size
+    ]
     seen = set()
     for slip in sorted(candidates, key=lambda slip: abs(slip.meant - number) != 1):
         if slip.meant not in seen and slip.meant >= _WORTH_IT and is_slip(number, slip.meant):

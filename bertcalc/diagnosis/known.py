@@ -30,6 +30,7 @@ READINGS: dict[str, tuple[str, Fraction]] = {
     "8-bit": (N_("bytes in 8 bits: 1 for each parameter"), Fraction(1)),
     "float64": (N_("bytes in float64: 8 for each parameter"), Fraction(1, 8)),
     "bits": (N_("bits in float32: 32 for each parameter"), Fraction(1, 32)),
+    "half": (N_("half of a count"), Fraction(2)),
     "mebi": (N_("divided by 1,024 · 1,024: M means 1,048,576"), Fraction(2**20, 10**6)),
     "mebi float32": (N_("bytes in float32, divided by 1,024 · 1,024: MB means MiB"), Fraction(2**20, 4 * 10**6)),
     "mebi 16-bit": (N_("bytes in 16 bits, divided by 1,024 · 1,024: MB means MiB"), Fraction(2**20, 2 * 10**6)),
@@ -96,6 +97,24 @@ HAND_COUNTS = (
         "bert-base-chinese",
         ("layer biases", "pooler", "attention once"),
     ),
+)
+
+
+class Claim(NamedTuple):
+    """A rounded number that somebody published for a model and that is not its count."""
+
+    parameters: int
+    preset: str
+    said: str
+    source: str
+
+
+_GPT2 = N_("OpenAI's first number for it, which its repository later called wrong")
+CLAIMS = (
+    Claim(117_000_000, "gpt2", N_("OpenAI's first number for it; GPT-1 has as many"), "Radford et al. 2019, Table 2"),
+    Claim(345_000_000, "gpt2-medium", _GPT2, "Radford et al. 2019, Table 2"),
+    Claim(762_000_000, "gpt2-large", _GPT2, "Radford et al. 2019, Table 2"),
+    Claim(139_000_000, "ModernBERT-base", N_("the number of its release"), "huggingface.co/blog/modernbert"),
 )
 
 
@@ -218,24 +237,28 @@ def published_otherwise() -> Mapping[int, tuple[str, Known]]:
 def readings(number: Typed) -> list[Reading]:
     """What a number may mean, the nearest first: as it is typed, with its last zeros unknown, in other units."""
     found = []
-    keys = [key for key in READINGS if key != ("bits" if number.unit == "bytes" else "8-bit")]
+    keys = [key for key in READINGS if key not in (("bits", "half") if number.unit == "bytes" else ("8-bit",))]
     if number.unit == "bytes":
         keys.sort(key=("parameters", "mebi").__contains__)  # what is said to be bytes is that first
     elif number.unit == "parameters":
-        keys = ["parameters", "mebi"]
+        keys = ["parameters", "half", "mebi"]
     for rounded in (False, True):
         reach = _reach(number, rounded)
         if rounded and reach == _reach(number, False):
             continue
         for key in keys:
             factor = READINGS[key][1]
-            if key.startswith("mebi") and number.low == number.high:
-                continue  # a whole number was not divided
-            if key == "bits" and number.low != number.high:
-                continue  # nobody rounds bits
+            whole = number.low == number.high
+            if key.startswith("mebi") and (whole or rounded) and not 0 < reach * _DIVIDED <= number.value:
+                continue  # whole numbers were not divided, unless a few zeros stand for digits that were left out
+            if key in ("bits", "half") and (not whole or rounded):
+                continue  # nobody rounds these
             low, high = ((number.value + way * reach) * factor for way in (-1, 1))
             found.append(Reading(key, max(low, Fraction(0)), high, rounded))
     return found
+
+
+_DIVIDED = 100  # a number that was divided is known to a part of so many
 
 
 def _reach(number: Typed, rounded: bool) -> Fraction:

@@ -122,6 +122,7 @@ PARTS: dict[str, tuple[Concerned, str]] = {
         ),
         r"layer(?!.?norm)|encoder|block|层|编码",
     ),
+    N_("matrices of the layers"): (both(in_layer, _is_matrix), r"matri|矩阵"),
     N_("pooler"): (component("pooler"), r"pool|池化"),
     N_("transform of the head"): (role("transform"), r"transform|变换"),
     N_("transform of the head with LayerNorm"): (

@@ -220,6 +220,10 @@ def _twice(*concerned: Concerned) -> Change:
     return _where(both(*concerned), lambda tensor, sizes: (tensor._replace(copies=2 * tensor.copies),))
 
 
+def _for_each_layer(concerned: Concerned) -> Change:
+    return _where(concerned, lambda tensor, sizes: (tensor._replace(copies=sizes.num_hidden_layers * tensor.copies),))
+
+
 def _once(*concerned: Concerned) -> Change:
     """One layer of those that are alike."""
     return _where(
@@ -315,7 +319,7 @@ _VOCABULARIES = {
     32_000: 7.0,
     50_000: 6.5,
     50_257: 6.5,
-    **dict.fromkeys((18_000, 20_000, 31_000, 40_000, 100_000, 105_879, 128_000, 250_000, 250_002), 7.0),
+    **dict.fromkeys((18_000, 20_000, 31_000, 40_000, 50_280, 100_000, 105_879, 128_000, 250_000, 250_002), 7.0),
 }
 _POSITIONS = {512: 2.9, 514: 5.5, 1_024: 6.0, 128: 7.0, 256: 7.0, 2_048: 7.5}
 _DISTANCES_TAKEN = {256: 4.5, 1_024: 5.0}
@@ -372,7 +376,9 @@ MISCOUNTS: Mapping[str, Miscount] = {
         N_("a head for the next sentence is counted, which this model does not have"), _added(_NEXT), 5.0
     ),
     "layer biases added": _rare(
-        N_("biases are counted in attention and feed-forward, which this model does not have"), _added(_IN_LAYER), 3.5
+        N_("biases are counted in attention and feed-forward, which this model does not have"),
+        _added(_IN_LAYER, is_bias),
+        3.5,
     ),
     "attention biases added": _rare(
         N_("biases are counted in the attention, which this model does not have"),
@@ -402,6 +408,11 @@ MISCOUNTS: Mapping[str, Miscount] = {
                 name=f"{tensor.name} (cross)", place=tensor.place._replace(block="cross-attention")
             ),
         ),
+        6.0,
+    ),
+    "third LayerNorm": _rare(
+        N_("three LayerNorms are counted in each layer"),
+        _more(both(block("attention"), in_layer, NORM), lambda tensor: tensor._replace(name=f"{tensor.name} (third)")),
         6.0,
     ),
     "first layer alike": _rare(
@@ -547,7 +558,11 @@ MISCOUNTS: Mapping[str, Miscount] = {
             lambda tensor, sizes: (
                 ()
                 if tensor.place.role == "gate"
-                else (tensor._replace(shape=(tensor.shape[0] // 2, *tensor.shape[1:])),)
+                else (
+                    tensor._replace(
+                        shape=(tensor.shape[0] // 2, *tensor.shape[1:]), place=tensor.place._replace(role="up")
+                    ),
+                )
             ),
         ),
         4.0,
@@ -601,6 +616,14 @@ MISCOUNTS: Mapping[str, Miscount] = {
         _DISTANCES_TAKEN,
     ),
     **_taken("labels", N_("the number of labels is taken to be {size}"), _rows("classifier"), _LABELS),
+    "positions of H": _rare(
+        N_("the position embeddings are counted with the hidden size"), _with_sides(role("position"), _hidden), 5.5
+    ),
+    "positions and types of H": _rare(
+        N_("positions and token types are counted with the hidden size"),
+        _with_sides(role("position", "token type"), _hidden),
+        5.5,
+    ),
     "words of H": _rare(
         N_("the word embeddings are counted with the hidden size"), _with_sides(role("word"), _hidden), 5.0
     ),
@@ -650,6 +673,20 @@ MISCOUNTS: Mapping[str, Miscount] = {
         6.5,
     ),
     "pooler again": _rare(N_("the pooler is counted twice"), _twice(_POOLER), 6.5),
+    "pooler in every layer": _rare(N_("the pooler is counted in every layer"), _for_each_layer(_POOLER), 6.0),
+    "all in every layer": _rare(
+        N_("embeddings and pooler are counted in every layer"),
+        _for_each_layer(lambda t: _EMBEDDINGS(t) or _POOLER(t)),
+        6.0,
+    ),
+    **{
+        f"{name} bias again": _rare(said, _twice(role(*roles), is_bias), 6.5)
+        for name, said, roles in (
+            ("output", N_("the bias of the attention's output projection is counted twice"), ("output",)),
+            ("up", N_("the first bias of the feed-forward is counted twice"), ("up", "up and gate")),
+            ("down", N_("the second bias of the feed-forward is counted twice"), ("down",)),
+        )
+    },
     "attention twice": _rare(N_("the attention is counted twice"), _twice(_ATTENTION), 6.5),
     "feed-forward twice": _rare(N_("the feed-forward is counted twice"), _twice(_FEED_FORWARD), 6.5),
     "layers not shared": _rare(
@@ -729,6 +766,10 @@ HABITS: Mapping[str, Habit] = {
     ),
     "vectors as in BERT": _habit(
         4.0, N_("biases and LayerNorms are counted like BERT's"), "layer biases added + betas added"
+    ),
+    "no bias": _habit(5.0, N_("nothing has a bias, no Linear and no LayerNorm"), "biases + LayerNorm half"),
+    "plain feed-forward": _habit(
+        5.0, N_("the feed-forward is counted as a plain one of 4 H, without a gate"), "gate + four times"
     ),
     "usable positions": _habit(
         5.5,

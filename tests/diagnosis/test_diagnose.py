@@ -106,6 +106,9 @@ def test_bytes_of_a_part() -> None:
         ("bert-large-uncased", "BertForMaskedLM"),
         ("roberta-base", "RobertaForSequenceClassification"),
         ("albert-base-v2", "AlbertModel"),
+        ("bert-base-chinese", "BertModel"),
+        ("ModernBERT-base", "ModernBertModel"),
+        ("gpt2", "GPT2Model"),
     ],
 )
 def test_few_random_numbers_get_a_confident_explanation(preset: str, architecture: str) -> None:
@@ -142,6 +145,71 @@ def test_a_slip_of_the_keyboard_is_recognised(text: str) -> None:
     found = of(text.replace(",", ""))
     assert 109_482_240 in [slip.meant for slip in found.slips]
     assert not found.confident or found.miscounted[0].model.subject.architecture == "BertModel"
+
+
+def test_a_digit_is_lost_of_no_model_of_another_size() -> None:
+    assert not of("158,243,328", CHINESE).slips  # a small model has 15,843,328
+
+
+def of_preset(text: str, preset: str) -> Diagnosis:
+    config = PRESETS[preset].config
+    return of(text, config, family_of(config).base.name)
+
+
+@pytest.mark.parametrize("preset", ["bert-base-chinese", "roberta-base", "bert-base-multilingual-cased"])
+@pytest.mark.parametrize("text", ["110M", "110000000", "110 million"])
+def test_a_rounded_number_of_another_model_names_it(preset: str, text: str) -> None:
+    found = of_preset(text, preset)
+    assert found.elsewhere[0].preset == "bert-base-uncased"
+    assert not found.matches
+
+
+@pytest.mark.parametrize("text", ["104.4M", "104,400,000"])
+def test_millions_of_2_to_the_20(text: str) -> None:
+    matches = of(text).matches  # 109,482,240 / 2**20 = 104.41
+    assert {match.reading.key for match in matches} == {"mebi"}
+    assert 109_482_240 in [match.total for match in matches]
+
+
+@pytest.mark.parametrize(
+    ("text", "preset"),
+    [
+        ("117M", "gpt2"),
+        ("117,000,000", "gpt2"),
+        ("345M", "gpt2-medium"),
+        ("762M", "gpt2-large"),
+        ("0.139B", "ModernBERT-base"),
+    ],
+)
+def test_a_published_number_that_is_no_count_is_said_to_be_that(text: str, preset: str) -> None:
+    assert [claim.preset for claim in of(text).claims] == [preset]
+
+
+@pytest.mark.parametrize("text", ["1.2e8", "117 MB", "117,653,760"])
+def test_what_only_comes_near_a_published_number_is_not_that(text: str) -> None:
+    assert not of(text).claims
+
+
+def test_half_of_another_models_count() -> None:
+    [found] = of_preset("54,741,120", "distilbert-base-uncased").elsewhere
+    assert (found.reading.key, found.preset) == ("half", "bert-base-uncased")
+
+
+@pytest.mark.parametrize(
+    ("text", "preset", "causes"),
+    [
+        (f"{102_267_648 + 11 * (768 * 768 + 768)}", "bert-base-chinese", [{"pooler in every layer"}]),
+        (f"{12 * 102_267_648 - 11 * 85_054_464}", "bert-base-chinese", [{"all in every layer"}]),
+        (f"{109_482_240 + 12 * 1536}", "bert-base-uncased", [{"third LayerNorm"}]),
+        (f"{102_267_648 + 12 * 768}", "bert-base-chinese", [{"down bias again"}, {"output bias again"}]),
+        (f"{11_683_584 + 512 * (768 - 128)}", "albert-base-v2", [{"positions of H"}]),
+        (f"{183_831_552 + 12 * 2 * (768 * 768 + 768)}", "deberta-v3-base", [{"position projections added"}]),
+        (f"{149_014_272 + 22 * 768 * (2 * 3072 - 3 * 1152)}", "ModernBERT-base", [{"gate", "four times"}, {"I=2048"}]),
+    ],
+)
+def test_what_is_said_first(text: str, preset: str, causes: list[set[str]]) -> None:
+    found = of_preset(text, preset).miscounted
+    assert [{cause.miscount for cause in one.explanation} for one in found] == causes
 
 
 @given(st.integers(10**6, 10**9), st.data())

@@ -72,6 +72,12 @@ def by_hand(c: Any, case: Case) -> dict[str, int]:
         "final LayerNorm added": 2 * h,
         "next sentence added": (1 - nsp) * (2 * h + 2),
         "cross attention added": n * (attention + 2 * h),
+        "third LayerNorm": n * 2 * h,
+        "pooler in every layer": (n - 1) * pooler * (h * h + h),
+        "all in every layer": (n - 1) * (pooler * (h * h + h) + (v + p + t + 2) * h),
+        "output bias again": attentions * h,
+        "up bias again": n * i,
+        "down bias again": n * h,
         **dict.fromkeys(ELSEWHERE, 0),
         "qkv biases": -attentions * 3 * h,
         "output bias": -attentions * h,
@@ -152,7 +158,7 @@ def by_hand(c: Any, case: Case) -> dict[str, int]:
 
 
 VOCABULARIES = (
-    *(18000, 20000, 21128, 28996, 30000, 30522, 31000, 32000, 40000, 50000, 50257, 50265),
+    *(18000, 20000, 21128, 28996, 30000, 30522, 31000, 32000, 40000, 50000, 50257, 50265, 50280),
     *(100000, 105879, 119547, 128000, 250000, 250002),
 )
 # What BERT has not, or cannot have wrong: tests of their own below are of families that do.
@@ -161,6 +167,7 @@ ELSEWHERE = (
     *("layers not shared", "positions added", "token types added", "embedding LayerNorm added", "layer biases added"),
     *("betas added", "position projections added", "final LayerNorm", "distances' LayerNorm", "head dense"),
     *("attention biases added", "feed-forward biases added", "keys for all heads", "distances=256", "distances=1024"),
+    *("positions of H", "positions and types of H"),
 )
 POOLED = (
     "BertForPreTraining",
@@ -293,11 +300,16 @@ def test_embeddings_that_are_narrower_than_the_layers() -> None:
     whole = sum(tensor.numel() for tensor in real.values())
     added = {
         name: miscounted("albert-base-v2", name, "AlbertForMaskedLM") - whole
-        for name in ("words of H", "tables of H", "transform of H", "decoder again", "decoder of H")
+        for name in (
+            *("words of H", "tables of H", "transform of H", "decoder again", "decoder of H"),
+            *("positions of H", "positions and types of H"),
+        )
     }
     words = "albert.embeddings.word_embeddings.weight"
     assert added == {
         "words of H": more("word_emb"),
+        "positions of H": more("position_emb"),
+        "positions and types of H": more("position_emb|token_type_emb"),
         "tables of H": more("albert.embeddings"),
         "transform of H": more("predictions.(dense|LayerNorm)"),
         "decoder again": real[words].numel(),

@@ -247,6 +247,27 @@ def test_bytes_that_were_divided_by_powers_of_two_are_recognised(number: str) ->
     assert any(row[0] == "**109,482,240**" for row in cells(open_app("explain.py", number=number)))
 
 
+def test_a_usual_mistake_comes_before_another_models_count() -> None:
+    """The decoder counted again gives what an ELECTRA has."""
+    app = open_app("explain.py", architecture="BertForMaskedLM", number="132,955,194")
+    main: Any = app.main
+    said = [one.value for one in main if one.type in ("info", "success")]
+    assert app.info[0].value.startswith("One miscount explains it exactly.")
+    assert "electra-base-discriminator" in app.success[0].value
+    assert said.index(app.info[0].value) < said.index(app.success[0].value)
+
+
+def test_a_number_that_was_published_is_said_to_be_no_count() -> None:
+    app = open_app("explain.py", preset="gpt2", number="117M")
+    [said] = [info.value for info in app.info if "OpenAI" in info.value]
+    assert "124,439,808" in said
+
+
+def test_a_model_that_never_has_a_pooler_is_not_said_to_have_none() -> None:
+    rows = cells(open_app("explain.py", preset="distilbert-base-uncased", number="66,362,880"))
+    assert "`DistilBertModel`" in [row[1] for row in rows]
+
+
 def test_a_published_model_that_rounds_to_the_number_is_named_and_can_be_taken() -> None:
     app = open_app("explain.py", number="340M")
     assert "bert-large-uncased" in app.info[0].value

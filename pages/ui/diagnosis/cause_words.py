@@ -12,9 +12,8 @@ from pages.ui.i18n import _
 def describe(known: Known) -> str:
     """A known count in words: its class, and what else is said about it."""
     said = [f"`{known.subject.architecture}`"]
-    if known.subject.cls.task == "base":
-        pooled = known.subject.cls.pooler and known.subject.add_pooling_layer
-        said.append(_("with pooler") if pooled else _("without pooler"))
+    if known.subject.cls.task == "base" and known.subject.cls.pooler:
+        said.append(_("with pooler") if known.subject.add_pooling_layer else _("without pooler"))
     if known.has_decoder:
         said.append(_("decoder tied") if known.subject.config.tie_word_embeddings else _("decoder untied"))
     if known.convention:

@@ -10,10 +10,20 @@ from bertcalc.arithmetic import LONGEST
 from bertcalc.config import letters
 from bertcalc.diagnosis.cause_formulas import count_formula
 from bertcalc.diagnosis.diagnose import Diagnosis, Elsewhere, Match, Miscounted, Own, Slip, diagnose, told_apart
-from bertcalc.diagnosis.known import HAND_COUNTS, PUBLISHED_CONFIGS, READINGS, HandCount, Known, Reading, readings
+from bertcalc.diagnosis.known import (
+    HAND_COUNTS,
+    PUBLISHED_CONFIGS,
+    READINGS,
+    Claim,
+    HandCount,
+    Known,
+    Reading,
+    readings,
+)
 from bertcalc.diagnosis.miscounts import HABITS, MISCOUNTS, MiscountSizes, counted, total
 from bertcalc.diagnosis.tools import tool_counts
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
+from bertcalc.families import build
 from bertcalc.formula import latex_fraction
 from bertcalc.forward.steps import batch_problems
 from bertcalc.presets import PRESETS
@@ -61,9 +71,12 @@ def show_total(subject: Subject) -> None:
     if found.own:
         _show_own(subject, found.own)
     if not peaks:
+        if found.usual:
+            _show_miscounted(found, number, known=bool(tools or found.matches or found.own))
+        _show_claims(subject, found.claims)
         _show_elsewhere(found.elsewhere)
         _show_slips(subject, found.slips, likely=any(_is_likely(slip, known, number) for slip in found.slips))
-        if found.miscounted:
+        if found.miscounted and not found.usual:
             _show_miscounted(found, number, known=bool(tools or found.known))
     explained = found.hand or found.known or found.slips or found.miscounted or tools or peaks
     if not explained:
@@ -354,6 +367,18 @@ def _show_elsewhere(found: Sequence[Elsewhere]) -> None:
 
 
 _ROUNDED = N_("It is the rounded count of published models: {models}.")
+
+
+def _show_claims(subject: Subject, claims: Sequence[Claim]) -> None:
+    """Say of which models somebody has published a number that is not their count."""
+    for claim in claims:
+        said = _("For {preset} this number was published: {whose} ({source}). Exactly, it has {count:,} parameters.")
+        count = build(PRESETS[claim.preset].config).num_parameters()
+        st.info(
+            said.format(preset=claim.preset, whose=_(claim.said), source=claim.source, count=count),
+            icon=":material/article:",
+        )
+    _offer([claim.preset for claim in claims if PRESETS[claim.preset].config != subject.config])
 
 
 def _part_of(one: Elsewhere) -> str:
