@@ -21,7 +21,8 @@ from transformers.models.bert import modeling_bert
 
 from bertcalc import BertConfig, Module, build, saved_activation_bytes
 from bertcalc.activations import ACTIVATIONS
-from bertcalc.families import CLASSES, class_of
+from bertcalc.families import CLASSES, FAMILIES, class_of
+from bertcalc.family import Family
 from bertcalc.forward.outputs import Call, needs_mask
 from bertcalc.forward.steps import forward
 from bertcalc.memory.saved import RECOMPUTE, Dtype, Recompute, cache_bytes, saved_activations, total_bytes
@@ -124,6 +125,17 @@ def test_freezing_and_recomputing_keep_what_the_hooks_see(
     )
     masks = recompute_in(real, "eager", recompute)
     assert total_bytes(saved) == seen_bytes(real, arguments(case, call), masks)
+
+
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+def test_what_a_checkpoint_of_each_family_keeps(family: Family) -> None:
+    """Query, key and value that are pieces of one product are kept as the whole of it."""
+    case = Case(replace(family.config.default(), num_hidden_layers=2), family.base.name)
+    for recompute in family.recomputes:
+        real = case.real().train()
+        masks = recompute_in(real, "eager", recompute)
+        saved = saved_activations(case.ours(), 2, 5, recompute=recompute)
+        assert total_bytes(saved) == seen_bytes(real, arguments(case, Call(2, 5)), masks)
 
 
 def freeze(real: Any, freezing: Freezing, ours: Module) -> None:
