@@ -131,7 +131,8 @@ def saved_by(
     once = _outside(steps)
 
     def keep(step: Step, value: Value) -> None:
-        root = value if value.name in pieces and _lays_out(step) else storages.get(value.name, value)
+        apart = value.name in pieces and not regions[step.name] and _lays_out(step)  # what runs again keeps the views
+        root = value if apart else storages.get(value.name, value)
         if root.name in tables:
             return
         from_outside = root.name in angles or value.name in once or root.name not in regions  # which all layers read
