@@ -105,8 +105,8 @@ def _because(exercise: Exercise, right: int, read: Typed) -> list[tuple[Said, ..
             explanations = [
                 causes
                 for causes in explain_tensors(tensors, sizes, amount, _MOST_MISCOUNTS)
-                # What is asked of one layer is there once, as if all layers shared it.
-                if not (exercise.path and any(cause.miscount == "layers not shared" for cause in causes))
+                # What is asked of one layer is there once, as if all layers shared it; and nothing is added to a part.
+                if not (exercise.path and any(cause.miscount.endswith(("not shared", "added")) for cause in causes))
             ]
             found += [tuple(_said(cause.miscount) for cause in causes) for causes in explanations]
     return [one for number, one in enumerate(found) if one not in found[:number]][:_MOST_TOLD]

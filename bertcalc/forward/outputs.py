@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
-from bertcalc.config import Problem, check_whole_number
+from bertcalc.config import Config, Problem, check_whole_number
 from bertcalc.families import family_of, output_names
 from bertcalc.family import Class
 from bertcalc.forward import transformers4
@@ -188,6 +188,17 @@ def _attentions(name: str, steps: Sequence[Step], kind: str) -> Entry:
     return Entry(name, "float32", (Tensors(runs, weights[0].gives.shape),) if weights else (), "tuple")
 
 
+def unpadded(cls: Class, config: Config, batch_size: int) -> Problem | None:
+    """What is wrong with several sequences, or with a letter for their number, of which none can be padded."""
+    if not cls.finds_last_token or config.pad_token_id is not None or batch_size == 1:
+        return None
+    message = N_(
+        "{architecture} takes one sequence at a time without a pad_token_id, as it looks for the last token that is no "
+        "padding: set pad_token_id, or a batch of one."
+    )
+    return Problem("batch_size", batch_size, message, {"architecture": cls.name}, ({"batch_size": 1},))
+
+
 def problems(subject: Subject, call: Call) -> Iterator[Problem]:
     """Why the forward method would not run; the batch has checks of its own, in ``batch_problems``."""
     config, cls = subject.config, subject.cls
@@ -205,17 +216,8 @@ def problems(subject: Subject, call: Call) -> Iterator[Problem]:
             {"architecture": subject.architecture},
             ({"num_labels": 2},),
         )
-    if cls.finds_last_token and config.pad_token_id is None and call.batch_size != 1:
-        yield Problem(
-            "batch_size",
-            call.batch_size,
-            N_(
-                "{architecture} needs a pad_token_id for more than one sequence: it looks for the last token of each "
-                "that is no padding."
-            ),
-            {"architecture": subject.architecture},
-            ({"batch_size": 1},),
-        )
+    if problem := unpadded(cls, config, call.batch_size):
+        yield problem
     if call.labels and "sentence_order_label" in cls.targets and config.num_labels != 2:
         yield Problem(
             "num_labels",

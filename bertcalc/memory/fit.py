@@ -39,7 +39,7 @@ class Most(NamedTuple):
 
     memory: int | None  # None: any
     growth: Polynomial
-    positions: int | None = None  # no sequence is longer than that
+    positions: int | None = None  # no sequence is longer than that, or no batch larger
 
     @property
     def number(self) -> int | None:

@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from bertcalc.family import Model
+from bertcalc.forward.outputs import unpadded
 from bertcalc.forward.trace import Sizes
 from bertcalc.memory.optimizers import PRECISIONS, Optimizer
 from bertcalc.memory.plan import Inference, Plan
@@ -210,7 +211,7 @@ def training_changes(
 
     Raises InputError where nothing is trained or the class cannot run.
     """
-    _check(model, training=True, padded=padded)
+    _check(model, batch_size, training=True, padded=padded)
     check_recompute(model, plan.recompute)
     dtype = PRECISIONS[plan.precision].dtype
     step = Pass(
@@ -262,7 +263,7 @@ def inference_changes(
 
     Raises InputError where the class cannot run, NotSimulatedError for some families.
     """
-    _check(model, training=False, padded=padded)
+    _check(model, batch_size, training=False, padded=padded)
     plan = Plan(attention=attention)
     step = Pass(
         model,
@@ -282,7 +283,7 @@ def inference_changes(
     return step.memory.changes
 
 
-def _check(model: Model, *, training: bool, padded: bool) -> None:
+def _check(model: Model, batch_size: int, *, training: bool, padded: bool) -> None:
     cls, labels = model.cls, model.config.num_labels
     shown = {"architecture": cls.name}
     if problem := unknown_peaks(model):
@@ -294,6 +295,8 @@ def _check(model: Model, *, training: bool, padded: bool) -> None:
     if wrong_number := two_labels(model, training=training) if labels != 2 else "":
         number = f"{labels:,}"
         raise InputError(Problem("num_labels", number, wrong_number, {**shown, "value": number}, ({"num_labels": 2},)))
+    if problem := unpadded(cls, model.config, batch_size):
+        raise InputError(problem)
 
 
 def unknown_peaks(model: Model) -> Problem | None:

@@ -21,6 +21,7 @@ from bertcalc.config import unchecked
 from bertcalc.family import Model
 from bertcalc.fields import SIZES
 from bertcalc.formula import CALL_SYMBOLS, COUNT_SYMBOLS, SYMBOLS, Formula, exact, in_letters, write
+from bertcalc.forward.outputs import unpadded
 from bertcalc.memory import optimizers
 from bertcalc.memory.byte_formulas import by_tokens, state_expression
 from bertcalc.memory.fit import Polynomial
@@ -172,9 +173,14 @@ def peak(subject: Subject, how: Plan | Inference, batch_size: int, sequence_leng
 def growths(
     subject: Subject, how: Plan | Inference, field: str, batch_size: int, sequence_length: int
 ) -> list[Polynomial]:
-    """The bytes of each moment that can be the peak, as they grow with batch_size or sequence_length alone."""
+    """The bytes of each moment that can be the peak, as they grow with batch_size or sequence_length alone.
+
+    Where a batch has to be one sequence (``most_sequences``), they are those of one.
+    """
     call = {"batch_size": batch_size, "sequence_length": sequence_length}
     first, states = peak_bytes(subject, how, **{**call, field: 1}), _in_8_bits(subject, how)
+    if field == "batch_size" and most_sequences(subject):
+        return [Polynomial(first, first, 0, 0)]
     window = subject.config.window or 0
     starts = (2, window) if field == "sequence_length" and window > 2 else (2,)
     return [
@@ -182,6 +188,11 @@ def growths(
         for start in starts
         for terms in _along(subject, how, **{**call, field: start}, free=(field,))
     ]
+
+
+def most_sequences(subject: Subject) -> int | None:
+    """The largest batch that a class can take, whatever the memory; of most classes it is any."""
+    return 1 if unpadded(subject.cls, subject.config, 2) else None
 
 
 def peak_of_designs(case: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> _Designs:

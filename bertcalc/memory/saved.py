@@ -144,8 +144,9 @@ def saved_by(
     tables = {step.name for step in steps if step.operation == "table"}  # parameters, which are there anyway
     once = _outside(steps)
 
-    def keep(step: Step, value: Value, apart: bool) -> None:
-        root = value if apart and value.name in pieces else storages.get(value.name, value)
+    def keep(step: Step, value: Value) -> None:
+        apart = value.name in pieces and not regions[step.name] and _lays_out(step)  # what runs again keeps the views
+        root = value if apart else storages.get(value.name, value)
         if root.name in tables:
             return
         from_outside = root.name in angles or value.name in once or root.name not in regions  # which all layers read
@@ -159,11 +160,11 @@ def saved_by(
                 outside = regions.get(value.name) != region and not value.name.endswith("mask")
                 unseen = value.ids or value.name in angles or (recompute == "full" and value.name in once)
                 if outside and not unseen:
-                    keep(step, value, apart=False)
+                    keep(step, value)
         elif step.name in flowing:
             flows = [value.name in flowing for value in step.takes]
             for value in _kept_values(step, trained[step.name], flows, width):
-                keep(step, value, apart=_lays_out(step))
+                keep(step, value)
             for name, shape, item_bytes in _kept_besides(step, bool(trained[step.name]), flows, width, mask):
                 own_name = f"{step.name}: {name}"
                 found[own_name] = Saved(own_name, step.name, shape, item_bytes, step.runs, step.place)

@@ -192,8 +192,9 @@ def loss_of(outputs: Any) -> torch.Tensor:
     return total
 
 
-def native_dropout(x: torch.Tensor, p: float, training: bool, _inplace: bool = False) -> torch.Tensor:
+def native_dropout(x: torch.Tensor, p: float, training: bool, inplace: bool = False) -> torch.Tensor:
     """As PyTorch does it on CUDA."""
+    assert not inplace
     return torch.native_dropout(x, p, True)[0] if training and 0 < p < 1 else _dropout(x, p, training)
 
 

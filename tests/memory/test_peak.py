@@ -20,6 +20,7 @@ from bertcalc import (
     AlbertConfig,
     BertConfig,
     Config,
+    GPT2Config,
     ModernBertConfig,
     build,
     inference_peak_bytes,
@@ -319,6 +320,25 @@ def test_a_family_that_is_not_simulated_is_refused() -> None:
         for count in (training_peak_bytes, inference_peak_bytes):
             with pytest.raises(NotSimulatedError, match=f"^The memory of {cls.name} is not simulated yet.$"):
                 count(model.declare(), 1, 8)
+
+
+def test_several_sequences_of_which_none_can_be_padded_are_refused_as_the_real_class_does() -> None:
+    case = Case(GPT2Config(n_layer=1, n_embd=12, n_head=2), "GPT2ForSequenceClassification")
+    padded = case._replace(config=replace(case.config, pad_token_id=0))
+    with pytest.raises(ValueError, match="Cannot handle batch sizes > 1 if no padding token is defined"):
+        case.real()(**unmasked(case, Call(2, 8)))
+    for count in (training_peak_bytes, inference_peak_bytes):
+        with pytest.raises(ValueError, match=r"one sequence at a time.*: set pad_token_id, or a batch of one\.$"):
+            count(case.ours(), 2, 8)
+        assert count(case.ours(), 1, 8)
+        assert count(padded.ours(), 2, 8)
+
+
+@examples(10)
+@given(st.integers(1, 3), st.integers(1, 9), plans())
+def test_one_sequence_needs_no_padding(labels: int, length: int, plan: Plan) -> None:
+    case = Case(GPT2Config(n_layer=2, n_embd=12, n_head=2, num_labels=labels), "GPT2ForSequenceClassification")
+    check_training(case, Call(1, length), plan)
 
 
 def test_a_loss_that_takes_scores_in_pairs_is_refused_with_others() -> None:

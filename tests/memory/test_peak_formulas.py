@@ -4,20 +4,22 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc import BertConfig, columns
+from bertcalc import BertConfig, GPT2Config, columns
 from bertcalc.fields import POSITION_EMBEDDING_TYPES
 from bertcalc.formula import ALL_SYMBOLS, COUNT_SYMBOLS
 from bertcalc.memory.fit import most
 from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS
 from bertcalc.memory.peak import changes_of
 from bertcalc.memory.peak import peak as simulated
-from bertcalc.memory.peak_formulas import growths, peak, peak_bytes, peak_of_designs
+from bertcalc.memory.peak_formulas import growths, most_sequences, peak, peak_bytes, peak_of_designs
 from bertcalc.memory.plan import ALONE, Inference, Plan
 from bertcalc.memory.saved import ITEM_BYTES, RECOMPUTE
+from bertcalc.problem import InputError
 from bertcalc.subject import Subject
 from bertcalc.tree.freezing import TRAIN, Freezing
 from tests.examples import examples
@@ -190,6 +192,19 @@ def test_training_never_needs_less_than_inference(
         most(growths(case.subject, how, "batch_size", batch, length), inference + more) for how in (plan, Inference())
     ]
     assert (fits[0].number or 0) <= (fits[1].number or 0)
+
+
+@pytest.mark.parametrize("how", [Plan(), Inference()])
+def test_where_a_batch_has_to_be_one_sequence_no_larger_one_fits(how: Plan | Inference) -> None:
+    subject = Subject(GPT2Config(n_layer=2), "GPT2ForSequenceClassification")
+    one = peak_bytes(subject, how, 1, 128)
+    assert one == simulated(changes_of(subject, how, 1, 128)).live
+    for usable, number in ((one - 1, 0), (one, 1), (1000 * one, 1)):
+        assert most(growths(subject, how, "batch_size", 1, 128), usable, most_sequences(subject)).number == number
+    assert (most(growths(subject, how, "sequence_length", 1, 128), one).number or 0) >= 128
+    with pytest.raises(InputError, match="one sequence at a time"):
+        peak_bytes(subject, how, 2, 128)
+    assert most_sequences(subject._replace(config=replace(subject.config, pad_token_id=0))) is None
 
 
 def test_the_figures_of_the_issue() -> None:

@@ -336,3 +336,17 @@ def test_a_family_that_is_not_simulated_gets_a_sentence_and_no_controls(view: st
     assert "is not simulated yet" in " ".join(str(said.value) for said in app.error)
     assert not app.metric
     assert not [box for box in app.selectbox if box.key in ("optimizer", "training_dtype", "device_memory", "dtype")]
+
+
+def test_a_class_that_cannot_pad_takes_one_sequence() -> None:
+    link = {"preset": "gpt2", "architecture": "GPT2ForSequenceClassification"}
+    for view in ("fit", "training", "inference"):
+        app = memory(view, batch_size="2", **link)
+        assert "set pad_token_id, or a batch of one" in str(app.error[0].value)
+        assert not app.metric
+    app = memory("fit", **link)
+    assert app.metric[1].value == "1"
+    assert app.metric[1].delta == "one without a pad_token_id"
+    app = memory("training", accumulate="2", **link)
+    assert app.metric
+    assert not app.error

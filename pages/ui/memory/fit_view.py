@@ -5,7 +5,7 @@ import streamlit as st
 from bertcalc.formula import latex_number, plain
 from bertcalc.memory.devices import GAPS, Device
 from bertcalc.memory.fit import Most, Polynomial, most
-from bertcalc.memory.peak_formulas import growths, peak
+from bertcalc.memory.peak_formulas import growths, most_sequences, peak
 from bertcalc.memory.plan import Inference, Plan
 from pages.ui.formulas import aligned
 from pages.ui.i18n import _, in_a_row
@@ -22,7 +22,7 @@ def show_fit(run: Run, how: Plan | Inference, device: Device) -> None:
     found = peak(run.subject, how, *run.batch)
     total = found.num_bytes
     length = most(growths(run.subject, how, "sequence_length", *run.batch), device.usable, run.choice.config.longest)
-    batch = most(growths(run.subject, how, "batch_size", *run.batch), device.usable)
+    batch = _largest_batch(run, how, device.usable)
     said = _answer(run, device, length)
     if not presenting():
         said += "  \n" + _(
@@ -48,7 +48,7 @@ def show_fit(run: Run, how: Plan | Inference, device: Device) -> None:
             ),
             _("Largest batch of {length:,} tokens").format(length=run.batch.sequence_length): (
                 _number(batch.number),
-                _limit(batch),
+                _("one without a pad_token_id") if batch.limit == "positions" else _limit(batch),
             ),
         }
     )
@@ -73,9 +73,13 @@ def show_fit(run: Run, how: Plan | Inference, device: Device) -> None:
     st.caption(in_a_row([said, lines, which, _(NOT_COUNTED)]))
 
 
+def _largest_batch(run: Run, how: Plan | Inference, usable: int) -> Most:
+    return most(growths(run.subject, how, "batch_size", *run.batch), usable, most_sequences(run.subject))
+
+
 def _runs(run: Run, how: Plan | Inference, device: Device) -> str:
     """The largest batch that leaves room for what a GPU needs beside tensors."""
-    batch = most(growths(run.subject, how, "batch_size", *run.batch), device.for_tensors)
+    batch = _largest_batch(run, how, device.for_tensors)
     said = _(
         "That counts tensors. A run on a GPU needs up to {gaps} % more, with PyTorch's expandable segments: the "
         "largest batch of {length:,} tokens is then **{number}**."

@@ -12,7 +12,7 @@ from bertcalc.memory import optimizers
 from bertcalc.memory.footprint import output_bytes
 from bertcalc.memory.optimizers import PRECISIONS, sizes
 from bertcalc.memory.peak import moments_of_step, run_of
-from bertcalc.memory.peak_formulas import Peak, peak, peak_bytes
+from bertcalc.memory.peak_formulas import Peak, most_sequences, peak, peak_bytes
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.tape import Phase
 from bertcalc.text import N_
@@ -137,7 +137,7 @@ def loop(run: Run, plan: Plan, needed: int) -> str:
 def _savings(run: Run, plan: Plan) -> Iterator[str]:
     """What adding up gradients and freezing save, in memory and in FLOPs."""
     case = Case(run.subject, *run.batch, plan)
-    if run.batches > 1:
+    if run.batches > 1 and not most_sequences(run.subject):
         found = of_adding_up(case, run.batches)
         yield _(
             "**{batches:,} batches of {batch_size:,}**, their gradients added up, need {needed} at the peak; one batch "
