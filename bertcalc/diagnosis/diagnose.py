@@ -236,20 +236,20 @@ def _part_elsewhere(meanings: Sequence[Reading]) -> Elsewhere | None:
 
 def _rounded(meanings: Sequence[Reading]) -> Iterator[Elsewhere]:
     """The published models whose counts round to a number, each once, in the first reading that has any; or parts."""
-    for reading in meanings:
-        if reading.exact is not None:
-            continue
-        found: dict[str, Elsewhere] = {}
-        for count, (preset, known) in published_counts().items():
-            if reading.means(count):
-                found.setdefault(preset, Elsewhere(reading, preset, known=known))
-        if not found and reading.key == "parameters":
-            for count, (preset, part) in published_parts().items():
-                if reading.means(count) and part.part in PARTS:
-                    found.setdefault(preset, Elsewhere(reading, preset, counted=part))
-        if found:
-            yield from found.values()
-            return
+    for of_models in (True, False):
+        for reading in meanings:
+            found: dict[str, Elsewhere] = {}
+            if reading.exact is None and of_models:
+                for count, (preset, known) in published_counts().items():
+                    if reading.means(count):
+                        found.setdefault(preset, Elsewhere(reading, preset, known=known))
+            elif reading.exact is None and reading.key == "parameters":
+                for count, (preset, part) in published_parts().items():
+                    if reading.means(count) and part.part in PARTS:
+                        found.setdefault(preset, Elsewhere(reading, preset, counted=part))
+            if found:
+                yield from found.values()
+                return
 
 
 def _own(model: Known, meanings: Sequence[Reading]) -> tuple[Own, ...]:
