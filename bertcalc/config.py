@@ -492,3 +492,14 @@ def _show(value: object) -> str:
     except (ValueError, RecursionError):  # thousands of digits, or of levels: Python refuses to write them out
         return N_("too long to show")
     return shorten(text)
+
+
+def other_heads(kind: type[Config], given: Mapping[str, Any], key: str = "head_dim") -> Iterator[Problem]:
+    """What is wrong where a config.json gives heads another size than their share of the hidden size."""
+    hidden_size, heads = (given.get(field, getattr(kind, field)) for field in ("hidden_size", "num_attention_heads"))
+    size = given.get(key)
+    if size is None or (is_int(size) and is_int(heads) and size * heads == hidden_size):
+        return
+    message = N_("{field} {value} is not counted here: only models that have {like} are.")
+    shown = {"field": key, "value": f"{size!r:.20}", "like": "hidden_size / num_attention_heads"}
+    yield Problem(key, size, message, shown)

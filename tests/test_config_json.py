@@ -137,6 +137,8 @@ def test_where_both_are_said_the_other_is_remarked() -> None:
         ('{"num_labels": null, "id2label": {"0": "a"}}', "num_labels None is not possible"),
         ('{"initializer_range": -0.5}', "initializer_range -0.5 is not possible"),
         ('{"model_type": "deberta-v2", "conv_kernel_size": 3, "conv_groups": 2}', "conv_groups 2 is not counted here"),
+        ('{"model_type": "deberta-v2", "attention_head_size": 32}', "attention_head_size 32 is not counted here"),
+        ('{"model_type": "modernbert", "head_dim": 32}', "head_dim 32 is not counted here"),
         ('{"model_type": "deberta-v2", "type_vocab_size": 2}', "type_vocab_size 2 is not counted here"),
         ('{"model_type": "deberta-v2", "embedding_size": 9}', "embedding_size 9 is not counted here"),
         ('{"model_type": "deberta-v2", "pos_att_type": ["c2p"]}', "it must be p2c|c2p or None"),

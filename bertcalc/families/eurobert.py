@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from bertcalc.config import Config
+from bertcalc.config import Config, other_heads
 from bertcalc.families import bert
 from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, model_card
-from bertcalc.fields import is_int
 from bertcalc.forward.trace import Trace, Value
 from bertcalc.problem import Problem
 from bertcalc.text import N_
@@ -93,17 +92,6 @@ class EuroBertConfig(Config):
         """Heads that several others share have a letter; a single one has none, whose repetition is a view."""
         grouped = self.num_key_value_heads not in (None, 1)
         return super().letters_of_sizes() | ({"num_key_value_heads": "num_key_value_heads"} if grouped else {})
-
-
-def other_heads(kind: type[Config], given: Mapping[str, Any]) -> Iterator[Problem]:
-    """What is wrong where a config.json gives heads another size than their share of the hidden size."""
-    hidden_size, heads = (given.get(field, getattr(kind, field)) for field in ("hidden_size", "num_attention_heads"))
-    size = given.get("head_dim")
-    if size is None or (is_int(size) and is_int(heads) and size * heads == hidden_size):
-        return
-    message = N_("{field} {value} is not counted here: only models that have {like} are.")
-    shown = {"field": "head_dim", "value": f"{size!r:.20}", "like": "hidden_size / num_attention_heads"}
-    yield Problem("head_dim", size, message, shown)
 
 
 def _body(t: Trace, c: EuroBertConfig, pooler: bool) -> Hidden:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from bertcalc.config import Config, all_or_none
+from bertcalc.config import Config, all_or_none, other_heads
 from bertcalc.families import bert
 from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, model_card
 from bertcalc.forward.trace import Trace, Value
@@ -69,6 +69,11 @@ class ModernBertConfig(Config):
         *("norm_bias", "attention_bias", "mlp_bias", "decoder_bias", "classifier_bias"),
         *("classifier_activation", "classifier_pooling", "attention_dropout"),
     )
+
+    @classmethod
+    def refused(cls, given: Mapping[str, Any]) -> Iterator[Problem]:
+        """What a config.json says of a model that is not counted here, in keys that are no fields."""
+        yield from other_heads(cls, given)
 
     @classmethod
     def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:

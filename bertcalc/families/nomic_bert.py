@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from bertcalc.config import Config
+from bertcalc.config import Config, other_heads
 from bertcalc.families import bert, eurobert
 from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, model_card
 from bertcalc.fields import is_int
@@ -65,7 +65,7 @@ class NomicBertConfig(Config):
     @classmethod
     def refused(cls, given: Mapping[str, Any]) -> Iterator[Problem]:
         """What a config.json says of a model that is not counted here, in keys that are no fields."""
-        yield from eurobert.other_heads(cls, given)
+        yield from other_heads(cls, given)
 
     @property
     def turns_pairs(self) -> bool:
