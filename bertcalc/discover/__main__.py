@@ -28,13 +28,14 @@ _BYTES = 24 * 1024**3  # of addresses, most of which are never used
 HEAD = "| type | class | outcome | where it holds, or what is missing | FLOPs | seconds |\n|---|---|---|---|---|---|"
 
 REPORT = """
-Made on {date} with transformers {version} by `python -m bertcalc.discover --text --flops --missing --write
+Made on {date} with transformers {version} by `python -m bertcalc.discover --text --missing --write
 bertcalc/discover/found.json --report benchmarks/discovery.md`: one class of each model type at its default
 configuration. Found: the formula was right at every size that was tried and that meets the conditions; regime: some
 fields have to keep their value; partly: not all tensors have a formula; not built: transformers refuses its own
 default, or the time was up. "with": the default leaves open what the class needs, and sizes of ours are given.
 Seconds are those of a core, for the parameters. A formula for FLOPs equals PyTorch's FlopCounterMode at sizes,
 batches and lengths that were not used to find it; else the table says why there is none, if FLOPs were asked for.
+Of what the file had before, the table repeats the results; what it had not was given {seconds} s.
 """
 
 
@@ -81,7 +82,7 @@ def main() -> None:
             write(found, asked.write)
     print(f"\n{summary(rows)}")
     if asked.report:
-        asked.report.write_text(report(rows), encoding="utf-8")
+        asked.report.write_text(report(rows, asked.seconds), encoding="utf-8")
 
 
 def is_tried(data: dict[str, Any]) -> bool:
@@ -204,14 +205,14 @@ def summary(rows: list[Row]) -> str:
     )
 
 
-def report(rows: list[Row]) -> str:
+def report(rows: list[Row], seconds: int) -> str:
     """The table, with what it says in short."""
     import transformers
 
     language = [row for row in rows if known()[row.model_type].language]
     return f"""# Any model: what discovery finds
 
-{" ".join(REPORT.split()).format(date=date.today(), version=transformers.__version__)}
+{" ".join(REPORT.split()).format(date=date.today(), version=transformers.__version__, seconds=seconds)}
 
 - Types with a causal or masked language model: {summary(language)}
 - With them, all types that transformers lists as sequence-to-sequence models (of text or speech), and

@@ -67,7 +67,7 @@ def test_the_report_counts() -> None:
         "3 types: found 1, partly 1, regime 1; 67 % have a whole formula. "
         "Median 6.5 s, longest 9.0 s. FLOPs have a formula for 1."
     )
-    said = report(rows)
+    said = report(rows, 60)
     assert "language model: 2 types: found 1, regime 1; 100 %" in said
     assert "3 types: found 1, partly 1, regime 1; 67 %" in said
     assert "| t5 | C | partly |  | it takes too long | 9.0 |" in said
