@@ -85,8 +85,8 @@ def test_a_configuration_has_the_fields_of_its_own_family(tmp_path: Path, capsys
     ("arguments", "sentence"),
     [
         (["bert-base"], "there is no preset bert-base: did you mean bert-base-uncased?"),
-        (["present"], "there is no preset present: did you mean "),
-        (["nope nope"], "there is no preset nope nope: did you mean "),
+        (["present"], "there is no preset present: python -m bertcalc --help lists them."),
+        (["nope nope"], "there is no preset nope nope: python -m bertcalc --help lists them."),
         (["--hiden-size", "8"], "there is no field hiden_size: did you mean hidden_size?"),
         (["--hidden-size", "1000"], "hidden_size 1,000 cannot be split into heads of 64: 1,024 can."),
         (["--hidden-size"], "--hidden-size is not understood: write a field and its value, --hidden-size 1024."),

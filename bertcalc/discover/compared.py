@@ -78,6 +78,11 @@ class FoundModel(NamedTuple):
         """Its class."""
         return self.found.cls
 
+    @property
+    def kind(self) -> tuple[str, str, str]:
+        """What models of other sizes have in common with it: the class, and what is given of its configuration."""
+        return self.found.model_type, self.found.cls, text_of(self.found.given)
+
     def problem(self) -> Outside | None:
         """Why there is no such model; None if there is one."""
         return refused(self.found, dict(self.changes)) if self.changes else None
@@ -169,7 +174,7 @@ def explain(here: Case | FoundCase, there: Case | FoundCase, measure: str) -> Ex
         return explain_fields(here, there, QUANTITIES[measure])
     before, after = figure(measure, here), figure(measure, there)
     total, parts = before, list[Attribution]()
-    if isinstance(here, FoundCase) and isinstance(there, FoundCase) and here.subject.found is there.subject.found:
+    if isinstance(here, FoundCase) and isinstance(there, FoundCase) and here.subject.kind == there.subject.kind:
         for changes, subject in _path(here.subject, there.subject):
             now = figure(measure, here._replace(subject=subject))
             parts.append(Attribution(changes, now, now - total))

@@ -73,7 +73,7 @@ def test_what_was_chosen_by_hand_gives_way_to_a_pair_for_good(look: Look) -> Non
     shows(page, "−7,214,592")
     page.get_by_role("radio", name="Table").click()
     page.wait_for_url("**compare=table**")
-    expect(page.get_by_test_id("stTable").get_by_text("bert-base-chinese")).to_be_visible()
+    expect(page.get_by_test_id("stTable").get_by_text("bert-base-chinese").first).to_be_visible()
     assert query(page)["models"] == PAIRS["vocabulary"].models
 
 
