@@ -500,6 +500,10 @@ def other_heads(kind: type[Config], given: Mapping[str, Any], key: str = "head_d
     size = given.get(key)
     if size is None or (is_int(size) and is_int(heads) and size * heads == hidden_size):
         return
+    yield uncounted(key, size, "hidden_size / num_attention_heads")
+
+
+def uncounted(key: str, value: Any, like: str) -> Problem:
+    """What is wrong with a key of a config.json that is no field, and changes the model unless it is like this."""
     message = N_("{field} {value} is not counted here: only models that have {like} are.")
-    shown = {"field": key, "value": f"{size!r:.20}", "like": "hidden_size / num_attention_heads"}
-    yield Problem(key, size, message, shown)
+    return Problem(key, value, message, {"field": key, "value": f"{value!r:.20}", "like": like})

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from bertcalc.config import Config, other_heads
+from bertcalc.config import Config, other_heads, uncounted
 from bertcalc.families import bert
 from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, model_card
 from bertcalc.forward.trace import Operation, Trace, Value
@@ -138,8 +138,7 @@ class DebertaV2Config(Config):
             "cls_dropout": None,
         }.items():
             if (value := given.get(key, like)) != like and value is not None:
-                message = N_("{field} {value} is not counted here: only models that have {like} are.")
-                yield Problem(key, value, message, {"field": key, "value": f"{value!r:.20}", "like": f"{like}"})
+                yield uncounted(key, value, f"{like}")
         yield from other_heads(cls, given, "attention_head_size")
 
     @classmethod

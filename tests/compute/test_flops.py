@@ -50,6 +50,12 @@ CONVENTIONS = st.builds(
 )
 
 
+def sizes(call: Call) -> dict[str, Any]:
+    """What goes through a model, as the functions of the library are told it."""
+    names = ("batch_size", "sequence_length", "encoder_sequence_length", "num_choices")
+    return {name: getattr(call, name) for name in names}
+
+
 def steps_of(case: Case, call: Call) -> list[Step]:
     return run(case.subject, call)
 
@@ -101,14 +107,7 @@ def test_what_is_frozen_costs_what_pytorch_counts(
 ) -> None:
     case, call = drawn
     freezing = Freezing(embeddings, min(layers, case.config.num_hidden_layers), train)
-    ours = training_flops(
-        case.ours(),
-        call.batch_size,
-        call.sequence_length,
-        encoder_sequence_length=call.encoder_sequence_length,
-        num_choices=call.num_choices,
-        freezing=freezing,
-    )
+    ours = training_flops(case.ours(), **sizes(call), freezing=freezing)
     assert ours == real_flops(case, call, frozen=freezing.names(case.ours()))[2]
 
 
@@ -132,15 +131,7 @@ def test_freezing_and_recomputing_cost_what_pytorch_counts(
         found = [value for value in returned.values() if isinstance(value, torch.Tensor) and value.requires_grad]
         if found:
             torch.autograd.backward([output.sum() for output in found])
-    ours = training_flops(
-        case.ours(),
-        call.batch_size,
-        call.sequence_length,
-        encoder_sequence_length=call.encoder_sequence_length,
-        num_choices=call.num_choices,
-        freezing=freezing,
-        recompute=recompute,
-    )
+    ours = training_flops(case.ours(), **sizes(call), freezing=freezing, recompute=recompute)
     assert ours == counter.get_total_flops()
 
 
