@@ -13,7 +13,8 @@ ROOT = Path(__file__).parents[1]
 
 
 def test_run_takes_another_port_if_its_own_is_taken_and_says_the_address() -> None:
-    make = ["make", "-n", "run", f"VENV={sys.prefix}"]
+    # Under `make test`, make would say which directory it enters and leaves, too.
+    make = ["make", "--no-print-directory", "-n", "run", f"VENV={sys.prefix}"]
     said = subprocess.run(make, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     command = said.splitlines()[-1].split()
     with socket.socket() as other:
