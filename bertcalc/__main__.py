@@ -26,7 +26,7 @@ from bertcalc import config_json
 from bertcalc.config import check_whole_number, letters
 from bertcalc.explore.models import PRESENT, WrittenModel, read, subject_of_preset
 from bertcalc.explore.quantities import QUANTITIES, Case
-from bertcalc.families import family_of
+from bertcalc.families import CLASSES, family_of
 from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
 from bertcalc.moves import moved
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
@@ -36,6 +36,7 @@ from bertcalc.text import shorten
 from bertcalc.tree.totals import totals_by_component
 
 MOST = 1_000_000  # sequences
+_OTHERS = "The page Any model of the dashboard counts others, and python -m bertcalc.discover their defaults."
 _CONSTANTS = {"True": "true", "False": "false", "None": "none"}
 
 
@@ -82,7 +83,10 @@ def _case(asked: argparse.Namespace, fields: Sequence[str]) -> Case:
     if problems:
         raise InputError(*(one.problem for one in problems))
     [item] = items or [WrittenModel(base)]
-    subject = _with_heads(item, start).subject(present)
+    try:
+        subject = _with_heads(item, start).subject(present)
+    except InputError as error:
+        raise wrong("{error}{more}", error=str(error), more=_of_another_family(item, start)) from None
     said = {"batch_size": asked.batch_size, "sequence_length": asked.sequence_length}
     sizes = {name: _whole(text) for name, text in said.items()}
     for name, size in sizes.items():
@@ -90,6 +94,16 @@ def _case(asked: argparse.Namespace, fields: Sequence[str]) -> Case:
         if problem := check_whole_number(name, size, 1, most, 1):
             raise InputError(problem)
     return Case(subject, **sizes)
+
+
+def _of_another_family(item: WrittenModel, start: Subject) -> str:
+    """Where sizes come from one family and the class from another: what to begin with."""
+    architecture = dict(item.changes).get("architecture", start.architecture)
+    family = CLASSES[architecture]
+    if family is family_of(start.config):
+        return ""
+    own = next(name for name, preset in PRESETS.items() if type(preset.config) is family.config)
+    return f" {architecture} is of another family than {item.base}: begin with {own}."
 
 
 def _whole(text: str) -> Any:
@@ -115,7 +129,12 @@ def _described(path: Path) -> Subject:
         raise wrong(
             "{path} cannot be read: {reason}.", path=shorten(str(path)), reason=error.strerror or str(error)
         ) from None
-    found = config_json.read(config_json.text_of(data))
+    try:
+        found = config_json.read(config_json.text_of(data))
+    except InputError as error:
+        if "model_type" in (problem.field for problem in error.problems):
+            raise wrong("{error} {more}", error=str(error), more=_OTHERS) from None
+        raise
     for remark in found.remarks:
         print(remark, file=sys.stderr)
     return Subject(found.config, found.architecture or family_of(found.config).base.name)

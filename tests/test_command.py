@@ -142,3 +142,15 @@ def test_it_is_a_program() -> None:
         line = f"PYTHONIOENCODING=gbk {sys.executable} -m bertcalc {command}"  # which has no square
         run = subprocess.run(["bash", "-c", line], cwd=root, capture_output=True, text=True, check=False)
         assert (run.returncode, run.stderr) == (code, error)
+
+
+def test_a_class_of_another_family_and_a_file_of_another_type_say_where_to_go(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    other = refused(capsys, "distilbert-base-uncased", "--architecture", "BertForMaskedLM")
+    assert other.endswith(
+        "BertForMaskedLM is of another family than distilbert-base-uncased: begin with bert-base-uncased."
+    )
+    assert "another family" not in refused(capsys, "--hidden-size", "1001", "--num-attention-heads", "12")
+    (tmp_path / "config.json").write_text('{"model_type": "llama"}')
+    assert "python -m bertcalc.discover" in refused(capsys, "--config", str(tmp_path / "config.json"))
