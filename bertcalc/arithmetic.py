@@ -35,7 +35,7 @@ def evaluate(text: str, names: Mapping[str, int] | None = None) -> Fraction:
     """
     if len(text) > LONGEST:
         message = N_('"{text}" is longer than {most} characters: split it into shorter ones.')
-        raise wrong(message, text=shorten(text), most=f"{LONGEST}")
+        raise wrong(message, text=shorten(text), most=LONGEST)
     return _Calculation(_plain(text), names or {}).value()
 
 
@@ -161,7 +161,7 @@ class _Calculation:
     def _check_depth(self, depth: int) -> None:
         if depth > _DEEPEST:
             message = N_('"{text}" nests parentheses too deeply: at most {most} levels.')
-            raise wrong(message, text=shorten(self._text), most=f"{_DEEPEST}")
+            raise wrong(message, text=shorten(self._text), most=_DEEPEST)
 
     def _too_large(self) -> InputError:
         return wrong(N_('"{text}" has numbers that are too large or have too many digits.'), text=shorten(self._text))

@@ -361,24 +361,17 @@ def _relations(family: type[Config], values: Mapping[str, Any]) -> Iterator[Prob
         yield _not_in_vocabulary(pad, vocab_size)
     kind, hidden_act = values["position_embedding_type"], values["hidden_act"]
     if kind != "absolute" and not ACTIVATIONS[hidden_act].in_transformers_4:
-        yield Problem(
-            "hidden_act",
-            hidden_act,
-            N_(
-                "hidden_act {value} came with transformers 5, which has no position_embedding_type "
-                "{kind}: use hidden_act gelu, or position_embedding_type absolute."
-            ),
-            {"value": hidden_act, "kind": kind},
-            ({"hidden_act": "gelu"}, {"position_embedding_type": "absolute"}),
+        message = N_(
+            "hidden_act {value} came with transformers 5, which has no position_embedding_type {kind}: use hidden_act "
+            "gelu, or position_embedding_type absolute."
         )
+        remedies = {"hidden_act": "gelu"}, {"position_embedding_type": "absolute"}
+        yield Problem.of(message, "hidden_act", hidden_act, *remedies, value=hidden_act, kind=kind)
     if values["add_cross_attention"] and not values["is_decoder"]:
-        yield Problem(
-            "add_cross_attention",
-            True,
-            N_("add_cross_attention True needs a decoder: set is_decoder to True, or add_cross_attention to False."),
-            {},
-            ({"is_decoder": True}, {"add_cross_attention": False}),
+        message = N_(
+            "add_cross_attention True needs a decoder: set is_decoder to True, or add_cross_attention to False."
         )
+        yield Problem.of(message, "add_cross_attention", True, {"is_decoder": True}, {"add_cross_attention": False})
 
 
 def check_field(kind: type[Config], field: str, value: Any) -> Problem | None:
@@ -391,25 +384,21 @@ def check_field(kind: type[Config], field: str, value: Any) -> Problem | None:
         return None
     if about.high:
         return _not_between(kind, shared, value, about.low, about.high, like=default)
-    return Problem(
-        shared,
-        value,
-        N_("{field} {value} is not possible: it must be {wanted}, for example {default}."),
-        {"field": own, "value": _show(value), "wanted": about.wanted, "default": _show(default)},
-        ({shared: default},),
-    )
+    message = N_("{field} {value} is not possible: it must be {wanted}, for example {default}.")
+    shown = {"field": own, "value": _show(value), "wanted": about.wanted, "default": _show(default)}
+    return Problem.of(message, shared, value, {shared: default}, **shown)
 
 
 def _lacking(kind: type[Config], field: str, value: object) -> Problem:
     message = N_("{config} has no {field}, so that it cannot be {value}.")
-    shown = {"config": kind.__name__, "field": field, "value": _show(value)}
-    return Problem(field, value, message, shown, ({field: getattr(kind, field)},) if field in ABSENT else ())
+    remedies = [{field: getattr(kind, field)}] if field in ABSENT else []
+    return Problem.of(message, field, value, *remedies, config=kind.__name__, field=field, value=_show(value))
 
 
 def allowed(field: str) -> tuple[str, dict[str, str]]:
     """What a field may be: an English sentence with placeholders, and what fills them."""
     about = known(field)
-    return about.wanted, {"low": _show(about.low), "high": _show(about.high)} if about.high else {}
+    return about.wanted, {"low": f"{about.low:,}", "high": f"{about.high:,}"} if about.high else {}
 
 
 def check_whole_number(field: str, value: Any, low: int, high: int, like: int) -> Problem | None:
@@ -426,9 +415,8 @@ def _not_between(kind: type[Config], field: str, value: Any, low: int, high: int
     else:  # a boolean or a text is nowhere near a number
         nearest = like
         message = N_("{field} {value} is not possible: it must be a whole number from {low} to {high}, like {nearest}.")
-    shown = {"value": value, "low": low, "high": high, "nearest": nearest}
-    values = {"field": kind.own_name(field), **{name: _show(number) for name, number in shown.items()}}
-    return Problem(field, value, message, values, ({field: nearest},))
+    shown = {"value": _show(value), "low": low, "high": high, "nearest": nearest}
+    return Problem.of(message, field, value, {field: nearest}, field=kind.own_name(field), **shown)
 
 
 def _not_divisible(kind: type[Config], hidden_size: int, heads: int) -> Problem:
@@ -439,50 +427,32 @@ def _not_divisible(kind: type[Config], hidden_size: int, heads: int) -> Problem:
     sizes.sort(key=lambda size: abs(size - hidden_size))
     divisors = [count for count in range(1, hidden_size + 1) if hidden_size % (count * kind.heads_of) == 0]
     nearest_heads = sorted(divisors, key=lambda count: (abs(count - heads), -count))[:1]
-    remedies = (
-        *({"hidden_size": size} for size in sizes),
-        *({"num_attention_heads": count} for count in nearest_heads),
-    )
+    remedies = [{"hidden_size": size} for size in sizes] + [{"num_attention_heads": count} for count in nearest_heads]
     names = {field: kind.own_name(field) for field in ("hidden_size", "num_attention_heads")}
     if not sizes:  # twice the largest number of heads
         message = N_("{hidden_size} {hidden} cannot be split into {value} equal heads: {field} {near} works.")
-        near = _show((nearest_heads or [1])[0])
-        if not nearest_heads:  # an odd size, and heads of pairs
+        if nearest_heads:
+            near = f"{nearest_heads[0]:,}"
+        else:  # an odd size, and heads of pairs
             even = max(hidden_size - 1, kind.heads_of)
-            near, remedies = f"1, {names['hidden_size']} {even:,}", ({"hidden_size": even, "num_attention_heads": 1},)
-        words = {"hidden": _show(hidden_size), "value": _show(heads), "near": near}
-        words |= {"hidden_size": names["hidden_size"], "field": names["num_attention_heads"]}
-        return Problem("num_attention_heads", heads, message, words, remedies)
-    shown = sorted(sizes)
+            near, remedies = f"1, {names['hidden_size']} {even:,}", [{"hidden_size": even, "num_attention_heads": 1}]
+        words = {"hidden": hidden_size, "value": heads, "near": near, "field": names["num_attention_heads"], **names}
+        return Problem.of(message, "num_attention_heads", heads, *remedies, **words)
     messages = (
         N_("{hidden_size} {value} is not a multiple of {num_attention_heads} {heads}: {low} would be."),
         N_("{hidden_size} {value} is not a multiple of {num_attention_heads} {heads}: {low} or {high} would be."),
         N_("{hidden_size} {value} is not an even multiple of {num_attention_heads} {heads}: {low} would be."),
         N_("{hidden_size} {value} is not an even multiple of {num_attention_heads} {heads}: {low} or {high} would be."),
     )
-    return Problem(
-        "hidden_size",
-        hidden_size,
-        messages[2 * (kind.heads_of == 2) + (len(shown) == 2)],
-        {
-            **names,
-            "value": _show(hidden_size),
-            "heads": _show(heads),
-            "low": _show(shown[0]),
-            "high": _show(shown[-1]),
-        },
-        remedies,
-    )
+    message = messages[2 * (kind.heads_of == 2) + (len(sizes) == 2)]
+    words = {"value": hidden_size, "heads": heads, "low": min(sizes), "high": max(sizes), **names}
+    return Problem.of(message, "hidden_size", hidden_size, *remedies, **words)
 
 
 def _not_in_vocabulary(pad: int, vocab_size: int) -> Problem:
-    return Problem(
-        "pad_token_id",
-        pad,
-        N_("pad_token_id {value} is not in a vocabulary of {vocab_size}: {nearest} is the largest that is."),
-        {"value": _show(pad), "vocab_size": _show(vocab_size), "nearest": _show(vocab_size - 1)},
-        ({"pad_token_id": vocab_size - 1}, {"vocab_size": pad + 1}),
-    )
+    message = N_("pad_token_id {value} is not in a vocabulary of {vocab_size}: {nearest} is the largest that is.")
+    remedies = {"pad_token_id": vocab_size - 1}, {"vocab_size": pad + 1}
+    return Problem.of(message, "pad_token_id", pad, *remedies, value=pad, vocab_size=vocab_size, nearest=vocab_size - 1)
 
 
 def _show(value: object) -> str:
@@ -506,4 +476,4 @@ def other_heads(kind: type[Config], given: Mapping[str, Any], key: str = "head_d
 def uncounted(key: str, value: Any, like: str) -> Problem:
     """What is wrong with a key of a config.json that is no field, and changes the model unless it is like this."""
     message = N_("{field} {value} is not counted here: only models that have {like} are.")
-    return Problem(key, value, message, {"field": key, "value": f"{value!r:.20}", "like": like})
+    return Problem.of(message, key, value, field=key, value=f"{value!r:.20}", like=like)

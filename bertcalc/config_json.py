@@ -68,7 +68,7 @@ def text_of(data: bytes, size: int = 0) -> str:
     size = max(size, len(data))
     if size > LARGEST:
         message = N_("This file has {length} bytes or more: a config.json has at most {most} here.")
-        raise InputError(Problem("", None, message, {"length": f"{size:,}", "most": f"{LARGEST:,}"}))
+        raise wrong(message, length=size, most=LARGEST)
     return decode(data)
 
 
@@ -118,24 +118,22 @@ def read(text: str) -> Described:
     chunk: Any = given.get(_CHUNK)
     if is_int(chunk) and chunk > 0 and family.name in CHUNKED:
         message = N_("{field} {value}: the real forward pass fails for sequences whose length is no multiple of it.")
-        remarks.append(Problem(_CHUNK, chunk, message, {"field": _CHUNK, "value": f"{chunk:,}"}))
+        remarks.append(Problem.of(message, _CHUNK, chunk, field=_CHUNK, value=chunk))
         given = {key: value for key, value in given.items() if key != _CHUNK}
     read_fields = {*own, *map(kind.shared_name, own), "position_embedding_type"}
     wanted = {kind.own_name(field): field for field in (*_SIZES, *OWN_DIMENSIONS) if kind.has(field)}
     wanted = {name: field for name, field in wanted.items() if name not in kind.undeclared}
     if missing := [name for name, field in wanted.items() if not given.keys() & {name, field}]:
         message = N_("Missing, so set to Hugging Face's defaults: {fields}.")
-        shown = {"fields": ", ".join(f"{field} = {getattr(config, field):,}" for field in missing)}
-        remarks.append(Problem(missing[0], None, message, shown))
+        shown = ", ".join(f"{field} = {getattr(config, field):,}" for field in missing)
+        remarks.append(Problem.of(message, missing[0], fields=shown))
     if unused := [key for key in given if key not in (*read_fields, *_OTHERS)]:
         keys = ", ".join(map(shorten, unused[:_NAMED])) + (" ..." if unused[_NAMED:] else "")
-        remarks.append(
-            Problem(unused[0], None, N_("Ignored, because they do not affect any count: {keys}."), {"keys": keys})
-        )
+        remarks.append(Problem.of(N_("Ignored, because they do not affect any count: {keys}."), unused[0], keys=keys))
     if labels is not None and values["num_labels"] != named:
         message = N_("num_labels {count} takes precedence, although id2label has {named}, as in transformers.")
-        shown = {"count": f"{values['num_labels']:,}", "named": f"{named:,}"}
-        remarks.append(Problem("num_labels", values["num_labels"], message, shown))
+        count = values["num_labels"]
+        remarks.append(Problem.of(message, "num_labels", count, count=count, named=named))
     return Described(config, architecture, remarks)
 
 
@@ -154,16 +152,15 @@ def _without_count(kind: type[Config], values: dict[str, Any]) -> Iterator[Probl
     for field, loads in _LOADS.items():
         name = kind.own_name(field)
         if name in values and not known(field).is_right(values[name]) and loads(values[name]):
-            shown = {"field": name, "value": _shown(values[name]), "default": f"{getattr(kind, name)}"}
-            yield Problem(name, values[name], message, shown)
-            values[name] = getattr(kind, name)
+            given, values[name] = values[name], getattr(kind, name)
+            yield Problem.of(message, name, given, field=name, value=_shown(given), default=f"{values[name]}")
     pad: Any = values.get("pad_token_id")
     vocabulary = values[kind.own_name("vocab_size")]
     counted_from_the_end = is_int(pad) and is_int(vocabulary) and -vocabulary <= pad < 0
     if counted_from_the_end and kind.longest is Config.longest:  # elsewhere positions are counted from it
         values["pad_token_id"] = vocabulary + pad
         said = N_("pad_token_id {value} is counted from the end, as PyTorch does: it is token {token}.")
-        yield Problem("pad_token_id", pad, said, {"value": f"{pad}", "token": f"{vocabulary + pad:,}"})
+        yield Problem.of(said, "pad_token_id", pad, value=f"{pad}", token=vocabulary + pad)
 
 
 # Sizes of which transformers builds a model also where they are 0.
@@ -208,7 +205,7 @@ def _listed(names: Any) -> list[str]:
 
 
 def _problem(field: str, value: object, message: str, **more: str) -> Problem:
-    return Problem(field, value, message, {"value": _shown(value), **more})
+    return Problem.of(message, field, value, value=_shown(value), **more)
 
 
 def _shown(value: object) -> str:

@@ -119,22 +119,17 @@ def _no_multiple(config: Config, value: int, locks: Locks) -> Problem:
         message = N_("{field} {value} cannot be split into heads of {unit}: {near} can.")
     else:
         message = N_("{field} {value} cannot be split into {unit} equal heads: {near} can.")
-    words = {"value": value, "unit": _unit(config, locks), "near": remedies[0]["hidden_size"]}
-    shown = {"field": config.own_name("hidden_size"), **{name: f"{number:,}" for name, number in words.items()}}
-    return Problem("hidden_size", value, message, shown, remedies)
+    shown = {"field": config.own_name("hidden_size"), "unit": _unit(config, locks), "near": remedies[0]["hidden_size"]}
+    return Problem.of(message, "hidden_size", value, *remedies, value=value, **shown)
 
 
 def _no_divisor(config: Config, value: int, locks: Locks) -> Problem:
     """The problem of a number of heads that does not divide the hidden size."""
     remedies = _ways_out(config, "num_attention_heads", value, locks)
     message = N_("{hidden_size} {hidden} cannot be split into {value} equal heads: {field} {near} works.")
-    words = {"value": value, "hidden": config.hidden_size, "near": remedies[0]["num_attention_heads"]}
-    shown = {
-        "hidden_size": config.own_name("hidden_size"),
-        "field": config.own_name("num_attention_heads"),
-        **{name: f"{number:,}" for name, number in words.items()},
-    }
-    return Problem("num_attention_heads", value, message, shown, remedies)
+    names = {"hidden_size": config.own_name("hidden_size"), "field": config.own_name("num_attention_heads")}
+    shown = {"value": value, "hidden": config.hidden_size, "near": remedies[0]["num_attention_heads"], **names}
+    return Problem.of(message, "num_attention_heads", value, *remedies, **shown)
 
 
 def _ways_out(config: Config, field: str, value: int, locks: Locks) -> tuple[dict[str, int], ...]:

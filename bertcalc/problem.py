@@ -2,6 +2,8 @@
 
 from typing import Any, NamedTuple
 
+from bertcalc.text import written
+
 
 class Problem(NamedTuple):
     """One thing that is wrong with an input.
@@ -16,6 +18,13 @@ class Problem(NamedTuple):
     message: str
     values: dict[str, str]
     remedies: tuple[dict[str, Any], ...] = ()
+
+    @classmethod
+    def of(
+        cls, message: str, field: str = "", value: object = None, /, *remedies: dict[str, Any], **values: object
+    ) -> "Problem":
+        """A problem whose message is filled with names and numbers; whole numbers get separators."""
+        return cls(field, value, message, {name: written(one) for name, one in values.items()}, remedies)
 
     def __str__(self) -> str:
         return self.message.format(**self.values)
@@ -37,6 +46,6 @@ class InputError(ValueError):
         return self.problems[0]
 
 
-def wrong(message: str, field: str = "", value: object = None, /, **values: str) -> InputError:
-    """The exception for one problem; ``values`` fills the message."""
-    return InputError(Problem(field, value, message, values))
+def wrong(message: str, field: str = "", value: object = None, /, **values: object) -> InputError:
+    """The exception for one problem."""
+    return InputError(Problem.of(message, field, value, **values))

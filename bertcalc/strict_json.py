@@ -19,7 +19,7 @@ def read_json(text: str | bytes, most: int) -> Any:
     """The value of a text of at most so many characters, or bytes. Raises InputError."""
     if len(text) > most:
         message = N_("This text has {length} characters: at most {most} are read here.")
-        raise wrong(message, length=f"{len(text):,}", most=f"{most:,}")
+        raise wrong(message, length=len(text), most=most)
     if isinstance(text, bytes):
         text = decode(text)
     try:
@@ -29,7 +29,7 @@ def read_json(text: str | bytes, most: int) -> Any:
         raise
     except json.JSONDecodeError as error:
         message = N_("This is not JSON: line {line}, column {column}: {why}.")
-        raise wrong(message, line=f"{error.lineno:,}", column=f"{error.colno:,}", why=error.msg) from None
+        raise wrong(message, line=error.lineno, column=error.colno, why=error.msg) from None
     except RecursionError:
         raise wrong(N_("This is nested too deeply.")) from None
     except ValueError:  # Python reads no whole number of thousands of digits
@@ -42,7 +42,7 @@ def decode(data: bytes) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         message = N_("This is not UTF-8: byte {at} is {byte}.")
-        raise wrong(message, at=f"{error.start + 1:,}", byte=f"0x{data[error.start]:02x}") from None
+        raise wrong(message, at=error.start + 1, byte=f"0x{data[error.start]:02x}") from None
 
 
 # The messages of CPython 3.11 to 3.14 (json/decoder.py and scanner.py) that ``read_json`` passes on.

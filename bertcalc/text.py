@@ -1,8 +1,9 @@
 """Marking text for translation, and quoting text that somebody else wrote."""
 
 import re
-from collections.abc import Callable
-from typing import TypeVar
+import tomllib
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, BinaryIO, TypeVar
 
 Message = TypeVar("Message", bound=str)
 Translate = Callable[[str], str]  # gives a marked message in a language
@@ -11,6 +12,25 @@ Translate = Callable[[str], str]  # gives a marked message in a language
 def N_(message: Message) -> Message:
     """Mark a message for the translation catalogue where it is defined."""
     return message
+
+
+def extract(
+    file: BinaryIO, keywords: Collection[str], comment_tags: Collection[str], options: Mapping[str, str]
+) -> Iterator[tuple[int, None, str, list[str]]]:
+    """The texts of a TOML file for the catalogue, as Babel's extraction methods give them; babel.cfg has their keys."""
+
+    def texts(value: Any, key: str) -> Iterator[str]:
+        match value:
+            case dict():
+                for inside, more in value.items():
+                    yield from texts(more, inside)
+            case list():
+                for more in value:
+                    yield from texts(more, key)
+            case str() if key in options["keys"].split():
+                yield value
+
+    return ((1, None, text, []) for text in texts(tomllib.load(file), ""))
 
 
 # Characters that Unicode calls printable and that are blank.

@@ -83,11 +83,8 @@ def typed(text: str, unit: Unit | None = None) -> Typed:
     plain = unicodedata.normalize("NFKC", text).strip().lower() if len(text) <= LONGEST else ""
     match = _NUMBER.fullmatch(plain)
     if match is None:
-        raise wrong(
-            N_('"{text}" is not an amount that can be read: write it like {examples}.'),
-            text=shorten(text),
-            examples=_EXAMPLES[unit],
-        )
+        message = N_('"{text}" is not an amount that can be read: write it like {examples}.')
+        raise wrong(message, text=shorten(text), examples=_EXAMPLES[unit])
     scale, found, scaled = _scale(match["rest"].strip(), unit, text)
     decimals, power = match["decimals"] or "", int(match["power"] or 0)
     place = Fraction(10) ** (power - len(decimals)) * scale  # what one in the last digit is worth
@@ -131,18 +128,10 @@ def _scale(rest: str, wanted: Unit | None, text: str) -> tuple[int, Unit | None,
     for factor, unit in _readings(rest, wanted):
         if unit is None or wanted in (None, unit):
             return factor, unit, factor != 1
-        raise wrong(
-            N_('"{text}" is in {found}, but {wanted} are needed here: write it like {examples}.'),
-            text=shorten(text),
-            found=unit,
-            wanted=wanted,
-            examples=_EXAMPLES[wanted],
-        )
-    raise wrong(
-        N_('"{text}" has an unknown unit: write it like {examples}.'),
-        text=shorten(text),
-        examples=_EXAMPLES[wanted],
-    )
+        message = N_('"{text}" is in {found}, but {wanted} are needed here: write it like {examples}.')
+        raise wrong(message, text=shorten(text), found=unit, wanted=wanted, examples=_EXAMPLES[wanted])
+    message = N_('"{text}" has an unknown unit: write it like {examples}.')
+    raise wrong(message, text=shorten(text), examples=_EXAMPLES[wanted])
 
 
 def _readings(rest: str, wanted: Unit | None) -> list[tuple[int, Unit | None]]:

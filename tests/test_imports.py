@@ -97,8 +97,8 @@ def test_every_module_of_the_pages_uses_streamlit() -> None:
     assert sorted(modules.keys() - found) == WITHOUT_STREAMLIT
 
 
-# pyarrow's tables are what Streamlit's are made of; Babel finds its extractor by its path.
-WITHOUT_STREAMLIT = ["pages.ui.columns", "pages.ui.lecture.messages"]
+# pyarrow's tables are what Streamlit's are made of.
+WITHOUT_STREAMLIT = ["pages.ui.columns"]
 
 
 def imported(path: Path) -> set[str]:

@@ -25,7 +25,7 @@ from bertcalc.families import FAMILIES, build, family_of
 from bertcalc.family import Family, Model
 from bertcalc.forward.trace import Sizes
 from bertcalc.presets import PRESETS
-from bertcalc.problem import InputError, Problem
+from bertcalc.problem import InputError, wrong
 from bertcalc.subject import Subject
 from bertcalc.text import N_, shorten
 from bertcalc.tree.nn import Shape
@@ -321,12 +321,10 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
         shape = shapes.get(name)
         if shape is None or len(shape) != 2:
             message = N_(
-                "This is not a {family} checkpoint: it has no two-dimensional tensor {name}. "
-                "Its first tensor is {first}."
+                "This is not a {family} checkpoint: it has no two-dimensional tensor {name}. Its first tensor is "
+                "{first}."
             )
-            first = shorten(tensors[0].name) if tensors else "-"
-            shown = {"family": family.kind, "name": name, "first": first}
-            raise InputError(Problem("", None, message, shown))
+            raise wrong(message, family=family.kind, name=name, first=shorten(tensors[0].name) if tensors else "-")
         return shape[axis]
 
     width = side(roles["word"], 1)
@@ -382,8 +380,8 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
     if shapes.keys() >= (untied := _untied(family.name)) and untied:
         # save_pretrained leaves out what is tied; files of older releases have it as a copy.
         values["tie_word_embeddings"], unknown = False, (*unknown, "tie_word_embeddings")
-    if wrong := next(problems(kind, kind.under_own_names(values)), None):
-        raise InputError(wrong)
+    if problem := next(problems(kind, kind.under_own_names(values)), None):
+        raise InputError(problem)
     return best_class(tensors, kind(**values)), unknown
 
 

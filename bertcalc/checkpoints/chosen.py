@@ -63,7 +63,7 @@ def chosen(message: object) -> list[ChosenFile]:
     if not isinstance(message, list) or not message:
         raise wrong(N_("What the browser sent is no list of files."))
     if len(message) > MOST_FILES:
-        raise wrong(N_("These are more than {most} files."), most=f"{MOST_FILES}")
+        raise wrong(N_("These are more than {most} files."), most=MOST_FILES)
     return [_chosen(one) for one in message]
 
 

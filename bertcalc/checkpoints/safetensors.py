@@ -62,26 +62,18 @@ class Header(NamedTuple):
 def header_length(start: bytes, size: int) -> int:
     """Bytes of the header of a file of ``size`` bytes, by its first eight bytes. Raises InputError."""
     if len(start) < LENGTH_BYTES or size < LENGTH_BYTES:
-        raise wrong(
-            N_("This is not a safetensors file: it has {size} bytes, and the length of its header alone takes 8."),
-            size=f"{size:,}",
-        )
+        message = N_("This is not a safetensors file: it has {size} bytes, and the length of its header alone takes 8.")
+        raise wrong(message, size=size)
     length = int.from_bytes(start[:LENGTH_BYTES], "little")
     if length > size - LENGTH_BYTES:
-        raise wrong(
-            N_(
-                "This is not a safetensors file, or it is cut off: its first 8 bytes announce a header of {length} "
-                "bytes, and {rest} come after them."
-            ),
-            length=f"{length:,}",
-            rest=f"{size - LENGTH_BYTES:,}",
+        message = N_(
+            "This is not a safetensors file, or it is cut off: its first 8 bytes announce a header of {length} bytes, "
+            "and {rest} come after them."
         )
+        raise wrong(message, length=length, rest=size - LENGTH_BYTES)
     if length > LARGEST_HEADER:
-        raise wrong(
-            N_("The header of this file has {length} bytes: at most {most} are read here."),
-            length=f"{length:,}",
-            most=f"{LARGEST_HEADER:,}",
-        )
+        message = N_("The header of this file has {length} bytes: at most {most} are read here.")
+        raise wrong(message, length=length, most=LARGEST_HEADER)
     return length
 
 
@@ -101,11 +93,11 @@ def read(header: bytes, data_bytes: int, *, cut_off: bool = False) -> Header:
     for begin, its_end, entry in placed:
         if begin != end:
             message = N_("The data of {name} begin at byte {begin}, those of the tensor before end at byte {end}.")
-            raise wrong(message, name=shorten(entry.name), begin=f"{begin:,}", end=f"{end:,}")
+            raise wrong(message, name=shorten(entry.name), begin=begin, end=end)
         end = its_end
     if end < data_bytes or (end > data_bytes and not cut_off):
         message = N_("The tensors end at byte {end} of the data, which has {data}.")
-        raise wrong(message, end=f"{end:,}", data=f"{data_bytes:,}")
+        raise wrong(message, end=end, data=data_bytes)
     return Header(tuple(entry for _begin, _end, entry in placed), metadata, len(header), end)
 
 
@@ -116,26 +108,18 @@ def _placed(name: str, said: Any) -> tuple[int, int, StoredTensor]:
     dtype, shape, offsets = said["dtype"], said["shape"], said["data_offsets"]
     if not isinstance(dtype, str) or dtype not in DTYPES:
         message = N_("The dtype {dtype} of {name} is not one of the format, such as F32 or I64.")
-        raise wrong(
-            message, dtype=shorten(dtype if isinstance(dtype, str) else type(dtype).__name__), name=shorten(name)
-        )
+        said = dtype if isinstance(dtype, str) else type(dtype).__name__
+        raise wrong(message, dtype=shorten(said), name=shorten(name))
     if not _are_sizes(shape) or len(shape) > MOST_AXES:
         message = N_("The shape of {name} must be a list of at most {most} whole numbers.")
-        raise wrong(message, name=shorten(name), most=f"{MOST_AXES}")
+        raise wrong(message, name=shorten(name), most=MOST_AXES)
     if not _are_sizes(offsets) or len(offsets) != 2 or offsets[0] > offsets[1]:
-        raise wrong(
-            N_("The data_offsets of {name} must be two whole numbers, the second not below the first."),
-            name=shorten(name),
-        )
+        message = N_("The data_offsets of {name} must be two whole numbers, the second not below the first.")
+        raise wrong(message, name=shorten(name))
     begin, end = offsets
     if prod(shape) * DTYPES[dtype] != 8 * (end - begin):
-        raise wrong(
-            N_("{name} has {bytes} bytes of data, which its shape {shape} of {dtype} does not fill exactly."),
-            name=shorten(name),
-            bytes=f"{end - begin:,}",
-            shape=shorten(str(shape)),
-            dtype=dtype,
-        )
+        message = N_("{name} has {bytes} bytes of data, which its shape {shape} of {dtype} does not fill exactly.")
+        raise wrong(message, name=shorten(name), bytes=end - begin, shape=shorten(str(shape)), dtype=dtype)
     return begin, end, StoredTensor(name, dtype, tuple(shape))
 
 

@@ -24,7 +24,7 @@ def names_of(index: bytes) -> list[str]:
 def too_much() -> InputError:
     """The error for several files whose headers together are longer than one may be."""
     message = N_("The headers of these files have more than {most} bytes together.")
-    return wrong(message, most=f"{LARGEST_HEADER:,}")
+    return wrong(message, most=LARGEST_HEADER)
 
 
 def together(parts: Iterable[tuple[StoredTensor, ...]]) -> tuple[StoredTensor, ...]:

@@ -87,13 +87,9 @@ class Constraints(NamedTuple):
         yield from filter(None, found)
         first, last = self.layers_from, self.layers_to
         if not any(found) and first > last:
-            yield Problem(
-                "layers_from",
-                first,
-                N_("Layers from {first} to {last} is an empty range."),
-                {"first": f"{first:,}", "last": f"{last:,}"},
-                ({"layers_from": last}, {"layers_to": first}),
-            )
+            message = N_("Layers from {first} to {last} is an empty range.")
+            remedies = {"layers_from": last}, {"layers_to": first}
+            yield Problem.of(message, "layers_from", first, *remedies, first=first, last=last)
 
     def nearest(self) -> "Constraints":
         """The same with limits that are possible."""

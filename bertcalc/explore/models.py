@@ -106,8 +106,9 @@ Item = TypeVar("Item")
 
 def read_with(text: str, read_one: Callable[[str], Item | Problem]) -> tuple[list[Item], list[Wrong]]:
     """The same with another reading of each model."""
-    if len(text) > LONGEST:
-        return [], [Wrong(shorten(text), _too_long(len(text)))]
+    if (length := len(text)) > LONGEST:
+        message = N_("a comparison has at most {most} characters, this has {length}.")
+        return [], [Wrong(shorten(text), Problem.of(message, "models", length, most=LONGEST, length=length))]
     items: list[Item] = []
     wrong = []
     parts = list(dict.fromkeys(text.split()))
@@ -118,16 +119,9 @@ def read_with(text: str, read_one: Callable[[str], Item | Problem]) -> tuple[lis
         else:
             items.append(found)
     if parts[MOST:]:
-        values = {"most": str(MOST)}
-        problem = Problem("models", text, N_("at most {most} models can be compared."), values)
+        problem = Problem.of(N_("at most {most} models can be compared."), "models", text, most=MOST)
         wrong.append(Wrong(shorten(" ".join(parts[MOST:])), problem))
     return items, wrong
-
-
-def _too_long(length: int) -> Problem:
-    """That a comparison does not fit into a link."""
-    message = N_("a comparison has at most {most} characters, this has {length}.")
-    return Problem("models", length, message, {"most": f"{LONGEST:,}", "length": f"{length:,}"})
 
 
 def item_of(subject: Subject, base: str | None = None) -> WrittenModel:
@@ -173,8 +167,8 @@ def subject_of(values: Mapping[str, Any]) -> Subject:
     config = {field: value for field, value in values.items() if family.config.has(field) or field in ABSENT}
     if not cls.pooler_is_optional and pooler != cls.pooler:
         message = N_("{architecture} has no option add_pooling_layer: only {base} has.")
-        values = {"architecture": architecture, "base": family.base.name}
-        raise ConfigError(Problem("add_pooling_layer", pooler, message, values))
+        shown = {"architecture": architecture, "base": family.base.name}
+        raise ConfigError(Problem.of(message, "add_pooling_layer", pooler, **shown))
     return Subject(family.config(**config), architecture, pooler or not cls.pooler_is_optional)
 
 
@@ -201,7 +195,7 @@ def read_item(text: str, present: type[Config] | None = None) -> WrittenModel | 
         if not dash or field in changes:
             message = N_("write each field once, with a value: {field}-{value}.")
             like = values_of(subject_of_preset(DEFAULT_PRESET)).get(field, 1)
-            return Problem(field, said, message, {"field": field, "value": _written(like)})
+            return Problem.of(message, field, said, field=field, value=_written(like))
         value = _value(said)
         if problem := _check(kind, field, value):
             return problem
@@ -224,7 +218,7 @@ def _check(kind: type[Config], field: str, value: Any) -> Problem | None:
 def _unknown(field: str, name: str, message: str, known: Sequence[str] | Mapping[str, object]) -> Problem:
     starting = [one for one in known if name and one.startswith(name)]  # of bert-base, before roberta-base
     nearest = (starting or get_close_matches(name[:100], known, n=1, cutoff=0.0))[0]
-    return Problem(field, name, message, {"name": shorten(name), "nearest": nearest})
+    return Problem.of(message, field, name, name=shorten(name), nearest=nearest)
 
 
 def _written(value: object) -> str:

@@ -80,6 +80,6 @@ def caches(subject: Subject, call: Call) -> bool:
     return config.is_decoder and wanted and not (call.labels and cls.labels_stop_caching)
 
 
-def remark(field: str, message: str, **values: str) -> Problem:
+def remark(field: str, message: str, **values: object) -> Problem:
     """What is possible, but does not do what one may expect."""
-    return Problem(field, None, message, values)
+    return Problem.of(message, field, **values)

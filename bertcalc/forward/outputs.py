@@ -7,6 +7,7 @@ Where only transformers 4 can build the configuration, its forward methods are m
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
+from typing import Any
 
 from bertcalc.config import Config, Problem, check_whole_number
 from bertcalc.families import family_of, output_names
@@ -196,81 +197,50 @@ def unpadded(cls: Class, config: Config, batch_size: int) -> Problem | None:
         "{architecture} takes one sequence at a time without a pad_token_id, as it looks for the last token that is no "
         "padding: set pad_token_id, or a batch of one."
     )
-    return Problem("batch_size", batch_size, message, {"architecture": cls.name}, ({"batch_size": 1},))
+    return Problem.of(message, "batch_size", batch_size, {"batch_size": 1}, architecture=cls.name)
 
 
 def problems(subject: Subject, call: Call) -> Iterator[Problem]:
     """Why the forward method would not run; the batch has checks of its own, in ``batch_problems``."""
     config, cls = subject.config, subject.cls
+    architecture, labels = subject.architecture, config.num_labels
     sizes = {"encoder_sequence_length": cls.sees_encoder, "num_choices": cls.takes_choices}
     for field, taken in sizes.items():
         value = getattr(call, field)
         if taken and value is not None and (problem := check_whole_number(field, value, 1, LARGEST, like=2)):
             yield problem
             return
-    if cls.task == "question-answering" and config.num_labels != 2 and _scores_of_answers(subject) != 2:
-        yield Problem(
-            "num_labels",
-            config.num_labels,
-            N_("{architecture} needs num_labels 2 for a forward pass: the start and the end of an answer."),
-            {"architecture": subject.architecture},
-            ({"num_labels": 2},),
-        )
+    two, unlabelled = {"num_labels": 2}, {"labels": False}
+    if cls.task == "question-answering" and labels != 2 and _scores_of_answers(subject) != 2:
+        message = N_("{architecture} needs num_labels 2 for a forward pass: the start and the end of an answer.")
+        yield Problem.of(message, "num_labels", labels, two, architecture=architecture)
     if problem := unpadded(cls, config, call.batch_size):
         yield problem
-    if call.labels and "sentence_order_label" in cls.targets and config.num_labels != 2:
-        yield Problem(
-            "num_labels",
-            config.num_labels,
-            N_("{architecture} needs num_labels 2 for its loss: two texts are in their order, or were swapped."),
-            {"architecture": subject.architecture},
-            ({"num_labels": 2}, {"labels": False}),
-        )
+    if call.labels and "sentence_order_label" in cls.targets and labels != 2:
+        message = N_("{architecture} needs num_labels 2 for its loss: two texts are in their order, or were swapped.")
+        yield Problem.of(message, "num_labels", labels, two, unlabelled, architecture=architecture)
     if call.labels and cls.task == "double-heads" and not vars(config)["summary_use_proj"] and config.hidden_size > 1:
         message = N_("{architecture} has a loss only with summary_use_proj: without it, a choice has many scores.")
-        yield Problem("labels", True, message, {"architecture": subject.architecture}, ({"labels": False},))
-    if (
-        cls.task == "masked-lm"
-        and call.labels
-        and config.has("sparse_prediction")
-        and vars(config)["sparse_prediction"]
-    ):
-        yield Problem(
-            "labels",
-            True,
-            N_("With sparse_prediction and labels, the shape of the logits depends on the labels themselves."),
-            {},
-            ({"labels": False},),
-        )
+        yield Problem.of(message, "labels", True, unlabelled, architecture=architecture)
+    if call.labels and cls.task == "masked-lm" and vars(config).get("sparse_prediction"):
+        message = N_("With sparse_prediction and labels, the shape of the logits depends on the labels themselves.")
+        yield Problem.of(message, "labels", True, unlabelled)
     if config.turns_pairs and config.attention_head_size % 2:
         size = 2 * config.num_attention_heads
         near = max(1, config.hidden_size // size) * size
-        yield Problem(
-            "hidden_size",
-            config.hidden_size,
-            N_(
-                "Rotary positions turn pairs of numbers, and a head of {size} numbers does not consist of pairs: "
-                "no forward pass is possible. {field} {near} would work."
-            ),
-            {
-                "size": f"{config.attention_head_size:,}",
-                "field": config.own_name("hidden_size"),
-                "near": f"{near:,}",
-            },
-            ({"hidden_size": near},),
+        message = N_(
+            "Rotary positions turn pairs of numbers, and a head of {size} numbers does not consist of pairs: "
+            "no forward pass is possible. {field} {near} would work."
         )
-    given = cls.sees_encoder and call.encoder_sequence_length is not None
-    if given and config.is_decoder and not config.add_cross_attention:
-        yield Problem(
-            "encoder_sequence_length",
-            call.encoder_sequence_length,
-            N_(
-                "A decoder without cross attention does not accept encoder_hidden_states: set "
-                "add_cross_attention to True."
-            ),
-            {},
-            ({"add_cross_attention": True}, {"encoder_sequence_length": None}),
+        shown = {"size": config.attention_head_size, "field": config.own_name("hidden_size"), "near": near}
+        yield Problem.of(message, "hidden_size", config.hidden_size, {"hidden_size": near}, **shown)
+    length = call.encoder_sequence_length
+    if cls.sees_encoder and length is not None and config.is_decoder and not config.add_cross_attention:
+        message = N_(
+            "A decoder without cross attention does not accept encoder_hidden_states: set add_cross_attention to True."
         )
+        remedies: tuple[dict[str, Any], ...] = ({"add_cross_attention": True}, {"encoder_sequence_length": None})
+        yield Problem.of(message, "encoder_sequence_length", length, *remedies)
     yield from transformers4.problems(subject, call)
     yield from _label_problems(subject, call)
 
@@ -286,16 +256,11 @@ def _label_problems(subject: Subject, call: Call) -> Iterator[Problem]:
     high = _answers(subject, call) - 1
     if not 0 <= call.label <= high and call.label != IGNORED:
         nearest = min(max(call.label, 0), high)
-        yield Problem(
-            "label",
-            call.label,
-            N_(
-                "Label {value} is not possible: it must be from 0 to {high}, the nearest is "
-                "{nearest}; a label of -100 is ignored."
-            ),
-            {"value": f"{call.label:,}", "high": f"{high:,}", "nearest": f"{nearest:,}"},
-            ({"label": nearest},),
+        message = N_(
+            "Label {value} is not possible: it must be from 0 to {high}, the nearest is {nearest}; a label of -100 is "
+            "ignored."
         )
+        yield Problem.of(message, "label", call.label, {"label": nearest}, value=call.label, high=high, nearest=nearest)
 
 
 def remarks(subject: Subject, call: Call) -> Iterator[Problem]:
@@ -306,25 +271,18 @@ def remarks(subject: Subject, call: Call) -> Iterator[Problem]:
     elif cls.labels_stop_caching and call.use_cache and call.labels:
         yield remark("use_cache", N_("use_cache has no effect with labels: the class switches it off."))
     if cls.sees_encoder and call.encoder_sequence_length is not None and not config.is_decoder:
-        yield remark(
-            "encoder_sequence_length",
-            N_("encoder_hidden_states have no effect without is_decoder and add_cross_attention."),
-        )
+        message = N_("encoder_hidden_states have no effect without is_decoder and add_cross_attention.")
+        yield remark("encoder_sequence_length", message)
     if config.add_cross_attention and not attends(subject, call):
-        yield remark(
-            "add_cross_attention",
-            N_("Without encoder_hidden_states the cross attention is left out.")
-            if cls.sees_encoder
-            else N_("This class does not take encoder_hidden_states: its cross attention is left out."),
-        )
+        not_given = N_("Without encoder_hidden_states the cross attention is left out.")
+        not_taken = N_("This class does not take encoder_hidden_states: its cross attention is left out.")
+        yield remark("add_cross_attention", not_given if cls.sees_encoder else not_taken)
     if call.output_attentions and config.transformers_version == 5:
-        yield remark(
-            "output_attentions",
-            N_(
-                'This is what a model with attn_implementation="eager" returns; with the default, '
-                "transformers 5 returns empty tuples of attentions."
-            ),
+        message = N_(
+            'This is what a model with attn_implementation="eager" returns; with the default, transformers 5 returns '
+            "empty tuples of attentions."
         )
+        yield remark("output_attentions", message)
     if call.labels and cls.targets:
         yield from _label_remarks(subject, call)
 
@@ -334,12 +292,10 @@ def _label_remarks(subject: Subject, call: Call) -> Iterator[Problem]:
     task = subject.cls.task
     if task == "question-answering":
         if not 0 <= call.label <= last:
-            yield remark(
-                "label",
-                N_("No token {value}: a position after the last, {last}, is ignored, and one below 0 counts as 0."),
-                value=f"{call.label:,}",
-                last=f"{last:,}",
+            message = N_(
+                "No token {value}: a position after the last, {last}, is ignored, and one below 0 counts as 0."
             )
+            yield remark("label", message, value=call.label, last=last)
     elif task == "replaced-tokens":
         pass
     elif not _classifies(subject):

@@ -26,16 +26,11 @@ def batch_problems(config: Config, values: Mapping[str, object]) -> Iterator[Pro
             return
     longest = config.longest
     if isinstance(length := values["sequence_length"], int) and length > longest:
-        yield Problem(
-            "sequence_length",
-            length,
-            N_(
-                "Sequence length {value} is longer than max_position_embeddings {longest}: at most "
-                "{longest} is possible."
-            ),
-            {"value": f"{length:,}", "longest": f"{longest:,}"},
-            ({"sequence_length": longest}, {"max_position_embeddings": length}),
+        message = N_(
+            "Sequence length {value} is longer than max_position_embeddings {longest}: at most {longest} is possible."
         )
+        remedies = {"sequence_length": longest}, {"max_position_embeddings": length}
+        yield Problem.of(message, "sequence_length", length, *remedies, value=length, longest=longest)
 
 
 def forward(

@@ -59,16 +59,11 @@ def version_of(config: Config) -> Version:
 def problems(subject: Subject, call: Call) -> Iterator[Problem]:
     """Why the forward method of transformers 4 would not run, where 4 is meant and that of 5 would."""
     if version_of(subject.config) is FOUR and _fails(subject, call):
-        yield Problem(
-            "output_attentions",
-            True,
-            N_(
-                "With cross attention but no encoder_hidden_states, transformers 4 fails at "
-                "output_attentions: set output_attentions or add_cross_attention to False."
-            ),
-            {},
-            ({"output_attentions": False},),
+        message = N_(
+            "With cross attention but no encoder_hidden_states, transformers 4 fails at output_attentions: set "
+            "output_attentions or add_cross_attention to False."
         )
+        yield Problem.of(message, "output_attentions", True, {"output_attentions": False})
 
 
 def _fails(subject: Subject, call: Call) -> bool:
@@ -84,22 +79,19 @@ def differences(subject: Subject, call: Call) -> Iterator[Problem]:
         return
     cached = caches(subject, call)
     if _fails(subject, call):
-        yield remark(
-            "cross_attentions", N_("transformers 4 fails here: it expects cross attentions, and there are none.")
-        )
+        message = N_("transformers 4 fails here: it expects cross attentions, and there are none.")
+        yield remark("cross_attentions", message)
         return
     as_bert = not family_of(config).cross_cache  # GPT-2's cache is the same in both
     if as_bert and cls.caches and cached and not crossed:
-        yield remark(
-            "past_key_values",
-            N_("transformers 4 returns an EncoderDecoderCache, its half for the cross attention empty."),
-        )
+        message = N_("transformers 4 returns an EncoderDecoderCache, its half for the cross attention empty.")
+        yield remark("past_key_values", message)
     if cls.caches and call.output_attentions and not crossed and "cross_attentions" not in cls.withholds:
         yield remark("cross_attentions", N_("transformers 4 leaves empty cross_attentions out."))
     if as_bert and not cls.caches and not call.return_dict and (cached or (crossed and call.output_attentions)):
-        yield remark(
-            "return_dict",
-            N_("In a tuple, transformers 4 returns past_key_values and cross_attentions too, where the body has them."),
+        message = N_(
+            "In a tuple, transformers 4 returns past_key_values and cross_attentions too, where the body has them."
         )
+        yield remark("return_dict", message)
     if not call.return_dict and not subject.add_pooling_layer:
         yield remark("return_dict", N_("In a tuple, transformers 4 has None in place of the missing pooler_output."))

@@ -67,7 +67,7 @@ def check_name(repo_id: str) -> Problem | None:
         "{name} is not a name on the Hub: it must look like google-bert/bert-base-uncased, with only "
         "letters, digits and . _ - and at most {most} characters."
     )
-    return Problem("repo_id", repo_id, message, {"name": shorten(repo_id) or '""', "most": f"{LONGEST}"})
+    return Problem.of(message, "repo_id", repo_id, name=shorten(repo_id) or '""', most=LONGEST)
 
 
 def compared(repo_id: str) -> tuple[Described, Matching]:
@@ -106,13 +106,11 @@ class _Model:
             return tensors
         index = self.get(INDEX, LARGEST_HEADER)
         if index is None:
-            raise wrong(
-                N_(
-                    "{name} has no safetensors file. Other files of weights are not opened: pickles can run any "
-                    "program when they are read."
-                ),
-                name=self.repo_id,
+            message = N_(
+                "{name} has no safetensors file. Other files of weights are not opened: pickles can run any program "
+                "when they are read."
             )
+            raise wrong(message, name=self.repo_id)
         parts = []
         for shard in _shards(index):
             part = self._header(shard)
@@ -208,5 +206,5 @@ def _shards(index: _Body) -> list[str]:
         raise wrong(N_("{file} is not an index of safetensors files."), file=INDEX)
     if len(names) > MOST_FILES:
         message = N_("The model has {count} files: at most {most} are read here.")
-        raise wrong(message, count=f"{len(names):,}", most=f"{MOST_FILES}")
+        raise wrong(message, count=len(names), most=MOST_FILES)
     return names
