@@ -22,7 +22,7 @@ from pages.ui.i18n import _
 from pages.ui.numbers import percent, percentage, scaled, short, size
 from pages.ui.present import presenting
 from pages.ui.sidebar import Choice
-from pages.ui.tables import show_table
+from pages.ui.tables import show_rows
 from pages.ui.theme import appearance
 
 
@@ -34,16 +34,12 @@ def show_glance(comparison: Comparison, choice: Choice) -> None:
     if presenting():
         return
     st.caption(_("A click opens a model; the names in the table are links. – is not simulated yet."))
-    rows = [(one, link, cells_of(one, comparison.batch)) for one, link in zip(models, links, strict=True)]
-    titles = _titles(comparison.batch)
-    show_table(
-        {
-            _("Model"): [f"[{one.name}]({link})" for one, link, _cells in rows],
-            _("Family"): [_family(one) for one, _link, _cells in rows],
-            **{title: [cells[at].exact for _one, _link, cells in rows] for at, title in enumerate(titles)},
-        },
-        _("The models, with a link to each"),
-    )
+    rows = [
+        (f"[{one.name}]({link})", _family(one), *(cell.exact for cell in cells_of(one, comparison.batch)))
+        for one, link in zip(models, links, strict=True)
+    ]
+    titles = (_("Model"), _("Family"), *_titles(comparison.batch))
+    show_rows(titles, rows, _("The models, with a link to each"))
 
 
 def in_order(comparison: Comparison) -> list[Compared]:

@@ -39,7 +39,7 @@ from pages.ui.i18n import _
 from pages.ui.metrics import show_metric
 from pages.ui.numbers import percent, text_width
 from pages.ui.sidebar import Choice
-from pages.ui.tables import show_checks, show_table
+from pages.ui.tables import show_checks, show_rows
 from pages.ui.theme import colors
 from pages.ui.total_formula.show import show_total_formula
 from pages.ui.verdict import show_verdict, verdict_of
@@ -121,18 +121,14 @@ def _rounding(choice: Choice, number: str) -> None:
     ]
     counts.sort(key=lambda known: known.total)
     exactly, roughly = (reading for reading in readings(typed(number)) if reading.key == "parameters")
-    yes, no = _("✓ yes"), _("✗ no")
-    show_table(
-        {
-            _("Which count it is"): [describe(known) for known in counts],
-            _("Parameters"): [f"**{known.total:,}**" for known in counts],
-            _("Rounds to {number}").format(number=number): [
-                yes if exactly.means(known.total) else no for known in counts
-            ],
-            _("Or to two significant digits"): [yes if roughly.means(known.total) else no for known in counts],
-        },
-        _("Which counts round to {number}").format(number=number),
-    )
+    rounds, digits = _("Rounds to {number}").format(number=number), _("Or to two significant digits")
+    verdicts = {True: _("✓ yes"), False: _("✗ no")}
+    rows = [
+        (describe(known), f"**{known.total:,}**", *(verdicts[one.means(known.total)] for one in (exactly, roughly)))
+        for known in counts
+    ]
+    titles = (_("Which count it is"), _("Parameters"), rounds, digits)
+    show_rows(titles, rows, _("Which counts round to {number}").format(number=number))
 
 
 _ROUNDED = ("base", "pretraining")  # the tasks whose counts round to the papers' figures
