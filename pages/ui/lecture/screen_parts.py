@@ -29,7 +29,7 @@ from pages.ui.batch import Batch
 from pages.ui.compare.compare_words import names_of, relative
 from pages.ui.compare.comparison import GLANCE, Compared, Comparison
 from pages.ui.compare.differences import show_parts as show_differences
-from pages.ui.compare.glance import draw_models, in_order
+from pages.ui.compare.glance import draw_models
 from pages.ui.compute.count import Count
 from pages.ui.compute.forward import show_figures, show_parts
 from pages.ui.diagnosis.cause_words import describe
@@ -179,7 +179,7 @@ def _explain(comparison: Comparison, *, changing: bool = False) -> None:
 
 
 def _draw(comparison: Comparison) -> None:
-    draw_models(in_order(comparison), comparison.batch, comparison.measure)
+    draw_models(comparison)
 
 
 def _compute(choice: Choice) -> None:
