@@ -19,7 +19,7 @@ from pages.ui.formulas import aligned, colored_sum
 from pages.ui.i18n import _
 from pages.ui.metrics import show_metric
 from pages.ui.numbers import percent, scaled
-from pages.ui.oracle import ask, runs
+from pages.ui.oracle import ask, runs, show_agreement
 from pages.ui.tables import show_rows
 from pages.ui.theme import appearance
 
@@ -108,17 +108,16 @@ def show_verdict(count: Count) -> None:
 
 def _show_proof(proof: FlopProof) -> None:
     if proof.differences:
-        st.error(_("PyTorch counts differently."), icon=":material/error:")
+        show_agreement(False, _("PyTorch counts differently."))
         rows = [(count.name, _figure(count.ours), _figure(count.theirs)) for count in proof.differences]
         show_rows((_("Module"), "bertcalc", "PyTorch"), rows, _("The counts that differ"))
     else:
-        st.success(
-            _(
-                "PyTorch counts the same: {forward:,} FLOPs forward, {training:,} with backward, and the same in each "
-                "of {modules:,} modules."
-            ).format(forward=proof.forward.theirs, training=proof.training.theirs, modules=len(proof.modules)),
-            icon=":material/verified:",
+        said = _(
+            "PyTorch counts the same: {forward:,} FLOPs forward, {training:,} with backward, and the same in each "
+            "of {modules:,} modules."
         )
+        figures = {"forward": proof.forward.theirs, "training": proof.training.theirs, "modules": len(proof.modules)}
+        show_agreement(True, said.format(**figures))
 
 
 def _figure(figure: int | None) -> str:

@@ -133,22 +133,17 @@ def _savings(run: Run, plan: Plan) -> Iterator[str]:
     case = Case(run.subject, *run.batch, plan)
     if run.batches > 1 and not most_sequences(run.subject):
         found = of_adding_up(case, run.batches)
-        yield _(
+        said = _(
             "**{batches:,} batches of {batch_size:,}**, their gradients added up, need {needed} at the peak; one batch "
             "with all of them needs {whole}. The FLOPs are the same."
-        ).format(
-            batches=run.batches,
-            batch_size=run.batch.batch_size,
-            needed=size(found.num_bytes),
-            whole=size(found.whole_bytes),
         )
+        sizes = {"needed": size(found.num_bytes), "whole": size(found.whole_bytes)}
+        yield said.format(batches=run.batches, batch_size=run.batch.batch_size, **sizes)
     if plan.freezing != NOTHING_FROZEN:
         found = of_freezing(case)
-        yield _("**Freezing** saves {saved} of {whole} at the peak ({share}).").format(
-            saved=size(found.saved_bytes),
-            whole=size(found.whole_bytes),
-            share=percent(found.saved_bytes, found.whole_bytes),
-        )
+        said = _("**Freezing** saves {saved} of {whole} at the peak ({share}).")
+        share = percent(found.saved_bytes, found.whole_bytes)
+        yield said.format(saved=size(found.saved_bytes), whole=size(found.whole_bytes), share=share)
         said = _(
             "It saves {flops} of {all_flops} in a step ({flops_share}): the forward pass is computed as before, and "
             "gradients flow back to the first tensor that is trained."

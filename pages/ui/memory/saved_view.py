@@ -22,7 +22,7 @@ from pages.ui.i18n import _
 from pages.ui.memory.run import Run
 from pages.ui.metrics import show_metrics
 from pages.ui.numbers import signed_count, size
-from pages.ui.oracle import ask, runs
+from pages.ui.oracle import ask, runs, show_agreement
 from pages.ui.tables import shape_text, show_rows
 from pages.ui.theme import colors
 
@@ -143,13 +143,6 @@ def _show_verdict(run: Run, plan: Plan) -> None:
     elif runs(subject, call):
         found = ask(subject.architecture, memory_proof.prove, subject, plan, *run.batch)
         masks = " " + _("For this comparison, masks are counted as wide as activations.") if plan.fused_dropout else ""
-        if found.ours == found.theirs:
-            st.success(
-                _("PyTorch counts the same: {bytes:,} bytes.").format(bytes=found.theirs) + masks,
-                icon=":material/verified:",
-            )
-        else:
-            st.error(
-                _("PyTorch counts {theirs:,} bytes, we count {ours:,}.").format(**found._asdict()) + masks,
-                icon=":material/error:",
-            )
+        agrees, same = found.ours == found.theirs, _("PyTorch counts the same: {bytes:,} bytes.")
+        said = same if agrees else _("PyTorch counts {theirs:,} bytes, we count {ours:,}.")
+        show_agreement(agrees, said.format(**found._asdict(), bytes=found.theirs) + masks)
