@@ -7,7 +7,7 @@ from pages.ui.compare.differences import show_differences
 from pages.ui.compare.found_models import show_limits
 from pages.ui.compare.glance import show_glance
 from pages.ui.compare.side_by_side import show_bars, show_scatter, show_side_by_side
-from pages.ui.i18n import _
+from pages.ui.i18n import _, listed
 from pages.ui.present import presenting
 from pages.ui.sidebar import choice as current_choice
 
@@ -30,4 +30,7 @@ with page:
     else:
         show_scatter(comparison)
     if not presenting():
+        if comparison.view not in ("differences", "scatter"):  # which say it themselves
+            for why, models in comparison.unknown().items():
+                st.caption(_("– for {models}: {why}").format(models=listed(models), why=why))
         show_limits(found_in(comparison), comparison.measure)

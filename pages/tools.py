@@ -1,7 +1,6 @@
 """Other tools: what their formulas give for the same model, and why that is not the right count, line by line."""
 
 from fractions import Fraction
-from itertools import accumulate
 
 import streamlit as st
 
@@ -14,7 +13,7 @@ from pages.ui.i18n import _
 from pages.ui.numbers import signed_count, signed_percent, unbroken
 from pages.ui.present import presenting
 from pages.ui.sidebar import choice as current_choice
-from pages.ui.tables import show_table
+from pages.ui.tables import show_rows
 from pages.ui.theme import INK, appearance
 from pages.ui.tool_counts import TOOL, escaped, main_reason
 
@@ -26,19 +25,13 @@ counts = dict(tool_counts(config))
 
 heading = _("{architecture} has {count:,} parameters. Formulas of other tools give:")
 st.markdown(f"## {heading.format(architecture=architecture, count=total)}")
-show_table(
-    {
-        _("Tool"): [f"**{escaped(name)}**" for name in counts],
-        _("Parameters"): [f"{count:,}" for count in counts.values()],
-        _("Difference"): [signed_count(count - total) for count in counts.values()],
-        "%": [unbroken(signed_percent(Fraction(count - total, total))) for count in counts.values()],
-        _("Mostly because"): [
-            f":small[{main_reason(corrections(TOOLS[name], model, sizes), total - count)}]" if like_bert else ""
-            for name, count in counts.items()
-        ],
-    },
-    _("What the formulas of other tools give"),
-)
+rows = []
+for name, count in counts.items():
+    why = main_reason(corrections(TOOLS[name], model, sizes), total - count) if like_bert else ""
+    difference, share = signed_count(count - total), unbroken(signed_percent(Fraction(count - total, total)))
+    rows.append((f"**{escaped(name)}**", f"{count:,}", difference, share, f":small[{why}]" if why else ""))
+titles = (_("Tool"), _("Parameters"), _("Difference"), "%", _("Mostly because"))
+show_rows(titles, rows, _("What the formulas of other tools give"))
 
 tool = TOOLS[TOOL.show()]
 formulas = tool_formulas(subject, tool.name)
@@ -58,23 +51,13 @@ if not like_bert:
 elif not presenting():
     # A reason that adds nothing to this model, such as I = 4 H, is listed all the same.
     found = {one.miscount: one.amount for one in corrections(tool, model, sizes)}
-    amounts = [found.get(miscount, 0) for miscount in formulas.corrections]
-    added = formulas.corrections.values()
-    bold = "**{}**".format
-    show_table(
-        {
-            _("Where it differs"): [
-                bold(_("{tool} gives").format(tool=escaped(tool.name))),
-                *(_(REASONS[miscount].said) for miscount in formulas.corrections),
-                bold(_("{architecture} has").format(architecture=architecture)),
-            ],
-            _("To be added"): ["", *(f"${one.latex()}$" for one in added), ""],
-            _("In numbers"): ["", *(f"${one.latex(config, padded_vocab_size=padded)}$" for one in added), ""],
-            _("Parameters"): ["", *map(signed_count, amounts), ""],
-            _("So far"): [
-                *(f"{count:,}" for count in accumulate(amounts, initial=tool.count(config))),
-                bold(f"{total:,}"),
-            ],
-        },
-        _("From the count of the tool to that of the model"),
-    )
+    so_far, bold = tool.count(config), "**{}**".format
+    rows = [(bold(_("{tool} gives").format(tool=escaped(tool.name))), "", "", "", f"{so_far:,}")]
+    for miscount, added in formulas.corrections.items():
+        amount = found.get(miscount, 0)
+        so_far += amount
+        in_letters, in_numbers = f"${added.latex()}$", f"${added.latex(config, padded_vocab_size=padded)}$"
+        rows.append((_(REASONS[miscount].said), in_letters, in_numbers, signed_count(amount), f"{so_far:,}"))
+    rows.append((bold(_("{architecture} has").format(architecture=architecture)), "", "", "", bold(f"{total:,}")))
+    titles = (_("Where it differs"), _("To be added"), _("In numbers"), _("Parameters"), _("So far"))
+    show_rows(titles, rows, _("From the count of the tool to that of the model"))

@@ -8,7 +8,7 @@ from pages.ui import tables
 from pages.ui.i18n import _
 from pages.ui.present import presenting
 from pages.ui.sidebar import choice as current_choice
-from pages.ui.verdict import TOTALS, show_returned, show_verdict, show_weights
+from pages.ui.verdict import RETURNED, TOTALS, show_returned, show_verdict, show_weights
 
 subject = current_choice().subject
 
@@ -24,7 +24,9 @@ else:
     tables.show_checks(checks[:TOTALS] if presenting() else checks)
     if not presenting():
         show_weights(subject)
-        show_returned(subject)
+        if returned := RETURNED.unfolded():
+            with returned:
+                show_returned(subject)
 
 if not presenting():
     st.header(_("Published counts"))

@@ -19,7 +19,7 @@ from bertcalc.text import N_, Translate
 from bertcalc.tree.names import PART_NAMES, norm_kind
 from bertcalc.tree.totals import breakdown, openable
 from pages.ui import charts
-from pages.ui.charts import NARROW, Spec, figures_axis, spec_of, tooltip
+from pages.ui.charts import FONT, NARROW, SMALL, Spec, figures_axis, having, in_order, names_axis, spec_of, tooltip
 from pages.ui.columns import Columns
 from pages.ui.controls import Select, set_values
 from pages.ui.export.shown import draw_chart
@@ -30,7 +30,6 @@ from pages.ui.scale import kept
 from pages.ui.sidebar import Choice
 from pages.ui.theme import BACKGROUND, INK, appearance, colors
 
-_FONT = 15
 _MANY = 9  # more bars than this are drawn closer, so that the chart still ends on the first screen
 _LINE = 24  # ems in a line on a phone: numbers are written in short where all digits are longer
 _ROOM = 250  # pixels right of the axis, for the label of a bar that is as long as the axis
@@ -236,26 +235,17 @@ def ranked_bars(appearance: str, count: int, unit: str, words: tuple[str, ...], 
     import altair as alt
 
     few, ink = count <= _MANY, INK[appearance]
-    step, font, thin = ((18, _FONT, 4) if low else (22, _FONT, 6)) if few else (14 if low else 17, 13, 3)
+    step, font, thin = ((18, FONT, 4) if low else (22, FONT, 6)) if few else (14 if low else 17, SMALL, 3)
 
     either = partial(charts.either, alt)
-    axis = alt.Axis(
-        labelExpr=f"{NARROW} ? '' : datum.label",
-        labelColor=ink,
-        labelFontSize=font,
-        labelLimit=300,
-        labelOverlap=False,
-        labelFlush=False,
-        ticks=False,
-    )
-    # Not in the order in which the names come: in a chart that gets new data, those that it had before would be first.
-    y = alt.Y("name:N", sort=alt.EncodingSortField("order", op="min"), title=None, axis=axis)
+    label = f"{NARROW} ? '' : datum.label"
+    axis = names_axis(alt, appearance, font, labelExpr=label, labelLimit=300, labelFlush=False)
     scale = alt.Scale(nice=False, zero=True, range=[0, either("width - 12", f"width - min({_ROOM}, 0.36 * width)")])
 
     def x(field: str, **look: Any) -> Any:
         return alt.X(f"{field}:Q", title=None, stack=None, **look)
 
-    chart = alt.Chart().transform_filter("isValid(datum.name)")  # none before the data are there
+    chart = having(alt, "name")
     color, edge = alt.Color("color:N", scale=None), alt.Stroke("color:N", scale=None)
     place = {"size": either(thin, 0.7 * step), "yOffset": either((step - thin - 1) / 2, 0)}
     first = x("solid", scale=scale, axis=figures_axis(alt, appearance, unit, tickCount=either(3, 6)))
@@ -283,8 +273,8 @@ def ranked_bars(appearance: str, count: int, unit: str, words: tuple[str, ...], 
 
     def text(narrow: str, wide: str, **look: Any) -> Any:
         shift = "" if narrow == "brief" else f" + {_GAP} + {{}} * datum.{{}}_width"
-        dx = either(over + shift.format(13, "brief"), behind + shift.format(font, "label"))
-        said = {"text": either(f"datum.{narrow}", f"datum.{wide}"), "fontSize": either(13, font)}
+        dx = either(over + shift.format(SMALL, "brief"), behind + shift.format(font, "label"))
+        said = {"text": either(f"datum.{narrow}", f"datum.{wide}"), "fontSize": either(SMALL, font)}
         return chart.mark_text(align="left", dx=dx, dy=either((14 - step) / 2, 0), **said, **look).encode(x=x("far"))
 
     # Each twice, first as an edge of paper: a label that lies on its bar can be read, too.
@@ -303,8 +293,8 @@ def ranked_bars(appearance: str, count: int, unit: str, words: tuple[str, ...], 
         .encode(x=alt.value(0), x2=alt.value("width"), tooltip=_tooltip(alt, words))
         .add_params(chosen)
     )
-    layers = alt.layer(solid, added, missing, marks, *texts, end, rows).encode(y=y)
-    return spec_of(layers.properties(width="container", height=step * count + _AXIS))
+    layers = alt.layer(solid, added, missing, marks, *texts, end, rows).encode(y=in_order(alt, "name", axis))
+    return spec_of(layers, step * count + _AXIS)
 
 
 @lru_cache
@@ -313,22 +303,17 @@ def proportional_bar(appearance: str, words: tuple[str, ...]) -> Spec:
     import altair as alt
 
     paper, said = BACKGROUND[appearance], _tooltip(alt, words)
-    scale = alt.Scale(nice=False)
+    x = alt.X("start:Q", axis=None, scale=alt.Scale(nice=False))
     room = "scale('x', datum.end) - scale('x', datum.start)"
-    pieces = (
-        alt.Chart()
-        .mark_rect(stroke=paper, strokeWidth=1)
-        .encode(
-            x=alt.X("start:Q", axis=None, scale=scale), x2="end:Q", color=alt.Color("color:N", scale=None), tooltip=said
-        )
-    )
+    pieces = alt.Chart().mark_rect(stroke=paper, strokeWidth=1)
+    pieces = pieces.encode(x=x, x2="end:Q", color=alt.Color("color:N", scale=None), tooltip=said)
     labels = (
         alt.Chart()
         .transform_calculate(middle="(datum.start + datum.end) / 2")
-        .mark_text(fontSize=_FONT, text=alt.ExprRef(f"{room} > {_FONT} * datum.width + {_GAP} ? datum.name : ''"))
+        .mark_text(fontSize=FONT, text=alt.ExprRef(f"{room} > {FONT} * datum.width + {_GAP} ? datum.name : ''"))
         .encode(x=alt.X("middle:Q", axis=None), color=alt.value(paper), tooltip=said)
     )
-    return spec_of(alt.layer(pieces, labels).properties(width="container", height=34))
+    return spec_of(alt.layer(pieces, labels), 34)
 
 
 def _tooltip(alt: Any, words: Sequence[str]) -> list[Any]:

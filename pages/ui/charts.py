@@ -4,7 +4,7 @@ Altair checks its whole schema when it writes a chart, which takes ten times as 
 """
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import pandas as pd
@@ -13,13 +13,13 @@ from bertcalc.tree.freezing import Split
 from bertcalc.tree.totals import Component
 from pages.ui.columns import Columns
 from pages.ui.numbers import SUFFIXES
-from pages.ui.theme import COLORS, INK
+from pages.ui.theme import BACKGROUND, COLORS, INK
 
 Spec = dict[str, Any]
 # Pixels: a phone, where what is said of a bar has a line of its own above it. Of these two Vega looks again only when
 # width changes: a chart may be drawn before its page has its width.
 NARROW = "containerSize()[0] + 0 * width < 560"
-_FONT = 15
+FONT, SMALL = 15, 13  # of what a chart says, and of its axes
 
 
 def frozen_frame(splits: Mapping[Component, Split], names: Sequence[str], label: str) -> Columns:
@@ -39,44 +39,49 @@ def frozen_bars(appearance: str) -> Spec:
     """One bar for each component: the trained part is filled, the frozen part is a dashed outline."""
     import altair as alt
 
-    names, trainable = _names(alt, appearance, _FONT), alt.X("trainable:Q", axis=None, scale=alt.Scale(nice=False))
-    trained = alt.Chart().mark_bar(size=26).encode(x=trainable, y=names, color=component_color(alt, appearance))
-    frozen = (
-        alt.Chart()
-        .transform_filter("datum.trainable < datum.parameters")
-        .mark_bar(size=26, fillOpacity=0, strokeWidth=2, strokeDash=[5, 3])
-        .encode(x=trainable, x2="parameters:Q", y=names, stroke=component_color(alt, appearance, "Stroke"))
+    names = alt.Y("name:N", sort=None, title=None, axis=names_axis(alt, appearance, labelLimit=300, labelFlush=False))
+    trainable, length = (
+        alt.X(f"{field}:Q", axis=None, scale=alt.Scale(nice=False)) for field in ("trainable", "parameters")
     )
-    labels = (
-        alt.Chart()
-        .mark_text(align="left", dx=8, fontSize=_FONT)
-        .encode(x=_length(alt), y=names, text="label:N", color=alt.value(INK[appearance]))
-    )
-    room = alt.Chart().mark_bar(opacity=0).encode(x="room:Q", y=names, tooltip=tooltip(alt, "name", "label"))
-    return spec_of(alt.layer(trained, frozen, labels, room).properties(width="container", height=alt.Step(40)))
+    chart, color = alt.Chart(), partial(colored, alt, "component", COLORS[appearance])
+    trained = chart.mark_bar(size=26).encode(x=trainable, y=names, color=color())
+    frozen = chart.transform_filter("datum.trainable < datum.parameters")
+    frozen = frozen.mark_bar(size=26, fillOpacity=0, strokeWidth=2, strokeDash=[5, 3])
+    frozen = frozen.encode(x=trainable, x2="parameters:Q", y=names, stroke=color(channel="Stroke"))
+    labels = chart.mark_text(align="left", dx=8, fontSize=FONT)
+    labels = labels.encode(x=length, y=names, text="label:N", color=alt.value(INK[appearance]))
+    room = chart.mark_bar(opacity=0).encode(x="room:Q", y=names, tooltip=tooltip(alt, "name", "label"))
+    return spec_of(alt.layer(trained, frozen, labels, room), alt.Step(40))
 
 
-def _length(alt: Any) -> Any:
-    return alt.X("parameters:Q", axis=None, scale=alt.Scale(nice=False))
+def having(alt: Any, field: str) -> Any:
+    """A chart of the rows that have something in a column: of none before the data are there."""
+    return alt.Chart().transform_filter(f"isValid(datum.{field})")
 
 
-def _names(alt: Any, appearance: str, font: int) -> Any:
-    axis = alt.Axis(
-        labelColor=INK[appearance],
-        labelFontSize=font,
-        labelLimit=300,
-        labelOverlap=False,
-        labelFlush=False,
-        ticks=False,
-    )
-    return alt.Y("name:N", sort=None, title=None, axis=axis)
+def axis_look(appearance: str) -> dict[str, Any]:
+    """How the words at an axis look."""
+    ink = INK[appearance]
+    return {"labelColor": ink, "titleColor": ink, "labelFontSize": SMALL, "titleFontSize": FONT}
 
 
-def component_color(alt: Any, appearance: str, channel: str = "Color") -> Any:
-    """The encoding that gives each component its colour; ``channel`` is Color, Fill or Stroke."""
-    palette: dict[Component, str] = COLORS[appearance]
-    scale = alt.Scale(domain=list(palette), range=list(palette.values()))
-    return getattr(alt, channel)("component:N", legend=None, scale=scale)
+def names_axis(alt: Any, appearance: str, font: int = FONT, **look: Any) -> Any:
+    """An axis that has a name for each bar."""
+    return alt.Axis(labelColor=INK[appearance], labelFontSize=font, labelOverlap=False, ticks=False, **look)
+
+
+def in_order(alt: Any, field: str, axis: Any) -> Any:
+    """Names from top to bottom by the column ``order``.
+
+    Not in the order in which they come: in a chart that gets new data, those that it had before would be first.
+    """
+    return alt.Y(f"{field}:N", sort=alt.EncodingSortField("order", op="min"), title=None, axis=axis)
+
+
+def colored(alt: Any, field: str, colors: Mapping[Any, str], *, channel: str = "Color", legend: Any = None) -> Any:
+    """The encoding that gives each value of a column its colour; ``channel`` is Color, Fill or Stroke."""
+    scale = alt.Scale(domain=list(colors), range=list(colors.values()))
+    return getattr(alt, channel)(f"{field}:N", legend=legend, scale=scale)
 
 
 def tooltip(alt: Any, *fields: str, **titled: str) -> list[Any]:
@@ -84,6 +89,17 @@ def tooltip(alt: Any, *fields: str, **titled: str) -> list[Any]:
     # What is called "title" is written large, and alone.
     titles = {field: " " if at else "title" for at, field in enumerate(fields)} | titled
     return [alt.Tooltip(f"{field}:N", title=title) for field, title in titles.items()]
+
+
+def inside(alt: Any, appearance: str) -> Any:
+    """The names that lie on areas, in the colour of paper."""
+    look = {"fontSize": FONT, "fontWeight": "bold", "color": BACKGROUND[appearance]}
+    return having(alt, "label").mark_text(**look).encode(text="label:N", tooltip=tooltip(alt, "label"))
+
+
+def whole_number(alt: Any, field: str, title: str) -> Any:
+    """A line of a tooltip with a whole number."""
+    return alt.Tooltip(f"{field}:Q", title=title, format=",d")
 
 
 def short_expression(unit: str) -> str:
@@ -96,10 +112,9 @@ def short_expression(unit: str) -> str:
 def figures_axis(alt: Any, appearance: str, unit: str, **look: Any) -> Any:
     """An axis with abbreviated figures of a unit, and faint grid lines."""
     ink = INK[appearance]
-    colors = {"labelColor": ink, "gridColor": ink, "gridOpacity": 0.12}
-    return alt.Axis(
-        title=None, labelExpr=short_expression(unit), labelFontSize=13, labelPadding=5, grid=True, **colors, **look
-    )
+    lines = {"grid": True, "gridColor": ink, "gridOpacity": 0.12}
+    words = {"labelExpr": short_expression(unit), "labelFontSize": SMALL, "labelColor": ink, "labelPadding": 5}
+    return alt.Axis(title=None, **lines, **words, **look)
 
 
 def either(alt: Any, narrow: object, wide: object) -> Any:
@@ -107,22 +122,23 @@ def either(alt: Any, narrow: object, wide: object) -> Any:
     return alt.ExprRef(f"{NARROW} ? {narrow} : {wide}")
 
 
-def spec_of(chart: Any) -> Spec:
+def spec_of(chart: Any, height: Any, **look: Any) -> Spec:
     """The Vega-Lite specification of a chart, without data and without padding.
 
     What Altair puts into a layer without data is a pyarrow.Table here: Streamlit would make one in every run.
     """
     import pyarrow as pa  # Streamlit imports it for the first table
 
-    spec = json_of(chart)
+    spec = json_of(chart, height, **look)
     given = spec.pop("datasets", {}).items()
     spec["datasets"] = {name: pa.Table.from_pandas(pd.DataFrame(rows)) for name, rows in given}
     return spec
 
 
-def json_of(chart: Any) -> Spec:
+def json_of(chart: Any, height: Any, **look: Any) -> Spec:
     """The same as plain JSON."""
-    spec: Spec = chart.properties(padding={"left": 0, "top": 0, "right": 0, "bottom": 0}).to_dict()
+    padding = dict.fromkeys(("left", "top", "right", "bottom"), 0)
+    spec: Spec = chart.properties(width="container", height=height, padding=padding, **look).to_dict()
     spec.pop("data", None)
     # Streamlit's theme would have a mark without a tooltip show the fields that it is drawn from.
     spec["config"] = {**spec.get("config", {}), "mark": {"tooltip": None}}

@@ -91,7 +91,7 @@ def duration(seconds: Fraction) -> str:
     return f"{float(seconds / 86400):,.1f} d"
 
 
-def short(count: int, unit: str) -> str:
+def short(count: float, unit: str) -> str:
     """A number as a chart has room for it: 110M parameters, 22.35 GFLOPs, 438 MB."""
     text = scaled(count, SUFFIXES[unit])
     return text.replace(" ", "").replace("G", "B") if unit == "parameters" else text

@@ -80,6 +80,14 @@ def _kept(name: str, arguments: tuple[Any, ...], named: dict[str, Any], _functio
     return WORKER.run(_function, *arguments, **named)
 
 
+def show_agreement(agrees: bool, said: str) -> None:
+    """The verdict of a comparison with the real thing."""
+    if agrees:
+        st.success(said, icon=":material/verified:")
+    else:
+        st.error(said, icon=":material/error:")
+
+
 def runs(subject: Subject, call: Call) -> bool:
     """Whether the real model can be run with these arguments; shows why not."""
     if not real_model.installed():

@@ -1,7 +1,10 @@
 """Names and titles of the quantities, for all pages that compare models."""
 
-from bertcalc.explore.quantities import Quantity
+from bertcalc.discover.compared import FoundCase, figure
+from bertcalc.explore.quantities import Case, Quantity
+from bertcalc.problem import InputError
 from bertcalc.text import N_
+from pages.ui.controls import sentence
 from pages.ui.i18n import _
 
 # What quantities are called where they are chosen.
@@ -18,6 +21,15 @@ QUANTITY_NAMES: dict[str, str] = {
     "training_memory": N_("Training memory"),
     "inference_memory": N_("Inference memory"),
 }
+
+
+def reason(measure: str, case: Case | FoundCase) -> str:
+    """Why a quantity of a model is not known; empty where it is."""
+    try:
+        figure(measure, case)
+    except InputError as error:
+        return sentence(error.problem)
+    return ""
 
 
 def title_of(quantity: Quantity) -> str:

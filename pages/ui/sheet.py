@@ -23,7 +23,7 @@ from bertcalc.track import FIELDS
 from pages.ui.controls import Number, Select, Switch, change, show_problem
 from pages.ui.i18n import _, catalogue, in_a_row, in_context, translator
 from pages.ui.model import track
-from pages.ui.tables import show_table
+from pages.ui.tables import show_rows
 
 NUMBERS = tuple(f"{number}" for number in range(1, len(generate.KINDS) + 1))
 LEVEL = Select("level", N_("Level"), LEVELS, {"easy": N_("Easy"), "medium": N_("Medium"), "hard": N_("Hard")}, row=True)
@@ -267,13 +267,9 @@ def _show_sizes(exercise: Exercise) -> None:
     sizes = exercise.sizes()
     if preset := exercise.published():
         st.markdown(f"**{preset}**")
-    show_table(
-        {
-            _("Field"): [f"`{exercise.config.own_name(field)}` ${_LETTERS[field]}$" for field in sizes],
-            _("Size"): [f"{size:,}" for size in sizes.values()],
-        },
-        _("The sizes of the model"),
-    )
+    own = exercise.config.own_name
+    rows = [(f"`{own(field)}` ${_LETTERS[field]}$", f"{size:,}") for field, size in sizes.items()]
+    show_rows((_("Field"), _("Size")), rows, _("The sizes of the model"))
 
 
 def printable(chosen: ChosenSheet, _: Translate) -> Sheet:

@@ -79,26 +79,15 @@ _LAYER = re.compile(r"\.[0-9]+\.")
 
 def show_checks(checks: Sequence[Check]) -> None:
     """One row for each check: our value, the real model's, and the verdict."""
-    show_table(
-        {
-            _("Compared"): [_(check.name) for check in checks],
-            "bertcalc": [check.ours for check in checks],
-            "transformers": [check.theirs for check in checks],
-            _("Verdict"): [_verdict(check.agrees) for check in checks],
-        },
-        _("What was compared, and the verdicts"),
-    )
+    titles = (_("Compared"), "bertcalc", "transformers", _("Verdict"))
+    rows = [(_(check.name), check.ours, check.theirs, _verdict(check.agrees)) for check in checks]
+    show_rows(titles, rows, _("What was compared, and the verdicts"))
 
 
 def show_differences(differences: Sequence[Difference]) -> None:
     """The tensors that are not the same, each as we and as the real model have it."""
-    show_table(
-        {
-            "bertcalc": [_tensor(difference.ours) for difference in differences],
-            "transformers": [_tensor(difference.theirs) for difference in differences],
-        },
-        _("The tensors that differ"),
-    )
+    rows = [(_tensor(difference.ours), _tensor(difference.theirs)) for difference in differences]
+    show_rows(("bertcalc", "transformers"), rows, _("The tensors that differ"))
 
 
 def show_run(run: RealRun) -> None:
@@ -108,35 +97,22 @@ def show_run(run: RealRun) -> None:
             seconds=run.seconds, parameters=run.parameters, weights=size(run.weight_bytes)
         )
     )
-    show_table(
-        {
-            _("Output"): [name for name, _shape in run.outputs],
-            _("Shape"): [shape_text(shape) for _n, shape in run.outputs],
-        },
-        _("The outputs of the forward pass"),
-    )
+    rows = [(name, shape_text(shape)) for name, shape in run.outputs]
+    show_rows((_("Output"), _("Shape")), rows, _("The outputs of the forward pass"))
 
 
 def show_published(counts: Sequence[PublishedCount]) -> None:
     """Counts that others have published, beside ours."""
-    ours = [_ours(count) for count in counts]
-    show_table(
-        {
-            _("Model"): [count.preset for count in counts],
-            _("Architecture"): [count.architecture for count in counts],
-            _("Published"): [f"{count.parameters:,}" for count in counts],
-            "bertcalc": [f"{count:,}" for count in ours],
-            _("Verdict"): [
-                signed_count(count.more)
-                if count.more and count.parameters + count.more == mine
-                else _verdict(count.parameters == mine)
-                for count, mine in zip(counts, ours, strict=True)
-            ],
-            _("Convention"): [_(count.convention) for count in counts],
-            _("Source"): [count.source for count in counts],
-        },
-        _("Published counts, ours, and the verdicts"),
-    )
+    counted = (_("Published"), "bertcalc", _("Verdict"))
+    titles = (_("Model"), _("Architecture"), *counted, _("Convention"), _("Source"))
+    rows = []
+    for count in counts:
+        ours, theirs = _ours(count), count.parameters
+        more = count.more and theirs + count.more == ours
+        verdict = signed_count(count.more) if more else _verdict(theirs == ours)
+        figures = (f"{theirs:,}", f"{ours:,}", verdict)
+        rows.append((count.preset, count.architecture, *figures, _(count.convention), count.source))
+    show_rows(titles, rows, _("Published counts, ours, and the verdicts"))
 
 
 @cache
@@ -149,25 +125,16 @@ def show_inventory(subject: Subject, model: Module) -> None:
     formulas = count_formulas(subject)
     parts = {part.name: part for part in inventory(model)}
     parts[_("named dense")] = named(model, "dense")
-    show_table(
-        {
-            _("Modules"): list(parts),
-            _("How many"): [
-                f"${count_formula(formulas[part.name], subject.config, part.modules)}$" for part in parts.values()
-            ],
-            _("Parameters"): [f"{part.parameters:,}" for part in parts.values()],
-        },
-        _("The modules of the model by kind"),
-    )
+    counts = {
+        name: (f"${count_formula(formulas[part.name], subject.config, part.modules)}$", f"{part.parameters:,}")
+        for name, part in parts.items()
+    }
+    titles = (_("Modules"), _("How many"), _("Parameters"))
+    show_rows(titles, [(name, *cells) for name, cells in counts.items()], _("The modules of the model by kind"))
     if presenting():
         return
-    show_table(
-        {
-            _("Modules"): list(parts),
-            _("Where"): ["  \n".join(f"`{path}`" for path in part.paths) for part in parts.values()],
-        },
-        _("Where the modules of each kind are"),
-    )
+    rows = [(name, "  \n".join(f"`{path}`" for path in part.paths)) for name, part in parts.items()]
+    show_rows((_("Modules"), _("Where")), rows, _("Where the modules of each kind are"))
 
 
 def show_module_differences(changes: Sequence[ModuleChange], here: str, there: str) -> None:
@@ -179,16 +146,11 @@ def show_module_differences(changes: Sequence[ModuleChange], here: str, there: s
         )
     )
     if changes:
-        show_table(
-            {
-                "": [_sign(change) for change in changes],
-                _("Module"): [f"`{change.path}`" for change in changes],
-                here: [_kind(change.here) for change in changes],
-                there: [_kind(change.there) for change in changes],
-                _("Parameters"): [signed_count(change.parameters, "0") for change in changes],
-            },
-            _("The modules that differ"),
-        )
+        rows = [
+            (_sign(one), f"`{one.path}`", _kind(one.here), _kind(one.there), signed_count(one.parameters, "0"))
+            for one in changes
+        ]
+        show_rows(("", _("Module"), here, there, _("Parameters")), rows, _("The modules that differ"))
 
 
 def _sign(change: ModuleChange) -> str:
@@ -205,15 +167,12 @@ def show_sums(totals: Mapping[Component, int]) -> None:
     bold = "**{}**".format
     whole = sum(totals.values())
     total = bold(f"{whole:,}")
-    said = [f"{percent(totals[at], whole)} :small[{float(share)}]" for at, share in shares(totals).items()]
-    show_table(
-        {
-            _("Component"): [*map(_, totals), bold(_("Total")), bold(_("Trainable (nothing is frozen)"))],
-            _("Parameters"): [*(f"{count:,}" for count in totals.values()), total, total],
-            _("Share"): [*said, "", ""],
-        },
-        _("Parameters of each component"),
-    )
+    rows = [
+        (_(at), f"{totals[at]:,}", f"{percent(totals[at], whole)} :small[{float(share)}]")
+        for at, share in shares(totals).items()
+    ]
+    ends = [(bold(_("Total")), total, ""), (bold(_("Trainable (nothing is frozen)")), total, "")]
+    show_rows((_("Component"), _("Parameters"), _("Share")), [*rows, *ends], _("Parameters of each component"))
 
 
 def show_named_parameters(model: Module) -> None:
@@ -268,14 +227,9 @@ def _shapes(entry: Entry, text: Callable[[Shape], str]) -> str:
 
 def show_comparisons(comparisons: Sequence[ComparedOutput]) -> None:
     """Each output of a forward pass as we and as the real model have it, and the verdict."""
-    show_table(
-        {
-            "bertcalc": [_returned(comparison.ours) for comparison in comparisons],
-            "transformers": [_returned(comparison.theirs) for comparison in comparisons],
-            _("Verdict"): [_verdict(comparison.agrees) for comparison in comparisons],
-        },
-        _("The outputs, ours and the real model's, and the verdicts"),
-    )
+    rows = [(_returned(one.ours), _returned(one.theirs), _verdict(one.agrees)) for one in comparisons]
+    alt = _("The outputs, ours and the real model's, and the verdicts")
+    show_rows(("bertcalc", "transformers", _("Verdict")), rows, alt)
 
 
 def _returned(output: Returned | None) -> str:
@@ -285,6 +239,11 @@ def _returned(output: Returned | None) -> str:
     groups = Counter(f"[{shape_text(shape)}] {dtype}" for shape, dtype in output.tensors)
     shapes = " + ".join(unbroken(f"{count:,} × {group}") for group, count in groups.items())
     return f"{output.name}: {output.kind}, {shapes or '()'}"
+
+
+def show_rows(titles: Sequence[str], rows: Sequence[Sequence[str]], alt: str) -> None:
+    """A table of texts, by row."""
+    show_table({title: [row[at] for row in rows] for at, title in enumerate(titles)}, alt)
 
 
 def show_table(columns: dict[str, list[str]], alt: str) -> None:
@@ -312,29 +271,19 @@ def shape_text(shape: Shape) -> str:
 
 def show_fields(config: Config, effects: Mapping[str, Effect]) -> None:
     """Every field with its meaning, its values, and what a change of it does."""
-    names = {
-        field: f"**{config.own_name(field)}**" + (f" ${EVERY_LETTER[field]}$" if field in EVERY_LETTER else "")
-        for field in effects
-    }
-    limits = {
-        field: _(message).format(**fill) for field, (message, fill) in zip(effects, map(allowed, effects), strict=True)
-    }
-    show_table(
-        {
-            _("Field, meaning, *what is allowed*"): [
-                in_a_row([_("{name}: {what}").format(name=name, what=_(known(field).meaning)), f"*{limits[field]}*"])
-                for field, name in names.items()
-            ],
-            _("Default"): [written(getattr(type(config), field)) for field in effects],
-            _("Now"): [written(getattr(config, field)) for field in effects],
-            _("Changed"): [f"{written(one.before)} → {written(one.after)}" for one in effects.values()],
-            _("Parameters"): [_signed(one.parameters) for one in effects.values()],
-            _("Compute, FLOPs"): [_signed(one.flops) for one in effects.values()],
-            _("Memory, bytes"): [_signed(one.memory) for one in effects.values()],
-        },
+    changes = (_("Parameters"), _("Compute, FLOPs"), _("Memory, bytes"))
+    rows = []
+    for field, effect in effects.items():
+        letter = f" ${EVERY_LETTER[field]}$" if field in EVERY_LETTER else ""
+        name = f"**{config.own_name(field)}**{letter}"
+        what = _("{name}: {what}").format(name=name, what=_(known(field).meaning))
+        message, limits = allowed(field)
+        values = (written(getattr(type(config), field)), written(getattr(config, field)))
+        changed = f"{written(effect.before)} → {written(effect.after)}"
+        differences = [signed_count(one, "–") for one in (effect.parameters, effect.flops, effect.memory)]
+        rows.append((in_a_row([what, f"*{_(message).format(**limits)}*"]), *values, changed, *differences))
+    show_rows(
+        (_("Field, meaning, *what is allowed*"), _("Default"), _("Now"), _("Changed"), *changes),
+        rows,
         _("Every field of the configuration, and what changes with it"),
     )
-
-
-def _signed(difference: int) -> str:
-    return signed_count(difference, "–")

@@ -15,7 +15,7 @@ from bertcalc.track import DECIMALS, FIELDS
 from pages.ui.i18n import _, listed
 from pages.ui.model import take_preset
 from pages.ui.numbers import metric_width, signed_count
-from pages.ui.tables import show_table
+from pages.ui.tables import show_rows
 
 _WORDS: dict[Group, str] = {
     "same": N_("same name and shape"),
@@ -57,14 +57,11 @@ def show_model(subject: Subject) -> None:
         st.success(_("This is {preset}.").format(preset=item.base), icon=":material/check_circle:")
         return
     start = values_of(subject_of_preset(item.base))
-    show_table(
-        {
-            _("Field"): [f"`{subject.config.own_name(field)}`" for field, _value in item.changes],
-            _("Yours"): [_written(value) for _field, value in item.changes],
-            item.base: [_written(start[field]) for field, _value in item.changes],
-        },
-        _("The fields in which the model differs from the nearest preset"),
-    )
+    rows = [
+        (f"`{subject.config.own_name(name)}`", _written(value), _written(start[name])) for name, value in item.changes
+    ]
+    alt = _("The fields in which the model differs from the nearest preset")
+    show_rows((_("Field"), _("Yours"), item.base), rows, alt)
 
 
 def show_brought(brought: Brought) -> None:
@@ -144,36 +141,18 @@ def _described(subject: Subject) -> str:
 
 def _show_groups(found: Matching) -> None:
     bold = "**{}**".format
-    groups = found.groups
-    differences = [found.differences.get(group, 0) for group in groups]
+    ours = bold(_("{architecture} has").format(architecture=found.subject.architecture))
+    tensors, numbers = bold(f"{found.tensors:,}"), bold(f"{found.numbers:,}")
+    rows = [(ours, "", "", bold(f"{found.ours:,}"), "")]
+    for group, some in found.groups.items():
+        difference, example = found.differences.get(group, 0), _examples(group, some, found.subject.config)
+        counts = (f"{some.tensors:,}", f"{some.in_checkpoint:,}", signed_count(difference))
+        rows.append((_(_WORDS[group]), *counts, example))
+    rows.append((bold(_("the file has")), tensors, numbers, numbers, ""))
+    titles = (_("What it is"), _("Tensors"), _("Elements"), _("Difference"), _("For example"))
     # Small by style.css: a name would end :small[...] with its first bracket, in code as well.
     with st.container(key="groups"):
-        show_table(
-            {
-                _("What it is"): [
-                    bold(_("{architecture} has").format(architecture=found.subject.architecture)),
-                    *(_(_WORDS[group]) for group in groups),
-                    bold(_("the file has")),
-                ],
-                _("Tensors"): ["", *(f"{some.tensors:,}" for some in groups.values()), bold(f"{found.tensors:,}")],
-                _("Elements"): [
-                    "",
-                    *(f"{some.in_checkpoint:,}" for some in groups.values()),
-                    bold(f"{found.numbers:,}"),
-                ],
-                _("Difference"): [
-                    bold(f"{found.ours:,}"),
-                    *map(signed_count, differences),
-                    bold(f"{found.numbers:,}"),
-                ],
-                _("For example"): [
-                    "",
-                    *(_examples(group, some, found.subject.config) for group, some in groups.items()),
-                    "",
-                ],
-            },
-            _("The tensors of the file in groups"),
-        )
+        show_rows(titles, rows, _("The tensors of the file in groups"))
 
 
 def _examples(group: Group, members: Members, config: Config) -> str:

@@ -9,11 +9,23 @@ from typing import Any, NamedTuple
 
 from bertcalc.explore.chart_labels import Box, place
 from bertcalc.explore.quantities import QUANTITIES
-from pages.ui.charts import NARROW, Spec, either, spec_of, tooltip
+from pages.ui.charts import (
+    FONT,
+    NARROW,
+    SMALL,
+    Spec,
+    axis_look,
+    colored,
+    either,
+    having,
+    in_order,
+    names_axis,
+    spec_of,
+    tooltip,
+)
 from pages.ui.columns import Columns, of_rows
 from pages.ui.theme import BACKGROUND, COLORS, INK
 
-_FONT = 15
 HEIGHT = 270  # of the bars together, as far as their labels stay readable
 LOW = 170  # where the sidebar lies below the page
 _STACKED = 246  # the same of bars with a legend, which takes some of it
@@ -26,7 +38,6 @@ _NAME = 12
 _BESIDE = 12
 NEUTRAL = {"light": "#5b4bb5", "dark": "#b5a6ff"}
 _MANY = 8  # more bars than this have names of one line
-_KINDS = ("more", "fewer", "together")
 
 
 class ModelPoint(NamedTuple):
@@ -69,11 +80,10 @@ def difference_bars(appearance: str, count: int, height: int = HEIGHT) -> Spec:
     step = max(22, min(42, height // count))
     names = _names(alt, appearance, narrow=False)
     palette = COLORS[appearance]
-    colors = [palette["embeddings"], palette["encoder"], INK[appearance]]
-    color = alt.Color("kind:N", legend=None, scale=alt.Scale(domain=list(_KINDS), range=colors))
+    colors = {"more": palette["embeddings"], "fewer": palette["encoder"], "together": INK[appearance]}
     said = tooltip(alt, "name", "label")
     x = alt.X("start:Q", axis=None, scale=alt.Scale(nice=False, zero=True))
-    parts = alt.Chart().transform_filter("isValid(datum.name)")  # none before the data are there
+    parts, color = having(alt, "name"), colored(alt, "kind", colors)
     # On a phone the name stands before its label, over the bar.
     thin = {"size": either(alt, 6, 0.62 * step), "yOffset": either(alt, step / 2 - 5, 0)}
     bars = parts.mark_bar(**thin).encode(x=x, x2="end:Q", y=names, color=color, tooltip=said)
@@ -82,11 +92,11 @@ def difference_bars(appearance: str, count: int, height: int = HEIGHT) -> Spec:
         dx=either(alt, "-scale('x', datum.at)", 8),
         dy=either(alt, 8 - step / 2, 0),
         text=either(alt, "replace(datum.name, /\\n/g, ' ') + ' · ' + datum.label", "datum.label"),
-        fontSize=either(alt, 13, _FONT),
+        fontSize=either(alt, SMALL, FONT),
         color=INK[appearance],
     ).encode(x="at:Q", y=names, tooltip=said)
     room = parts.mark_bar(opacity=0).encode(x=alt.X("room:Q", stack=None), y=names, tooltip=said)
-    return spec_of(alt.layer(bars, labels, room).properties(width="container", height=step * count))
+    return spec_of(alt.layer(bars, labels, room), step * count)
 
 
 def bars_frame(models: Mapping[str, Mapping[str, int]], totals: Sequence[str], names: Mapping[str, str]) -> Columns:
@@ -129,45 +139,35 @@ def side_by_side(appearance: str, count: int, components: tuple[tuple[str, str],
     import altair as alt
 
     step = max(24, min(90, _STACKED // count))
-    names = _names(alt, appearance, _FONT if count <= _MANY else 13)
+    names = _names(alt, appearance, FONT if count <= _MANY else SMALL)
     x = alt.X("start:Q", axis=None, scale=alt.Scale(nice=False))
     paper = BACKGROUND[appearance]
     # What is one of the components has its colour, everything else the colour of none of them.
-    colors: dict[str, str] = dict.fromkeys(QUANTITIES, NEUTRAL[appearance])
-    colors.update(COLORS[appearance].items())
+    colors: dict[Any, str] = {**dict.fromkeys(QUANTITIES, NEUTRAL[appearance]), **COLORS[appearance]}
     legend = None
     if components:
-        said = ", ".join(f"'{component}': '{name}'" for component, name in components)
+        called = ", ".join(f"'{component}': '{name}'" for component, name in components)
         legend = alt.Legend(
             orient="top",
             title=None,
             values=[component for component, _name in components],
-            labelExpr=f"({{{said}}})[datum.label]",
+            labelExpr=f"({{{called}}})[datum.label]",
             labelColor=INK[appearance],
-            labelFontSize=_FONT,
+            labelFontSize=FONT,
             symbolType="square",
             symbolSize=180,
         )
-    pieces = alt.Chart().transform_filter("isValid(datum.component)")
-    bars = pieces.mark_bar(size=min(0.66 * step, 48), stroke=paper, strokeWidth=1).encode(
-        x=x,
-        x2="end:Q",
-        y=names,
-        color=alt.Color(
-            "component:N", legend=legend, scale=alt.Scale(domain=list(colors), range=list(colors.values()))
-        ),
-        tooltip=tooltip(alt, "name", "tip"),
-    )
-    inside = pieces.mark_text(fontSize=_FONT - 1, color=paper).encode(
-        x="middle:Q", y=names, text="inside:N", tooltip=tooltip(alt, "name", "tip")
-    )
-    ends = alt.Chart().transform_filter("isValid(datum.label)")
-    labels = ends.mark_text(align="left", dx=8, fontSize=_FONT, color=INK[appearance]).encode(
-        x="end:Q", y=names, text="label:N", tooltip=tooltip(alt, "name", "label")
-    )
+    pieces, said = having(alt, "component"), tooltip(alt, "name", "tip")
+    color = colored(alt, "component", colors, legend=legend)
+    bars = pieces.mark_bar(size=min(0.66 * step, 48), stroke=paper, strokeWidth=1)
+    bars = bars.encode(x=x, x2="end:Q", y=names, color=color, tooltip=said)
+    inside = pieces.mark_text(fontSize=FONT - 1, color=paper)
+    inside = inside.encode(x="middle:Q", y=names, text="inside:N", tooltip=said)
+    ends = having(alt, "label")
+    labels = ends.mark_text(align="left", dx=8, fontSize=FONT, color=INK[appearance])
+    labels = labels.encode(x="end:Q", y=names, text="label:N", tooltip=tooltip(alt, "name", "label"))
     room = ends.mark_bar(opacity=0).encode(x=alt.X("room:Q", axis=None, stack=None), y=names)
-    height = step * count + (_LEGEND if components else 0)
-    return spec_of(alt.layer(room, bars, inside, labels).properties(width="container", height=height))
+    return spec_of(alt.layer(room, bars, inside, labels), step * count + (_LEGEND if components else 0))
 
 
 def points_frame(points: Sequence[ModelPoint]) -> Columns:
@@ -228,21 +228,17 @@ def scatter(appearance: str, parameters: str, flops: str) -> Spec:
     import altair as alt
 
     ink = INK[appearance]
-    look: dict[str, Any] = {"labelColor": ink, "titleColor": ink, "labelFontSize": 13, "titleFontSize": _FONT}
     scale = alt.Scale(type="log", nice=False)
-    axis = alt.Axis(format="~s", gridOpacity=0.35, tickCount=6, **look)
+    axis = alt.Axis(format="~s", gridOpacity=0.35, tickCount=6, **axis_look(appearance))
     x = alt.X("parameters:Q", title=parameters, scale=scale, axis=axis)
     y = alt.Y("flops:Q", title=flops, scale=scale, axis=axis)
     palette = COLORS[appearance]
     compared = "datum.compared"
     color = alt.condition(compared, alt.value(palette["encoder"]), alt.value(palette["embeddings"]))
     said = tooltip(alt, "name", tip=parameters, flops_tip=flops)
-    models = alt.Chart().transform_filter("isValid(datum.name)")
-    corners = (
-        alt.Chart()
-        .mark_point(opacity=0)
-        .encode(x=alt.X("corner_x:Q", title=parameters), y=alt.Y("corner_y:Q", title=flops))
-    )
+    models = having(alt, "name")
+    ends = {"x": alt.X("corner_x:Q", title=parameters), "y": alt.Y("corner_y:Q", title=flops)}
+    corners = alt.Chart().mark_point(opacity=0).encode(**ends)
     leaders = models.mark_rule(color=ink, opacity=0.45).encode(x=x, y=y, x2="edge_x:Q", y2="edge_y:Q")
     points = models.mark_point(filled=True, opacity=1).encode(
         x=x,
@@ -257,22 +253,11 @@ def scatter(appearance: str, parameters: str, flops: str) -> Spec:
         models.transform_filter(compared).mark_text(fontSize=_NAME, fontWeight="bold", color=ink).encode(**names),
         models.transform_filter(f"!{compared}").mark_text(fontSize=_NAME, color=ink).encode(**names),
     )
-    return spec_of(
-        alt.layer(corners, leaders, points, *texts).properties(width="container", height=_AREA.bottom + _AXIS)
-    )
+    return spec_of(alt.layer(corners, leaders, points, *texts), _AREA.bottom + _AXIS)
 
 
-def _names(alt: Any, appearance: str, font: int = _FONT, *, narrow: bool = True) -> Any:
+def _names(alt: Any, appearance: str, font: int = FONT, *, narrow: bool = True) -> Any:
     """The axis with the names; without ``narrow`` phones do not have it."""
-    axis = alt.Axis(
-        labelColor=INK[appearance],
-        labelFontSize=font,
-        labelLimit=330,
-        labelOverlap=False,
-        labelExpr="split(datum.label, '\\n')" if narrow else f"{NARROW} ? '' : split(datum.label, '\\n')",
-        labelBaseline="middle",
-        ticks=False,
-        domain=False,
-    )
-    # By number, not as they come: in a chart that gets new data, names that it had before would come first.
-    return alt.Y("name:N", sort=alt.EncodingSortField("order", op="min"), title=None, axis=axis)
+    lines = "split(datum.label, '\\n')" if narrow else f"{NARROW} ? '' : split(datum.label, '\\n')"
+    look = {"labelLimit": 330, "labelExpr": lines, "labelBaseline": "middle", "domain": False}
+    return in_order(alt, "name", names_axis(alt, appearance, font, **look))

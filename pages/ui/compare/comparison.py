@@ -32,7 +32,7 @@ from pages.ui.compare import found_models
 from pages.ui.compare.compare_words import names_of, said
 from pages.ui.controls import Select, Text, change, view
 from pages.ui.i18n import _
-from pages.ui.quantity_words import QUANTITY_NAMES
+from pages.ui.quantity_words import QUANTITY_NAMES, reason
 from pages.ui.sidebar import Choice
 
 _MOST = 1_000_000
@@ -52,6 +52,7 @@ VIEW = view(
 MODELS = Text("models", N_("The comparison, as it is in the link"), "", LONGEST)
 EXPLAINED = Text("explained", N_("Explain"), "", LONGEST)  # a model of the comparison, as it is written there
 COMPARE_BY = Select("compare_by", N_("Compare by"), QUANTITIES, QUANTITY_NAMES, width=190)
+FIGURES = ("forward", "training_memory", "inference_memory")  # in a table, beside parameters
 GLANCE = ("parameters", "embeddings", "forward", "training_memory")  # what there is room for at a glance
 ORDER: Select[str] = Select(
     "order",
@@ -94,6 +95,17 @@ class Comparison(NamedTuple):
     def known(self, one: Compared, measure: str = "") -> int | None:
         """The quantity of a model, or another one; None where it is not known."""
         return known(measure or self.measure, self.case(one))
+
+    def unknown(self) -> dict[str, list[str]]:
+        """The reasons why figures of this view are not known, each with its models; of our own formulas."""
+        shown = {"glance": GLANCE, "table": FIGURES}.get(self.view, (self.measure,))
+        found: dict[str, list[str]] = {}
+        for one in self.models:
+            if isinstance(one.subject, Subject):
+                for why in dict.fromkeys(reason(measure, self.case(one)) for measure in shown):
+                    found.setdefault(why, []).append(one.name)
+        found.pop("", None)
+        return found
 
     def components(self, one: Compared) -> dict[str, int]:
         """The parameters of each component of a model."""

@@ -21,7 +21,7 @@ from pages.ui.metrics import show_metric
 from pages.ui.numbers import scaled, size, text_width
 from pages.ui.present import presenting
 from pages.ui.quantity_words import title_of
-from pages.ui.tables import show_table
+from pages.ui.tables import show_rows
 from pages.ui.theme import appearance
 
 _TERMS = 66  # digits and letters of a sum that fit on one line beside sidebar and figure at 1280 pixels
@@ -88,38 +88,26 @@ def show_parts(comparison: Comparison, found: Explanation) -> None:
 def _show_steps(comparison: Comparison, found: Explanation, phrases: Sequence[str]) -> None:
     """The same sum as a table, with the fields to change in the sidebar to check each line."""
     first, other = comparison.models[0], explained(comparison.models)
-    show_table(
-        {
-            _("Step"): [first.name, *phrases, f"**{other.name}**"],
-            _("Changed"): ["", *map(_assignments, found.parts), ""],
-            _("Difference"): [
-                "",
-                *(signed(part.difference) for part in found.parts),
-                f"**{signed(found.difference)}**",
-            ],
-            _("Running total"): [
-                f"{found.before:,}",
-                *(f"{part.total:,}" for part in found.parts),
-                f"**{found.after:,}**",
-            ],
-        },
-        _("The difference, step by step"),
-    )
+    steps = [
+        (phrase, _assignments(part), signed(part.difference), f"{part.total:,}")
+        for phrase, part in zip(phrases, found.parts, strict=True)
+    ]
+    end = (f"**{other.name}**", "", f"**{signed(found.difference)}**", f"**{found.after:,}**")
+    titles = (_("Step"), _("Changed"), _("Difference"), _("Running total"))
+    rows = [(first.name, "", "", f"{found.before:,}"), *steps, end]
+    show_rows(titles, rows, _("The difference, step by step"))
 
 
 def _show_all(comparison: Comparison) -> None:
     first, *others = comparison.models
-    found = [comparison.explained(model) for model in others]
     st.markdown(_("**All models, compared to {first}**").format(first=first.name))
-    show_table(
-        {
-            _("Model"): [model.name for model in others],
-            title_of(comparison.quantity): ["–" if one is None else f"{one.after:,}" for one in found],
-            _("Difference"): ["" if one is None else signed(one.difference) for one in found],
-            _("Share"): ["" if one is None else relative(one) for one in found],
-        },
-        _("The differences from the baseline"),
-    )
+    rows = []
+    for model in others:
+        found = comparison.explained(model)
+        figures = (f"{found.after:,}", signed(found.difference), relative(found)) if found else ("–", "", "")
+        rows.append((model.name, *figures))
+    titles = (_("Model"), title_of(comparison.quantity), _("Difference"), _("Share"))
+    show_rows(titles, rows, _("The differences from the baseline"))
 
 
 def _phrase(part: Attribution) -> str:

@@ -1,7 +1,5 @@
 """Many models at a glance: what each has, takes and needs, sorted as one likes; a click or a link opens one."""
 
-from collections.abc import Sequence
-from fractions import Fraction
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -19,31 +17,25 @@ from pages.ui.compare.comparison import GLANCE, Compared, Comparison, case
 from pages.ui.compare.glance_chart import Cell, Row, glance_bars, glance_frame, pieces_of
 from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _
-from pages.ui.numbers import percent, percentage, scaled, short, size
+from pages.ui.numbers import percent, percentage, short, size
 from pages.ui.present import presenting
 from pages.ui.sidebar import Choice
-from pages.ui.tables import show_table
+from pages.ui.tables import show_rows
 from pages.ui.theme import appearance
 
 
 def show_glance(comparison: Comparison, choice: Choice) -> None:
     """The models of a comparison as rows of bars, and the same as a table of links with exact figures."""
-    models = in_order(comparison)
-    links = [_link(one, choice) for one in models]
-    draw_models(models, comparison.batch, comparison.measure, links)
+    draw_models(comparison, choice)
     if presenting():
         return
-    st.caption(_("A click opens a model; the names in the table are links. – is not simulated yet."))
-    rows = [(one, link, cells_of(one, comparison.batch)) for one, link in zip(models, links, strict=True)]
-    titles = _titles(comparison.batch)
-    show_table(
-        {
-            _("Model"): [f"[{one.name}]({link})" for one, link, _cells in rows],
-            _("Family"): [_family(one) for one, _link, _cells in rows],
-            **{title: [cells[at].exact for _one, _link, cells in rows] for at, title in enumerate(titles)},
-        },
-        _("The models, with a link to each"),
-    )
+    st.caption(_("A click opens a model; the names in the table are links."))
+    rows = [
+        (f"[{one.name}]({_link(one, choice)})", _family(one), *(cell.exact for cell in cells_of(one, comparison.batch)))
+        for one in in_order(comparison)
+    ]
+    titles = (_("Model"), _("Family"), *_titles(comparison.batch))
+    show_rows(titles, rows, _("The models, with a link to each"))
 
 
 def in_order(comparison: Comparison) -> list[Compared]:
@@ -57,15 +49,16 @@ def in_order(comparison: Comparison) -> list[Compared]:
     return known + [one for one in models if figures[one.name] is None]
 
 
-def draw_models(models: Sequence[Compared], batch: Batch, measure: str, links: Sequence[str] = ()) -> None:
-    """The chart; on a phone with the one quantity that is asked for."""
+def draw_models(comparison: Comparison, choice: Choice | None = None) -> None:
+    """The chart; on a phone with the one quantity that is asked for. With a choice a click opens a model."""
     rows = [
-        Row(_named(one), link, cells_of(one, batch))
-        for one, link in zip(models, links or [""] * len(models), strict=True)
+        Row(_named(one), _link(one, choice) if choice else "", cells_of(one, comparison.batch))
+        for one in in_order(comparison)
     ]
+    shown = GLANCE.index(comparison.measure)
     draw_chart(
-        glance_frame(_titles(batch), rows),
-        glance_bars(appearance(), len(rows), len(GLANCE), GLANCE.index(measure), linked=bool(links)),
+        glance_frame(_titles(comparison.batch), rows),
+        glance_bars(appearance(), len(rows), len(GLANCE), shown, linked=choice is not None),
         numbers={"name": _("Model"), "quantity": _("Quantity"), "figure": _("Figure")},
         alt=_("Models at a glance: parameters, embeddings, FLOPs for a token, memory of a training step"),
     )
@@ -82,21 +75,16 @@ def cells_of(one: Compared, batch: Batch) -> list[Cell]:
     here = case(one, batch)
     count, embeddings, flops, memory = (known(name, here) for name in GLANCE)
     parts: dict[str, int] = {component: count for component, count in components_of(here).items()}  # noqa: C416
-    whole = sum(parts.values())
-    found = [Cell(parts, short(whole, "parameters"), f"{count:,}")]
-    part = embeddings or 0
+    whole, part, unknown = sum(parts.values()), embeddings or 0, Cell({}, "–", "–")
     label = f"{short(part, 'parameters')} · {percentage(f'{100 * part / whole:.0f}')}"
-    found.append(Cell(pieces_of("embeddings", part), label, f"{part:,} ({percent(part, whole)})"))
-    if flops is None:
-        found.append(_UNKNOWN)
-    else:
-        each = Fraction(flops, batch.batch_size * batch.sequence_length)
-        found.append(Cell(pieces_of(None, flops), scaled(each, ""), f"{float(each):,.0f}"))
-    found.append(_UNKNOWN if memory is None else Cell(pieces_of(None, memory), short(memory, "bytes"), size(memory)))
-    return found
-
-
-_UNKNOWN = Cell({}, "–", "–")
+    each = (flops or 0) / (batch.batch_size * batch.sequence_length)
+    return [
+        Cell(parts, short(whole, "parameters"), f"{count:,}"),
+        Cell(pieces_of("embeddings", part), label, f"{part:,} ({percent(part, whole)})"),
+        # Numbers beside each other are written alike: these are of FLOPs, as the title says.
+        unknown if flops is None else Cell(pieces_of(None, flops), short(each, "parameters"), f"{each:,.0f}"),
+        unknown if memory is None else Cell(pieces_of(None, memory), short(memory, "bytes"), size(memory)),
+    ]
 
 
 def _family(one: Compared) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from pages.ui.charts import NARROW, Spec, either, spec_of, tooltip
+from pages.ui.charts import NARROW, SMALL, Spec, colored, either, having, in_order, names_axis, spec_of, tooltip
 from pages.ui.columns import Columns, of_rows
 from pages.ui.compare.compare_charts import NEUTRAL
 from pages.ui.theme import COLORS, INK
@@ -65,18 +65,9 @@ def glance_bars(appearance: str, rows: int, columns: int, shown: int, *, linked:
     import altair as alt
 
     step, ink = min(_ROW, _HEIGHT // (rows + 1)), INK[appearance]
-    colors: dict[str, str] = {_OTHER: NEUTRAL[appearance]}
-    colors.update(COLORS[appearance].items())
-    axis = alt.Axis(
-        labelExpr=f"{NARROW} ? '' : datum.label",
-        labelColor=ink,
-        labelFontSize=_FONT,
-        labelLimit=330,
-        labelOverlap=False,
-        ticks=False,
-        domain=False,
-    )
-    y = alt.Y("row:N", sort=alt.EncodingSortField("order", op="min"), title=None, axis=axis)
+    colors: dict[Any, str] = {_OTHER: NEUTRAL[appearance], **COLORS[appearance]}
+    label = f"{NARROW} ? '' : datum.label"
+    axis = names_axis(alt, appearance, _FONT, labelExpr=label, labelLimit=330, domain=False)
     # On a phone all columns but one lie outside of the chart.
     ends = [either(alt, f"{-shown} * width", 0), either(alt, f"{columns - shown} * width", "width")]
     scale = alt.Scale(domain=[0, columns], range=ends, nice=False, zero=False)
@@ -84,20 +75,11 @@ def glance_bars(appearance: str, rows: int, columns: int, shown: int, *, linked:
     def x(field: str) -> Any:
         return alt.X(f"{field}:Q", axis=None, scale=scale)
 
-    models = alt.Chart().transform_filter("isValid(datum.tip)")
+    models = having(alt, "tip")
     said = tooltip(alt, "row", "tip")
     thin = {"size": either(alt, 6, 0.62 * step), "yOffset": either(alt, step / 2 - 4, 0)}
-    bars = (
-        models.transform_filter("isValid(datum.component)")
-        .mark_bar(clip=True, **thin)
-        .encode(
-            x=x("start"),
-            x2="end:Q",
-            color=alt.Color(
-                "component:N", legend=None, scale=alt.Scale(domain=list(colors), range=list(colors.values()))
-            ),
-        )
-    )
+    bars = models.transform_filter("isValid(datum.component)").mark_bar(clip=True, **thin)
+    bars = bars.encode(x=x("start"), x2="end:Q", color=colored(alt, "component", colors))
     # There the name stands before the label, over the bar.
     name = "(datum.head ? '' : datum.row + ' · ')"
     only = f"datum.column == {shown} ? {name} + datum.label : ''"
@@ -111,21 +93,19 @@ def glance_bars(appearance: str, rows: int, columns: int, shown: int, *, linked:
             **look,
         ).encode(x=x("end"))
 
-    labels = text(models.transform_filter("isValid(datum.label)"), fontSize=either(alt, 13, _FONT), color=ink)
-    heads = text(
-        alt.Chart().transform_filter("datum.head === true"), fontSize=_FONT, fontWeight="bold", color=ink
-    ).encode(
-        # The title of the embeddings is the legend of the bars that have a part in its colour.
-        color=alt.condition("datum.column == 1", alt.value(colors["embeddings"]), alt.value(ink))
-    )
+    labelled = models.transform_filter("isValid(datum.label)")
+    labels = text(labelled, fontSize=either(alt, SMALL, _FONT), color=ink)
+    titles = alt.Chart().transform_filter("datum.head === true")
+    # The title of the embeddings is the legend of the bars that have a part in its colour.
+    of_title = alt.condition("datum.column == 1", alt.value(colors["embeddings"]), alt.value(ink))
+    heads = text(titles, fontSize=_FONT, fontWeight="bold", color=ink).encode(color=of_title)
     cells = (
-        models.transform_filter("isValid(datum.label)")
-        .transform_calculate(left="datum.column", right="datum.column + 1")
+        labelled.transform_calculate(left="datum.column", right="datum.column + 1")
         .mark_bar(opacity=0, clip=True)
         .encode(x=x("left"), x2="right:Q", tooltip=said, **({"href": "link:N"} if linked else {}))
     )
-    layers = alt.layer(bars, labels, heads, cells).encode(y=y)
-    return spec_of(layers.properties(width="container", height=step * (rows + 1)))
+    layers = alt.layer(bars, labels, heads, cells).encode(y=in_order(alt, "row", axis))
+    return spec_of(layers, step * (rows + 1))
 
 
 def pieces_of(component: str | None, count: int) -> dict[str, int]:

@@ -19,7 +19,7 @@ from bertcalc.tree.totals import COMPONENTS
 from pages.ui.batch import Batch
 from pages.ui.compare.compare_charts import ModelPoint, bars_frame, points_frame, scatter, side_by_side
 from pages.ui.compare.compare_words import relative, signed
-from pages.ui.compare.comparison import Compared, Comparison
+from pages.ui.compare.comparison import FIGURES, Compared, Comparison
 from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _
 from pages.ui.numbers import figure, scaled, unbroken
@@ -100,7 +100,7 @@ def _figure_rows(comparison: Comparison) -> list[tuple[str, list[str]]]:
             for component in COMPONENTS
             if any(component in one for one in parts)
         ),
-        *map(row, ("forward", "training_memory", "inference_memory")),
+        *map(row, FIGURES),
     ]
 
 

@@ -19,8 +19,8 @@ from pages.ui.formulas import aligned, colored_sum
 from pages.ui.i18n import _
 from pages.ui.metrics import show_metric
 from pages.ui.numbers import percent, scaled
-from pages.ui.oracle import ask, runs
-from pages.ui.tables import show_table
+from pages.ui.oracle import ask, runs, show_agreement
+from pages.ui.tables import show_rows
 from pages.ui.theme import appearance
 
 MODULES = Fold("modules", N_("Each module: formula, cost, share"))
@@ -85,17 +85,15 @@ def show_names(count: Count) -> None:
     whole, unit = rows[0].cost, count.convention.unit
     layers = {row.name.partition(".*")[0] for row in rows if "*" in row.name}
     holding = {"", *(row.name for row in rows if any(f"{stack}.".startswith(f"{row.name}.") for stack in layers))}
-    show_table(
-        {
-            _("Module"): [f"`{split_layer(row.name)[1] or count.choice.architecture}`" for row in rows],
-            # What holds all layers is in the formula of the page, and too wide for a column.
-            _("Formula of one"): [f"${formulas[row.name].latex()}$" if row.name not in holding else "" for row in rows],
-            _("One, {unit}").format(unit=unit): [f"{row.cost:,}" for row in rows],
-            _("Copies"): [f"{row.copies:,}\N{NO-BREAK SPACE}×" for row in rows],
-            _("Share"): [percent(row.copies * row.cost, whole) for row in rows],
-        },
-        _("What each module computes in a forward pass"),
-    )
+    cells = []
+    for row in rows:
+        module = f"`{split_layer(row.name)[1] or count.choice.architecture}`"
+        # What holds all layers is in the formula of the page, and too wide for a column.
+        formula = f"${formulas[row.name].latex()}$" if row.name not in holding else ""
+        share = percent(row.copies * row.cost, whole)
+        cells.append((module, formula, f"{row.cost:,}", f"{row.copies:,}\N{NO-BREAK SPACE}×", share))
+    titles = (_("Module"), _("Formula of one"), _("One, {unit}").format(unit=unit), _("Copies"), _("Share"))
+    show_rows(titles, cells, _("What each module computes in a forward pass"))
 
 
 def show_verdict(count: Count) -> None:
@@ -110,23 +108,16 @@ def show_verdict(count: Count) -> None:
 
 def _show_proof(proof: FlopProof) -> None:
     if proof.differences:
-        st.error(_("PyTorch counts differently."), icon=":material/error:")
-        show_table(
-            {
-                _("Module"): [count.name for count in proof.differences],
-                "bertcalc": [_figure(count.ours) for count in proof.differences],
-                "PyTorch": [_figure(count.theirs) for count in proof.differences],
-            },
-            _("The counts that differ"),
-        )
+        show_agreement(False, _("PyTorch counts differently."))
+        rows = [(count.name, _figure(count.ours), _figure(count.theirs)) for count in proof.differences]
+        show_rows((_("Module"), "bertcalc", "PyTorch"), rows, _("The counts that differ"))
     else:
-        st.success(
-            _(
-                "PyTorch counts the same: {forward:,} FLOPs forward, {training:,} with backward, and the same in each "
-                "of {modules:,} modules."
-            ).format(forward=proof.forward.theirs, training=proof.training.theirs, modules=len(proof.modules)),
-            icon=":material/verified:",
+        said = _(
+            "PyTorch counts the same: {forward:,} FLOPs forward, {training:,} with backward, and the same in each "
+            "of {modules:,} modules."
         )
+        figures = {"forward": proof.forward.theirs, "training": proof.training.theirs, "modules": len(proof.modules)}
+        show_agreement(True, said.format(**figures))
 
 
 def _figure(figure: int | None) -> str:

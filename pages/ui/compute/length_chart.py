@@ -2,15 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
 
 from bertcalc.compute.flops import PARTS, Part
-from pages.ui.charts import Spec, spec_of, tooltip
+from pages.ui.charts import SMALL, Spec, axis_look, colored, having, inside, spec_of, tooltip, whole_number
 from pages.ui.columns import Columns, of_rows
 from pages.ui.numbers import percent
-from pages.ui.theme import BACKGROUND, COLORS, INK
+from pages.ui.theme import COLORS, INK
 
-_FONT = 15
 # The parts of the encoder have hues of their own, of Okabe and Ito's too; the others are components and keep theirs.
 _ENCODER = {
     "light": ("#7a6200", "#5b4bb5", "#b34700", "#5f6673"),
@@ -69,35 +67,21 @@ def length_areas(appearance: str, share: str) -> Spec:
     """Each part's share over the sequence length, stacked; with a line at each mark."""
     import altair as alt
 
-    ink = INK[appearance]
-    look: dict[str, Any] = {"labelColor": ink, "titleColor": ink, "labelFontSize": 13, "titleFontSize": _FONT}
+    ink, look = INK[appearance], axis_look(appearance)
     scale = alt.Scale(type="log", base=2, nice=False)
     x = alt.X("length:Q", title="S", scale=scale, axis=alt.Axis(grid=False, format=",d", **look))
     whole = alt.Scale(domain=[0, 1])
     y = alt.Y("share:Q", title=None, stack="zero", scale=whole, axis=alt.Axis(format="%", **look))
-    parts = alt.Chart().transform_filter("isValid(datum.part)")
+    parts, color = having(alt, "part"), colored(alt, "part", part_colors(appearance))
     places = {"x": x, "y": y, "order": "order:Q"}
-    areas = parts.mark_area(opacity=0.9).encode(**places, color=_color(alt, appearance), tooltip=tooltip(alt, "name"))
+    areas = parts.mark_area(opacity=0.9).encode(**places, color=color, tooltip=tooltip(alt, "name"))
     # An area has one tooltip; its figures are at its edge.
-    figures = [*tooltip(alt, "name", percent=share), alt.Tooltip("length:Q", title="S", format=",d")]
+    figures = [*tooltip(alt, "name", percent=share), whole_number(alt, "length", "S")]
     edges = parts.mark_point(opacity=0, size=400).encode(**places, detail="part:N", tooltip=figures)
-    labels = (
-        alt.Chart()
-        .transform_filter("isValid(datum.label)")
-        .mark_text(fontSize=_FONT, fontWeight="bold", color=BACKGROUND[appearance])
-        .encode(x=x, y=alt.Y("middle:Q", axis=None, scale=whole), text="label:N", tooltip=tooltip(alt, "label"))
-    )
-    marks = alt.Chart().transform_filter("isValid(datum.text)")
+    middle = alt.Y("middle:Q", axis=None, scale=whole)
+    labels = inside(alt, appearance).encode(x=x, y=middle)
+    marks = having(alt, "text")
     rules = marks.mark_rule(color=ink, strokeWidth=2, strokeDash=[6, 4]).encode(x=x)
     rows = alt.Y("row:Q", axis=None, scale=alt.Scale(domain=[0, 3], range=[-10, -58]))
-    texts = marks.mark_text(fontSize=13, color=ink).encode(x=x, y=rows, text="text:N")
-    return spec_of(
-        alt.layer(areas, edges, labels, rules, texts)
-        .resolve_scale(y="independent")
-        .properties(width="container", height=335)
-    )
-
-
-def _color(alt: Any, appearance: str) -> Any:
-    colors = part_colors(appearance)
-    return alt.Color("part:N", legend=None, scale=alt.Scale(domain=list(colors), range=list(colors.values())))
+    texts = marks.mark_text(fontSize=SMALL, color=ink).encode(x=x, y=rows, text="text:N")
+    return spec_of(alt.layer(areas, edges, labels, rules, texts).resolve_scale(y="independent"), 335)

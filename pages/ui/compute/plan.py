@@ -15,7 +15,7 @@ from pages.ui.controls import Decimal, Number, Select, show_problem
 from pages.ui.i18n import _
 from pages.ui.metrics import show_metric
 from pages.ui.numbers import duration, percentage, scaled
-from pages.ui.tables import show_table
+from pages.ui.tables import show_rows
 
 BUDGET = Select[str]("budget", N_("Budget in"), words={"steps": N_("Steps"), "tokens": N_("Tokens")}, width=95)
 DEVICE = Select(
@@ -162,13 +162,6 @@ def show_runs(plan: TrainingRun, convention: Convention) -> None:
         )
         for run in RUNS
     ]
-    columns = (
-        _("Run"),
-        _("Hardware"),
-        _("By the formula"),
-        _("Time reported"),
-        _("Time at your utilisation"),
-        _("Utilisation that matches"),
-        _("Source"),
-    )
-    show_table(dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True)), _("Published pre-training runs"))
+    times = (_("Time reported"), _("Time at your utilisation"), _("Utilisation that matches"))
+    titles = (_("Run"), _("Hardware"), _("By the formula"), *times, _("Source"))
+    show_rows(titles, rows, _("Published pre-training runs"))

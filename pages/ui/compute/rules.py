@@ -15,7 +15,7 @@ from pages.ui.controls import Select
 from pages.ui.formulas import aligned, colored_sum
 from pages.ui.i18n import _, listed
 from pages.ui.numbers import signed_percent
-from pages.ui.tables import show_table
+from pages.ui.tables import show_rows
 from pages.ui.theme import INK
 
 RULE = Select("rule", N_("Convention"), RULES, row=True, label_visibility="collapsed")
@@ -26,18 +26,17 @@ def show_rules(count: Count, look: str) -> None:
     subject, call = count.choice.subject, count.call
     steps = run(subject, call)
     sequences = tokens(steps) // call.sequence_length
-    ours = {rule.name: total(steps, PYTORCH, rule.phase) for rule in RULES.values()}
-    theirs = {rule.name: rule.flops(subject.config, sequences, call.sequence_length, steps) for rule in RULES.values()}
     phases = {"forward": _("forward"), "training": _("training")}
-    show_table(
-        {
-            _("Convention"): [listed([f"**{rule.name}**", phases[rule.phase]]) for rule in RULES.values()],
-            _("FLOPs"): [f"{round(figure):,}" for figure in theirs.values()],
-            _("Against PyTorch"): [signed_percent(theirs[name] / ours[name] - 1) for name in RULES],
-            _("What makes the difference"): [f":small[{_(rule.difference)}]" for rule in RULES.values()],
-        },
-        _("What other conventions give"),
-    )
+    rows = []
+    for rule in RULES.values():
+        ours, theirs = (
+            total(steps, PYTORCH, rule.phase),
+            rule.flops(subject.config, sequences, call.sequence_length, steps),
+        )
+        name, why = listed([f"**{rule.name}**", phases[rule.phase]]), f":small[{_(rule.difference)}]"
+        rows.append((name, f"{round(theirs):,}", signed_percent(theirs / ours - 1), why))
+    titles = (_("Convention"), _("FLOPs"), _("Against PyTorch"), _("What makes the difference"))
+    show_rows(titles, rows, _("What other conventions give"))
     chosen = RULE.show()
     rule = RULES[chosen]
     symbolic = letters(subject, cross=attends(subject, call))
@@ -79,10 +78,5 @@ def show_element_costs(steps: Iterable[Step]) -> None:
             "the output; views, copies and look-ups count as zero."
         )
     )
-    show_table(
-        {
-            _("Operation"): [_(cost.meaning) for cost in costs],
-            _("FLOPs per number"): [f"{cost.flops}" for cost in costs],
-        },
-        _("What each element-wise operation counts"),
-    )
+    rows = [(_(cost.meaning), f"{cost.flops}") for cost in costs]
+    show_rows((_("Operation"), _("FLOPs per number")), rows, _("What each element-wise operation counts"))

@@ -1,6 +1,6 @@
 """The controls and the answer of the Design page."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache, partial
 from math import floor
@@ -22,9 +22,9 @@ from pages.ui.design.nearest_chart import designs_frame, near_budget
 from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _, in_a_row, listed
 from pages.ui.memory.run import TRAINING_DTYPE
-from pages.ui.numbers import scaled, signed_count, signed_percent, size, unbroken
+from pages.ui.numbers import short, signed_count, signed_percent, size, unbroken
 from pages.ui.present import presenting
-from pages.ui.quantity_words import title_of
+from pages.ui.quantity_words import reason, title_of
 from pages.ui.sidebar import Choice
 from pages.ui.tables import show_table
 
@@ -84,6 +84,8 @@ LIMITS = (
 )
 PAD_VOCAB = Switch("pad_vocab", N_("Pad vocabulary"), draw=st.checkbox)
 NEARBY = Fold("nearby", N_("Chart: width and depth of the nearest models"))
+
+_NAMES = {"parameters": N_("Parameters"), "forward": N_("Forward"), "training_memory": N_("Training memory")}
 
 
 class BudgetQuestion(NamedTuple):
@@ -194,6 +196,8 @@ def show_result(question: BudgetQuestion, result: Result, config: Config) -> Non
         with st.container(width="content", key="designs-take"):
             _buttons(listed)
         show_table(_columns(question, listed, config), _("The nearest models, with their distance to the budget"))
+    for why in filter(None, dict.fromkeys(reason(name, question.case) for name in _NAMES)):
+        st.caption(_("– for {models}: {why}").format(models=question.case.subject.architecture, why=why))
 
 
 def _buttons(listed: Sequence[Design]) -> None:
@@ -228,17 +232,9 @@ def _model(design: Design) -> str:
     return f"H = {design.hidden_size:,}, L = {design.num_hidden_layers:,}"
 
 
-# How each quantity is written beside others: short.
-_SHORT: Mapping[str, Callable[[int], str]] = {
-    "parameters": lambda value: scaled(value, "").rstrip(),
-    "forward": lambda value: scaled(value, "FLOPs"),
-    "training_memory": lambda value: scaled(value, "B"),
-}
-
-
 def _columns(question: BudgetQuestion, designs: tuple[Design, ...], config: Config) -> dict[str, list[str]]:
     budget = question.budget
-    names = {"parameters": _("Parameters"), "forward": _("Forward"), "training_memory": _("Training memory")}
+    names = {quantity: _(name) for quantity, name in _NAMES.items()}
     distances = [one.value - budget.amount for one in designs]
     columns = {
         "": [
@@ -257,7 +253,8 @@ def _columns(question: BudgetQuestion, designs: tuple[Design, ...], config: Conf
     cases = [question.case.replace(**one.fields) for one in designs]
     for quantity, name in names.items():
         found = [_value(quantity, case) for case in cases]
-        columns[name] = ["–" if value is None else unbroken(_SHORT[quantity](value)) for value in found]
+        unit = QUANTITIES[quantity].unit
+        columns[name] = ["–" if value is None else unbroken(short(value, unit)) for value in found]
     return columns
 
 

@@ -5,11 +5,9 @@ from functools import lru_cache
 from typing import Any
 
 from bertcalc.explore.design import Budget, Design
-from pages.ui.charts import Spec, spec_of
+from pages.ui.charts import FONT, SMALL, Spec, axis_look, colored, spec_of, whole_number
 from pages.ui.columns import Columns
 from pages.ui.theme import COLORS, INK
-
-_FONT = 15
 
 
 def designs_frame(
@@ -35,36 +33,24 @@ def near_budget(appearance: str, sides: tuple[str, str]) -> Spec:
     import altair as alt
 
     ink, colors = INK[appearance], COLORS[appearance]
-    look: dict[str, Any] = {"labelColor": ink, "titleColor": ink, "labelFontSize": 13, "titleFontSize": _FONT}
-
-    axis = alt.Axis(grid=False, format=",d", tickMinStep=1, **look)
+    axis = alt.Axis(grid=False, format=",d", tickMinStep=1, **axis_look(appearance))
     x = alt.X("hidden:Q", title="H", scale=alt.Scale(type="log", nice=False, padding=20), axis=axis)
     y = alt.Y("layers:Q", title="L", scale=alt.Scale(nice=False, zero=False, padding=20), axis=axis)
-    legend = alt.Legend(title=None, orient="top", labelFontSize=13, labelColor=ink)
-    color = alt.Color(
-        "side:N", scale=alt.Scale(domain=sides, range=[colors["embeddings"], colors["encoder"]]), legend=legend
-    )
+    legend = alt.Legend(title=None, orient="top", labelFontSize=SMALL, labelColor=ink)
+    hues = dict(zip(sides, (colors["embeddings"], colors["encoder"]), strict=True))
+    color = colored(alt, "side", hues, legend=legend)
     shape = alt.Shape("side:N", scale=alt.Scale(domain=sides, range=["circle", "triangle-up"]), legend=legend)
-    tooltip = [
-        alt.Tooltip("hidden:Q", title="H", format=",d"),
-        alt.Tooltip("layers:Q", title="L", format=",d"),
-        alt.Tooltip("intermediate:Q", title="I", format=",d"),
-        alt.Tooltip("label:N", title=" "),
+    sizes = [
+        whole_number(alt, field, letter) for field, letter in (("hidden", "H"), ("layers", "L"), ("intermediate", "I"))
     ]
+    tooltip = [*sizes, alt.Tooltip("label:N", title=" ")]
     numbered = "datum.rank != ''"
-    points = (
-        alt.Chart()
-        .mark_point(filled=True)
-        .encode(
-            x=x,
-            y=y,
-            color=color,
-            shape=shape,
-            tooltip=tooltip,
-            size=alt.condition(numbered, alt.value(140), alt.value(45)),
-            opacity=alt.condition(numbered, alt.value(1), alt.value(0.45)),
-        )
-    )
+    seen = {
+        "size": alt.condition(numbered, alt.value(140), alt.value(45)),
+        "opacity": alt.condition(numbered, alt.value(1), alt.value(0.45)),
+    }
+    points = alt.Chart().mark_point(filled=True)
+    points = points.encode(x=x, y=y, color=color, shape=shape, tooltip=tooltip, **seen)
     # On either side of a width, so that those of neighbouring depths do not cover each other.
     places: tuple[tuple[str, dict[str, Any]], ...] = (
         ("datum.above", {"dx": 11, "align": "left"}),
@@ -73,8 +59,8 @@ def near_budget(appearance: str, sides: tuple[str, str]) -> Spec:
     ranks = [
         alt.Chart()
         .transform_filter(f"{numbered} && {where}")
-        .mark_text(**place, fontSize=_FONT, fontWeight="bold", color=ink)
+        .mark_text(**place, fontSize=FONT, fontWeight="bold", color=ink)
         .encode(x=x, y=y, text="rank:N", tooltip=tooltip)
         for where, place in places
     ]
-    return spec_of(alt.layer(points, *ranks).properties(width="container", height=360))
+    return spec_of(alt.layer(points, *ranks), 360)

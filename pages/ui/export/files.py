@@ -21,6 +21,7 @@ from pages.ui.batch import Batch
 from pages.ui.export.shown import Own
 from pages.ui.oracle import answer
 from pages.ui.sidebar import Choice
+from pages.ui.verdict import in_words
 
 
 class File(NamedTuple):
@@ -47,18 +48,8 @@ def model_files(choice: Choice, batch: Batch, place: Origin, _: Translate) -> li
     subject, stem = choice.subject, _stem(choice)
     told = partial(_report, choice, batch, place, _)
     return [
-        File(
-            "config.json",
-            "config.json",
-            "application/json",
-            lambda: config_json.write(subject).encode(),
-        ),
-        File(
-            _("Python program"),
-            f"{stem}.py",
-            "text/x-python",
-            lambda: snippet(subject).encode(),
-        ),
+        File("config.json", "config.json", "application/json", lambda: config_json.write(subject).encode()),
+        File(_("Python program"), f"{stem}.py", "text/x-python", lambda: snippet(subject).encode()),
         File(_("Report, Markdown"), f"{stem}.md", "text/markdown", lambda: markdown(told()).encode()),
         File(_("Report, HTML to print"), f"{stem}.html", "text/html", lambda: html(told()).encode()),
     ]
@@ -114,25 +105,15 @@ def _evidence(subject: Subject, _: Translate) -> Evidence:
         result = answer(tensor_proof.prove, compared)
     except (SlowError, StoppedError, MemoryError):
         return Evidence(_("Not compared with the real model, as PyTorch gave no answer."))
-    words = (
-        _("The real {architecture} agrees: {tensors} tensors, {parameters} parameters.").format(
-            architecture=subject.architecture, tensors=result.theirs("Tensors"), parameters=result.theirs("Parameters")
-        )
-        if result.agrees
-        else _("The real {architecture} differs. Tensors that are not the same: {count:,}.").format(
-            architecture=subject.architecture, count=len(result.differences)
-        )
-    )
     versions = _(", ").join(f"{name} {version}" for name, version in result.versions.items())
-    verdict = f"{words} ({versions})"
+    verdict = f"{in_words(subject, result, _)} ({versions})"
     if compared != subject:
-        verdict += " " + _(
+        said = _(
             "The comparison used the same model with absolute positions, because transformers 5 "
             "builds no others; the {added} parameters of {kind} were not compared."
-        ).format(
-            added=f"{real_model.not_checked(subject):,}",
-            kind=subject.config.position_embedding_type,
         )
+        added, kind = f"{real_model.not_checked(subject):,}", subject.config.position_embedding_type
+        verdict += " " + said.format(added=added, kind=kind)
     # One line for each kind of module would fill a page of its own.
     kinds = {module.kind for _path, module, _copies in subject.model().modules()}
     rows = tuple(

@@ -29,7 +29,7 @@ from pages.ui.batch import Batch
 from pages.ui.compare.compare_words import names_of, relative
 from pages.ui.compare.comparison import GLANCE, Compared, Comparison
 from pages.ui.compare.differences import show_parts as show_differences
-from pages.ui.compare.glance import draw_models, in_order
+from pages.ui.compare.glance import draw_models
 from pages.ui.compute.count import Count
 from pages.ui.compute.forward import show_figures, show_parts
 from pages.ui.diagnosis.cause_words import describe
@@ -39,7 +39,7 @@ from pages.ui.i18n import _
 from pages.ui.metrics import show_metric
 from pages.ui.numbers import percent, text_width
 from pages.ui.sidebar import Choice
-from pages.ui.tables import show_checks, show_table
+from pages.ui.tables import show_checks, show_rows
 from pages.ui.theme import colors
 from pages.ui.total_formula.show import show_total_formula
 from pages.ui.verdict import show_verdict, verdict_of
@@ -121,18 +121,14 @@ def _rounding(choice: Choice, number: str) -> None:
     ]
     counts.sort(key=lambda known: known.total)
     exactly, roughly = (reading for reading in readings(typed(number)) if reading.key == "parameters")
-    yes, no = _("✓ yes"), _("✗ no")
-    show_table(
-        {
-            _("Which count it is"): [describe(known) for known in counts],
-            _("Parameters"): [f"**{known.total:,}**" for known in counts],
-            _("Rounds to {number}").format(number=number): [
-                yes if exactly.means(known.total) else no for known in counts
-            ],
-            _("Or to two significant digits"): [yes if roughly.means(known.total) else no for known in counts],
-        },
-        _("Which counts round to {number}").format(number=number),
-    )
+    rounds, digits = _("Rounds to {number}").format(number=number), _("Or to two significant digits")
+    verdicts = {True: _("✓ yes"), False: _("✗ no")}
+    rows = [
+        (describe(known), f"**{known.total:,}**", *(verdicts[one.means(known.total)] for one in (exactly, roughly)))
+        for known in counts
+    ]
+    titles = (_("Which count it is"), _("Parameters"), rounds, digits)
+    show_rows(titles, rows, _("Which counts round to {number}").format(number=number))
 
 
 _ROUNDED = ("base", "pretraining")  # the tasks whose counts round to the papers' figures
@@ -183,7 +179,7 @@ def _explain(comparison: Comparison, *, changing: bool = False) -> None:
 
 
 def _draw(comparison: Comparison) -> None:
-    draw_models(in_order(comparison), comparison.batch, comparison.measure)
+    draw_models(comparison)
 
 
 def _compute(choice: Choice) -> None:

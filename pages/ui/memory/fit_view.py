@@ -25,47 +25,30 @@ def show_fit(run: Run, how: Plan | Inference, device: Device) -> None:
     batch = _largest_batch(run, how, device.usable)
     said = _answer(run, device, length)
     if not presenting():
-        said += "  \n" + _(
-            "{batch_size:,} × {sequence_length:,} tokens need {needed}, {share} of the {usable}."
-        ).format(
-            **run.batch._asdict(),
-            needed=size(total),
-            share=percent(total, device.usable),
-            usable=size(device.usable),
-        )
-        said += "  \n" + _runs(run, how, device)
+        needs = _("{batch_size:,} × {sequence_length:,} tokens need {needed}, {share} of the {usable}.")
+        figures = {"needed": size(total), "share": percent(total, device.usable), "usable": size(device.usable)}
+        said = "  \n".join([said, needs.format(**run.batch._asdict(), **figures), _runs(run, how, device)])
     if total <= device.for_tensors:
         st.success(said, icon=":material/check:")
     elif total <= device.usable:
         st.warning(said, icon=":material/warning:")
     else:
         st.error(said, icon=":material/close:")
-    show_metrics(
-        {
-            _("Longest sequence, batch {batch:,}").format(batch=run.batch.batch_size): (
-                _number(length.number),
-                _limit(length),
-            ),
-            _("Largest batch of {length:,} tokens").format(length=run.batch.sequence_length): (
-                _number(batch.number),
-                _("one without a pad_token_id") if batch.limit == "positions" else _limit(batch),
-            ),
-        }
-    )
+    longest = _("Longest sequence, batch {batch:,}").format(batch=run.batch.batch_size)
+    largest = _("Largest batch of {length:,} tokens").format(length=run.batch.sequence_length)
+    limit = _("one without a pad_token_id") if batch.limit == "positions" else _limit(batch)
+    show_metrics({longest: (_number(length.number), _limit(length)), largest: (_number(batch.number), limit)})
     start = run.of_preset()
     before = peak(start.subject, how, *start.batch).areas if start else {}
     formulas = {area: plain(formula.expression) for area, formula in found.formulas.items()}
-    show_bar(run.choice, Stack(found.areas, before, formulas, device), "fit")
+    show_bar(run.choice, Stack(found.areas, before, formulas, device))
     if presenting():
         st.latex(aligned([_solved("S", length, device)]))
         return
     st.latex(aligned([_solved("S", length, device), _solved("B", batch, device)]))
-    said = _("{device} has {mebibytes:,} MiB = {memory}, of which {free} are kept free.").format(
-        device=device.name,
-        mebibytes=device.num_bytes // 2**20,
-        memory=size(device.num_bytes),
-        free=size(device.kept_free),
-    )
+    said = _("{device} has {mebibytes:,} MiB = {memory}, of which {free} are kept free.")
+    sizes = {"memory": size(device.num_bytes), "free": size(device.kept_free)}
+    said = said.format(device=device.name, mebibytes=device.num_bytes // 2**20, **sizes)
     lines = _(
         "Each line is the formula of the moment that reaches the limit first; a smaller batch can peak at another."
     )
@@ -89,20 +72,17 @@ def _runs(run: Run, how: Plan | Inference, device: Device) -> str:
 
 def _answer(run: Run, device: Device, length: Most) -> str:
     """How long a sequence can be, and whether memory or the model is the limit, in a sentence or two."""
-    batch, usable = f"{run.batch.batch_size:,}", size(device.usable)
     if not length.number:
-        return _("**Not even one token** per sequence in batches of {batch}: {usable} are not enough.").format(
-            batch=batch, usable=usable
-        )
-    words = {"batch": batch, "number": f"{length.number:,}", "usable": usable}
-    if length.limit == "memory":
+        said = _("**Not even one token** per sequence in batches of {batch}: {usable} are not enough.")
+    elif length.limit == "memory":
         said = _("Up to **{number} tokens** per sequence in batches of {batch}. The limit is memory: {usable} usable.")
-        return said.format(**words)
-    said = _(
-        "Up to **{number} tokens** per sequence in batches of {batch}. The limit is the model's "
-        "max_position_embeddings; memory alone would allow {memory}."
-    )
-    return said.format(**words, memory=_number(length.memory))
+    else:
+        said = _(
+            "Up to **{number} tokens** per sequence in batches of {batch}. The limit is the model's "
+            "max_position_embeddings; memory alone would allow {memory}."
+        )
+    numbers = {"number": _number(length.number), "memory": _number(length.memory)}
+    return said.format(batch=f"{run.batch.batch_size:,}", usable=size(device.usable), **numbers)
 
 
 def _limit(most: Most) -> str:

@@ -26,7 +26,7 @@ from pages.ui.metrics import show_metrics
 from pages.ui.numbers import percent, scaled, signed, size, unbroken
 from pages.ui.present import lower, presenting
 from pages.ui.scale import kept
-from pages.ui.tables import show_table
+from pages.ui.tables import show_rows
 from pages.ui.theme import appearance
 
 TEMPORARIES = Fold("temporaries", N_("Temporary tensors at the peak"))
@@ -72,15 +72,12 @@ def show_peak(run: Run, how: Plan | Inference) -> None:
     if presenting():
         return
     formulas = {area: formula.latex() for area, formula in found.formulas.items()}
-    show_table(
-        {
-            _("Alive at the peak"): [unbroken(names[area]) for area in found.areas],
-            _("Formula, in bytes"): [f"${formulas[area]}$" for area in found.areas],
-            _("Size"): [unbroken(size(count)) for count in found.areas.values()],
-            _("Share"): [unbroken(percent(count, found.num_bytes)) for count in found.areas.values()],
-        },
-        _("What is alive at the peak"),
-    )
+    rows = [
+        (unbroken(names[area]), f"${formulas[area]}$", *map(unbroken, (size(count), percent(count, found.num_bytes))))
+        for area, count in found.areas.items()
+    ]
+    titles = (_("Alive at the peak"), _("Formula, in bytes"), _("Size"), _("Share"))
+    show_rows(titles, rows, _("What is alive at the peak"))
     if isinstance(how, Plan):
         for sentence in _savings(run, how):
             st.markdown(sentence)
@@ -91,14 +88,11 @@ def show_peak(run: Run, how: Plan | Inference) -> None:
     st.caption(in_a_row([*said, _(NOT_COUNTED)]))
     if pieces := TEMPORARIES.unfolded():
         with pieces:
-            show_table(
-                {
-                    _("Made for"): [_step_words(model, piece.where, "`") for piece in found.temporaries],
-                    _("Formula, in bytes"): [f"${piece.formula.latex()}$" for piece in found.temporaries],
-                    _("Size"): [unbroken(size(piece.num_bytes)) for piece in found.temporaries],
-                },
-                _("Temporary tensors at the peak"),
-            )
+            made = [
+                (_step_words(model, piece.where, "`"), f"${piece.formula.latex()}$", unbroken(size(piece.num_bytes)))
+                for piece in found.temporaries
+            ]
+            show_rows((_("Made for"), _("Formula, in bytes"), _("Size")), made, _("Temporary tensors at the peak"))
 
 
 def _figures(run: Run, how: Plan | Inference, found: Peak, before: int) -> dict[str, tuple[str, str]]:
@@ -139,22 +133,17 @@ def _savings(run: Run, plan: Plan) -> Iterator[str]:
     case = Case(run.subject, *run.batch, plan)
     if run.batches > 1 and not most_sequences(run.subject):
         found = of_adding_up(case, run.batches)
-        yield _(
+        said = _(
             "**{batches:,} batches of {batch_size:,}**, their gradients added up, need {needed} at the peak; one batch "
             "with all of them needs {whole}. The FLOPs are the same."
-        ).format(
-            batches=run.batches,
-            batch_size=run.batch.batch_size,
-            needed=size(found.num_bytes),
-            whole=size(found.whole_bytes),
         )
+        sizes = {"needed": size(found.num_bytes), "whole": size(found.whole_bytes)}
+        yield said.format(batches=run.batches, batch_size=run.batch.batch_size, **sizes)
     if plan.freezing != NOTHING_FROZEN:
         found = of_freezing(case)
-        yield _("**Freezing** saves {saved} of {whole} at the peak ({share}).").format(
-            saved=size(found.saved_bytes),
-            whole=size(found.whole_bytes),
-            share=percent(found.saved_bytes, found.whole_bytes),
-        )
+        said = _("**Freezing** saves {saved} of {whole} at the peak ({share}).")
+        share = percent(found.saved_bytes, found.whole_bytes)
+        yield said.format(saved=size(found.saved_bytes), whole=size(found.whole_bytes), share=share)
         said = _(
             "It saves {flops} of {all_flops} in a step ({flops_share}): the forward pass is computed as before, and "
             "gradients flow back to the first tensor that is trained."

@@ -22,8 +22,8 @@ from pages.ui.i18n import _
 from pages.ui.memory.run import Run
 from pages.ui.metrics import show_metrics
 from pages.ui.numbers import signed_count, size
-from pages.ui.oracle import ask, runs
-from pages.ui.tables import shape_text, show_table
+from pages.ui.oracle import ask, runs, show_agreement
+from pages.ui.tables import shape_text, show_rows
 from pages.ui.theme import colors
 
 HOOKS = Switch("hooks", N_("Check with PyTorch"))
@@ -116,21 +116,15 @@ def _show_korthikanti(run: Run, plan: Plan) -> None:
     """The published formula for one layer, and each reason why our count differs."""
     terms = footprint.korthikanti(run.subject, plan, *run.batch)
     formulas = korthikanti_formulas(run.subject, plan, *run.batch)
-    rows = [
-        (reason, run.written(formula), more) for (reason, more), formula in zip(terms, formulas, strict=True) if more
-    ]
-    show_table(
-        {
-            _("One trained layer"): [*(_(reason) for reason, _formula, _more in rows), _("together: ours")],
-            _("Formula, in bytes"): [*(f"${letters}$" for _reason, (letters, _n), _more in rows), ""],
-            _("In numbers"): [*(f"${numbers}$" for _reason, (_l, numbers), _more in rows), ""],
-            _("Bytes"): [
-                *(f"{more:,}" if at == 0 else signed_count(more) for at, (_reason, _formula, more) in enumerate(rows)),
-                f"{sum(more for _reason, more in terms):,}",
-            ],
-        },
-        _("The published formula, and what makes the difference"),
-    )
+    rows: list[tuple[str, ...]] = []
+    for (reason, more), formula in zip(terms, formulas, strict=True):
+        if more:
+            letters, numbers = run.written(formula)
+            count = signed_count(more) if rows else f"{more:,}"  # the first is the published formula
+            rows.append((_(reason), f"${letters}$", f"${numbers}$", count))
+    rows.append((_("together: ours"), "", "", f"{sum(more for _reason, more in terms):,}"))
+    titles = (_("One trained layer"), _("Formula, in bytes"), _("In numbers"), _("Bytes"))
+    show_rows(titles, rows, _("The published formula, and what makes the difference"))
     st.caption(
         _(
             "Korthikanti et al. 2022, arXiv:2205.05198: s b h (34 + 5 a s / h) bytes a layer in 16 "
@@ -149,13 +143,6 @@ def _show_verdict(run: Run, plan: Plan) -> None:
     elif runs(subject, call):
         found = ask(subject.architecture, memory_proof.prove, subject, plan, *run.batch)
         masks = " " + _("For this comparison, masks are counted as wide as activations.") if plan.fused_dropout else ""
-        if found.ours == found.theirs:
-            st.success(
-                _("PyTorch counts the same: {bytes:,} bytes.").format(bytes=found.theirs) + masks,
-                icon=":material/verified:",
-            )
-        else:
-            st.error(
-                _("PyTorch counts {theirs:,} bytes, we count {ours:,}.").format(**found._asdict()) + masks,
-                icon=":material/error:",
-            )
+        agrees, same = found.ours == found.theirs, _("PyTorch counts the same: {bytes:,} bytes.")
+        said = same if agrees else _("PyTorch counts {theirs:,} bytes, we count {ours:,}.")
+        show_agreement(agrees, said.format(**found._asdict(), bytes=found.theirs) + masks)

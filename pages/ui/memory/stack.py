@@ -1,6 +1,6 @@
 """The stacked bar of the Memory page."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -9,7 +9,7 @@ import streamlit as st
 from bertcalc.memory.devices import Device
 from bertcalc.memory.tape import Area
 from bertcalc.text import N_
-from pages.ui.charts import Spec, figures_axis, spec_of, tooltip
+from pages.ui.charts import FONT, Spec, colored, figures_axis, having, spec_of, tooltip
 from pages.ui.columns import Columns, number, of_rows
 from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _
@@ -18,7 +18,6 @@ from pages.ui.scale import kept
 from pages.ui.sidebar import Choice
 from pages.ui.theme import BACKGROUND, INK, appearance
 
-_FONT = 15
 AREA_WORDS: dict[Area, str] = {
     "weights": N_("weights"),
     "buffers and batch": N_("buffers and batch"),
@@ -39,32 +38,25 @@ _FREE = {"light": "#dfe3ea", "dark": "#363d4a"}  # what is kept free of a device
 
 
 class Stack(NamedTuple):
-    """The parts of a memory with their formulas, the preset's parts, and the device if there is one."""
+    """The parts of a device's memory with their formulas, and the preset's parts."""
 
     parts: Mapping[Area, int]
     before: Mapping[Area, int]
     formulas: Mapping[Area, str]
-    device: Device | None = None
+    device: Device
 
 
-def show_bar(choice: Choice, stack: Stack, place: str, *, named: bool = True) -> None:
-    """One bar cut in proportion, on the scale that ``place`` keeps, with marks at the preset's and at the limit.
-
-    ``named``: the names of the parts stand under it, for those that have no room for theirs.
-    """
-    now, was = sum(stack.parts.values()), sum(stack.before.values())
-    memory = stack.device.num_bytes if stack.device else 0
-    end = kept(place, (choice.preset, choice.architecture, stack.device), max(was, memory), now)
+def show_bar(choice: Choice, stack: Stack) -> None:
+    """One bar cut in proportion, with marks at the preset's and at the limit, and the names of the parts under it."""
+    now, was, device = sum(stack.parts.values()), sum(stack.before.values()), stack.device
+    end = kept("fit", (choice.preset, choice.architecture, device), max(was, device.num_bytes), now)
     words = (_("Bytes"), _("Size"), _("Share"), _("Formula"))
-    inks = COLORS[appearance()]
-    named_inks = [(_(AREA_WORDS[area]), inks[area]) for area, count in stack.parts.items() if count]
-    if stack.device and stack.device.kept_free:
-        named_inks.append((_("kept free"), _FREE[appearance()]))
-    marks = {"limit": _("Usable memory"), "was": choice.preset, "free": _("kept free")}
-    frame = bar_frame(stack, [_(AREA_WORDS[area]) for area in stack.parts], marks, end)
+    inks = [(_(AREA_WORDS[area]), COLORS[appearance()][area]) for area, count in stack.parts.items() if count]
+    if device.kept_free:
+        inks.append((_("kept free"), _FREE[appearance()]))
     draw_chart(
-        frame,
-        stacked_bar(appearance(), words, tuple(named_inks), named),
+        bar_frame(stack, choice.preset, end),
+        stacked_bar(appearance(), words, tuple(inks)),
         numbers={"name": _("Part"), "bytes": _("Bytes"), "share": _("Share"), "formula": _("Formula")},
         alt=_("The parts in proportion"),
     )
@@ -73,16 +65,16 @@ def show_bar(choice: Choice, stack: Stack, place: str, *, named: bool = True) ->
         st.caption(text.format(preset=choice.preset, size=size(was), difference=signed(now - was, size)))
 
 
-def bar_frame(stack: Stack, names: Sequence[str], marks: Mapping[str, str], end: int) -> Columns:
+def bar_frame(stack: Stack, preset: str, end: int) -> Columns:
     """The data of the bar: a row for each part, one for each mark, limit and was, one for the axis' end.
 
     What is kept free of a device lies at its end, under the parts where these need too much.
     """
     rows: list[dict[str, Any]] = []
-    whole, at = sum(stack.parts.values()), 0
-    for (part, count), name in zip(stack.parts.items(), names, strict=True):
+    whole, at, device = sum(stack.parts.values()), 0, stack.device
+    for part, count in stack.parts.items():
         if count:
-            share = percent(count, whole)
+            name, share = _(AREA_WORDS[part]), percent(count, whole)
             rows.append(
                 {"part": part, "name": name, "bytes": number(count), "start": float(at), "end": float(at + count)}
                 | {"exact": f"{count:,}", "size": size(count), "share": share, "formula": stack.formulas.get(part, "")}
@@ -90,15 +82,14 @@ def bar_frame(stack: Stack, names: Sequence[str], marks: Mapping[str, str], end:
             )
         at += count
     was = sum(stack.before.values())
-    device = stack.device
-    figures = {"limit": device.usable if device else 0, "was": was if was != whole else 0}
+    marks = (("limit", _("Usable memory"), device.usable), ("was", preset, was if was != whole else 0))
     rows += [
-        {mark: float(count), "name": marks[mark], "exact": f"{count:,}", "size": size(count)}
-        for mark, count in figures.items()
+        {mark: float(count), "name": name, "exact": f"{count:,}", "size": size(count)}
+        for mark, name, count in marks
         if count
     ]
-    if device and device.kept_free:
-        free = {"start": float(device.usable), "end": float(device.num_bytes), "name": marks["free"]}
+    if device.kept_free:
+        free = {"start": float(device.usable), "end": float(device.num_bytes), "name": _("kept free")}
         rows.append({"free": True, **free, "exact": f"{device.kept_free:,}", "size": size(device.kept_free)})
     return of_rows([*rows, {"axis": float(end)}])
 
@@ -113,7 +104,7 @@ def legend(alt: Any, look: str) -> Any:
         symbolSize=150,
         symbolStrokeColor=INK[look],
         symbolStrokeWidth=0.5,
-        labelFontSize=_FONT,
+        labelFontSize=FONT,
         labelColor=INK[look],
         labelLimit=0,
         title=None,
@@ -122,46 +113,35 @@ def legend(alt: Any, look: str) -> Any:
 
 
 @lru_cache
-def stacked_bar(look: str, words: tuple[str, ...], named_inks: tuple[tuple[str, str], ...], named: bool) -> Spec:
+def stacked_bar(look: str, words: tuple[str, ...], inks: tuple[tuple[str, str], ...]) -> Spec:
     """Parts of memory as one bar, cut in proportion; a line where what can be used ends, a thin one for the preset.
 
-    ``named_inks`` has the names of its parts, each with its colour; ``named``: they stand under it.
+    ``inks`` has the names of its parts, each with its colour.
     """
     import altair as alt
 
     paper, ink = BACKGROUND[look], INK[look]
     scale = alt.Scale(nice=False, zero=True)
     said = tooltip(alt, "name", **dict(zip(("exact", "size", "share", "formula"), words, strict=True)))
-    names, inks = map(list, zip(*named_inks, strict=True)) if named_inks else ([], [])
-    key = legend(alt, look)
-    color = alt.Color("name:N", legend=key if named else None, scale=alt.Scale(domain=names, range=inks))
+    color = colored(alt, "name", dict(inks), legend=legend(alt, look))
 
     def x(field: str) -> Any:
         return alt.X(f"{field}:Q", scale=scale, axis=figures_axis(alt, look, "bytes", tickCount=6))
 
-    free = (
-        alt.Chart()
-        .transform_filter("isValid(datum.free)")
-        .mark_rect()
-        .encode(x=x("start"), x2="end:Q", color=color, tooltip=said[:3])
-    )
-    parts = alt.Chart().transform_filter("isValid(datum.part)")
+    free = having(alt, "free").mark_rect().encode(x=x("start"), x2="end:Q", color=color, tooltip=said[:3])
+    parts = having(alt, "part")
     pieces = parts.mark_rect(stroke=paper, strokeWidth=2).encode(x=x("start"), x2="end:Q", color=color, tooltip=said)
     room = "scale('x', datum.end) - scale('x', datum.start)"
     labels = (
         parts.transform_calculate(middle="(datum.start + datum.end) / 2")
-        .mark_text(fontSize=_FONT, text=alt.ExprRef(f"{room} > {_FONT} * datum.width + 6 ? datum.label : ''"))
+        .mark_text(fontSize=FONT, text=alt.ExprRef(f"{room} > {FONT} * datum.width + 6 ? datum.label : ''"))
         .encode(x=x("middle"), color=alt.value(paper), tooltip=said)
     )
     marks = [
-        alt.Chart()
-        .transform_filter(f"isValid(datum.{mark})")
-        .mark_rule(color=ink, strokeWidth=stroke, aria=False)
-        .encode(x=x(mark), tooltip=said[:3])
+        having(alt, mark).mark_rule(color=ink, strokeWidth=stroke, aria=False).encode(x=x(mark), tooltip=said[:3])
         for mark, stroke in (("was", 2), ("limit", 4))
     ]
-    end = alt.Chart().transform_filter("isValid(datum.axis)").mark_rule(opacity=0, aria=False).encode(x=x("axis"))
+    end = having(alt, "axis").mark_rule(opacity=0, aria=False).encode(x=x("axis"))
     # The legend has its own lines, as many as it takes, below a bar that keeps its height.
     grown = alt.AutoSizeParams(type="fit-x", contains="padding")
-    layers = alt.layer(free, pieces, labels, *marks, end)
-    return spec_of(layers.properties(width="container", height=32, autosize=grown))
+    return spec_of(alt.layer(free, pieces, labels, *marks, end), 32, autosize=grown)

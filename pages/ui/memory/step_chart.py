@@ -6,13 +6,12 @@ from typing import Any
 
 from bertcalc.memory.peak import Moment
 from bertcalc.memory.tape import AREAS, Area, Phase
-from pages.ui.charts import Spec, figures_axis, spec_of, tooltip
+from pages.ui.charts import FONT, SMALL, Spec, colored, figures_axis, having, inside, spec_of, tooltip
 from pages.ui.columns import Columns, number, of_rows
 from pages.ui.memory.stack import COLORS, legend
 from pages.ui.numbers import size
-from pages.ui.theme import BACKGROUND, INK
+from pages.ui.theme import INK
 
-_FONT = 15
 _NAMED = 0.1  # of the peak: where it is thinner than this beside its name, an area has no room for it
 
 
@@ -71,17 +70,13 @@ def step_areas(look: str, names: tuple[str, ...], step: str) -> Spec:
     import altair as alt
 
     ink = INK[look]
-    inks = [COLORS[look][area] for area in AREAS]
+    inks = {name: COLORS[look][area] for name, area in zip(names, AREAS, strict=True)}
     x = alt.X("at:Q", title=None, axis=None, scale=alt.Scale(nice=False))
     y = alt.Y("start:Q", axis=figures_axis(alt, look, "bytes", tickCount=4), scale=alt.Scale(zero=True))
-    color = alt.Color("area:N", legend=legend(alt, look), scale=alt.Scale(domain=list(names), range=inks))
+    color = colored(alt, "area", inks, legend=legend(alt, look))
     said = tooltip(alt, "name", "size", where=step)
-    areas = (
-        alt.Chart()
-        .transform_filter("isValid(datum.area)")
-        .mark_area(interpolate="step-after", opacity=0.9)
-        .encode(x=x, y=y, y2="end:Q", color=color, tooltip=tooltip(alt, "name"))
-    )
+    areas = having(alt, "area").mark_area(interpolate="step-after", opacity=0.9)
+    areas = areas.encode(x=x, y=y, y2="end:Q", color=color, tooltip=tooltip(alt, "name"))
     # An area has one tooltip; its figures are at its edge.
     edges = (
         alt.Chart()
@@ -89,30 +84,19 @@ def step_areas(look: str, names: tuple[str, ...], step: str) -> Spec:
         .mark_point(opacity=0, size=200)
         .encode(x=x, y="end:Q", tooltip=said)
     )
-    labels = (
-        alt.Chart()
-        .transform_filter("isValid(datum.label)")
-        .mark_text(fontSize=_FONT, fontWeight="bold", color=BACKGROUND[look])
-        .encode(x=x, y="middle:Q", text="label:N", tooltip=tooltip(alt, "label"))
-    )
-    peak = alt.Chart().transform_filter("isValid(datum.peak)")
+    labels = inside(alt, look).encode(x=x, y="middle:Q")
+    peak, was, bands = having(alt, "peak"), having(alt, "was"), having(alt, "phase")
     mark = peak.mark_point(filled=True, size=90, color=ink, opacity=1).encode(x=x, y="peak:Q", tooltip=["text:N"])
-    number = peak.mark_text(fontSize=_FONT, fontWeight="bold", dy=-14, color=ink).encode(x=x, y="peak:Q", text="text:N")
-    was = alt.Chart().transform_filter("isValid(datum.was)")
+    number = peak.mark_text(fontSize=FONT, fontWeight="bold", dy=-14, color=ink).encode(x=x, y="peak:Q", text="text:N")
     before = was.mark_rule(color=ink, strokeWidth=2).encode(y="was:Q", tooltip=tooltip(alt, "name", "size"))
-    top = alt.Chart().transform_filter("isValid(datum.axis)").mark_rule(opacity=0, aria=False).encode(y="axis:Q")
-    bands = alt.Chart().transform_filter("isValid(datum.phase)")
+    top = having(alt, "axis").mark_rule(opacity=0, aria=False).encode(y="axis:Q")
     rules = bands.mark_rule(color=ink, strokeDash=[4, 4], opacity=0.6).encode(x=x)
     room = "scale('x', datum.until) - scale('x', datum.at) > 60 ? datum.phase : ''"
     phases = (
         bands.transform_calculate(center="(datum.at + datum.until) / 2")
-        .mark_text(
-            fontSize=13,
-            color=ink,
-            text=alt.ExprRef(room),
-        )
+        .mark_text(fontSize=SMALL, color=ink, text=alt.ExprRef(room))
         .encode(x=alt.X("center:Q"), y=alt.value(-22), tooltip=tooltip(alt, "phase"))
     )
-    named = was.mark_text(align="left", dy=-9, fontSize=13, color=ink).encode(x=alt.value(6), y="was:Q", text="name:N")
-    layers = alt.layer(areas, edges, rules, before, named, labels, mark, number, phases, top)
-    return spec_of(layers.properties(width="container", height=230))
+    named = was.mark_text(align="left", dy=-9, fontSize=SMALL, color=ink)
+    named = named.encode(x=alt.value(6), y="was:Q", text="name:N")
+    return spec_of(alt.layer(areas, edges, rules, before, named, labels, mark, number, phases, top), 230)

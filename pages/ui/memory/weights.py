@@ -12,7 +12,7 @@ from pages.ui.metrics import show_metrics
 from pages.ui.numbers import size, unbroken
 from pages.ui.present import presenting
 from pages.ui.sidebar import Choice
-from pages.ui.tables import show_table
+from pages.ui.tables import show_rows
 
 _FILES: dict[Checkpoint, str] = {
     "weights": N_("the weights, a shared tensor once (save_pretrained, torch.save)"),
@@ -25,29 +25,17 @@ def show_weights(choice: Choice) -> None:
     """The memory of the weights by data type; and the 72.1 MB of a write-up."""
     count = choice.model().num_parameters()
     show_metrics({_("Parameters in {architecture}").format(architecture=choice.architecture): (f"{count:,}", "N")})
-    found = {dtype: weight_bytes(count, bits) for dtype, bits in WEIGHT_BITS.items()}
-    show_table(
-        {
-            _("Numbers"): list(WEIGHT_BITS),
-            _("Formula"): [
-                rf"${factor} N = {factor} \cdot {latex_number(count)}$" for factor in map(_factor, WEIGHT_BITS.values())
-            ],
-            _("Bytes"): [f"{total:,}" for total in found.values()],
-            "MB": [f"{total / 10**6:,.1f} MB" for total in found.values()],
-            "MiB": [f"{total / 2**20:,.1f} MiB" for total in found.values()],
-        },
-        _("Weights by the type of their numbers"),
-    )
+    rows = []
+    for dtype, bits in WEIGHT_BITS.items():
+        total, factor = weight_bytes(count, bits), _factor(bits)
+        formula = rf"${factor} N = {factor} \cdot {latex_number(count)}$"
+        rows.append((dtype, formula, f"{total:,}", f"{total / 10**6:,.1f} MB", f"{total / 2**20:,.1f} MiB"))
+    titles = (_("Numbers"), _("Formula"), _("Bytes"), "MB", "MiB")
+    show_rows(titles, rows, _("Weights by the type of their numbers"))
     if presenting():
         return
-    files = checkpoint_bytes(choice.subject)
-    show_table(
-        {
-            _("A checkpoint in float32 holds"): [_(_FILES[file]) for file in files],
-            _("Size"): [unbroken(size(count)) for count in files.values()],
-        },
-        _("The size of a checkpoint on disk"),
-    )
+    files = [(_(_FILES[file]), unbroken(size(count))) for file, count in checkpoint_bytes(choice.subject).items()]
+    show_rows((_("A checkpoint in float32 holds"), _("Size")), files, _("The size of a checkpoint on disk"))
     st.caption(_("1 MB is 1,000,000 bytes, 1 MiB is 1,048,576. The scales of int8 and 4-bit formats are extra."))
     st.info(
         _(

@@ -9,7 +9,7 @@ from pages.ui.i18n import _
 from pages.ui.numbers import figure as exactly
 from pages.ui.numbers import unbroken
 from pages.ui.sweep.swept import LETTER_OF, Swept
-from pages.ui.tables import show_table
+from pages.ui.tables import show_rows
 from pages.ui.theme import COLORS, INK
 
 GROWTHS = Fold("growths", N_("Each quantity: formula and growth"))
@@ -79,14 +79,11 @@ def show_each_quantity(swept: Swept) -> None:
     """Every quantity on the chart: its formula and its order of growth."""
     (field,) = swept.sweep.dimensions
     found = {name: growth(name, swept.sweep) for name in swept.shown}
-    show_table(
-        {
-            _("Quantity"): [_(QUANTITIES[name].meaning) for name in found],
-            _("Formula"): [f"${_sum(one)}$" for one in found.values()],
-            _("Growth"): [f"${_notation(LETTER_OF[field], one.order)}$" for one in found.values()],
-        },
-        _("How each quantity grows"),
-    )
+    rows = [
+        (_(QUANTITIES[name].meaning), f"${_sum(one)}$", f"${_notation(LETTER_OF[field], one.order)}$")
+        for name, one in found.items()
+    ]
+    show_rows((_("Quantity"), _("Formula"), _("Growth")), rows, _("How each quantity grows"))
 
 
 def _sum(found: Growth) -> str:

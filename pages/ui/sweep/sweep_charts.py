@@ -8,12 +8,11 @@ from math import log, sqrt
 from typing import Any, Literal, NamedTuple
 
 from bertcalc.explore.quantities import Unit
-from pages.ui.charts import Spec, either, json_of, short_expression
+from pages.ui.charts import FONT, SMALL, Spec, axis_look, either, having, json_of, short_expression, whole_number
 from pages.ui.columns import Columns, of_rows
 from pages.ui.numbers import ems
 from pages.ui.theme import BACKGROUND, COLORS, INK
 
-_FONT = 15
 _HEIGHT = 270
 _MAP_HEIGHT = 340
 _LINE_OF_TEXT = 19 / _HEIGHT  # of the height of the curves: names at their ends keep this distance
@@ -234,50 +233,38 @@ def _curves(appearance: str, unit: Unit, logs: bool) -> str:
     tall = alt.Scale(type="log", nice=False) if logs else alt.Scale(zero=True, nice=False)
     y = alt.Y("y:Q", title=None, scale=tall, axis=_axis(alt, appearance, unit, logs=logs))
     color = alt.Color("color:N", scale=None)
-    tooltip = [
-        alt.Tooltip("name:N", title=" "),
-        alt.Tooltip("x:Q", title=title, format=",d"),
-        alt.Tooltip("y:Q", title=" ", format=",d"),
-    ]
-    data = alt.Chart().transform_filter("isValid(datum.name)")
+    tooltip = [alt.Tooltip("name:N", title=" "), whole_number(alt, "x", title), whole_number(alt, "y", " ")]
+    data = having(alt, "name")
     width = alt.StrokeWidth("width:Q", scale=None)
     lines = data.mark_line().encode(x=x, y=y, color=color, strokeWidth=width, detail="name:N")
     targets = data.mark_point(size=120, opacity=0, filled=True).encode(x=x, y=y, tooltip=tooltip)
     height = alt.Y("height:Q", axis=None, scale=alt.Scale(domain=[0, 1], nice=False))
     # On a phone the names stand below each other in the corner that growth leaves free, on an edge of paper.
-    ended = alt.Chart().transform_filter("isValid(datum.end)")
+    ended = having(alt, "end")
     beside = {
         "align": "left",
         "dx": either(alt, "8 - scale('x', datum.x)", 8),
         "dy": either(alt, f"8 + {_CLOSE} * datum.rank - (1 - datum.height) * height", 0),
-        "fontSize": either(alt, 13, _FONT),
+        "fontSize": either(alt, SMALL, FONT),
     }
     ends = [
         ended.mark_text(**beside, stroke=paper, strokeWidth=either(alt, 5, 0)).encode(x=x, y=height, text="end:N"),
         ended.mark_text(**beside).encode(x=x, y=height, text="end:N", color=color),
     ]
-    marked = alt.Chart().transform_filter("isValid(datum.mark)")
+    marked = having(alt, "mark")
     rules = marked.mark_rule(color=ink, strokeDash=[6, 4], strokeWidth=1.5).encode(x=x)
-    points = marked.mark_point(size=140, filled=True, color=ink, stroke=paper, strokeWidth=2, opacity=1).encode(
-        x=x, y=y
-    )
+    points = marked.mark_point(size=140, filled=True, color=ink, stroke=paper, strokeWidth=2, opacity=1)
+    points = points.encode(x=x, y=y)
+    bold = {"dy": -14, "fontSize": either(alt, SMALL, FONT), "fontWeight": "bold"}
     texts = [
         marked.transform_filter(f"datum.align == '{side}'")
-        .mark_text(
-            align=side,
-            dx=either(alt, inside, dx),
-            dy=-14,
-            fontSize=either(alt, 13, _FONT),
-            fontWeight="bold",
-            **look,
-        )
+        .mark_text(align=side, dx=either(alt, inside, dx), **bold, **look)
         .encode(x=x, y=y, text="mark:N")
         for side, dx, inside in _SIDES
         for look in ({"stroke": paper, "strokeWidth": 5, "color": paper}, {"color": ink})
     ]
     under = alt.layer(lines, rules, points, *texts, targets)
-    chart = alt.layer(under, *ends).resolve_scale(y="independent").properties(width="container", height=_HEIGHT)
-    return json.dumps(json_of(chart))
+    return json.dumps(json_of(alt.layer(under, *ends).resolve_scale(y="independent"), _HEIGHT))
 
 
 @lru_cache
@@ -290,7 +277,7 @@ def _equal_values(appearance: str, logs: bool) -> str:
     x_title, y_title, figure_title = _TITLES
     x = alt.X("x0:Q", title=x_title, scale=scale, axis=_axis(alt, appearance, logs=logs))
     y = alt.Y("y0:Q", title=y_title, scale=scale, axis=_axis(alt, appearance, logs=logs))
-    place = [alt.Tooltip("x:Q", title=x_title, format=",d"), alt.Tooltip("y:Q", title=y_title, format=",d")]
+    place = [whole_number(alt, "x", x_title), whole_number(alt, "y", y_title)]
 
     def of(*kinds: str) -> Any:
         return alt.Chart().transform_filter(" || ".join(f"datum.kind == '{kind}'" for kind in kinds))
@@ -301,7 +288,7 @@ def _equal_values(appearance: str, logs: bool) -> str:
     cells = (
         of("cell")
         .mark_rect(opacity=0, cursor="pointer")
-        .encode(x=x, x2="x1", y=y, y2="y1", tooltip=[*place, alt.Tooltip("figure:Q", title=figure_title, format=",d")])
+        .encode(x=x, x2="x1", y=y, y2="y1", tooltip=[*place, whole_number(alt, "figure", figure_title)])
         .add_params(chosen)
     )
     names = alt.Tooltip("name:N", title=" ")
@@ -313,28 +300,25 @@ def _equal_values(appearance: str, logs: bool) -> str:
     labels = [
         of("point")
         .transform_filter(f"datum.above == {above}")
-        .mark_text(fontSize=13, color=ink, **look)
+        .mark_text(fontSize=SMALL, color=ink, **look)
         .encode(x=x, y=y, text="label:N")
         for above, look in (("true", {"dy": -12}), ("false", {"align": "left", "dx": 9}))
     ]
     here = COLORS[appearance]["encoder"]
     ring = of("here").mark_point(size=420, filled=False, color=here, strokeWidth=3.5, opacity=1).encode(x=x, y=y)
-    said = of("here").mark_text(dy=-22, fontSize=_FONT, fontWeight="bold", color=here).encode(x=x, y=y, text="name:N")
+    said = of("here").mark_text(dy=-22, fontSize=FONT, fontWeight="bold", color=here).encode(x=x, y=y, text="name:N")
+    bold = {"fontSize": SMALL, "fontWeight": "bold", "color": hue_of_lines}
     ends = [
-        of(kind).mark_text(fontSize=13, fontWeight="bold", color=hue_of_lines, **look).encode(x=x, y=y, text="name:N")
+        of(kind).mark_text(**bold, **look).encode(x=x, y=y, text="name:N")
         for kind, look in (("top", {"baseline": "bottom", "dy": -4}), ("right", {"align": "left", "dx": 5}))
     ]
-    chart = alt.layer(fills, lines, ring, cells, points, *labels, said, *ends)
-    return json.dumps(json_of(chart.properties(width="container", height=_MAP_HEIGHT)))
+    return json.dumps(json_of(alt.layer(fills, lines, ring, cells, points, *labels, said, *ends), _MAP_HEIGHT))
 
 
 def _axis(alt: Any, appearance: str, unit: Unit | None = None, *, logs: bool) -> Any:
     """An axis with whole numbers, or with those of a unit as ``short`` writes them."""
-    ink = INK[appearance]
-    look: dict[str, Any] = {"labelColor": ink, "titleColor": ink, "labelFontSize": 13, "titleFontSize": _FONT}
     text = "format(datum.value, ',d')" if unit is None else short_expression(unit)
     # Of the many ticks of a logarithmic axis those with round numbers get a label.
-    look["labelExpr"] = (
-        f"indexof('125', slice(format(datum.value, '.0e'), 0, 1)) >= 0 ? ({text}) : ''" if logs else text
-    )
-    return alt.Axis(grid=True, gridOpacity=0.25, **look)
+    round_ones = f"indexof('125', slice(format(datum.value, '.0e'), 0, 1)) >= 0 ? ({text}) : ''"
+    label = round_ones if logs else text
+    return alt.Axis(grid=True, gridOpacity=0.25, labelExpr=label, **axis_look(appearance))

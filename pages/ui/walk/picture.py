@@ -11,12 +11,12 @@ from bertcalc import Config
 from bertcalc.forward.lessons import lesson
 from bertcalc.forward.walk import Stop
 from bertcalc.tree.nn import split_layer
-from pages.ui.charts import Spec, component_color, spec_of, tooltip
+from pages.ui.charts import Spec, colored, spec_of, tooltip
 from pages.ui.columns import Columns, of_rows
 from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _, listed
 from pages.ui.present import presenting
-from pages.ui.theme import BACKGROUND, INK, appearance
+from pages.ui.theme import BACKGROUND, COLORS, INK, appearance
 
 # Stops that stand side by side, by what they mean; any other stop has a row for itself.
 _EMBEDDINGS = (
@@ -118,6 +118,7 @@ def picture(look: str, rows: int, *, low: bool = False) -> Spec:
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, 1], nice=False))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[rows, 0], nice=False))
     here = alt.selection_point(name="box", fields=["step"], on="click", empty=False)
+    color = partial(colored, alt, "component", COLORS[look])
 
     def shapes(mark: str) -> Any:
         return alt.Chart().transform_filter(f"datum.mark == '{mark}'").encode(x=x, y=y)
@@ -130,8 +131,8 @@ def picture(look: str, rows: int, *, low: bool = False) -> Spec:
         .encode(
             x2="x2",
             y2="y2",
-            fill=component_color(alt, look, "Fill"),
-            stroke=component_color(alt, look, "Stroke"),
+            fill=color(channel="Fill"),
+            stroke=color(channel="Stroke"),
             fillOpacity=alt.FillOpacity("weight:Q", scale=None),
             tooltip=tooltip(alt, "what", "step"),
         )
@@ -164,8 +165,7 @@ def picture(look: str, rows: int, *, low: bool = False) -> Spec:
             color=alt.condition("datum.weight == 1", alt.value(paper), alt.value(ink)),
         )
     )
-    chart = alt.layer(frame, arcs, boxes, slices, texts).properties(width="container", height=_LOW if low else _HEIGHT)
-    return spec_of(chart)
+    return spec_of(alt.layer(frame, arcs, boxes, slices, texts), _LOW if low else _HEIGHT)
 
 
 def _row_of(stop: Stop) -> tuple[str, int | str]:

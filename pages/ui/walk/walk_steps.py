@@ -26,7 +26,7 @@ from pages.ui.formulas import stop_formula
 from pages.ui.i18n import _
 from pages.ui.numbers import unbroken
 from pages.ui.present import presenting
-from pages.ui.tables import shape_text, show_table
+from pages.ui.tables import shape_text, show_rows, show_table
 
 LAYER = Number("layer", N_("Layer"), 0, width=66)
 HEADS = Fold("heads", N_("Query, key and value head by head"))
@@ -121,18 +121,13 @@ def show_stop(
 
 def show_keras_rows(rows: Sequence[KerasRow]) -> None:
     """The whole walk with a row for each layer in the Keras manner, beside Hugging Face's names."""
-    so_far = [row.stops[-1].so_far for row in rows]
-    show_table(
-        {
-            _("Row"): [f"{row.number}" for row in rows],
-            _("Keras-style name"): [row.keras for row in rows],
-            "Hugging Face": [", ".join(stop.inside for stop in row.stops) for row in rows],
-            _("Output shape"): [unbroken(shape_text(row.shape)) for row in rows],
-            _("Learned here"): [f"{row.parameters:,}" for row in rows],
-            _("So far"): [f"{count:,}" for count in so_far],
-        },
-        _("The whole forward pass"),
-    )
+    titles = (_("Row"), _("Keras-style name"), "Hugging Face", _("Output shape"), _("Learned here"), _("So far"))
+    cells = []
+    for row in rows:
+        theirs, shape = ", ".join(stop.inside for stop in row.stops), unbroken(shape_text(row.shape))
+        counts = (f"{row.parameters:,}", f"{row.stops[-1].so_far:,}")
+        cells.append((f"{row.number}", row.keras, theirs, shape, *counts))
+    show_rows(titles, cells, _("The whole forward pass"))
 
 
 def show_heads(subject: Subject) -> None:
@@ -181,18 +176,11 @@ def _show_shapes(stop: Stop, letters: Stop, layer: int, model: Model) -> None:
     prefix = f"{where}." if where else ""
     kinds = [_("input")] * len(stop.takes) + [_("output")] * len(stop.gives) + [_("parameters")] * len(stop.tensors)
     rows = [
-        (
-            kind,
-            model.bare(name).removeprefix(prefix),
-            *map(unbroken, (shape_letters(symbols), shape_text(shape))),
-        )
+        (kind, model.bare(name).removeprefix(prefix), *map(unbroken, (shape_letters(symbols), shape_text(shape))))
         for kind, (name, shape), (_name, symbols) in zip(kinds, _shapes(stop), _shapes(letters), strict=True)
     ]
-    columns = ("", _("Name"), _("In letters"), _("In numbers"))
-    show_table(
-        dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True)),
-        _("What goes in, what comes out and what is learned"),
-    )
+    titles = ("", _("Name"), _("In letters"), _("In numbers"))
+    show_rows(titles, rows, _("What goes in, what comes out and what is learned"))
 
 
 def _shapes(stop: Stop) -> list[tuple[str, Shape]]:
