@@ -489,7 +489,6 @@ class Trace:
         return self.step(name, "activation", x, shape=x.shape, role=role, module=module)
 
     def first_token(self, x: Value, name: str = "first_token", *, role: str = "") -> Value:
-        """The vector of each sequence's first token."""
         batch, _length, width = x.shape
         return self.step(name, "view", x, shape=(batch, width), role=role)
 
