@@ -15,15 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.fields import DIMENSIONS as DIMENSIONS
-from bertcalc.fields import (
-    EVERY_LETTER,
-    OWN_DIMENSIONS,
-    SIZES,
-    PositionEmbeddingType,
-    is_int,
-    is_number,
-    known,
-)
+from bertcalc.fields import EVERY_LETTER, OWN_DIMENSIONS, SIZES, PositionEmbeddingType, is_int, is_number, known
 from bertcalc.fields import LETTERS as LETTERS
 from bertcalc.fields import POSITION_EMBEDDING_TYPES as POSITION_EMBEDDING_TYPES
 from bertcalc.problem import InputError
@@ -126,7 +118,6 @@ class Config(metaclass=_Kind):
 
     @classmethod
     def own_name(cls, field: str) -> str:
-        """The family's name for a field."""
         return cls.attribute_map.get(field, field)
 
     @classmethod
@@ -157,7 +148,6 @@ class Config(metaclass=_Kind):
 
     @classmethod
     def default(cls) -> Self:
-        """The family's own defaults."""
         return cls()
 
     @classmethod
@@ -219,7 +209,6 @@ class Config(metaclass=_Kind):
 
     @property
     def longest(self) -> int:
-        """The longest sequence."""
         return self.max_position_embeddings
 
     @property

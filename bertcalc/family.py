@@ -72,7 +72,6 @@ class Class(NamedTuple):
 
     @property
     def pooler_is_optional(self) -> bool:
-        """Whether it has the option add_pooling_layer."""
         return self.task == "base" and self.pooler
 
     @property
@@ -87,7 +86,6 @@ class Class(NamedTuple):
 
     @property
     def sees_encoder(self) -> bool:
-        """Whether it takes encoder_hidden_states."""
         return "encoder_hidden_states" in self.inputs
 
     @property
@@ -213,7 +211,6 @@ class Model(Module):
         raise KeyError("attention")
 
     def declare(self) -> "Model":
-        """The modules."""
         self._run(self, _ONE, None)
         return self
 

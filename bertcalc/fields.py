@@ -208,10 +208,7 @@ OWN_FIELDS: dict[str, Field] = {
     "conv_act": Field(N_("The activation after that convolution."), *_ACTIVATION_WITHOUT_TENSORS),
     "position_biased_input": Field(N_("Whether there is a position table, whose row is added to each token."), *_BOOL),
     "pooler_dropout": Field(N_("Dropout before the dense layer of a classifier."), *_PROBABILITY),
-    "pooler_hidden_act": Field(
-        N_("The activation after that dense layer."),
-        *_ACTIVATION_WITHOUT_TENSORS,
-    ),
+    "pooler_hidden_act": Field(N_("The activation after that dense layer."), *_ACTIVATION_WITHOUT_TENSORS),
     "legacy": Field(
         N_("Whether the masked-LM head is BERT's: otherwise it multiplies with the word embeddings, tied or not."),
         *_BOOL,

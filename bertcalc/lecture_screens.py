@@ -148,7 +148,6 @@ class _TomlTable:
             raise wrong(message, where=self.where, key=key, value=shorten(value), nearest=nearest)
 
     def text(self, key: str, default: str | None = None) -> str:
-        """The text of a key."""
         value = self._value(key, default)
         if not isinstance(value, str):
             raise wrong(N_("{where}: {key} must be a string."), where=self.where, key=key)
@@ -179,7 +178,6 @@ class _TomlTable:
         return tuple(value)
 
     def tables(self, key: str, least: int = 0) -> list[dict[str, Any]]:
-        """The tables of a list."""
         value = self._value(key)
         if not isinstance(value, list) or not all(isinstance(one, dict) for one in value) or len(value) < least:
             raise wrong(N_("{where}: {key} must be a list of tables."), where=self.where, key=key)

@@ -26,7 +26,6 @@ class PublishedCount(NamedTuple):
     more: int = 0
 
     def model(self) -> Model:
-        """The model that the number is of."""
         return build(PRESETS[self.preset].config, self.architecture, add_pooling_layer=self.add_pooling_layer)
 
 

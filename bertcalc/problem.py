@@ -42,10 +42,8 @@ class InputError(ValueError):
 
     @property
     def problem(self) -> Problem:
-        """The first of them."""
         return self.problems[0]
 
 
 def wrong(message: str, field: str = "", value: object = None, /, **values: object) -> InputError:
-    """The exception for one problem."""
     return InputError(Problem.of(message, field, value, **values))

@@ -16,7 +16,6 @@ class Subject(NamedTuple):
 
     @property
     def cls(self) -> Class:
-        """Its class."""
         return class_of(self.architecture)
 
     @property
@@ -25,7 +24,6 @@ class Subject(NamedTuple):
         return self.config.add_cross_attention and self.cls.sees_encoder
 
     def model(self) -> Model:
-        """Its tree."""
         return build(self.config, self.architecture, add_pooling_layer=self.add_pooling_layer)
 
     def as_class(self, architecture: str) -> "Subject":

@@ -177,7 +177,6 @@ class Track:
 
     @property
     def kept(self) -> ChosenModel:
-        """The model of the last step."""
         return self.steps[self.at]
 
     @property
@@ -187,7 +186,6 @@ class Track:
 
     @property
     def last(self) -> int:
-        """The index of the last step."""
         return len(self.steps) - 1
 
     def take(self, model: ChosenModel) -> None:
@@ -243,7 +241,6 @@ class Track:
         self.take(model)
 
     def problems(self) -> list[Problem]:
-        """The problems of the attempt."""
         found = []
         for field in SLIDERS:
             if field in self.attempt:

@@ -50,11 +50,9 @@ class Matched(NamedTuple):
     shape: Shape | None  # in the model, if it has one of that name
 
     def in_checkpoint(self) -> int:
-        """Its elements in the file."""
         return self.entry.numbers() if self.entry else 0
 
     def in_model(self) -> int:
-        """Its elements in the model."""
         return 0 if self.shape is None else prod(self.shape)
 
 

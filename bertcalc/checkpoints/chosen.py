@@ -10,14 +10,7 @@ from base64 import b64decode
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bertcalc.checkpoints.safetensors import (
-    LARGEST_HEADER,
-    LENGTH_BYTES,
-    Header,
-    StoredTensor,
-    header_length,
-    read,
-)
+from bertcalc.checkpoints.safetensors import LARGEST_HEADER, LENGTH_BYTES, Header, StoredTensor, header_length, read
 from bertcalc.checkpoints.shards import names_of, together, too_much
 from bertcalc.problem import InputError, wrong
 from bertcalc.text import N_, shorten

@@ -46,7 +46,6 @@ class StoredTensor(NamedTuple):
     shape: Shape
 
     def numbers(self) -> int:
-        """The number of its elements."""
         return prod(self.shape)
 
 

@@ -48,7 +48,6 @@ def part_formulas(steps: Letters, convention: Convention) -> dict[Part, tuple[Fo
 
 @lru_cache(maxsize=1024)
 def plain_formulas(steps: Letters, convention: Convention) -> dict[Part, str]:
-    """Each part's forward cost as plain text."""
     return {part: plain(cost) for part, cost in by_part(steps, convention).items()}
 
 

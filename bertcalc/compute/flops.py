@@ -68,7 +68,6 @@ class Convention(NamedTuple):
 
     @property
     def counting(self) -> Counting:
-        """What each operation costs."""
         if self.unit == "MACs":
             return _MACS
         return _ALL if self.operations == "all" else MATMUL
@@ -184,7 +183,6 @@ def by_name(steps: Iterable[Step], convention: Convention = PYTORCH) -> list[Cos
 
 
 def part_of(step: Step) -> Part:
-    """The part that a step belongs to."""
     component, block, _role = step.place
     if component != "encoder":
         return component
@@ -209,7 +207,6 @@ def tokens(steps: Sequence[Step]) -> int:
 
 
 def has_masked_head(steps: Iterable[Step]) -> bool:
-    """Whether a masked-LM head runs."""
     return any(step.place.block == LANGUAGE_MODEL for step in steps)
 
 

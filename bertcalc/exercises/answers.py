@@ -42,7 +42,6 @@ class Verdict(NamedTuple):
 
     @property
     def counts(self) -> bool:
-        """Whether the exercise is solved."""
         return self.state in ("right", "rounded")
 
 
@@ -80,7 +79,6 @@ def _exactly(right: int) -> Verdict:
 
 
 def _is_rough(read: Typed | Reading, right: int) -> bool:
-    """Whether a rounded answer says too little."""
     return read.high - read.low > _ROUGH * right
 
 

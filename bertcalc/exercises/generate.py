@@ -82,11 +82,7 @@ _PRODUCTS: Mapping[Level, Mapping[str, str]] = {
     },
     "hard": {"layer": N_("one layer"), "": N_("the whole model")},
 }
-_OPTIMIZERS: Mapping[Optimizer, str] = {
-    "sgd": "SGD",
-    "momentum": N_("SGD with momentum"),
-    "adamw": "AdamW",
-}
+_OPTIMIZERS: Mapping[Optimizer, str] = {"sgd": "SGD", "momentum": N_("SGD with momentum"), "adamw": "AdamW"}
 # What can change a number of parameters or FLOPs, and what people think can.
 _FIELDS = (
     "vocab_size",

@@ -54,7 +54,6 @@ class Memory(NamedTuple):
     parts: tuple[Part, ...]
 
     def num_bytes(self) -> dict[Part, int]:
-        """Bytes of each part."""
         return {part: self.every_part()[part] for part in self.parts}
 
     def every_part(self) -> dict[Part, int]:
@@ -81,7 +80,6 @@ class Exercise(NamedTuple):
 
     @property
     def config(self) -> Config:
-        """The model's configuration."""
         return self.subject.config
 
     def sizes(self) -> dict[str, int]:

@@ -72,7 +72,6 @@ def worked_wrong(exercise: Exercise) -> tuple[WorkedLine, ...]:
 
 
 def _symbolic(exercise: Exercise) -> tuple[Tensor, ...]:
-    """The tensors of a count with symbols."""
     model = symbolic_model(exercise.subject)
     return tuple(asked(exercise, counted(model)))
 

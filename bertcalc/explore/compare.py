@@ -36,12 +36,7 @@ _COUNTED: dict[str, tuple[str, str, str, str]] = {
         N_("1 fewer layer"),
         N_("{count} fewer layers"),
     ),
-    "num_attention_heads": (
-        N_("1 more head"),
-        N_("{count} more heads"),
-        N_("1 fewer head"),
-        N_("{count} fewer heads"),
-    ),
+    "num_attention_heads": (N_("1 more head"), N_("{count} more heads"), N_("1 fewer head"), N_("{count} fewer heads")),
     "hidden_size": (
         N_("1 more hidden unit"),
         N_("{count} more hidden units"),
@@ -72,12 +67,7 @@ _COUNTED: dict[str, tuple[str, str, str, str]] = {
         N_("1 fewer segment type"),
         N_("{count} fewer segment types"),
     ),
-    "num_labels": (
-        N_("1 more label"),
-        N_("{count} more labels"),
-        N_("1 fewer label"),
-        N_("{count} fewer labels"),
-    ),
+    "num_labels": (N_("1 more label"), N_("{count} more labels"), N_("1 fewer label"), N_("{count} fewer labels")),
 }
 # What else a unit of hidden_size costs depends on how many there are; every other layer, row or unit costs the same.
 _ALIKE = _COUNTED.keys() - {"hidden_size", "num_attention_heads"}
@@ -137,7 +127,6 @@ class PartChange(NamedTuple):
     counted: bool = False
 
     def sentence(self, *, alone: bool = True) -> tuple[str, dict[str, str]]:
-        """What is changed."""
         return _PARTS[self.field], {}
 
     def __str__(self) -> str:

@@ -111,7 +111,6 @@ class Design(NamedTuple):
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The fields of the configuration."""
         return {field: number for field, number in self._asdict().items() if field != "value"}
 
     @property

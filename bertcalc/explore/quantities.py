@@ -61,7 +61,6 @@ class Quantity(NamedTuple):
 
 
 def parameters(case: Case) -> int:
-    """All that is learned."""
     return case.subject.model().num_parameters()
 
 

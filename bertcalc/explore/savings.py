@@ -28,12 +28,10 @@ class Saving(NamedTuple):
 
     @property
     def saved_bytes(self) -> int:
-        """Bytes that are never alive."""
         return self.whole_bytes - self.num_bytes
 
     @property
     def saved_flops(self) -> int:
-        """FLOPs that are not computed."""
         return self.whole_flops - self.flops
 
 

@@ -53,12 +53,10 @@ class Sweep(NamedTuple):
 
     @property
     def config(self) -> Config:
-        """The present model's."""
         return self.case.subject.config
 
     @property
     def following(self) -> tuple[str, ...]:
-        """The fields that go along."""
         tied = {"num_attention_heads": self.ties.heads, "intermediate_size": self.ties.intermediate}
         if "hidden_size" not in self.dimensions:
             return ()
@@ -75,7 +73,6 @@ class Sweep(NamedTuple):
         return not self.config.ones_matter or "num_attention_heads" not in self.dimensions
 
     def present(self, field: str) -> int:
-        """What the present model has."""
         return int(getattr(self.case if field in BATCH else self.config, field))
 
     def fields(self, **values: Any) -> dict[str, Any]:

@@ -67,7 +67,6 @@ def markdown_cell(cell: Cell) -> str:
 
 
 def html_cell(cell: Cell) -> str:
-    """A cell as HTML."""
     return _written(cell, _html, _mathml, lambda text: f"<code>{escape(text)}</code>")
 
 

@@ -118,7 +118,6 @@ def report(
 
 
 def markdown(report: Report) -> str:
-    """The report as Markdown."""
     return "\n\n".join([f"# {markdown_cell(report.title)}", *map(_markdown, report.blocks)]) + "\n"
 
 

@@ -56,20 +56,16 @@ class Entry(NamedTuple):
 
     @property
     def meaning(self) -> str:
-        """One English sentence."""
         return MEANINGS[self.name]
 
     def num_elements(self) -> int:
-        """Elements of all its tensors."""
         return sum(tensors.copies * prod(tensors.shape) for tensors in self.tensors)
 
     def num_bytes(self) -> int:
-        """Bytes of all its tensors."""
         return BYTES[self.dtype] * self.num_elements()
 
 
 def attends(subject: Subject, call: Call) -> bool:
-    """Whether the cross attention runs."""
     return call.encoder_sequence_length is not None and subject.reads_encoder
 
 

@@ -31,7 +31,6 @@ class Question(NamedTuple):
 
 
 def lesson(stop: Stop) -> Lesson:
-    """What is said at a stop."""
     return _LESSONS[_special(stop) or _known(stop.key)]
 
 
@@ -65,7 +64,6 @@ def _known(key: str) -> str:
 
 
 def questions(stop: Stop, config: Config) -> Iterator[Question]:
-    """The questions of a stop."""
     for question in _QUESTIONS:
         true = (_CONDITIONS[name](config) for name in question.when)
         false = (not _CONDITIONS[name](config) for name in question.unless)

@@ -43,7 +43,6 @@ class Stack(NamedTuple):
 
     @property
     def length(self) -> int:
-        """How many layers there are."""
         return self.groups[-1].start + self.groups[-1].copies
 
     def group(self, layer: int) -> Layers:

@@ -8,7 +8,8 @@ Out come the modules (for ``print(model)``), the tensors in Hugging Face's order
 Sizes are whatever the program is given: integers, SymPy symbols, NumPy columns.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from types import TracebackType
 from typing import Any, Literal, NamedTuple
@@ -167,20 +168,6 @@ class Sizes(NamedTuple):
 class Trace:
     """What a program is written with. ``steps`` is None where only the modules are wanted, which is twice as fast."""
 
-    __slots__ = (
-        "_base",
-        "_choices",
-        "_copies",
-        "_core",
-        "_module",
-        "_outer",
-        "_path",
-        "_roles",
-        "_runs",
-        "sizes",
-        "steps",
-    )
-
     def __init__(self, root: Module, base: str, sizes: Sizes, steps: list[Step] | None, *, choices: bool) -> None:
         """``base`` is the prefix of the body's names, such as "bert."; with ``choices`` each sequence has several."""
         self._module = root
@@ -284,13 +271,31 @@ class Trace:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._module, self._path, self._roles, self._copies, self._runs = self._outer.pop()
 
-    def core(self) -> "_Core":
+    @contextmanager
+    def core(self) -> Iterator[None]:
         """What runs within is between query, key and value and their context."""
-        return _Core(self)
+        self._core = True
+        yield
+        self._core = False
 
-    def not_run(self) -> "_NotRun":
-        """What is declared within is built, but never called."""
-        return _NotRun(self)
+    @contextmanager
+    def not_run(self) -> Iterator[None]:
+        """What is declared within is built, but never called: a step for each module that learns something says so."""
+        steps, self.steps = self.steps, None
+        before = set(self._module.children)
+        yield
+        self.steps = steps
+        if steps is None:
+            return
+        for name, module in self._module.children.items():
+            path = f"{self._path}.{name}"
+            tensors = tuple(
+                tensor._replace(name=f"{path}.{tensor.name}", copies=self._copies) for tensor in module.tensors()
+            )
+            if tensors and name not in before:
+                gives = Value(path.removeprefix(self._base), ())
+                place = module.place._replace(role=module.place.role or "unused")
+                steps.append(Step(gives.name, "unused", (), gives, tensors, self._runs, place=place))
 
     # Modules that learn something, and calls of them.
 
@@ -347,10 +352,7 @@ class Trace:
         """A product with a ``table`` that is owned elsewhere, by its tensor's name, where no module does it."""
         shape = (*x.shape[:-1], out_features)
         module = Linear(x.shape[-1], out_features, {"weight": table}, bias=False)
-        gives = self.step(name, "linear", x, shape=shape, role=role, module=module)
-        if self.steps is not None:
-            self.steps[-1] = self.steps[-1]._replace(tensors=using)
-        return gives
+        return self.step(name, "linear", x, shape=shape, role=role, module=module, tensors=using)
 
     def norm(
         self, name: str, x: Value, eps: float, *, kind: str = "LayerNorm", bias: bool = True, role: str = "norm"
@@ -424,24 +426,27 @@ class Trace:
         shape: Shape,
         ids: bool = False,
         role: str = "",
-        module: Module | None = None,
+        tensors: tuple[Tensor, ...] = (),
+        **said: Any,
     ) -> Value:
-        """An operation that is no module of its own; its role is its name unless it has another one."""
+        """An operation that is no module of its own; its role is its name unless it has another one.
+
+        ``said`` are more fields of the step.
+        """
         if self.steps is None:
             return takes[0] if shape is takes[0].shape else Value(name, shape, ids)
         path = self._path.removeprefix(self._base)
         gives = Value(f"{path}.{name}" if path and f"{path}." != self._base else name, shape, ids)
         place = self._roles[role or name]
-        self.steps.append(Step(gives.name, operation, takes, gives, (), self._runs, module, place, self._core))
+        step = Step(gives.name, operation, takes, gives, tensors, self._runs, place=place, core=self._core, **said)
+        self.steps.append(step)
         return gives
 
     def add(self, name: str, *takes: Value, role: str = "", in_place: bool = False) -> Value:
         """A sum, in the shape of its first term; ``in_place`` is Python's +=."""
         if self.steps is None:
             return takes[0]
-        total = self.step(name, "add", *takes, shape=takes[0].shape, role=role)
-        self.steps[-1] = self.steps[-1]._replace(in_place=in_place)
-        return total
+        return self.step(name, "add", *takes, shape=takes[0].shape, role=role, in_place=in_place)
 
     def multiply(self, name: str, *takes: Value) -> Value:
         """A product number by number, as in a gated feed-forward."""
@@ -467,11 +472,8 @@ class Trace:
         Where layers take different ``angles`` by turns, these are several. ``wide``: in float32, whatever the model's
         numbers are.
         """
-        turned = self.step(name, "rotate", x, *angles[:1], shape=x.shape)
-        if self.steps is not None:
-            turns = tuple(angles) if len(angles) > 1 else ()
-            self.steps[-1] = self.steps[-1]._replace(turns=turns, wide=wide)
-        return turned
+        turns = tuple(angles) if len(angles) > 1 else ()
+        return self.step(name, "rotate", x, *angles[:1], shape=x.shape, turns=turns, wide=wide)
 
     def mean(self, name: str, x: Value, mask: Value, *, in_place: bool = False) -> Value:
         """The mean of the vectors of a sequence's tokens, as far as the mask does not leave them out.
@@ -479,10 +481,7 @@ class Trace:
         ``in_place``: their sum is divided by Python's /=.
         """
         batch, _length, width = x.shape
-        found = self.step(name, "mean", x, mask, shape=(batch, width))
-        if self.steps is not None:
-            self.steps[-1] = self.steps[-1]._replace(in_place=in_place)
-        return found
+        return self.step(name, "mean", x, mask, shape=(batch, width), in_place=in_place)
 
     def function(self, name: str, x: Value, kind: str, *, role: str = "activation") -> Value:
         """An activation that is called as a function: it is in no tree."""
@@ -490,7 +489,6 @@ class Trace:
         return self.step(name, "activation", x, shape=x.shape, role=role, module=module)
 
     def first_token(self, x: Value, name: str = "first_token", *, role: str = "") -> Value:
-        """The vector of each sequence's first token."""
         batch, _length, width = x.shape
         return self.step(name, "view", x, shape=(batch, width), role=role)
 
@@ -500,10 +498,7 @@ class Trace:
         ``by_heads``: the heads of all of them are told apart first.
         """
         shape = (*x.shape[:-1], x.shape[-1] // len(names))
-        pieces = tuple(self.step(name, "view", x, shape=shape, role="cut") for name in names)
-        if by_heads and self.steps is not None:
-            self.steps[-len(names) :] = [step._replace(by_heads=True) for step in self.steps[-len(names) :]]
-        return pieces
+        return tuple(self.step(name, "view", x, shape=shape, role="cut", by_heads=by_heads) for name in names)
 
     def attend(
         self,
@@ -569,9 +564,7 @@ class Trace:
         if bias:
             scores = self.add("add_bias", scores, bias, in_place=True)
         scores = self.add("mask", scores, Value(mask, (batch, 1, length, seen)))
-        weights = self.step("softmax", "softmax", scores, shape=square)
-        if wide:
-            self.steps[-1] = self.steps[-1]._replace(wide=True)
+        weights = self.step("softmax", "softmax", scores, shape=square, wide=wide)
         if dropout is not None and dropout_name:
             weights = self.dropout(dropout_name, weights, dropout, role="weights_dropout")
         elif dropout is not None:
@@ -646,49 +639,3 @@ class Trace:
         found = Step(gives.name, operation, (x,), gives, tensors + using, self._runs, module, place, self._core)
         self.steps.append(found._replace(again=True) if again else found)
         return gives
-
-
-class _Core:
-    """While something runs between query, key and value and their context."""
-
-    __slots__ = ("_trace",)
-
-    def __init__(self, trace: Trace) -> None:
-        self._trace = trace
-
-    def __enter__(self) -> None:
-        self._trace._core = True
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._trace._core = False
-
-
-class _NotRun:
-    """What is built but never called, while it is declared: a step for each module says so."""
-
-    __slots__ = ("_before", "_steps", "_trace")
-
-    def __init__(self, trace: Trace) -> None:
-        self._trace = trace
-
-    def __enter__(self) -> None:
-        t = self._trace
-        self._steps, t.steps = t.steps, None
-        self._before = set(t._module.children)
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        t = self._trace
-        t.steps = self._steps
-        if t.steps is None:
-            return
-        for name, module in t._module.children.items():
-            if name not in self._before:
-                path = f"{t._path}.{name}"
-                tensors = tuple(
-                    tensor._replace(name=f"{path}.{tensor.name}", copies=t._copies) for tensor in module.tensors()
-                )
-                if not tensors:
-                    continue
-                bare = path.removeprefix(t._base)
-                place = module.place._replace(role=module.place.role or "unused")
-                t.steps.append(Step(bare, "unused", (), Value(bare, ()), tensors, t._runs, place=place))

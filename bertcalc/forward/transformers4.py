@@ -52,7 +52,6 @@ FOUR = Version(
 
 
 def version_of(config: Config) -> Version:
-    """The version that is meant."""
     return FOUR if config.transformers_version == 4 else FIVE
 
 

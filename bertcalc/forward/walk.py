@@ -93,12 +93,10 @@ class Stop(NamedTuple):
 
     @property
     def takes(self) -> tuple[Value, ...]:
-        """What goes in."""
         return self.steps[0].takes[:1] if self.layers else tuple(value for step in self.steps for value in step.takes)
 
     @property
     def gives(self) -> tuple[Value, ...]:
-        """What comes out."""
         if self.layers:
             return (self.steps[-1].gives,)
         return tuple(step.gives for step in self.steps if step.operation != "unused")

@@ -63,7 +63,6 @@ def _run(function: Callable[[str], Answer], repo_id: str, wanted: Callable[[], o
 
 @contextmanager
 def _free(wanted: Callable[[], object]) -> Iterator[Worker]:
-    """A process that nobody uses."""
     until = time.monotonic() + PATIENCE
     while True:
         try:

@@ -29,7 +29,6 @@ class FlopProof(NamedTuple):
 
     @property
     def differences(self) -> list[FlopCheck]:
-        """The counts that differ."""
         return [count for count in (self.forward, self.training, *self.modules) if count.ours != count.theirs]
 
 

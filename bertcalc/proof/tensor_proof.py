@@ -40,7 +40,6 @@ class Proof(NamedTuple):
 
     @property
     def agrees(self) -> bool:
-        """Whether every check agrees."""
         return all(check.agrees for check in self.checks)
 
     def theirs(self, name: str) -> str:

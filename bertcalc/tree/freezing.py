@@ -24,7 +24,6 @@ class Split(NamedTuple):
 
     @property
     def total(self) -> int:
-        """Both."""
         return self.trainable + self.frozen
 
 
@@ -60,7 +59,6 @@ class Freezing:
         return frozenset(tensor.name for tensor in tensors if self.is_frozen(tensor, layer_number(tensor.name)))
 
     def split(self, model: Module) -> Split:
-        """Trainable and frozen parameters of a model."""
         return _sum(self.by_component(model).values())
 
     def by_component(self, model: Module) -> dict[Component, Split]:

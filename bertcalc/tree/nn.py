@@ -47,7 +47,6 @@ class Tensor(NamedTuple):
     place: Place = NOWHERE
 
     def num_parameters(self) -> int:
-        """Elements of all copies together."""
         return self.copies * prod(self.shape)
 
 

@@ -99,7 +99,6 @@ def over_layers(model: Module) -> list[Tensor]:
 
 
 def shares(totals: Mapping[Key, int]) -> dict[Key, Fraction]:
-    """Each figure's exact share of their sum."""
     whole = sum(totals.values())
     return {key: Fraction(count, whole) for key, count in totals.items()}
 
