@@ -103,12 +103,12 @@ class Number(Control[Whole]):
         """What is wrong with a number outside of these limits; the remedy has the nearest."""
         return check_whole_number(self.name, value, low, high, low if self.default is None else self.default)
 
-    def show_within(self, low: int, high: int, **look: Any) -> int:
-        """Draw it, and what is wrong with a number outside of these limits; the nearest that is possible."""
+    def show_within(self, low: int, high: int, say: Callable[[Problem], None] | None = None, **look: Any) -> int:
+        """Draw it, and say what is wrong with a number outside of these limits; the nearest that is possible."""
         value = self.show(**look)
         assert value is not None
         if found := self.problem(value, low, high):
-            show_problem(found)
+            (say or show_problem)(found)
             value = found.remedies[0][self.name]
         return value
 

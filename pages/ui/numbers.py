@@ -83,6 +83,12 @@ def figure(count: int, unit: str) -> str:
     return size(count) if unit == "bytes" else f"{count:,}"
 
 
+def counted(count: int, unit: str) -> str:
+    """A count to the last digit, with its unit."""
+    units = {"parameters": _("{count} parameters"), "bytes": _("{count} bytes")}
+    return units.get(unit, f"{{count}} {unit}").format(count=f"{count:,}")
+
+
 def duration(seconds: Fraction) -> str:
     """A time in the unit that people would use: 4.0 d, 81.4 h, 76.2 min."""
     for unit, length, most in (("s", 1, 120), ("min", 60, 120), ("h", 3600, 96)):

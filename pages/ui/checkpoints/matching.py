@@ -48,10 +48,8 @@ def show_model(subject: Subject) -> None:
     """Show the count of a configuration, and the fields in which it differs from the nearest preset."""
     item = item_of(subject)
     with st.container(horizontal=True, vertical_alignment="center"):
-        _metric(
-            _("Parameters of {architecture}").format(architecture=subject.architecture),
-            subject.model().num_parameters(),
-        )
+        label = _("Parameters of {architecture}").format(architecture=subject.architecture)
+        _metric(label, subject.model().num_parameters())
         _offer(subject, item)
     if not item.changes:
         st.success(_("This is {preset}.").format(preset=item.base), icon=":material/check_circle:")
@@ -85,46 +83,29 @@ def show_brought(brought: Brought) -> None:
         _metric(_("Parameters of {architecture}").format(architecture=found.subject.architecture), found.ours)
         _metric(_("Elements of buffers"), found.buffers)
     _show_groups(found)
-    st.caption(
-        "  \n".join(
-            [
-                _("Data types: {dtypes}").format(
-                    dtypes=" · ".join(f"{dtype} {count:,}" for dtype, count in found.dtypes.items())
-                ),
-                *(
-                    [_("All names begin with {prefix}, which is left out.").format(prefix=code(shorten(found.wrapper)))]
-                    if found.wrapper
-                    else []
-                ),
-                *(
-                    _(_GUESSED_BY_NAMES).format(field=code(found.subject.config.own_name(field)))
-                    for field in brought.guessed
-                    if field == "tie_word_embeddings"
-                ),
-                *(
-                    _("{field} cannot be read from any shape: {value} is assumed, which changes no count.").format(
-                        field=code(field), value=getattr(found.subject.config, field)
-                    )
-                    for field in brought.guessed
-                    if field != "tie_word_embeddings"
-                ),
-            ]
-        )
-    )
+    dtypes = " · ".join(f"{dtype} {count:,}" for dtype, count in found.dtypes.items())
+    lines = [_("Data types: {dtypes}").format(dtypes=dtypes)]
+    if found.wrapper:
+        lines.append(_("All names begin with {prefix}, which is left out.").format(prefix=code(shorten(found.wrapper))))
+    config, by_names = found.subject.config, "tie_word_embeddings"
+    if by_names in brought.guessed:
+        lines.append(_(_GUESSED_BY_NAMES).format(field=code(config.own_name(by_names))))
+    assumed = _("{field} cannot be read from any shape: {value} is assumed, which changes no count.")
+    guessed = [field for field in brought.guessed if field != by_names]
+    lines += [assumed.format(field=code(field), value=getattr(config, field)) for field in guessed]
+    st.caption("  \n".join(lines))
 
 
 def _show_verdict(brought: Brought) -> None:
     found = brought.comparison
     names = {"name": code(brought.name), "architecture": _described(found.subject)}
     if found.agrees:
-        said = (
-            _(
+        said = _("By its header, {name} is {architecture}: every tensor is there with its shape, and no others.")
+        if found.groups.keys() & {"tied", "buffer"}:
+            said = _(
                 "By its header, {name} is {architecture}: every tensor is there with its shape; anything else is "
                 "only copies or buffers."
             )
-            if found.groups.keys() & {"tied", "buffer"}
-            else _("By its header, {name} is {architecture}: every tensor is there with its shape, and no others.")
-        )
         st.success(said.format(**names), icon=":material/check_circle:")
     elif found.complete:
         said = _("{name} has all of {architecture}, and other tensors as well.")
@@ -187,18 +168,10 @@ def _offer(subject: Subject, item: WrittenModel) -> None:
     changed = [field for field, value in subject.config.shared().items() if value != getattr(kind, field)]
     left = [kind.own_name(field) for field in changed if field not in FIELDS]
     with st.container(width="content", gap="xxsmall"):
-        st.button(
-            _("Use this model"),
-            icon=":material/arrow_back:",
-            on_click=_take,
-            args=(subject, item),
-        )
+        st.button(_("Use this model"), icon=":material/arrow_back:", on_click=_take, args=(subject, item))
         if left:
-            st.caption(
-                _("Not copied to the sidebar, which has no control for them; no count changes: {fields}").format(
-                    fields=listed(f"`{field}`" for field in left)
-                )
-            )
+            said = _("Not copied to the sidebar, which has no control for them; no count changes: {fields}")
+            st.caption(said.format(fields=listed(f"`{field}`" for field in left)))
 
 
 def _take(subject: Subject, item: WrittenModel) -> None:

@@ -110,21 +110,11 @@ def bars_frame(models: Mapping[str, Mapping[str, int]], totals: Sequence[str], n
         start, name = 0, "\n".join(wrap(model, _LINE)) if len(models) <= _MANY else model
         for piece, count in pieces.items():
             end = start + count
-            inside = names[piece] if piece in names and count > longest * 0.013 * (len(names[piece]) + 1) else ""
-            rows.append(
-                {
-                    "name": name,
-                    "order": order,
-                    "component": piece,
-                    "part": names.get(piece, ""),
-                    "figure": count,
-                    "start": float(start),
-                    "end": float(end),
-                    "middle": (start + end) / 2,
-                    "inside": inside,
-                    "tip": f"{names.get(piece, '')} {count:,}".strip(),
-                }
-            )
+            part = names.get(piece, "")
+            inside = part if count > longest * 0.013 * (len(part) + 1) else ""
+            piece_of = {"name": name, "order": order, "component": piece, "part": part, "figure": count}
+            place = {"start": float(start), "end": float(end), "middle": (start + end) / 2}
+            rows.append({**piece_of, **place, "inside": inside, "tip": f"{part} {count:,}".strip()})
             start = end
         rows.append({"name": name, "order": order, "end": float(start), "label": total})
     return {**of_rows(rows), "room": [1.45 * longest] * len(rows)}
@@ -179,17 +169,12 @@ def points_frame(points: Sequence[ModelPoint]) -> Columns:
     found = sorted(groups.items(), key=lambda group: not any(point.compared for point in group[1]))
     names = [" = ".join(dict.fromkeys(point.name for point in group)) for _at, group in found]
     (left, right), (low, high) = (_ends([at[axis] for at, _group in found]) for axis in (0, 1))
-    pixels = [
-        (
-            _AREA.right * (log(parameters) - left) / (right - left),
-            _AREA.bottom * (high - log(flops)) / (high - low),
-        )
-        for (parameters, flops), _group in found
-    ]
+    across, down = _AREA.right / (right - left), _AREA.bottom / (high - low)
+    pixels = [(across * (log(count) - left), down * (high - log(flops))) for (count, flops), _group in found]
     boxes = place(pixels, [_NAME * (0.54 * len(name) + 0.4) for name in names], _NAME + 2, _AREA)
 
     def model(x: float, y: float) -> tuple[float, float]:
-        return exp(left + (right - left) * x / _AREA.right), exp(high - (high - low) * y / _AREA.bottom)
+        return exp(left + x / across), exp(high - y / down)
 
     rows: list[dict[str, object]] = []
     for ((parameters, flops), group), name, box, at in zip(found, names, boxes, pixels, strict=True):
@@ -197,20 +182,10 @@ def points_frame(points: Sequence[ModelPoint]) -> Columns:
         # A line to the name only where it is not beside its point.
         edge = box.nearest(*at)
         edge_x, edge_y = model(*(edge if dist(edge, at) > _BESIDE else at))
-        rows.append(
-            {
-                "name": name,
-                "compared": any(point.compared for point in group),
-                "parameters": float(parameters),
-                "flops": float(flops),
-                "x": x,
-                "y": y,
-                "edge_x": edge_x,
-                "edge_y": edge_y,
-                "tip": f"{parameters:,}",
-                "flops_tip": f"{flops:,}",
-            }
-        )
+        said = {"name": name, "compared": any(point.compared for point in group)}
+        figures = {"parameters": float(parameters), "flops": float(flops)}
+        places = {"x": x, "y": y, "edge_x": edge_x, "edge_y": edge_y}
+        rows.append({**said, **figures, **places, "tip": f"{parameters:,}", "flops_tip": f"{flops:,}"})
     # The corners make the axes what the places were found for.
     corners = [{"corner_x": exp(x), "corner_y": exp(y)} for x, y in ((left, low), (right, high))]
     return of_rows([*rows, *corners])

@@ -9,15 +9,7 @@ import streamlit as st
 from bertcalc import ConfigError
 from bertcalc.config import Problem
 from bertcalc.config_json import read as read_json
-from bertcalc.discover.compared import (
-    FoundCase,
-    FoundModel,
-    WrittenFound,
-    components_of,
-    explain,
-    known,
-    read,
-)
+from bertcalc.discover.compared import FoundCase, FoundModel, WrittenFound, components_of, explain, known, read
 from bertcalc.explore.compare import PAIRS, Explanation
 from bertcalc.explore.models import LONGEST, MOST, PRESENT, WrittenModel, Wrong, item_of, write
 from bertcalc.explore.quantities import QUANTITIES, Case, Quantity
@@ -54,16 +46,8 @@ EXPLAINED = Text("explained", N_("Explain"), "", LONGEST)  # a model of the comp
 COMPARE_BY = Select("compare_by", N_("Compare by"), QUANTITIES, QUANTITY_NAMES, width=190)
 FIGURES = ("forward", "training_memory", "inference_memory")  # in a table, beside parameters
 GLANCE = ("parameters", "embeddings", "forward", "training_memory")  # what there is room for at a glance
-ORDER: Select[str] = Select(
-    "order",
-    N_("Order"),
-    words={
-        "descending": N_("Largest first"),
-        "ascending": N_("Smallest first"),
-        "chosen": N_("As chosen"),
-    },
-    width=250,
-)
+_ORDERS = {"descending": N_("Largest first"), "ascending": N_("Smallest first"), "chosen": N_("As chosen")}
+ORDER = Select[str]("order", N_("Order"), words=_ORDERS, width=250)
 
 
 class Compared(NamedTuple):
@@ -191,12 +175,8 @@ def _choose_batch(models: Sequence[Subject | FoundModel], present: Subject, show
 
 def choose_text(choice: Choice) -> None:
     """The field with the comparison as it is in the link."""
-    MODELS.show(
-        placeholder=write(begin(choice)),
-        help=_(
-            "Models separated by spaces. A model is a preset, or {present}, with ~field-value for each change."
-        ).format(present=PRESENT),
-    )
+    said = _("Models separated by spaces. A model is a preset, or {present}, with ~field-value for each change.")
+    MODELS.show(placeholder=write(begin(choice)), help=said.format(present=PRESENT))
 
 
 def _choose_items(items: Sequence[WrittenModel | WrittenFound], pin: WrittenModel) -> None:
@@ -216,13 +196,8 @@ def _choose_items(items: Sequence[WrittenModel | WrittenFound], pin: WrittenMode
         on_change=_take_chosen,
         args=(key, options),
     )
-    _add_button(
-        _("Pin the current model"),
-        items,
-        pin,
-        icon=":material/keep:",
-        help=_("It stays in the comparison as it is now, while the sidebar changes."),
-    )
+    said = _("It stays in the comparison as it is now, while the sidebar changes.")
+    _add_button(_("Pin the current model"), items, pin, icon=":material/keep:", help=said)
     other = found_models.choose()
     _add_button(_("Add {model}").format(model=other.cls), items, other, icon=":material/add:")
 
@@ -279,13 +254,8 @@ def _show_pairs() -> None:
             chosen = pair.models == present
             if pair.view not in ("", st.session_state[VIEW.name]) and not chosen:
                 continue  # there is one row for them
-            st.button(
-                _(pair.name),
-                key=f"pair {key}",
-                on_click=_take_pair,
-                args=(key,),
-                icon=":material/check:" if chosen else None,
-            )
+            icon = ":material/check:" if chosen else None
+            st.button(_(pair.name), key=f"pair {key}", on_click=_take_pair, args=(key,), icon=icon)
     for pair in PAIRS.values():
         if pair.models == present:
             st.markdown(_(pair.lesson))
@@ -324,13 +294,9 @@ def _choose_explained(models: Sequence[Compared]) -> None:
         others = [str(model.item) for model in models[1:]]
         st.selectbox(EXPLAINED.title, others, key=EXPLAINED.name, bind="query-params", width=430)
     other = explained(models)
-    turned = [other.item, *(model.item for model in models if model is not other)]
-    st.button(
-        _("Use as baseline"),
-        on_click=change,
-        args=({"models": write(turned)},),
-        help=_("Compare all others with {model}.").format(model=other.name),
-    )
+    turned = write([other.item, *(model.item for model in models if model is not other)])
+    said = _("Compare all others with {model}.").format(model=other.name)
+    st.button(_("Use as baseline"), on_click=change, args=({"models": turned},), help=said)
 
 
 def found_in(comparison: Comparison) -> dict[WrittenFound, FoundModel]:

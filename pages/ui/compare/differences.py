@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from bertcalc.discover.compared import explain
-from bertcalc.explore.compare import Attribution, Explanation, FieldChange, PartChange
+from bertcalc.explore.compare import Attribution, Explanation, PartChange
 from bertcalc.formula import latex_number
 from bertcalc.problem import InputError
 from bertcalc.text import written
@@ -47,20 +47,16 @@ def show_differences(comparison: Comparison) -> None:
         show_metric(_("Difference"), value, share, least=230, label_visibility="collapsed")
         st.latex(_sum_latex(found, phrases), width="content")
     show_parts(comparison, found)
-    if found.by_part:
-        whole = comparison.measure != "parameters"
-        st.caption(
-            _("These models have no configuration in common, and it is not known which part this comes from.")
-            if whole
-            else _("These models have no configuration in common, so what each part has is compared.")
+    if not found.by_part:
+        said = _(
+            "The fields are changed one after another, in this order, with a count after each, so "
+            "that the parts add up to the difference. Another order would give different parts."
         )
+    elif comparison.measure == "parameters":
+        said = _("These models have no configuration in common, so what each part has is compared.")
     else:
-        st.caption(
-            _(
-                "The fields are changed one after another, in this order, with a count after each, so "
-                "that the parts add up to the difference. Another order would give different parts."
-            )
-        )
+        said = _("These models have no configuration in common, and it is not known which part this comes from.")
+    st.caption(said)
     if presenting():
         return
     _show_steps(comparison, found, phrases)
@@ -117,14 +113,10 @@ def _phrase(part: Attribution) -> str:
 
 
 def _assignments(part: Attribution) -> str:
-    return "  \n".join(
-        f"{_named(change)} {written(change.before)} → {written(change.after)}".strip() for change in part.changes
-    )
-
-
-def _named(change: FieldChange | PartChange) -> str:
-    """A field as code; a part has its name beside it already."""
-    return "" if isinstance(change, PartChange) else f"`{change.field}`"
+    """What is changed to what: a field as code; a part has its name beside it already."""
+    names = ["" if isinstance(change, PartChange) else f"`{change.field}` " for change in part.changes]
+    changes = [f"{written(change.before)} → {written(change.after)}" for change in part.changes]
+    return "  \n".join(name + change for name, change in zip(names, changes, strict=True))
 
 
 def _label(comparison: Comparison, difference: int) -> str:

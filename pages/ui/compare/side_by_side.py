@@ -89,17 +89,16 @@ def _figure_rows(comparison: Comparison) -> list[tuple[str, list[str]]]:
 
     name, totals = row("parameters")
     differences = [comparison.explained(model) for model in models[1:]]
+    relation = _("relative to the baseline: {quantity}").format(quantity=title_of(comparison.quantity))
+    components = [
+        (names[component], [f"{one[component]:,}" if component in one else "–" for one in parts])
+        for component in COMPONENTS
+        if any(component in one for one in parts)
+    ]
     return [
         (f"**{name}**", [f"**{total}**" for total in totals]),
-        (
-            _("relative to the baseline: {quantity}").format(quantity=title_of(comparison.quantity)),
-            ["", *("–" if one is None else _changed(one) for one in differences)],
-        ),
-        *(
-            (names[component], [f"{one[component]:,}" if component in one else "–" for one in parts])
-            for component in COMPONENTS
-            if any(component in one for one in parts)
-        ),
+        (relation, ["", *("–" if one is None else _changed(one) for one in differences)]),
+        *components,
         *map(row, FIGURES),
     ]
 
@@ -119,14 +118,11 @@ def show_bars(comparison: Comparison) -> None:
         _label(comparison, sum(one.values()), at and first) if one else "–" for at, one in enumerate(pieces.values())
     ]
     st.markdown(f"**{_(quantity.meaning)}**")
+    parts = {"part": _("Part")} if legend else {}
     draw_chart(
         bars_frame(pieces, labels, names),
         side_by_side(appearance(), len(pieces), legend),
-        numbers={
-            "name": _("Model"),
-            **({"part": _("Part")} if legend else {}),
-            "figure": title_of(comparison.quantity),
-        },
+        numbers={"name": _("Model"), **parts, "figure": title_of(comparison.quantity)},
         alt=_("The models side by side as bars"),
     )
 
@@ -169,18 +165,11 @@ def show_scatter(comparison: Comparison) -> None:
 
 @lru_cache(maxsize=64)
 def _presets(batch: Batch, measure: str) -> tuple[ModelPoint, ...]:
-    cases = {name: Case(subject_of_preset(name), *batch) for name in PRESETS}
-    return tuple(
-        ModelPoint(_preset_name(name), *_place(case, measure), False)
-        for name, case in cases.items()
-        if QUANTITIES[measure].known(case) is not None
-    )
-
-
-def _place(case: Case, measure: str) -> tuple[int, int]:
-    return QUANTITIES["parameters"].of(case), QUANTITIES[measure].of(case)
-
-
-def _preset_name(name: str) -> str:
-    """A short name for miniatures, such as L-2 H-128; other presets keep theirs."""
-    return re.sub(r"bert_uncased_(L-\d+)_(H-\d+)_A-\d+", r"\1 \2", name)
+    found = []
+    for name in PRESETS:
+        case = Case(subject_of_preset(name), *batch)
+        parameters, figure = QUANTITIES["parameters"].of(case), QUANTITIES[measure].known(case)
+        short = re.sub(r"bert_uncased_(L-\d+)_(H-\d+)_A-\d+", r"\1 \2", name)  # a miniature's: L-2 H-128
+        if figure is not None:
+            found.append(ModelPoint(short, parameters, figure, False))
+    return tuple(found)

@@ -37,16 +37,8 @@ def length_frame(
         whole, below = sum(at.values()), 0.0
         for order, (part, cost) in enumerate(at.items()):
             share = cost / whole
-            areas.append(
-                {
-                    "length": length,
-                    "part": part,
-                    "name": names[part],
-                    "share": share,
-                    "percent": percent(cost, whole),
-                    "order": order,
-                }
-            )
+            place = {"length": length, "part": part, "name": names[part]}
+            areas.append({**place, "share": share, "percent": percent(cost, whole), "order": order})
             if inner[0] < length < inner[1]:
                 widest[part] = max(widest.get(part, (0.0, 0.0, 0)), (share, below + share / 2, length))
             below += share

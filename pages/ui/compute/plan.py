@@ -72,19 +72,10 @@ def choose_plan(count: Count) -> TrainingRun:
     device = DEVICES[name]
     if precision not in device.peak:
         nearest = next(iter(device.peak))
-        found.append(
-            Problem(
-                "format",
-                precision,
-                N_("{device} does not support {precision} matrix products: {nearest} is available."),
-                {
-                    "device": DEVICE.word(name),
-                    "precision": PRECISION.word(precision),
-                    "nearest": PRECISION.word(nearest),
-                },
-                ({"format": nearest},),
-            )
-        )
+        message = N_("{device} does not support {precision} matrix products: {nearest} is available.")
+        words = {"precision": PRECISION.word(precision), "nearest": PRECISION.word(nearest)}
+        remedy = {PRECISION.name: nearest}
+        found.append(Problem(PRECISION.name, precision, message, {"device": DEVICE.word(name), **words}, (remedy,)))
         precision = nearest
     for problem in found:
         show_problem(problem)
@@ -98,11 +89,7 @@ def _in_unit(label: str, unit: str) -> str:
 
 
 def _number(control: Number[int], found: list[Problem], **look: Any) -> int:
-    number = control.show(**look)
-    if problem := control.problem(number, 1, _MOST[control.name]):
-        found.append(problem)
-        number = problem.remedies[0][control.name]
-    return number
+    return control.show_within(1, _MOST[control.name], found.append, **look)
 
 
 def _hourly(found: list[Problem]) -> float:
@@ -118,13 +105,11 @@ def _hourly(found: list[Problem]) -> float:
 
 def show_plan(plan: TrainingRun) -> None:
     """FLOPs, time and price of a training run, and the formula of the time."""
+    hours = f"{float(plan.duration * plan.devices / 3600):,.1f} h × {plan.hourly:g} USD"
     figures = {
         _("Training, FLOPs"): (scaled(plan.flops, "FLOPs"), f"{round(plan.flops):,}"),
         _("Time"): (duration(plan.duration), f"{round(plan.duration):,} s"),
-        _("Price"): (
-            f"{plan.price:,.2f} USD",
-            f"{float(plan.duration * plan.devices / 3600):,.1f} h × {plan.hourly:g} USD",
-        ),
+        _("Price"): (f"{plan.price:,.2f} USD", hours),
     }
     with st.container(horizontal=True):
         for label, (figure, exact) in figures.items():
@@ -132,18 +117,14 @@ def show_plan(plan: TrainingRun) -> None:
     peak = plan.device.peak[plan.precision]
     formula, numbers = time_formula(plan.flops, peak, plan.utilisation, plan.devices)
     st.latex(rf"t = {formula} = {numbers} = {scientific(plan.duration)}\ \text{{s}}")
-    bandwidth = plan.device.bandwidth
-    st.caption(
-        _(
-            "F: FLOPs, as stated above. n: devices. R: peak for dense matrix products, {peak}; memory"
-            " bandwidth {bandwidth}. u: utilisation, the fraction of the peak that is reached. "
-            "{source}."
-        ).format(
-            peak=scaled(peak, "FLOP/s"),
-            bandwidth=scaled(bandwidth, "B/s") if bandwidth else _("not stated, because sources disagree"),
-            source=plan.device.source,
-        )
+    said = _(
+        "F: FLOPs, as stated above. n: devices. R: peak for dense matrix products, {peak}; memory"
+        " bandwidth {bandwidth}. u: utilisation, the fraction of the peak that is reached. "
+        "{source}."
     )
+    known = plan.device.bandwidth
+    bandwidth = scaled(known, "B/s") if known else _("not stated, because sources disagree")
+    st.caption(said.format(peak=scaled(peak, "FLOP/s"), bandwidth=bandwidth, source=plan.device.source))
 
 
 def show_runs(plan: TrainingRun, convention: Convention) -> None:

@@ -45,27 +45,14 @@ def show_rules(count: Count, look: str) -> None:
     for start, terms in zip(starts, rule_formulas(symbolic, rule), strict=True):
         lines += colored_sum(start, [(term.latex(), INK[look]) for term in terms])
     st.latex(aligned(lines))
-    published = [one for one in PUBLISHED if one.rule == chosen]
-    st.caption(
-        "  \n".join(
-            [
-                _("Δ: what PyTorch counts in addition. Source: {source}").format(source=rule.source),
-                *(
-                    _(
-                        "Published for {preset}, batch {batch:,}, sequence {length:,}: {figure} {unit}; here {ours}"
-                    ).format(
-                        preset=one.preset,
-                        batch=one.batch_size,
-                        length=one.sequence_length,
-                        figure=f"{one.figure:,}",
-                        unit=one.unit,
-                        ours=f"{float(one.ours()):,.6g}",
-                    )
-                    for one in published
-                ),
-            ]
-        )
-    )
+    said = [_("Δ: what PyTorch counts in addition. Source: {source}").format(source=rule.source)]
+    published = _("Published for {preset}, batch {batch:,}, sequence {length:,}: {figure} {unit}; here {ours}")
+    for one in PUBLISHED:
+        if one.rule == chosen:
+            sizes = {"preset": one.preset, "batch": one.batch_size, "length": one.sequence_length}
+            figures = {"figure": f"{one.figure:,}", "unit": one.unit, "ours": f"{float(one.ours()):,.6g}"}
+            said.append(published.format(**sizes, **figures))
+    st.caption("  \n".join(said))
 
 
 def show_element_costs(steps: Iterable[Step]) -> None:

@@ -1,6 +1,5 @@
 """The controls and the answer of the Design page."""
 
-from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache, partial
 from math import floor
@@ -22,7 +21,7 @@ from pages.ui.design.nearest_chart import designs_frame, near_budget
 from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _, in_a_row, listed
 from pages.ui.memory.run import TRAINING_DTYPE
-from pages.ui.numbers import short, signed_count, signed_percent, size, unbroken
+from pages.ui.numbers import counted, short, signed_count, signed_percent, size, unbroken
 from pages.ui.present import presenting
 from pages.ui.quantity_words import reason, title_of
 from pages.ui.sidebar import Choice
@@ -97,29 +96,19 @@ class BudgetQuestion(NamedTuple):
 
     def said(self, value: int) -> str:
         """A value to the last digit, with the unit of the budget."""
-        units: dict[Unit, str] = {
-            "parameters": _("{count} parameters"),
-            "FLOPs": "{count} FLOPs",
-            "bytes": _("{count} bytes"),
-        }
-        return units[QUANTITIES[self.budget.quantity].unit].format(count=f"{value:,}")
+        return counted(value, QUANTITIES[self.budget.quantity].unit)
 
 
 def choose_question(choice: Choice) -> BudgetQuestion:
     """Draw the budget and what goes through."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = BUDGET_OF.show()
-        target = TARGETS[name]
-        text = target.show()
+        text = TARGETS[name].show()
         batch = choose_batch(choice.config)
-        precision = TRAINING_DTYPE.show(
-            help=_("Training memory: weights, gradients, AdamW's states, and the activations of eager attention."),
-            width=145,
-        )
+        said = _("Training memory: weights, gradients, AdamW's states, and the activations of eager attention.")
+        precision = TRAINING_DTYPE.show(help=said, width=145)
     budget = Budget(KINDS[name].quantity, _amount(name, text))
-    subject = choice.subject
-    case = Case(subject, *batch, Plan(precision=precision))
-    return BudgetQuestion(case, budget, target.name)
+    return BudgetQuestion(Case(choice.subject, *batch, Plan(precision=precision)), budget, TARGETS[name].name)
 
 
 def _amount(name: str, text: str) -> int:
@@ -138,21 +127,15 @@ def _amount(name: str, text: str) -> int:
 
 def choose_constraints() -> Constraints:
     """Draw the limits of the search; impossible ones are explained, and the nearest are used."""
-    any_ratio = listed(map(str, RATIOS["any"]))
+    any_ratio = _("intermediate_size / hidden_size, 4 in published BERTs; “Any” allows {ratios}.")
+    multiples = _(
+        "hidden_size and intermediate_size are multiples of it, the latter rounded up. NVIDIA's guide to matrix "
+        "multiplication: 16-bit products are most efficient with multiples of 64 on an A100, of 8 before it."
+    )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
         head_size = HEAD_SIZE.show(help=_("hidden_size / num_attention_heads, 64 in most published BERTs"))
-        ratio = RATIO.show(
-            help=_("intermediate_size / hidden_size, 4 in published BERTs; “Any” allows {ratios}.").format(
-                ratios=any_ratio
-            )
-        )
-        multiple = MULTIPLE_OF.show(
-            help=_(
-                "hidden_size and intermediate_size are multiples of it, the latter rounded up. NVIDIA's guide to "
-                "matrix multiplication: 16-bit products are most efficient with multiples of 64 on an A100, of 8 "
-                "before it."
-            )
-        )
+        ratio = RATIO.show(help=any_ratio.format(ratios=listed(map(str, RATIOS["any"]))))
+        multiple = MULTIPLE_OF.show(help=multiples)
         limits: dict[str, Any] = {control.name: control.show() for control in LIMITS}
         padded = PAD_VOCAB.show(help=_("vocab_size is also rounded up to a multiple."))
     said = Constraints(int(head_size), RATIOS[ratio], int(multiple), pad_vocabulary=padded, **limits)
@@ -183,53 +166,35 @@ def show_result(question: BudgetQuestion, result: Result, config: Config) -> Non
     budget = question.budget
     if not result.possible(budget):
         show_problem(_impossible(question, result))
-    if budget.is_limit and result.possible(budget):
-        heading = _("Within {exact}, which is {size}").format(
-            exact=question.said(budget.amount), size=size(budget.amount)
-        )
-    else:
-        heading = _("Nearest to {amount}").format(amount=question.said(budget.amount))
-    st.markdown(f"## {heading}")
-    listed = result.designs[: FEW if presenting() else LISTED]
+    within = budget.is_limit and result.possible(budget)
+    heading = _("Within {exact}, which is {size}") if within else _("Nearest to {amount}")
+    amount = question.said(budget.amount)
+    st.markdown(f"## {heading.format(exact=amount, amount=amount, size=size(budget.amount))}")
+    shown = result.designs[: FEW if presenting() else LISTED]
     # Each button stands in the row of its model: style.css makes both equally high.
     with st.container(horizontal=True, gap="xsmall", key="designs"):
         with st.container(width="content", key="designs-take"):
-            _buttons(listed)
-        show_table(_columns(question, listed, config), _("The nearest models, with their distance to the budget"))
+            for rank, design in enumerate(shown, 1):
+                # The key stands beside the word, and with it the number of the row.
+                st.button(_("Use"), key=f"take {rank}", shortcut=f"{rank}", on_click=change, args=(design.fields,))
+        show_table(_columns(question, shown, config), _("The nearest models, with their distance to the budget"))
     for why in filter(None, dict.fromkeys(reason(name, question.case) for name in _NAMES)):
         st.caption(_("– for {models}: {why}").format(models=question.case.subject.architecture, why=why))
 
 
-def _buttons(listed: Sequence[Design]) -> None:
-    """A button for each model, with its number as a key."""
-    for rank, design in enumerate(listed, 1):
-        # The key stands beside the word, and with it the number of the row.
-        st.button(_("Use"), key=f"take {rank}", shortcut=f"{rank}", on_click=change, args=(design.fields,))
-
-
 def _impossible(question: BudgetQuestion, result: Result) -> Problem:
-    amount = question.budget.amount
+    amount, ends = question.budget.amount, (result.smallest, result.largest)
     nearest = result.smallest if amount < result.smallest.value else result.largest
-    message = (
-        N_("No model within these constraints fits into {amount}: the smallest takes {smallest} ({narrow}).")
-        if question.budget.is_limit
-        else N_(
-            "No model within these constraints has {amount}: the smallest has {smallest} ({narrow}), "
-            "the largest {largest} ({wide})."
-        )
+    message = N_(
+        "No model within these constraints has {amount}: the smallest has {smallest} ({narrow}), "
+        "the largest {largest} ({wide})."
     )
-    values = {
-        "amount": question.said(amount),
-        "smallest": question.said(result.smallest.value),
-        "narrow": _model(result.smallest),
-        "largest": question.said(result.largest.value),
-        "wide": _model(result.largest),
-    }
+    if question.budget.is_limit:
+        message = N_("No model within these constraints fits into {amount}: the smallest takes {smallest} ({narrow}).")
+    smallest, largest = (question.said(design.value) for design in ends)
+    narrow, wide = (f"H = {design.hidden_size:,}, L = {design.num_hidden_layers:,}" for design in ends)
+    values = {"amount": question.said(amount), "smallest": smallest, "narrow": narrow, "largest": largest, "wide": wide}
     return Problem(question.field, amount, message, values, ({question.field: f"{nearest.value:,}"},))
-
-
-def _model(design: Design) -> str:
-    return f"H = {design.hidden_size:,}, L = {design.num_hidden_layers:,}"
 
 
 def _columns(question: BudgetQuestion, designs: tuple[Design, ...], config: Config) -> dict[str, list[str]]:
@@ -269,27 +234,22 @@ def _share(distance: int, amount: int) -> str:
 
 def show_space(question: BudgetQuestion, constraints: Constraints, result: Result) -> None:
     """Say how many models were searched, and what the ratio H/L means."""
-    config = question.case.subject.config
-    st.caption(
-        in_a_row(
-            [
-                _(
-                    "{candidates} candidates ({architecture}, vocab_size {vocab_size}), from {smallest} to "
-                    "{largest}: these are the closest."
-                ).format(
-                    candidates=f"{result.candidates:,}",
-                    architecture=question.case.subject.architecture,
-                    vocab_size=f"{constraints.vocabulary(config.vocab_size):,}",
-                    smallest=question.said(result.smallest.value),
-                    largest=question.said(result.largest.value),
-                ),
-                _(
-                    "H/L is 64 for bert-base, 42.7 for bert-large; within wide limits the loss depends little on it "
-                    "(Kaplan et al. 2020, arXiv:2001.08361)."
-                ),
-            ]
-        )
+    subject = question.case.subject
+    searched = _(
+        "{candidates} candidates ({architecture}, vocab_size {vocab_size}), from {smallest} to "
+        "{largest}: these are the closest."
+    ).format(
+        candidates=f"{result.candidates:,}",
+        architecture=subject.architecture,
+        vocab_size=f"{constraints.vocabulary(subject.config.vocab_size):,}",
+        smallest=question.said(result.smallest.value),
+        largest=question.said(result.largest.value),
     )
+    ratio = _(
+        "H/L is 64 for bert-base, 42.7 for bert-large; within wide limits the loss depends little on it "
+        "(Kaplan et al. 2020, arXiv:2001.08361)."
+    )
+    st.caption(in_a_row([searched, ratio]))
 
 
 def show_chart(question: BudgetQuestion, result: Result, look: str) -> None:

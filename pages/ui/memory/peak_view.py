@@ -58,13 +58,10 @@ def show_peak(run: Run, how: Plan | Inference) -> None:
     show_metrics(_figures(run, how, found, before))
     model = run.choice.model()
     st.markdown(_when(model, found))
-    moments = [
-        moment._replace(where=_step_words(model, moment.where))
-        for moment in moments_of_step(run.subject, how, *run.batch)
-    ]
-    columns = step_frame(moments, names, phases, (run.choice.preset, before), end)
+    moments = moments_of_step(run.subject, how, *run.batch)
+    said = [moment._replace(where=_step_words(model, moment.where)) for moment in moments]
     draw_chart(
-        columns,
+        step_frame(said, names, phases, (run.choice.preset, before), end),
         lower(step_areas(appearance(), tuple(names.values()), _("Step")), 190),
         numbers={"at": _("Operation"), "name": _("Area"), "bytes": _("Bytes"), "where": _("Step")},
         alt=_("What is alive over the step: at most {size}").format(size=size(found.num_bytes)),
@@ -82,10 +79,9 @@ def show_peak(run: Run, how: Plan | Inference) -> None:
         for sentence in _savings(run, how):
             st.markdown(sentence)
     frozen = any("N_{t}" in formula for formula in formulas.values())
-    said = [_("$N$: all parameters; $N_t$: trainable parameters.") if frozen else _("$N$: all parameters.")]
-    if isinstance(how, Plan):
-        said += [_(PRECISIONS[how.precision].meaning), loop(run, how, found.num_bytes)]
-    st.caption(in_a_row([*said, _(NOT_COUNTED)]))
+    letters = _("$N$: all parameters; $N_t$: trainable parameters.") if frozen else _("$N$: all parameters.")
+    of_plan = [_(PRECISIONS[how.precision].meaning), loop(run, how, found.num_bytes)] if isinstance(how, Plan) else []
+    st.caption(in_a_row([letters, *of_plan, _(NOT_COUNTED)]))
     if pieces := TEMPORARIES.unfolded():
         with pieces:
             made = [
@@ -100,22 +96,15 @@ def _figures(run: Run, how: Plan | Inference, found: Peak, before: int) -> dict[
     tokens = _("{batch_size:,} × {sequence_length:,} tokens").format(**run.batch._asdict())
     more = signed(found.num_bytes - before, size)
     told = _("{difference} against {preset}").format(difference=more, preset=run.choice.preset) if more else tokens
+    peak = (size(found.num_bytes), told)
     if isinstance(how, Inference):
-        returned = output_bytes(run.subject, how.dtype, *run.batch)
-        return {
-            _("Peak of inference"): (size(found.num_bytes), told),
-            _("Outputs kept"): (size(returned), _("part of what is alive")),
-        }
+        returned = size(output_bytes(run.subject, how.dtype, *run.batch))
+        return {_("Peak of inference"): peak, _("Outputs kept"): (returned, _("part of what is alive"))}
     model = run.choice.model()
     trained = sizes(map(how.freezing.trained, model.tensors()))
     steady = sum(optimizers.parts(model.num_parameters(), trained, how.precision, how.optimizer).values())
-    return {
-        _("Peak of a training step"): (size(found.num_bytes), told),
-        _("Weights, gradients, optimizer"): (
-            _("{bytes:.2f} bytes a parameter").format(bytes=steady / model.num_parameters()),
-            size(steady),
-        ),
-    }
+    each = _("{bytes:.2f} bytes a parameter").format(bytes=steady / model.num_parameters())
+    return {_("Peak of a training step"): peak, _("Weights, gradients, optimizer"): (each, size(steady))}
 
 
 def loop(run: Run, plan: Plan, needed: int) -> str:
@@ -153,11 +142,9 @@ def _savings(run: Run, plan: Plan) -> Iterator[str]:
                 "It saves {flops} of {all_flops} in a step ({flops_share}): the forward pass is computed as before, "
                 "gradients flow back to the first tensor that is trained, and only there is anything run again."
             )
-        yield said.format(
-            flops=scaled(found.saved_flops, "FLOPs"),
-            all_flops=scaled(found.whole_flops, "FLOPs"),
-            flops_share=percent(found.saved_flops, found.whole_flops),
-        )
+        flops, all_flops = (scaled(count, "FLOPs") for count in (found.saved_flops, found.whole_flops))
+        share = percent(found.saved_flops, found.whole_flops)
+        yield said.format(flops=flops, all_flops=all_flops, flops_share=share)
 
 
 def _step_words(model: Model, where: str, quote: str = "") -> str:

@@ -21,7 +21,7 @@ from pages.ui.formulas import aligned, colored_sum
 from pages.ui.i18n import _
 from pages.ui.memory.run import Run
 from pages.ui.metrics import show_metrics
-from pages.ui.numbers import signed_count, size
+from pages.ui.numbers import counted, signed_count, size
 from pages.ui.oracle import ask, runs, show_agreement
 from pages.ui.tables import shape_text, show_rows
 from pages.ui.theme import colors
@@ -37,7 +37,7 @@ def show_activations(run: Run, plan: Plan) -> None:
     formulas = kept_formulas(run.subject, plan, *run.batch)
     total = total_bytes(saved)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        show_metrics({_("Kept for the backward pass"): (size(total), _("{total:,} bytes").format(total=total))})
+        show_metrics({_("Kept for the backward pass"): (size(total), counted(total, "bytes"))})
         check = HOOKS.show()
     verdict = st.container()  # filled last: the first comparison takes seconds
     st.latex(_kept_latex(run, formulas.components, total))

@@ -16,11 +16,7 @@ _NAMED = 0.1  # of the peak: where it is thinner than this beside its name, an a
 
 
 def step_frame(
-    moments: Sequence[Moment],
-    names: Mapping[Area, str],
-    phases: Mapping[Phase, str],
-    preset: tuple[str, int],
-    end: int,
+    moments: Sequence[Moment], names: Mapping[Area, str], phases: Mapping[Phase, str], preset: tuple[str, int], end: int
 ) -> Columns:
     """The data: a row for each area at each moment, for each name that has room, for each phase, and for the peak.
 
@@ -32,16 +28,9 @@ def step_frame(
     for at, moment in enumerate(moments):
         below = 0
         for area, count in moment.areas.items():
-            rows.append(
-                {
-                    "at": at,
-                    "area": names[area],
-                    "start": float(below),
-                    "end": float(below + count),
-                    "bytes": number(count),
-                }
-                | {"name": names[area], "size": size(count), "where": moment.where, "live": size(moment.live)}
-            )
+            ends = {"start": float(below), "end": float(below + count), "bytes": number(count)}
+            said = {"name": names[area], "size": size(count), "where": moment.where, "live": size(moment.live)}
+            rows.append({"at": at, "area": names[area], **ends, **said})
             if len(moments) // 8 < at < len(moments) * 7 // 8:  # at the ends a name has no room
                 around = moments[at - len(moments) // 14 : at + len(moments) // 14 + 1]
                 thick = min(moment.areas[area] for moment in around)

@@ -49,21 +49,10 @@ def show(page: str, fields: Collection[str] = tuple(SLIDERS), *, lecture: bool =
     steps = model.track()
     found = {problem.field: problem for problem in steps.problems()}
     shown = [field for field in SLIDERS if field in fields or field in found]
-    data = {
-        "names": NAMES,
-        "link": model.link(),
-        "page": page,  # so that the browser looks at the address again on another page
-        "lecture": lecture,
-        "menu": _menu(),
-        "actions": _actions(
-            not (steps.at or steps.attempt),
-            steps.at == steps.last,
-            steps.kept == steps.kept.reset() and not steps.attempt,
-            steps.kept.preset,
-        ),
-        "fields": [_field(steps, field, found.get(field)) for field in shown],
-    }
-    _draw(data, _take)
+    plain = steps.kept == steps.kept.reset() and not steps.attempt
+    actions = _actions(not (steps.at or steps.attempt), steps.at == steps.last, plain, steps.kept.preset)
+    sliders = [_field(steps, field, found.get(field)) for field in shown]
+    _draw(page, _take, link=model.link(), actions=actions, fields=sliders, lecture=lecture)
 
 
 class Driver(Protocol):
@@ -81,19 +70,13 @@ class Driver(Protocol):
 
 def show_other(page: str, driver: Driver) -> None:
     """Draw the sliders of a page that has its own."""
-    data = {
-        "names": NAMES,
-        "link": model.track().kept.link(),
-        "page": page,
-        "lecture": False,
-        "menu": _menu(),
-        "actions": _actions(*driver.actions()),
-        "fields": driver.fields(),
-    }
-    _draw(data, driver.take)
+    actions, link = _actions(*driver.actions()), model.track().kept.link()
+    _draw(page, driver.take, link=link, actions=actions, fields=driver.fields(), lecture=False)
 
 
-def _draw(data: dict[str, Any], take: Callable[[dict[str, Any]], None]) -> None:
+def _draw(page: str, take: Callable[[dict[str, Any]], None], **data: Any) -> None:
+    # With the page, so that the browser looks at the address again on another one.
+    data |= {"names": NAMES, "page": page, "menu": _menu()}
     before = st.session_state.get("last event", 0)
     _PANEL(key="panel", data=data, on_events_change=partial(_take_events, take))
     # Streamlit calls nothing for the first message of a session, which a browser sends to a server that came again.

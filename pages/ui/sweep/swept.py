@@ -18,7 +18,7 @@ from bertcalc.text import N_
 from pages.ui.batch import BATCH_SIZE, SEQUENCE_LENGTH, choose_batch
 from pages.ui.controls import Number, Select, Switch, set_values, show_problem, view
 from pages.ui.i18n import _
-from pages.ui.numbers import size
+from pages.ui.numbers import counted, size
 from pages.ui.quantity_words import QUANTITY_NAMES
 from pages.ui.sidebar import Choice
 
@@ -76,12 +76,8 @@ class Swept(NamedTuple):
 
     def number(self, figure: int) -> str:
         """A figure, to the last digit unless it is bytes, with its unit."""
-        match self.quantity.unit:
-            case "parameters":
-                return _("{figure} parameters").format(figure=f"{figure:,}")
-            case "FLOPs":
-                return f"{figure:,} FLOPs"
-        return size(figure)
+        unit = self.quantity.unit
+        return size(figure) if unit == "bytes" else counted(figure, unit)
 
 
 def choose(choice: Choice) -> Swept:

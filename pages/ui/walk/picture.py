@@ -86,11 +86,9 @@ def picture_frame(stops: Sequence[Stop], marked: Collection[str], config: Config
         group = list(members)
         inside = group[0].in_layer
         if inside and not top:
-            label = _("Layer {number} of {layers}: {name}").format(
-                name=split_layer(group[0].name)[0].replace("*", f"{layer}"),
-                number=layer + 1,
-                layers=config.num_hidden_layers,
-            )
+            name = split_layer(group[0].name)[0].replace("*", f"{layer}")
+            label = _("Layer {number} of {layers}: {name}")
+            label = label.format(number=layer + 1, layers=config.num_hidden_layers, name=name)
             shapes.append(_shape("title", _LEFT, _RIGHT, row, row + 1, label=label))
             top, row = row, row + 1
             residual = row
@@ -125,19 +123,10 @@ def picture(look: str, rows: int, *, low: bool = False) -> Spec:
 
     frame = shapes("frame").mark_rect(fill=None, stroke=ink, strokeWidth=1.5, cornerRadius=6).encode(x2="x2", y2="y2")
     arcs = shapes("arc").mark_rule(color=ink, strokeWidth=1.5).encode(x2="x2", y2="y2")
-    boxes = (
-        shapes("box")
-        .mark_rect(cornerRadius=4, cursor="pointer", strokeWidth=1.2)
-        .encode(
-            x2="x2",
-            y2="y2",
-            fill=color(channel="Fill"),
-            stroke=color(channel="Stroke"),
-            fillOpacity=alt.FillOpacity("weight:Q", scale=None),
-            tooltip=tooltip(alt, "what", "step"),
-        )
-        .add_params(here)
-    )
+    filled = {"fill": color(channel="Fill"), "fillOpacity": alt.FillOpacity("weight:Q", scale=None)}
+    boxes = shapes("box").mark_rect(cornerRadius=4, cursor="pointer", strokeWidth=1.2).add_params(here)
+    said = tooltip(alt, "what", "step")
+    boxes = boxes.encode(x2="x2", y2="y2", stroke=color(channel="Stroke"), tooltip=said, **filled)
     slices = (
         alt.Chart()
         .transform_filter("datum.heads > 0")
@@ -158,12 +147,8 @@ def picture(look: str, rows: int, *, low: bool = False) -> Spec:
             middle="(datum.x + datum.x2) / 2", line="(datum.y + datum.y2) / 2 - (datum.heads > 0 ? 0.1 : 0)"
         )
         .mark_text(fontSize=13)
-        .encode(
-            x=alt.X("middle:Q", axis=None),
-            y=alt.Y("line:Q", axis=None),
-            text="label:N",
-            color=alt.condition("datum.weight == 1", alt.value(paper), alt.value(ink)),
-        )
+        .encode(x=alt.X("middle:Q", axis=None), y=alt.Y("line:Q", axis=None), text="label:N")
+        .encode(color=alt.condition("datum.weight == 1", alt.value(paper), alt.value(ink)))
     )
     return spec_of(alt.layer(frame, arcs, boxes, slices, texts), _LOW if low else _HEIGHT)
 
@@ -181,19 +166,10 @@ def _box(stop: Stop, config: Config, x: float, x2: float, row: int, mark: str) -
     elif stop.key.endswith(".heads"):
         label = _("heads: {heads:,}").format(heads=config.num_attention_heads)
         heads = config.num_attention_heads if config.num_attention_heads <= _MOST_HEADS else 0
-    return _shape(
-        "box",
-        x,
-        x2,
-        row,
-        row + _BOX,
-        label=f"{mark}{label}".lstrip(),
-        what=label,
-        step=stop.name,
-        component=stop.steps[0].place.component,
-        weight=1 if mark else 0.25 if stop.parameters else 0.03,
-        heads=heads,
-    )
+    said = {"label": f"{mark}{label}".lstrip(), "what": label, "step": stop.name}
+    weight = 1 if mark else 0.25 if stop.parameters else 0.03
+    component = stop.steps[0].place.component
+    return _shape("box", x, x2, row, row + _BOX, **said, component=component, weight=weight, heads=heads)
 
 
 def _arc(start: float, end: float) -> list[dict[str, Any]]:

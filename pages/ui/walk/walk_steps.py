@@ -96,21 +96,14 @@ def show_stop(
     if stop.parameters:
         st.latex(stop_formula(subject, stop, formulas))
     if layer_now := in_layer(stops, at):
-        st.progress(
-            layer_now.so_far / layer_now.total,
-            (
-                _("Layer {number:,} of {layers:,}, all alike: {so_far:,} of {total:,}")
-                if all(one.alike for one in stops)
-                else _("Layer {number:,} of {layers:,}, the first without one LayerNorm: {so_far:,} of {total:,}")
-            ).format(number=layer + 1, layers=subject.config.num_hidden_layers, **layer_now._asdict()),
-        )
-    total = stops[-1].so_far
-    st.progress(
-        stop.so_far / total,
-        _("So far {so_far:,} of {total:,}, learned here {parameters:,}").format(
-            so_far=stop.so_far, total=total, parameters=stop.parameters
-        ),
-    )
+        alike = _("Layer {number:,} of {layers:,}, all alike: {so_far:,} of {total:,}")
+        other = _("Layer {number:,} of {layers:,}, the first without one LayerNorm: {so_far:,} of {total:,}")
+        place = alike if all(one.alike for one in stops) else other
+        place = place.format(number=layer + 1, layers=subject.config.num_hidden_layers, **layer_now._asdict())
+        st.progress(layer_now.so_far / layer_now.total, place)
+    so_far, total = stop.so_far, stops[-1].so_far
+    learned = _("So far {so_far:,} of {total:,}, learned here {parameters:,}")
+    st.progress(so_far / total, learned.format(so_far=so_far, total=total, parameters=stop.parameters))
     for question in islice(questions(stop, subject.config), 1 if presenting() else None):
         asked, answer = f"**{_(question.question)}**", _(question.answer).format(**values)
         if presenting():  # the answer is the class's
@@ -136,16 +129,13 @@ def show_heads(subject: Subject) -> None:
     numbers = subject.model().heads()
     assert isinstance(letters, Attention)
     assert isinstance(numbers, Attention)
-    show_table(
-        {
-            "": [_("weights"), _("biases"), _("together")],
-            _("{heads:,} heads, each with matrices of its own").format(heads=numbers.num_attention_heads): _products(
-                per_head(letters), per_head(numbers)
-            ),
-            _("One matrix for all heads"): _products(letters, numbers),
-        },
-        _("Query, key and value, counted per head and as one matrix each"),
-    )
+    heads = _("{heads:,} heads, each with matrices of its own").format(heads=numbers.num_attention_heads)
+    columns = {
+        "": [_("weights"), _("biases"), _("together")],
+        heads: _products(per_head(letters), per_head(numbers)),
+        _("One matrix for all heads"): _products(letters, numbers),
+    }
+    show_table(columns, _("Query, key and value, counted per head and as one matrix each"))
 
 
 def _values(config: Config, stop: Stop, batch: Batch) -> dict[str, str]:
