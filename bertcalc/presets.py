@@ -236,4 +236,5 @@ PUBLISHED: tuple[PublishedCount, ...] = (
         f"{_MTEB} (jina-embeddings-v5-text-nano, of the same sizes)",
     ),
     PublishedCount("nomic-embed-text-v1.5", "NomicBertModel", 136731648, N_("no pooler"), _MTEB),
+    PublishedCount("gte-multilingual-base", "GteModel", 305368320, N_("no pooler"), _MTEB),
 )
