@@ -102,4 +102,5 @@ FAMILY = Family(
     ),
     {"gte-multilingual-base": Preset(GteConfig(), model_card("Alibaba-NLP/gte-multilingual-base"))},
     like_bert=False,
+    remote=("new",),  # the files of Alibaba-NLP
 )
