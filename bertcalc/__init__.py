@@ -18,6 +18,7 @@ from bertcalc.families.electra import ElectraConfig
 from bertcalc.families.ernie import ErnieConfig
 from bertcalc.families.eurobert import EuroBertConfig
 from bertcalc.families.gpt2 import GPT2Config
+from bertcalc.families.gte import GteConfig
 from bertcalc.families.modernbert import ModernBertConfig
 from bertcalc.families.mpnet import MPNetConfig
 from bertcalc.families.nomic_bert import NomicBertConfig
@@ -40,6 +41,7 @@ __all__ = [
     "ErnieConfig",
     "EuroBertConfig",
     "GPT2Config",
+    "GteConfig",
     "MPNetConfig",
     "ModernBertConfig",
     "Module",

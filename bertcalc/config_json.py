@@ -183,6 +183,13 @@ def _is_labels(labels: Any) -> bool:
 def _family(model_type: Any) -> Family:
     if isinstance(model_type, str) and model_type in FAMILIES:
         return FAMILIES[model_type]
+    for family in FAMILIES.values():
+        if model_type in family.remote:
+            message = N_(
+                "model_type {value} comes with a program in its own repository, which is not run here: transformers "
+                "has the same model as {name}; with model_type {name}, this file is read."
+            )
+            raise InputError(_problem("model_type", model_type, message, name=family.name))
     message = N_("model_type {value} is a different kind of model: only {known} are counted here.")
     raise InputError(_problem("model_type", model_type, message, known=_known()))
 

@@ -128,7 +128,8 @@ class Family:
     (bertcalc/memory/peak.py); ``like_bert``, how the formulas of other tools, which are for BERT's layers, lead to its
     counts (bertcalc/diagnosis/tools.py); ``recomputes``, what of its layers can be run again in training. With
     ``cross_cache``, a cache of layers with cross attention has room for an encoder's keys and values also where none
-    came. ``buffers`` are ends of names in its files of what is no parameter.
+    came. ``buffers`` are ends of names in its files of what is no parameter. ``remote`` are model types in config.json
+    files of such models that come with a program of their own in their repository.
     """
 
     name: str  # Hugging Face's model_type
@@ -143,6 +144,7 @@ class Family:
     recomputes: tuple[str, ...] = ("selective", "full")
     cross_cache: bool = False
     buffers: tuple[str, ...] = ()
+    remote: tuple[str, ...] = ()
 
     @property
     def base(self) -> Class:

@@ -180,10 +180,10 @@ def formula(subject: Subject, *, path: str = "") -> Formula:
 
 @once(1024)
 def component_formulas(subject: Subject) -> tuple[tuple[Component, Formula], ...]:
-    """The formula of each component, in the order of the model; their sum is the number of parameters."""
+    """The formula of each component, in the order in which they run; their sum is the number of parameters."""
     modules = top_level(symbolic_model(subject)).values()
     counts = summed((module.place.component, count) for module in modules if (count := _expression(module)))
-    return tuple((component, write(count)) for component, count in counts.items())
+    return tuple((component, write(counts[component])) for component in COMPONENTS if component in counts)
 
 
 @once(1024)

@@ -180,6 +180,13 @@ def cases(
     return Case(config, architecture, pooler)
 
 
+def of_pairs(case: Case) -> Case:
+    """The model with twice as many hidden units where its rotary positions cannot turn heads of an odd size."""
+    if case.config.turns_pairs and case.config.attention_head_size % 2:
+        return case._replace(config=replace(case.config, hidden_size=2 * case.config.hidden_size))
+    return case
+
+
 @st.composite
 def chosen_models(draw: st.DrawFn) -> ChosenModel:
     """What a link can say: only what has a control, so that the pad_token_id is the preset's."""
@@ -210,8 +217,7 @@ def passes(draw: st.DrawFn, classes: Sequence[str] = tuple(CLASSES)) -> tuple[Ca
     if classes is SIMULATED and case.config.has("conv_kernel_size"):
         flat: dict[str, Any] = {"conv_kernel_size": 0}
         case = case._replace(config=replace(case.config, **flat))
-    if case.config.turns_pairs and case.config.attention_head_size % 2:
-        case = case._replace(config=replace(case.config, hidden_size=2 * case.config.hidden_size))
+    case = of_pairs(case)
     reads_encoder = case.config.add_cross_attention and "encoder_hidden_states" in class_of(case.architecture).inputs
     call = Call(
         batch_size=draw(st.integers(1, 3)),

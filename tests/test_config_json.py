@@ -10,7 +10,7 @@ import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc import ARCHITECTURES, BertConfig, DebertaV2Config
+from bertcalc import ARCHITECTURES, BertConfig, DebertaV2Config, build
 from bertcalc.config_json import CHUNKED, LARGEST, read, text_of
 from bertcalc.families import FAMILIES
 from bertcalc.problem import InputError
@@ -40,6 +40,39 @@ CHINESE = """{
   "pooler_fc_size": 768,
   "type_vocab_size": 2,
   "vocab_size": 21128
+}"""
+
+
+# As the hub has it for gte-multilingual-base, but for where its program is.
+REMOTE = """{
+  "architectures": ["NewModel", "NewForTokenClassification"],
+  "attention_probs_dropout_prob": 0.0,
+  "classifier_dropout": 0.0,
+  "hidden_act": "gelu",
+  "hidden_dropout_prob": 0.1,
+  "hidden_size": 768,
+  "id2label": {"0": "LABEL_0"},
+  "initializer_range": 0.02,
+  "intermediate_size": 3072,
+  "label2id": {"LABEL_0": 0},
+  "layer_norm_eps": 1e-12,
+  "layer_norm_type": "layer_norm",
+  "logn_attention_clip1": false,
+  "logn_attention_scale": false,
+  "max_position_embeddings": 8192,
+  "model_type": "new",
+  "num_attention_heads": 12,
+  "num_hidden_layers": 12,
+  "pack_qkv": true,
+  "pad_token_id": 1,
+  "position_embedding_type": "rope",
+  "rope_scaling": {"factor": 8.0, "type": "ntk"},
+  "rope_theta": 20000,
+  "torch_dtype": "float16",
+  "type_vocab_size": 1,
+  "unpad_inputs": false,
+  "use_memory_efficient_attention": false,
+  "vocab_size": 250048
 }"""
 
 
@@ -122,6 +155,7 @@ def test_where_both_are_said_the_other_is_remarked() -> None:
         ('{"model_type": "t5"}', "'t5' is a different kind of model"),
         ('{"model_type": ' + json.dumps("x" * 10_000) + "}", "a different kind of model"),
         ('{"model_type": ["bert"]}', "a different kind of model"),
+        (REMOTE, "a program in its own repository, which is not run here: transformers has the same model as gte"),
         ('{"hidden_size": "768"}', "hidden_size '768' is not possible"),
         ('{"hidden_size": 768.0}', "hidden_size 768.0 is not possible"),
         ('{"hidden_size": true}', "hidden_size True is not possible"),
@@ -149,7 +183,14 @@ def test_where_both_are_said_the_other_is_remarked() -> None:
 def test_what_is_wrong_is_said_in_a_sentence(text: str, why: str) -> None:
     said = sentences(text)
     assert any(why in sentence for sentence in said)
-    assert all(len(sentence) < 250 for sentence in said)
+    assert all(len(sentence) < 300 for sentence in said)
+
+
+def test_a_file_with_a_program_of_its_own_is_read_as_the_type_that_transformers_has() -> None:
+    assert len(sentences(REMOTE)) == 1
+    reading = read(REMOTE.replace('"new"', '"gte"'))
+    assert build(reading.config).num_parameters() == 305_368_320
+    assert "NewModel" in str(reading.remarks[0])
 
 
 @pytest.mark.parametrize(

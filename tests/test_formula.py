@@ -7,7 +7,7 @@ import pytest
 import sympy
 from hypothesis import example, given
 
-from bertcalc import ARCHITECTURES, BertConfig, Config, build
+from bertcalc import ARCHITECTURES, BertConfig, Config, NomicBertConfig, build
 from bertcalc.config import POSITION_EMBEDDING_TYPES, sizes_of
 from bertcalc.config import letters as letters_of
 from bertcalc.families import family_of
@@ -84,6 +84,7 @@ def test_the_formula_is_the_count(case: Case) -> None:
 @given(cases(POSITION_EMBEDDING_TYPES))
 @example(Case(BertConfig(), "BertForPreTraining"))
 @example(Case(BertConfig(position_embedding_type="relative_key", hidden_act="xielu"), "BertForMaskedLM"))
+@example(Case(NomicBertConfig(), "NomicBertForSequenceClassification"))  # whose pooler is registered before the layers
 def test_the_formula_of_each_component_is_its_count(case: Case) -> None:
     found = dict(component_formulas(case.subject))
     totals = totals_by_component(case.ours())

@@ -65,7 +65,6 @@ CONVENTIONS = {
     "labels": N_("with {count:,} labels"),
 }
 _TABLES = ("word", "position", "token type", "task type", "distance", "relative position")
-_WITHOUT_BUFFERS = ("modernbert", "eurobert")  # whose positions are rotations
 _MOST_LABELS, _MOST_WITHOUT_BIAS = 100, 10
 
 
@@ -144,13 +143,14 @@ def known_counts(config: Config) -> Iterator[Known]:
             for pooler in (True, False):
                 if pooler or cls.pooler_is_optional:
                     subject = Subject(replace(config, tie_word_embeddings=tied), cls.name, pooler)
-                    found = Known(subject, subject.model().num_parameters())
+                    model = subject.model()
+                    found = Known(subject, model.num_parameters())
                     if tied == config.tie_word_embeddings or found.has_decoder:
                         yield found
                         if ".attn.bias" in family.buffers:  # GPT-2's masks
                             masks = config.num_hidden_layers * config.max_position_embeddings**2
                             yield found._replace(buffers=masks, convention="masks")
-                        elif family.name not in _WITHOUT_BUFFERS:
+                        elif any("position_ids" in module.buffers for _path, module, _copies in model.modules()):
                             yield found._replace(buffers=config.max_position_embeddings)
 
 

@@ -11,6 +11,7 @@ from bertcalc.families import (
     ernie,
     eurobert,
     gpt2,
+    gte,
     modernbert,
     mpnet,
     nomic_bert,
@@ -100,5 +101,6 @@ for one in (
     deberta_v2,
     eurobert,
     nomic_bert,
+    gte,
 ):
     register(one.FAMILY)

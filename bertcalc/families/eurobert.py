@@ -139,12 +139,28 @@ def _layer(t: Trace, c: EuroBertConfig, x: Value, angles: Value) -> Value:
         return t.add("add_mlp", x, y, role="add")
 
 
-def gated(t: Trace, kind: str, x: Value, width: int, activation: str, *, bias: bool) -> Value:
-    """A feed-forward whose inside is multiplied by a gate, with a matrix of its own, after the activation."""
-    with t.module("mlp", kind, block="feed-forward", order=("gate_proj", "up_proj", "down_proj", "act_fn")):
+def gated(
+    t: Trace,
+    kind: str,
+    x: Value,
+    width: int,
+    activation: str,
+    *,
+    bias: bool,
+    bias_down: bool | None = None,
+    dropout: float | None = None,
+) -> Value:
+    """A feed-forward whose inside is multiplied by a gate, with a matrix of its own, after the activation.
+
+    ``bias_down`` is that of the last dense layer, where the others differ from it; ``dropout`` comes in front of that.
+    """
+    order = ("gate_proj", "up_proj", "down_proj", "act_fn", "dropout")
+    with t.module("mlp", kind, block="feed-forward", order=order):
         gate = t.activation("act_fn", t.linear("gate_proj", x, width, role="gate", bias=bias), activation)
         y = t.multiply("gated", gate, t.linear("up_proj", x, width, role="up", bias=bias))
-        return t.linear("down_proj", y, x.shape[-1], role="down", bias=bias)
+        if dropout is not None:
+            y = t.variable("hidden_states", t.dropout("dropout", t.variable("hidden_states", y), dropout))
+        return t.linear("down_proj", y, x.shape[-1], role="down", bias=bias if bias_down is None else bias_down)
 
 
 def _masked_lm(t: Trace, c: EuroBertConfig, hidden: Hidden) -> None:

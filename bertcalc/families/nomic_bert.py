@@ -4,7 +4,7 @@ Hugging Face's modeling_nomic_bert.py as a program: segment types and LayerNorms
 position table, and no biases in the layers.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -85,12 +85,23 @@ def _body(t: Trace, c: NomicBertConfig, pooler: bool) -> Hidden:
             x = t.variable("embeddings", t.add("add_token_type", words, rows))
             x = t.variable("embeddings", t.norm("LayerNorm", x, c.layer_norm_eps))
             x = t.dropout("dropout", x, c.hidden_dropout_prob)
-        with t.block("", component="encoder"):
-            with t.block("rotary positions"):
-                angles = t.angles("rotary_emb", "NomicBertRotaryEmbedding", x, c.attention_head_size)
-            with t.repeat("layers", c.num_hidden_layers, "NomicBertLayer"), t.ordered(*_LAYER):
-                x = _layer(t, c, x, angles)
+        x = layers(t, c, x, "NomicBert", _gated, bias=False)
         return Hidden(x, bert.pooled(t, c, x, "NomicBert") if pooler else None)
+
+
+def _gated(t: Trace, c: Config, x: Value) -> Value:
+    return eurobert.gated(t, "NomicBertMLP", x, c.intermediate_size, c.hidden_act, bias=False)
+
+
+def layers(
+    t: Trace, c: Config, x: Value, kind: str, gated: Callable[[Trace, Config, Value], Value], *, bias: bool
+) -> Value:
+    """The rotary positions and all layers; ``bias`` is that of the attention's dense layers."""
+    with t.block("", component="encoder"):
+        with t.block("rotary positions"):
+            angles = t.angles("rotary_emb", f"{kind}RotaryEmbedding", x, c.attention_head_size)
+        with t.repeat("layers", c.num_hidden_layers, f"{kind}Layer"), t.ordered(*_LAYER):
+            return _layer(t, c, x, angles, kind, gated, bias=bias)
 
 
 _LAYER = (
@@ -99,21 +110,29 @@ _LAYER = (
 )
 
 
-def _layer(t: Trace, c: NomicBertConfig, x: Value, angles: Value) -> Value:
+def _layer(
+    t: Trace,
+    c: Config,
+    x: Value,
+    angles: Value,
+    kind: str,
+    gated: Callable[[Trace, Config, Value], Value],
+    *,
+    bias: bool,
+) -> Value:
     heads, size = c.num_attention_heads, c.attention_head_size
-    with t.attention("self_attn", "NomicBertAttention", heads, size, "rotary", block="attention"):
+    with t.attention("self_attn", f"{kind}Attention", heads, size, "rotary", block="attention"):
         query, key, value = (
-            t.linear(f"{role[0]}_proj", x, c.hidden_size, role=role, bias=False) for role in ("query", "key", "value")
+            t.linear(f"{role[0]}_proj", x, c.hidden_size, role=role, bias=bias) for role in ("query", "key", "value")
         )
         p = c.attention_probs_dropout_prob
         y = t.attend(query, key, value, dropout=p, dropout_name="", angles=(angles,))
-        y = t.linear("o_proj", y, c.hidden_size, role="output", bias=False)
+        y = t.linear("o_proj", y, c.hidden_size, role="output", bias=bias)
     with t.block("attention"):
         y = t.dropout("post_attention_dropout", t.variable("attention_output", y), c.hidden_dropout_prob)
         y = t.add("add_attention", x, y, role="add")
         x = t.variable("residual", t.norm("post_attention_layernorm", y, c.layer_norm_eps))
-    y = eurobert.gated(t, "NomicBertMLP", x, c.intermediate_size, c.hidden_act, bias=False)
-    y = t.variable("hidden_states", y)
+    y = t.variable("hidden_states", gated(t, c, x))
     with t.block("feed-forward"):
         y = t.dropout("post_mlp_dropout", y, c.hidden_dropout_prob)
         y = t.variable("hidden_states", t.add("add_mlp", x, y, role="add"))

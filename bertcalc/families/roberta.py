@@ -115,12 +115,15 @@ def _language_model(kind: str, t: Trace, c: RobertaConfig, hidden: Hidden) -> No
         language_model(t, c, hidden, tied)
 
 
-def language_model(t: Trace, c: Config, hidden: Hidden, tied: Mapping[str, str]) -> None:
-    """What is in that head; ``tied`` are the tensors of its decoder that are owned elsewhere."""
-    bias = t.parameter("bias", (c.vocab_size,), role="decoder bias")
+def language_model(t: Trace, c: Config, hidden: Hidden, tied: Mapping[str, str], *, bias: bool = True) -> None:
+    """What is in that head; ``tied`` are the tensors of its decoder that are owned elsewhere.
+
+    Its own ``bias`` is the decoder's as well, where they are tied.
+    """
+    own = t.parameter("bias", (c.vocab_size,), role="decoder bias") if bias else ()
     x = t.function("gelu", t.linear("dense", hidden.states, c.hidden_size, role="transform"), "gelu")
     x = t.norm("layer_norm", x, c.layer_norm_eps)
-    t.output("logits", t.linear("decoder", x, c.vocab_size, role="decoder", tied=tied, using=bias))
+    t.output("logits", t.linear("decoder", x, c.vocab_size, role="decoder", tied=tied, using=own))
 
 
 def sequence_classification(kind: str, t: Trace, c: Config, hidden: Hidden) -> None:

@@ -71,6 +71,7 @@ def test_adams_bytes_a_parameter(training_dtype: str, bytes_a_parameter: str) ->
         "gpt2",
         "ModernBERT-base",
         "nomic-embed-text-v1.5",
+        "gte-multilingual-base",
         "EuroBERT-210m",
     ],
 )

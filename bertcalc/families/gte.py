@@ -1,0 +1,106 @@
+"""GTE (Zhang et al. 2024, arXiv:2407.19669): NomicBERT's layers with biases, and RoBERTa's head for masked words.
+
+Hugging Face's modeling_gte.py as a program. The gated feed-forward has dropout inside, and a bias at its end alone.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from bertcalc.config import Config, other_heads
+from bertcalc.families import bert, eurobert, nomic_bert, roberta
+from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, model_card
+from bertcalc.forward.trace import Trace, Value
+from bertcalc.problem import Problem
+
+
+@dataclass(frozen=True)
+class GteConfig(Config):
+    """Hugging Face's ``GteConfig``: the same field names, the same defaults (gte-multilingual-base).
+
+    Without ``rope_parameters``, which change no count. Raises ConfigError if no GTE can be built from the values.
+    """
+
+    vocab_size: int = 250048
+    hidden_size: int = 768
+    num_hidden_layers: int = 12
+    num_attention_heads: int = 12
+    intermediate_size: int = 3072
+    hidden_act: str = "gelu"
+    hidden_dropout_prob: float = 0.1
+    attention_probs_dropout_prob: float = 0.0
+    max_position_embeddings: int = 8192
+    type_vocab_size: int = 1
+    initializer_range: float = 0.02
+    layer_norm_eps: float = 1e-12
+    pad_token_id: int | None = 1
+    classifier_dropout: float | None = None
+    bos_token_id: int | None = None
+    eos_token_id: int | None = None
+    tie_word_embeddings: bool = True
+    num_labels: int = 2
+
+    shaping: ClassVar = (*Config.shaping, "attention_probs_dropout_prob")
+
+    @classmethod
+    def refused(cls, given: Mapping[str, Any]) -> Iterator[Problem]:
+        """What a config.json says of a model that is not counted here, in keys that are no fields."""
+        yield from other_heads(cls, given)
+
+    @property
+    def turns_pairs(self) -> bool:
+        """Its positions are rotary."""
+        return True
+
+
+def _body(t: Trace, c: GteConfig, pooler: bool) -> Hidden:
+    with t.ordered("embeddings", "pooler", "rotary_emb", "layers"):
+        with t.module("embeddings", "GteEmbeddings", component="embeddings"):
+            ids, types = t.inputs("input_ids", "token_type_ids")
+            pad = c.pad_token_id
+            words = t.embedding("word_embeddings", ids, c.vocab_size, c.hidden_size, role="word", padding_idx=pad)
+            words = t.variable("embeddings", t.aside(words, "positions"))
+            rows = t.embedding("token_type_embeddings", types, c.type_vocab_size, c.hidden_size, role="token type")
+            # In no variable: so it is alive until the sum is there, which takes the place of both.
+            rows = t.variable("embeddings", rows)
+            x = t.variable("embeddings", t.add("add_token_type", words, rows))
+            x = t.variable("embeddings", t.norm("LayerNorm", x, c.layer_norm_eps))
+            x = t.dropout("dropout", x, c.hidden_dropout_prob)
+        x = nomic_bert.layers(t, c, x, "Gte", _gated, bias=True)
+        return Hidden(x, bert.pooled(t, c, x, "Gte") if pooler else None)
+
+
+def _gated(t: Trace, c: Config, x: Value) -> Value:
+    p = c.hidden_dropout_prob
+    return eurobert.gated(t, "GteMLP", x, c.intermediate_size, c.hidden_act, bias=False, bias_down=True, dropout=p)
+
+
+def _masked_lm(t: Trace, c: GteConfig, hidden: Hidden) -> None:
+    """RoBERTa's head: tied, the decoder's matrix is the word embedding table, and its bias is its own in any case."""
+    tied = {"weight": "gte.embeddings.word_embeddings.weight"} if c.tie_word_embeddings else {}
+    with t.module("lm_head", "GteLMHead", block=LANGUAGE_MODEL):
+        roberta.language_model(t, c, hidden, tied, bias=False)
+
+
+_LABELS = (*bert.TOKENS, "labels")
+FAMILY = Family(
+    "gte",
+    "gte",
+    GteConfig,
+    _body,
+    (
+        Class("GteModel", "base", bert.base, bert.TOKENS),
+        Class("GteForMaskedLM", "masked-lm", _masked_lm, _LABELS),
+        Class(
+            "GteForSequenceClassification",
+            "sequence-classification",
+            bert.sequence_classification,
+            _LABELS,
+            pooler=True,
+        ),
+        Class("GteForTokenClassification", "token-classification", bert.token_classification, _LABELS),
+    ),
+    {"gte-multilingual-base": Preset(GteConfig(), model_card("Alibaba-NLP/gte-multilingual-base"))},
+    like_bert=False,
+    remote=("new",),  # the files of Alibaba-NLP
+)
