@@ -14,7 +14,6 @@ from bertcalc.text import N_
 PositionEmbeddingType = Literal["absolute", "relative_key", "relative_key_query"]
 POSITION_EMBEDDING_TYPES: tuple[PositionEmbeddingType, ...] = ("absolute", "relative_key", "relative_key_query")
 
-
 SUMMARY_TYPES = ("first", "last")
 CLASSIFIER_POOLINGS = ("cls", "mean")
 SCORE_POOLINGS = ("bos", "mean", "late")

@@ -128,7 +128,8 @@ class Sweep(NamedTuple):
         if field == "num_attention_heads" and "hidden_size" not in self.dimensions:
             possible = divisors(self.config.hidden_size // self.config.heads_of)
             possible = [heads for heads in possible if self._shares(num_attention_heads=heads)]
-            return [heads for heads in possible if low <= heads <= high] or [_below(possible, low)]
+            within = [heads for heads in possible if low <= heads <= high]
+            return within or [max((heads for heads in possible if heads <= low), default=possible[0])]
         unit = self.unit(field)
         first, last = -(-low // unit), high // unit
         if first > last:
@@ -324,7 +325,3 @@ def _some(things: Sequence[_Thing], most: int) -> Sequence[_Thing]:
     """About ``most`` of them, with the first and the last."""
     step = -(-len(things) // most)
     return [*things[:-1:step], things[-1]]
-
-
-def _below(values: Sequence[int], limit: int) -> int:
-    return values[max(bisect_right(values, limit) - 1, 0)]
