@@ -272,9 +272,8 @@ def _with_labels(subject: Subject, shapes: Mapping[str, Shape]) -> Subject:
 _LABELLED = ("classifier", "answer span")
 
 
-def _family(names: Iterable[str]) -> Family:
+def _family(names: Collection[str]) -> Family:
     """The family that has most of these names, in its body or in its heads; the first of several."""
-    names = tuple(names)
 
     def known(family: Family) -> int:
         there = _names_of(family.config)

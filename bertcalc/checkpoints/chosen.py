@@ -91,11 +91,10 @@ def weights_of(files: Sequence[ChosenFile]) -> Weights:
         raise too_much()
     headers = [_header(file) for file in weights]
     tensors = together(header.tensors for header in headers)
-    there = [file.size - LENGTH_BYTES - header.num_bytes for file, header in zip(weights, headers, strict=True)]
     cut_off = tuple(
-        CutOff(file.name, header.data_bytes, data)
-        for file, header, data in zip(weights, headers, there, strict=True)
-        if data < header.data_bytes
+        CutOff(file.name, header.data_bytes, there)
+        for file, header in zip(weights, headers, strict=True)
+        if (there := file.size - LENGTH_BYTES - header.num_bytes) < header.data_bytes
     )
     names = [shorten(file.name) for file in weights]
     return Weights(" … ".join([names[0], *names[-1:]] if names[1:] else names), tensors, cut_off)
