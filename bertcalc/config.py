@@ -67,12 +67,15 @@ class Config(metaclass=_Kind):
     Raises ConfigError if no model can be built from the values.
     """
 
+    attribute_map: ClassVar[Mapping[str, str]] = {}
+    undeclared: ClassVar[tuple[str, ...]] = ()  # fields that transformers reads without declaring them
+    heads_of: ClassVar[int] = 1  # what the size of a head is a multiple of
+    most: ClassVar[Mapping[str, Any]] = {}  # values with which a model has all that this family alone can have
+    # All that the structure of a model depends on; what only ``print`` shows is not among it.
+    shaping: ClassVar[tuple[str, ...]] = (
+        *("hidden_act", "position_embedding_type", "is_decoder", "add_cross_attention", "tie_word_embeddings"),
+    )
     if TYPE_CHECKING:  # what can be read of every configuration, whatever its own fields are
-        attribute_map: ClassVar[Mapping[str, str]] = {}
-        shaping: ClassVar[tuple[str, ...]] = ()
-        undeclared: ClassVar[tuple[str, ...]] = ()
-        most: ClassVar[Mapping[str, Any]] = {}
-        heads_of: ClassVar[int] = 1
         vocab_size: int = 0
         hidden_size: int = 0
         num_hidden_layers: int = 0
@@ -95,13 +98,6 @@ class Config(metaclass=_Kind):
         eos_token_id: int | None = None
         tie_word_embeddings: bool = True
         num_labels: int = 0
-    else:
-        attribute_map = {}
-        # All that the structure of a model depends on; what only ``print`` shows is not among it.
-        undeclared = ()  # fields that transformers reads without declaring them
-        heads_of = 1  # what the size of a head is a multiple of
-        most = {}  # values with which a model has everything that this family alone can have
-        shaping = ("hidden_act", "position_embedding_type", "is_decoder", "add_cross_attention", "tie_word_embeddings")
 
     def __init_subclass__(cls) -> None:
         for shared, own in cls.attribute_map.items():
@@ -115,6 +111,15 @@ class Config(metaclass=_Kind):
     def has(cls, field: str) -> bool:
         """Whether the family has a field, under its own name or the shared one."""
         return cls.own_name(field) in _names(cls)
+
+    def telling(self) -> dict[str, Any]:
+        """The sizes, and the other fields that differ from Hugging Face's defaults."""
+        values = vars(self)
+        return {
+            field.name: values[field.name]
+            for field in fields(self)
+            if values[field.name] != field.default or self.is_size(field.name)
+        }
 
     @classmethod
     def own_name(cls, field: str) -> str:
@@ -408,14 +413,26 @@ def _not_between(kind: type[Config], field: str, value: Any, low: int, high: int
     return Problem.of(message, field, value, {field: nearest}, field=kind.own_name(field), **shown)
 
 
+def divisors(number: int) -> list[int]:
+    """All divisors, ascending."""
+    small = [divisor for divisor in range(1, math.isqrt(number) + 1) if number % divisor == 0]
+    return sorted({*small, *(number // divisor for divisor in small)})
+
+
+def nearest_divisors(number: int, value: int) -> list[int]:
+    """All divisors of a number, those near to a value first."""
+    return sorted(divisors(number), key=lambda divisor: (abs(divisor - value), -divisor))
+
+
 def _not_divisible(kind: type[Config], hidden_size: int, heads: int) -> Problem:
     low, high = DIMENSIONS["hidden_size"]
     unit = heads * kind.heads_of
     below = hidden_size - hidden_size % unit
     sizes = [size for size in (below, below + unit) if low <= size <= high]
     sizes.sort(key=lambda size: abs(size - hidden_size))
-    divisors = [count for count in range(1, hidden_size + 1) if hidden_size % (count * kind.heads_of) == 0]
-    nearest_heads = sorted(divisors, key=lambda count: (abs(count - heads), -count))[:1]
+    nearest_heads = (
+        nearest_divisors(hidden_size // kind.heads_of, heads)[:1] if hidden_size % kind.heads_of == 0 else []
+    )
     remedies = [{"hidden_size": size} for size in sizes] + [{"num_attention_heads": count} for count in nearest_heads]
     names = {field: kind.own_name(field) for field in ("hidden_size", "num_attention_heads")}
     if not sizes:  # twice the largest number of heads

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.compute.flops import total
-from bertcalc.config import DIMENSIONS, POSITION_EMBEDDING_TYPES, Config, ConfigError, sizes_of
-from bertcalc.fields import CHOICE_TOKENS, CLASSIFIER_POOLINGS, RELATIVE_NORMS, SCORE_POOLINGS, SUMMARY_TYPES
+from bertcalc.config import DIMENSIONS, Config, ConfigError, divisors, sizes_of
+from bertcalc.fields import known
 from bertcalc.forward.steps import forward
 from bertcalc.memory.saved import cache_bytes, saved_by, total_bytes
 from bertcalc.subject import Subject
@@ -19,23 +19,6 @@ _ACTIVATIONS = sorted(
     {(facts.parameters, facts.kept): name for name, facts in reversed(ACTIVATIONS.items())}.values(),
     key=lambda name: (not ACTIVATIONS[name].parameters, list(ACTIVATIONS).index(name)),
 )
-
-
-_TEXTS = {
-    "hidden_act": _ACTIVATIONS,
-    "summary_activation": _ACTIVATIONS,
-    "position_embedding_type": POSITION_EMBEDDING_TYPES,
-    "summary_type": SUMMARY_TYPES,
-    "classifier_activation": _ACTIVATIONS,
-    "classifier_pooling": CLASSIFIER_POOLINGS,
-    "score_pooling": SCORE_POOLINGS,
-    "choice_token": CHOICE_TOKENS,
-    "norm_rel_ebd": RELATIVE_NORMS,
-    "pos_att_type": ("p2c|c2p", None),
-    "pooler_hidden_act": (_without_tensors := [name for name in _ACTIVATIONS if not ACTIVATIONS[name].parameters]),
-    "conv_act": _without_tensors,
-    "choice_activation": _ACTIVATIONS,
-}
 
 
 class Effect(NamedTuple):
@@ -139,18 +122,19 @@ def _repaired(config: Config, changes: dict[str, Any], field: str) -> Config | N
 def _candidates(field: str, config: Config) -> Iterable[Any]:
     value = getattr(config, field)
     if field == "num_key_value_heads":
-        return [count for count in range(1, config.num_attention_heads + 1) if config.num_attention_heads % count == 0]
+        return divisors(config.num_attention_heads)
     if field == "conv_kernel_size":
         return (0, 3)
     match value:
         case bool():
             return (not value,)
         case str():
-            return _TEXTS[field]
+            about = known(field)
+            return about.choices or tuple(name for name in _ACTIVATIONS if about.is_right(name))
         case int() if field == "num_attention_heads":
-            divisors = [count for count in range(1, config.hidden_size + 1) if config.hidden_size % count == 0]
-            at = divisors.index(value)
-            return divisors[at + 1 :] + divisors[:at][::-1]
+            every = divisors(config.hidden_size)
+            at = every.index(value)
+            return every[at + 1 :] + every[:at][::-1]
         case int() if field in sizes_of(type(config)):
             step = config.num_attention_heads * config.heads_of if field == "hidden_size" else 1
             return (value + step, value - step)

@@ -24,12 +24,9 @@ Task = Literal[
     "double-heads",
 ]
 
-
 LANGUAGE_MODEL = "language model"  # the block of a head that scores every word piece
 
-
 TARGETS = ("labels", "next_sentence_label", "sentence_order_label", "start_positions", "end_positions", "mc_labels")
-
 
 _PER_TOKEN = ("pretraining", "replaced-tokens", "masked-lm", "causal-lm", "token-classification", "double-heads")
 

@@ -14,7 +14,6 @@ from bertcalc.text import N_
 PositionEmbeddingType = Literal["absolute", "relative_key", "relative_key_query"]
 POSITION_EMBEDDING_TYPES: tuple[PositionEmbeddingType, ...] = ("absolute", "relative_key", "relative_key_query")
 
-
 SUMMARY_TYPES = ("first", "last")
 CLASSIFIER_POOLINGS = ("cls", "mean")
 SCORE_POOLINGS = ("bos", "mean", "late")
@@ -27,6 +26,7 @@ class Field(NamedTuple):
     """What a field means, what it may be (in words, and as a check), and for a size its letter and its limits.
 
     A number that has a letter and no limits is in formulas, but no column and no axis: it depends on another field.
+    ``choices`` are all values that a text can have, but for the names of activations.
     """
 
     meaning: str
@@ -35,6 +35,7 @@ class Field(NamedTuple):
     letter: str = ""
     low: int = 0
     high: int = 0
+    choices: tuple[Any, ...] = ()
 
 
 def is_int(value: object) -> bool:
@@ -69,6 +70,10 @@ def _size(meaning: str, letter: str, high: int, *, low: int = 1) -> Field:
     )
 
 
+def _one_of(meaning: str, wanted: str, choices: tuple[str, ...]) -> Field:
+    return Field(meaning, wanted, lambda value: isinstance(value, str) and value in choices, choices=choices)
+
+
 _MOST_TOKENS = 10_000_000
 _ACTIVATION = (
     N_("the name of an activation in transformers"),
@@ -93,10 +98,6 @@ _ONE = (N_("1, as in every published model"), lambda value: is_int(value) and va
 _TRUE = (N_("True, as in every published model"), lambda value: value is True)
 _FALSE = (N_("False: what True computes is not counted here"), lambda value: value is False)
 _BOOL = (N_("True or False"), lambda value: isinstance(value, bool))
-_POSITIONS = (
-    N_("absolute, relative_key or relative_key_query"),
-    lambda value: isinstance(value, str) and value in POSITION_EMBEDDING_TYPES,
-)
 # One letter for each size, in every formula: the papers' V, H, L, A; I, P and T as in the tensor names. Hugging Face
 # makes a dictionary entry for every label when it builds a configuration: hence the lower limit of num_labels.
 FIELDS: dict[str, Field] = {
@@ -129,9 +130,10 @@ FIELDS: dict[str, Field] = {
     "pad_token_id": Field(
         N_("The token that pads short sequences; its row is stored, but looking it up does not train it."), *_TOKEN_ID
     ),
-    "position_embedding_type": Field(
+    "position_embedding_type": _one_of(
         N_("How a token knows its place: a learned row for each place, or (transformers 4) learned distances."),
-        *_POSITIONS,
+        N_("absolute, relative_key or relative_key_query"),
+        POSITION_EMBEDDING_TYPES,
     ),
     "use_cache": Field(
         N_("Whether a decoder returns keys and values, so that the next token need not compute them again."), *_BOOL
@@ -166,10 +168,10 @@ OWN_FIELDS: dict[str, Field] = {
         low=32,  # into so many transformers sorts them, whatever this says
     ),
     "classifier_dropout_prob": Field(N_("Dropout before the classifier."), *_PROBABILITY),
-    "summary_type": Field(
+    "summary_type": _one_of(
         N_("Which token stands for a choice in multiple choice: the first or the last."),
         N_("first or last"),
-        lambda value: isinstance(value, str) and value in SUMMARY_TYPES,
+        SUMMARY_TYPES,
     ),
     "summary_use_proj": Field(N_("Whether multiple choice has a dense layer over that token."), *_BOOL),
     "summary_activation": Field(N_("The activation after that dense layer."), *_ACTIVATION),
@@ -186,10 +188,8 @@ OWN_FIELDS: dict[str, Field] = {
         1_000_000,
         low=2,  # transformers divides by half of it
     ),
-    "norm_rel_ebd": Field(
-        N_("Whether there is a LayerNorm over the table of relative embeddings."),
-        _RELATIVE_NORMS,
-        lambda value: isinstance(value, str) and value in RELATIVE_NORMS,
+    "norm_rel_ebd": _one_of(
+        N_("Whether there is a LayerNorm over the table of relative embeddings."), _RELATIVE_NORMS, RELATIVE_NORMS
     ),
     "share_att_key": Field(
         N_("Whether query and key of a distance come from the tokens' matrices, instead of matrices of their own."),
@@ -199,6 +199,7 @@ OWN_FIELDS: dict[str, Field] = {
         N_("What scores depend on besides: on a token and how far away the other is (c2p), and the other way (p2c)."),
         N_("p2c|c2p or None"),
         lambda value: value is None or _is_both(value),
+        choices=("p2c|c2p", None),
     ),
     "conv_kernel_size": Field(
         N_("Tokens side by side that a convolution beside the first layer sees at once; 0 means that there is none."),
@@ -214,12 +215,12 @@ OWN_FIELDS: dict[str, Field] = {
         *_BOOL,
     ),
     "embd_pdrop": Field(N_("Share of numbers that training sets to 0 after the embeddings."), *_PROBABILITY),
-    "choice_token": Field(
+    "choice_token": _one_of(
         N_(
             "Which token GPT2DoubleHeadsModel chooses by: one that it is told (cls_index), the first, the last, or all."
         ),
         N_("cls_index, first, last or mean"),
-        lambda value: isinstance(value, str) and value in CHOICE_TOKENS,
+        CHOICE_TOKENS,
     ),
     "choice_activation": Field(
         N_("The activation after the scores of GPT2DoubleHeadsModel's choices, if there is one."),
@@ -253,15 +254,15 @@ OWN_FIELDS: dict[str, Field] = {
     ),
     "embedding_dropout": Field(N_("Share of numbers that training sets to 0 after the embeddings."), *_PROBABILITY),
     "mlp_dropout": Field(N_("Share of numbers that training sets to 0 inside the feed-forward."), *_PROBABILITY),
-    "classifier_pooling": Field(
+    "classifier_pooling": _one_of(
         N_("What stands for a sequence in a classifier: its first token, or the mean of all."),
         N_("cls or mean"),
-        lambda value: isinstance(value, str) and value in CLASSIFIER_POOLINGS,
+        CLASSIFIER_POOLINGS,
     ),
-    "score_pooling": Field(
+    "score_pooling": _one_of(
         N_("What a classifier takes: the first token (bos), the mean of all, or all, for the mean of scores (late)."),
         N_("bos, mean or late"),
-        lambda value: isinstance(value, str) and value in SCORE_POOLINGS,
+        SCORE_POOLINGS,
     ),
     "num_key_value_heads": Field(
         N_("Heads of keys and values, each for several heads of queries; None means as many as these."),

@@ -170,10 +170,7 @@ def symbolic_model(subject: Subject) -> Model:
 def formula(subject: Subject, *, path: str = "") -> Formula:
     """The number of parameters of the node at ``path`` as a formula: "" is the model, encoder.layer.* one layer.
 
-    Paths are without the "bert." of the task architectures.
-
-    A formula holds for every configuration of the same structure and is derived once for each. Raises KeyError
-    if there is no module at path.
+    Paths are without the "bert." of the task architectures. Raises KeyError if there is no module at path.
     """
     return write(_expression(submodule(symbolic_model(subject), path)))
 

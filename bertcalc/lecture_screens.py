@@ -16,7 +16,7 @@
 import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from string import Formatter
 from typing import Any, NamedTuple
@@ -84,13 +84,10 @@ def read(data: bytes, vocabulary: Vocabulary) -> Lecture:
     return Lecture(file.template("title", vocabulary.placeholders), screens)
 
 
-_KEYS = ("name", "title", "text", "show", "sliders", "notes", "preset")
-
-
 def _screen(content: dict[str, Any], number: int, vocabulary: Vocabulary) -> Screen:
     name = content.get("name")
     screen = _TomlTable(f"[[screen]] {shorten(name) if isinstance(name, str) else number}", content)
-    screen.only(_KEYS)
+    screen.only([field.name for field in fields(Screen)])
     name = screen.text("name")
     if not re.fullmatch(r"[\w-]{1,60}", name):
         message = N_(
@@ -164,10 +161,8 @@ class _TomlTable:
         for placeholder in found:
             if placeholder not in placeholders:
                 message = N_("{where}: {key} has the unknown placeholder {placeholder}: did you mean {nearest}?")
-                nearest = _nearest(placeholder, placeholders)
-                raise wrong(
-                    message, where=self.where, key=key, placeholder=f"{{{shorten(placeholder)}}}", nearest=nearest
-                )
+                shown, nearest = f"{{{shorten(placeholder)}}}", _nearest(placeholder, placeholders)
+                raise wrong(message, where=self.where, key=key, placeholder=shown, nearest=nearest)
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ A follows; with ``intermediate`` intermediate_size stays the same multiple of H.
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from bertcalc.config import DIMENSIONS, Config, ConfigError, Problem, check_field
+from bertcalc.config import DIMENSIONS, Config, ConfigError, Problem, check_field, divisors, nearest_divisors
 from bertcalc.fields import is_int
 from bertcalc.text import N_
 
@@ -50,9 +50,9 @@ def stops(config: Config, field: str, locks: Locks = LOCKS, also: int | None = N
         case "hidden_size":
             found = _multiples(_unit(config, locks), max(high, now))
         case "num_attention_heads":
-            divisors = _nearest_divisors(config.hidden_size, now)
-            found = [count for count in divisors if count <= max(2 * high, now)]
-            found = found if len(found) > 1 else divisors
+            every = divisors(config.hidden_size)
+            found = [count for count in every if count <= max(2 * high, now)]
+            found = found if len(found) > 1 else every
         case "intermediate_size" if locks.intermediate:
             found = _multiples(config.hidden_size, min(_MULTIPLES * config.hidden_size, DIMENSIONS[field][1]))
         case _:
@@ -141,10 +141,10 @@ def _ways_out(config: Config, field: str, value: int, locks: Locks) -> tuple[dic
             {field: size, "num_attention_heads": size // unit if locks.heads else heads}
             for size in _nearest_multiples(unit, value)
         ]
-        found.append({field: value, "num_attention_heads": _nearest_divisors(value, heads)[0]})
+        found.append({field: value, "num_attention_heads": nearest_divisors(value, heads)[0]})
         return tuple(one | _following(config, one[field], locks) for one in found)
     if field == "num_attention_heads":
-        remedies: list[dict[str, int]] = [{field: count} for count in _nearest_divisors(hidden, value)[:2]]
+        remedies: list[dict[str, int]] = [{field: count} for count in nearest_divisors(hidden, value)[:2]]
         sizes = _nearest_multiples(value, hidden)[:1]
         return (*remedies, *({"hidden_size": size, field: value, **_following(config, size, locks)} for size in sizes))
     return ({field: value},)
@@ -159,9 +159,3 @@ def _nearest_multiples(unit: int, value: int) -> list[int]:
     below = value - value % unit
     near = [size for size in {below, below + unit} if 0 < size <= DIMENSIONS["hidden_size"][1]]
     return sorted(near, key=lambda size: abs(size - value))
-
-
-def _nearest_divisors(number: int, value: int) -> list[int]:
-    """All divisors of a number, those near to a value first."""
-    divisors = [count for count in range(1, number + 1) if number % count == 0]
-    return sorted(divisors, key=lambda count: (abs(count - value), -count))

@@ -272,9 +272,8 @@ def _with_labels(subject: Subject, shapes: Mapping[str, Shape]) -> Subject:
 _LABELLED = ("classifier", "answer span")
 
 
-def _family(names: Iterable[str]) -> Family:
+def _family(names: Collection[str]) -> Family:
     """The family that has most of these names, in its body or in its heads; the first of several."""
-    names = tuple(names)
 
     def known(family: Family) -> int:
         there = _names_of(family.config)
@@ -370,7 +369,7 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
         unknown = ("position_embedding_type",)
     if any(names[place] in shapes for place in names if place.block == "cross-attention"):
         values["is_decoder"] = values["add_cross_attention"] = True
-    activation = _activation(shapes, family.name)
+    activation = _activation(shapes, kind.default())
     if activation is None:
         unknown = (*unknown, "hidden_act")
     else:
@@ -383,22 +382,14 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
     return best_class(tensors, kind(**values)), unknown
 
 
-def _activation(shapes: Collection[str], family: str) -> str | None:
+def _activation(shapes: Collection[str], default: Config) -> str | None:
     """The activation that learns what a checkpoint has; None if it has nothing that one learns."""
-    plain = _names_with(family, FAMILIES[family].config.default().hidden_act)
+    plain = _names(default, layers=1)
     for name, facts in ACTIVATIONS.items():
-        if facts.parameters and (learned := _names_with(family, name) - plain) and learned <= set(shapes):
+        learned = _names(replace(default, hidden_act=name), layers=1) - plain if facts.parameters else ()
+        if learned and learned <= set(shapes):
             return name
     return None
-
-
-@cache
-def _names_with(family: str, activation: str) -> frozenset[str]:
-    """The names of the tensors of a body with an activation, those of the first layer for all."""
-    kind = FAMILIES[family].config
-    values: dict[str, Any] = {**vars(kind.default()), kind.own_name("hidden_act"): activation}
-    model = build(kind(**values))
-    return frozenset(tensor.name.replace("*", "0") for tensor in model.tensors())
 
 
 @cache
@@ -411,10 +402,10 @@ def _untied(family: str) -> frozenset[str]:
 
 
 @cache
-def _names(config: Config) -> frozenset[str]:
-    """The names of a body's tensors; of the layers, those of the first two."""
+def _names(config: Config, layers: int = 2) -> frozenset[str]:
+    """The names of a body's tensors; of its layers, those of the first ones."""
     names = [tensor.name for tensor in build(config).tensors()]
-    return frozenset(name.replace("*", number) for name in names for number in ("0", "1"))
+    return frozenset(name.replace("*", f"{number}") for name in names for number in range(layers))
 
 
 def _layers(names: Iterable[str], stack: str) -> int:

@@ -8,6 +8,7 @@
 
 from base64 import b64decode
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from bertcalc.checkpoints.safetensors import LARGEST_HEADER, LENGTH_BYTES, Header, StoredTensor, header_length, read
@@ -54,26 +55,22 @@ class Weights(NamedTuple):
 def chosen(message: object) -> list[ChosenFile]:
     """The files in a message of the browser. Raises InputError."""
     if not isinstance(message, list) or not message:
-        raise wrong(N_("What the browser sent is no list of files."))
+        raise wrong(_NO_FILES)
     if len(message) > MOST_FILES:
         raise wrong(N_("These are more than {most} files."), most=MOST_FILES)
     return [_chosen(one) for one in message]
 
 
+_NO_FILES = N_("What the browser sent is no list of files.")
+
+
 def _chosen(said: object) -> ChosenFile:
-    match said:
-        case {"name": str(name), "size": int(size), "start": str() | None as start}:
-            if 0 < len(name) <= _LONGEST_NAME and type(size) is int and 0 <= size <= _LARGEST_FILE:
-                return ChosenFile(name, size, None if start is None else _decoded(start))
-    raise wrong(N_("What the browser sent is no list of files."))
-
-
-def _decoded(text: str) -> bytes:
-    # Base64, because a header that is not UTF-8 has to come as it is.
-    try:
-        return b64decode(text, validate=True)
-    except ValueError:
-        raise wrong(N_("What the browser sent is no list of files.")) from None
+    with suppress(ValueError):  # it is no Base64, in which a header comes as it is, UTF-8 or not
+        match said:
+            case {"name": str(name), "size": int(size), "start": str() | None as start}:
+                if 0 < len(name) <= _LONGEST_NAME and type(size) is int and 0 <= size <= _LARGEST_FILE:
+                    return ChosenFile(name, size, None if start is None else b64decode(start, validate=True))
+    raise wrong(_NO_FILES)
 
 
 def weights_of(files: Sequence[ChosenFile]) -> Weights:
@@ -94,11 +91,10 @@ def weights_of(files: Sequence[ChosenFile]) -> Weights:
         raise too_much()
     headers = [_header(file) for file in weights]
     tensors = together(header.tensors for header in headers)
-    there = [file.size - LENGTH_BYTES - header.num_bytes for file, header in zip(weights, headers, strict=True)]
     cut_off = tuple(
-        CutOff(file.name, header.data_bytes, data)
-        for file, header, data in zip(weights, headers, there, strict=True)
-        if data < header.data_bytes
+        CutOff(file.name, header.data_bytes, there)
+        for file, header in zip(weights, headers, strict=True)
+        if (there := file.size - LENGTH_BYTES - header.num_bytes) < header.data_bytes
     )
     names = [shorten(file.name) for file in weights]
     return Weights(" … ".join([names[0], *names[-1:]] if names[1:] else names), tensors, cut_off)

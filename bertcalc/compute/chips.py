@@ -79,11 +79,11 @@ class PublishedRun(NamedTuple):
         """FLOPs (whatever the unit) of the whole run, with both heads of the pre-training."""
         config, flops = PRESETS[self.preset].config, convention._replace(unit="FLOPs")
         model = build(config, family_of(config).for_task("pretraining"))
-        steps = (
-            as_stated(forward(model, 1, stage.sequence_length), flops, stage.sequence_length) for stage in self.stages
-        )
-        costs = (total(some, flops, "training") for some in steps)
-        return sum(stage.sequences * cost for stage, cost in zip(self.stages, costs, strict=True))
+
+        def cost(length: int) -> int:
+            return total(as_stated(forward(model, 1, length), flops, length), flops, "training")
+
+        return sum(stage.sequences * cost(stage.sequence_length) for stage in self.stages)
 
     def seconds(self, convention: Convention, utilisation: Fraction) -> Fraction:
         """How long the run takes at that share of the chips' peak."""

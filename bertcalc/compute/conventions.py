@@ -40,8 +40,9 @@ class PublishedRule(NamedTuple):
 
 
 def _nanogpt(sizes: RuleSizes, steps: Iterable[Step]) -> Any:
-    batch, length, _vocab, hidden, layers, _heads, _inner = sizes
-    return 3 * (layers * (24 * batch * length * hidden**2 + 4 * batch * length**2 * hidden) + _logits(sizes))
+    batch, length, vocab, hidden, layers, _heads, _inner = sizes
+    logits = 2 * batch * length * hidden * vocab
+    return 3 * (layers * (24 * batch * length * hidden**2 + 4 * batch * length**2 * hidden) + logits)
 
 
 def _narayanan(sizes: RuleSizes, steps: Iterable[Step]) -> Any:
@@ -63,10 +64,6 @@ def _electra(sizes: RuleSizes, steps: Iterable[Step]) -> Any:
     logits = 2 * hidden**2 + 2 * hidden * vocab + 14 * hidden + 7 * vocab
     tokens, masked = batch * length, Fraction(5, 32) * batch * length
     return 2 * tokens * layers * layer + 2 * tokens * embeddings + 2 * masked * logits
-
-
-def _logits(sizes: RuleSizes) -> Any:
-    return 2 * sizes.batch_size * sizes.sequence_length * sizes.hidden_size * sizes.vocab_size
 
 
 def _by(counting: Counting) -> Callable[[RuleSizes, Iterable[Step]], Any]:

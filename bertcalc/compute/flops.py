@@ -232,8 +232,7 @@ def at_masked(steps: Iterable[Step], positions: int) -> list[Step]:
 
 def _times(step: Step) -> int:
     """How often a step comes in training: forward, for its input, for its weight."""
-    nothing_learned_before = any(value.name == "encoder_hidden_states" for value in step.takes)
-    return 3 - nothing_learned_before
+    return 3 - any(value.name == "encoder_hidden_states" for value in step.takes)  # nothing is learned before these
 
 
 def _recomputed(steps: Iterable[Step], recompute: Recompute, flowing: Collection[str]) -> set[str]:

@@ -315,14 +315,10 @@ def _error(random: Random, level: Level, family: Family) -> Exercise:
         {"architecture": family.base.name},
     )
     flawless = Exercise("error", subject, question, 0, "parameters", tensors=counted(subject.model()))
-    miscount = random.choice(
-        [
-            name
-            for name, miscount in MISCOUNTS.items()
-            if miscount.drawn and len(_wrong_places(flawless._replace(miscount=name))) == 1
-        ]
-    )
-    [place] = _wrong_places(flawless._replace(miscount=miscount))
+    drawn = [name for name, miscount in MISCOUNTS.items() if miscount.drawn]
+    places = {name: _wrong_places(flawless._replace(miscount=name)) for name in drawn}
+    miscount = random.choice([name for name in drawn if len(places[name]) == 1])
+    [place] = places[miscount]
     flawed = flawless._replace(miscount=miscount, place=place)
     right = by_place(flawed.tensors, subject)
     mistakes = [

@@ -54,11 +54,8 @@ class Memory(NamedTuple):
     parts: tuple[Part, ...]
 
     def num_bytes(self) -> dict[Part, int]:
-        return {part: self.every_part()[part] for part in self.parts}
-
-    def every_part(self) -> dict[Part, int]:
-        """Bytes of each part that training has."""
-        return parts(self.parameters, elementwise(self.parameters), self.precision, self.optimizer)
+        found = parts(self.parameters, elementwise(self.parameters), self.precision, self.optimizer)
+        return {part: found[part] for part in self.parts}
 
 
 class Exercise(NamedTuple):

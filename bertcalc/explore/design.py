@@ -178,17 +178,13 @@ def _first(items: Sequence[_Item], far: Callable[[_Item], tuple[bool, int]], cou
 
 
 def _rows(case: Case, budget: Budget, constraints: Constraints) -> Iterator[_Row]:
-    heads = constraints.step // constraints.head_size
+    heads, multiple = constraints.step // constraints.head_size, constraints.multiple
     values = _values(case, budget.quantity, constraints)
     for width in range(1, constraints.hidden_to // constraints.step + 1):
         hidden_size = width * constraints.step
         # Two ratios can come to the same.
-        for intermediate in sorted(
-            {
-                _round_up(ratio.numerator * hidden_size, constraints.multiple, ratio.denominator)
-                for ratio in constraints.ratios
-            }
-        ):
+        sizes = {_round_up(ratio.numerator * hidden_size, multiple, ratio.denominator) for ratio in constraints.ratios}
+        for intermediate in sorted(sizes):
             yield _Row(width * heads, intermediate, values(width, intermediate))
 
 

@@ -13,10 +13,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
-from math import ceil, isqrt, lcm, sqrt
+from math import ceil, lcm, sqrt
 from typing import Any, NamedTuple, TypeVar
 
-from bertcalc.config import DIMENSIONS, Config, MixedError
+from bertcalc.config import DIMENSIONS, Config, MixedError, divisors
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.fields import OWN_DIMENSIONS
 from bertcalc.forward.steps import BATCH, LARGEST
@@ -126,9 +126,10 @@ class Sweep(NamedTuple):
         At most about ``most``; where there is none, the nearest below.
         """
         if field == "num_attention_heads" and "hidden_size" not in self.dimensions:
-            divisors = _divisors(self.config.hidden_size // self.config.heads_of)
-            divisors = [heads for heads in divisors if self._shares(num_attention_heads=heads)]
-            return [heads for heads in divisors if low <= heads <= high] or [_below(divisors, low)]
+            possible = divisors(self.config.hidden_size // self.config.heads_of)
+            possible = [heads for heads in possible if self._shares(num_attention_heads=heads)]
+            within = [heads for heads in possible if low <= heads <= high]
+            return within or [max((heads for heads in possible if heads <= low), default=possible[0])]
         unit = self.unit(field)
         first, last = -(-low // unit), high // unit
         if first > last:
@@ -159,20 +160,7 @@ class Sweep(NamedTuple):
     def row(self, name: str, values: Sequence[int], array: Array) -> list[int]:
         """A quantity at each value of the one dimension, as one column."""
         (field,) = self.dimensions
-        found: list[int] = []
-        for group in self._apart(field, values):
-            found += self._column_of(name, field, group, array)
-        return found
-
-    def _column_of(self, name: str, field: str, values: Sequence[int], array: Array) -> list[int]:
-        """The same for some of the values; halved where not all of these models are built alike."""
-        try:
-            figures = QUANTITIES[name].of(self.at(**{field: _column(values, array)}))
-        except MixedError:
-            half = len(values) // 2
-            return [one for part in (values[:half], values[half:]) for one in self._column_of(name, field, part, array)]
-        found: list[int] = (figures + 0 * array(values)).tolist()
-        return found
+        return [figure for group in self._apart(field, values) for figure in self._figures(name, {field: group}, array)]
 
     def table(self, name: str, xs: Sequence[int], ys: Sequence[int], array: Array) -> list[list[int | None]]:
         """A quantity of every model of the map, as one column: for each x a list with one for each y.
@@ -182,7 +170,7 @@ class Sweep(NamedTuple):
         x, y = self.dimensions
         rows: list[list[int | None]] = []
         for across in self._apart(x, xs):
-            blocks = [self._block(name, across, up, array) for up in self._apart(y, ys)]
+            blocks = [self._figures(name, {x: across, y: up}, array) for up in self._apart(y, ys)]
             rows += [[figure for part in parts for figure in part] for parts in zip(*blocks, strict=True)]
         if {x, y} not in _RELATED:
             return rows
@@ -191,20 +179,23 @@ class Sweep(NamedTuple):
             for across, row in zip(xs, rows, strict=True)
         ]
 
-    def _block(self, name: str, across: Sequence[int], up: Sequence[int], array: Array) -> list[list[int]]:
-        """A quantity of the models of a part of the map; halved where not all of them are built alike."""
-        x, y = self.dimensions
-        columns = {x: _column(across, array, upright=True), y: _column(up, array)}
+    def _figures(self, name: str, places: Mapping[str, Sequence[int]], array: Array) -> list[Any]:
+        """A quantity at some values of the dimensions, in nested lists; halved where models are not all built alike."""
+        x, *others = places
+        columns = {field: array(values) for field, values in places.items()}
+        if others:
+            columns[x] = columns[x][:, None]
+        # A single value stays an integer, as what is kept asks.
+        given = {field: values[0] if len(values) == 1 else columns[field] for field, values in places.items()}
         try:
-            figures = QUANTITIES[name].of(self.at(**columns))
+            figures = QUANTITIES[name].of(self.at(**given))
         except MixedError:
-            if len(across) > 1:
-                half = len(across) // 2
-                return [row for part in (across[:half], across[half:]) for row in self._block(name, part, up, array)]
-            half = len(up) // 2
-            left, right = (self._block(name, across, part, array) for part in (up[:half], up[half:]))
-            return [left[0] + right[0]]
-        found: list[list[int]] = (figures + 0 * array(across)[:, None] + 0 * array(up)).tolist()
+            halved = x if len(places[x]) > 1 else others[0]
+            half = len(places[halved]) // 2
+            parts = places[halved][:half], places[halved][half:]
+            first, second = (self._figures(name, {**places, halved: part}, array) for part in parts)
+            return first + second if halved == x else [first[0] + second[0]]
+        found: list[Any] = (figures + sum(0 * column for column in columns.values())).tolist()
         return found
 
     def fits(self, names: Sequence[str], ranges: Mapping[str, tuple[int, int]]) -> bool:
@@ -334,19 +325,3 @@ def _some(things: Sequence[_Thing], most: int) -> Sequence[_Thing]:
     """About ``most`` of them, with the first and the last."""
     step = -(-len(things) // most)
     return [*things[:-1:step], things[-1]]
-
-
-def _divisors(number: int) -> list[int]:
-    small = [divisor for divisor in range(1, isqrt(number) + 1) if number % divisor == 0]
-    return sorted({*small, *(number // divisor for divisor in small)})
-
-
-def _below(values: Sequence[int], limit: int) -> int:
-    return values[max(bisect_right(values, limit) - 1, 0)]
-
-
-def _column(values: Sequence[int], array: Array, *, upright: bool = False) -> Any:
-    """A column, upright for the first of two dimensions; a single value stays an integer, as what is kept asks."""
-    if len(values) == 1:
-        return values[0]
-    return array(values)[:, None] if upright else array(values)

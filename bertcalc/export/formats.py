@@ -67,7 +67,7 @@ def markdown_cell(cell: Cell) -> str:
 
 
 def html_cell(cell: Cell) -> str:
-    return _written(cell, _html, _mathml, lambda text: f"<code>{escape(text)}</code>")
+    return _written(cell, _html, lambda math: math.mathml or _html_code(math.latex), _html_code)
 
 
 def _written(
@@ -129,8 +129,8 @@ def _html(text: str) -> str:
     return escape(text).replace("\n", "<br>").replace(" × ", "&nbsp;×&nbsp;")
 
 
-def _mathml(math: Math) -> str:
-    return math.mathml or f"<code>{escape(math.latex)}</code>"
+def _html_code(text: str) -> str:
+    return f"<code>{escape(text)}</code>"
 
 
 _LATEX = {sign: rf"\{sign}" for sign in "&%$#_{}"} | {
@@ -164,11 +164,9 @@ _LATEX_CODE = _LATEX | {"`": r"\textasciigrave{}", "'": r"\textquotesingle{}", '
 
 
 def _latex_cell(cell: Cell) -> str:
-    return _written(cell, _latex, lambda math: f"${math.latex}$", _latex_code)
-
-
-def _latex_code(text: str) -> str:
-    return rf"\texttt{{{_latex(text, _LATEX_CODE)}}}"
+    return _written(
+        cell, _latex, lambda math: f"${math.latex}$", lambda text: rf"\texttt{{{_latex(text, _LATEX_CODE)}}}"
+    )
 
 
 def _latex(text: str, signs: Mapping[str, str] = _LATEX) -> str:

@@ -4,8 +4,9 @@ It is a sequence of blocks, written as Markdown or HTML.
 """
 
 from collections.abc import Sequence
-from dataclasses import fields
 from html import escape
+from pathlib import Path
+from string import Template
 from typing import NamedTuple
 
 from bertcalc.explore.quantities import QUANTITIES, Case
@@ -124,7 +125,7 @@ def markdown(report: Report) -> str:
 def html(report: Report) -> str:
     """The report as one file of HTML, to be printed on A4."""
     body = "\n".join(map(_html, report.blocks))
-    return _PAGE.format(language=escape(report.language), title=escape(report.title), style=_STYLE, body=body)
+    return _PAGE.substitute(language=escape(report.language), title=escape(report.title), body=body)
 
 
 def _markdown(block: Block) -> str:
@@ -161,15 +162,9 @@ def _html(block: Block) -> str:
 
 
 def _said(subject: Subject) -> str:
-    """The sizes, and the other fields that differ from Hugging Face's defaults."""
-    values = [
-        (field.name, value)
-        for field in fields(subject.config)
-        if (value := getattr(subject.config, field.name)) != field.default or subject.config.is_size(field.name)
-    ]
-    if not subject.add_pooling_layer:
-        values.append(("add_pooling_layer", False))
-    return ", ".join(f"{name} {written(value)}" for name, value in values) + "."
+    """The sizes, and what else differs from Hugging Face's defaults."""
+    values = subject.config.telling() | ({} if subject.add_pooling_layer else {"add_pooling_layer": False})
+    return ", ".join(f"{name} {written(value)}" for name, value in values.items()) + "."
 
 
 def _costs(case: Case, _: Translate) -> Table:
@@ -202,45 +197,4 @@ def _names(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) <= 2 else f"{names[0]} ... {names[-1]}"
 
 
-_PAGE = """<!DOCTYPE html>
-<html lang="{language}">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
-<h1>{title}</h1>
-{body}
-</body>
-</html>
-"""
-_STYLE = """
-@page { size: A4; margin: 9mm 13mm }
-body { max-width: 60rem; margin: 1em auto; padding: 0 .5em; color: #111; background: #fff;
-  font: 10pt/1.3 Arial, sans-serif }
-h1 { font-size: 1.9em; margin: 0 0 .3em }
-h2 { font-size: 1.3em; margin: .5em 0 .1em; break-after: avoid }
-p { margin: .2em 0 }
-a { color: #0059a0; overflow-wrap: anywhere }
-table { border-collapse: collapse; width: 100%; margin: .2em 0 }
-thead { display: table-header-group }
-tr { break-inside: avoid }
-th, td { padding: 0 .5em; text-align: left; vertical-align: top; border-bottom: .4pt solid #ccc }
-td { overflow-wrap: anywhere }
-th { border-bottom: .8pt solid #111 }
-.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums }
-pre { margin: .2em 0; padding: .3em .5em; background: #f4f4f4; font-size: .87em; white-space: pre-wrap }
-/* A browser's own choice for Chinese is a font whose dot between factors is as wide as a character. */
-math { font-family: "Latin Modern Math", "STIX Two Math", "Cambria Math", "Times New Roman", math, serif }
-@media screen { p:has(math) { overflow-x: auto } }
-@media print {
-  body { margin: 0; padding: 0; max-width: none; font-size: 7.5pt; line-height: 1.2 }
-  td { overflow-wrap: break-word }
-  td:first-child { white-space: nowrap }
-  .beside { display: grid; grid-template-columns: 1fr 1fr; gap: 2em }
-  pre { columns: 2 }
-}
-"""
+_PAGE = Template(Path(__file__).with_suffix(".html").read_text(encoding="utf-8"))

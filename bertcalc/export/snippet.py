@@ -1,8 +1,5 @@
 """A Python program that rebuilds a model with transformers and checks our count."""
 
-from dataclasses import fields
-
-from bertcalc.config import Config
 from bertcalc.forward.transformers4 import version_of
 from bertcalc.subject import Subject
 
@@ -43,18 +40,10 @@ def snippet(subject: Subject) -> str:
         total=model.num_parameters(),
         tensors=sum(1 for _ in model.named_parameters()),
         requirement=version.requirement,
-        arguments="\n".join(f"    {name}={value!r}," for name, value in _arguments(config).items()),
+        arguments="\n".join(f"    {name}={value!r}," for name, value in config.telling().items()),
         options=f", add_pooling_layer={subject.add_pooling_layer}" if subject.cls.pooler_is_optional else "",
         device="cpu" if on_cpu else "meta",
         remark=f"with weights: hidden_act {config.hidden_act} needs them"
         if on_cpu
         else 'shapes without weights; "cpu" makes weights',
     )
-
-
-def _arguments(config: Config) -> dict[str, object]:
-    return {
-        field.name: value
-        for field in fields(config)
-        if (value := getattr(config, field.name)) != field.default or config.is_size(field.name)
-    }

@@ -6,11 +6,13 @@ The texts are in lessons.toml: English with placeholders in braces, for whoever 
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bertcalc.config import Config
 from bertcalc.forward.walk import Stop
 from bertcalc.tree.nn import Norm
+
+_Condition = Callable[[Config], bool]
 
 
 class Lesson(NamedTuple):
@@ -26,8 +28,8 @@ class Question(NamedTuple):
     keys: tuple[str, ...]
     question: str
     answer: str
-    when: tuple[str, ...]
-    unless: tuple[str, ...]
+    when: tuple[_Condition, ...]
+    unless: tuple[_Condition, ...]
 
 
 def lesson(stop: Stop) -> Lesson:
@@ -65,15 +67,15 @@ def _known(key: str) -> str:
 
 def questions(stop: Stop, config: Config) -> Iterator[Question]:
     for question in _QUESTIONS:
-        true = (_CONDITIONS[name](config) for name in question.when)
-        false = (not _CONDITIONS[name](config) for name in question.unless)
-        if stop.key.endswith(question.keys) and all(true) and all(false):
+        if not stop.key.endswith(question.keys):
+            continue
+        if all(holds(config) for holds in question.when) and not any(holds(config) for holds in question.unless):
             yield question
 
 
 # What questions depend on. The scores of the word pieces have a bias, but not in a GPT-2; in a EuroBERT where its
 # feed-forward has one.
-_CONDITIONS: Mapping[str, Callable[[Config], bool]] = {
+_CONDITIONS: Mapping[str, _Condition] = {
     "padding": lambda config: config.pad_token_id is not None,
     "absolute positions": lambda config: config.position_embedding_type == "absolute",
     "beta": lambda config: not config.has("rms_norm_eps") and bool(vars(config).get("norm_bias", True)),
@@ -85,10 +87,14 @@ _CONDITIONS: Mapping[str, Callable[[Config], bool]] = {
     ),
 }
 _TEXTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-_QUESTIONS = tuple(
-    Question(tuple(one["at"]), one["question"], one["answer"], *(tuple(one.get(key, ())) for key in ("when", "unless")))
-    for one in _TEXTS.pop("question")
-)
+
+
+def _question(said: Mapping[str, Any]) -> Question:
+    when, unless = (tuple(_CONDITIONS[name] for name in said.get(key, ())) for key in ("when", "unless"))
+    return Question(tuple(said["at"]), said["question"], said["answer"], when, unless)
+
+
+_QUESTIONS = tuple(map(_question, _TEXTS.pop("question")))
 _LESSONS = {
     f"{block}.{role}": Lesson(said.get("term") or said["label"], said["text"])
     for block, roles in _TEXTS.items()

@@ -1,8 +1,4 @@
-"""The forward pass of a model: what goes through it, and the steps that its program runs.
-
-Sizes are whatever the model was built with: integers give shapes, SymPy symbols give shapes in letters, NumPy arrays
-give whole columns of them.
-"""
+"""The forward pass of a model: what goes through it, and the steps that its program runs."""
 
 from collections.abc import Iterator, Mapping
 

@@ -13,22 +13,13 @@ _LAYERS_IN_KERAS = "Transformer"
 # Steps that are one idea, by their roles: cutting query, key and value into heads; flattening the choices; cutting the
 # answer span, or what a fused projection gives; the angles of global and local layers; rotating query and key.
 _TOGETHER = {
-    "query_heads": "heads",
-    "key_heads": "heads",
-    "value_heads": "heads",
-    "key_cached": "cached",
-    "value_cached": "cached",
-    "cut": "cut",
-    "pos_query_heads": "position heads",
-    "pos_key_heads": "position heads",
-    "flatten": "flatten",
-    "start_logits": "split",
-    "end_logits": "split",
-    "angles": "angles",
-    "query_rotated": "rotate",
-    "key_rotated": "rotate",
-    "key_repeated": "repeated",
-    "value_repeated": "repeated",
+    **dict.fromkeys(("query_heads", "key_heads", "value_heads"), "heads"),
+    **dict.fromkeys(("key_cached", "value_cached"), "cached"),
+    **dict.fromkeys(("pos_query_heads", "pos_key_heads"), "position heads"),
+    **dict.fromkeys(("start_logits", "end_logits"), "split"),
+    **dict.fromkeys(("query_rotated", "key_rotated"), "rotate"),
+    **dict.fromkeys(("key_repeated", "value_repeated"), "repeated"),
+    **{role: role for role in ("cut", "flatten", "angles")},
 }
 # What the layers are called in bert4keras (models.py), for readers of write-ups in the Keras manner, by what a step
 # means or by its block.
@@ -42,18 +33,6 @@ _KERAS = {
     "embeddings.add_position": "Embedding-Position",
     "embeddings.norm": "Embedding-Norm",
     "embeddings.dropout": "Embedding-Dropout",
-    "cross-attention.dropout": "Transformer-{n}-MultiHeadCrossAttention-Dropout",
-    "cross-attention.add": "Transformer-{n}-MultiHeadCrossAttention-Add",
-    "cross-attention.norm": "Transformer-{n}-MultiHeadCrossAttention-Norm",
-    "cross-attention": "Transformer-{n}-MultiHeadCrossAttention",
-    "attention.dropout": "Transformer-{n}-MultiHeadSelfAttention-Dropout",
-    "attention.add": "Transformer-{n}-MultiHeadSelfAttention-Add",
-    "attention.norm": "Transformer-{n}-MultiHeadSelfAttention-Norm",
-    "attention": "Transformer-{n}-MultiHeadSelfAttention",
-    "feed-forward.dropout": "Transformer-{n}-FeedForward-Dropout",
-    "feed-forward.add": "Transformer-{n}-FeedForward-Add",
-    "feed-forward.norm": "Transformer-{n}-FeedForward-Norm",
-    "feed-forward": "Transformer-{n}-FeedForward",
     "pooler.first_token": "Pooler",
     "pooler": "Pooler-Dense",
     "language model.norm": "MLM-Norm",
@@ -61,6 +40,13 @@ _KERAS = {
     "language model": "MLM-Dense",
     "head.next sentence": "NSP-Proba",
 }
+for _block, _name in (
+    ("attention", "MultiHeadSelfAttention"),
+    ("cross-attention", "MultiHeadCrossAttention"),
+    ("feed-forward", "FeedForward"),
+):
+    _KERAS[_block] = f"{_LAYERS_IN_KERAS}-{{n}}-{_name}"
+    _KERAS |= {f"{_block}.{role}": f"{_KERAS[_block]}-{role.title()}" for role in ("dropout", "add", "norm")}
 
 
 class Stop(NamedTuple):
@@ -227,7 +213,7 @@ def _extend(stops: list[Stop], steps: list[Step], layer: int) -> None:
         keras = _KERAS.get(key) or _KERAS.get(key.split(".")[0]) or name
         # Shared tensors are learned in the first layer.
         learned = sum(step.num_parameters() for step in members if not (step.shared and layer))
-        _append(stops, name, key, keras.format(n=layer), members, 0, learned)
+        _append(stops, Stop(name, key, keras.format(n=layer), members, 0, learned, learned))
 
 
 def _skip(stops: list[Stop], key: str, layers: Stack, start: int, end: int, opened: Layers, inputs: list[str]) -> None:
@@ -243,23 +229,15 @@ def _skip(stops: list[Stop], key: str, layers: Stack, start: int, end: int, open
         through = tuple(numbered(step, end - 1, {last.entry: inputs[start]}) for step in last.steps)
         name = f"{split_layer(last.steps[0].name)[0].rpartition('.')[0]}.{key.rpartition('.')[2]}"
         alike = layers.group(start).made == last.made == opened.made
-        _append(stops, name, key, f"{_LAYERS_IN_KERAS}-{start}{upto}", through, end - start, learned, alike)
         ends = (group.start + group.copies for group in layers.groups if len(group.steps) > len(group.made))
-        stops[-1] = stops[-1]._replace(between=any(start < at <= end for at in ends))
+        between = any(start < at <= end for at in ends)
+        keras = f"{_LAYERS_IN_KERAS}-{start}{upto}"
+        _append(stops, Stop(name, key, keras, through, end - start, learned, learned, alike, between))
 
 
-def _append(
-    stops: list[Stop],
-    name: str,
-    key: str,
-    keras: str,
-    steps: tuple[Step, ...],
-    layers: int,
-    parameters: int,
-    alike: bool = True,
-) -> None:
-    before = stops[-1].so_far if stops else 0
-    stops.append(Stop(name, key, keras, steps, layers, parameters, before + parameters, alike))
+def _append(stops: list[Stop], stop: Stop) -> None:
+    """One more stop, which has learned what all before it have as well."""
+    stops.append(stop._replace(so_far=stop.parameters + (stops[-1].so_far if stops else 0)))
 
 
 def stop_of(step: Step) -> tuple[str, str]:

@@ -17,7 +17,6 @@ NO_TENSORS: Mapping[str, Shape] = MappingProxyType({})
 NOT_TIED: Mapping[str, str] = MappingProxyType({})
 NO_BUFFERS: Mapping[str, tuple[Shape, bool]] = MappingProxyType({})
 
-
 Component = Literal["embeddings", "encoder", "pooler", "head"]
 
 
