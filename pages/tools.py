@@ -43,11 +43,8 @@ st.latex(aligned([*colored_sum("N &= ", letters), *colored_sum("&= ", numbers), 
 st.caption("  \n".join([*map(_, tool.notes), _("Source: {source}").format(source=escaped(tool.source))]))
 
 if not like_bert:
-    st.info(
-        _(
-            "These formulas are for layers like BERT's: how they lead to {architecture} is not said line by line."
-        ).format(architecture=architecture)
-    )
+    said = _("These formulas are for layers like BERT's: how they lead to {architecture} is not said line by line.")
+    st.info(said.format(architecture=architecture))
 elif not presenting():
     # A reason that adds nothing to this model, such as I = 4 H, is listed all the same.
     found = {one.miscount: one.amount for one in corrections(tool, model, sizes)}
