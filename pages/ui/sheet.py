@@ -101,16 +101,14 @@ def _on_paper(chosen: ChosenSheet, language: str) -> str:
 def choose_exercise(chosen: ChosenSheet) -> int:
     """Previous, the number of the exercise, Next: by button, by key, by the link; and the score of the sheet."""
     with st.container(horizontal=True, vertical_alignment="center", key="exercise-row"):
-        back, list_, forth, score = st.empty(), st.container(width="content"), st.empty(), st.empty()
-        with list_:
+        back = st.empty()
+        with st.container(width="content"):
             at = NUMBERS.index(EXERCISE.show())
-        for place, label, key, by in (
-            (back, in_context("exercise", "Previous"), "Left", -1),
-            (forth, in_context("exercise", "Next"), "Right", 1),
-        ):
+        previous, following = in_context("exercise", "Previous"), in_context("exercise", "Next")
+        for place, label, key, by in ((back, previous, "Left", -1), (st.empty(), following, "Right", 1)):
             end = not 0 <= at + by < len(NUMBERS)
             place.button(label, key=f"{key} exercise", shortcut=key, disabled=end, on_click=_move, args=(by,))
-        score.markdown(_score(chosen))
+        st.markdown(_score(chosen))
     return at
 
 
