@@ -8,8 +8,8 @@ from pages.ui.any_model.export import offer
 from pages.ui.any_model.formula import show_formula
 from pages.ui.any_model.way import show_way_to_compare
 from pages.ui.i18n import _
-from pages.ui.metrics import show_metric
-from pages.ui.numbers import metric_width, percent, signed_count, text_width
+from pages.ui.metrics import show_metric, show_total
+from pages.ui.numbers import percent
 from pages.ui.present import presenting
 from pages.ui.theme import colors
 
@@ -28,20 +28,9 @@ else:
     values = sizes.values() if sizes else found.fields
     offer(found, values)
     total = count(found.tensors, values) if sizes else found.parameters
-    difference = total - found.parameters
+    against = _("against the sizes that were given") if now.given else _("against the default sizes")
     with st.container(horizontal=True):
-        label = _("Parameters in {architecture}").format(architecture=found.cls)
-        st.metric(
-            label,
-            f"{total:,}",
-            signed_count(difference),
-            delta_color="off",
-            delta_arrow="up" if difference > 0 else "down" if difference else "off",
-            delta_description=_("against the sizes that were given") if now.given else _("against the default sizes"),
-            width=metric_width(
-                max(290, 9 * text_width(label)), f"{total:,}", f"{signed_count(difference)} against the default sizes"
-            ),
-        )
+        show_total(found.cls, total, total - found.parameters, against)
         for component, parts in components(found).items():
             part = count(parts, values)
             show_metric(_(NAMES[component]), percent(part, total), f"{part:,}", least=112)

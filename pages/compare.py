@@ -30,7 +30,6 @@ with page:
     else:
         show_scatter(comparison)
     if not presenting():
-        if comparison.view not in ("differences", "scatter"):  # which say it themselves
-            for why, models in comparison.unknown().items():
-                st.caption(_("– for {models}: {why}").format(models=listed(models), why=why))
+        for why, models in comparison.unknown().items():
+            st.caption(_("– for {models}: {why}").format(models=listed(models), why=why))
         show_limits(found_in(comparison), comparison.measure)

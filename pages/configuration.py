@@ -22,14 +22,11 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     batch = choose_batch(choice.config)
     if not presenting():
         with st.container(gap="xxsmall"):
-            st.markdown(
-                _(
-                    "This table is read-only. Change {sizes} with the sliders, other fields under **More fields**."
-                ).format(sizes=listed(f"${LETTERS[field]}$" for field in SLIDERS)),
-                help=_("These have no control, because no count depends on them: {fields}.").format(
-                    fields=listed(f"`{config.own_name(field)}`" for field in declared if field not in FIELDS)
-                ),
-            )
+            said = _("This table is read-only. Change {sizes} with the sliders, other fields under **More fields**.")
+            without = _("These have no control, because no count depends on them: {fields}.")
+            names = listed(f"`{config.own_name(field)}`" for field in declared if field not in FIELDS)
+            sizes = listed(f"${LETTERS[field]}$" for field in SLIDERS)
+            st.markdown(said.format(sizes=sizes), help=without.format(fields=names))
             st.page_link("bring.py", label=_("Count a config.json of your own →"))
 st.caption(
     _(

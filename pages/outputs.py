@@ -25,11 +25,8 @@ comes_out_letters = outputs(subject, call, letters_out)
 
 st.markdown(_("**Inputs**"))
 tables.show_entries(goes_in, goes_in_letters, True, _("What is given to the model"))
-st.markdown(
-    _("**Outputs**: {tensors:,} tensors, {size}").format(
-        tensors=num_tensors(comes_out), size=size(total_bytes(comes_out))
-    )
-)
+counts = {"tensors": num_tensors(comes_out), "size": size(total_bytes(comes_out))}
+st.markdown(_("**Outputs**: {tensors:,} tensors, {size}").format(**counts))
 tables.show_entries(comes_out, comes_out_letters, True, _("What the model returns"))
 for difference in differences(subject, call):
     st.caption(_(difference.message))

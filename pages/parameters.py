@@ -9,8 +9,8 @@ from pages.ui import answer, tables
 from pages.ui.bars import OPEN, WHOLE, draw_bars, open_clicked, parameter_bars, preset_of
 from pages.ui.formulas import node_formula
 from pages.ui.i18n import _
-from pages.ui.metrics import show_metric
-from pages.ui.numbers import metric_width, percent, signed_count
+from pages.ui.metrics import show_metric, show_total
+from pages.ui.numbers import percent
 from pages.ui.present import presenting
 from pages.ui.sidebar import choice as current_choice
 from pages.ui.total_formula.show import show_total_formula
@@ -27,15 +27,7 @@ if not presenting():
 
 difference = total - preset_of(choice).model().num_parameters()
 with st.container(horizontal=True):
-    st.metric(
-        _("Parameters in {architecture}").format(architecture=choice.architecture),
-        f"{total:,}",
-        signed_count(difference),
-        delta_color="off",
-        delta_arrow="up" if difference > 0 else "down" if difference else "off",
-        delta_description=_("against {preset}").format(preset=choice.preset),
-        width=metric_width(290, f"{total:,}", f"{signed_count(difference)} against {choice.preset}"),
-    )
+    show_total(choice.architecture, total, difference, _("against {preset}").format(preset=choice.preset))
     for component, count in components.items():
         show_metric(_(component), percent(count, total), f"{count:,}", least=112)
 

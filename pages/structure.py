@@ -52,12 +52,9 @@ else:
     with st.container(horizontal=True):
         for label, count in ((_("Trainable"), split.trainable), (_("Frozen"), split.frozen), (_("Total"), split.total)):
             show_metric(label, f"{count:,}", percent(count, split.total), least=200)
+    names = [_(component) for component in components]
     draw_chart(
-        frozen_frame(
-            components,
-            [_(component) for component in components],
-            _("{trainable:,} trainable · {frozen:,} frozen"),
-        ),
+        frozen_frame(components, names, _("{trainable:,} trainable · {frozen:,} frozen")),
         frozen_bars(appearance()),
         numbers={"name": _("Component"), "trainable": _("Trainable"), "parameters": _("Total")},
         alt=_("Trainable and frozen parameters of each component"),

@@ -34,11 +34,9 @@ if len(sweep.dimensions) == 1:
     figures = growth_view.now_and_doubled(swept)
     st.markdown(growth_view.in_words(swept, found, figures))
     values = sweep.values(field, *swept.ranges[field])
-    marks = [
-        Mark(at, figure, f"{LETTER_OF[field]} = {at:,}: {short(figure, unit)}")
-        for at, figure in figures.items()
-        if values[0] <= at <= values[-1]
-    ]
+    within = {at: figure for at, figure in figures.items() if values[0] <= at <= values[-1]}
+    letter = LETTER_OF[field]
+    marks = [Mark(at, figure, f"{letter} = {at:,}: {short(figure, unit)}") for at, figure in within.items()]
     rows = [Curve(name, _(QUANTITIES[name].meaning), sweep.row(name, values, array)) for name in swept.shown]
     draw_chart(
         curves_frame(values, rows, swept.measure, marks, look, logs=logs),

@@ -8,7 +8,7 @@ from bertcalc.diagnosis.cause_formulas import tool_formulas
 from bertcalc.diagnosis.miscounts import MiscountSizes
 from bertcalc.diagnosis.tools import REASONS, TOOLS, corrections, padded_vocab_size, tool_counts
 from bertcalc.formula import latex_number
-from pages.ui.formulas import aligned, colored_sum
+from pages.ui.formulas import colored_equation
 from pages.ui.i18n import _
 from pages.ui.numbers import signed_count, signed_percent, unbroken
 from pages.ui.present import presenting
@@ -36,18 +36,13 @@ show_rows(titles, rows, _("What the formulas of other tools give"))
 tool = TOOLS[TOOL.show()]
 formulas = tool_formulas(subject, tool.name)
 padded, ink = padded_vocab_size(config), INK[appearance()]
-letters = [(term.latex(), ink) for term in formulas.terms]
-numbers = [(term.latex(config, padded_vocab_size=padded), ink) for term in formulas.terms]
-result = latex_number(tool.count(config))
-st.latex(aligned([*colored_sum("N &= ", letters), *colored_sum("&= ", numbers), f"&= {result}"]))
+terms = [(term.latex(), term.latex(config, padded_vocab_size=padded), ink) for term in formulas.terms]
+st.latex(colored_equation("N &= ", terms, latex_number(tool.count(config))))
 st.caption("  \n".join([*map(_, tool.notes), _("Source: {source}").format(source=escaped(tool.source))]))
 
 if not like_bert:
-    st.info(
-        _(
-            "These formulas are for layers like BERT's: how they lead to {architecture} is not said line by line."
-        ).format(architecture=architecture)
-    )
+    said = _("These formulas are for layers like BERT's: how they lead to {architecture} is not said line by line.")
+    st.info(said.format(architecture=architecture))
 elif not presenting():
     # A reason that adds nothing to this model, such as I = 4 H, is listed all the same.
     found = {one.miscount: one.amount for one in corrections(tool, model, sizes)}

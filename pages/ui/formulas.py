@@ -96,6 +96,13 @@ def colored_sum(start: str, terms: list[tuple[str, str]]) -> list[str]:
     return lines
 
 
+def colored_equation(start: str, terms: Sequence[tuple[str, str, str]], result: str) -> str:
+    """LaTeX for a sum of terms, each in its colour: with letters, with numbers, and what comes out."""
+    letters = [(latex, color) for latex, _numbers, color in terms]
+    numbers = [(latex, color) for _letters, latex, color in terms]
+    return aligned([*colored_sum(start, letters), *colored_sum("&= ", numbers), f"&= {result}"])
+
+
 def _width(latex: str) -> int:
     """About how wide a formula is."""
     text = re.sub(r"\\[a-z]+|[{}^ ]", "", latex.replace(r"\cdot", "·"))

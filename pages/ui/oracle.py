@@ -39,17 +39,13 @@ def sorry() -> Iterator[None]:
     except InputError as error:
         show_problem(error.problem)
     except SlowError:
-        st.error(
-            _("PyTorch gave no answer within {seconds:.0f} s. Try again in a moment.").format(seconds=WORKER.limit)
-        )
+        said = _("PyTorch gave no answer within {seconds:.0f} s. Try again in a moment.")
+        st.error(said.format(seconds=WORKER.limit))
     except StoppedError:
         st.error(_("The process that asks PyTorch was stopped, perhaps for want of memory. Try again."))
     except NotImplementedError as missing:
-        st.error(
-            _("The installed transformers has no {architecture}: there is nothing to compare with.").format(
-                architecture=missing
-            )
-        )
+        said = _("The installed transformers has no {architecture}: there is nothing to compare with.")
+        st.error(said.format(architecture=missing))
     except MemoryError:
         st.error(_("That does not fit. Choose a smaller model, or run the app on a larger machine."))
 
@@ -93,11 +89,8 @@ def runs(subject: Subject, call: Call) -> bool:
     if not real_model.installed():
         st.info(_("This needs torch and transformers, which are not installed here."))
     elif real_model.buildable(subject) != subject:
-        st.info(
-            _("transformers 5 no longer builds position_embedding_type {kind}: there is nothing to count.").format(
-                kind=subject.config.position_embedding_type
-            )
-        )
+        said = _("transformers 5 no longer builds position_embedding_type {kind}: there is nothing to count.")
+        st.info(said.format(kind=subject.config.position_embedding_type))
     elif problem := next(problems(subject, call), None):
         show_problem(problem)
     elif not countable(subject, call):

@@ -23,7 +23,7 @@ from bertcalc.track import FIELDS
 from pages.ui.controls import Number, Select, Switch, change, show_problem
 from pages.ui.i18n import _, catalogue, in_a_row, in_context, translator
 from pages.ui.model import track
-from pages.ui.tables import show_rows
+from pages.ui.tables import shape_text, show_rows
 
 NUMBERS = tuple(f"{number}" for number in range(1, len(generate.KINDS) + 1))
 LEVEL = Select("level", N_("Level"), LEVELS, {"easy": N_("Easy"), "medium": N_("Medium"), "hard": N_("Hard")}, row=True)
@@ -32,11 +32,7 @@ SOLUTIONS = Switch("solutions", N_("Solutions"))
 EXERCISE = Select("exercise", N_("Exercise"), NUMBERS, row=True, label_visibility="collapsed")
 _LETTERS = {**EVERY_LETTER, **CALL_LETTERS}
 # What can be typed, for each kind of answer; none is likely to be right.
-_EXAMPLES = {
-    "parameters": "85M   2^20   3*(4 + 1)",
-    "FLOPs": "2.4 GFLOPs   2*3*4",
-    "bytes": "437.9 MB   16*12",
-}
+_EXAMPLES = {"parameters": "85M   2^20   3*(4 + 1)", "FLOPs": "2.4 GFLOPs   2*3*4", "bytes": "437.9 MB   16*12"}
 _SHAPE = "2 × 5 × 4"
 
 
@@ -83,14 +79,8 @@ def offer_downloads(chosen: ChosenSheet) -> None:
     formats = (("Markdown", "md", "text/markdown", documents.markdown), ("LaTeX", "tex", "application/x-tex", latex))
     with st.container(horizontal=True):
         for label, ending, mime, write in formats:
-            st.download_button(
-                label,
-                partial(_written, write, chosen, translator()),
-                f"{name}.{ending}",
-                mime,
-                icon=":material/download:",
-                on_click="ignore",
-            )
+            make, icon = partial(_written, write, chosen, translator()), ":material/download:"
+            st.download_button(label, make, f"{name}.{ending}", mime, icon=icon, on_click="ignore")
 
 
 def _written(write: Callable[..., str], chosen: ChosenSheet, _: Translate) -> str:
@@ -111,16 +101,14 @@ def _on_paper(chosen: ChosenSheet, language: str) -> str:
 def choose_exercise(chosen: ChosenSheet) -> int:
     """Previous, the number of the exercise, Next: by button, by key, by the link; and the score of the sheet."""
     with st.container(horizontal=True, vertical_alignment="center", key="exercise-row"):
-        back, list_, forth, score = st.empty(), st.container(width="content"), st.empty(), st.empty()
-        with list_:
+        back = st.empty()
+        with st.container(width="content"):
             at = NUMBERS.index(EXERCISE.show())
-        for place, label, key, by in (
-            (back, in_context("exercise", "Previous"), "Left", -1),
-            (forth, in_context("exercise", "Next"), "Right", 1),
-        ):
+        previous, following = in_context("exercise", "Previous"), in_context("exercise", "Next")
+        for place, label, key, by in ((back, previous, "Left", -1), (st.empty(), following, "Right", 1)):
             end = not 0 <= at + by < len(NUMBERS)
             place.button(label, key=f"{key} exercise", shortcut=key, disabled=end, on_click=_move, args=(by,))
-        score.markdown(_score(chosen))
+        st.markdown(_score(chosen))
     return at
 
 
@@ -167,12 +155,7 @@ def show_exercise(chosen: ChosenSheet, at: int) -> None:
             _show_solution(exercise)
     with sizes:
         _show_sizes(exercise)
-        st.button(
-            _("Open this model"),
-            icon=":material/tune:",
-            on_click=change,
-            args=(_differences(exercise),),
-        )
+        st.button(_("Open this model"), icon=":material/tune:", on_click=change, args=(_differences(exercise),))
         st.caption(_("Takes the place of the model in the sidebar. Undo (Ctrl+Z) brings that back."))
 
 
@@ -244,12 +227,10 @@ def _show_solution(exercise: Exercise) -> None:
 def _right(exercise: Exercise) -> str:
     """The right answer as it would be typed."""
     match exercise.right:
-        case int():
-            return (
-                f"{exercise.right:,} {exercise.unit}" if exercise.unit in ("FLOPs", "bytes") else f"{exercise.right:,}"
-            )
-        case tuple():
-            return " × ".join(f"{side:,}" for side in exercise.right)
+        case int(count):
+            return f"{count:,} {exercise.unit}" if exercise.unit in ("FLOPs", "bytes") else f"{count:,}"
+        case tuple(sides):
+            return shape_text(sides)
     return ", ".join(f"`{field}`" for field in exercise.options if field in exercise.right)
 
 

@@ -1,6 +1,6 @@
 """The sidebar: the controls that all pages share, and the model that they give."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -36,16 +36,12 @@ def _declare() -> None:
             own = like.config.own_name(name)
             said.setdefault(own, default)
             options.setdefault(own, options.get(name, ()))
+    kinds: dict[type, Callable[[str, str, Any], object]] = {bool: Switch, int: Number, float: Decimal}
     for name, default in said.items():
-        match default:
-            case bool():
-                Switch(name, name, default)
-            case int():
-                Number(name, name, default)
-            case float():
-                Decimal(name, name, default)
-            case _:
-                Select(name, name, options[name], default=default)
+        if kind := kinds.get(type(default)):
+            kind(name, name, default)
+        else:
+            Select(name, name, options[name], default=default)
 
 
 _declare()

@@ -92,11 +92,8 @@ def show_differences(differences: Sequence[Difference]) -> None:
 
 def show_run(run: RealRun) -> None:
     """The results of a forward pass."""
-    st.success(
-        _("It ran in {seconds:.1f} s: {parameters:,} parameters in {weights}.").format(
-            seconds=run.seconds, parameters=run.parameters, weights=size(run.weight_bytes)
-        )
-    )
+    said = _("It ran in {seconds:.1f} s: {parameters:,} parameters in {weights}.")
+    st.success(said.format(seconds=run.seconds, parameters=run.parameters, weights=size(run.weight_bytes)))
     rows = [(name, shape_text(shape)) for name, shape in run.outputs]
     show_rows((_("Output"), _("Shape")), rows, _("The outputs of the forward pass"))
 
@@ -140,11 +137,8 @@ def show_inventory(subject: Subject, model: Module) -> None:
 def show_module_differences(changes: Sequence[ModuleChange], here: str, there: str) -> None:
     """The modules that only one of two architectures has."""
     difference = sum(change.parameters for change in changes)
-    st.markdown(
-        _("From {here} to {there}: {difference} parameters").format(
-            here=here, there=there, difference=signed_count(difference)
-        )
-    )
+    said = _("From {here} to {there}: {difference} parameters")
+    st.markdown(said.format(here=here, there=there, difference=signed_count(difference)))
     if changes:
         rows = [
             (_sign(one), f"`{one.path}`", _kind(one.here), _kind(one.there), signed_count(one.parameters, "0"))

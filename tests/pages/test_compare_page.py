@@ -1,6 +1,7 @@
 """The Compare page: what it shows adds up to what the real models differ by, and what cannot be is explained."""
 
 import json
+import re
 from dataclasses import replace
 from itertools import pairwise
 from urllib.parse import parse_qsl
@@ -359,6 +360,15 @@ def test_a_name_at_a_glance_is_the_link_of_the_model() -> None:
         assert f"{count:,}" in [str(one.value) for one in opened.metric]
 
 
+def test_numbers_at_a_glance_are_written_by_one_formatter() -> None:
+    app = open_app("compare.py", compare="glance", models="bert-large-uncased xlm-roberta-base")
+    [chart] = [one for one in app.session_state["shown"] if "link" in one.data]
+    columns = zip(chart.data["column"], chart.data["head"], chart.data["label"], strict=True)
+    labels = [label for column, head, label in columns if head is False and column in (0, 2)]
+    assert len(labels) == 4
+    assert all(re.fullmatch(r"[0-9.]+M", label) for label in labels), labels
+
+
 def test_a_click_on_a_row_opens_its_model() -> None:
     app = open_app("compare.py", compare="glance", models="bert-base-uncased albert-base-v2")
     [chart] = [one for one in app.session_state["shown"] if "link" in one.data]
@@ -383,6 +393,8 @@ def test_a_model_whose_memory_is_not_known_is_named_in_every_view(monkeypatch: p
         )
         assert not app.error, view
         assert view == "scatter" or "–" in str([table.value for table in app.table]) + str(app.session_state["shown"])
+        reasons = [caption.value for caption in app.caption if caption.value.startswith("–")]
+        assert reasons == ([] if view == "scatter" else ["– for albert-base-v2: not simulated"])
 
 
 @pytest.mark.parametrize("view", VIEW.options)

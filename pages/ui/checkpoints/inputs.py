@@ -55,11 +55,8 @@ def show_config(subject: Subject) -> None:
         return
     _show_remarks(reading)
     if reading.architecture is None:
-        st.caption(
-            _("It names no class, so {architecture} is taken from the sidebar.").format(
-                architecture=subject.architecture
-            )
-        )
+        said = _("It names no class, so {architecture} is taken from the sidebar.")
+        st.caption(said.format(architecture=subject.architecture))
         show_model(subject._replace(config=reading.config))
     else:
         show_model(Subject(reading.config, reading.architecture))

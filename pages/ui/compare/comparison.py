@@ -81,11 +81,15 @@ class Comparison(NamedTuple):
         return known(measure or self.measure, self.case(one))
 
     def unknown(self) -> dict[str, list[str]]:
-        """The reasons why figures of this view are not known, each with its models; of our own formulas."""
-        shown = {"glance": GLANCE, "table": FIGURES}.get(self.view, (self.measure,))
+        """The reasons why – stands for figures of this view, each with its models; of our own formulas.
+
+        The scatter plot leaves such models out, and where there is no difference to explain, that is said at once.
+        """
+        shown = {"glance": GLANCE, "table": FIGURES, "scatter": ()}.get(self.view, (self.measure,))
+        said = (self.models[0], explained(self.models)) if self.view == "differences" and self.models[1:] else ()
         found: dict[str, list[str]] = {}
         for one in self.models:
-            if isinstance(one.subject, Subject):
+            if isinstance(one.subject, Subject) and one not in said:
                 for why in dict.fromkeys(reason(measure, self.case(one)) for measure in shown):
                     found.setdefault(why, []).append(one.name)
         found.pop("", None)

@@ -15,7 +15,7 @@ from pages.ui.bars import Bars, draw_bars, preset_of
 from pages.ui.compute.count import Count
 from pages.ui.compute.length_chart import part_colors
 from pages.ui.controls import Fold, Switch
-from pages.ui.formulas import aligned, colored_sum
+from pages.ui.formulas import colored_equation
 from pages.ui.i18n import _
 from pages.ui.metrics import show_metric
 from pages.ui.numbers import percent, scaled
@@ -45,11 +45,8 @@ def forward_formula(count: Count, colors: dict[Part, str]) -> str:
     """LaTeX for the forward cost, each term in the colour of its part: letters, numbers, and what comes out."""
     formulas = part_formulas(count.letters, count.convention)
     written = [(*count.written(term), colors[part]) for part, terms in formulas.items() for term in terms]
-    letters = [(latex, color) for latex, _numbers, color in written]
-    numbers = [(latex, color) for _letters, latex, color in written]
     unit, whole = count.convention.unit, latex_number(total(count.steps, count.convention))
-    lines = [*colored_sum("F &= ", letters), *colored_sum("&= ", numbers), rf"&= {whole}\ \text{{{unit}}}"]
-    return aligned(lines)
+    return colored_equation("F &= ", written, rf"{whole}\ \text{{{unit}}}")
 
 
 def show_parts(count: Count, place: str) -> None:

@@ -65,15 +65,15 @@ def _show(choice: Choice) -> None:
     url = _link()
     st.markdown(_("**The link** opens this page exactly as it is now."))
     st.code(url, language=None, wrap_lines=True)
-    place = Origin(url, st.session_state.get("lang", "en"))
     st.markdown(_("**The model**"))
     other = own()
     if other:
         _buttons(own_files(other))
     else:
+        place = Origin(url, st.session_state.get("lang", "en"))
         _buttons(model_files(choice, present_batch(choice.config), place, translator()))
-    if not other and not choice.subject.add_pooling_layer:
-        st.caption(_("A config.json cannot say that the pooler is left out; the program does."))
+        if not choice.subject.add_pooling_layer:
+            st.caption(_("A config.json cannot say that the pooler is left out; the program does."))
     st.markdown(_("**The numbers**, and the charts of this page"))
     offered = things(choice)
     if not offered:
@@ -92,14 +92,8 @@ def _show(choice: Choice) -> None:
 def _buttons(files: Sequence[File]) -> None:
     with st.container(horizontal=True):
         for file in files:
-            st.download_button(
-                file.label,
-                file.make,
-                file_name=file.name,
-                mime=file.mime,
-                key=f"take {file.label}",
-                on_click="ignore",
-            )
+            key = f"take {file.label}"
+            st.download_button(file.label, file.make, file.name, file.mime, key, on_click="ignore")
 
 
 def _link() -> str:

@@ -57,11 +57,11 @@ def model_files(choice: Choice, batch: Batch, place: Origin, _: Translate) -> li
 
 def own_files(own: Own) -> list[File]:
     """What a page offers of a model of its own."""
+    return [File(label, f"{own.stem}{end}", kind, partial(_bytes, write)) for label, end, kind, write in own.files]
 
-    def made(write: Callable[[], str]) -> Callable[[], bytes]:
-        return lambda: write().encode()
 
-    return [File(label, f"{own.stem}{end}", kind, made(write)) for label, end, kind, write in own.files]
+def _bytes(write: Callable[[], str]) -> bytes:
+    return write().encode()
 
 
 def renamed(file: File, choice: Choice, own: Own) -> File:

@@ -239,13 +239,8 @@ PATHS = dict.fromkeys(
     if path and module.num_parameters()
 )
 _ROLES = ("word", "position", "token type")
-TABLES = tuple(
-    dict.fromkeys(
-        model.bare(path)
-        for model in _MODELS
-        for path, module, _copies in model.modules()
-        if module.place.role in _ROLES
-    )
+TABLES = dict.fromkeys(
+    model.bare(path) for model in _MODELS for path, module, _copies in model.modules() if module.place.role in _ROLES
 )
 PARTS: dict[str, ScreenPart] = {
     "row": ScreenPart(_row, {"path": TABLES}),

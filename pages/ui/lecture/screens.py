@@ -120,7 +120,7 @@ def choose_screen(lecture: Lecture, row: DeltaGenerator, fill: Fill) -> Screen:
             notes.show(said)
             st.button(_("To the screen"), on_click=set_values, args=({"notes": False},))
             return screen
-        _move_button(in_context("screen", "Previous"), "back", at > 0, -1)
+        stepping.button(in_context("screen", "Previous"), "screen", -1, end=at == 0)
         st.selectbox(
             _("Screen"),
             order,
@@ -131,7 +131,7 @@ def choose_screen(lecture: Lecture, row: DeltaGenerator, fill: Fill) -> Screen:
             width=400,
             label_visibility="collapsed",
         )
-        _move_button(in_context("screen", "Next"), "forward", at + 1 < len(order), 1)
+        stepping.button(in_context("screen", "Next"), "screen", 1, end=at + 1 == len(order))
         notes.offer(said)
         st.page_link("parameters.py", label=_("Leave"), icon=":material/close_fullscreen:")
     stepping.listen("screen", order, name)
@@ -146,17 +146,10 @@ def _find(lecture: Lecture, name: str) -> tuple[Screen, bool]:
 
 
 def _say_nearest(name: str, nearest: str) -> None:
-    message = (
-        _("This lecture has no screen “{name}”. Showing “{nearest}”.")
-        if get_close_matches(name, [nearest], n=1)
-        else _("This lecture has no screen “{name}”. Showing the first one.")
-    )
+    message = _("This lecture has no screen “{name}”. Showing the first one.")
+    if get_close_matches(name, [nearest], n=1):
+        message = _("This lecture has no screen “{name}”. Showing “{nearest}”.")
     st.warning(message.format(name=literal(shorten(name)), nearest=nearest), icon=":material/help:")
-
-
-def _move_button(label: str, arrow: str, possible: bool, by: int) -> None:
-    icon = f":material/arrow_{arrow}:"
-    st.button(label, key=f"{arrow} screen", icon=icon, disabled=not possible, on_click=stepping.go, args=(by,))
 
 
 def _jump(order: Collection[str]) -> None:

@@ -17,7 +17,7 @@ from bertcalc.tree.totals import Component, component_at
 from pages.ui.bars import Bars, draw_bars
 from pages.ui.controls import Fold, Switch
 from pages.ui.export.shown import draw_frame
-from pages.ui.formulas import aligned, colored_sum
+from pages.ui.formulas import colored_equation
 from pages.ui.i18n import _
 from pages.ui.memory.run import Run
 from pages.ui.metrics import show_metrics
@@ -58,12 +58,8 @@ def show_activations(run: Run, plan: Plan) -> None:
 
 def _kept_latex(run: Run, components: Mapping[Component, Formula], total: int) -> str:
     """The bytes of each component in its colour, with letters, with numbers, and what comes out."""
-    inks = colors()
-    written = {component: run.written(formula) for component, formula in components.items()}
-    letters = [(letters, inks[component]) for component, (letters, _numbers) in written.items()]
-    numbers = [(numbers, inks[component]) for component, (_letters, numbers) in written.items()]
-    start = r"\text{bytes} &= "
-    return aligned([*colored_sum(start, letters), *colored_sum("&= ", numbers), f"&= {latex_number(total)}"])
+    terms = [(*run.written(formula), colors()[component]) for component, formula in components.items()]
+    return colored_equation(r"\text{bytes} &= ", terms, latex_number(total))
 
 
 def _module_bars(run: Run, plan: Plan, modules: Mapping[str, int], formulas: Mapping[str, str]) -> Bars:

@@ -147,10 +147,8 @@ def _lock(steps: Track, field: str) -> dict[str, Any] | None:
     if field == "hidden_size":
         name, closed = "heads", locks.heads
         label = _("A follows H: {size:,} per head") if closed else _("A stays: H is a multiple of {heads:,}")
-        keep, follow = (
-            _("Keep the number of heads when the hidden size changes"),
-            _("Let the heads follow the hidden size"),
-        )
+        keep = _("Keep the number of heads when the hidden size changes")
+        follow = _("Let the heads follow the hidden size")
     elif field == "intermediate_size":
         name, closed = "intermediate", locks.intermediate
         label = _("I follows H: {multiple} H") if closed else _("I stays: now {multiple} H")
@@ -158,11 +156,8 @@ def _lock(steps: Track, field: str) -> dict[str, Any] | None:
         follow = _("Let the feed-forward size follow the hidden size")
     else:
         return None
-    values = {
-        "size": config.attention_head_size,
-        "heads": config.num_attention_heads,
-        "multiple": f"{config.intermediate_size / config.hidden_size:.3g}",
-    }
+    sizes = {"size": config.attention_head_size, "heads": config.num_attention_heads}
+    values = {**sizes, "multiple": f"{config.intermediate_size / config.hidden_size:.3g}"}
     return {"name": name, "closed": closed, "label": label.format(**values), "title": keep if closed else follow}
 
 

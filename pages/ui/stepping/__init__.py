@@ -25,6 +25,12 @@ def listen(field: str, names: Sequence[str], drawn: str) -> None:
     _KEYS(key="stepping", data={"remote": presenting(), "drawn": drawn})
 
 
+def button(label: str, what: str, by: int, *, end: bool) -> None:
+    """The button that goes back or forth between ``what``: steps, screens."""
+    arrow = "back" if by < 0 else "forward"
+    st.button(label, key=f"{arrow} {what}", icon=f":material/arrow_{arrow}:", disabled=end, on_click=go, args=(by,))
+
+
 def go(by: int) -> None:
     """Go so many steps on from where the control is by now: keys can be pressed faster than pages are drawn."""
     if _PLACE in st.session_state:

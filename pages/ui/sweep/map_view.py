@@ -39,13 +39,12 @@ class Map(NamedTuple):
 
 def published_points(swept: Swept) -> list[MapPoint]:
     """The published models that are on the map, one point for those at the same place."""
-    return [
-        MapPoint(
-            one.place, one.presets[0], _name(one.presets[0]), one.presets[0].startswith("all-"), ", ".join(one.presets)
-        )
-        for one in published(swept.sweep.dimensions)
-        if swept.includes(one.place)
-    ]
+    found = []
+    for one in published(swept.sweep.dimensions):
+        if swept.includes(one.place):
+            first, names = one.presets[0], ", ".join(one.presets)
+            found.append(MapPoint(one.place, first, _name(first), first.startswith("all-"), names))
+    return found
 
 
 def _name(preset: str) -> str:
@@ -98,6 +97,5 @@ def take_clicked(sweep: Sweep, chart: str) -> None:
         if preset := place.get("preset"):
             take_preset(preset)
         else:
-            change(
-                sweep.fields(**{field: int(place[axis]) for field, axis in zip(sweep.dimensions, "xy", strict=True)})
-            )
+            sizes = {field: int(place[axis]) for field, axis in zip(sweep.dimensions, "xy", strict=True)}
+            change(sweep.fields(**sizes))

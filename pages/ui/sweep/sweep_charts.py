@@ -35,6 +35,9 @@ _SIDES: tuple[tuple[Literal["left", "right"], int, str], ...] = (
 )
 
 
+Lines = Sequence[tuple[str, Sequence[tuple[float, float]]]]  # of equal value: the value, and places
+
+
 class Curve(NamedTuple):
     """A curve: its quantity, its name, and a figure for each value."""
 
@@ -114,7 +117,7 @@ def _heights(curves: Sequence[Curve], *, logs: bool) -> list[float]:
 def map_frame(
     cells: tuple[Sequence[int], Sequence[int]],
     figures: Mapping[tuple[int, int], int],
-    lines: Sequence[tuple[str, Sequence[tuple[float, float]]]],
+    lines: Lines,
     points: Sequence[MapPoint],
     here: Sequence[Mark],
     *,
@@ -127,11 +130,10 @@ def map_frame(
     xs, ys = cells
     (left, right), (bottom, top) = (xs[0], xs[-1]), (ys[0], ys[-1])
     across, up = _edges(xs, logs=logs), _edges(ys, logs=logs)
-    rows: list[dict[str, Any]] = [
-        {"kind": "cell", "x0": across[x][0], "x1": across[x][1], "y0": up[y][0], "y1": up[y][1], "x": x, "y": y}
-        | {"figure": figure}
-        for (x, y), figure in figures.items()
-    ]
+    rows: list[dict[str, Any]] = []
+    for (x, y), figure in figures.items():
+        (x0, x1), (y0, y1) = across[x], up[y]
+        rows.append({"kind": "cell", "x0": x0, "x1": x1, "y0": y0, "y1": y1, "x": x, "y": y, "figure": figure})
     for name, places in lines:
         rows += [{"kind": "line", "x0": x, "y0": y, "y1": top, "name": name} for x, y in places]
         if places[-1][0] < right:  # what is behind a line that ends at the bottom goes on to the right
@@ -152,13 +154,7 @@ def _edges(values: Sequence[int], *, logs: bool) -> dict[int, tuple[float, float
     return dict(zip(values, pairwise([values[0], *between, values[-1]]), strict=True))
 
 
-def _line_labels(
-    lines: Sequence[tuple[str, Sequence[tuple[float, float]]]],
-    width: tuple[int, int],
-    height: tuple[int, int],
-    *,
-    logs: bool,
-) -> list[dict[str, Any]]:
+def _line_labels(lines: Lines, width: tuple[int, int], height: tuple[int, int], *, logs: bool) -> list[dict[str, Any]]:
     """The name of a line over its upper end, or else right of its right one, as far as there is room."""
     labels: list[dict[str, Any]] = []
     taken = {"top": -1.0, "right": 2.0}
@@ -208,11 +204,8 @@ def equal_values(appearance: str, x_title: str, y_title: str, figure_title: str,
     return _titled(_equal_values(appearance, logs), x_title, y_title, figure_title)
 
 
-_TITLES = (
-    "title of x",
-    "title of y",
-    "title of figure",
-)  # stand in for those of any dimension, as Altair takes long to write a chart
+# They stand in for those of any dimension, as Altair takes long to write a chart.
+_TITLES = ("title of x", "title of y", "title of figure")
 
 
 def _titled(spec: str, *titles: str) -> Spec:

@@ -207,10 +207,8 @@ def _countable(swept: Swept, found: list[Problem]) -> Swept:
         "{measure} reaches 2^63 before {field} is {value}, which is too much to be counted here: {nearest} is possible."
     )
     if ranges is None:
-        sizes: dict[str, Any] = {
-            "batch_size": 1,
-            "sequence_length": min(BATCH["sequence_length"], sweep.case.sequence_length),
-        }
+        shorter = min(BATCH["sequence_length"], sweep.case.sequence_length)
+        sizes: dict[str, Any] = {"batch_size": 1, "sequence_length": shorter}
         values = {"measure": swept.quantity.meaning, "field": "batch_size", "value": f"{sweep.case.batch_size:,}"}
         found.append(Problem("batch_size", sweep.case.batch_size, message, {**values, "nearest": "1"}, (sizes,)))
         return _countable(swept._replace(sweep=sweep._replace(case=sweep.case._replace(**sizes))), found)

@@ -98,15 +98,14 @@ class _Builder:
         one, copies = self._one(term.tensors), self._copies(term.tensors)
         key = term.tensors[0].name  # stays when there are more of them: 8H² for 4H²
         said = f"{term.text} = {filled(term.text, self._config)}"
-        share = percent(one * copies, self._total)
+        share = _("{share} of the model")
+        if self._is_layers(term.tensors):
+            share = _("In each layer: {layers:,} · {one:,} = {count:,}, {share} of the model")
+        figures = {"layers": copies, "one": one, "count": one * copies, "share": percent(one * copies, self._total)}
         self._tips[key] = [
             said if said.endswith(f" {one:,}") else f"{said} = {one:,}",
             *lines_of(term.tensors, self._tensors),
-            _("In each layer: {layers:,} · {one:,} = {count:,}, {share} of the model").format(
-                layers=copies, one=one, count=one * copies, share=share
-            )
-            if self._is_layers(term.tensors)
-            else _("{share} of the model").format(share=share),
+            share.format(**figures),
         ]
         return {"is": "part", "key": key, "label": inside, "brace": brace_of(term), "parts": leaves(inside)}
 
@@ -116,18 +115,11 @@ class _Builder:
         one, copies = self._one(tensors), self._copies(tensors)
         share = _("{share} of the model").format(share=percent(one * copies, self._total))
         if self._is_layers(tensors):
-            return [
-                f"{bracket.text} = {copies:,} · {one:,} = {copies * one:,}",
-                _("Layers: {layers:,}, each with {tensors:,} tensors of its own").format(
-                    layers=copies, tensors=len(tensors)
-                ),
-                share,
-            ]
-        return [
-            f"{bracket.text} = {filled(bracket.text, self._config)} = {one:,}",
-            *lines_of(tensors, self._tensors),
-            share,
-        ]
+            layers = _("Layers: {layers:,}, each with {tensors:,} tensors of its own")
+            said = layers.format(layers=copies, tensors=len(tensors))
+            return [f"{bracket.text} = {copies:,} · {one:,} = {copies * one:,}", said, share]
+        numbers = f"{bracket.text} = {filled(bracket.text, self._config)} = {one:,}"
+        return [numbers, *lines_of(tensors, self._tensors), share]
 
     def _numbers(self) -> Iterator[Part]:
         """The formula with the number of each component: 12 · 7,087,872 for the layers."""
@@ -143,13 +135,11 @@ class _Builder:
             )
             count = sum(copies * one for copies, one, _group in sums)
             written = " + ".join(bracket.text for bracket in brackets)
-            self._tips[component] = [
-                f"{_(component)}: {written} = {count:,}",
-                _("{tensors:,} tensors, {share} of the model").format(
-                    tensors=sum(copies * len(group) for copies, _one, group in sums),
-                    share=percent(count, self._total),
-                ),
-            ]
+            said = _("{tensors:,} tensors, {share} of the model")
+            said = said.format(
+                tensors=sum(copies * len(group) for copies, _one, group in sums), share=percent(count, self._total)
+            )
+            self._tips[component] = [f"{_(component)}: {written} = {count:,}", said]
             part: Part = {"is": "part", "key": component, "label": number, "parts": leaves(number)}
             sign = [] if component == self._terms[0][0] else [_NEXT]
             yield {"is": "unit", "color": self._colors[component], "parts": [*sign, part]}
@@ -159,25 +149,22 @@ class _Builder:
         own = self._config.own_name
         for letter in dict.fromkeys(re.findall("[A-Z]", self._written)):
             field, value = FIELDS[letter], filled(letter, self._config)
-            yield self._chip(
-                letter, value, _(COUNTED[field]), [f"{own(field)} {letter} = {value}", _(known(field).meaning)]
-            )
+            about = [f"{own(field)} {letter} = {value}", _(known(field).meaning)]
+            yield self._chip(letter, value, _(COUNTED[field]), about)
         norms = [tensor for tensor in self._tensors.values() if tensor.place.role == "norm"]
         letters = greek(norms)
         # ALBERT's embeddings are narrower than its layers.
         units = " / ".join(dict.fromkeys(f"{tensor.shape[0]:,}" for tensor in norms))
-        about = [
-            _("γ (weight) and β (bias) of a LayerNorm") if "β" in letters else _("γ (weight): there is no β (bias)"),
-            _("γ scales and β shifts each of the {units} numbers of a token.").format(units=units)
-            if "β" in letters
-            else _("γ scales each of the {units} numbers of a token.").format(units=units),
-            _("LayerNorms in the model: {count:,}").format(
-                count=sum(tensor.copies for tensor in norms if tensor.name.endswith("weight"))
-            ),
-        ]
-        norm = _("{value} each, LayerNorm") if "β" in letters else _("{value}, LayerNorm")
-        renamed = [line.replace("LayerNorm", self._norm) for line in (norm, *about)]
-        yield self._chip(letters, units, renamed[0], renamed[1:])
+        count = sum(tensor.copies for tensor in norms if tensor.name.endswith("weight"))
+        if "β" in letters:
+            norm, what = _("{value} each, LayerNorm"), _("γ (weight) and β (bias) of a LayerNorm")
+            does = _("γ scales and β shifts each of the {units} numbers of a token.")
+        else:
+            norm, what = _("{value}, LayerNorm"), _("γ (weight): there is no β (bias)")
+            does = _("γ scales each of the {units} numbers of a token.")
+        lines = (norm, what, does.format(units=units), _("LayerNorms in the model: {count:,}").format(count=count))
+        first, *about = (line.replace("LayerNorm", self._norm) for line in lines)
+        yield self._chip(letters, units, first, about)
 
     def _chip(self, letters: str, value: str, message: str, about: list[str]) -> Part:
         """``message`` is in the language of the session and has a place for the value."""

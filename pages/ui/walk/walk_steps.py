@@ -68,14 +68,13 @@ def choose_stop(stops: Sequence[Stop]) -> int:
     if wanted not in names:  # another model has no such step: the one whose name is most like it
         st.session_state["step"] = get_close_matches(wanted, names, n=1, cutoff=0)[0]
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        back, list_, forth = st.empty(), st.container(), st.empty()
-        with list_:
+        back = st.empty()
+        with st.container():
             name = STEP.show(names)
         at = names.index(name)
-        for place, label, arrow, by in ((back, _("Previous"), "back", -1), (forth, _("Next"), "forward", 1)):
-            end = not 0 <= at + by < len(names)
-            icon = f":material/arrow_{arrow}:"
-            place.button(label, key=f"{arrow} step", icon=icon, disabled=end, on_click=stepping.go, args=(by,))
+        with back:
+            stepping.button(_("Previous"), "step", -1, end=at == 0)
+        stepping.button(_("Next"), "step", 1, end=at + 1 == len(names))
     stepping.listen("step", names, name)
     return at
 
