@@ -129,6 +129,14 @@ PUBLISHED: tuple[PublishedCount, ...] = (
         more=3 * 768,
     ),
     PublishedCount("roberta-large", "RobertaModel", 355359744, N_("with pooler"), _AUTOMODEL),
+    PublishedCount(
+        "distilroberta-base",
+        "RobertaModel",
+        82_000_000,
+        _ROUNDED,
+        "model card of distilbert/distilroberta-base",
+        more=118400,
+    ),
     PublishedCount("phobert-base-v2", "RobertaModel", 134998272, N_("with pooler"), f"{_MTEB} (vietnamese-bi-encoder)"),
     PublishedCount("xlm-roberta-base", "XLMRobertaModel", 278043648, N_("with pooler"), _MTEB),
     PublishedCount(

@@ -41,6 +41,7 @@ class GteConfig(Config):
     num_labels: int = 2
 
     shaping: ClassVar = (*Config.shaping, "attention_probs_dropout_prob")
+    heads_of = 2  # transformers turns pairs of numbers: of other heads it builds a model, but that cannot be run
 
     @classmethod
     def refused(cls, given: Mapping[str, Any]) -> Iterator[Problem]:
