@@ -18,8 +18,8 @@ from bertcalc.problem import Problem
 class GteConfig(Config):
     """Hugging Face's ``GteConfig``: the same field names, the same defaults (gte-multilingual-base).
 
-    Without ``rope_parameters``, which change no count. ``type_vocab_size`` is not 0, as it is in gte-base-en-v1.5 alone,
-    which has no token types. Raises ConfigError if no GTE can be built from the values.
+    Without ``rope_parameters``, which change no count. ``type_vocab_size`` is not 0, as in gte-base-en-v1.5, which
+    has no token types. Raises ConfigError if no GTE can be built from the values.
     """
 
     vocab_size: int = 250048
