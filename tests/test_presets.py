@@ -1,4 +1,7 @@
+import csv
+import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +11,9 @@ from bertcalc.presets import DEFAULT_PRESET, PRESETS, PUBLISHED, PublishedCount
 from bertcalc.tree.totals import totals_by_component
 from tests.oracle import Case, facts
 
+# Counts of BERT and its relatives, each that of a real class in transformers 5.23, and what others published of it.
+with Path(__file__).with_name("family_counts.csv").open(encoding="utf-8") as _file:
+    COUNTS = list(csv.DictReader(_file))
 MINIATURES = [name for name in PRESETS if name.startswith("bert_uncased_")]
 
 
@@ -58,6 +64,18 @@ def test_every_published_count_is_of_a_known_class_and_named_once() -> None:
     keys = {(count.preset, count.architecture, count.parameters) for count in PUBLISHED}
     assert len(keys) == len(PUBLISHED)
     assert {count.architecture for count in PUBLISHED} <= set(CLASSES)
+
+
+@pytest.mark.parametrize("row", COUNTS, ids=lambda row: f"{row['model'].split()[0]}-{row['hf_class']}")
+def test_a_count_of_a_real_class_comes_out_and_what_was_published_of_it_is_on_verify(row: dict[str, str]) -> None:
+    architecture, brace, options = row["hf_class"].partition("{")  # such as RobertaModel{"add_pooling_layer": false}
+    if architecture not in CLASSES:
+        pytest.skip(f"{architecture} has no family")
+    config = CLASSES[architecture].config(**json.loads(row["config_differs_from_class_default"]))
+    model = build(config, architecture, **json.loads(brace + options or "{}"))
+    assert model.num_parameters() == int(row["count"])
+    if row["published"]:
+        assert any((one.architecture, one.parameters) == (architecture, int(row["published"])) for one in PUBLISHED)
 
 
 @pytest.mark.parametrize(

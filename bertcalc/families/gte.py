@@ -18,7 +18,8 @@ from bertcalc.problem import Problem
 class GteConfig(Config):
     """Hugging Face's ``GteConfig``: the same field names, the same defaults (gte-multilingual-base).
 
-    Without ``rope_parameters``, which change no count. Raises ConfigError if no GTE can be built from the values.
+    Without ``rope_parameters``, which change no count. ``type_vocab_size`` is not 0, as in gte-base-en-v1.5, which
+    has no token types. Raises ConfigError if no GTE can be built from the values.
     """
 
     vocab_size: int = 250048
@@ -41,6 +42,7 @@ class GteConfig(Config):
     num_labels: int = 2
 
     shaping: ClassVar = (*Config.shaping, "attention_probs_dropout_prob")
+    heads_of = 2  # transformers turns pairs of numbers: of other heads it builds a model, but that cannot be run
 
     @classmethod
     def refused(cls, given: Mapping[str, Any]) -> Iterator[Problem]:
