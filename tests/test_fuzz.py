@@ -24,8 +24,9 @@ _TRIES = {
     "any config.json": 500,
     "sizes": 500,
     "model": 500,
-    "command": 30,
+    "command": 15,
     "page": 2,
+    "place": 8,
 }
 
 

@@ -55,8 +55,8 @@ def test_a_preset_is_a_short_link_and_fields_come_on_top(look: Look) -> None:
     page.wait_for_url("**/?preset=bert-base-chinese")
 
 
-def test_wrong_values_are_named_and_the_rest_counts(look: Look) -> None:
-    page = look("verify?vocab_size=21128&hidden_size=inf&lng=zh")
+def test_wrong_values_are_named_and_the_rest_counts(visit: Open) -> None:
+    page = visit("verify?vocab_size=21128&hidden_size=inf&lng=zh")
     expect(page.get_by_text("hidden_size=inf in the link is not possible")).to_be_visible()
     expect(page.get_by_text("lng in the link is unknown: did you mean lang?")).to_be_visible()
     expect(page.get_by_text("102,267,648 parameters")).to_be_visible(timeout=60_000)
@@ -65,8 +65,8 @@ def test_wrong_values_are_named_and_the_rest_counts(look: Look) -> None:
 
 
 @pytest.mark.parametrize("address", ["", "verify"])
-def test_an_impossible_pair_in_a_link_is_explained_on_every_page(look: Look, address: str) -> None:
-    page = look(f"{address}?hidden_size=770")
+def test_an_impossible_pair_in_a_link_is_explained_on_every_page(visit: Open, address: str) -> None:
+    page = visit(f"{address}?hidden_size=770")
     expect(page.get_by_text("768 or 780 would be")).to_be_visible()
     page.get_by_role("button", name="hidden_size = 780").click()
     expect(page.get_by_text("768 or 780 would be")).to_have_count(0)

@@ -327,6 +327,7 @@ def test_zeros_at_the_end_of_a_rounded_answer_are_not_known() -> None:
     assert check(model, "110,000,000").state == check(model, "100M").state == check(model, "111M").state == "wrong"
 
 
+@examples(12)
 @given(exercises("tensor", "layer", "model", "architecture", "error"))
 def test_each_miscount_is_named(exercise: Exercise) -> None:
     tensors, sizes = exercise.explained(), MiscountSizes.of(exercise.config)
