@@ -16,6 +16,7 @@ from bertcalc.families import class_of
 from bertcalc.forward.outputs import Call, attends, run
 from bertcalc.subject import Subject
 from tests.compute.test_flops import CONVENTIONS, steps_of
+from tests.examples import examples
 from tests.oracle import Case
 from tests.strategies import configs, passes
 
@@ -91,6 +92,7 @@ def test_a_rule_and_what_pytorch_counts_more_are_pytorchs_count(drawn: tuple[Cas
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
+@examples(8)
 @given(
     configs(),
     CONVENTIONS,
