@@ -32,6 +32,18 @@ def test_nanogpts_notebook() -> None:
     assert RULES["nanoGPT"].flops(BertConfig(vocab_size=50257), 1, 1024, []) == 3 * 291_648_307_200
 
 
+def test_electras_layer_is_the_sum_of_its_own_list() -> None:
+    """flops_computation.py, per token: a LayerNorm takes 5 for each element, but the first one 5 in all."""
+    softmax, dropout, norm, activation = 5, 4, 5, 8
+    one, two = (BertConfig(num_hidden_layers=layers) for layers in (1, 2))
+    batch, s, h, i, heads = 3, 50, one.hidden_size, one.intermediate_size, one.num_attention_heads
+    attention = [3 * 2 * h * h, 3 * h, 2 * h * s, softmax * s * heads, dropout * s * heads, s * heads, 2 * h * s]
+    after = [2 * h * h, h, dropout * h, h, norm]
+    feed_forward = [2 * h * i, activation * i, i, 2 * h * i, h, dropout * h, h, norm * h]
+    more = RULES["ELECTRA"].flops(two, batch, s, []) - RULES["ELECTRA"].flops(one, batch, s, [])
+    assert more == 2 * batch * s * sum(attention + after + feed_forward)
+
+
 @given(configs(), st.integers(1, 9), st.integers(1, 600))
 def test_narayanans_training_is_ours_with_recomputation_but_for_the_transform(
     config: Config, batch: int, length: int
