@@ -16,7 +16,7 @@ environments: $(VENV)/dev $(VENV4)/done $(VENV)/browser $(VENV)/nginx
 test: $(VENV)/dev $(VENV4)/done $(VENV)/browser $(VENV)/nginx
 	BERTCALC_TRANSFORMERS4_PYTHON=$(abspath $(VENV4))/bin/python $(VENV)/bin/python -m pytest -n 3 --dist worksteal $(OPTIONS)
 
-# The same, with fifteen times as many examples of each property.
+# The same, with 24 times as many examples of each property.
 test-all: OPTIONS = --hypothesis-profile all
 test-all: test
 

@@ -1,11 +1,11 @@
-"""How many examples of a property are drawn: fifteen times as many in ``make test-all`` as in ``make test``."""
+"""How many examples of a property are drawn: 24 times as many in ``make test-all`` as in ``make test``."""
 
 from collections.abc import Iterable
 from typing import TypeVar
 
 from hypothesis import settings
 
-_USUAL = 40  # what the number is said for: the profile that tests/conftest.py begins with
+_USUAL = 25  # what the number is said for: the profile that tests/conftest.py begins with
 Case = TypeVar("Case")
 
 

@@ -24,8 +24,9 @@ _TRIES = {
     "any config.json": 500,
     "sizes": 500,
     "model": 500,
-    "command": 30,
+    "command": 15,
     "page": 2,
+    "place": 8,
 }
 
 
@@ -63,6 +64,7 @@ def test_the_same_seed_draws_the_same_texts() -> None:
         *("model", "command", "link"),
     ],
 )
+@examples(15)
 @given(text=st.text())
 def test_readers_take_or_refuse_any_text(name: str, text: str) -> None:
     KINDS[name].read(text)

@@ -52,8 +52,8 @@ def longest(chart: Locator, color: tuple[int, int, int]) -> int:
 _POINT = """(chart) => {
     const { left, top, width, height } = chart.getBoundingClientRect();
     const found = {};
-    for (let y = 4; y < height; y += 12) {
-        for (let x = 4; x < width; x += 37) {
+    for (let y = 4; y < height; y += 14) {
+        for (let x = 4; x < width; x += 61) {
             const at = { clientX: left + x, clientY: top + y, bubbles: true };
             const under = document.elementFromPoint(at.clientX, at.clientY);
             under?.dispatchEvent(new PointerEvent("pointermove", at));

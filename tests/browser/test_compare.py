@@ -77,17 +77,6 @@ def test_what_was_chosen_by_hand_gives_way_to_a_pair_for_good(look: Look) -> Non
     assert query(page)["models"] == PAIRS["vocabulary"].models
 
 
-def test_a_pasted_config_joins_the_comparison(look: Look) -> None:
-    page = look("compare?models=bert-base-uncased")
-    expect(page.get_by_text("A difference needs two models")).to_be_visible()
-    page.get_by_role("button", name="config.json").click()
-    page.get_by_role("textbox", name="Paste a config.json").fill('{"vocab_size": 21128, "x": 1}')
-    page.keyboard.press("Control+Enter")
-    page.get_by_role("button", name="Add to the comparison").click()
-    page.wait_for_url("**/compare?models=bert-base-uncased+bert-base-chinese")
-    expect(page.get_by_test_id("stMetricValue")).to_have_text("−7,214,592")
-
-
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_the_sum_and_its_bars_need_no_scrolling(look: Look, lang: str) -> None:
     page = look(f"compare?lang={lang}")

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from bertcalc import BertConfig
-from tests.browser.conftest import Open
+from tests.browser.conftest import Look, Open
 from tests.browser.look import expect_query, number, open_page, query, ready, settled, slider, total
 from tests.oracle import Case
 
@@ -46,8 +46,8 @@ def test_back_and_forward_go_through_what_was_seen(visit: Open) -> None:
     expect(total(page)).to_have_text("116,570,112")
 
 
-def test_a_preset_is_a_short_link_and_fields_come_on_top(visit: Open) -> None:
-    page = visit("?preset=bert-large-uncased&vocab_size=21128")
+def test_a_preset_is_a_short_link_and_fields_come_on_top(look: Look) -> None:
+    page = look("?preset=bert-large-uncased&vocab_size=21128")
     expect(total(page)).to_have_text("325,522,432")
     page.get_by_role("combobox", name="Start from").click()
     page.get_by_role("option", name="bert-base-chinese", exact=True).click()

@@ -1,11 +1,12 @@
 """The sliders under a hand: by mouse, key and finger; what is typed; what follows; steps back and forward."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, TimeoutError, expect
 
 from bertcalc import BertConfig, build
 from tests.browser.conftest import Look, Open
@@ -24,15 +25,20 @@ _NOTE = """() => {
 }"""
 
 
-def drag(page: Page, handle: Locator, parts: list[float], pause: int = 100) -> list[str]:
-    """Drag a slider to these parts of its length, one after the other; the totals that are seen before it is let go."""
+def drag(page: Page, handle: Locator, parts: Iterable[float], enough: float = math.inf) -> list[str]:
+    """Drag a slider to these parts of its length, one after the other; the totals that are seen before it is let go.
+
+    It is let go before the last part where as many as are enough have been seen.
+    """
     (box,) = boxes(handle)
     page.evaluate(_NOTE)
     for at, part in enumerate(parts):
         page.mouse.move(box["x"] + 9 + part * (box["width"] - 18), box["y"] + box["height"] / 2)
         if not at:
             page.mouse.down()
-        page.wait_for_timeout(pause)
+        page.wait_for_timeout(100)
+        if len(set(page.evaluate("() => window.totals"))) >= enough:
+            break
     seen: list[str] = page.evaluate("() => { cancelAnimationFrame(window.noting); return window.totals; }")
     page.mouse.up()
     return seen
@@ -89,8 +95,8 @@ def test_the_page_follows_a_drag_and_the_last_value_stays(fresh: Open) -> None:
     page = fresh()
     ready(page)
     entries = page.evaluate("history.length")
-    way = [0.5 - 0.5 * math.cos(step / 6) for step in range(40)]
-    seen = drag(page, slider(page, "num_hidden_layers"), [*way, 0.5])
+    way = (0.5 - 0.5 * math.cos(step / 6) for step in range(300))
+    seen = drag(page, slider(page, "num_hidden_layers"), way, enough=10)
     assert len(set(seen)) >= 10
     assert set(seen) <= {layers(count) for count in range(1, 49)}
     settled(page)
@@ -135,7 +141,9 @@ def test_a_finger_moves_a_slider(look: Look) -> None:
         kind = "touchMove" if step else "touchStart"
         point = {"x": left + (11 + 3 * step) / 47 * width, "y": y}
         hand.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [point]})
-        page.wait_for_timeout(120)
+        seen = page.evaluate("window.totals.length")
+        with suppress(TimeoutError):  # where the finger has not come to another number
+            page.wait_for_function("(seen) => window.totals.length > seen", arg=seen, timeout=1_000)
     during = page.evaluate("window.totals")
     hand.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
     assert len(during) > 3

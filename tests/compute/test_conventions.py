@@ -16,6 +16,7 @@ from bertcalc.families import class_of
 from bertcalc.forward.outputs import Call, attends, run
 from bertcalc.subject import Subject
 from tests.compute.test_flops import CONVENTIONS, steps_of
+from tests.examples import examples
 from tests.oracle import Case
 from tests.strategies import configs, passes
 
@@ -29,6 +30,18 @@ def test_the_rules_give_what_was_published(published: PublishedFigure) -> None:
 def test_nanogpts_notebook() -> None:
     """GPT-2 small at 1,024 tokens: 291,648,307,200 forward, three times that with backward."""
     assert RULES["nanoGPT"].flops(BertConfig(vocab_size=50257), 1, 1024, []) == 3 * 291_648_307_200
+
+
+def test_electras_layer_is_the_sum_of_its_own_list() -> None:
+    """flops_computation.py, per token: a LayerNorm takes 5 for each element, but the first one 5 in all."""
+    softmax, dropout, norm, activation = 5, 4, 5, 8
+    one, two = (BertConfig(num_hidden_layers=layers) for layers in (1, 2))
+    batch, s, h, i, heads = 3, 50, one.hidden_size, one.intermediate_size, one.num_attention_heads
+    attention = [3 * 2 * h * h, 3 * h, 2 * h * s, softmax * s * heads, dropout * s * heads, s * heads, 2 * h * s]
+    after = [2 * h * h, h, dropout * h, h, norm]
+    feed_forward = [2 * h * i, activation * i, i, 2 * h * i, h, dropout * h, h, norm * h]
+    more = RULES["ELECTRA"].flops(two, batch, s, []) - RULES["ELECTRA"].flops(one, batch, s, [])
+    assert more == 2 * batch * s * sum(attention + after + feed_forward)
 
 
 @given(configs(), st.integers(1, 9), st.integers(1, 600))
@@ -91,6 +104,7 @@ def test_a_rule_and_what_pytorch_counts_more_are_pytorchs_count(drawn: tuple[Cas
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
+@examples(8)
 @given(
     configs(),
     CONVENTIONS,

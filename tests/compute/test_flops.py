@@ -86,7 +86,6 @@ def real_flops(
     return modules, forward, both
 
 
-@examples(40)
 @given(passes())
 def test_flops_are_those_that_pytorch_counts(drawn: tuple[Case, Call]) -> None:
     case, call = drawn
@@ -100,7 +99,7 @@ def test_flops_are_those_that_pytorch_counts(drawn: tuple[Case, Call]) -> None:
     assert tuple(ours) == real_flops(case, call)[1:]
 
 
-@examples(30)
+@examples(20)
 @given(passes(), st.booleans(), st.integers(0, 4), st.sampled_from(TRAIN))
 def test_what_is_frozen_costs_what_pytorch_counts(
     drawn: tuple[Case, Call], embeddings: bool, layers: int, train: Train
@@ -111,7 +110,7 @@ def test_what_is_frozen_costs_what_pytorch_counts(
     assert ours == real_flops(case, call, frozen=freezing.names(case.ours()))[2]
 
 
-@examples(30)
+@examples(20)
 @given(
     passes([name for name, family in CLASSES.items() if family.recomputes]),
     st.builds(Freezing, st.booleans(), st.integers(0, 4), st.sampled_from(TRAIN)),
@@ -146,7 +145,7 @@ def test_what_a_family_cannot_run_again_is_refused() -> None:
         training_changes(build(AlbertConfig(), "AlbertModel"), 1, 8, Plan(recompute="full"))
 
 
-@examples(30)
+@examples(20)
 @given(passes())
 def test_every_module_costs_what_pytorch_counts_in_it(drawn: tuple[Case, Call]) -> None:
     case, call = drawn

@@ -4,7 +4,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import BertConfig, build
@@ -22,6 +22,7 @@ from bertcalc.diagnosis.miscounts import HABITS, MISCOUNTS, MiscountSizes, count
 from bertcalc.presets import PRESETS
 from bertcalc.tree.nn import Tensor
 from bertcalc.tree.totals import place_of
+from tests.examples import examples
 from tests.oracle import Case
 from tests.strategies import cases
 
@@ -51,7 +52,7 @@ def mistaken(draw: st.DrawFn, most: int) -> Mistaken:
     return Mistaken(case, tuple(made), total(tensors))
 
 
-@settings(max_examples=30)
+@examples(20)
 @given(mistaken(most=2))
 def test_one_or_two_usual_miscounts_are_found_again(count: Mistaken) -> None:
     bits = sum(MISCOUNTS[name].bits for name in count.miscounts)
@@ -74,7 +75,7 @@ def made(case: Case, miscounts: tuple[str, ...]) -> tuple[Tensor, ...]:
     return tensors
 
 
-@settings(max_examples=30)
+@examples(20)
 @given(mistaken(most=4))
 def test_what_is_found_comes_out_line_by_line(count: Mistaken) -> None:
     tensors, sizes = counted(count.case.ours()), MiscountSizes.of(count.case.config)
@@ -87,7 +88,7 @@ def test_what_is_found_comes_out_line_by_line(count: Mistaken) -> None:
         assert 1 <= way.ideas <= len(way.miscounts) or not way.miscounts
 
 
-@settings(max_examples=10)
+@examples(8)
 @given(cases(), st.integers(0, 10**12))
 def test_nothing_is_found_that_is_not_there(case: Case, wrong: int) -> None:
     tensors, sizes = counted(case.ours()), MiscountSizes.of(case.config)

@@ -2,7 +2,7 @@
 
 import json
 from threading import Thread
-from time import monotonic
+from time import process_time
 from typing import Any
 
 import pytest
@@ -102,11 +102,11 @@ def deep(levels: int) -> dict[str, Any]:
     ids=lambda wrong: next(iter(wrong)),
 )
 def test_there_are_limits(wrong: dict[str, Any]) -> None:
-    start = monotonic()
+    start = process_time()
     with pytest.raises(InputError) as refused:
         discover({"model_type": "bert", **wrong})
     assert len(str(refused.value)) < 300
-    assert monotonic() - start < 5
+    assert process_time() - start < 5
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,7 @@ def test_seeds_make_different_sheets() -> None:
         assert len({tuple(map(facts, sheet(seed, level))) for seed in range(10)}) == 10
 
 
-@examples(30)
+@examples(20)
 @given(seeds)
 def test_the_easy_level_can_be_done_by_hand(seed: int) -> None:
     for one in sheet(seed, "easy"):
@@ -126,7 +126,6 @@ def test_the_easy_level_can_be_done_by_hand(seed: int) -> None:
             assert one.right < 100_000
 
 
-@examples(40)
 @given(exercises("tensor", "shape", "layer", "model", "architecture", "error"))
 def test_counts_and_shapes_are_those_of_the_real_model(exercise: Exercise) -> None:
     real = case_of(exercise).real()
@@ -155,7 +154,6 @@ def test_counts_and_shapes_are_those_of_the_real_model(exercise: Exercise) -> No
             )
 
 
-@examples(25)
 @given(exercises("step"))
 def test_shapes_on_the_way_are_those_of_the_real_model(exercise: Exercise) -> None:
     assert exercise.call is not None
@@ -191,7 +189,6 @@ def test_shapes_on_the_way_are_those_of_the_real_model(exercise: Exercise) -> No
     assert exercise.right == found[shown(exercise.path, exercise.subject)]
 
 
-@examples(25)
 @given(exercises("flops"))
 def test_flops_are_those_that_pytorch_counts(exercise: Exercise) -> None:
     assert exercise.call is not None
@@ -330,6 +327,7 @@ def test_zeros_at_the_end_of_a_rounded_answer_are_not_known() -> None:
     assert check(model, "110,000,000").state == check(model, "100M").state == check(model, "111M").state == "wrong"
 
 
+@examples(12)
 @given(exercises("tensor", "layer", "model", "architecture", "error"))
 def test_each_miscount_is_named(exercise: Exercise) -> None:
     tensors, sizes = exercise.explained(), MiscountSizes.of(exercise.config)
@@ -357,7 +355,7 @@ def test_each_mistake_of_an_exercise_is_named(exercise: Exercise) -> None:
         assert {mistake.said.message} in told or len(same) > len(told) == 3
 
 
-@examples(30)
+@examples(20)
 @given(exercises("tensor"))
 def test_the_bias_of_the_same_module_is_no_part_of_a_weight(exercise: Exercise) -> None:
     real = dict(case_of(exercise).real().named_parameters())

@@ -33,7 +33,7 @@ def breaks(sweep: Sweep, field: str, value: int) -> bool:
 
 
 @pytest.mark.parametrize("name", WITH_FORMULA)
-@examples(25)
+@examples(10)
 @given(sweeps())
 def test_the_formula_gives_what_the_columns_hold(name: str, sweep: Sweep) -> None:
     (field,) = sweep.dimensions
@@ -49,7 +49,7 @@ def test_the_formula_gives_what_the_columns_hold(name: str, sweep: Sweep) -> Non
 
 
 @pytest.mark.parametrize("name", WITH_FORMULA)
-@examples(25)
+@examples(10)
 @given(sweeps())
 def test_the_order_is_that_of_the_differences(name: str, sweep: Sweep) -> None:
     (field,) = sweep.dimensions

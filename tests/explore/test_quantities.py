@@ -17,6 +17,7 @@ from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.peak import changes_of, peak
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES, total_bytes
+from tests.examples import examples
 from tests.oracle import Case as Model
 from tests.strategies import cases as models
 
@@ -54,6 +55,7 @@ def test_the_parameters_are_the_real_models(case: Model) -> None:
 
 
 @pytest.mark.parametrize("name", QUANTITIES)
+@examples(10)
 @given(cases(), st.lists(st.tuples(st.integers(1, 200), st.integers(1, 30), st.integers(1, 300)), min_size=1))
 def test_a_column_holds_what_each_row_gives_alone(name: str, case: Case, rows: list[tuple[int, int, int]]) -> None:
     if QUANTITIES[name].known(case) is None:
@@ -73,6 +75,7 @@ def test_a_column_holds_what_each_row_gives_alone(name: str, case: Case, rows: l
 
 
 @pytest.mark.parametrize("name", [name for name in QUANTITIES if name not in PEAKS])
+@examples(10)
 @given(cases())
 def test_the_formula_gives_the_number(name: str, case: Case) -> None:
     sizes: dict[str, Any] = {"batch_size": case.batch_size, "sequence_length": case.sequence_length}

@@ -110,7 +110,7 @@ def test_links_and_files_have_the_familys_names() -> None:
 
 
 @given(cases(), st.data())
-@examples(30)
+@examples(20)
 def test_columns_of_every_family_are_the_counts_of_their_rows(case: Case, data: st.DataObject) -> None:
     kind = type(case.config)
     field = data.draw(st.sampled_from([name for name in sizes_of(kind) if name not in ("vocab_size", "num_labels")]))

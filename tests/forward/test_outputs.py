@@ -141,7 +141,7 @@ def test_the_inputs_are_the_parameters_of_the_real_method(architecture: str) -> 
 
 @given(calls())
 @example((Case(replace(SMALL, num_labels=1), "BertForSequenceClassification"), ALL._replace(labels=True)))
-@examples(40)
+@examples(25)
 def test_what_is_given_is_what_the_real_method_was_given(drawn: tuple[Case, Call]) -> None:
     case, call = drawn
     entries = inputs(case.subject, call, run(taking_all(case.subject), call))
@@ -189,7 +189,7 @@ def test_past_key_values_go_in_as_they_came_out() -> None:
 
 
 @given(calls())
-@examples(30)
+@examples(20)
 def test_the_letters_stand_for_the_numbers(drawn: tuple[Case, Call]) -> None:
     case, call = drawn
     subject, wide = case.subject, taking_all(case.subject)

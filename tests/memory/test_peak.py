@@ -175,7 +175,6 @@ def core(plan: Plan, module: Any, *given: Any, **options: Any) -> Any:
     return run(*given, **options)
 
 
-@examples(40)
 @given(passes(SIMULATED), plans())
 def test_any_plan(run: tuple[Case, Call], plan: Plan) -> None:
     check_training(*run, plan)

@@ -71,7 +71,7 @@ def _is_index(tensor: torch.Tensor) -> bool:
     return tensor.dtype in (torch.int64, torch.int32)
 
 
-@examples(100)
+@examples(60)
 @given(passes(), st.sampled_from(sorted(DTYPES)))
 def test_eager_attention_keeps_what_the_hooks_see(run: tuple[Case, Call], dtype: Dtype) -> None:
     case, call = run
@@ -93,7 +93,7 @@ def test_eager_attention_keeps_what_the_hooks_see(run: tuple[Case, Call], dtype:
     assert total_bytes(saved) == seen_bytes(real, given)
 
 
-@examples(30)
+@examples(20)
 @given(passes(["GPT2DoubleHeadsModel", "DebertaV2Model"]))
 def test_what_few_classes_have_is_kept_as_the_hooks_see(run: tuple[Case, Call]) -> None:
     """What stands for a choice, and the convolution."""
@@ -104,7 +104,7 @@ def test_what_few_classes_have_is_kept_as_the_hooks_see(run: tuple[Case, Call]) 
     assert total_bytes(saved) == seen_bytes(real, arguments(case, call))
 
 
-@examples(100)
+@examples(60)
 @given(passes(), freezings(), st.sampled_from(RECOMPUTE))
 def test_freezing_and_recomputing_keep_what_the_hooks_see(
     run: tuple[Case, Call], freezing: Freezing, recompute: Recompute
@@ -174,7 +174,6 @@ def recompute_in(real: Any, attention: str, recompute: Recompute) -> list[torch.
     return masks
 
 
-@examples(40)
 @given(passes(), freezings(), st.sampled_from(RECOMPUTE))
 def test_fused_attention_keeps_what_the_cpu_kernel_keeps(
     run: tuple[Case, Call], freezing: Freezing, recompute: Recompute
@@ -263,7 +262,7 @@ def test_one_byte_masks_are_the_difference_between_96_and_84() -> None:
         assert bytes_of[0] - bytes_of[1] - norms == expected * unit
 
 
-@examples(30)
+@examples(20)
 @given(passes([name for name, family in CLASSES.items() if any(cls.caches for cls in family.classes)]))
 def test_the_cache_is_the_one_that_the_real_model_returns(run: tuple[Case, Call]) -> None:
     case, call = run

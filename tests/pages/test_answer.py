@@ -17,7 +17,6 @@ from bertcalc.typed import typed
 from pages.ui import answer
 from pages.ui.i18n import LANGUAGES, catalogue
 from pages.ui.sidebar import Choice
-from tests.examples import examples
 from tests.oracle import Case
 from tests.pages.apptest import open_app
 
@@ -109,7 +108,6 @@ def test_what_is_said_of_a_model(chosen: Choice, text: str) -> None:
     assert said(chosen) == text
 
 
-@examples(40)
 @given(
     st.sampled_from([BASE, LARGE, "bert-base-chinese"]),
     st.sampled_from(list(ARCHITECTURES)),

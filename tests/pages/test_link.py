@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from pages.ui.controls import Control
 from pages.ui.link import KNOWN
-from tests.examples import examples
 from tests.pages.apptest import open_app, texts, total
 
 
@@ -71,7 +70,6 @@ def test_the_message_stays_until_it_was_read() -> None:
     assert not texts(app)
 
 
-@examples(40)
 @given(st.dictionaries(st.sampled_from([*KNOWN, "x", "EMBED"]), st.text(max_size=60), max_size=6))
 def test_no_link_ends_in_a_traceback(link: dict[str, str]) -> None:
     app = open_app(**link)
