@@ -56,11 +56,12 @@ def discover(
     start = thread_time()
     kind = model if isinstance(model, str) else str(model.get("model_type", ""))
     given = structure({**({} if isinstance(model, str) else model), **(changes or {})})
-    config = build.config_class(kind)
-    name = cls or (build.known()[kind].base if kind in build.known() else None)
-    if name is None:
-        raise build.Refused.because(N_("transformers has no base model of type {kind}."), kind=shorten(kind) or '""')
-    with build.quiet():
+    with build.readable(cls or kind), build.quiet():
+        config = build.config_class(kind)
+        name = cls or (build.known()[kind].base if kind in build.known() else None)
+        if name is None:
+            message = N_("transformers has no base model of type {kind}.")
+            raise build.Refused.because(message, kind=shorten(kind) or '""')
         real = build.model_class(name)
         lab, given = _begun(config, real, given, start + seconds, progress)
         found = _summary(lab, kind, name, given, start)
@@ -76,9 +77,9 @@ def with_flops(
     if found.unexplained:
         return replace(found, no_flops=build.reason(N_("not all of its parameters have a formula")))
     until = thread_time() + seconds
-    cls = build.model_class(found.cls)
-    with build.quiet():
+    with build.readable(found.cls), build.quiet():
         try:
+            cls = build.model_class(found.cls)
             recipe = _recipe(build.config_class(found.model_type), cls, found.given, until)
             compute, why = _computed(recipe, cls, found, until, progress)
         except build.Ended:
@@ -123,11 +124,16 @@ def _inner(config: Any, cls: Any) -> str:
 
 
 def _recipe(config: Any, cls: Any, given: Mapping[str, Any], until: float) -> Recipe:
+    if not _inner(config, cls):
+        return Recipe(config, given, until)
+    here = configured(config, cls, given)
+    return Recipe(cls.config_class, minimal(cls.config_class, here, until) or here.to_dict(), until)
+
+
+def configured(config: Any, cls: Any, given: Mapping[str, Any]) -> Any:
     """The configuration that a class takes: its type's, or as transformers' AutoModel does, the text's in it."""
-    if inner := _inner(config, cls):
-        here = getattr(config(**deepcopy(dict(given))), inner) or cls.config_class()
-        return Recipe(cls.config_class, minimal(cls.config_class, here, until) or here.to_dict(), until)
-    return Recipe(config, given, until)
+    here, inner = config(**deepcopy(dict(given))), _inner(config, cls)
+    return (getattr(here, inner) or cls.config_class()) if inner else here
 
 
 def _summary(lab: Lab, kind: str, name: str, given: dict[str, Any], start: float) -> Discovered:

@@ -1,34 +1,42 @@
 """Go over model types of the installed transformers, print what was found, and write it down.
 
-    python -m bertcalc.discover bert roberta
+    python -m bertcalc.discover bert roberta.RobertaModel
     python -m bertcalc.discover --all --write bertcalc/discover/found.json
 
 Without --classes it is one class of each type: its causal, masked or sequence-to-sequence language model, else its base
-model. With --missing, what the file has is taken from there.
+model, else the first that transformers lists. With --missing, what the file has is taken from there: so a run that was
+interrupted goes on.
 """
 
 import argparse
 import importlib
 import json
 import resource
-from collections.abc import Iterator
+import signal
+import sys
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date
+from difflib import get_close_matches
 from pathlib import Path
 from statistics import median
 from time import thread_time
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from bertcalc.discover import discover, with_flops
+from bertcalc.discover.asking import limit_memory
 from bertcalc.discover.build import Classes, Ended, Refused, known
 from bertcalc.discover.result import NOT_ASKED, Discovered, of_json
+from bertcalc.discover.types import installed
+from bertcalc.problem import InputError, wrong
+from bertcalc.text import shorten
 
 _SECONDS = 60
 _PATIENCE = 10  # as often as long: others use the core, too
-_BYTES = 24 * 1024**3  # of addresses, most of which are never used
+_MORE = 5  # seconds until a process is ended that does not end itself
 HEAD = "| type | class | outcome | where it holds, or what is missing | FLOPs | seconds |\n|---|---|---|---|---|---|"
 
 REPORT = """
-Made on {date} with transformers {version} by `python -m bertcalc.discover --text --missing --write
+Made on {date} with transformers {version} by `python -m bertcalc.discover --all --missing --write
 bertcalc/discover/found.json --report benchmarks/discovery.md`: one class of each model type at its default
 configuration. Found: the formula was right at every size that was tried and that meets the conditions; regime: some
 fields have to keep their value; partly: not all tensors have a formula; not built: transformers refuses its own
@@ -51,11 +59,12 @@ class Row(NamedTuple):
     flops: str = ""  # yes, or why not
 
 
-def main() -> None:
-    """Print a table."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print a table, and return an exit code."""
     parser = argparse.ArgumentParser(prog="python -m bertcalc.discover", description=__doc__)
-    parser.add_argument("types", nargs="*", help="model types, such as bert")
-    parser.add_argument("--all", action="store_true", help="every type with a masked or causal language model")
+    parser.add_argument("types", nargs="*", help="model types, such as bert, or with a class: bert.BertModel")
+    parser.add_argument("--all", action="store_true", help="every type that transformers lists a class for")
+    parser.add_argument("--language", action="store_true", help="every type with a masked or causal language model")
     parser.add_argument("--text", action="store_true", help="every type that reads text alone, or is encoder-decoder")
     parser.add_argument("--classes", action="store_true", help="the base model and each language model of a type")
     parser.add_argument("--seconds", type=int, default=_SECONDS, help="the most for one class, of a core")
@@ -65,14 +74,21 @@ def main() -> None:
         "--missing", action="store_true", help="only what the file does not have; of a type that is named, FLOPs again"
     )
     parser.add_argument("--report", type=Path, help="a file for the table")
-    asked = parser.parse_args()
+    asked = parser.parse_args(arguments)
+    groups = [name for name in ("all", "text", "language") if getattr(asked, name)]
+    try:
+        _check(asked.report)
+        found = read(asked.write)
+        wanted = chosen(asked.types, groups, classes=asked.classes)
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 2
     importlib.import_module("transformers.modeling_utils")  # once, and not in each process
-    rows: list[Row] = []
+    rows, named = list[Row](), {text.partition(".")[0] for text in asked.types}
     print(HEAD)
-    found = read(asked.write)
-    for kind, cls in chosen(asked.types, language=asked.all, text=asked.text, classes=asked.classes):
+    for kind, cls in wanted:
         here = found.get((kind, cls)) if asked.missing else None
-        if here and not (asked.flops and (kind in asked.types or not is_tried(here))):
+        if here and not (asked.flops and (kind in named or not is_tried(here))):
             rows.append(row_for(of_json(here)))
             continue
         rows.append(in_a_process(kind, cls, asked.seconds, flops=asked.flops, known=here))
@@ -83,6 +99,7 @@ def main() -> None:
     print(f"\n{summary(rows)}")
     if asked.report:
         asked.report.write_text(report(rows, asked.seconds), encoding="utf-8")
+    return 0
 
 
 def is_tried(data: dict[str, Any]) -> bool:
@@ -90,11 +107,42 @@ def is_tried(data: dict[str, Any]) -> bool:
     return bool(data.get("compute") or (data.get("no_flops") or [NOT_ASKED.message])[0] != NOT_ASKED.message)
 
 
-def chosen(types: list[str], *, language: bool, text: bool, classes: bool) -> Iterator[tuple[str, str]]:
-    """Types and classes."""
-    for kind, names in sorted(known().items()):
-        if kind in types or (language and names.language) or (text and is_text(names)):
-            yield from ((kind, cls) for cls in classes_of(names, every=classes))
+def chosen(types: Collection[str], groups: Collection[str] = (), *, classes: bool = False) -> list[tuple[str, str]]:
+    """These types and those of the groups, each with its class, or with its base model and all language models.
+
+    A type can be named with the class that is meant. Raises InputError for what transformers does not have.
+    """
+    listed, named = installed(), set[tuple[str, str]]()
+    if not (types or groups):
+        raise wrong("Name model types, such as bert, or a group of them, such as --all.")
+    for text in types:
+        kind, _dot, cls = text.partition(".")
+        if kind not in listed:
+            _unknown("The installed transformers has no model type {name}", kind, listed)
+        if cls and cls not in listed[kind]:
+            _unknown(f"{kind} has no class {{name}}", cls, listed[kind])
+        named.add((kind, cls))
+    named |= {(kind, "") for kind in listed if any(is_in(kind, group) for group in groups)}
+    return [(kind, each) for kind, cls in sorted(named) for each in ([cls] if cls else _classes(listed, kind, classes))]
+
+
+def _unknown(message: str, name: str, known: Collection[str]) -> NoReturn:
+    nearest = get_close_matches(name[:100], known, n=1)
+    more = f": did you mean {nearest[0]}?" if nearest else "."
+    raise wrong(message + "{more}", name=shorten(name) or '""', more=more)
+
+
+def _classes(listed: Mapping[str, Sequence[str]], kind: str, every: bool) -> Sequence[str]:
+    names = known().get(kind)
+    of_type = (names.causal, names.masked, names.seq2seq, names.base) if names else ()
+    found = [*dict.fromkeys(cls for cls in of_type if cls)] or listed[kind][:1]
+    return found if every else found[:1]
+
+
+def is_in(kind: str, group: str) -> bool:
+    """Whether a type is in a group: all, text, or language."""
+    names = known().get(kind)
+    return group == "all" or (names is not None and (names.language if group == "language" else is_text(names)))
 
 
 def is_text(names: Classes) -> bool:
@@ -111,12 +159,6 @@ def is_text(names: Classes) -> bool:
         return False
 
 
-def classes_of(names: Classes, *, every: bool) -> list[str]:
-    """All classes of a type, or that which says most."""
-    found = list(dict.fromkeys(cls for cls in (names.causal, names.masked, names.seq2seq, names.base) if cls))
-    return found if every else found[:1]
-
-
 def in_a_process(kind: str, cls: str, seconds: int, *, flops: bool = False, known: dict[str, Any] | None = None) -> Row:
     """Discover a class in a process of its own, which is ended if it does not end itself.
 
@@ -130,14 +172,14 @@ def in_a_process(kind: str, cls: str, seconds: int, *, flops: bool = False, know
     )
     process.start()
     there.close()
+    row = Row(kind, cls, "not built", "it did not end", seconds, None)
     try:
-        row: Row = (
-            here.recv()
-            if here.poll(_PATIENCE * seconds + 10)
-            else Row(kind, cls, "not built", "it did not end", seconds, None)
-        )
+        if here.poll(_PATIENCE * seconds + 10):
+            row = here.recv()
     except EOFError:
-        row = Row(kind, cls, "not built", "its process ended", 0, None)
+        process.join()
+        late = process.exitcode == -signal.SIGXCPU
+        row = row._replace(remark="the time was up" if late else "its process ended")
     process.kill()
     process.join()
     return row
@@ -147,7 +189,9 @@ def _work(pipe: Any, kind: str, cls: str, seconds: int, flops: bool, known: dict
     import torch
 
     torch.set_num_threads(1)
-    resource.setrlimit(resource.RLIMIT_AS, (_BYTES, _BYTES))
+    limit_memory()
+    most = (2 if flops else 1) * seconds + _MORE
+    resource.setrlimit(resource.RLIMIT_CPU, (most, most + 1))  # what does not look at the time is ended
     pipe.send(row_of(kind, cls, seconds, flops=flops, known=known))
 
 
@@ -162,8 +206,6 @@ def row_of(kind: str, cls: str, seconds: float, *, flops: bool = False, known: d
         return Row(kind, cls, "not built", _cell(str(error)), 0, None)
     except Ended:
         return Row(kind, cls, "not built", "the time was up", seconds, None)
-    except Exception as error:  # a fault of ours, which the table shows
-        return Row(kind, cls, "fault", _cell(repr(error)), 0, None)
     return row_for(found, thread_time() - start)
 
 
@@ -209,14 +251,17 @@ def report(rows: list[Row], seconds: int) -> str:
     """The table, with what it says in short."""
     import transformers
 
-    language = [row for row in rows if known()[row.model_type].language]
+    def within(group: str) -> str:
+        return summary([row for row in rows if is_in(row.model_type, group)])
+
     return f"""# Any model: what discovery finds
 
 {" ".join(REPORT.split()).format(date=date.today(), version=transformers.__version__, seconds=seconds)}
 
-- Types with a causal or masked language model: {summary(language)}
+- Types with a causal or masked language model: {within("language")}
 - With them, all types that transformers lists as sequence-to-sequence models (of text or speech), and
-  those whose base model reads text alone (`main_input_name`, `input_modalities`): {summary(rows)}
+  those whose base model reads text alone (`main_input_name`, `input_modalities`): {within("text")}
+- All types that it lists a class for, such as those of images, video and sound: {within("all")}
 
 {HEAD}
 {chr(10).join(map(line, rows))}
@@ -224,10 +269,22 @@ def report(rows: list[Row], seconds: int) -> str:
 
 
 def read(path: Path | None) -> dict[tuple[str, str], dict[str, Any]]:
-    """What was written before."""
-    if path is None or not path.exists():
-        return {}
-    return {(each["model_type"], each["cls"]): each for each in json.loads(path.read_text(encoding="utf-8"))}
+    """What was written before. Raises InputError for a file that is none of these, or cannot be one."""
+    _check(path)
+    try:
+        text = path.read_text(encoding="utf-8") if path else ""
+        return {(each["model_type"], each["cls"]): each for each in json.loads(text or "[]")}
+    except (ValueError, TypeError, KeyError):
+        raise wrong("{path} is no file that this command has written.", path=shorten(str(path))) from None
+
+
+def _check(path: Path | None) -> None:
+    """Raise InputError if a file cannot be written, before an hour of work and not after it."""
+    try:
+        if path:
+            path.open("a").close()
+    except OSError as error:
+        raise wrong("{path} cannot be written: {why}.", path=shorten(str(path)), why=error.strerror or "") from None
 
 
 def write(found: dict[tuple[str, str], dict[str, Any]], path: Path) -> None:
@@ -237,4 +294,4 @@ def write(found: dict[tuple[str, str], dict[str, Any]], path: Path) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

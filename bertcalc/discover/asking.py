@@ -1,4 +1,4 @@
-"""Discovering in a process beside the server, within limits of time and memory; what was found is kept for all.
+"""Discovering in a process beside the server, within limits of time and memory; what was found or refused is kept.
 
 The process is ended when its reader leaves or asks for something else. It is another one than that of the other pages
 that ask PyTorch: nobody there waits for a discovery.
@@ -13,14 +13,15 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from math import inf
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from bertcalc.discover.build import Ended, Refused
 from bertcalc.discover.given import structure
 from bertcalc.discover.result import NOT_ASKED, Discovered, of_json
 from bertcalc.discover.steps import more_than_shown
-from bertcalc.problem import InputError, wrong
+from bertcalc.problem import InputError, Problem, wrong
 from bertcalc.text import N_
 from bertcalc.worker import LOOK, SlowError, StoppedError, Worker, tell
 
@@ -28,14 +29,19 @@ SECONDS = 60.0  # for one model
 STARTING = 20.0  # more, for the import of PyTorch
 PATIENCE = 90.0  # for the models of others before it
 BYTES = 3 * 2**29  # of memory for data, with PyTorch's own 0.3 GB
+AGAIN = 600.0  # seconds until what was refused is tried again
 _KEPT = 60
+_TIMES = 3  # that FLOPs are begun anew, after they gave way to other readers
 _LONGEST = 60_000  # characters of a printed tree
 
 WORKER = Worker(SECONDS + STARTING, nice=10)
 atexit.register(WORKER.kill)
-_FOUND: OrderedDict[tuple[str, str, str], "Asked"] = OrderedDict()
+_FOUND: OrderedDict[tuple[str, str, str], "Asked | Said"] = OrderedDict()
 _LOCK = threading.Lock()
 _TURN = threading.Lock()  # of the reader whose model is discovered
+_WAITING: set[int] = set()  # the threads of those who ask for parameters
+
+_Kept = TypeVar("_Kept", "Asked", "Said")
 
 # What is being done, how much of it is done, of how much; nothing while others are before it.
 Hear = Callable[[str, int, int], object]
@@ -49,49 +55,102 @@ class Asked(NamedTuple):
     derived: Mapping[str, list[str]] = MappingProxyType({})
 
 
+class Said(NamedTuple):
+    """Why there was nothing, and until when that is said again."""
+
+    problems: tuple[Problem, ...]
+    until: float
+
+
+class _GaveWay(Exception):  # noqa: N818
+    """Another reader waits for parameters, while FLOPs are looked for."""
+
+
 def known(model_type: str, cls: str, given: Mapping[str, Any]) -> Asked | None:
     """What somebody has asked for before."""
     with _LOCK:
-        return _FOUND.get(_key(model_type, cls, given))
+        found = _FOUND.get(_key(model_type, cls, given))
+    return found if isinstance(found, Asked) else None
+
+
+def _again(key: tuple[str, str, str]) -> None:
+    """Raise again what was said a while ago."""
+    with _LOCK:
+        found = _FOUND.get(key)
+    if isinstance(found, Said) and time.monotonic() < found.until:
+        raise InputError(*found.problems)
 
 
 def ask(model_type: str, cls: str, given: Mapping[str, Any], hear: Hear, wanted: Callable[[], object]) -> Asked:
     """Discover a class. ``wanted`` is called again and again meanwhile, and raises if the reader wants something else.
 
-    One after the other: who waits for the same model as another reader has it when that one does. Raises InputError.
+    One after the other: who waits for the same model as another reader has it when that one does. Raises InputError,
+    and the same again without another try.
     """
+    key = _key(model_type, cls, given)
+    _again(key)
     with _turn(hear, wanted):
-        return known(model_type, cls, given) or _discover(model_type, cls, given, hear, wanted)
+        if held := known(model_type, cls, given):
+            return held
+        _again(key)
+        try:
+            return _keep(key, _discover(model_type, cls, given, hear, wanted))
+        except InputError as error:
+            _keep(key, Said(error.problems, time.monotonic() + AGAIN))
+            raise
 
 
 def ask_flops(
     model_type: str, cls: str, given: Mapping[str, Any], asked: Asked, hear: Hear, wanted: Callable[[], object]
 ) -> Asked:
-    """The same with FLOPs, of what is known already. Raises InputError."""
-    with _turn(hear, wanted):
-        held = known(model_type, cls, given) or asked
-        if held.found.no_flops != NOT_ASKED:
-            return held
-        WORKER.wanted = wanted
-        with _refusals():
-            json_of = WORKER.listen(lambda said: hear(*said), computed, json.dumps(held.found.json()))
-        return _keep(_key(model_type, cls, given), held._replace(found=of_json(json_of)))
+    """The same with FLOPs, of what is known already. Raises InputError.
+
+    That takes long: whoever asks for parameters meanwhile goes first, and the search begins anew after that.
+    """
+
+    def still() -> None:
+        wanted()
+        if _WAITING:
+            raise _GaveWay
+
+    for _time in range(_TIMES):
+        with suppress(_GaveWay), _turn(hear, wanted, last=True):
+            held = known(model_type, cls, given) or asked
+            if held.found.no_flops != NOT_ASKED:
+                return held
+            WORKER.wanted = still
+            with _refusals():
+                json_of = WORKER.listen(lambda said: hear(*said), computed, json.dumps(held.found.json()))
+            return _keep(_key(model_type, cls, given), held._replace(found=of_json(json_of)))
+    raise _others()
 
 
 @contextmanager
-def _turn(hear: Hear, wanted: Callable[[], object]) -> Iterator[None]:
+def _turn(hear: Hear, wanted: Callable[[], object], *, last: bool = False) -> Iterator[None]:
+    """Wait until nobody else has the process; who comes ``last`` also until nobody else waits for it."""
     until, waits = time.monotonic() + PATIENCE, False
-    while not _TURN.acquire(timeout=LOOK):
-        if time.monotonic() > until:
-            raise wrong(N_("The models of other readers are being looked at: try again in a moment."))
-        if not waits:
-            hear("", 0, 0)
-            waits = True
-        wanted()
+    me = threading.get_ident()
+    try:
+        if not last:
+            _WAITING.add(me)
+        while (last and _WAITING) or not _TURN.acquire(timeout=LOOK):
+            if time.monotonic() > until:
+                raise _others()
+            if not waits:
+                hear("", 0, 0)
+                waits = True
+            wanted()
+            time.sleep(LOOK if last else 0)
+    finally:
+        _WAITING.discard(me)
     try:
         yield
     finally:
         _TURN.release()
+
+
+def _others() -> InputError:
+    return wrong(N_("The models of other readers are being looked at: try again in a moment."))
 
 
 def _discover(model_type: str, cls: str, given: Mapping[str, Any], hear: Hear, wanted: Callable[[], object]) -> Asked:
@@ -102,7 +161,7 @@ def _discover(model_type: str, cls: str, given: Mapping[str, Any], hear: Hear, w
     found = of_json(json_of)
     if too_many := more_than_shown(found.parameters):
         raise InputError(too_many)
-    return _keep(_key(model_type, cls, given), Asked(found, tree, derived))
+    return Asked(found, tree, derived)
 
 
 @contextmanager
@@ -124,7 +183,7 @@ def _refusals() -> Iterator[None]:
         raise
 
 
-def _keep(key: tuple[str, str, str], asked: Asked) -> Asked:
+def _keep(key: tuple[str, str, str], asked: _Kept) -> _Kept:
     with _LOCK:
         _FOUND[key] = asked
         while len(_FOUND) > _KEPT:
@@ -143,23 +202,24 @@ def _key(model_type: str, cls: str, given: Mapping[str, Any]) -> tuple[str, str,
 
 def discovered(model_type: str, cls: str, given: str) -> tuple[dict[str, Any], str, dict[str, list[str]]]:
     """In the process: what is found, as plain data, the printed model, and what is derived."""
-    _limit()
+    limit_memory()
     from bertcalc.discover import discover
-    from bertcalc.discover.build import config_class, known
+    from bertcalc.discover.build import config_class, known, readable
     from bertcalc.discover.derived import derived
 
-    kinds = json.loads(given)
     tell(("imports", 0, 0))
     known()
-    if kinds:
+    with readable(cls):
         config_class(model_type)
-    found = discover(model_type, cls, kinds, seconds=SECONDS, progress=lambda *said: tell(said))
-    return found.json(), _printed(model_type, cls, kinds), derived(model_type, cls, found.given)
+        until = time.thread_time() + SECONDS
+        found = discover(model_type, cls, json.loads(given), seconds=SECONDS, progress=lambda *said: tell(said))
+        more = derived(model_type, cls, found.given, until)
+        return found.json(), _printed(model_type, cls, found.given), more
 
 
 def computed(json_of: str) -> dict[str, Any]:
     """In the process: the same with FLOPs, or with why there are none."""
-    _limit()
+    limit_memory()
     from bertcalc.discover import with_flops
     from bertcalc.discover.build import known
 
@@ -169,7 +229,7 @@ def computed(json_of: str) -> dict[str, Any]:
     return with_flops(found, seconds=SECONDS, progress=lambda *said: tell(said)).json()
 
 
-def _limit() -> None:
+def limit_memory() -> None:
     """Nothing is loaded from anywhere, and memory ends."""
     os.environ["HF_HUB_OFFLINE"] = "1"
     with suppress(ImportError, ValueError, OSError):  # Windows has no limits
@@ -181,17 +241,11 @@ def _limit() -> None:
 
 def _printed(model_type: str, cls: str, given: Mapping[str, Any]) -> str:
     """What print(model) says, or nothing if it is too long."""
-    import torch
-    from transformers.initialization import no_init_weights
+    from bertcalc.discover import configured
+    from bertcalc.discover.build import config_class, made, model_class, quiet
 
-    from bertcalc.discover.build import config_class, model_class, quiet
-
-    kind, wanted = config_class(model_type), model_class(cls)
     with suppress(Exception), quiet():  # transformers raises whatever it likes
-        config = kind(**given)
-        if wanted.config_class is kind.sub_configs.get("text_config"):
-            config = config.text_config
-        with torch.device("meta"), no_init_weights():
-            text = str(wanted(config))
+        real = model_class(cls)
+        text = str(made(real, configured(config_class(model_type), real, given), inf))
         return text if len(text) <= _LONGEST else ""
     return ""

@@ -16,7 +16,7 @@ Shape = tuple[int, ...]
 Folded = dict[str, dict[tuple[int, ...], Shape]]
 
 _MOST_PARTS = 30_000  # no default of transformers has 4,000
-_REASON = 200  # characters of what transformers says
+_REASON = 240  # characters of what transformers says
 NUMBER = re.compile(r"(?:(?<=\.)|(?<=^)|(?<=expert_))\d+(?=\.|$)")
 
 
@@ -53,10 +53,25 @@ def reason(message: str, **values: str) -> Problem:
 
 
 def not_built(error: Exception, line: int = 0) -> Refused:
-    """What transformers raises, which says what it says in one line or another."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [""]
-    said = visible(f"{type(error).__name__}: {lines[line]}")[:_REASON]
+    """What transformers raises, which says what it says in one line or another; after a colon, in the next as well."""
+    first, *more = [line.strip() for line in str(error).splitlines() if line.strip()][line:] or [""]
+    while first.endswith(":") and more:
+        first += f" {more.pop(0)}"
+    said = visible(f"{type(error).__name__}: {first}")
+    said = said if len(said) <= _REASON else f"{said[:_REASON]} ..."
     return Refused.because(N_("transformers does not build this model: {reason}"), reason=said)
+
+
+@contextmanager
+def readable(name: str) -> Iterator[None]:
+    """What nobody has thought of, as Refused: the programs of transformers may raise anything, and even leave."""
+    try:
+        yield
+    except (InputError, Ended, MemoryError):
+        raise
+    except (Exception, SystemExit) as error:
+        kind = type(error).__name__
+        raise Refused.because(N_("{name} could not be read: {error}."), name=shorten(name), error=kind) from None
 
 
 @cache

@@ -13,6 +13,7 @@ from functools import cache
 from importlib.resources import files
 from math import inf
 from pathlib import Path
+from time import thread_time
 from typing import Any
 
 FILE = "derived.json"
@@ -38,25 +39,27 @@ def put(given: Mapping[str, Any], path: str, value: int) -> dict[str, Any]:
     return {**given, name: put(inside if isinstance(inside, dict) else {}, rest, value) if rest else value}
 
 
-def derived(model_type: str, cls: str, given: Mapping[str, Any]) -> dict[str, list[str]]:
+def derived(model_type: str, cls: str, given: Mapping[str, Any], until: float = inf) -> dict[str, list[str]]:
     """The derived fields that change the tensors of a class if they are given, each with those that it follows.
 
-    It needs PyTorch. What a class cannot be asked is left out.
+    It needs PyTorch. What a class cannot be asked, or not before the time is up, is left out.
     """
     from bertcalc.discover import _inner, _recipe
-    from bertcalc.discover.build import config_class, model_class, quiet, tensors
+    from bertcalc.discover.build import Ended, config_class, model_class, quiet, tensors
 
     config, real = config_class(model_type), model_class(cls)
     prefix = f"{inner}." if (inner := _inner(config, real)) else ""
     found: dict[str, list[str]] = {}
-    with quiet():
-        recipe = _recipe(config, real, given, inf)
-        here = tensors(real, recipe.config, inf)
+    with quiet(), suppress(Ended):
+        recipe = _recipe(config, real, given, until)
+        here = tensors(real, recipe.config, until)
         for field, leaders in _leaders(recipe).items():
             for value in _others(recipe.fields.get(field)):
+                if thread_time() > until:
+                    raise Ended
                 with suppress(Exception):  # transformers raises whatever it likes
-                    changed = _recipe(config, real, put(deepcopy(dict(given)), prefix + field, value), inf)
-                    if tensors(real, changed.config, inf) != here:
+                    changed = _recipe(config, real, put(deepcopy(dict(given)), prefix + field, value), until)
+                    if tensors(real, changed.config, until) != here:
                         found[prefix + field] = [prefix + leader for leader in leaders]
                         break
     return found

@@ -29,13 +29,13 @@ def installed(only: Collection[str] = ()) -> dict[str, list[str]]:
 
     tables = [name for name in dir(auto) if name.startswith("MODEL_") and name.endswith("_MAPPING_NAMES")]
     first = [*(f"MODEL_FOR_{name}_MAPPING_NAMES" for name in _FIRST), "MODEL_MAPPING_NAMES"]
-    found: dict[str, list[str]] = {}
+    found, exported = dict[str, list[str]](), set(dir(transformers))
     for kind in sorted(only or CONFIG_MAPPING_NAMES):
         named: dict[str, None] = {}
         for table in (*first, *(name for name in tables if name not in first)):
             classes = getattr(auto, table).get(kind) or ()
             named |= dict.fromkeys([classes] if isinstance(classes, str) else classes)
-        if classes := [name for name in named if hasattr(transformers, name)]:
+        if classes := [name for name in named if name in exported]:
             found[kind] = classes
     return found
 

@@ -4,13 +4,17 @@ import os
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from bertcalc.discover import asking
+from bertcalc.discover.build import Refused
+from bertcalc.discover.result import NOT_ASKED
 from bertcalc.discover.shipped import shipped
 from bertcalc.problem import InputError
+from bertcalc.worker import SlowError
 
 
 def nobody() -> None:
@@ -125,6 +129,101 @@ def test_who_waits_for_the_same_has_it_with_the_first_and_may_leave(monkeypatch:
     monkeypatch.setattr(asking, "PATIENCE", 0.0)
     with asking._TURN, pytest.raises(InputError, match="other readers"):
         ask("llama", "LlamaModel")
+
+
+def refusal(model_type: str, cls: str, given: dict[str, Any]) -> str:
+    with pytest.raises(InputError) as refused:
+        ask(model_type, cls, **given)
+    return str(refused.value)
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, result: Any) -> list[Any]:
+    """Have the process asked without one: what it is asked for; it raises the result, or gives it."""
+    calls: list[Any] = []
+
+    def listen(_hear: Any, function: Any, *_given: Any) -> Any:
+        calls.append(function)
+        if isinstance(result, BaseException):
+            raise result
+        return result(function) if callable(result) else result
+
+    monkeypatch.setattr(asking.WORKER, "listen", listen)
+    return calls
+
+
+def test_what_was_refused_is_refused_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    for number, error in enumerate((SlowError(), MemoryError(), Refused.because("no such luck"))):
+        calls = counted(monkeypatch, error)
+        case = ("gpt2", "GPT2Model", {"n_layer": 3, "n_inner": number})
+        first, second = (refusal(*case) for _time in range(2))
+        assert first == second
+        assert calls == [asking.discovered]
+        assert asking.known(*case) is None
+
+
+def test_after_a_while_it_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "AGAIN", 0.0)
+    calls = counted(monkeypatch, SlowError())
+    for _time in range(2):
+        refusal("gpt2", "GPT2Model", {"n_layer": 3, "n_inner": 98})
+    assert len(calls) == 2
+
+
+def test_that_others_are_served_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = ("gpt2", "GPT2Model", {"n_layer": 3, "n_inner": 99})
+    with asking._TURN, monkeypatch.context() as impatient:
+        impatient.setattr(asking, "PATIENCE", 0.0)
+        assert "other readers" in refusal(*case)
+    calls = counted(monkeypatch, SlowError())
+    assert "no formula was found" in refusal(*case)
+    assert len(calls) == 1
+
+
+def test_flops_give_way_to_who_asks_for_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = shipped("gpt2", "GPT2LMHeadModel")
+    assert found is not None
+    began, asked = threading.Event(), asking.Asked(replace(found, compute=None, no_flops=NOT_ASKED), "")
+    stopped: list[bool] = []
+
+    def answer(function: Any) -> Any:
+        if function is asking.discovered:
+            return found.json(), "", {}
+        if not stopped:  # the first search takes forever
+            began.set()
+            while True:
+                asking.WORKER.wanted()
+                time.sleep(0.01)
+        return found.json()
+
+    monkeypatch.setattr(asking.WORKER, "stop", lambda: stopped.append(True))
+    calls = counted(monkeypatch, answer)
+    case: tuple[str, str, dict[str, Any]] = ("gpt2", "GPT2LMHeadModel", {"n_inner": 3})
+    with ThreadPoolExecutor() as pool:
+        flops = pool.submit(asking.ask_flops, *case, asked, lambda *_said: None, nobody)
+        assert began.wait(9)
+        assert ask("gpt2", "GPT2LMHeadModel", n_inner=4).found == found
+        assert flops.result().found.compute == found.compute
+    assert calls == [asking.computed, asking.discovered, asking.computed]
+    assert (stopped, asking._WAITING) == ([True], set())
+
+
+def test_flops_that_gave_way_too_often_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = shipped("gpt2", "GPT2LMHeadModel")
+    assert found is not None
+
+    def interrupted(_function: Any) -> Any:
+        asking._WAITING.add(0)
+        try:
+            asking.WORKER.wanted()
+        finally:
+            asking._WAITING.discard(0)
+
+    monkeypatch.setattr(asking.WORKER, "stop", lambda: None)
+    calls = counted(monkeypatch, interrupted)
+    asked = asking.Asked(replace(found, compute=None, no_flops=NOT_ASKED), "")
+    with pytest.raises(InputError, match="other readers"):
+        asking.ask_flops("gpt2", "GPT2LMHeadModel", {"n_inner": 5}, asked, lambda *_said: None, nobody)
+    assert len(calls) == 3
 
 
 def test_the_process_is_offline_and_has_little_memory() -> None:

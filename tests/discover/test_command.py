@@ -1,16 +1,31 @@
 """The command, and the data that it has written."""
 
+import os
 from pathlib import Path
 from random import Random
 
 import pytest
 import sympy
 
+from bertcalc.discover import __main__ as command
 from bertcalc.discover import discover
-from bertcalc.discover.__main__ import Row, chosen, in_a_process, is_text, read, report, row_for, row_of, summary, write
+from bertcalc.discover.__main__ import (
+    Row,
+    chosen,
+    in_a_process,
+    is_text,
+    main,
+    read,
+    report,
+    row_for,
+    row_of,
+    summary,
+    write,
+)
 from bertcalc.discover.build import known
 from bertcalc.discover.result import of_json
 from bertcalc.discover.shipped import FILE, shipped, shipped_classes
+from bertcalc.discover.types import types
 
 HERE = Path(__file__).parents[2] / "bertcalc" / "discover" / FILE
 
@@ -36,10 +51,14 @@ def test_a_process_is_ended_with_its_time() -> None:
 
 
 def test_which_classes_there_are() -> None:
-    assert list(chosen(["bert"], language=False, text=False, classes=False)) == [("bert", "BertLMHeadModel")]
+    assert chosen(["bert"]) == [("bert", "BertLMHeadModel")]
+    assert chosen(["bert.BertModel"], classes=True) == [("bert", "BertModel")]
     every = [("bert", "BertLMHeadModel"), ("bert", "BertForMaskedLM"), ("bert", "BertModel")]
-    assert list(chosen(["bert"], language=False, text=False, classes=True)) == every
-    assert 200 < len(list(chosen([], language=True, text=False, classes=False))) < 300
+    assert chosen(["bert"], classes=True) == every
+    assert chosen(["detr", "superpoint"]) == [("detr", "DetrModel"), ("superpoint", "SuperPointForKeypointDetection")]
+    language, every_type = ({kind for kind, _cls in chosen([], [group])} for group in ("language", "all"))
+    assert 200 < len(language) < 300
+    assert language < every_type == types().keys()
     # T5 has no masked or causal language model, Splinter's base reads text, and ViT's reads images.
     read = {
         kind
@@ -47,6 +66,65 @@ def test_which_classes_there_are() -> None:
         if kind in ("bert", "t5", "splinter", "whisper", "vit", "clip") and is_text(names)
     }
     assert read == {"bert", "t5", "splinter", "whisper"}
+
+
+def test_a_process_that_never_looks_at_the_time_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forever(*_given: object, **_named: object) -> None:
+        while True:
+            pass
+
+    monkeypatch.setattr(command, "_MORE", 0)
+    monkeypatch.setattr(command, "row_of", forever)
+    assert in_a_process("bert", "BertModel", 1).remark == "the time was up"
+    monkeypatch.setattr(command, "row_of", lambda *_given, **_named: os._exit(3))
+    assert in_a_process("bert", "BertModel", 1).remark == "its process ended"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["bert", "robrta"], "The installed transformers has no model type robrta: did you mean roberta?"),
+        (["sometypethatdoesnotexist"], "The installed transformers has no model type sometypethatdoesnotexist."),
+        (["bert.BertModl"], "bert has no class BertModl: did you mean BertModel?"),
+        ([""], 'The installed transformers has no model type "".'),
+        ([], "Name model types, such as bert, or a group of them, such as --all."),
+        (
+            ["bert", "--write", "/nowhere/found.json"],
+            "/nowhere/found.json cannot be written: No such file or directory.",
+        ),
+        (["bert", "--report", "/"], "/ cannot be written: Is a directory."),
+        (["bert", "--write", str(HERE.with_name("types.json"))], "is no file that this command has written."),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_done_is_one_sentence(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    out, error = capsys.readouterr()
+    assert (out, error.count("\n")) == ("", 1)
+    assert said in error
+
+
+def test_it_goes_on_with_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, table = tmp_path / FILE, tmp_path / "table.md"
+    file.write_text(HERE.read_text(encoding="utf-8"), encoding="utf-8")
+    before = {key: data for key, data in read(HERE).items() if key not in (("gpt2", "GPT2LMHeadModel"),)}
+    write(before, file)
+    again = ["gpt2", "bert", "--missing", "--write", str(file), "--report", str(table)]
+    assert main(again) == 0
+    said = capsys.readouterr().out
+    assert "| gpt2 | GPT2LMHeadModel | found |" in said
+    assert "| bert |" not in said
+    assert "| bert | BertLMHeadModel | found |" in table.read_text(encoding="utf-8")
+    # What is written anew is what is shipped, but for FLOPs, which were not asked for, and the time that it took.
+    left = ("compute", "no_flops", "seconds", "builds")
+    there, here = read(HERE), read(file)
+    assert list(there) == list(here)
+    for key, data in there.items():
+        same = {name: value for name, value in data.items() if name not in left}
+        assert {name: value for name, value in here[key].items() if name not in left} == same
+    assert {key for key in there if here[key] != there[key]} == {("gpt2", "GPT2LMHeadModel")}
 
 
 def test_what_is_known_makes_the_same_row() -> None:
@@ -62,14 +140,16 @@ def test_the_report_counts() -> None:
         Row("bert", "A", "found", "", 2, {}, "yes"),
         Row("gpt2", "B", "regime", "", 4, {"": 0}),
         Row("t5", "C", "partly", "", 9, {"": 0}, "it takes too long"),
+        Row("vit", "D", "found", "", 1, {"": 0}),
     ]
-    assert summary(rows) == (
+    assert summary(rows[:3]) == (
         "3 types: found 1, partly 1, regime 1; 67 % have a whole formula. "
         "Median 6.5 s, longest 9.0 s. FLOPs have a formula for 1."
     )
     said = report(rows, 60)
     assert "language model: 2 types: found 1, regime 1; 100 %" in said
-    assert "3 types: found 1, partly 1, regime 1; 67 %" in said
+    assert "alone (`main_input_name`, `input_modalities`): 3 types: found 1, partly 1, regime 1; 67 %" in said
+    assert "such as those of images, video and sound: 4 types: found 2, partly 1, regime 1; 75 %" in said
     assert "| t5 | C | partly |  | it takes too long | 9.0 |" in said
 
 

@@ -204,6 +204,15 @@ def test_limits_and_what_there_is_not() -> None:
         discover("bert", "BertModel", {"num_hidden_layers": 2_000})
 
 
+def test_a_thousand_layers_are_answered_in_time() -> None:
+    deep, plain = discover("llama", None, {"num_hidden_layers": 1_000}), shipped("llama", "LlamaForCausalLM")
+    assert plain is not None
+    head = plain.fields["hidden_size"] * plain.fields["vocab_size"]
+    assert deep.count() == deep.parameters == plain.count(num_hidden_layers=1_000) - head
+    with pytest.raises(Refused, match="modules"):
+        discover("bert", None, {"num_hidden_layers": 1_000})
+
+
 def test_progress_is_told() -> None:
     told: list[tuple[str, int, int]] = []
     discover("gpt2", progress=lambda *now: told.append(now))

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from torch.utils.flop_counter import FlopCounterMode
 from transformers.initialization import no_init_weights
 
-from bertcalc.discover import asking
+from bertcalc.discover import asking, build
 from bertcalc.discover.build import reason
 from bertcalc.discover.conditions import Condition
 from bertcalc.discover.result import NOT_ASKED, Checked
@@ -278,6 +278,24 @@ def test_a_model_that_transformers_does_not_build_is_said_with_a_way_back() -> N
     app.button(key="any default").click().run()
     assert total(app) == "124,439,808"
     assert "fields" not in app.query_params
+
+
+def test_what_cannot_be_read_is_said_and_not_tried_in_each_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[str] = []
+
+    def leave(kind: str) -> None:
+        tried.append(kind)
+        raise SystemExit
+
+    monkeypatch.setattr(build, "config_class", leave)
+    monkeypatch.setattr(asking, "limit_memory", lambda: None)
+    monkeypatch.setattr(asking.WORKER, "listen", lambda _hear, function, *given: function(*given))
+    app = opened(model_class="GPT2ForTokenClassification")
+    for _run in range(2):
+        assert [one.value for one in app.error] == ["GPT2ForTokenClassification could not be read: SystemExit."]
+        app.run()
+    assert tried == ["gpt2"]
+    assert not app.exception
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

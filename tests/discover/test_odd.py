@@ -1,0 +1,85 @@
+"""A program of transformers that raises what nobody has thought of: a sentence, and never a traceback."""
+
+import contextlib
+import re
+from typing import Any
+
+import pytest
+import transformers
+
+from bertcalc.discover import asking, build, discover
+from bertcalc.discover.__main__ import row_of
+from bertcalc.discover.build import Refused, not_built
+
+
+class SpeechlessError(Exception):
+    """It cannot even say what it is."""
+
+    def __str__(self) -> str:
+        raise KeyError("no words")
+
+
+ERRORS = [RecursionError("too deep"), AssertionError(), SystemExit(3), SpeechlessError()]
+
+
+def odd(error: BaseException, where: str, after: int) -> Any:
+    """A configuration class that raises something when it is asked for one of its fields, but for the first times."""
+    times = 0
+
+    class OddConfig(transformers.GPT2Config):
+        def __getattribute__(self, name: str) -> Any:
+            nonlocal times
+            times += name == where
+            if name == where and times > after:
+                raise error
+            return super().__getattribute__(name)
+
+    return OddConfig
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize(("where", "after"), [("n_layer", 0), ("n_layer", 30), ("model_type", 5), ("to_dict", 0)])
+def test_whatever_a_configuration_raises_is_said(
+    monkeypatch: pytest.MonkeyPatch, error: BaseException, where: str, after: int
+) -> None:
+    monkeypatch.setattr(asking, "limit_memory", lambda: None)
+    monkeypatch.setattr(build, "config_class", lambda _kind: odd(error, where, after))
+    row = row_of("gpt2", "GPT2Model", 60)
+    assert row.outcome in ("found", "regime", "partly") or re.search(f"{type(error).__name__}|KeyError", row.remark)
+    with contextlib.suppress(Refused):
+        asking.discovered("gpt2", "GPT2Model", "{}")
+
+
+def test_a_class_that_leaves_or_is_in_a_broken_file_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_name: str) -> Any:
+        raise RuntimeError("Failed to import transformers.models.gpt2 because of the following error:\nno such file")
+
+    class Leaving(transformers.GPT2Model):
+        def __init__(self, *_given: Any) -> None:
+            raise SystemExit
+
+    with monkeypatch.context() as patched:
+        patched.setattr(build, "model_class", lambda _name: Leaving)
+        with pytest.raises(Refused, match=r"^GPT2Model could not be read: SystemExit\.$"):
+            discover("gpt2", "GPT2Model")
+        assert row_of("gpt2", "GPT2Model", 60).remark == "GPT2Model could not be read: SystemExit."
+    monkeypatch.setattr(build, "config_class", broken)
+    with pytest.raises(Refused, match=r"^gpt2 could not be read: RuntimeError\.$"):
+        discover("gpt2")
+
+
+def test_what_transformers_announces_is_said_as_well() -> None:
+    def said(text: str) -> str:
+        return str(not_built(ValueError(text)))
+
+    assert said("Class validation error:\n    ValueError: 256 is no 0\n\nmore") == (
+        "transformers does not build this model: ValueError: Class validation error: ValueError: 256 is no 0"
+    )
+    assert said("\n\n") == "transformers does not build this model: ValueError: "
+    assert said("one:\n") == "transformers does not build this model: ValueError: one:"
+    assert said("a\nb:\nc").endswith(": a")
+    assert str(not_built(ValueError("a\nb"), line=-1)).endswith(": b")
+    assert said("word " * 99).endswith("word wor ...")
+    with pytest.raises(Refused) as refused:  # the next line says how
+        discover("pe_video")
+    assert "You can install it with pip: `pip install timm`." in str(refused.value)
