@@ -108,7 +108,7 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "scale_attn_by_inverse_layer_idx": st.booleans(),
     "reorder_and_upcast_attn": st.just(False),
 }
-# The classes with peaks of memory; a convolution has none.
+# The classes with peaks of memory.
 SIMULATED = [name for name, family in CLASSES.items() if family.peaks and class_of(name).task != "double-heads"]
 IN_PAIRS = ("AlbertForPreTraining",)  # its loss takes two scores of each sequence
 SPLIT_IN_TWO = ("DistilBertForQuestionAnswering",)  # cannot be built with another number of labels
@@ -214,9 +214,6 @@ def passes(draw: st.DrawFn, classes: Sequence[str] = tuple(CLASSES)) -> tuple[Ca
     if case.architecture.endswith(("QuestionAnswering", *IN_PAIRS)):
         # Its forward method splits the scores in two.
         case = case._replace(config=replace(case.config, num_labels=2))
-    if classes is SIMULATED and case.config.has("conv_kernel_size"):
-        flat: dict[str, Any] = {"conv_kernel_size": 0}
-        case = case._replace(config=replace(case.config, **flat))
     case = of_pairs(case)
     reads_encoder = case.config.add_cross_attention and "encoder_hidden_states" in class_of(case.architecture).inputs
     call = Call(

@@ -162,13 +162,15 @@ def _body(t: Trace, c: DebertaV2Config, pooler: bool) -> Hidden:
         bert.numbered_tokens(t, c)
         (ids,) = t.inputs("input_ids")
         x = t.embedding("word_embeddings", ids, c.vocab_size, c.hidden_size, role="word", padding_idx=c.pad_token_id)
+        x = t.aside(x, "padding", "ones")
         if c.position_biased_input:
             # One row of positions serves the whole batch.
             places = Value("position_ids", (1, ids.shape[-1]), ids=True)
             rows = c.max_position_embeddings
             found = t.embedding("position_embeddings", places, rows, c.hidden_size, role="position")
-            x = t.add("add_position", x, found)
-        x = t.norm("LayerNorm", x, c.layer_norm_eps)
+            x = t.norm("LayerNorm", t.add("add_position", x, found), c.layer_norm_eps)
+        else:
+            x = t.aside(t.norm("LayerNorm", x, c.layer_norm_eps), "no positions")
         x = t.multiply("mask_padding", x, Value("attention_mask", (*ids.shape, 1)))
         x = t.dropout("dropout", x, c.hidden_dropout_prob)
     with t.module("encoder", "DebertaV2Encoder", component="encoder", order=_ENCODER):
@@ -178,9 +180,10 @@ def _body(t: Trace, c: DebertaV2Config, pooler: bool) -> Hidden:
             y = _layer(t, c, x, distances)
         x = _convolution(t, c, x, y) if c.convolves else y
         if apart:
+            x = t.variable("next_kv", x)
             with t.repeat("layer", c.num_hidden_layers - 1, "DebertaV2Layer", start=1, alike=True):
                 x = _layer(t, c, x, distances)
-    return Hidden(x, None)
+    return Hidden(t.variable("hidden_states.*", x), None)  # the body has those of all layers
 
 
 _ENCODER = ("layer", "rel_embeddings", "LayerNorm", "conv")
@@ -188,10 +191,10 @@ _ENCODER = ("layer", "rel_embeddings", "LayerNorm", "conv")
 
 def _layer(t: Trace, c: DebertaV2Config, x: Value, distances: Value | None) -> Value:
     with t.module("attention", "DebertaV2Attention", block="attention"):
-        y = _attention(t, c, x, distances)
+        y = t.variable("self_output", _attention(t, c, x, distances))
         with t.module("output", "DebertaV2SelfOutput", block="attention", order=_ADD_AND_NORM):
             y = t.dropout("dropout", t.linear("dense", y, c.hidden_size, role="output"), c.hidden_dropout_prob)
-            x = t.norm("LayerNorm", t.add("add", y, x), c.layer_norm_eps)
+            x = t.norm("LayerNorm", t.add("add", t.variable("hidden_states", y), x), c.layer_norm_eps)
     return bert.feed_forward(t, c, x, "DebertaV2")
 
 
@@ -217,7 +220,8 @@ def _distances(t: Trace, c: DebertaV2Config) -> Value:
     """A vector for each distance that is told apart, in both directions: one table for all layers."""
     with t.block("relative positions"):
         x = t.table("rel_embeddings", 2 * c.position_buckets, c.hidden_size, role="relative embedding")
-        return t.norm("LayerNorm", x, c.layer_norm_eps) if c.norm_rel_ebd == "layer_norm" else x
+        x = t.norm("LayerNorm", x, c.layer_norm_eps) if c.norm_rel_ebd == "layer_norm" else x
+    return t.variable("rel_embeddings", x)
 
 
 def _attention(t: Trace, c: DebertaV2Config, x: Value, distances: Value | None) -> Value:
@@ -311,7 +315,7 @@ def _pooled(t: Trace, c: DebertaV2Config, hidden: Hidden) -> Hidden:
     """A dense layer over the first token, as a pooler that belongs to the head."""
     block = "context pooler"
     with t.module("pooler", "ContextPooler", component="pooler", block=block, order=("dense", "dropout")):
-        x = t.dropout("dropout", t.first_token(hidden.states), c.pooler_dropout)
+        x = t.variable("context_token", t.dropout("dropout", t.first_token(hidden.states), c.pooler_dropout))
         x = t.function("pooler_act", t.linear("dense", x, c.hidden_size, role="dense"), c.pooler_hidden_act)
     return hidden._replace(pooled=x)
 
@@ -382,7 +386,6 @@ FAMILY = Family(
         ),
         "mdeberta-v3-base": _preset("mdeberta-v3-base", vocab_size=251000, num_hidden_layers=12, **_BASE),
     },
-    peaks=False,
     like_bert=False,
     recomputes=("full",),  # its attention core is no function that could be run again by itself
 )

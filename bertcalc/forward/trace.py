@@ -60,7 +60,7 @@ Operation = Literal[
     "view",
     "copy",
 ]
-Aside = Literal["padding", "positions", "positions for layers", "masks"]
+Aside = Literal["padding", "ones", "positions", "no positions", "positions for layers", "masks"]
 
 
 class _Roles(dict[str, Place]):
@@ -485,7 +485,7 @@ class Trace:
 
     def function(self, name: str, x: Value, kind: str, *, role: str = "activation") -> Value:
         """An activation that is called as a function: it is in no tree."""
-        module = Activation(name, ACTIVATIONS[kind].kept)
+        module = Activation(ACTIVATIONS[kind].kind, ACTIVATIONS[kind].kept)
         return self.step(name, "activation", x, shape=x.shape, role=role, module=module)
 
     def first_token(self, x: Value, name: str = "first_token", *, role: str = "") -> Value:
@@ -594,8 +594,9 @@ class Trace:
     def aside(self, value: Value, *done: Aside) -> Value:
         """Say what the body's forward method does in front of the step that gives the value, for memory/.
 
-        It warns if it finds padding, numbers the positions, which may be handed to all layers, or makes the masks. What
-        is not said: modules of embeddings have positions in a buffer, and masks are made in front of the encoder.
+        It warns if it finds padding, makes a mask of ones, numbers the positions, which may be handed to all layers, or
+        makes zeros in place of theirs, or makes the masks. What is not said: modules of embeddings have positions in a
+        buffer, and masks are made in front of the encoder.
         """
         self._say(value, asides=done)
         return value

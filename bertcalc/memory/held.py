@@ -14,9 +14,10 @@ from bertcalc.tree.nn import split_layer
 
 HEADS = ("query_heads", "key_heads", "value_heads")
 DISTANCES = ("positions_of_queries", "positions_of_keys", "distances")  # variables of transformers 4's attention
-IDS = ("positions", "types", "tasks")  # what the tables beside that of words are asked with
+# What the module of embeddings has: what the tables beside that of words are asked with, and what DeBERTa has besides.
+IDS = ("positions", "types", "tasks", "no_positions", "mask")
 BUCKETS = ("rows", "columns", "distances", "buckets")  # what distances are computed with
-MASKS = ("attention_mask", "window_mask", "encoder_attention_mask", "ones", "encoder_ones")
+MASKS = ("attention_mask", "window_mask", "encoder_attention_mask", "ones", "encoder_ones", "no_types", "relative_pos")
 # What the variables of heads get anew, both of a pair at once, by what the second of the pair does.
 _ANEW = {
     "query_heads": ("key_rotated",),
@@ -37,9 +38,11 @@ def unfolded(steps: Sequence[Step]) -> list[Step]:
             for step in group.steps:
                 one = numbered(step, layer, {group.entry: inside})
                 output = step.output if layer == layers.length - 1 else ""
-                variable = step.variable and (step.variable[0].replace("*", str(layer)), step.variable[1])
+                frame, variable = (name.replace("*", str(layer)) for name in step.variable or ("", ""))
                 name = step.name.replace("*", str(layer))
-                found.append(one._replace(name=name, runs=1, output=output, variable=variable))
+                found.append(
+                    one._replace(name=name, runs=1, output=output, variable=(frame, variable) if variable else None)
+                )
             inside = group.last.replace("*", str(layer))
     return [*found, *(numbered(step, "", {layers.groups[-1].last: inside}) for step in layers.after)]
 
@@ -60,8 +63,8 @@ def _in_order(steps: Sequence[Step]) -> list[Step]:
     return found
 
 
-def held_until(steps: Sequence[Step], transformers_version: int) -> list[list[str]]:
-    """For each step the names of the values that no variable holds after it.
+def held_until(steps: Sequence[Step], transformers_version: int, *, pooler: bool) -> list[list[str]]:
+    """For each step the names of the values that no variable holds after it; ``pooler``: whether the body's own is run.
 
     What is passed to a module is held while the module runs, by the frame that called it. What a forward method has in
     a variable is held until the variable is set anew or the method returns.
@@ -78,7 +81,8 @@ def held_until(steps: Sequence[Step], transformers_version: int) -> list[list[st
     contexts = [step.name for step in steps if step.place.role == "context"]
     layers = list(dict.fromkeys(layer for step in steps if (layer := split_layer(step.name)[0])))
     end = len(steps)  # after all of them: until the forward method returns
-    body = max(at for at, step in enumerate(steps) if step.place.component != "head")
+    heads = ("head",) if pooler else ("head", "pooler")
+    body = max(at for at, step in enumerate(steps) if step.place.component not in heads)
     set_anew = _set_anew(steps)
 
     def hold(value: Value, at: int) -> None:

@@ -113,7 +113,7 @@ def _sizes(tensor: Tensor) -> StateSizes:
     one = StateSizes(
         elements=elements,
         rows=prod(rows) * matrix,
-        columns=columns * matrix,
+        columns=prod(rows[:-1]) * columns * matrix,  # a convolution's tensor is a stack of matrices
         vectors=elements * (not matrix),
         small=elements * small,
         blocks=-(-elements // _BLOCK) * (elements >= _SMALL),

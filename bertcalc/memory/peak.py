@@ -22,7 +22,7 @@ from bertcalc.memory.tape import AREAS, Area, Change, Phase, Tensor
 from bertcalc.problem import InputError, Problem, wrong
 from bertcalc.subject import Subject
 from bertcalc.text import N_
-from bertcalc.tree.nn import Convolution, ModuleList, layer_number, split_layer
+from bertcalc.tree.nn import ModuleList, layer_number, split_layer
 
 NOTHING_TO_TRAIN = N_("Everything in {architecture} is frozen: there is nothing to train.")
 ANSWERS = N_("{architecture} cannot run with num_labels {value}: its forward method splits the scores in two.")
@@ -302,11 +302,10 @@ def _check(model: Model, batch_size: int, *, training: bool, padded: bool) -> No
 def unknown_peaks(model: Model) -> Problem | None:
     """What is wrong with a model whose memory is not simulated; nothing, of most.
 
-    That of a convolution is not, nor that of a loss for choices beside another.
+    That of a loss for choices beside another is not.
     """
     name = model.cls.name
-    convolves = any(isinstance(module, Convolution) for _path, module, _copies in model.modules())
-    if model.family.peaks and model.cls.task != "double-heads" and not convolves:
+    if model.family.peaks and model.cls.task != "double-heads":
         return None
     return Problem("architecture", name, UNKNOWN, {"architecture": name})
 

@@ -22,9 +22,6 @@ _KERNELS: dict[str, Literal["input", "output"]] = {
     "SiLUActivation": "input",
     "SiLU": "input",
     "Tanh": "output",
-    "relu": "output",  # called as functions
-    "tanh": "output",
-    "gelu": "input",
 }
 
 

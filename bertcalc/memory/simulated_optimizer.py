@@ -9,6 +9,7 @@ from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS, Optimizer, sizes
 from bertcalc.memory.simulated_pass import Pass
 from bertcalc.memory.tape import Tape, Tensor
 from bertcalc.tree import nn
+from bertcalc.tree.nn import Shape
 
 _FLOAT32 = 4
 
@@ -71,11 +72,13 @@ def _average(tape: Tape, tensor: Tensor) -> Tensor:
 def _factors(tape: Tape, tensor: Tensor) -> list[Tensor]:
     if len(tensor.shape) == 1:
         return [_counter(tape), _average(tape, tensor)]
-    rows, columns = tensor.shape
-    return [
-        _counter(tape),
-        *(tape.new(shape, tensor.item, "optimizer states") for shape in ((rows, 1), (1, columns))),
-    ]
+    return [_counter(tape), *(tape.new(shape, tensor.item, "optimizer states") for shape in _sums(tensor.shape))]
+
+
+def _sums(shape: Shape) -> tuple[Shape, Shape]:
+    """Of matrices one number for each row, and one for each column."""
+    *stack, rows, columns = shape
+    return (*stack, rows, 1), (*stack, 1, columns)
 
 
 def _quantized(tape: Tape, tensor: Tensor) -> list[Tensor]:
@@ -118,11 +121,11 @@ def _adafactor(tape: Tape, tensors: Iterable[Tensor]) -> None:
             held["squared gradient"] = tape.like(tensor)
             held["estimate"] = tape.like(tensor)
         else:
-            rows, columns = tensor.shape
-            held["mean of rows"] = tape.new((rows, 1), tensor.item)
-            held["mean of columns"] = tape.new((1, columns), tensor.item)
+            rows, columns = _sums(tensor.shape)
+            held["mean of rows"] = tape.new(rows, tensor.item)
+            held["mean of columns"] = tape.new(columns, tensor.item)
             held["estimate"] = tape.like(tensor)
-            tape.new((1, 1), tensor.item)  # the mean of the state of the rows
+            tape.new((*tensor.shape[:-2], 1, 1), tensor.item)  # the mean of the state of the rows
         held["update"] = held["estimate"]
         tape.new((), tensor.item)  # its norm
 

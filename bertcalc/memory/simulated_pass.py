@@ -1,18 +1,19 @@
 """A forward pass on tensors without numbers, with the variables that transformers' own has, and the loss."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 
 from bertcalc.family import Model
 from bertcalc.forward.steps import Step
 from bertcalc.forward.trace import Aside, Sizes
+from bertcalc.memory import simulated_deberta as deberta
 from bertcalc.memory import simulated_layers as layers
 from bertcalc.memory.held import BUCKETS, DISTANCES, HEADS, held_until, numbers_positions, sine_of, unfolded
 from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import ITEM_BYTES, Dtype, fuse_attention, recomputed_in
 from bertcalc.memory.simulated_activations import simulate_activation
 from bertcalc.memory.tape import Memory, Region, Tape, Tensor
-from bertcalc.tree.nn import Activation, Conv1D, Dropout, Embedding, Norm
+from bertcalc.tree.nn import Activation, Conv1D, Convolution, Dropout, Embedding, Linear, Norm, split_layer
 
 _INT64 = 8
 _ENCODED = "encoder_hidden_states"
@@ -57,6 +58,8 @@ class Pass:
         self._cached_apart = any(step.place.role == "value_cached" for step in steps)
         self._asides: dict[Aside, Callable[[], None]] = {
             "padding": lambda: self._look_for_padding(self.batch["input_ids"]),
+            "ones": self._make_ones,
+            "no positions": self._make_no_positions,
             "positions": self._number_positions,
             "positions for layers": self._number_positions,
             "masks": self._make_masks,
@@ -64,9 +67,10 @@ class Pass:
         # The fused kernel sees what is before a token without being told.
         self._masks = padded or (model.config.is_decoder and not self._fused)
         self.batch_size, self.sequence_length = batch_size, sequence_length
-        self.held = held_until(self.steps, self._version)
+        self.held = held_until(self.steps, self._version, pooler=model.cls.pooler)
         self._regions = [recomputed_in(step, plan.recompute if training else "none") for step in self.steps]
         self._windowed = _windowed(self.steps)
+        self._together = deberta.together(self.steps)
         # The kernel needs no mask for a window, unless there is padding. Letters stand for lengths below a window that
         # is not 0.
         window = model.config.window
@@ -84,6 +88,8 @@ class Pass:
         self._handed: list[str] = []
         if plan.recompute == "full" and any("positions for layers" in step.asides for step in self.steps):
             self._handed.append("positions")
+        if plan.recompute == "full" and self._together:
+            self._handed.append("relative_pos")
         # As RoBERTa does, whose padding has a position of its own.
         self._has_types = any(step.place.role == "token type" for step in self.steps)
         self._counts_from_padding = any(
@@ -175,8 +181,14 @@ class Pass:
         """One step, and the end of the variables that are not held after it."""
         step = self.steps[at]
         self.memory.where = step.name
-        if step.operation != "unused":
+        if steps := self._together.get(step.name.rpartition(".")[0]):
+            if step.gives.name == [*steps.values()][-1].gives.name:
+                self.values[step.gives.name] = self._all_together(steps)
+        elif step.operation != "unused":
             self._do(step)
+        layer = split_layer(step.name)[0]
+        if layer and not any(split_layer(later.name)[0] for later in self.steps[at + 1 : at + 2]):
+            self.memory.where = layer.rpartition(".")[0]  # what was held of all layers goes with none of them
         for name in self.held[at]:
             self.values.pop(name, None)
 
@@ -236,28 +248,15 @@ class Pass:
                 if "positions" not in self.values and not self._own_positions:
                     self._number_tokens(self.values[step.takes[0].name])
                 return tape.embedding(self._tensor(step, "weight"), self._looked_up(step))
-            case "linear":
-                (x,) = self._taken(step)
-                weight, bias = self._tensor(step, "weight"), self._learned(step, "bias")
-                return tape.linear(x, weight, bias, transposed=not isinstance(step.module, Conv1D))
-            case "norm":
-                assert isinstance(step.module, Norm)
-                (x,) = self._taken(step)
-                if not step.module.centers:
-                    return layers.rms_norm(tape, x, self._tensor(step, "weight"))
-                return tape.layer_norm(x, self._tensor(step, "weight"), self._learned(step, "bias"))
-            case "dropout":
-                assert isinstance(step.module, Dropout)
-                (x,) = self._taken(step)
-                return tape.dropout(x, step.module.p if self.training else 0, fused=self.plan.fused_dropout)
-            case "activation":
-                assert isinstance(step.module, Activation)
-                learned = [self.parameters[tensor.name] for tensor in step.tensors]
-                (x,) = self._taken(step)
-                return simulate_activation(tape, step.module, x, learned)
+            case "linear" | "norm" | "dropout" | "activation":
+                return self.call(step, *self._taken(step))
             case "softmax":
                 (x,) = self._taken(step)
                 return tape.to(tape.softmax(tape.to(x, 4)), x.item) if step.wide else tape.softmax(x)
+            case "table":
+                return self._tensor(step, "weight")
+            case "multiply" if step.place.role == "mask_padding":
+                return self._without_padding(step)
             case "multiply":
                 return tape.multiply(*self._taken(step))
             case "angles":
@@ -292,6 +291,27 @@ class Pass:
                 return self._copied(step)
         raise NotImplementedError(f"Nothing says what {step.name} ({step.operation}) allocates.")
 
+    def call(self, step: Step, x: Tensor) -> Tensor:
+        """What the module of a step gives."""
+        tape, module = self.tape, step.module
+        match module:
+            case Norm(centers=False):
+                return layers.rms_norm(tape, x, self._tensor(step, "weight"))
+            case Norm():
+                return tape.layer_norm(x, self._tensor(step, "weight"), self._learned(step, "bias"))
+            case Dropout():
+                return tape.dropout(x, module.p if self.training else 0, fused=self.plan.fused_dropout)
+            case Activation():
+                learned = [self.parameters[tensor.name] for tensor in step.tensors]
+                return simulate_activation(tape, module, x, learned)
+        weight, bias = self._tensor(step, "weight"), self._learned(step, "bias")
+        if isinstance(module, Convolution):
+            assert bias
+            return tape.convolution(x, weight, bias)
+        if bias and isinstance(module, Linear) and not module.biased:  # that of another module
+            return tape.add(tape.linear(x, weight, None), bias)
+        return tape.linear(x, weight, bias, transposed=not isinstance(module, Conv1D))
+
     def _taken(self, step: Step) -> list[Tensor]:
         return [self.values[value.name] for value in step.takes]
 
@@ -312,6 +332,34 @@ class Pass:
         if step.place.role == "task type":
             self.values["tasks"] = self.tape.new(step.takes[0].shape, _INT64)
         return self.values[_IDS[step.place.role] or step.takes[0].name]
+
+    def _make_ones(self) -> None:
+        """DeBERTa's body makes a mask of numbers if none is given, and token types, which it does not need."""
+        *first, length = self.batch["input_ids"].shape
+        shape = (prod(first), length)
+        given = self.batch.get("attention_mask")
+        self.values["ones"] = self.tape.view(given, shape) if given else self.tape.new(shape, 4)
+        self.values["no_types"] = self.tape.new(shape, _INT64)
+
+    def _make_no_positions(self) -> None:
+        """Zeros for what positions would give."""
+        shape = (*self.values["ones"].shape, self.model.config.hidden_size)
+        self.values["no_positions"] = self.tape.new(shape, self.width)
+
+    def _without_padding(self, step: Step) -> Tensor:
+        x = self.values[step.takes[0].name]
+        self.values["mask"] = self.tape.to(self.tape.unsqueeze(self.values["ones"], 2), x.item)
+        return self.tape.multiply(x, self.values["mask"])
+
+    def _all_together(self, steps: Mapping[str, Step]) -> Tensor:
+        """What a module gives whose steps are run together, because their variables are."""
+        values = self.values
+        if "conv" in steps:
+            x, first = (values[steps[name].takes[0].name] for name in ("channels", "add"))
+            return deberta.convolution(self, steps, x, first, values["ones"])
+        x, table = values[steps["query_proj"].takes[0].name], steps.get("pos_dropout")
+        distances = values[table.takes[0].name] if table else None
+        return deberta.attention(self, steps, x, values["attention_mask"], values.get("relative_pos"), distances)
 
     def _number_tokens(self, ids: Tensor) -> None:
         """The positions, and a token type for each of them."""
@@ -488,7 +536,7 @@ class Pass:
         """A warning of padding without a mask looks at the first and the last token."""
         if not self.padded and self.model.config.pad_token_id is not None:
             numbers = self.tape.new((2,), _INT64)
-            ends = self.tape.new((ids.shape[0], 2), _INT64)
+            ends = self.tape.new((prod(ids.shape[:-1]), 2), _INT64)
             del numbers
             equal = self.tape.new(ends.shape, 1)
             self.tape.new((), 1)
@@ -514,6 +562,13 @@ class Pass:
     def _make_masks(self) -> None:
         if self._version == 4:
             self._make_masks_of_4()
+            return
+        if self._together:
+            ones = self.values["ones"]
+            batch, length = ones.shape
+            self.values["attention_mask"] = self.tape.new((batch, 1, length, length), ones.item)
+            if self.model.config.relative_attention:
+                self.values["relative_pos"] = deberta.relative_positions(self.tape, length)
             return
         if self._own_positions and self.model.config.is_decoder and not self.padded and not self._caches():
             self._look_for_starts()
@@ -634,6 +689,11 @@ class Pass:
         match cls.task:
             case "masked-lm" | "next-sentence" | "token-classification":
                 return self._classified(logits[0], batch["labels"])
+            case "sequence-classification" if cls.flattens_regression and self.model.config.num_labels == 1:
+                logits[0] = tape.to(tape.view(logits[0], batch["labels"].shape), 4)
+                return tape.mean_squared_error(logits[0], batch["labels"])
+            case "sequence-classification" if cls.flattens_regression:
+                return deberta.loss(tape, logits[0], batch["labels"])
             case "sequence-classification" if self.model.config.num_labels == 1:
                 scores, labels = tape.squeeze(logits[0]), batch["labels"]
                 return tape.mean_squared_error(tape.squeeze(scores, 0) if scores.shape == (1,) else scores, labels)

@@ -365,9 +365,10 @@ class Tape:
         batch, heads, rows, columns = x.shape
         left = self.reshape(self.same(x), (batch * heads, rows, columns))
         right = self.reshape(self.same(y), (batch * heads, columns, y.shape[-1]))
-        return self.unsafe_view(self._bmm(left, right), (batch, heads, rows, y.shape[-1]))
+        return self.unsafe_view(self.bmm(left, right), (batch, heads, rows, y.shape[-1]))
 
-    def _bmm(self, x: Tensor, y: Tensor) -> Tensor:
+    def bmm(self, x: Tensor, y: Tensor) -> Tensor:
+        """The products of two stacks of matrices (number, rows, columns)."""
         of_x, of_y = x.node is not None, y.node is not None
         kept = [*((y,) if of_x else ()), *((x,) if of_y else ())]
         self._about_to_keep(kept)
@@ -402,7 +403,7 @@ class Tape:
         sizes = [1 if axis == last else (y if axis in right else x).shape[axis] for axis in order]
         rows = self.reshape(self.permute(x, order), (sides[0], sides[1], x.shape[last]))
         columns = self.reshape(self.permute(y, [*both, last, *right, *left]), (sides[0], y.shape[last], sides[2]))
-        product = self._bmm(rows, columns)
+        product = self.bmm(rows, columns)
         del rows, columns
         laid_out = self.view(product, tuple(sizes))
         return self.view(self.permute(laid_out, [order.index(axis) for axis in range(last + 1)]), shape)
@@ -570,9 +571,58 @@ class Tape:
 
     def divide(self, x: Tensor, y: Tensor, *, in_place: bool = False) -> Tensor:
         """By a tensor that nothing is learned from."""
-        quotient = x if in_place else self.new(broadcast(x.shape, y.shape), x.item)
+        quotient = x if in_place else self._in_bytes(x, x.item)
         self.record("Div", (x,), (quotient,), (y,), lambda grad, y: (self.like(grad),))
         return quotient
+
+    def convolution(self, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        """Over the last axis, which stays as long as it is."""
+        y = self.new(x.shape, x.item)
+        needed = [(tensor.shape, tensor.item) if tensor.node else None for tensor in (x, weight, bias)]
+
+        def rule(grad: Tensor, *kept: Tensor) -> Gradients:
+            return [self.new(*size) if size else None for size in needed]
+
+        self.record("Convolution", (x, weight, bias), (y,), (x, weight), rule)
+        return y
+
+    def masked_fill(self, x: Tensor, mask: Tensor, *, in_place: bool = False) -> Tensor:
+        """A number where the mask says so, which no gradient goes through."""
+        y = x if in_place else self.like(x)
+        self.record("MaskedFill", (x,), (y,), (mask,), lambda grad, mask: (self.like(grad),))
+        return y
+
+    def masked_fill_in_view(self, base: Tensor, x: Tensor, mask: Tensor) -> Tensor:
+        """The same in a view of all numbers of another tensor, a part of whose gradient is set."""
+
+        def rule(grad: Tensor, mask: Tensor) -> Gradients:
+            whole = self.like(grad)
+            part = self.like(grad)
+            filled = self.like(part)
+            del part, filled
+            return (whole,)
+
+        shape, item = base.shape, base.item
+        self.record("CopySlices", (base,), (base,), (mask,), rule)
+        self.record("AsStrided", (base,), (x,), (), lambda grad: (self.new(shape, item),))
+        return x
+
+    def gather(self, x: Tensor, at: Tensor) -> Tensor:
+        """Of each row the numbers that are asked for."""
+        y = self.new(at.shape, x.item)
+        self.record("Gather", (x,), (y,), (x, at), lambda grad, x, at: (self.new(x.shape, grad.item),))
+        return y
+
+    def repeat(self, x: Tensor, times: int) -> Tensor:
+        """So many copies along the first axis, even if it is one."""
+        y, shape = self.new((times * x.shape[0], *x.shape[1:]), x.item), x.shape
+        once = isinstance(times, int) and times == 1
+
+        def rule(grad: Tensor) -> Gradients:
+            return (self.reshape(grad, shape) if once else self.new(shape, grad.item),)
+
+        self.record("Repeat", (x,), (y,), (), rule)
+        return y
 
     def power(self, x: Tensor) -> Tensor:
         """A power that is a Python number."""

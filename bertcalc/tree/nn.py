@@ -261,9 +261,13 @@ class Linear(Module):
         self.out_features = out_features
         self.tied = tied
 
+    @property
+    def biased(self) -> bool:
+        """Whether it adds a bias, its own or one that is owned elsewhere."""
+        return "bias" in self.parameters or "bias" in self.tied
+
     def extra_repr(self) -> str:
-        bias = "bias" in self.parameters or "bias" in self.tied
-        return f"in_features={self.in_features}, out_features={self.out_features}, bias={bias}"
+        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.biased}"
 
 
 class Conv1D(Module):

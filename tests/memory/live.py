@@ -54,7 +54,7 @@ class Live(TorchDispatchMode):  # type: ignore[misc]  # torch's types are not fo
         self.phase = ""
         self.live = 0
         self.moments: list[Moment] = []
-        self._followed: set[int] = set()
+        self._followed: dict[int, int] = {}  # bytes by address
         self._follow_all(given)
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -63,11 +63,15 @@ class Live(TorchDispatchMode):  # type: ignore[misc]  # torch's types are not fo
             function = torch.ops.aten.add_.Tensor  # as PyTorch adds gradients up where no dispatch mode is on
         if adds_up and function is torch.ops.aten.index_put.default:
             function = torch.ops.aten.index_put_.default  # likewise
+        if adds_up and function is torch.ops.aten.scatter_add.default:
+            function = torch.ops.aten.scatter_add_.default  # likewise
         if function is torch.ops.aten._local_scalar_dense.default and args[0].is_meta:
             return 1.0  # Adafactor asks for norms
         if function is torch.ops.aten.index.Tensor:
             self._follow_all(args)  # a list of numbers is a tensor that no dispatch mode sees come on the meta device
         outputs = function(*args, **(kwargs or {}))
+        if function is torch.ops.aten._to_copy.default and not args[0].is_meta and outputs.is_meta:
+            self._move(args[0].untyped_storage()._cdata)
         self._follow_all(outputs)
         self.moments.append(Moment(self.phase, str(function), self.live))
         return outputs
@@ -77,13 +81,17 @@ class Live(TorchDispatchMode):  # type: ignore[misc]  # torch's types are not fo
         for tensor in tree_flatten(tree)[0]:
             storage = tensor.untyped_storage() if isinstance(tensor, torch.Tensor) else None
             if storage is not None and storage._cdata not in self._followed:
-                self._followed.add(storage._cdata)
+                self._followed[storage._cdata] = storage.nbytes()
                 self.live += storage.nbytes()
-                weakref.finalize(storage, self._released, storage._cdata, storage.nbytes()).atexit = False
+                weakref.finalize(storage, self._released, storage._cdata).atexit = False
 
-    def _released(self, at: int, num_bytes: int) -> None:
-        self._followed.remove(at)
-        self.live -= num_bytes
+    def _move(self, at: int) -> None:
+        """A Python number that is made into a tensor on the CPU and moved to the meta device: one, on one device."""
+        self.live -= self._followed[at]
+        self._followed[at] = 0
+
+    def _released(self, at: int) -> None:
+        self.live -= self._followed.pop(at)
         self.moments.append(Moment(self.phase, RELEASE, self.live))
 
 

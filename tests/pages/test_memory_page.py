@@ -332,8 +332,8 @@ def test_a_wrong_value_in_a_link_is_named(name: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("view", ["fit", "training", "inference"])
-def test_a_family_that_is_not_simulated_gets_a_sentence_and_no_controls(view: str) -> None:
-    app = memory(view, preset="deberta-v3-base")
+def test_a_class_that_is_not_simulated_gets_a_sentence_and_no_controls(view: str) -> None:
+    app = memory(view, preset="gpt2", architecture="GPT2DoubleHeadsModel")
     assert "is not simulated yet" in " ".join(str(said.value) for said in app.error)
     assert not app.metric
     assert not [box for box in app.selectbox if box.key in ("optimizer", "training_dtype", "device_memory", "dtype")]

@@ -1,0 +1,221 @@
+"""DeBERTa-v2's attention on tensors without numbers: what tokens are, and how far apart they are.
+
+Each function is written with the operations, the variables and in the order of modeling_deberta_v2.py in transformers
+5.23, because these say how long a tensor is alive.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from bertcalc.forward.steps import Step
+from bertcalc.memory.tape import Tape, Tensor, is_contiguous
+
+_INT64, _FLOAT32, _BOOL = 8, 4, 1
+
+
+class _Pass(Protocol):
+    """What runs a forward pass, as far as it is asked here."""
+
+    tape: Tape
+
+    def call(self, step: Step, x: Tensor) -> Tensor:
+        """What the module of a step gives."""
+
+
+def together(steps: Sequence[Step]) -> dict[str, dict[str, Step]]:
+    """The modules that are run by a function of this module, and their steps by their last names."""
+    found: dict[str, dict[str, Step]] = {
+        step.name.rpartition(".")[0]: {}
+        for step in steps
+        if step.place.role == "key_scaled" or step.operation == "convolution"
+    }
+    for step in steps:
+        module, _dot, last = step.name.rpartition(".")
+        if module in found:
+            found[module][last] = step
+    return found
+
+
+def attention(
+    run: _Pass,
+    steps: Mapping[str, Step],
+    hidden_states: Tensor,
+    attention_mask: Tensor,
+    relative_pos: Tensor | None,
+    rel_embeddings: Tensor | None,
+) -> Tensor:
+    """DisentangledSelfAttention.forward, with the steps of our program by their last names."""
+    tape, item = run.tape, hidden_states.item
+    batch, heads, length, size = steps["query_heads"].gives.shape
+    query_layer = _heads(tape, _call(run, steps["query_proj"], hidden_states), heads, size)
+    key_layer = _heads(tape, _call(run, steps["key_proj"], hidden_states), heads, size)
+    value_layer = _heads(tape, _call(run, steps["value_proj"], hidden_states), heads, size)
+    rel_att = None
+    _at(run, steps["scores"])
+    scale = _scale(tape)
+    attention_scores = tape.bmm(query_layer, tape.divide(tape.transpose(key_layer, 1, 2), tape.to(scale, item)))
+    if rel_embeddings:
+        assert relative_pos
+        rel_embeddings = _call(run, steps["pos_dropout"], rel_embeddings)
+        rel_att = _bias(run, steps, query_layer, key_layer, relative_pos, rel_embeddings)
+    if rel_att:
+        _at(run, steps["add_distances"])
+        attention_scores = tape.add(attention_scores, rel_att)
+    _at(run, steps["mask"])
+    attention_scores = tape.view(attention_scores, (batch, heads, length, length))
+    attention_mask = tape.new(attention_mask.shape, _BOOL)
+    attention_scores = tape.masked_fill(attention_scores, tape.like(attention_mask))
+    _at(run, steps["softmax"])
+    attention_probs = tape.softmax(attention_scores)
+    attention_probs = _call(run, steps["dropout"], attention_probs)
+    _at(run, steps["context"])
+    context_layer = tape.bmm(tape.view(attention_probs, (batch * heads, length, length)), value_layer)
+    _at(run, steps["merge_heads"])
+    context_layer = tape.contiguous(tape.permute(tape.view(context_layer, (batch, heads, length, size)), (0, 2, 1, 3)))
+    return tape.view(context_layer, (batch, length, heads * size))
+
+
+def _bias(
+    run: _Pass,
+    steps: Mapping[str, Step],
+    query_layer: Tensor,
+    key_layer: Tensor,
+    relative_pos: Tensor,
+    rel_embeddings: Tensor,
+) -> Tensor:
+    """disentangled_attention_bias, whatever the order of c2p and p2c in pos_att_type."""
+    tape, item = run.tape, query_layer.item
+    batch, heads, _rows, size = steps["pos_key_heads"].gives.shape
+    length = query_layer.shape[1]
+    relative_pos = tape.view(relative_pos, (1, 1, length, length))
+    _at(run, steps["one_batch"])
+    rel_embeddings = tape.unsqueeze(tape.same(rel_embeddings), 0)
+
+    def positions(name: str) -> Tensor:
+        own = steps.get(f"pos_{name}_proj")
+        y = _heads(tape, _call(run, own or steps[f"{name}_proj_again"], rel_embeddings), heads, size)
+        return tape.repeat(y, batch)
+
+    if "query_proj_again" in steps:
+        pos_query_layer = positions("query")
+        pos_key_layer = positions("key")
+    else:
+        pos_key_layer = positions("key")
+        pos_query_layer = positions("query")
+    _at(run, steps["c2p"])
+    scale = _scale(tape)
+    c2p_att = tape.bmm(query_layer, tape.transpose(pos_key_layer, 1, 2))
+    _at(run, steps["c2p_gathered"])
+    c2p_pos = tape.like(tape.like(relative_pos))
+    c2p_att = tape.gather(c2p_att, _for_each(c2p_pos, c2p_att))
+    _at(run, steps["c2p_scaled"])
+    score = tape.shift(tape.divide(c2p_att, tape.to(scale, item)))
+    _at(run, steps["p2c"])
+    scale = _scale(tape)
+    p2c_pos = tape.like(tape.like(tape.like(relative_pos)))
+    p2c_att = tape.bmm(key_layer, tape.transpose(pos_query_layer, 1, 2))
+    _at(run, steps["p2c_gathered"])
+    p2c_att = tape.transpose(tape.gather(p2c_att, _for_each(p2c_pos, p2c_att)), 1, 2)
+    _at(run, steps["p2c_scaled"])
+    return tape.add(score, tape.divide(p2c_att, tape.to(scale, item)), in_place=True)
+
+
+def _at(run: _Pass, step: Step) -> None:
+    """What comes now is for that step."""
+    run.tape.memory.where = step.name
+
+
+def _call(run: _Pass, step: Step, x: Tensor) -> Tensor:
+    _at(run, step)
+    return run.call(step, x)
+
+
+def _heads(tape: Tape, x: Tensor, heads: int, size: int) -> Tensor:
+    """transpose_for_scores: the heads of all sequences, one after the other."""
+    batch, length, _width = x.shape
+    x = tape.view(x, (batch, length, heads, size))
+    return tape.view(tape.contiguous(tape.permute(x, (0, 2, 1, 3))), (batch * heads, length, size))
+
+
+def _scale(tape: Tape) -> Tensor:
+    """scaled_size_sqrt: the root of a product of two numbers."""
+    return tape.like(tape.like(tape.new(())))
+
+
+def _for_each(positions: Tensor, scores: Tensor) -> Tensor:
+    """The same positions for all heads of all sequences."""
+    length = positions.shape[-1]
+    return Tensor(positions.storage, (scores.shape[0], length, length), (0, length, 1), _INT64, is_view=True)
+
+
+def convolution(
+    run: _Pass, steps: Mapping[str, Step], hidden_states: Tensor, residual_states: Tensor, input_mask: Tensor
+) -> Tensor:
+    """ConvLayer.forward."""
+    tape = run.tape
+    _at(run, steps["conv"])
+    base: Tensor | None = run.call(steps["conv"], tape.contiguous(tape.permute(hidden_states, (0, 2, 1))))
+    assert base
+    out = tape.permute(base, (0, 2, 1))
+    if not is_contiguous(out):  # it is, of a single token
+        base = None
+        out = tape.contiguous(out)
+    _at(run, steps["fill_padding"])
+    rmask = _as_bool(tape, tape.like(input_mask))
+    out = tape.masked_fill_in_view(base, out, rmask) if base else tape.masked_fill(out, rmask, in_place=True)
+    del base
+    out = _call(run, steps["conv_act"], _call(run, steps["dropout"], out))
+    _at(run, steps["add"])
+    layer_norm_input = tape.add(residual_states, out)
+    output = _call(run, steps["LayerNorm"], layer_norm_input)
+    _at(run, steps["mask_padding"])
+    input_mask = tape.to(tape.unsqueeze(input_mask, 2), output.item)
+    return tape.multiply(output, input_mask)
+
+
+def _as_bool(tape: Tape, x: Tensor) -> Tensor:
+    return tape.new(x.shape, _BOOL)
+
+
+def loss(tape: Tape, logits: Tensor, labels: Tensor) -> Tensor:
+    """That of several classes, over those sequences that have a label: here all of them."""
+    label_index = _nonzero(tape, tape.new(labels.shape, _BOOL))
+    rows = Tensor(label_index.storage, logits.shape, (1, 0), _INT64, is_view=True)
+    labeled_logits = tape.gather(logits, rows)
+    del rows
+    labels = tape.like(labels)
+    return tape.cross_entropy(tape.to(labeled_logits, _FLOAT32), labels)
+
+
+def _nonzero(tape: Tape, marks: Tensor) -> Tensor:
+    return tape.new((*marks.shape, len(marks.shape)), _INT64)
+
+
+def relative_positions(tape: Tape, length: int) -> Tensor:
+    """build_relative_position: the bucket of the distance of each pair of tokens."""
+    q_ids = tape.new((length,), _INT64)
+    k_ids = tape.new((length,), _INT64)
+    rel_pos_ids = tape.new((length, length), _INT64)
+    rel_pos_ids = _log_buckets(tape, rel_pos_ids)
+    rel_pos_ids = tape.to(rel_pos_ids, _INT64)
+    del q_ids, k_ids
+    return tape.view(rel_pos_ids, (1, length, length))
+
+
+def _log_buckets(tape: Tape, relative_pos: Tensor) -> Tensor:
+    """make_log_bucket_position: near distances one by one, far ones by their logarithm."""
+    shape = relative_pos.shape
+
+    def made(item: int, *_of: Tensor) -> Tensor:
+        return tape.new(shape, item)
+
+    sign = made(_INT64)
+    abs_pos = made(_INT64, made(_BOOL, made(_BOOL), made(_BOOL)), tape.new((), _INT64), made(_INT64))
+    # ceil(log(abs_pos / mid) / log(...) * (mid - 1)) + mid
+    log_pos = made(
+        _FLOAT32,
+        made(_FLOAT32, made(_FLOAT32, made(_FLOAT32, made(_FLOAT32, made(_FLOAT32)), tape.like(tape.new(()))))),
+    )
+    bucket_pos = made(_FLOAT32, made(_BOOL), made(_FLOAT32), made(_FLOAT32))
+    del sign, abs_pos, log_pos
+    return bucket_pos
