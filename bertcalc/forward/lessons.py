@@ -433,6 +433,28 @@ _LESSONS: dict[str, Lesson] = {
             "products are added to the scores."
         ),
     ),
+    "attention.biases": Lesson(
+        N_("+ bias"),
+        N_("Query and value get a bias each, {hidden_size} numbers. The keys have none."),
+    ),
+    "attention.query_scaled": Lesson(
+        N_("÷ √(3 size)"),
+        N_(
+            "The queries are divided by a square root, of three times the head size {attention_head_size} where two more "
+            "products are added to the scores."
+        ),
+    ),
+    "attention.pos_query_scaled": Lesson(
+        N_("÷ √(3 size)"), N_("The queries of the distances are divided as those of the tokens were.")
+    ),
+    "attention.near": Lesson(
+        N_("near ones"),
+        N_("Only the distances that there are between the tokens are kept, at most {sequence_length} in each direction."),
+    ),
+    "attention.apart": Lesson(
+        N_("lay out"),
+        N_("The heads of all sequences are copied one after the other, for one product. Nothing is computed or learned."),
+    ),
     "attention.distances_dropout": Lesson("dropout", _DROPOUT),
     "attention.one_batch": Lesson(N_("reshape"), N_("The table is read like one sequence. Nothing is computed.")),
     "attention.position query": Lesson(

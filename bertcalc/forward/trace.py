@@ -383,10 +383,10 @@ class Trace:
 
     def parameter(self, name: str, shape: Shape, *, role: str) -> tuple[Tensor, ...]:
         """A tensor that the present module owns itself."""
-        module = self._module
+        module, place = self._module, self._roles[role]
         module.parameters = {**module.parameters, name: shape}
-        module.place = self._roles[role]
-        return (Tensor(f"{self._path}.{name}", shape, self._copies, module.place),)
+        module.places = {**module.places, name: place}
+        return (Tensor(f"{self._path}.{name}", shape, self._copies, place),)
 
     # Operations that are no modules.
 
@@ -435,13 +435,22 @@ class Trace:
         self.steps.append(Step(gives.name, operation, takes, gives, (), self._runs, module, place, self._core))
         return gives
 
-    def add(self, name: str, *takes: Value, role: str = "", in_place: bool = False) -> Value:
-        """A sum, in the shape of its first term; ``in_place`` is Python's +=."""
+    def add(
+        self, name: str, *takes: Value, role: str = "", in_place: bool = False, using: tuple[Tensor, ...] = ()
+    ) -> Value:
+        """A sum, in the shape of its first term; ``in_place`` is Python's +=, ``using`` a bias that is added besides."""
         if self.steps is None:
             return takes[0]
         total = self.step(name, "add", *takes, shape=takes[0].shape, role=role)
-        self.steps[-1] = self.steps[-1]._replace(in_place=in_place)
+        self.steps[-1] = self.steps[-1]._replace(in_place=in_place, tensors=using)
         return total
+
+    def divide(self, name: str, x: Value, *, wide: bool = False) -> Value:
+        """A quotient by a tensor of one number; ``wide``: which is a float32, whatever the model's numbers are."""
+        found = self.step(name, "divide", x, shape=x.shape)
+        if self.steps is not None:
+            self.steps[-1] = self.steps[-1]._replace(wide=wide)
+        return found
 
     def multiply(self, name: str, *takes: Value) -> Value:
         """A product number by number, as in a gated feed-forward."""

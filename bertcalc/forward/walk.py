@@ -21,6 +21,8 @@ _TOGETHER = {
     "cut": "cut",
     "pos_query_heads": "position heads",
     "pos_key_heads": "position heads",
+    "query bias": "biases",
+    "value bias": "biases",
     "flatten": "flatten",
     "start_logits": "split",
     "end_logits": "split",
