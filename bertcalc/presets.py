@@ -199,6 +199,8 @@ PUBLISHED: tuple[PublishedCount, ...] = (
     PublishedCount("gpt2-medium", "GPT2Model", 354823168, N_("no pooler"), _keras("gpt2")),
     PublishedCount("gpt2-large", "GPT2Model", 774030080, N_("no pooler"), _keras("gpt2")),
     PublishedCount("gpt2-xl", "GPT2Model", 1557611200, N_("no pooler"), _keras("gpt2")),
+    PublishedCount("deberta-base", "DebertaModel", 138601728, N_("no pooler"), _AUTOMODEL),
+    PublishedCount("deberta-large", "DebertaModel", 405163008, N_("no pooler"), _AUTOMODEL),
     PublishedCount("deberta-v3-xsmall", "DebertaV2Model", 70682112, N_("no pooler"), _keras("deberta_v3")),
     PublishedCount("deberta-v3-large", "DebertaV2Model", 434012160, N_("no pooler"), _keras("deberta_v3")),
     PublishedCount(

@@ -66,11 +66,15 @@ class DebertaConfig(deberta_v2.Disentangled):
     def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
         """What is wrong between fields that are right by themselves."""
         yield from super().relations(values)
+        rows, least = values["max_relative_positions"], values["max_position_embeddings"]
         _low, high = DIMENSIONS["max_position_embeddings"]
-        if (rows := values["max_relative_positions"]) > high:
-            message = N_("max_relative_positions {value} is not possible: {high} is the largest that is.")
-            shown = {"value": f"{rows:,}", "high": f"{high:,}"}
-            remedies = ({"max_relative_positions": high}, {"max_relative_positions": -1})
+        if 1 <= rows < least or rows > high:
+            message = N_(
+                "max_relative_positions {value} is not counted here: only -1 is, or from {least}, which "
+                "max_position_embeddings is, to {high}."
+            )
+            shown = {"value": f"{rows:,}", "least": f"{least:,}", "high": f"{high:,}"}
+            remedies = ({"max_relative_positions": -1}, {"max_relative_positions": least if rows < least else high})
             yield Problem("max_relative_positions", rows, message, shown, remedies)
 
     @property
@@ -176,9 +180,7 @@ def _by_distance(t: Trace, query: Value, key: Value, of_distances: tuple[Value, 
 def _positions(t: Trace, c: DebertaConfig, x: Value, distances: Value) -> tuple[Value, Value]:
     """Key and query of each distance that there is between the tokens, from matrices that each layer has for them."""
     batch, length, width = x.shape
-    heads, buckets = c.num_attention_heads, c.position_buckets
-    # Twice the less of both, for symbols as well.
-    rows = 2 * length if c.max_relative_positions < 1 else length + buckets - abs(length - buckets)
+    heads, rows = c.num_attention_heads, 2 * length  # the table has as many, or more
     table = t.dropout("pos_dropout", distances, c.hidden_dropout_prob, role="distances_dropout")
     table = t.step("near", "view", table, shape=(1, rows, width))
     key = t.linear("pos_proj", table, width, role="position key", bias=False)

@@ -449,7 +449,7 @@ _LESSONS: dict[str, Lesson] = {
     ),
     "attention.near": Lesson(
         N_("near ones"),
-        N_("Only the distances that there are between the tokens are kept, at most {sequence_length} in each direction."),
+        N_("Of the table only the distances between {sequence_length} tokens are kept. Nothing is computed or learned."),
     ),
     "attention.apart": Lesson(
         N_("lay out"),
