@@ -138,43 +138,37 @@ def _attention(t: Trace, c: DebertaConfig, x: Value, distances: Value | None) ->
             query = t.add("query_biased", query, role="query bias", using=query_bias)
             value = t.add("value_biased", value, role="value bias", using=value_bias)
             query = t.divide("query_scaled", query)
-        found = _by_distance(t, query, key, _positions(t, c, x, distances)) if distances else []
+        of_distances = _positions(t, c, x, distances) if distances else ()
+        # What each product takes, in the order of c2p, p2c, scores and context; the value once, the others twice.
+        taken = (query, key, query, key, value) if of_distances else (query, key, value)
         with t.core():
-            scores = t.step("scores", "matmul", _apart(t, query), _apart(t, key), shape=square)
+            *ours, query, key, value = (_laid_out(t, one, number) for number, one in enumerate(taken))
+            found = []
+            for name, one, theirs in zip(("c2p", "p2c"), ours, of_distances, strict=False):
+                wide = t.step(name, "matmul", one, theirs, shape=(*square[:-1], theirs.shape[2]))
+                found.append(t.step(f"{name}_gathered", "gather", wide, shape=square))
+            scores = t.step("scores", "matmul", query, key, shape=square)
             if found:
                 scores = t.add("add_distances", scores, *found)
             scores = t.step("mask", "fill", scores, Value("attention_mask", (batch, 1, length, length)), shape=square)
             weights = t.step("softmax", "softmax", scores, shape=square)
             weights = t.dropout("dropout", weights, c.attention_probs_dropout_prob, role="weights_dropout")
-            context = t.step("context", "matmul", weights, _apart(t, value), shape=shape)
+            context = t.step("context", "matmul", weights, value, shape=shape)
             return t.step("merge_heads", "copy", context, shape=(batch, length, width))
 
 
-def _apart(t: Trace, x: Value, of: str = "") -> Value:
-    """The heads of all sequences one after the other, as a product wants them: a copy for each product ``of`` them.
+def _laid_out(t: Trace, x: Value, number: int) -> Value:
+    """The heads of all sequences one after the other, as products want them: they copy what does not lie so.
 
-    A single sequence, head or token lies so already.
+    A single sequence, head or token does.
     """
     turn: Operation = "view" if _any_is_one(*x.shape[:3]) else "copy"
-    name = x.name.rpartition(".")[2].partition("_")[0]
-    return t.step(f"{name}_for_{of or 'tokens'}", turn, x, shape=x.shape, role="apart")
+    return t.step(f"laid_out_{number}", turn, x, shape=x.shape, role="laid out")
 
 
 def _any_is_one(*sides: int) -> bool:
     """Columns and symbols are taken for larger sizes: a 1 has to be an integer."""
     return any(isinstance(side, int) and side == 1 for side in sides)
-
-
-def _by_distance(t: Trace, query: Value, key: Value, of_distances: tuple[Value, Value]) -> list[Value]:
-    """What is added to the scores: of what each token is and how far away the other one is."""
-    found = []
-    square = (*query.shape[:3], query.shape[2])
-    with t.core():
-        for name, ours, theirs in zip(("c2p", "p2c"), (query, key), of_distances, strict=True):
-            shape = (*query.shape[:3], theirs.shape[2])
-            wide = t.step(name, "matmul", _apart(t, ours, "distances"), theirs, shape=shape)
-            found.append(t.step(f"{name}_gathered", "gather", wide, shape=square))
-    return found
 
 
 def _positions(t: Trace, c: DebertaConfig, x: Value, distances: Value) -> tuple[Value, Value]:

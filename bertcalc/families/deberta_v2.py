@@ -213,9 +213,7 @@ def embedded(t: Trace, c: Any, kind: str, norm: str = "LayerNorm") -> Value:
 _ENCODER = ("layer", "rel_embeddings", "LayerNorm", "conv")
 
 
-def layer(
-    t: Trace, c: Any, x: Value, kind: str, attention: Callable[[Value], Value], norm: str = "LayerNorm"
-) -> Value:
+def layer(t: Trace, c: Any, x: Value, kind: str, attention: Callable[[Value], Value], norm: str = "LayerNorm") -> Value:
     """A layer around what its ``attention`` gives; ``kind`` and ``norm`` are names of classes."""
     with t.module("attention", f"{kind}Attention", block="attention"):
         y = attention(x)

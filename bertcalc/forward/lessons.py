@@ -440,8 +440,8 @@ _LESSONS: dict[str, Lesson] = {
     "attention.query_scaled": Lesson(
         N_("÷ √(3 size)"),
         N_(
-            "The queries are divided by a square root, of three times the head size {attention_head_size} where two more "
-            "products are added to the scores."
+            "The queries are divided by a square root, of three times the head size {attention_head_size} where two "
+            "more products are added to the scores."
         ),
     ),
     "attention.pos_query_scaled": Lesson(
@@ -449,11 +449,16 @@ _LESSONS: dict[str, Lesson] = {
     ),
     "attention.near": Lesson(
         N_("near ones"),
-        N_("Of the table only the distances between {sequence_length} tokens are kept. Nothing is computed or learned."),
+        N_(
+            "Of the table only the distances between {sequence_length} tokens are kept. Nothing is computed or learned."
+        ),
     ),
-    "attention.apart": Lesson(
+    "attention.laid out": Lesson(
         N_("lay out"),
-        N_("The heads of all sequences are copied one after the other, for one product. Nothing is computed or learned."),
+        N_(
+            "The heads of all sequences are copied one after the other, once for each product that they are in. "
+            "Nothing is computed or learned."
+        ),
     ),
     "attention.distances_dropout": Lesson("dropout", _DROPOUT),
     "attention.one_batch": Lesson(N_("reshape"), N_("The table is read like one sequence. Nothing is computed.")),

@@ -438,7 +438,7 @@ class Trace:
     def add(
         self, name: str, *takes: Value, role: str = "", in_place: bool = False, using: tuple[Tensor, ...] = ()
     ) -> Value:
-        """A sum, in the shape of its first term; ``in_place`` is Python's +=, ``using`` a bias that is added besides."""
+        """A sum, in the shape of its first term; ``in_place`` is Python's +=, ``using`` a bias that is added."""
         if self.steps is None:
             return takes[0]
         total = self.step(name, "add", *takes, shape=takes[0].shape, role=role)

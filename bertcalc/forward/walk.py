@@ -23,6 +23,7 @@ _TOGETHER = {
     "pos_key_heads": "position heads",
     "query bias": "biases",
     "value bias": "biases",
+    "laid out": "laid out",
     "flatten": "flatten",
     "start_logits": "split",
     "end_logits": "split",

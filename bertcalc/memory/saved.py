@@ -388,8 +388,8 @@ def _activation(step: Step) -> Activation:
 def _asks_for_gradient(step: Step) -> bool:
     """Whether less is kept in the first layer that learns, to whose input no gradient flows.
 
-    A norm that is written out keeps nothing of such an input. Where the query has no bias and its weight is frozen, no gradient flows
-    to it there.
+    A norm that is written out keeps nothing of such an input. Where the query has no bias and its weight is frozen, no
+    gradient flows to it there.
     """
     if step.operation == "norm":
         return _norm(step).written_out
