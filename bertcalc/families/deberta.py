@@ -189,11 +189,16 @@ _SELF = ("in_proj", "pos_dropout", "pos_proj", "pos_q_proj", "dropout")
 
 
 def _preset(name: str, **sizes: Any) -> Preset:
-    published = {"relative_attention": True, "pos_att_type": "c2p|p2c", "position_biased_input": False}
-    return Preset(DebertaConfig(**published, **sizes), model_card(f"microsoft/{name}"))
+    config = DebertaConfig(relative_attention=True, pos_att_type="c2p|p2c", position_biased_input=False, **sizes)
+    return Preset(config, model_card(f"microsoft/{name}"))
 
 
-_LARGE = {"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16, "intermediate_size": 4096}
+_LARGE: dict[str, Any] = {
+    "hidden_size": 1024,
+    "num_hidden_layers": 24,
+    "num_attention_heads": 16,
+    "intermediate_size": 4096,
+}
 FAMILY = Family(
     "deberta",
     "deberta",
