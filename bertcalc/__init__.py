@@ -12,6 +12,7 @@ from bertcalc.families.albert import AlbertConfig
 from bertcalc.families.bert import FAMILY as _BERT
 from bertcalc.families.bert import BertConfig
 from bertcalc.families.camembert import CamembertConfig
+from bertcalc.families.deberta import DebertaConfig
 from bertcalc.families.deberta_v2 import DebertaV2Config
 from bertcalc.families.distilbert import DistilBertConfig
 from bertcalc.families.electra import ElectraConfig
@@ -35,6 +36,7 @@ __all__ = [
     "CamembertConfig",
     "Config",
     "ConfigError",
+    "DebertaConfig",
     "DebertaV2Config",
     "DistilBertConfig",
     "ElectraConfig",

@@ -11,6 +11,7 @@ from bertcalc import (
     ARCHITECTURES,
     BertConfig,
     Config,
+    DebertaConfig,
     DebertaV2Config,
     ElectraConfig,
     ModernBertConfig,
@@ -152,8 +153,11 @@ def configs(
         values["pad_token_id"] = pad or 0
     if kind is ModernBertConfig:
         values["classifier_dropout"] = draw(_PROBABILITIES)  # it has nothing to take in its place
-    if kind is DebertaV2Config and not values["relative_attention"]:
-        values |= {"norm_rel_ebd": "none", "pos_att_type": draw(st.sampled_from([None, values["pos_att_type"]]))}
+    if kind.has("pos_att_type") and not values["relative_attention"]:
+        values |= {"pos_att_type": draw(st.sampled_from([None, values["pos_att_type"]]))}
+        values |= {"norm_rel_ebd": "none"} if kind.has("norm_rel_ebd") else {}
+    if kind is DebertaConfig and values["max_relative_positions"] > 0:
+        values["max_relative_positions"] += values["max_position_embeddings"]
     if kind is DebertaV2Config and values["hidden_size"] == 1:
         values["conv_kernel_size"] = 0
     if kind is ElectraConfig and draw(st.booleans()):  # which has no projection then

@@ -162,7 +162,9 @@ def test_the_formula_of_terms_with_numbers_is_the_real_models_count(case: Case) 
     assert sum(map(spoken, numbers)) == case.real().num_parameters()
 
 
-@pytest.mark.parametrize("preset", ["ModernBERT-base", "EuroBERT-610m", "deberta-v3-base", "gpt2", "albert-base-v2"])
+@pytest.mark.parametrize(
+    "preset", ["ModernBERT-base", "EuroBERT-610m", "deberta-base", "deberta-v3-base", "gpt2", "albert-base-v2"]
+)
 def test_where_layers_differ_the_formula_of_terms_is_the_real_models_count_too(preset: str) -> None:
     config = PRESETS[preset].config
     for layers in (1, 2, 3, config.num_hidden_layers):

@@ -112,7 +112,9 @@ def _lacking(tensors: Sequence[Tensor], config: Any) -> Iterator[Tensor]:
             yield tensor._replace(name=f"({tensor.name} of positions)", shape=(*tensor.shape, 0), place=place)
         bias = tensor.name.removesuffix("weight") + "bias"
         if tensor.name.endswith("weight") and bias not in there and (NORM(tensor) or _IN_LAYER(tensor)):
-            yield tensor._replace(name=f"({bias})", shape=(tensor.shape[0], 0))
+            roles = tensor.place.role.split(", ")  # of one matrix for several, some may have a bias of their own
+            own = sum(one.shape[0] for one in tensors if is_bias(one) and one.place.role in roles)
+            yield tensor._replace(name=f"({bias})", shape=(tensor.shape[0] - own, 0))
 
 
 def is_lacking(tensor: Tensor) -> bool:

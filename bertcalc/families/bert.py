@@ -112,13 +112,13 @@ def encoder(t: Trace, c: Config, x: Value, kind: str) -> Value:
         return feed_forward(t, c, x, kind)
 
 
-def feed_forward(t: Trace, c: Config, x: Value, kind: str) -> Value:
-    """The second half of a layer."""
+def feed_forward(t: Trace, c: Config, x: Value, kind: str, norm: str = "LayerNorm") -> Value:
+    """The second half of a layer; ``norm`` is the class of its LayerNorm."""
     with t.module("intermediate", f"{kind}Intermediate", block="feed-forward"):
         y = t.linear("dense", x, c.intermediate_size, role="up")
         y = t.activation("intermediate_act_fn", y, c.hidden_act)
     with t.module("output", f"{kind}Output", block="feed-forward", order=_ADD_AND_NORM):
-        return _add_and_norm(t, c, y, x, role="down")
+        return _add_and_norm(t, c, y, x, role="down", norm=norm)
 
 
 def _attention(t: Trace, c: Config, x: Value, seen: Value, kind: str, *, cross: bool = False) -> Value:
@@ -163,9 +163,9 @@ _SELF = ("query", "key", "value", "dropout", "distance_embedding")
 _ADD_AND_NORM = ("dense", "LayerNorm", "dropout")
 
 
-def _add_and_norm(t: Trace, c: Config, y: Value, x: Value, *, role: str) -> Value:
+def _add_and_norm(t: Trace, c: Config, y: Value, x: Value, *, role: str, norm: str = "LayerNorm") -> Value:
     y = t.dropout("dropout", t.linear("dense", y, c.hidden_size, role=role), c.hidden_dropout_prob)
-    return t.norm("LayerNorm", t.add("add", t.variable("hidden_states", y), x), c.layer_norm_eps)
+    return t.norm("LayerNorm", t.add("add", t.variable("hidden_states", y), x), c.layer_norm_eps, kind=norm)
 
 
 def pooled(t: Trace, c: Config, x: Value, kind: str) -> Value:

@@ -3,8 +3,9 @@
 Hugging Face's modeling_deberta_v2.py as a program, with the convolution of deberta-v2-xlarge and without.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 from bertcalc.config import Config, other_heads, uncounted
@@ -15,8 +16,51 @@ from bertcalc.problem import Problem
 from bertcalc.text import N_
 
 
+class Disentangled(Config):
+    """What is the same in the configurations of both versions; ``unlike`` are more keys that are no fields."""
+
+    pos_att_type: str | None
+    unlike: ClassVar[Mapping[str, Any]] = {}
+
+    def __post_init__(self) -> None:
+        if isinstance(self.pos_att_type, list):
+            object.__setattr__(self, "pos_att_type", "|".join(self.pos_att_type))
+        super().__post_init__()
+
+    @property
+    def reads_numbers(self) -> bool:
+        """It looks for padding among the tokens."""
+        return True
+
+    @classmethod
+    def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
+        """What is wrong between fields that are right by themselves."""
+        yield from super().relations(values)
+        if values["relative_attention"] and values["pos_att_type"] is None:
+            message = N_("relative_attention True needs a pos_att_type: p2c|c2p, as in every published model.")
+            remedies = ({"pos_att_type": BOTH}, {"relative_attention": False})
+            yield Problem("pos_att_type", None, message, {}, remedies)
+
+    @classmethod
+    def refused(cls, given: Mapping[str, Any]) -> Iterator[Problem]:
+        """What a config.json says of a model that is not counted here, in keys that are no fields."""
+        hidden_size = given.get("hidden_size", cls.hidden_size)
+        for key, like in {
+            "type_vocab_size": 0,
+            "embedding_size": hidden_size,
+            "pooler_hidden_size": hidden_size,
+            "cls_dropout": None,
+            **cls.unlike,
+        }.items():
+            if (value := given.get(key, like)) != like and value is not None:
+                yield uncounted(key, value, f"{like}")
+
+
+BOTH = "p2c|c2p"
+
+
 @dataclass(frozen=True)
-class DebertaV2Config(Config):
+class DebertaV2Config(Disentangled):
     """Hugging Face's ``DebertaV2Config``: the same field names, the same defaults; without token types, which it has 0.
 
     ``pos_att_type`` is a text, as in the published config.json. ``position_buckets``, ``share_att_key``,
@@ -59,6 +103,7 @@ class DebertaV2Config(Config):
         "norm_rel_ebd": "layer_norm",
         "conv_kernel_size": 3,
     }
+    unlike: ClassVar = {"conv_groups": 1}
     undeclared: ClassVar = ("position_buckets", "norm_rel_ebd", "share_att_key", "conv_kernel_size", "conv_act")
     shaping: ClassVar = (
         *Config.shaping,
@@ -73,27 +118,13 @@ class DebertaV2Config(Config):
         "legacy",
     )
 
-    def __post_init__(self) -> None:
-        if isinstance(self.pos_att_type, list):
-            object.__setattr__(self, "pos_att_type", "|".join(self.pos_att_type))
-        super().__post_init__()
-
-    @property
-    def reads_numbers(self) -> bool:
-        """It looks for padding among the tokens."""
-        return True
-
     @classmethod
     def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
         """What is wrong between fields that are right by themselves."""
         yield from super().relations(values)
-        if values["relative_attention"] and values["pos_att_type"] is None:
-            message = N_("relative_attention True needs a pos_att_type: p2c|c2p, as in every published model.")
-            remedies = ({"pos_att_type": _BOTH}, {"relative_attention": False})
-            yield Problem("pos_att_type", None, message, {}, remedies)
         if values["norm_rel_ebd"] != "none" and not values["relative_attention"]:
             message = N_("norm_rel_ebd layer_norm needs relative_attention True: there is no table to normalize.")
-            ways_out = ({"norm_rel_ebd": "none"}, {"relative_attention": True, "pos_att_type": _BOTH})
+            ways_out = ({"norm_rel_ebd": "none"}, {"relative_attention": True, "pos_att_type": BOTH})
             yield Problem("norm_rel_ebd", values["norm_rel_ebd"], message, {}, ways_out)
         if values["conv_kernel_size"] and values["hidden_size"] == 1:
             message = N_("A convolution of a single unit is not counted here: hidden_size 2 or conv_kernel_size 0 is.")
@@ -129,16 +160,7 @@ class DebertaV2Config(Config):
     @classmethod
     def refused(cls, given: Mapping[str, Any]) -> Iterator[Problem]:
         """What a config.json says of a model that is not counted here, in keys that are no fields."""
-        hidden_size = given.get("hidden_size", cls.hidden_size)
-        for key, like in {
-            "type_vocab_size": 0,
-            "conv_groups": 1,
-            "embedding_size": hidden_size,
-            "pooler_hidden_size": hidden_size,
-            "cls_dropout": None,
-        }.items():
-            if (value := given.get(key, like)) != like and value is not None:
-                yield uncounted(key, value, f"{like}")
+        yield from super().refused(given)
         yield from other_heads(cls, given, "attention_head_size")
 
     @classmethod
@@ -146,7 +168,7 @@ class DebertaV2Config(Config):
         """What the roles of a checkpoint's matrices tell, each with the number of its rows."""
         found: dict[str, Any] = {"position_biased_input": "position" in roles}
         if rows := roles.get("relative embedding"):
-            found |= {"relative_attention": True, "pos_att_type": _BOTH, "position_buckets": rows // 2}
+            found |= {"relative_attention": True, "pos_att_type": BOTH, "position_buckets": rows // 2}
             found["share_att_key"] = "position key" not in roles
             found["norm_rel_ebd"] = "layer_norm" if "relative positions norm" in roles else "none"
         if kernel_size := roles.get("convolution"):
@@ -154,25 +176,8 @@ class DebertaV2Config(Config):
         return found
 
 
-_BOTH = "p2c|c2p"
-
-
 def _body(t: Trace, c: DebertaV2Config, pooler: bool) -> Hidden:
-    with t.module("embeddings", "DebertaV2Embeddings", component="embeddings"):
-        bert.numbered_tokens(t, c)
-        (ids,) = t.inputs("input_ids")
-        x = t.embedding("word_embeddings", ids, c.vocab_size, c.hidden_size, role="word", padding_idx=c.pad_token_id)
-        x = t.aside(x, "padding", "ones")
-        if c.position_biased_input:
-            # One row of positions serves the whole batch.
-            places = Value("position_ids", (1, ids.shape[-1]), ids=True)
-            rows = c.max_position_embeddings
-            found = t.embedding("position_embeddings", places, rows, c.hidden_size, role="position")
-            x = t.norm("LayerNorm", t.add("add_position", x, found), c.layer_norm_eps)
-        else:
-            x = t.aside(t.norm("LayerNorm", x, c.layer_norm_eps), "no positions")
-        x = t.multiply("mask_padding", x, Value("attention_mask", (*ids.shape, 1)))
-        x = t.dropout("dropout", x, c.hidden_dropout_prob)
+    x = embedded(t, c, "DebertaV2")
     with t.module("encoder", "DebertaV2Encoder", component="encoder", order=_ENCODER):
         distances = _distances(t, c) if c.relative_attention else None
         apart = c.convolves and not c.single
@@ -186,16 +191,43 @@ def _body(t: Trace, c: DebertaV2Config, pooler: bool) -> Hidden:
     return Hidden(t.variable("hidden_states.*", x), None)  # the body has those of all layers
 
 
+def embedded(t: Trace, c: Any, kind: str, norm: str = "LayerNorm") -> Value:
+    """Word and, where there is a table, position of each token; padding is 0.
+
+    ``kind`` is what the names of the modules' classes begin with, ``norm`` the class of LayerNorms.
+    """
+    with t.module("embeddings", f"{kind}Embeddings", component="embeddings"):
+        bert.numbered_tokens(t, c)
+        (ids,) = t.inputs("input_ids")
+        x = t.embedding("word_embeddings", ids, c.vocab_size, c.hidden_size, role="word", padding_idx=c.pad_token_id)
+        x = t.aside(x, "padding", "ones")
+        if c.position_biased_input:
+            # One row of positions serves the whole batch.
+            places = Value("position_ids", (1, ids.shape[-1]), ids=True)
+            rows = c.max_position_embeddings
+            found = t.embedding("position_embeddings", places, rows, c.hidden_size, role="position")
+            x = t.norm("LayerNorm", t.add("add_position", x, found), c.layer_norm_eps, kind=norm)
+        else:
+            x = t.aside(t.norm("LayerNorm", x, c.layer_norm_eps, kind=norm), "no positions")
+        x = t.multiply("mask_padding", x, Value("attention_mask", (*ids.shape, 1)))
+        return t.dropout("dropout", x, c.hidden_dropout_prob)
+
+
 _ENCODER = ("layer", "rel_embeddings", "LayerNorm", "conv")
 
 
-def _layer(t: Trace, c: DebertaV2Config, x: Value, distances: Value | None) -> Value:
-    with t.module("attention", "DebertaV2Attention", block="attention"):
-        y = t.variable("self_output", _attention(t, c, x, distances))
-        with t.module("output", "DebertaV2SelfOutput", block="attention", order=_ADD_AND_NORM):
+def layer(t: Trace, c: Any, x: Value, kind: str, attention: Callable[[Value], Value], norm: str = "LayerNorm") -> Value:
+    """A layer around what its ``attention`` gives; ``kind`` and ``norm`` are names of classes."""
+    with t.module("attention", f"{kind}Attention", block="attention"):
+        y = t.variable("self_output", attention(x))
+        with t.module("output", f"{kind}SelfOutput", block="attention", order=_ADD_AND_NORM):
             y = t.dropout("dropout", t.linear("dense", y, c.hidden_size, role="output"), c.hidden_dropout_prob)
-            x = t.norm("LayerNorm", t.add("add", t.variable("hidden_states", y), x), c.layer_norm_eps)
-    return bert.feed_forward(t, c, x, "DebertaV2")
+            x = t.norm("LayerNorm", t.add("add", t.variable("hidden_states", y), x), c.layer_norm_eps, kind=norm)
+    return bert.feed_forward(t, c, x, kind, norm)
+
+
+def _layer(t: Trace, c: DebertaV2Config, x: Value, distances: Value | None) -> Value:
+    return layer(t, c, x, "DebertaV2", lambda x: _attention(t, c, x, distances))
 
 
 _ADD_AND_NORM = ("dense", "LayerNorm", "dropout")
@@ -283,35 +315,35 @@ def _positions(t: Trace, c: DebertaV2Config, x: Value, distances: Value) -> tupl
 _SELF = ("query_proj", "key_proj", "value_proj", "pos_dropout", "pos_key_proj", "pos_query_proj", "dropout")
 
 
-def _masked_lm(t: Trace, c: DebertaV2Config, hidden: Hidden) -> None:
+def masked_lm(kind: str, t: Trace, c: Any, hidden: Hidden) -> None:
     """The masked-LM head: BERT's, or (legacy False) one that multiplies with the word embeddings itself."""
     table = "deberta.embeddings.word_embeddings.weight"
     if c.legacy:
         tied = {"weight": table, "bias": "cls.predictions.bias"} if c.tie_word_embeddings else {}
         with (
-            t.module("cls", "LegacyDebertaV2OnlyMLMHead"),
-            t.module("predictions", "LegacyDebertaV2LMPredictionHead", block=LANGUAGE_MODEL),
+            t.module("cls", f"Legacy{kind}OnlyMLMHead"),
+            t.module("predictions", f"Legacy{kind}LMPredictionHead", block=LANGUAGE_MODEL),
         ):
             bias = t.parameter("bias", (c.vocab_size,), role="decoder bias")
-            with t.module("transform", "LegacyDebertaV2PredictionHeadTransform", block=LANGUAGE_MODEL):
+            with t.module("transform", f"Legacy{kind}PredictionHeadTransform", block=LANGUAGE_MODEL):
                 x = _transformed(t, c, hidden.states)
             t.output("logits", t.linear("decoder", x, c.vocab_size, role="decoder", tied=tied, using=bias))
         return
     with (
-        t.module("lm_predictions", "DebertaV2OnlyMLMHead"),
-        t.module("lm_head", "DebertaV2LMPredictionHead", block=LANGUAGE_MODEL),
+        t.module("lm_predictions", f"{kind}OnlyMLMHead"),
+        t.module("lm_head", f"{kind}LMPredictionHead", block=LANGUAGE_MODEL),
     ):
         bias = t.parameter("bias", (c.vocab_size,), role="decoder bias")
         x = _transformed(t, c, hidden.states)
         t.output("logits", t.product("decoder", x, c.vocab_size, role="decoder", table=table, using=bias))
 
 
-def _transformed(t: Trace, c: DebertaV2Config, x: Value) -> Value:
+def _transformed(t: Trace, c: Any, x: Value) -> Value:
     x = t.activation("transform_act_fn", t.linear("dense", x, c.hidden_size, role="transform"), c.hidden_act)
     return t.norm("LayerNorm", x, c.layer_norm_eps)
 
 
-def _pooled(t: Trace, c: DebertaV2Config, hidden: Hidden) -> Hidden:
+def _pooled(t: Trace, c: Any, hidden: Hidden) -> Hidden:
     """A dense layer over the first token, as a pooler that belongs to the head."""
     block = "context pooler"
     with t.module("pooler", "ContextPooler", component="pooler", block=block, order=("dense", "dropout")):
@@ -320,7 +352,8 @@ def _pooled(t: Trace, c: DebertaV2Config, hidden: Hidden) -> Hidden:
     return hidden._replace(pooled=x)
 
 
-def _sequence_classification(t: Trace, c: DebertaV2Config, hidden: Hidden) -> None:
+def sequence_classification(t: Trace, c: Any, hidden: Hidden) -> None:
+    """A classifier over what the pooler of the head gives."""
     with t.ordered("deberta", "pooler", "classifier", "dropout"):
         bert.classified_sequences(t, _pooled(t, c, hidden), c.num_labels, c.hidden_dropout_prob)
 
@@ -338,36 +371,36 @@ _V3: dict[str, Any] = {
     "relative_attention": True,
     "norm_rel_ebd": "layer_norm",
     "share_att_key": True,
-    "pos_att_type": _BOTH,
+    "pos_att_type": BOTH,
     "position_biased_input": False,
 }
 _BASE: dict[str, Any] = {"hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072}
 _CONVOLVED: dict[str, Any] = {"conv_kernel_size": 3, "conv_act": "gelu"}
-_FLAGS = ("output_attentions", "output_hidden_states", "return_dict")
-_LABELS = (*bert.TOKENS, "labels", *_FLAGS)
+FLAGS = ("output_attentions", "output_hidden_states", "return_dict")
+LABELS = (*bert.TOKENS, "labels", *FLAGS)
 FAMILY = Family(
     "deberta-v2",
     "deberta",
     DebertaV2Config,
     _body,
     (
-        Class("DebertaV2Model", "base", bert.base, (*bert.TOKENS, *_FLAGS)),
-        Class("DebertaV2ForMaskedLM", "masked-lm", _masked_lm, _LABELS),
+        Class("DebertaV2Model", "base", bert.base, (*bert.TOKENS, *FLAGS)),
+        Class("DebertaV2ForMaskedLM", "masked-lm", partial(masked_lm, "DebertaV2"), LABELS),
         Class(
             "DebertaV2ForSequenceClassification",
             "sequence-classification",
-            _sequence_classification,
-            _LABELS,
+            sequence_classification,
+            LABELS,
             flattens_regression=True,
         ),
-        Class("DebertaV2ForTokenClassification", "token-classification", bert.token_classification, _LABELS),
+        Class("DebertaV2ForTokenClassification", "token-classification", bert.token_classification, LABELS),
         Class(
             "DebertaV2ForQuestionAnswering",
             "question-answering",
             bert.question_answering,
-            (*bert.TOKENS, *bert.ANSWERS, *_FLAGS),
+            (*bert.TOKENS, *bert.ANSWERS, *FLAGS),
         ),
-        Class("DebertaV2ForMultipleChoice", "multiple-choice", _multiple_choice, _LABELS),
+        Class("DebertaV2ForMultipleChoice", "multiple-choice", _multiple_choice, LABELS),
     ),
     {
         "deberta-v3-base": _preset("deberta-v3-base", num_hidden_layers=12, **_BASE),

@@ -385,10 +385,10 @@ class Trace:
 
     def parameter(self, name: str, shape: Shape, *, role: str) -> tuple[Tensor, ...]:
         """A tensor that the present module owns itself."""
-        module = self._module
+        module, place = self._module, self._roles[role]
         module.parameters = {**module.parameters, name: shape}
-        module.place = self._roles[role]
-        return (Tensor(f"{self._path}.{name}", shape, self._copies, module.place),)
+        module.places = {**module.places, name: place}
+        return (Tensor(f"{self._path}.{name}", shape, self._copies, place),)
 
     # Operations that are no modules.
 
@@ -442,11 +442,17 @@ class Trace:
         self.steps.append(step)
         return gives
 
-    def add(self, name: str, *takes: Value, role: str = "", in_place: bool = False) -> Value:
-        """A sum, in the shape of its first term; ``in_place`` is Python's +=."""
+    def add(
+        self, name: str, *takes: Value, role: str = "", in_place: bool = False, using: tuple[Tensor, ...] = ()
+    ) -> Value:
+        """A sum, in the shape of its first term; ``in_place`` is Python's +=, ``using`` a bias that is added."""
         if self.steps is None:
             return takes[0]
-        return self.step(name, "add", *takes, shape=takes[0].shape, role=role, in_place=in_place)
+        return self.step(name, "add", *takes, shape=takes[0].shape, role=role, in_place=in_place, tensors=using)
+
+    def divide(self, name: str, x: Value, *, wide: bool = False) -> Value:
+        """A quotient by a tensor of one number; ``wide``: which is a float32, whatever the model's numbers are."""
+        return self.step(name, "divide", x, shape=x.shape, wide=wide)
 
     def multiply(self, name: str, *takes: Value) -> Value:
         """A product number by number, as in a gated feed-forward."""

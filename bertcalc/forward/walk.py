@@ -16,10 +16,11 @@ _TOGETHER = {
     **dict.fromkeys(("query_heads", "key_heads", "value_heads"), "heads"),
     **dict.fromkeys(("key_cached", "value_cached"), "cached"),
     **dict.fromkeys(("pos_query_heads", "pos_key_heads"), "position heads"),
+    **dict.fromkeys(("query bias", "value bias"), "biases"),
     **dict.fromkeys(("start_logits", "end_logits"), "split"),
     **dict.fromkeys(("query_rotated", "key_rotated"), "rotate"),
     **dict.fromkeys(("key_repeated", "value_repeated"), "repeated"),
-    **{role: role for role in ("cut", "flatten", "angles")},
+    **{role: role for role in ("cut", "flatten", "angles", "laid out")},
 }
 # What the layers are called in bert4keras (models.py), for readers of write-ups in the Keras manner, by what a step
 # means or by its block.

@@ -165,7 +165,7 @@ def saved_by(
             flows = [value.name in flowing for value in step.takes]
             for value in _kept_values(step, trained[step.name], flows, width):
                 keep(step, value)
-            for name, shape, item_bytes in _kept_besides(step, bool(trained[step.name]), flows, width, mask):
+            for name, shape, item_bytes in _kept_besides(step, trained[step.name], flows, width, mask):
                 own_name = f"{step.name}: {name}"
                 found[own_name] = Saved(own_name, step.name, shape, item_bytes, step.runs, step.place)
         if is_view(step):
@@ -246,7 +246,8 @@ def fuse_attention(steps: Sequence[Step]) -> list[Step]:
 
 def can_fuse(steps: Iterable[Step]) -> bool:
     """Whether there is a kernel for the attention: for none in which distances change the scores."""
-    return not any(step.place.role in ("distance", "relative position", "key_scaled") for step in steps)
+    apart = ("distance", "relative position", "key_scaled", "query_scaled")
+    return not any(step.place.role in apart for step in steps)
 
 
 def is_view(step: Step, training: bool = True) -> bool:
@@ -268,8 +269,8 @@ def _kept_values(step: Step, trained: set[str], flows: Sequence[bool], width: in
     match step.operation:
         case "linear":
             return step.takes if "weight" in trained else ()
-        case "norm" if not _norm(step).centers:  # computed in float32, step by step
-            return step.takes if flows[0] and width == 4 else ()
+        case "norm" if _norm(step).written_out:  # computed in float32; without the mean, which is another tensor
+            return step.takes if flows[0] and width == 4 and not _norm(step).centers else ()
         case "norm" | "gather" | "convolution":
             return step.takes
         case "matmul" if _is_fused(step):
@@ -315,17 +316,20 @@ def _is_one(side: object) -> bool:
 
 
 def _kept_besides(
-    step: Step, learning: bool, flows: Sequence[bool], width: int, mask: int
+    step: Step, trained: set[str], flows: Sequence[bool], width: int, mask: int
 ) -> Iterator[tuple[str, Shape, int]]:
     """What a step makes for its backward alone: a name, a shape, and bytes for each element."""
     shape = step.gives.shape
     match step.operation:
-        case "norm" if not _norm(step).centers:
+        case "norm" if _norm(step).written_out:
             if flows[0]:
                 yield "root of the mean square", (*shape[:-1], 1), 4
-                if width < 4:
+                if _norm(step).centers:
+                    yield "differences to be squared", shape, 4
+                    yield "differences to be divided", shape, 4
+                elif width < 4:
                     yield "in float32", shape, 4
-            if learning:
+            if "weight" in trained:
                 yield "before gamma", shape, width
         case "norm":
             yield "mean", (*shape[:-1], 1), 4
@@ -335,7 +339,7 @@ def _kept_besides(
             yield ("mask", shape, mask) if _dropout(step).p < 1 else ("zero", (), width)
         case "activation":
             kept = _activation(step).kept
-            yield from ((f"part {number}", shape, width) for number in range(kept.more + learning * kept.learning))
+            yield from ((f"part {number}", shape, width) for number in range(kept.more + bool(trained) * kept.learning))
             yield from ((f"choice {number}", shape, 1) for number in range(kept.bools))
             # transformers makes xielu's tensors in bfloat16, also for a float32 model.
             yield from ((f"scalar {number}", (1,), 2) for number in range(kept.scalars))
@@ -344,7 +348,7 @@ def _kept_besides(
         case "softmax" if step.wide and width < 4:
             yield "in float32", shape, 4
         case "divide":  # by a tensor of one number
-            yield "divisor", (), width
+            yield "divisor", (), 4 if step.wide else width
         case "fill":
             yield "mask", step.takes[1].shape, 1
         case "mean" if len(step.takes) > 1 and not step.takes[1].ids:
@@ -384,11 +388,11 @@ def _activation(step: Step) -> Activation:
 def _asks_for_gradient(step: Step) -> bool:
     """Whether less is kept in the first layer that learns, to whose input no gradient flows.
 
-    An RMSNorm keeps nothing of such an input. Where the query has no bias and its weight is frozen, no gradient flows
-    to it there.
+    A norm that is written out keeps nothing of such an input. Where the query has no bias and its weight is frozen, no
+    gradient flows to it there.
     """
     if step.operation == "norm":
-        return not _norm(step).centers
+        return _norm(step).written_out
     return step.place.role == "query" and len(step.tensors) == 1
 
 

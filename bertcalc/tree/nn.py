@@ -66,7 +66,8 @@ class PrintedLine(NamedTuple):
 class Module:
     """A node of the tree: its kind (the class name that ``print`` shows), its own tensors, its children.
 
-    ``parameters`` maps a tensor's last name to its shape. ``tied`` maps the last name of a tensor that the
+    ``parameters`` maps a tensor's last name to its shape, and ``places`` to what it means, where that is not what the
+    module means. ``tied`` maps the last name of a tensor that the
     module uses without owning it to the name of the tensor that it shares: it is not counted again. ``buffers`` are
     tensors that nobody learns: the shape of each, and whether it has whole numbers.
     """
@@ -74,6 +75,7 @@ class Module:
     # What most modules have is the class's: a tree is built at every stop of a slider.
     kind = "Module"
     parameters: Mapping[str, Shape] = NO_TENSORS
+    places: Mapping[str, Place] = MappingProxyType({})
     buffers = NO_BUFFERS
     children: dict[str, "Module"] = {}  # noqa: RUF012  # of modules without modules inside, which nobody adds to
     order: Iterable[str] = ()  # names of the children, where they are registered in another order than they run
@@ -110,12 +112,13 @@ class Module:
             for owner in module.tied.values():
                 if owner not in seen and (found := self._owner(owner)):
                     early.add(owner)
-                    yield Tensor(owner, found.parameters[owner.rpartition(".")[2]], copies, found.place)
+                    last = owner.rpartition(".")[2]
+                    yield Tensor(owner, found.parameters[last], copies, found.places.get(last, found.place))
             for last, shape in module.parameters.items():
                 name = _join(path, last)
                 seen.add(name)
                 if name not in early:
-                    yield Tensor(name, shape, copies, module.place)
+                    yield Tensor(name, shape, copies, module.places.get(last, module.place))
 
     def first_layer(self, name: str) -> int:
         """The number of the first layer that a name of the folded tree stands for: 0, unless that one differs."""
@@ -319,7 +322,10 @@ class Embedding(Module):
 
 
 class Norm(Module):
-    """One gamma (weight) and one beta (bias) for each unit, shared by all positions; an RMSNorm has no beta."""
+    """One gamma (weight) and one beta (bias) for each unit, shared by all positions; an RMSNorm has no beta.
+
+    ``kind`` is torch's LayerNorm, or the name of a class in transformers that computes it step by step in float32.
+    """
 
     def __init__(self, kind: str, size: int, eps: float, bias: bool = True) -> None:
         self.kind = kind
@@ -330,9 +336,16 @@ class Norm(Module):
     @property
     def centers(self) -> bool:
         """Whether the mean is taken away: not by an RMSNorm."""
-        return self.kind == "LayerNorm"
+        return self.kind.endswith("LayerNorm")
+
+    @property
+    def written_out(self) -> bool:
+        """Whether it is computed step by step, and no single operation."""
+        return self.kind != "LayerNorm"
 
     def extra_repr(self) -> str:
+        if self.written_out and self.centers:
+            return ""
         shown = f"({self.size},), eps={self.eps}"
         return f"{shown}, elementwise_affine=True, bias={'bias' in self.parameters}" if self.centers else shown
 

@@ -71,7 +71,7 @@ def our_calls(case: Case, steps: list[Step]) -> list[Called]:
         # The real attention drops probabilities with a function: its dropout module only holds the probability.
         if step.module
         and step.name.removesuffix("_again") in modules
-        and (step.place.role != "weights_dropout" or case.architecture.startswith(("MPNet", "DebertaV2")))
+        and (step.place.role != "weights_dropout" or case.architecture.startswith(("MPNet", "Deberta")))
     ]
 
 

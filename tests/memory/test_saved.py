@@ -94,9 +94,9 @@ def test_eager_attention_keeps_what_the_hooks_see(run: tuple[Case, Call], dtype:
 
 
 @examples(20)
-@given(passes(["GPT2DoubleHeadsModel", "DebertaV2Model"]))
+@given(passes(["GPT2DoubleHeadsModel", "DebertaModel", "DebertaV2Model"]))
 def test_what_few_classes_have_is_kept_as_the_hooks_see(run: tuple[Case, Call]) -> None:
-    """What stands for a choice, and the convolution."""
+    """What stands for a choice, the convolution, and the copies that products make."""
     case, call = run
     real = case.real().train()
     real.set_attn_implementation("eager")
@@ -193,7 +193,7 @@ def test_fused_attention_keeps_what_the_cpu_kernel_keeps(
     choices = (1,) if class_of(case.architecture).takes_choices else ()
     given = {"input_ids": torch.zeros((batch_size, *choices, length), dtype=torch.int64)}
     # Where none is given, DeBERTa makes a mask of floats, which a checkpoint keeps.
-    if needs_mask(case.subject) or config.has("position_buckets"):
+    if needs_mask(case.subject) or config.has("relative_attention"):
         given["attention_mask"] = torch.ones_like(given["input_ids"])
     saved = saved_activations(
         case._replace(config=config).ours(),

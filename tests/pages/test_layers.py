@@ -2,10 +2,14 @@
 
 import pytest
 
-from bertcalc import ARCHITECTURES, BertConfig
+from bertcalc import ARCHITECTURES, BertConfig, build
+from bertcalc.families import CLASSES
+from bertcalc.forward.lessons import lesson
 from bertcalc.forward.steps import forward
 from bertcalc.forward.walk import walk
 from bertcalc.presets import PRESETS
+from pages.ui.batch import Batch
+from pages.ui.walk.walk_steps import _values
 from tests.examples import sampled
 from tests.oracle import Case
 from tests.pages.apptest import open_app
@@ -111,6 +115,19 @@ def test_a_step_that_another_model_lacks_leads_to_the_one_most_like_it() -> None
     app.selectbox(key="architecture").set_value("BertForQuestionAnswering").run()
     assert not app.exception
     assert headline(app).split(" / ")[0] != "## 1"
+
+
+def test_heads_whose_matrix_has_no_bias() -> None:
+    table = open_app("layers.py", heads="true", preset="deberta-base").table[-1].value
+    assert list(table.iloc[:, 0]) == ["weights", "together"]
+    assert list(table.iloc[:, 2])[-1] == "1,769,472"
+
+
+@pytest.mark.parametrize("architecture", CLASSES)
+def test_every_lesson_has_its_numbers(architecture: str) -> None:
+    config = CLASSES[architecture].fullest()
+    for stop in walk(forward(build(config, architecture), 1, 16)):
+        assert "{" not in lesson(stop).text.format(**_values(config, stop, Batch(1, 16)))
 
 
 def test_keys_pressed_faster_than_pages_are_drawn_all_count() -> None:

@@ -130,7 +130,7 @@ def show_heads(subject: Subject) -> None:
     assert isinstance(numbers, Attention)
     heads = _("{heads:,} heads, each with matrices of its own").format(heads=numbers.num_attention_heads)
     columns = {
-        "": [_("weights"), _("biases"), _("together")],
+        "": [*[_("weights"), _("biases")][: len(factors(numbers))], _("together")],
         heads: _products(per_head(letters), per_head(numbers)),
         _("One matrix for all heads"): _products(letters, numbers),
     }
@@ -144,6 +144,7 @@ def _values(config: Config, stop: Stop, batch: Batch) -> dict[str, str]:
         **config.shared(),
         **batch._asdict(),
         "attention_head_size": config.attention_head_size,
+        "position_buckets": getattr(config, "position_buckets", 0),  # in DeBERTa's first version no field
         "layers": stop.layers,
         "parameters": stop.parameters,
         "probability": next((step.module.p for step in stop.steps if isinstance(step.module, Dropout)), 0.0),

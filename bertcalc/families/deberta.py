@@ -1,0 +1,229 @@
+"""DeBERTa, the first version (He et al. 2021, arXiv:2006.03654): what a token is and where it is, kept apart.
+
+Hugging Face's modeling_deberta.py as a program: query, key and value of all heads come from one matrix, and each layer
+has matrices of its own for the distances. What is the same as in the second version is its.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+from bertcalc.config import Config
+from bertcalc.families import bert, deberta_v2
+from bertcalc.family import Class, Family, Hidden, Preset, model_card
+from bertcalc.fields import DIMENSIONS
+from bertcalc.forward.trace import Operation, Trace, Value
+from bertcalc.problem import Problem
+from bertcalc.text import N_
+
+
+@dataclass(frozen=True)
+class DebertaConfig(deberta_v2.Disentangled):
+    """Hugging Face's ``DebertaConfig``: the same field names, the same defaults; without token types, which it has 0.
+
+    ``pos_att_type`` is a text, as in the published config.json. Raises ConfigError if no DeBERTa can be built from the
+    values.
+    """
+
+    vocab_size: int = 50265
+    hidden_size: int = 768
+    num_hidden_layers: int = 12
+    num_attention_heads: int = 12
+    intermediate_size: int = 3072
+    hidden_act: str = "gelu"
+    hidden_dropout_prob: float = 0.1
+    attention_probs_dropout_prob: float = 0.1
+    max_position_embeddings: int = 512
+    initializer_range: float = 0.02
+    layer_norm_eps: float = 1e-7
+    relative_attention: bool = False
+    max_relative_positions: int = -1
+    pad_token_id: int | None = 0
+    bos_token_id: int | None = None
+    eos_token_id: int | None = None
+    position_biased_input: bool = True
+    pos_att_type: str | None = None
+    pooler_dropout: float = 0.0
+    pooler_hidden_act: str = "gelu"
+    legacy: bool = True
+    tie_word_embeddings: bool = True
+    num_labels: int = 2
+
+    most: ClassVar = {"relative_attention": True, "pos_att_type": deberta_v2.BOTH}
+    unlike: ClassVar = {"talking_head": False}
+    shaping: ClassVar = (
+        *Config.shaping,
+        "relative_attention",
+        "max_relative_positions",
+        "pos_att_type",
+        "position_biased_input",
+        "pooler_hidden_act",
+        "legacy",
+    )
+
+    @classmethod
+    def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
+        """What is wrong between fields that are right by themselves."""
+        yield from super().relations(values)
+        rows, least = values["max_relative_positions"], values["max_position_embeddings"]
+        _low, high = DIMENSIONS["max_position_embeddings"]
+        if 1 <= rows < least or rows > high:
+            message = N_(
+                "max_relative_positions {value} is not counted here: only -1 is, or from {least}, which "
+                "max_position_embeddings is, to {high}."
+            )
+            shown = {"value": f"{rows:,}", "least": f"{least:,}", "high": f"{high:,}"}
+            remedies = ({"max_relative_positions": -1}, {"max_relative_positions": least if rows < least else high})
+            yield Problem("max_relative_positions", rows, message, shown, remedies)
+
+    @property
+    def position_buckets(self) -> int:
+        """How many distances in each direction are told apart."""
+        return self.max_position_embeddings if self.max_relative_positions < 1 else self.max_relative_positions
+
+    @property
+    def ones_matter(self) -> bool:
+        """Products need no copies of a single sequence, head or token."""
+        return True
+
+    @classmethod
+    def told_by(cls, roles: Mapping[str, int]) -> dict[str, Any]:
+        """What the roles of a checkpoint's matrices tell, each with the number of its rows."""
+        positions = roles.get("position")
+        found: dict[str, Any] = {"position_biased_input": positions is not None}
+        if rows := roles.get("relative embedding"):
+            found |= {"relative_attention": True, "pos_att_type": deberta_v2.BOTH}
+            if positions is None:
+                found["max_position_embeddings"] = rows // 2
+            elif rows != 2 * positions:
+                found["max_relative_positions"] = rows // 2
+        return found
+
+
+_NORM = "DebertaLayerNorm"
+
+
+def _body(t: Trace, c: DebertaConfig, pooler: bool) -> Hidden:
+    x = deberta_v2.embedded(t, c, "Deberta", _NORM)
+    with t.module("encoder", "DebertaEncoder", component="encoder", order=("layer", "rel_embeddings")):
+        distances = None
+        if c.relative_attention:
+            with t.block("relative positions"):
+                role = "relative embedding"
+                distances = t.table("rel_embeddings", 2 * c.position_buckets, c.hidden_size, role=role)
+        with t.repeat("layer", c.num_hidden_layers, "DebertaLayer"):
+            x = deberta_v2.layer(t, c, x, "Deberta", lambda x: _attention(t, c, x, distances), _NORM)
+    return Hidden(x, None)
+
+
+def _attention(t: Trace, c: DebertaConfig, x: Value, distances: Value | None) -> Value:
+    """Scores of what two tokens are and, with ``distances``, of what each is and how far away the other is."""
+    heads, size = c.num_attention_heads, c.attention_head_size
+    with t.attention("self", "DisentangledSelfAttention", heads, size, order=_SELF):
+        query_bias = t.parameter("q_bias", (c.hidden_size,), role="query")
+        value_bias = t.parameter("v_bias", (c.hidden_size,), role="value")
+        together = t.linear("in_proj", x, 3 * c.hidden_size, role="query, key, value", bias=False)
+        if t.steps is None:  # nothing but what is declared here
+            if distances:
+                _positions(t, c, x, distances)
+            t.dropout("dropout", x, c.attention_probs_dropout_prob, role="weights_dropout")
+            return x
+        batch, length, width = x.shape
+        shape, square = (batch, heads, length, size), (batch, heads, length, length)
+        with t.core():
+            query, key, value = (
+                t.step(f"{name}_heads", "view", together, shape=shape) for name in ("query", "key", "value")
+            )
+            query = t.add("query_biased", query, role="query bias", using=query_bias)
+            value = t.add("value_biased", value, role="value bias", using=value_bias)
+            query = t.divide("query_scaled", query)
+        of_distances = _positions(t, c, x, distances) if distances else ()
+        # What each product takes, in the order of c2p, p2c, scores and context; the value once, the others twice.
+        taken = (query, key, query, key, value) if of_distances else (query, key, value)
+        with t.core():
+            *ours, query, key, value = (_laid_out(t, one, number) for number, one in enumerate(taken))
+            found = []
+            for name, one, theirs in zip(("c2p", "p2c"), ours, of_distances, strict=False):
+                wide = t.step(name, "matmul", one, theirs, shape=(*square[:-1], theirs.shape[2]))
+                found.append(t.step(f"{name}_gathered", "gather", wide, shape=square))
+            scores = t.step("scores", "matmul", query, key, shape=square)
+            if found:
+                scores = t.add("add_distances", scores, *found)
+            scores = t.step("mask", "fill", scores, Value("attention_mask", (batch, 1, length, length)), shape=square)
+            weights = t.step("softmax", "softmax", scores, shape=square)
+            weights = t.dropout("dropout", weights, c.attention_probs_dropout_prob, role="weights_dropout")
+            context = t.step("context", "matmul", weights, value, shape=shape)
+            return t.step("merge_heads", "copy", context, shape=(batch, length, width))
+
+
+def _laid_out(t: Trace, x: Value, number: int) -> Value:
+    """The heads of all sequences one after the other, as products want them: they copy what does not lie so.
+
+    A single sequence, head or token does.
+    """
+    turn: Operation = "view" if _any_is_one(*x.shape[:3]) else "copy"
+    return t.step(f"laid_out_{number}", turn, x, shape=x.shape, role="laid out")
+
+
+def _any_is_one(*sides: int) -> bool:
+    """Columns and symbols are taken for larger sizes: a 1 has to be an integer."""
+    return any(isinstance(side, int) and side == 1 for side in sides)
+
+
+def _positions(t: Trace, c: DebertaConfig, x: Value, distances: Value) -> tuple[Value, Value]:
+    """Key and query of each distance that there is between the tokens, from matrices that each layer has for them."""
+    batch, length, width = x.shape
+    heads, rows = c.num_attention_heads, 2 * length  # the table has as many, or more
+    table = t.dropout("pos_dropout", distances, c.hidden_dropout_prob, role="distances_dropout")
+    table = t.step("near", "view", table, shape=(1, rows, width))
+    key = t.linear("pos_proj", table, width, role="position key", bias=False)
+    query = t.linear("pos_q_proj", table, width, role="position query")
+    query = t.divide("pos_query_scaled", query, wide=True)
+    turn: Operation = "view" if _any_is_one(batch, heads) else "copy"
+    shape = (batch, heads, rows, c.attention_head_size)
+    return t.step("pos_key_heads", turn, key, shape=shape), t.step("pos_query_heads", turn, query, shape=shape)
+
+
+_SELF = ("in_proj", "pos_dropout", "pos_proj", "pos_q_proj", "dropout")
+
+
+def _preset(name: str, **sizes: Any) -> Preset:
+    config = DebertaConfig(relative_attention=True, pos_att_type="c2p|p2c", position_biased_input=False, **sizes)
+    return Preset(config, model_card(f"microsoft/{name}"))
+
+
+_LARGE: dict[str, Any] = {
+    "hidden_size": 1024,
+    "num_hidden_layers": 24,
+    "num_attention_heads": 16,
+    "intermediate_size": 4096,
+}
+FAMILY = Family(
+    "deberta",
+    "deberta",
+    DebertaConfig,
+    _body,
+    (
+        Class("DebertaModel", "base", bert.base, (*bert.TOKENS, *deberta_v2.FLAGS)),
+        Class("DebertaForMaskedLM", "masked-lm", partial(deberta_v2.masked_lm, "Deberta"), deberta_v2.LABELS),
+        Class(
+            "DebertaForSequenceClassification",
+            "sequence-classification",
+            deberta_v2.sequence_classification,
+            deberta_v2.LABELS,
+            flattens_regression=True,
+        ),
+        Class("DebertaForTokenClassification", "token-classification", bert.token_classification, deberta_v2.LABELS),
+        Class(
+            "DebertaForQuestionAnswering",
+            "question-answering",
+            bert.question_answering,
+            (*bert.TOKENS, *bert.ANSWERS, *deberta_v2.FLAGS),
+        ),
+    ),
+    {"deberta-base": _preset("deberta-base"), "deberta-large": _preset("deberta-large", **_LARGE)},
+    peaks=False,
+    like_bert=False,
+    recomputes=("full",),  # its attention core is no function that could be run again by itself
+)
