@@ -163,16 +163,21 @@ def _without_count(kind: type[Config], values: dict[str, Any]) -> Iterator[Probl
         yield Problem.of(said, "pad_token_id", pad, value=f"{pad}", token=vocabulary + pad)
 
 
-# Sizes of which transformers builds a model also where they are 0.
+# Sizes of which transformers builds a model also where they are 0, or less: DeBERTa's distances are told apart one by
+# one then.
 _ZEROS = ("num_hidden_layers", "type_vocab_size", "max_position_embeddings", "intermediate_size", "num_labels")
+_BELOW = ("position_buckets",)
 
 
 def _not_counted(kind: type[Config], problem: Problem) -> Problem:
     """What is wrong with a value; of one that transformers builds it is said that it is not counted here."""
-    if problem.field not in _ZEROS or problem.value != 0 or not is_int(problem.value):
+    field, value = problem.field, problem.value
+    if not is_int(value) or not (field in _ZEROS and value == 0 or field in _BELOW and value < known(field).low):
         return problem
-    message = N_("{field} 0: bertcalc does not count this. transformers builds it; here it has to be {low} or more.")
-    shown = {"field": kind.own_name(problem.field), "low": f"{known(problem.field).low:,}"}
+    message = N_(
+        "{field} {value}: bertcalc does not count this. transformers builds it; here it has to be {low} or more."
+    )
+    shown = {"field": kind.own_name(field), "value": f"{value:,}", "low": f"{known(field).low:,}"}
     return problem._replace(message=message, values=shown)
 
 

@@ -232,6 +232,16 @@ def test_zeros_that_transformers_builds_are_not_called_impossible(field: str) ->
     assert f"{field} 0: bertcalc does not count this" in said
 
 
+@pytest.mark.parametrize("buckets", [-1, 0, 1])
+def test_distances_told_apart_one_by_one_are_not_called_impossible(buckets: int) -> None:
+    deberta = {"relative_attention": True, "pos_att_type": ["c2p", "p2c"], "position_buckets": buckets, **SMALL}
+    deberta |= {"model_type": "deberta-v2", "type_vocab_size": 0}
+    with torch.device("meta"):
+        assert transformers.DebertaV2Model(transformers.DebertaV2Config.from_dict(deberta))
+    [said] = sentences(json.dumps(deberta))
+    assert f"position_buckets {buckets}: bertcalc does not count this" in said
+
+
 def test_labels_that_are_null_are_refused_as_transformers_does() -> None:
     with pytest.raises(TypeError):
         transformers.BertConfig.from_dict({"num_labels": None})
