@@ -39,11 +39,12 @@ def show_verdict(subject: Subject) -> Proof:
 
 def in_words(subject: Subject, result: Proof, _: Translate) -> str:
     """Whether the real model agrees, and in how much."""
-    agrees = _("The real {architecture} agrees: {tensors} tensors, {parameters} parameters.")
-    differs = _("The real {architecture} differs. Tensors that are not the same: {count:,}.")
+    if not result.agrees:
+        said = _("The real {architecture} differs. Tensors that are not the same: {count:,}.")
+        return said.format(architecture=subject.architecture, count=len(result.differences))
+    said = _("The real {architecture} agrees: {tensors} tensors, {parameters} parameters.")
     figures = {"tensors": result.theirs("Tensors"), "parameters": result.theirs("Parameters")}
-    said = agrees if result.agrees else differs
-    return said.format(architecture=subject.architecture, count=len(result.differences), **figures)
+    return said.format(architecture=subject.architecture, **figures)
 
 
 def verdict_of(subject: Subject) -> Proof:
