@@ -118,6 +118,7 @@ def test_what_people_type(text: str, value: Fraction) -> None:
         ("3 +", "is incomplete"),
         ("(3 + 4", "a parenthesis is not closed"),
         ("3 + 4)", 'Cannot read "\\)"'),
+        ("(3 + ) 4", 'Cannot read "\\) 4"'),
         ("H2", 'Cannot read "2"'),
         ("2 3", 'Cannot read "3"'),
         ("1,23", 'Cannot read ",23"'),

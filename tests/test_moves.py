@@ -121,3 +121,9 @@ def test_a_size_that_the_head_size_does_not_divide_is_taken_where_the_heads_do()
     assert (model.hidden_size, model.num_attention_heads) == (780, 12)
     with pytest.raises(ConfigError, match="hidden_size 785 cannot be split into heads of 64: 768"):
         moved(BertConfig(), "hidden_size", 785)
+
+
+def test_the_padding_is_the_last_word_of_a_vocabulary_that_had_none_left_for_it() -> None:
+    eurobert = PRESETS["EuroBERT-210m"].config
+    assert moved(eurobert, "vocab_size", 50_000).pad_token_id == 49_999
+    assert moved(eurobert, "vocab_size", eurobert.vocab_size - 1_000).vocab_size == eurobert.vocab_size - 1_000

@@ -189,6 +189,7 @@ def test_back_and_forward_are_steps_where_they_lead_to_one() -> None:
 def test_reset_leads_to_the_preset_and_keeps_the_class() -> None:
     model = ChosenModel().changed({"architecture": "BertForMaskedLM", "num_hidden_layers": 3, "lock_heads": False})
     assert model.reset() == ChosenModel(architecture="BertForMaskedLM", locks=Locks(heads=False))
+    assert ChosenModel(add_pooling_layer=False).reset() == ChosenModel()
 
 
 def test_steps_are_not_kept_without_limit() -> None:

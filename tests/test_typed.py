@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bertcalc.presets import PUBLISHED
 from bertcalc.problem import InputError
-from bertcalc.typed import LARGEST, Typed, Unit, typed
+from bertcalc.typed import LARGEST, Typed, Unit, amount, typed
 
 units = st.sampled_from([None, "parameters", "FLOPs", "bytes"])
 
@@ -133,3 +133,9 @@ def test_published_counts_are_what_their_rounding_means() -> None:
     for published in PUBLISHED:
         assert typed(f"{published.parameters / 10**6:.0f}M").means(published.parameters)
         assert typed(f"{published.parameters:,}").means(published.parameters)
+
+
+@pytest.mark.parametrize("text", ["-1", "1/2 - 1", "3 - 4 GB"])
+def test_less_than_nothing_is_no_count(text: str) -> None:
+    with pytest.raises(InputError, match="is less than nothing"):
+        amount(text)

@@ -105,6 +105,11 @@ def test_the_likeliest_comes_first() -> None:
     assert [way.bits for way in found] == sorted(way.bits for way in found)
 
 
+def test_what_explains_in_fewer_miscounts_is_said_alone() -> None:
+    found = explain(build(BertConfig()), BertConfig(), 109_454_592)
+    assert [[cause.miscount for cause in one] for one in found] == [["qkv biases"], ["feed-forward biases of H"]]
+
+
 def test_a_habit_is_one_idea() -> None:
     """A calculator on the web prints V H + L (12 H² + 13 H) for bert-base: words and layers."""
     count = 30_522 * 768 + 12 * (12 * 768**2 + 13 * 768)

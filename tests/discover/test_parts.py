@@ -16,7 +16,7 @@ from bertcalc.discover.fit import symbol
 from bertcalc.discover.parts import component_of, components, count, folded, groups, openable, parts
 from bertcalc.discover.result import Checked, Discovered, Tensors, exact
 from bertcalc.discover.shipped import shipped, shipped_classes
-from bertcalc.discover.steps import MOST_PARAMETERS, Steps, nearest, read, refused, stops, write
+from bertcalc.discover.steps import MOST_PARAMETERS, Steps, more_than_shown, nearest, read, refused, stops, write
 from bertcalc.discover.types import installed, types
 from bertcalc.discover.written import function, identifier, latex, letters, text
 from bertcalc.problem import InputError
@@ -252,3 +252,8 @@ def test_the_types_are_those_of_the_installed_transformers() -> None:
     assert not transformers.CONFIG_MAPPING.keys() - types().keys() & {kind for kind, _cls in shipped_classes()}
     assert types().keys() <= set(transformers.CONFIG_MAPPING.keys())
     assert all(cls in types()[model_type] for model_type, cls in shipped_classes())
+
+
+def test_the_most_that_is_shown_is_what_a_browser_counts_to() -> None:
+    assert more_than_shown(2**53) is None  # above it, JavaScript skips whole numbers
+    assert more_than_shown(2**53 + 1)

@@ -203,6 +203,8 @@ def test_flops_are_those_that_pytorch_counts(exercise: Exercise) -> None:
 @given(exercises("memory"))
 def test_bytes_are_those_of_pytorch(exercise: Exercise) -> None:
     assert exercise.memory is not None
+    bits = [mistake.amount for mistake in exercise.mistakes if mistake.said.message == "bits are counted, not bytes"]
+    assert bits == [8 * exercise.right]
     real = case_of(exercise).real()
     if "dtype" in exercise.question.values:
         real = real.to(getattr(torch, exercise.question.values["dtype"]))

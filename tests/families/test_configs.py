@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 import transformers
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,6 +30,7 @@ from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
 from bertcalc.track import ChosenModel, read
 from tests.examples import examples
+from tests.memory.live import on_cpu
 from tests.oracle import Case, real_config
 from tests.strategies import cases, configs
 
@@ -68,6 +70,19 @@ def test_transformers_takes_every_configuration_as_it_is(kind: type[Config], dat
     if ours.get("num_key_value_heads", 1) is None:
         ours["num_key_value_heads"] = config.num_attention_heads
     assert {name: getattr(real, name) for name in ours} == ours
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if not kind.default().turns_pairs])
+def test_the_longest_sequence_is_the_last_that_the_real_model_takes(kind: type[Config]) -> None:
+    sizes = {"vocab_size": 30, "hidden_size": 24, "num_attention_heads": 2, "num_hidden_layers": 1}
+    config = kind(**sizes, max_position_embeddings=12, pad_token_id=3)
+    case = Case(config, family_of(config).base.name)
+    if not any(tensor.place.role == "position" for tensor in case.ours().tensors()):
+        return
+    real, given = on_cpu(case.real(), {"input_ids": torch.zeros((1, config.longest), dtype=torch.long)})
+    real(**given)
+    with pytest.raises((IndexError, RuntimeError)):
+        real(input_ids=torch.zeros((1, config.longest + 1), dtype=torch.long))
 
 
 def test_a_field_has_the_familys_name_and_that_which_all_share() -> None:

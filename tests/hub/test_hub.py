@@ -233,6 +233,7 @@ def index(models: Path) -> Iterator[Path]:
         ('{"weight_map": {"a": "http://x/y.safetensors"}}', "is not an index"),
         ('{"weight_map": {"a": "x.safetensors"}}', "The index names x.safetensors, which is missing."),
         (json.dumps({"weight_map": {f"{n}": f"{n}.safetensors" for n in range(51)}}), "has 51 files: at most 50"),
+        (json.dumps({"weight_map": {f"{n}": f"{n}.safetensors" for n in range(50)}}), "The index names 0.safetensors,"),
     ],
 )
 def test_a_wrong_index_is_said(hub: Server, index: Path, content: str, said: str) -> None:

@@ -12,6 +12,7 @@ from bertcalc import BertConfig
 from bertcalc.config import POSITION_EMBEDDING_TYPES
 from bertcalc.forward.outputs import Call
 from bertcalc.memory.footprint import (
+    checkpoint_bytes,
     kept,
     korthikanti,
     output_bytes,
@@ -90,3 +91,13 @@ def test_outputs_are_what_the_real_model_returns(case: Case, batch: int, length:
     counts = {output.name: sum(torch.Size(shape).numel() for shape, _dtype in output.tensors) for output in returned}
     counts.pop("past_key_values", None)
     assert output_bytes(subject, "bfloat16", batch, length) == 2 * sum(counts.values())
+
+
+def test_a_checkpoint_is_as_large_as_what_pytorch_writes() -> None:
+    case = Case(BertConfig(vocab_size=90, hidden_size=24, num_hidden_layers=1), "BertForMaskedLM")
+    real = case.real()
+    weights, names = list(real.parameters()), list(real.state_dict().values())
+    wanted = {"weights": weights, "every name": names, "with states": 3 * weights}  # AdamW keeps two of each
+    assert checkpoint_bytes(case.subject) == {
+        file: 4 * sum(tensor.numel() for tensor in tensors) for file, tensors in wanted.items()
+    }

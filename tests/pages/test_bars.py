@@ -107,6 +107,10 @@ def test_the_preset_stands_behind_the_bars() -> None:
     assert any("Solid up to the mark: bert-base-uncased" in caption.value for caption in app.caption)
 
 
+def test_the_preset_has_the_head_of_the_class() -> None:
+    assert all(bar["mark"] for bar in ranked(open_app(architecture="BertForMaskedLM", num_hidden_layers="13")).values())
+
+
 def test_a_part_that_the_preset_lacks_is_all_added() -> None:
     link = {"architecture": "BertLMHeadModel", "is_decoder": "true", "add_cross_attention": "true"}
     bar = ranked(open_app(**link))["Cross-attention"]

@@ -202,6 +202,12 @@ def test_fields_that_differ_and_shapes_stand_in_the_table() -> None:
     assert list(table.loc["encoder"]) == ["85,054,464", "302,309,376"]
 
 
+def test_a_class_says_whether_it_has_a_pooler() -> None:
+    models = "bert-base-uncased~add_pooling_layer-false bert-base-uncased~architecture-BertForMaskedLM"
+    rows = set(open_app("compare.py", compare="table", models=models).table[0].value[""])
+    assert "`add_pooling_layer`" not in rows
+
+
 def test_a_wrong_model_is_named_and_left_out() -> None:
     link = "bert-base-uncased bert-base-uncased~hidden_size-770 bert-bse-cased bert-base-chinese"
     app = open_app("compare.py", models=link)

@@ -68,6 +68,12 @@ def test_a_right_answer_gets_the_worked_solution_and_counts() -> None:
     assert "✓ 4" in words(app)
 
 
+def test_a_rounded_answer_counts() -> None:
+    app = answer(open_app(PAGE, exercise="4"), "2.59k")
+    assert "2,590" in said(app)
+    assert "**1 of 10** right" in words(app)
+
+
 def test_a_wrong_answer_gets_a_diagnosis_and_no_solution() -> None:
     app = answer(open_app(PAGE, exercise="4"), "2,480")  # without the pooler's 110
     assert said(app) == "**Not yet.** You get it if the pooler is left out."

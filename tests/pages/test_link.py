@@ -74,3 +74,9 @@ def test_the_message_stays_until_it_was_read() -> None:
 def test_no_link_ends_in_a_traceback(link: dict[str, str]) -> None:
     app = open_app(**link)
     assert total(app)
+
+
+def test_an_option_has_the_familys_name_in_a_link() -> None:
+    app = open_app(preset="distilbert-base-uncased", activation="relu")
+    assert app.session_state["rejected"] == []
+    assert app.query_params["activation"] == "relu"

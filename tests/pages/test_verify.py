@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -9,7 +10,7 @@ from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.presets import PUBLISHED
 from bertcalc.proof import real_model, tensor_proof
 from bertcalc.subject import Subject
-from pages.ui import verdict
+from pages.ui import oracle, verdict
 from pages.ui.numbers import signed_count
 from tests.pages.apptest import ROOT, open_app
 
@@ -87,3 +88,22 @@ def test_other_pages_import_neither_torch_nor_transformers() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_an_answer_is_kept_for_its_own_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, int]] = []
+
+    def number(text: str, base: int = 10) -> int:
+        asked.append((text, base))
+        return int(text, base)
+
+    monkeypatch.setattr(
+        oracle, "WORKER", SimpleNamespace(run=lambda function, *given, **named: function(*given, **named))
+    )
+    for _time in range(2):
+        assert [oracle.answer(number, "11"), oracle.answer(number, "12"), oracle.answer(number, "12", base=8)] == [
+            11,
+            12,
+            10,
+        ]
+    assert asked == [("11", 10), ("12", 10), ("12", 8)]

@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from starlette.responses import Response
 
 from bertcalc.server import gate
 from bertcalc.server.headers import HEADERS
@@ -86,6 +87,8 @@ def test_a_refusal_of_streamlits_own_has_the_headers(address: str) -> None:
 )
 def test_what_no_page_asks_for_is_refused(address: str, method: str, path: str, status: int) -> None:
     assert ask(address, path, method).status == status
+    here = isinstance(gate._refusal({"type": "http", "path": path}), Response)
+    assert here == (status != 200)  # Streamlit would take an upload from a session of its own
 
 
 @pytest.mark.parametrize(
@@ -108,7 +111,10 @@ def test_gzip_comes_to_those_who_take_it(address: str, asked: str, gets: str | N
 
 
 def test_messages_without_pause_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In 100 s of a sender that never pauses no more come through than the burst and 100 times the rate."""
+    """In 100 s of a sender that never pauses no more come through than the burst and 100 times the rate.
+
+    Nor after a long pause.
+    """
     clock = 0.0
 
     async def sleep(seconds: float) -> None:
@@ -123,10 +129,12 @@ def test_messages_without_pause_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     paced = gate._paced(receive)
 
     async def flood() -> int:
-        came = 0
-        while clock < 100:
+        came, end = 0, clock + 100
+        while clock < end:
             assert await paced() == {"type": "websocket.receive"}
             came += 1
         return came
 
-    assert gate.BURST + 99 * gate.A_SECOND <= asyncio.run(flood()) <= gate.BURST + 101 * gate.A_SECOND
+    for pause in (0, 10_000):
+        clock += pause
+        assert gate.BURST + 99 * gate.A_SECOND <= asyncio.run(flood()) <= gate.BURST + 101 * gate.A_SECOND
