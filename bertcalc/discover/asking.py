@@ -173,10 +173,10 @@ def _refusals() -> Iterator[None]:
         message = N_("It takes longer than {seconds} seconds to build this model often enough: no formula was found.")
         raise wrong(message, seconds=f"{SECONDS:.0f}") from None
     except (StoppedError, MemoryError):
-        raise _too_large() from None
+        raise too_large() from None
     except Refused as error:
         if re.match("MemoryError|.*DefaultCPUAllocator", error.problem.values.get("reason", "")):
-            raise _too_large() from None
+            raise too_large() from None
         raise
     except BaseException:
         WORKER.stop()
@@ -191,7 +191,8 @@ def _keep(key: tuple[str, str, str], asked: _Kept) -> _Kept:
     return asked
 
 
-def _too_large() -> InputError:
+def too_large() -> InputError:
+    """What is said where memory ends."""
     message = N_("To build this model takes more than {size} GB of memory: no formula was found.")
     return wrong(message, size=f"{BYTES / 1e9:.1f}")
 
