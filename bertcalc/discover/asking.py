@@ -67,18 +67,21 @@ class _GaveWay(Exception):  # noqa: N818
 
 
 def known(model_type: str, cls: str, given: Mapping[str, Any]) -> Asked | None:
-    """What somebody has asked for before."""
-    with _LOCK:
-        found = _FOUND.get(_key(model_type, cls, given))
-    return found if isinstance(found, Asked) else None
+    """What somebody has asked for before, if there was an answer."""
+    with suppress(InputError):
+        return _held(_key(model_type, cls, given))
+    return None
 
 
-def _again(key: tuple[str, str, str]) -> None:
-    """Raise again what was said a while ago."""
+def _held(key: tuple[str, str, str]) -> Asked | None:
+    """The same. Raises InputError if it was refused a while ago."""
     with _LOCK:
         found = _FOUND.get(key)
-    if isinstance(found, Said) and time.monotonic() < found.until:
+    if isinstance(found, Asked):
+        return found
+    if found and time.monotonic() < found.until:
         raise InputError(*found.problems)
+    return None
 
 
 def ask(model_type: str, cls: str, given: Mapping[str, Any], hear: Hear, wanted: Callable[[], object]) -> Asked:
@@ -88,11 +91,11 @@ def ask(model_type: str, cls: str, given: Mapping[str, Any], hear: Hear, wanted:
     and the same again without another try.
     """
     key = _key(model_type, cls, given)
-    _again(key)
+    if held := _held(key):
+        return held
     with _turn(hear, wanted):
-        if held := known(model_type, cls, given):
+        if held := _held(key):
             return held
-        _again(key)
         try:
             return _keep(key, _discover(model_type, cls, given, hear, wanted))
         except InputError as error:
