@@ -4,8 +4,8 @@
     python -m bertcalc.discover --all --write bertcalc/discover/found.json
 
 Without --classes it is one class of each type: its causal, masked or sequence-to-sequence language model, else its base
-model, else the first that transformers lists. With --missing, what the file has is taken from there: so a run that was
-interrupted goes on.
+model, else the first that transformers lists. With --missing, what the files have is taken from there: so a run that
+was interrupted goes on.
 """
 
 import argparse
@@ -23,9 +23,10 @@ from time import thread_time
 from typing import Any, NamedTuple, NoReturn
 
 from bertcalc.discover import discover, with_flops
-from bertcalc.discover.asking import limit_memory
+from bertcalc.discover.asking import limit_memory, too_large
 from bertcalc.discover.build import Classes, Ended, Refused, known
 from bertcalc.discover.result import NOT_ASKED, Discovered, of_json
+from bertcalc.discover.shipped import by_class
 from bertcalc.discover.types import installed
 from bertcalc.problem import InputError, wrong
 from bertcalc.text import shorten
@@ -40,10 +41,12 @@ Made on {date} with transformers {version} by `python -m bertcalc.discover --all
 bertcalc/discover/found.json --report benchmarks/discovery.md`: one class of each model type at its default
 configuration. Found: the formula was right at every size that was tried and that meets the conditions; regime: some
 fields have to keep their value; partly: not all tensors have a formula; not built: transformers refuses its own
-default, or the time was up. "with": the default leaves open what the class needs, and sizes of ours are given.
-Seconds are those of a core, for the parameters. A formula for FLOPs equals PyTorch's FlopCounterMode at sizes,
-batches and lengths that were not used to find it; else the table says why there is none, if FLOPs were asked for.
-Of what the file had before, the table repeats the results; what it had not was given {seconds} s.
+default, or needs a library that is not installed, or the limit of time or memory was met first. "with": the default
+leaves open what the class needs, and sizes of ours are given. Seconds are those of a core, for the parameters; those of
+types in neither of the first two groups were taken on a busy machine, which makes them longer. A formula for FLOPs
+equals PyTorch's FlopCounterMode at sizes, batches and lengths that were not used to find it; else the table says why
+there is none, if FLOPs were asked for. Of what the files had before, the table repeats the results; what they had not
+was given {seconds} s.
 """
 
 
@@ -71,34 +74,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--flops", action="store_true", help="FLOPs, too, for which there is as much time once more")
     parser.add_argument("--write", type=Path, help="a JSON file for what was found; what it has of other classes stays")
     parser.add_argument(
-        "--missing", action="store_true", help="only what the file does not have; of a type that is named, FLOPs again"
+        "--missing", action="store_true", help="only what the files do not have; of a type that is named, FLOPs again"
     )
     parser.add_argument("--report", type=Path, help="a file for the table")
     asked = parser.parse_args(arguments)
     groups = [name for name in ("all", "text", "language") if getattr(asked, name)]
     try:
-        _check(asked.report)
-        found = read(asked.write)
+        found, refused = read(asked.write), read_refused(asked.report)
         wanted = chosen(asked.types, groups, classes=asked.classes)
     except InputError as error:
         print(error, file=sys.stderr)
         return 2
     importlib.import_module("transformers.modeling_utils")  # once, and not in each process
-    rows, named = list[Row](), {text.partition(".")[0] for text in asked.types}
+    named = {text.partition(".")[0] for text in asked.types}
+    rows = {key: refused[key] for key in wanted if asked.missing and key in refused}
     print(HEAD)
-    for kind, cls in wanted:
-        here = found.get((kind, cls)) if asked.missing else None
-        if here and not (asked.flops and (kind in named or not is_tried(here))):
-            rows.append(row_for(of_json(here)))
-            continue
-        rows.append(in_a_process(kind, cls, asked.seconds, flops=asked.flops, known=here))
-        print(line(rows[-1]), flush=True)
-        if asked.write and (data := rows[-1].data):
-            found[kind, cls] = data
-            write(found, asked.write)
-    print(f"\n{summary(rows)}")
-    if asked.report:
-        asked.report.write_text(report(rows, asked.seconds), encoding="utf-8")
+    for key in wanted:
+        here = found.get(key) if asked.missing else None
+        if here and not (asked.flops and (key[0] in named or not is_tried(here))):
+            rows[key] = row_for(of_json(here))
+        elif key not in rows:
+            rows[key] = in_a_process(*key, asked.seconds, flops=asked.flops, known=here)
+            print(line(rows[key]), flush=True)
+            if asked.write and (data := rows[key].data):
+                found[key] = data
+                write(found, asked.write)
+        if asked.report and (rows[key].data is None or key == wanted[-1]):
+            asked.report.write_text(report([rows[key] for key in wanted if key in rows], asked.seconds), "utf-8")
+    print(f"\n{summary([rows[key] for key in wanted])}")
     return 0
 
 
@@ -172,14 +175,14 @@ def in_a_process(kind: str, cls: str, seconds: int, *, flops: bool = False, know
     )
     process.start()
     there.close()
-    row = Row(kind, cls, "not built", "it did not end", seconds, None)
+    row = Row(kind, cls, "not built", f"over {seconds} s", seconds, None)
     try:
         if here.poll(_PATIENCE * seconds + 10):
             row = here.recv()
     except EOFError:
         process.join()
         late = process.exitcode == -signal.SIGXCPU
-        row = row._replace(remark="the time was up" if late else "its process ended")
+        row = row if late else row._replace(remark="its process ended")
     process.kill()
     process.join()
     return row
@@ -202,10 +205,12 @@ def row_of(kind: str, cls: str, seconds: float, *, flops: bool = False, known: d
         found = of_json(known) if known else discover(kind, cls, seconds=seconds)
         if flops:
             found = with_flops(found, seconds=seconds)
-    except (Refused, MemoryError) as error:
+    except Refused as error:
         return Row(kind, cls, "not built", _cell(str(error)), 0, None)
+    except MemoryError:
+        return Row(kind, cls, "not built", str(too_large()), 0, None)
     except Ended:
-        return Row(kind, cls, "not built", "the time was up", seconds, None)
+        return Row(kind, cls, "not built", f"over {seconds} s", seconds, None)
     return row_for(found, thread_time() - start)
 
 
@@ -272,10 +277,20 @@ def read(path: Path | None) -> dict[tuple[str, str], dict[str, Any]]:
     """What was written before. Raises InputError for a file that is none of these, or cannot be one."""
     _check(path)
     try:
-        text = path.read_text(encoding="utf-8") if path else ""
-        return {(each["model_type"], each["cls"]): each for each in json.loads(text or "[]")}
+        return by_class((path.read_text(encoding="utf-8") if path else "") or "[]")
     except (ValueError, TypeError, KeyError):
         raise wrong("{path} is no file that this command has written.", path=shorten(str(path))) from None
+
+
+def read_refused(path: Path | None) -> dict[tuple[str, str], Row]:
+    """The rows of an earlier table for what was not built. Raises InputError if there can be none."""
+    _check(path)
+    text = path.read_text(encoding="utf-8") if path else ""
+    rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in text.splitlines() if "| not built |" in row]
+    return {
+        (kind, cls): Row(kind, cls, outcome, remark, float(seconds), None)
+        for kind, cls, outcome, remark, _flops, seconds in rows
+    }
 
 
 def _check(path: Path | None) -> None:

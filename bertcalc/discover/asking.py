@@ -67,18 +67,21 @@ class _GaveWay(Exception):  # noqa: N818
 
 
 def known(model_type: str, cls: str, given: Mapping[str, Any]) -> Asked | None:
-    """What somebody has asked for before."""
-    with _LOCK:
-        found = _FOUND.get(_key(model_type, cls, given))
-    return found if isinstance(found, Asked) else None
+    """What somebody has asked for before, if there was an answer."""
+    with suppress(InputError):
+        return _held(_key(model_type, cls, given))
+    return None
 
 
-def _again(key: tuple[str, str, str]) -> None:
-    """Raise again what was said a while ago."""
+def _held(key: tuple[str, str, str]) -> Asked | None:
+    """The same. Raises InputError if it was refused a while ago."""
     with _LOCK:
         found = _FOUND.get(key)
-    if isinstance(found, Said) and time.monotonic() < found.until:
+    if isinstance(found, Asked):
+        return found
+    if found and time.monotonic() < found.until:
         raise InputError(*found.problems)
+    return None
 
 
 def ask(model_type: str, cls: str, given: Mapping[str, Any], hear: Hear, wanted: Callable[[], object]) -> Asked:
@@ -88,11 +91,11 @@ def ask(model_type: str, cls: str, given: Mapping[str, Any], hear: Hear, wanted:
     and the same again without another try.
     """
     key = _key(model_type, cls, given)
-    _again(key)
+    if held := _held(key):
+        return held
     with _turn(hear, wanted):
-        if held := known(model_type, cls, given):
+        if held := _held(key):
             return held
-        _again(key)
         try:
             return _keep(key, _discover(model_type, cls, given, hear, wanted))
         except InputError as error:
@@ -173,10 +176,10 @@ def _refusals() -> Iterator[None]:
         message = N_("It takes longer than {seconds} seconds to build this model often enough: no formula was found.")
         raise wrong(message, seconds=f"{SECONDS:.0f}") from None
     except (StoppedError, MemoryError):
-        raise _too_large() from None
+        raise too_large() from None
     except Refused as error:
         if re.match("MemoryError|.*DefaultCPUAllocator", error.problem.values.get("reason", "")):
-            raise _too_large() from None
+            raise too_large() from None
         raise
     except BaseException:
         WORKER.stop()
@@ -191,7 +194,8 @@ def _keep(key: tuple[str, str, str], asked: _Kept) -> _Kept:
     return asked
 
 
-def _too_large() -> InputError:
+def too_large() -> InputError:
+    """What is said where memory ends."""
     message = N_("To build this model takes more than {size} GB of memory: no formula was found.")
     return wrong(message, size=f"{BYTES / 1e9:.1f}")
 

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from bertcalc.discover.fit import symbol
 from bertcalc.problem import Problem
 from bertcalc.text import N_
 
@@ -73,25 +72,6 @@ class Condition(NamedTuple):
             "more": here > other,
             "less": here < other,
         }[self.kind]
-
-    def expression(self) -> Any:
-        """In SymPy."""
-        import sympy
-
-        here = symbol(self.field)
-        other = symbol(self.other) if isinstance(self.other, str) else sympy.Integer(self.other)
-        if self.kind == "multiple":
-            return sympy.Eq(sympy.Mod(here, other), 0)
-        if self.kind in ("is", "share"):
-            return sympy.Eq(here, sympy.Rational(self.factor.numerator, self.factor.denominator) * other)
-        kinds = {
-            "differs": sympy.Ne,
-            "at least": sympy.Ge,
-            "at most": sympy.Le,
-            "more": sympy.Gt,
-            "less": sympy.Lt,
-        }
-        return kinds[self.kind](here, other)
 
     def problem(self, values: Mapping[str, int]) -> Problem:
         """What is wrong with values for which it does not hold."""

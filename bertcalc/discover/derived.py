@@ -6,7 +6,7 @@ that are shipped.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from copy import deepcopy
 from functools import cache
@@ -75,9 +75,9 @@ def _others(value: int | None) -> Iterator[int]:
 
 def _leaders(recipe: Any) -> dict[str, list[str]]:
     """Fields that change when another is changed, with those others; and those that are left open, with none."""
-    from bertcalc.discover.fields import integers
+    from bertcalc.discover.fields import integers, left_open
 
-    found: dict[str, list[str]] = {field: [] for field in _open(recipe.config)}
+    found: dict[str, list[str]] = {field: [] for field in left_open(recipe.config)}
     for path, value in recipe.fields.items():
         for other in (2 * value, value + 1):
             with suppress(Exception):  # transformers raises whatever it likes
@@ -90,23 +90,11 @@ def _leaders(recipe: Any) -> dict[str, list[str]]:
     return {field: leaders for field, leaders in found.items() if "[" not in field and field not in recipe.given}
 
 
-def _open(config: Any) -> Iterator[str]:
-    """The whole numbers that a configuration may have and does not."""
-    kinds = {name: f"{kind}" for above in type(config).__mro__ for name, kind in _annotated(above)}
-    for name, value in vars(config).items():
-        if value is None and "int" in kinds.get(name, "") and not name.endswith(("_id", "num_labels")):
-            yield name
-
-
-def _annotated(kind: type) -> Iterable[tuple[str, Any]]:
-    found: dict[str, Any] = vars(kind).get("__annotations__", {})
-    return found.items()
-
-
 def main() -> None:
     """Write the file."""
     from bertcalc.discover.shipped import shipped as known
     from bertcalc.discover.shipped import shipped_classes
+    from bertcalc.discover.types import write
 
     found = {}
     for model_type, cls in shipped_classes():
@@ -116,9 +104,7 @@ def main() -> None:
         with suppress(Exception):  # transformers raises whatever it likes
             if fields := derived(model_type, cls, one.given):
                 found[f"{model_type}.{cls}"] = fields
-    lines = [f"{json.dumps(key)}:{json.dumps(fields)}" for key, fields in found.items()]
-    path = Path(__file__).parent / FILE
-    path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    write(found, Path(__file__).parent / FILE)
 
 
 if __name__ == "__main__":

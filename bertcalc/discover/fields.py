@@ -4,7 +4,7 @@ A field is named by its path: ``hidden_size``, ``text_config.hidden_size``, ``bl
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from itertools import pairwise
 from math import inf
@@ -115,6 +115,21 @@ def integers(config: Any) -> dict[str, int]:
     found = dict(_integers(config, "", 0))
     labels = getattr(config, "num_labels", None)
     return found | ({"num_labels": labels} if isinstance(labels, int) else {})
+
+
+def left_open(config: Any) -> list[str]:
+    """The whole numbers that a configuration may have and does not."""
+    kinds = {name: f"{kind}" for above in type(config).__mro__ for name, kind in _annotated(above)}
+    return [
+        name
+        for name, value in vars(config).items()
+        if value is None and "int" in kinds.get(name, "") and not name.endswith(("_id", "num_labels"))
+    ]
+
+
+def _annotated(kind: type) -> Iterable[tuple[str, Any]]:
+    found: dict[str, Any] = vars(kind).get("__annotations__", {})
+    return found.items()
 
 
 def is_config(value: Any) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from bertcalc.config_json import read_object
+from bertcalc.discover.fields import left_open
 from bertcalc.discover.types import types
 from bertcalc.problem import Problem, wrong
 from bertcalc.text import N_, shorten
@@ -102,12 +103,7 @@ def completions(kind: Any) -> Iterator[dict[str, int]]:
         config = kind()
     except Exception:  # transformers raises whatever it likes
         return
-    types = {name: str(each) for above in kind.__mro__ for name, each in vars(above).get("__annotations__", {}).items()}
-    found = {
-        name: _usual(name, config)
-        for name, value in vars(config).items()
-        if value is None and "int" in types.get(name, "") and not name.endswith("token_id")
-    }
+    found = {name: _usual(name, config) for name in left_open(config)}
     yield from ({name: value} for name, value in found.items())
     if len(found) > 1:
         yield found

@@ -36,11 +36,6 @@ class Part(NamedTuple):
     component: Component
     tensors: tuple[Tensors, ...]
 
-    @property
-    def opens(self) -> bool:
-        """Whether there is anything in it but one tensor."""
-        return any(each.name != self.path for each in self.tensors)
-
     def count(self, values: Mapping[str, int]) -> int:
         """Its parameters."""
         return count(self.tensors, values)

@@ -13,8 +13,12 @@ FILE = "found.json"
 
 @cache
 def _data() -> Mapping[tuple[str, str], dict[str, Any]]:
-    found = json.loads(files("bertcalc.discover").joinpath(FILE).read_text(encoding="utf-8"))
-    return {(each["model_type"], each["cls"]): each for each in found}
+    return by_class(files("bertcalc.discover").joinpath(FILE).read_text(encoding="utf-8"))
+
+
+def by_class(text: str) -> dict[tuple[str, str], dict[str, Any]]:
+    """What a file of this kind says, by model type and class."""
+    return {(each["model_type"], each["cls"]): each for each in json.loads(text)}
 
 
 def shipped_classes() -> tuple[tuple[str, str], ...]:

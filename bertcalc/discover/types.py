@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 FILE = "types.json"
 # The tables of transformers in the order in which their classes are offered; the others come after them.
@@ -42,8 +43,12 @@ def installed(only: Collection[str] = ()) -> dict[str, list[str]]:
 
 def main() -> None:
     """Write the file."""
-    lines = [f"{json.dumps(kind)}:{json.dumps(classes)}" for kind, classes in installed().items()]
-    path = Path(__file__).parent / FILE
+    write(installed(), Path(__file__).parent / FILE)
+
+
+def write(found: Mapping[str, Any], path: Path) -> None:
+    """One line for each key, so that a change can be read."""
+    lines = [f"{json.dumps(key)}:{json.dumps(each)}" for key, each in found.items()]
     path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 

@@ -5,13 +5,12 @@ import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from math import prod
 from typing import Any
 
 import sympy
 
 from bertcalc.discover.conditions import SENTENCES
-from bertcalc.discover.result import Discovered
+from bertcalc.discover.result import Discovered, exact
 from bertcalc.fields import EVERY_LETTER
 
 _POWERS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -246,16 +245,9 @@ def _one(group: Any, names: Mapping[str, str]) -> str:
 
 def value(expression: Any, values: Mapping[str, int]) -> int:
     """The whole number that an expression is."""
-    from bertcalc.discover.result import exact
-
     return int(exact(expression, values))
 
 
 def shape_numbers(shape: Sequence[Any], values: Mapping[str, int]) -> tuple[int, ...]:
     """A shape with these sizes."""
     return tuple(value(side, values) for side in shape)
-
-
-def elements(shape: Sequence[int]) -> int:
-    """How many elements a tensor of this shape has."""
-    return prod(shape)

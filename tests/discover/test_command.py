@@ -42,11 +42,11 @@ def test_a_row_says_what_became_of_a_class() -> None:
     refused = row_of("reformer", "ReformerModelWithLMHead", 60)  # its default is no decoder
     assert (refused.outcome, refused.data) == ("not built", None)
     assert "AssertionError" in refused.remark
-    assert row_of("bert", "BertModel", 0).remark == "the time was up"
+    assert row_of("bert", "BertModel", 0).remark == "over 0 s"
 
 
 def test_a_process_is_ended_with_its_time() -> None:
-    assert in_a_process("bert", "BertModel", 0).remark == "the time was up"
+    assert in_a_process("bert", "BertModel", 0).remark == "over 0 s"
     assert in_a_process("bert", "BertModel", 60).outcome == "found"
 
 
@@ -75,7 +75,7 @@ def test_a_process_that_never_looks_at_the_time_is_ended(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(command, "_MORE", 0)
     monkeypatch.setattr(command, "row_of", forever)
-    assert in_a_process("bert", "BertModel", 1).remark == "the time was up"
+    assert in_a_process("bert", "BertModel", 1).remark == "over 1 s"
     monkeypatch.setattr(command, "row_of", lambda *_given, **_named: os._exit(3))
     assert in_a_process("bert", "BertModel", 1).remark == "its process ended"
 
@@ -111,12 +111,17 @@ def test_it_goes_on_with_what_is_missing(tmp_path: Path, capsys: pytest.CaptureF
     file.write_text(HERE.read_text(encoding="utf-8"), encoding="utf-8")
     before = {key: data for key, data in read(HERE).items() if key not in (("gpt2", "GPT2LMHeadModel"),)}
     write(before, file)
-    again = ["gpt2", "bert", "--missing", "--write", str(file), "--report", str(table)]
+    refused = "| dbrx | DbrxForCausalLM | not built | as it was said before |  | 3.0 |"
+    table.write_text(f"A table\n\n{refused}\n", encoding="utf-8")
+    again = ["gpt2", "bert", "dbrx", "--missing", "--write", str(file), "--report", str(table)]
     assert main(again) == 0
     said = capsys.readouterr().out
     assert "| gpt2 | GPT2LMHeadModel | found |" in said
     assert "| bert |" not in said
+    assert "| dbrx |" not in said
+    assert "3 types: found 2, not built 1; 67 %" in said
     assert "| bert | BertLMHeadModel | found |" in table.read_text(encoding="utf-8")
+    assert refused in table.read_text(encoding="utf-8")
     # What is written anew is what is shipped, but for FLOPs, which were not asked for, and the time that it took.
     left = ("compute", "no_flops", "seconds", "builds")
     there, here = read(HERE), read(file)

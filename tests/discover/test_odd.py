@@ -26,7 +26,7 @@ def odd(error: BaseException, where: str, after: int) -> Any:
     """A configuration class that raises something when it is asked for one of its fields, but for the first times."""
     times = 0
 
-    class OddConfig(transformers.GPT2Config):
+    class OddConfig(transformers.GPT2Config):  # type: ignore[misc]
         def __getattribute__(self, name: str) -> Any:
             nonlocal times
             times += name == where
@@ -54,7 +54,7 @@ def test_a_class_that_leaves_or_is_in_a_broken_file_is_said(monkeypatch: pytest.
     def broken(_name: str) -> Any:
         raise RuntimeError("Failed to import transformers.models.gpt2 because of the following error:\nno such file")
 
-    class Leaving(transformers.GPT2Model):
+    class Leaving(transformers.GPT2Model):  # type: ignore[misc]
         def __init__(self, *_given: Any) -> None:
             raise SystemExit
 

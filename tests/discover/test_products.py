@@ -14,6 +14,7 @@ from transformers.initialization import no_init_weights
 
 from bertcalc.discover import Discovered, discover, explain, products
 from bertcalc.discover.result import NOT_ASKED, of_json
+from bertcalc.discover.shipped import shipped
 from bertcalc.problem import InputError
 from tests.examples import examples
 
@@ -23,6 +24,7 @@ CLASSES = {
     ("granitemoe", "GraniteMoeForCausalLM"): ["attention_mask"],
     ("t5", "T5ForConditionalGeneration"): ["decoder_input_ids", "decoder_attention_mask"],
 }
+DECODER = CLASSES["t5", "T5ForConditionalGeneration"]
 
 
 EXPLAINED: dict[str, Any] = {}  # what was found of the products of each class
@@ -48,7 +50,7 @@ def real(case: tuple[str, str], batch_size: int, sequence_length: int, **fields:
         if case[0] == "granitemoe":
             model.set_experts_implementation("batched_mm")
         with FlopCounterMode(display=False) as counter:
-            model.eval()(input_ids=tokens, **dict.fromkeys(CLASSES[case], tokens))
+            model.eval()(input_ids=tokens, **dict.fromkeys(CLASSES.get(case, DECODER), tokens))
     return int(counter.get_total_flops())
 
 
@@ -69,6 +71,24 @@ def test_flops_are_those_that_pytorch_counts(
     assert here == real(case, batch_size, sequence_length, **sizes)
     numbers = found.compute.values(batch_size=batch_size, sequence_length=sequence_length, **sizes)  # type: ignore[union-attr]
     assert found.flops.subs({symbol: numbers[symbol.name] for symbol in found.flops.free_symbols}) == here
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("t5", "T5ForConditionalGeneration"),
+        ("mt5", "MT5ForConditionalGeneration"),
+        ("bart", "BartForConditionalGeneration"),
+        ("marian", "MarianMTModel"),
+    ],
+    ids="-".join,
+)
+def test_flops_of_encoder_decoders_are_shipped(case: tuple[str, str]) -> None:
+    found = shipped(*case)
+    assert found is not None
+    assert found.count_flops(batch_size=2, sequence_length=7) == real(case, 2, 7)
+    depth = "num_layers" if case[0].endswith("t5") else "encoder_layers"
+    assert found.count_flops(batch_size=1, sequence_length=9, **{depth: 2}) == real(case, 1, 9, **{depth: 2})
 
 
 def test_a_call_that_the_class_refuses_is_refused() -> None:

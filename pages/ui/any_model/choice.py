@@ -1,7 +1,8 @@
 """The model that the page is about: type, class, what a config.json says of it, and sizes, as the link has them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -24,17 +25,9 @@ from pages.ui.i18n import _
 PAGE = "any_model"
 
 
-def _check_sizes(text: str) -> Reason | None:
+def _check(reader: Callable[[str], object], text: str) -> Reason | None:
     try:
-        read(text)
-    except InputError as error:
-        return N_("{name} in the link is not possible: {problem}"), {"problem": str(error)}
-    return None
-
-
-def _check_fields(text: str) -> Reason | None:
-    try:
-        read_fields(text)
+        reader(text)
     except InputError as error:
         return N_("{name} in the link is not possible: {problem}"), {"problem": str(error)}
     return None
@@ -68,8 +61,8 @@ MODEL_CLASS = _Names(
     label_visibility="collapsed",
 )
 # What the link says besides; neither is drawn.
-SIZES = Text("sizes", N_("Sizes"), "", 1_500, check=_check_sizes)
-FIELDS = Text("fields", N_("Fields of a config.json"), "", 4_000, check=_check_fields)
+SIZES = Text("sizes", N_("Sizes"), "", 1_500, check=partial(_check, read))
+FIELDS = Text("fields", N_("Fields of a config.json"), "", 4_000, check=partial(_check, read_fields))
 
 
 class Chosen(NamedTuple):

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from bertcalc.discover.parts import NAMES, Group, components, groups
-from bertcalc.discover.result import Discovered, exact
-from bertcalc.discover.written import letters, names, numbers, shape_numbers, text
+from bertcalc.discover.result import Discovered
+from bertcalc.discover.written import letters, names, numbers, shape_numbers, text, value
 from bertcalc.tree.totals import Component
 from pages.ui.i18n import _
 from pages.ui.numbers import percent, unbroken
@@ -67,10 +67,10 @@ class _Builder:
         return [field for field in self._found.fields if field in used]
 
     def _count(self, group: Group) -> int:
-        return int(exact(group.copies, self._values)) * self._one(group)
+        return value(group.copies, self._values) * self._one(group)
 
     def _one(self, group: Group) -> int:
-        return int(exact(group.one, self._values))
+        return value(group.one, self._values)
 
     def _factor(self, group: Group) -> str:
         """What stands before the bracket; nothing where there is one copy."""
@@ -122,7 +122,7 @@ class _Builder:
 
     def _about(self, group: Group) -> list[str]:
         """The tip of a bracket: the sum with numbers, the tensors, the share."""
-        copies, one = int(exact(group.copies, self._values)), self._one(group)
+        copies, one = value(group.copies, self._values), self._one(group)
         filled = text(group.one, numbers(self._values), product=True)
         shown = f"{copies:,} · {one:,} = {copies * one:,}" if self._factor(group) else f"{filled} = {one:,}"
         shapes = [
@@ -139,7 +139,7 @@ class _Builder:
 
     def _number(self, kind: Component) -> Part:
         """A component with numbers: 12 · 7,087,872."""
-        sums = [(int(exact(group.copies, self._values)), self._one(group), group) for group in self._parts[kind]]
+        sums = [(value(group.copies, self._values), self._one(group), group) for group in self._parts[kind]]
         number = " + ".join(
             f"{copies:,} · {one:,}" if self._factor(group) else f"{one:,}" for copies, one, group in sums
         )

@@ -46,7 +46,7 @@ def show_parts(found: Discovered, values: Mapping[str, int]) -> None:
         shown = folded(shown, _FEW if long else _SOME, found.fields)
     if not long:
         _show_opener(found, shown, values, opened, paths)
-    _draw(found, shown, values, opened)
+    _draw(found, shown, values, opened, paths)
     st.session_state["drawn choices"][OPEN.name] = opened or None
 
 
@@ -103,7 +103,7 @@ def _formula(found: Discovered, shown: list[Part], values: Mapping[str, int]) ->
     return aligned([f"&{written}", f"&= {total}"]) if len(written) > 120 else f"{written} = {total}"
 
 
-def _draw(found: Discovered, shown: list[Part], values: Mapping[str, int], opened: str) -> None:
+def _draw(found: Discovered, shown: list[Part], values: Mapping[str, int], opened: str, paths: list[str]) -> None:
     inks, said = colors(), letters(found)
     multiplied = {part.path: text(sum(one.expression for one in part.tensors), said) for part in shown}
     bars = Bars(
@@ -112,7 +112,7 @@ def _draw(found: Discovered, shown: list[Part], values: Mapping[str, int], opene
         [part.name for part in shown],
         [inks[part.component] for part in shown],
         [multiplied[part.path] for part in shown],
-        [part.path if part.path in openable(found) else "" for part in shown],
+        [part.path if part.path in paths else "" for part in shown],
     )
     rest = found.parameters - found.explained
     if rest and not opened:  # rows sum to the total
