@@ -214,7 +214,7 @@ def passes(draw: st.DrawFn, classes: Sequence[str] = tuple(CLASSES)) -> tuple[Ca
     if classes in (SIMULATED, TWO_HEADS) and case.architecture in TWO_HEADS:  # others cannot be trained
         proj: dict[str, Any] = {"summary_use_proj": True}
         case = case._replace(config=replace(case.config, **proj))
-        one_choice = case.config.choice_token in ("first", "last")
+        one_choice = vars(case.config)["summary_type"] in ("first", "last")
     reads_encoder = case.config.add_cross_attention and "encoder_hidden_states" in class_of(case.architecture).inputs
     call = Call(
         batch_size=draw(st.integers(1, 3)),
