@@ -123,6 +123,8 @@ def held_until(steps: Sequence[Step], transformers_version: int, *, pooler: bool
             hold(step.takes[0], last_in[_inside(later[0], layer) if later else layer])
         if role == "distance":
             until |= {f"{inner[-1]}.{name}": last_in[inner[-1]] for name in DISTANCES}
+        elif role == "chosen_token":
+            until |= {"cls_index": last_in[inner[-1]]}
         elif role == "position_bias":
             until |= dict.fromkeys(BUCKETS, at)
         if step.output:

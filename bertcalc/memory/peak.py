@@ -180,8 +180,10 @@ def training_changes(
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
 
-    A body alone, such as BertModel, takes no labels and has no loss. Here that is the sum of all numbers that it
-    returns, without a cache: ``loss = sum(output.sum() for output in outputs.to_tuple())``.
+    The loss of GPT2DoubleHeadsModel is ``outputs.loss + outputs.mc_loss``. A body alone, such as BertModel, takes no
+    labels and has no loss. Here that is the sum of all numbers that it returns, without a cache:
+    ``loss = sum(output.sum() for output in outputs.to_tuple())``. All sequences have labels, of which DeBERTa's loss
+    looks for those that have.
 
     The batch has input_ids and labels alone; if it is ``padded``, also token_type_ids, where the family has such, and
     an attention_mask in which there are zeros, so that the model makes a mask of numbers; with an
@@ -211,7 +213,7 @@ def training_changes(
 
     Raises InputError where nothing is trained or the class cannot run.
     """
-    _check(model, batch_size, training=True, padded=padded)
+    _check(model, batch_size, num_choices, training=True, padded=padded)
     check_recompute(model, plan.recompute)
     dtype = PRECISIONS[plan.precision].dtype
     step = Pass(
@@ -263,7 +265,7 @@ def inference_changes(
 
     Raises InputError where the class cannot run, NotSimulatedError for some families.
     """
-    _check(model, batch_size, training=False, padded=padded)
+    _check(model, batch_size, num_choices, training=False, padded=padded)
     plan = Plan(attention=attention)
     step = Pass(
         model,
@@ -283,11 +285,14 @@ def inference_changes(
     return step.memory.changes
 
 
-def _check(model: Model, batch_size: int, *, training: bool, padded: bool) -> None:
+def _check(model: Model, batch_size: int, num_choices: int, *, training: bool, padded: bool) -> None:
     cls, labels = model.cls, model.config.num_labels
     shown = {"architecture": cls.name}
     if problem := unknown_peaks(model):
         raise NotSimulatedError(problem)
+    one_of_them = cls.task == "double-heads" and model.config.choice_token in ("first", "last")
+    if one_of_them and num_choices > 1:  # it is not laid out in order, for which PyTorch has another product
+        raise NotSimulatedError(Problem("architecture", cls.name, UNKNOWN, shown))
     if training and padded and cls.task == "replaced-tokens":
         raise NotSimulatedError(Problem("architecture", cls.name, PADDING, shown))
     if training and cls.task == "masked-lm" and getattr(model.config, "sparse_prediction", False):
@@ -300,12 +305,9 @@ def _check(model: Model, batch_size: int, *, training: bool, padded: bool) -> No
 
 
 def unknown_peaks(model: Model) -> Problem | None:
-    """What is wrong with a model whose memory is not simulated; nothing, of most.
-
-    That of a loss for choices beside another is not.
-    """
+    """What is wrong with a model whose memory is not simulated; nothing, of all families that say nothing else."""
     name = model.cls.name
-    if model.family.peaks and model.cls.task != "double-heads":
+    if model.family.peaks:
         return None
     return Problem("architecture", name, UNKNOWN, {"architecture": name})
 

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
+from itertools import accumulate
 from typing import Any, NamedTuple, TypeGuard, TypeVar, cast
 
 import sympy
@@ -92,6 +93,7 @@ class Moment(NamedTuple):
     areas: Mapping[Area, Terms]
     live: Terms
     at: int  # its place among the changes of the symbolic run
+    since: Terms  # how much more is alive than at the moment before, which is a few terms
 
 
 class Piece(NamedTuple):
@@ -137,8 +139,9 @@ def peak_bytes(subject: Subject, how: Plan | Inference, batch_size: int, sequenc
     found = 0 * structure
     for one in set(structure.ravel().tolist()):
         rows = structure == one
-        columns = [(size + 0 * structure)[rows] for size in sizes]
-        found[rows] = _peak_bytes(subject, how, [int(column[0]) for column in columns], columns)
+        columns = [size if isinstance(size, int) else (size + 0 * structure)[rows] for size in sizes]
+        like = [column if isinstance(column, int) else int(column[0]) for column in columns]
+        found[rows] = _peak_bytes(subject, how, like, columns)
     return cast(int, found)
 
 
@@ -149,7 +152,7 @@ def _peak_bytes(subject: Subject, how: Plan | Inference, like: Sequence[int], si
     config = unchecked(subject.config, **fields)
     products = Products(sizes)
     found = moments(subject._replace(config=config), how, batch_size, sequence_length)
-    return largest(products.sum(moment.live) for moment in found) + _in_8_bits(subject, how)
+    return largest(accumulate(products.sum(moment.since) for moment in found)) + _in_8_bits(subject, how)
 
 
 def peak(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> Peak:
@@ -332,7 +335,18 @@ def _moments(
     subject: Subject, how: Plan | Inference, batch: Any, length: Any, folds: tuple[_Fold, ...]
 ) -> tuple[Moment, ...]:
     tops = _tops(_changes(subject, how, batch, length), folds)
-    return tuple(_can_be_largest(tops, lambda moment: moment.live))
+    before: Terms = {}
+    found = []
+    for moment in _can_be_largest(tops, lambda moment: moment.live):
+        found.append(moment._replace(since=_more(moment.live, before)))
+        before = moment.live
+    return tuple(found)
+
+
+def _more(now: Terms, before: Terms) -> Terms:
+    """What has to be added to one sum to make another."""
+    found = {one: now.get(one, 0) - before.get(one, 0) for one in {**before, **now}}
+    return {one: count for one, count in found.items() if count}
 
 
 def _covers(more: Terms, less: Terms) -> bool:
@@ -405,7 +419,7 @@ def _moment(changes: Sequence[Change], at: int, areas: Mapping[Area, Counter[Mon
     live: Counter[Monomial] = Counter()
     for terms in found.values():
         live.update(terms)
-    return Moment(changes[at].phase, changes[at].where, found, live, at)
+    return Moment(changes[at].phase, changes[at].where, found, live, at, live)
 
 
 @lru_cache(maxsize=65536)

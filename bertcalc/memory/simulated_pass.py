@@ -13,8 +13,11 @@ from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import ITEM_BYTES, Dtype, fuse_attention, recomputed_in
 from bertcalc.memory.simulated_activations import simulate_activation
 from bertcalc.memory.tape import Memory, Region, Tape, Tensor
-from bertcalc.tree.nn import Activation, Conv1D, Convolution, Dropout, Embedding, Linear, Norm, split_layer
+from bertcalc.problem import InputError, Problem
+from bertcalc.text import N_
+from bertcalc.tree.nn import Activation, Conv1D, Convolution, Dropout, Embedding, Linear, Norm, Shape, split_layer
 
+CHOICES = N_("{architecture} cannot be trained with summary_use_proj False: there is no score for each choice.")
 _INT64 = 8
 _ENCODED = "encoder_hidden_states"
 # The variables that tables are asked with.
@@ -57,7 +60,9 @@ class Pass:
         self.steps = unfolded(steps)
         self._cached_apart = any(step.place.role == "value_cached" for step in steps)
         self._asides: dict[Aside, Callable[[], None]] = {
-            "padding": lambda: self._look_for_padding(self.batch["input_ids"]),
+            "padding": lambda: self._look_for_padding(
+                self.batch["input_ids"].shape if model.cls.task == "double-heads" else self._sides
+            ),
             "ones": self._make_ones,
             "no positions": self._make_no_positions,
             "positions": self._number_positions,
@@ -132,6 +137,12 @@ class Pass:
             for name in self.model.cls.targets:
                 self.batch[name] = self._label(name)
 
+    @property
+    def _sides(self) -> tuple[int, int]:
+        """How many sequences go through the layers, each choice for itself, and how long they are."""
+        *first, length = self.batch["input_ids"].shape
+        return prod(first), length
+
     def _ids(self, shape: tuple[int, ...]) -> Tensor:
         return self.tape.new(shape, _INT64, "buffers and batch")
 
@@ -139,7 +150,7 @@ class Pass:
         cls = self.model.cls
         shape: tuple[int, ...] = (self.batch_size,)
         if cls.per_token and name == "labels":
-            shape = (self.batch_size, self.sequence_length)
+            shape = self.batch["input_ids"].shape
         regression = cls.task == "sequence-classification" and self.model.config.num_labels == 1
         return self.tape.new(shape, 4 if regression else _INT64, "buffers and batch")
 
@@ -170,7 +181,7 @@ class Pass:
         self.memory.phase, self.memory.where = "loss", "loss"
         returned = [self.values[step.gives.name] for step in self.steps if step.output]
         if self.training and self.model.cls.targets:
-            returned.insert(0, self._loss(returned))
+            returned[:0] = self._losses(returned)
         if self.model.cls.caches and "past_key_values" not in self.model.cls.withholds:
             returned += self.cache
         self.values.clear()
@@ -215,10 +226,12 @@ class Pass:
         return Region(again)
 
     def loss(self, returned: list[Tensor]) -> Tensor:
-        """What is minimized: the class's loss, or the sum of all numbers that a class without one returns."""
+        """What is minimized: the class's loss, or both; the sum of all numbers that a class without one returns."""
+        tape = self.tape
+        if self.model.cls.task == "double-heads":
+            return tape.add(returned[0], returned[1])
         if self.model.cls.targets:
             return returned[0]
-        tape = self.tape
         first, *others = returned[: sum(step.output != "" for step in self.steps)]
         total = tape.shift(tape.sum(first))  # Python begins with 0
         for output in others:
@@ -272,6 +285,10 @@ class Pass:
                 return layers.repeated(tape, x, step.gives.shape[1])
             case "mean":
                 return self._mean(step)
+            case "gather":  # of each choice its last token
+                (x,) = self._taken(step)
+                self.values["cls_index"] = tape.new((*x.shape[:2], 1, x.shape[3]), _INT64)
+                return tape.squeeze(tape.gather(x, self.values["cls_index"]), 2)
             case "scale":
                 return tape.scale(*self._taken(step))
             case "matmul":
@@ -335,8 +352,7 @@ class Pass:
 
     def _make_ones(self) -> None:
         """DeBERTa's body makes a mask of numbers if none is given, and token types, which it does not need."""
-        *first, length = self.batch["input_ids"].shape
-        shape = (prod(first), length)
+        shape = self._sides
         given = self.batch.get("attention_mask")
         self.values["ones"] = self.tape.view(given, shape) if given else self.tape.new(shape, 4)
         self.values["no_types"] = self.tape.new(shape, _INT64)
@@ -366,7 +382,7 @@ class Pass:
         tape = self.tape
         positions, batch = self.buffers["position_ids"], ids.shape
         if self._version == 4:
-            self._look_for_padding(ids)
+            self._look_for_padding(ids.shape)
         if self._counts_from_padding:
             positions = _positions_after_padding(tape, ids, cached=self.model.family.base.caches)
         else:
@@ -398,6 +414,8 @@ class Pass:
         """Of the vectors of a sequence's tokens, as far as they are no padding."""
         tape = self.tape
         x = self.values[step.takes[0].name]
+        if len(step.takes) == 1:  # of all choices
+            return tape.squeeze(tape.mean(x, 1), 1)
         given = self.batch.get("attention_mask")
         if given and len(given.shape) > 2:  # of several choices
             given = tape.view(given, x.shape[:2])
@@ -454,7 +472,7 @@ class Pass:
         if step.place.role == "cut":
             self.pieces = self.pieces or self._cut(step, x)
             return self.pieces.pop(0)
-        if step.place.role == "first_token":
+        if step.place.role in ("first_token", "tokens"):
             return self.tape.select(x)
         if step.place.role in HEADS:
             batch, heads, length, size = step.gives.shape
@@ -532,11 +550,13 @@ class Pass:
         del product
         return tape.index(scores, [tape.new(ids.shape[:1], _INT64), self.values["last"]])
 
-    def _look_for_padding(self, ids: Tensor) -> None:
-        """A warning of padding without a mask looks at the first and the last token."""
+    def _look_for_padding(self, shape: Shape) -> None:
+        """A warning of padding without a mask looks at the first and the last along the second axis: of tokens,
+        or of choices where the body lays them out itself.
+        """
         if not self.padded and self.model.config.pad_token_id is not None:
             numbers = self.tape.new((2,), _INT64)
-            ends = self.tape.new((prod(ids.shape[:-1]), 2), _INT64)
+            ends = self.tape.new((shape[0], 2, *shape[2:]), _INT64)
             del numbers
             equal = self.tape.new(ends.shape, 1)
             self.tape.new((), 1)
@@ -584,8 +604,7 @@ class Pass:
     def _make_masks_of_4(self) -> None:
         """The masks of transformers 4, which are there with or without padding, and for the cross attention."""
         tape, decoder = self.tape, self.model.config.is_decoder
-        *first, length = self.batch["input_ids"].shape
-        batch = prod(first)
+        batch, length = self._sides
         if self.padded:
             given = self.tape.view(self.batch["attention_mask"], (batch, length))
         else:
@@ -619,7 +638,7 @@ class Pass:
 
     def _look_for_starts(self) -> None:
         """Where positions are handed to the mask of a decoder, it looks for several sequences in one."""
-        tape, (batch, length) = self.tape, self.batch["input_ids"].shape
+        tape, (batch, length) = self.tape, self._sides
         first = tape.new((batch, 1), _INT64)
         differences = _difference(tape, tape.new((batch, length + 1), _INT64), length)
         counted = _summed_up(tape, tape.new((batch, length), 1))
@@ -629,8 +648,7 @@ class Pass:
 
     def _find_no_padding(self) -> None:
         """A mask without zeros is looked at, and left out."""
-        *first, length = self.batch["input_ids"].shape
-        marks = self.tape.new((prod(first), length), 1)
+        marks = self.tape.new(self._sides, 1)
         self.tape.new((), 1)
         del marks
 
@@ -643,8 +661,7 @@ class Pass:
     def _mask(self, *, window: bool = False) -> Tensor:
         """What each token may see, in the numbers that are added to the scores (transformers' masking_utils)."""
         tape = self.tape
-        *first, length = self.batch["input_ids"].shape
-        batch = prod(first)
+        batch, length = self._sides
         padding = tape.new((batch, length), 1) if self._given_mask else None
         if self._given_mask and not self.model.config.is_decoder:
             tape.new((), 1)  # whether there is no padding
@@ -680,6 +697,20 @@ class Pass:
             del no_padding
         del rows, heads, queries, keys
         return allowed
+
+    def _losses(self, logits: list[Tensor]) -> list[Tensor]:
+        """The loss; GPT2DoubleHeadsModel has one for the words, and another for the choices."""
+        if self.model.cls.task != "double-heads":
+            return [self._loss(logits)]
+        tape, labels, (words, choices) = self.tape, self.batch["labels"], logits
+        if prod(choices.shape[:-1]) != self.batch_size:
+            shown = {"architecture": self.model.cls.name}
+            raise InputError(Problem("summary_use_proj", "False", CHOICES, shown, ({"summary_use_proj": True},)))
+        of_choices = self._classified(choices, self.batch["mc_labels"])
+        *first, length = labels.shape
+        shift_logits = tape.contiguous(tape.narrow(words, (*first, length - 1, words.shape[-1])))
+        shift_labels = tape.contiguous(tape.narrow(labels, (*first, length - 1)))
+        return [self._classified(shift_logits, shift_labels), of_choices]
 
     def _loss(self, logits: list[Tensor]) -> Tensor:
         """The loss as the class computes it."""

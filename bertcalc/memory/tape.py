@@ -819,6 +819,8 @@ def contiguous_strides(shape: Shape) -> Shape:
 
 def is_contiguous(tensor: Tensor) -> bool:
     """Whether the numbers are in order; the stride of an axis of one does not matter."""
+    if 0 in tensor.shape:
+        return True
     expected = 1
     for side, stride in zip(reversed(tensor.shape), reversed(tensor.strides), strict=True):
         if side != 1:
@@ -910,6 +912,8 @@ def view_strides(shape: Shape, strides: Shape, wanted: Shape) -> Shape | None:
     """The strides of a view of another shape; None where there is none (PyTorch's computeStride)."""
     if not shape:
         return (1,) * len(wanted)
+    if 0 in shape:
+        return contiguous_strides(wanted)
     found = [0] * len(wanted)
     at = len(wanted) - 1
     base = strides[-1]

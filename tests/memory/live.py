@@ -193,7 +193,9 @@ class Masters:
 
 
 def loss_of(outputs: Any) -> torch.Tensor:
-    """The loss of a class; of a body alone, which has none, the sum of all numbers that it returns."""
+    """The loss of a class, or both; of a body alone, which has none, the sum of all numbers that it returns."""
+    if "mc_loss" in outputs:
+        return outputs.loss + outputs.mc_loss
     if "loss" in outputs:
         return outputs.loss
     total: Any = sum(output.sum() for output in outputs.to_tuple() if isinstance(output, torch.Tensor))

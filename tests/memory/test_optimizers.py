@@ -15,7 +15,7 @@ from bertcalc.tree.freezing import TRAIN, Freezing
 from bertcalc.tree.nn import Tensor
 from tests.examples import examples
 from tests.oracle import Case
-from tests.strategies import bert_cases
+from tests.strategies import bert_cases, cases
 
 # step counters and RMS values are single numbers, kept outside the device or as Python's own.
 REAL: list[tuple[Optimizer, Any]] = [
@@ -31,7 +31,7 @@ REAL: list[tuple[Optimizer, Any]] = [
 @pytest.mark.parametrize(("optimizer", "make"), REAL)
 @examples(10)
 @given(
-    bert_cases(),
+    bert_cases() | cases(classes=["DebertaV2Model"]),  # with a convolution
     st.builds(Freezing, st.booleans(), st.integers(0, 4), st.sampled_from(TRAIN)),
     st.sampled_from([torch.float32, torch.bfloat16]),
 )

@@ -47,7 +47,7 @@ from tests.examples import examples
 from tests.memory.allocator import inference_allocated, training_allocated
 from tests.memory.live import inference_moments, native_dropout, on_cpu, peak, tops, training_moments
 from tests.oracle import Case, possible, unmasked
-from tests.strategies import SIMULATED, passes
+from tests.strategies import SIMULATED, TWO_HEADS, passes
 
 
 def device(case: Case, real: Any, given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -352,6 +352,34 @@ def test_several_sequences_of_which_none_can_be_padded_are_refused_as_the_real_c
 def test_one_sequence_needs_no_padding(labels: int, length: int, plan: Plan) -> None:
     case = Case(GPT2Config(n_layer=2, n_embd=12, n_head=2, num_labels=labels), "GPT2ForSequenceClassification")
     check_training(case, Call(1, length), plan)
+
+
+@pytest.mark.parametrize("choice", ["cls_index", "mean", "first"])
+def test_choices_without_a_score_each_cannot_be_trained(choice: str) -> None:
+    config = GPT2Config(n_layer=1, n_embd=12, n_head=2, summary_use_proj=False, summary_type=choice)
+    case, call = Case(config, "GPT2DoubleHeadsModel"), Call(2, 3, num_choices=1 if choice == "first" else 2)
+    real = case.real()
+    real.set_attn_implementation("eager")
+    ours = simulated(inference_changes, case, call)
+    moments = inference_moments(real, unmasked(case, call))
+    assert tops(moment.live for moment in curve(ours)) == tops(moment.live for moment in moments)
+    with pytest.raises(ValueError, match="batch_size"):
+        case.real()(**unmasked(case, call._replace(labels=True)))
+    with pytest.raises(ValueError, match="cannot be trained with summary_use_proj False"):
+        simulated(training_changes, case, call, plan=Plan())
+
+
+def test_the_first_of_several_choices_is_refused() -> None:
+    model = build(GPT2Config(n_layer=1, n_embd=12, n_head=2, summary_type="first"), "GPT2DoubleHeadsModel")
+    assert inference_peak_bytes(model, 1, 8)
+    with pytest.raises(NotSimulatedError, match="is not simulated yet"):
+        inference_peak_bytes(model, 1, 8, num_choices=2)
+
+
+@examples(6)
+@given(passes(TWO_HEADS), plans())
+def test_any_plan_of_two_heads(run: tuple[Case, Call], plan: Plan) -> None:
+    check_training(*run, plan)
 
 
 def test_a_loss_that_takes_scores_in_pairs_is_refused_with_others() -> None:

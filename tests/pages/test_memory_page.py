@@ -5,6 +5,7 @@ import re
 from itertools import combinations
 from math import cbrt, dist
 from operator import mul
+from unittest.mock import patch
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -13,9 +14,11 @@ from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.explore.models import subject_of_preset
 from bertcalc.forward.outputs import Call
 from bertcalc.memory.devices import DEVICES
+from bertcalc.memory.peak import UNKNOWN
 from bertcalc.memory.peak_formulas import peak, peak_bytes
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.presets import PRESETS
+from bertcalc.problem import Problem
 from bertcalc.subject import Subject
 from bertcalc.tree.freezing import Freezing
 from pages.ui.memory.stack import AREA_WORDS, COLORS
@@ -333,7 +336,9 @@ def test_a_wrong_value_in_a_link_is_named(name: str, text: str) -> None:
 
 @pytest.mark.parametrize("view", ["fit", "training", "inference"])
 def test_a_class_that_is_not_simulated_gets_a_sentence_and_no_controls(view: str) -> None:
-    app = memory(view, preset="gpt2", architecture="GPT2DoubleHeadsModel")
+    problem = Problem("architecture", "BertModel", UNKNOWN, {"architecture": "BertModel"})
+    with patch("bertcalc.memory.peak.unknown_peaks", return_value=problem):
+        app = memory(view)
     assert "is not simulated yet" in " ".join(str(said.value) for said in app.error)
     assert not app.metric
     assert not [box for box in app.selectbox if box.key in ("optimizer", "training_dtype", "device_memory", "dtype")]
