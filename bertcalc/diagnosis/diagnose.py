@@ -36,6 +36,7 @@ from bertcalc.diagnosis.known import (
     Known,
     Reading,
     known_counts,
+    mixes,
     more_counts,
     other_labels,
     published_counts,
@@ -53,7 +54,9 @@ from bertcalc.typed import Typed
 # What else has to be so, in bits: that another class is meant, or that other units are.
 _ANOTHER_CLASS = 3.0
 _OTHER_UNITS = 3.0
-_MOST_THERE = 5.5  # bits of a miscount beside these
+_MOST_THERE = 6.0  # bits of a miscount beside these
+# That a size is another published model's, and each further one; with mistakes that are so common.
+_MIXED, _MORE_MIXED, _VERY_COMMON = 6.0, 0.5, 3.5
 # Explanations of a number that are so much rarer than the first are no equals of it; so many are.
 _EQUAL = 3.0
 _MOST_EQUAL = 3
@@ -94,6 +97,11 @@ class Miscounted(NamedTuple):
     habit: str = ""  # of HABITS: what some of them are together
     bits: float = 0.0  # how rare it is
     ideas: int = 0  # how many mistakes it is, of which a habit is one
+
+    @property
+    def total(self) -> int:
+        """What comes out."""
+        return self.model.parameters + sum(cause.amount for cause in self.explanation)
 
 
 class Elsewhere(NamedTuple):
@@ -306,6 +314,8 @@ def _miscounted(model: Known, meanings: Sequence[Reading]) -> Diagnosis:
         ]
         found += _found(others)
         places += others
+        if not found or min(one.bits for one in found) > _MIXED:
+            found += [mixed._replace(reading=first)] if (mixed := _mixed(model.subject).get(first.exact)) else []
     found.sort(key=lambda one: one.bits)
     likely = [one for one in found if not _is_far_fetched(one)]
     if not likely:
@@ -316,6 +326,7 @@ def _miscounted(model: Known, meanings: Sequence[Reading]) -> Diagnosis:
         likely[0].reading.exact or 0,
         likely[0].bits,
         model.subject.config.hidden_size,
+        [(count, one.bits) for count, one in _mixed(model.subject).items()],
     )
     if near.explained > _CHANCE_OF_A_HINT * near.numbers:
         return Diagnosis(possible=tuple(found[:MOST_FOUND]), evidence=near)
@@ -327,6 +338,28 @@ def _miscounted(model: Known, meanings: Sequence[Reading]) -> Diagnosis:
         possible=tuple([one for one in found if one not in likely][:MOST_FOUND]),
         evidence=near,
     )
+
+
+@lru_cache(maxsize=16)
+def _mixed(subject: Subject) -> Mapping[int, Miscounted]:
+    """Counts with some sizes of another model, and each of these with a single very common mistake; the likeliest."""
+    found: dict[int, Miscounted] = {}
+    for known in mixes(subject):
+        bits = _MIXED + _MORE_MIXED * len(known.mix.fields[1:] if known.mix else ())
+        some = [Miscounted(_COUNTED, known, (), bits=bits, ideas=1)]
+        tensors, sizes = counted(known.subject.model()), MiscountSizes.of(known.subject.config)
+        for name in _COMMON:
+            explanation = causes(tensors, sizes, [name])
+            if explanation[0].amount:
+                some.append(Miscounted(_COUNTED, known, explanation, bits=bits + MISCOUNTS[name].bits, ideas=2))
+        for one in some:
+            if one.total not in found or one.bits < found[one.total].bits:
+                found[one.total] = one
+    return found
+
+
+_COUNTED = Reading("parameters", Fraction(0), Fraction(0), rounded=False)
+_COMMON = tuple(name for name, miscount in MISCOUNTS.items() if miscount.bits <= _VERY_COMMON)
 
 
 @lru_cache(maxsize=64)
@@ -370,7 +403,7 @@ def _is_far_fetched(found: Miscounted) -> bool:
     return found.ideas >= _UNRELATED and (others > 0 or found.ideas > _UNRELATED)
 
 
-_SMALL = 4.0
+_SMALL = 4.5
 
 
 def _slips(model: Known, number: int) -> Iterator[Slip]:

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from bertcalc import BertConfig, Config
 from bertcalc.diagnosis.known import (
+    PUBLISHED_CONFIGS,
     Known,
     known_counts,
+    mixes,
     more_counts,
     other_labels,
     published_counts,
@@ -63,6 +65,22 @@ def test_another_number_of_labels_is_known() -> None:
     }
     assert ("BertForTokenClassification", 7) in found
     assert not list(other_labels(BertConfig(), real + 1))
+
+
+@pytest.mark.parametrize("preset", ["bert-large-uncased", "albert-base-v2", "roberta-large", "EuroBERT-610m", "gpt2"])
+def test_a_model_with_some_sizes_of_another_is_the_real_one(preset: str) -> None:
+    config = PRESETS[preset].config
+    subject = Subject(config, family_of(config).base.name)
+    found = mixes(subject)
+    assert len({known.subject.config for known in found}) == len(found) > 3
+    for known in found[:: len(found) // 3]:
+        assert known.mix
+        other = PUBLISHED_CONFIGS[known.mix.preset]
+        changes = {field: getattr(other, field) for field in known.mix.fields}
+        heads = {"num_attention_heads": other.num_attention_heads} if "hidden_size" in changes else {}
+        real = Case(replace(config, **changes, **heads), subject.architecture).real()
+        assert known.parameters == real.num_parameters()
+        assert known.mix.right == subject.model().num_parameters()
 
 
 def test_models_that_are_no_presets_are_known() -> None:

@@ -1,12 +1,13 @@
 """What a count, a miscount and somebody's text are in words, for the page that explains numbers."""
 
+from bertcalc.config import sizes_of
 from bertcalc.diagnosis.cause_formulas import cause_formulas
 from bertcalc.diagnosis.explain import Explanation
-from bertcalc.diagnosis.known import CONVENTIONS, Known
+from bertcalc.diagnosis.known import CONVENTIONS, Known, Mix
 from bertcalc.diagnosis.layer_parts import PARTS, Counted
 from bertcalc.diagnosis.miscounts import MISCOUNTS, PADDED_TO, MiscountSizes
 from bertcalc.text import code
-from pages.ui.i18n import _
+from pages.ui.i18n import _, listed
 
 
 def describe(known: Known) -> str:
@@ -61,7 +62,15 @@ def causes(known: Known, explanation: Explanation, names: frozenset[str] | None 
     return found
 
 
+def taken_sizes(known: Known, mix: Mix) -> tuple[str, str]:
+    """Which sizes are another model's: in words, and with letters."""
+    config, symbols = known.subject.config, sizes_of(type(known.subject.config))
+    fields = listed([code(type(config).own_name(field)) for field in mix.fields])
+    sizes = [f"${symbols[field]} = {getattr(config, field)}$" for field in mix.fields]
+    return _("{fields} of {preset}").format(fields=fields, preset=mix.preset), listed(sizes)
+
+
 def miscount_in_words(name: str) -> str:
     """A miscount by its name."""
     miscount = MISCOUNTS[name]
-    return _(miscount.said).format(**miscount.values)
+    return _(miscount.said).format(**{name: _(value) for name, value in miscount.values.items()})

@@ -34,7 +34,7 @@ from bertcalc.typed import Typed, amount
 from pages.ui.any_model.way import show_way_of_count
 from pages.ui.batch import linked_batch
 from pages.ui.controls import Fold, Text, sentence, set_values, view
-from pages.ui.diagnosis.cause_words import causes, describe, own_count
+from pages.ui.diagnosis.cause_words import causes, describe, own_count, taken_sizes
 from pages.ui.i18n import _, in_a_row, listed
 from pages.ui.model import take_preset
 from pages.ui.numbers import signed_count, size
@@ -319,7 +319,10 @@ _MOST_FOLDED = 5
 def _show_sum(miscounted: Miscounted, number: Typed) -> None:
     """From the right count to the number, line by line."""
     known = miscounted.model
-    rows = [(_("right: {model}").format(model=describe(known)), "", f"{known.parameters:,}")]
+    right = known.mix.right if known.mix else known.parameters
+    rows = [(_("right: {model}").format(model=describe(known)), "", f"{right:,}")]
+    if known.mix:
+        rows.append((*taken_sizes(known, known.mix), signed_count(known.parameters - right)))
     rows += [(said, formula, signed_count(amount)) for said, formula, amount in causes(known, miscounted.explanation)]
     _show_rows([*rows, *_last_rows(miscounted, number)])
 
@@ -327,7 +330,7 @@ def _show_sum(miscounted: Miscounted, number: Typed) -> None:
 def _last_rows(miscounted: Miscounted, number: Typed) -> list[tuple[str, str, str]]:
     """The number, and what leads to it where it is no number of parameters."""
     rows = []
-    wrong = miscounted.model.parameters + sum(cause.amount for cause in miscounted.explanation)
+    wrong = miscounted.total
     meaning, factor = READINGS[miscounted.reading.key]
     if miscounted.reading.key != "parameters":
         rows.append((_("in parameters"), "", f"{wrong:,}"))
