@@ -7,8 +7,9 @@ import streamlit as st
 
 from bertcalc.diagnosis.cause_formulas import tool_formulas
 from bertcalc.diagnosis.miscounts import MiscountSizes
-from bertcalc.diagnosis.tools import REASONS, TOOLS, corrections, padded_vocab_size, tool_counts
+from bertcalc.diagnosis.tools import TOOLS, corrections, padded_vocab_size, tool_counts
 from bertcalc.formula import latex_number
+from pages.ui.diagnosis.cause_words import miscount_in_words
 from pages.ui.formulas import aligned, colored_sum
 from pages.ui.i18n import _
 from pages.ui.numbers import signed_count, signed_percent, unbroken
@@ -65,7 +66,7 @@ elif not presenting():
         {
             _("Where it differs"): [
                 bold(_("{tool} gives").format(tool=escaped(tool.name))),
-                *(_(REASONS[miscount].said) for miscount in formulas.corrections),
+                *map(miscount_in_words, formulas.corrections),
                 bold(_("{architecture} has").format(architecture=architecture)),
             ],
             _("To be added"): ["", *(f"${one.latex()}$" for one in added), ""],

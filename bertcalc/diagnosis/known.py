@@ -6,7 +6,7 @@
 ['BertForMaskedLM', 'BertLMHeadModel']
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -60,6 +60,11 @@ class Known(NamedTuple):
     def total(self) -> int:
         """What is counted by the convention."""
         return self.parameters + self.buffers
+
+    @property
+    def right(self) -> int:
+        """The right count of the model with its own sizes."""
+        return self.mix.right if self.mix else self.parameters
 
     @property
     def has_decoder(self) -> bool:
@@ -210,6 +215,12 @@ def mixes(subject: Subject) -> tuple[Known, ...]:
 
 def _is_pooler(tensor: Tensor) -> bool:
     return tensor.place.component == "pooler"
+
+
+@lru_cache(maxsize=32)
+def every_count(config: Config, counts: Callable[[Config], Iterator[Known]]) -> tuple[Known, ...]:
+    """What one of these two gives."""
+    return tuple(counts(config))
 
 
 def other_labels(config: Config, count: int) -> Iterator[Known]:

@@ -696,7 +696,7 @@ _ALL: Mapping[str, Miscount] = {
         2.5, N_("each layer is given tensors of its own, although all layers share them"), in_layer
     ),
     **{
-        f"{name} not shared": _unshared(5.0, _UNSHARED, concerned)._replace(values={"part": name})
+        f"{name} not shared": _unshared(7.0, _UNSHARED, concerned)._replace(values={"part": name})
         for name, concerned in (("attention", _ATTENTION), ("feed-forward", _FEED_FORWARD))
     },
     "attention once": _once(5.0, N_("the attention is counted for one layer"), _ATTENTION),

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import BertConfig, Config
-from bertcalc.diagnosis.diagnose import Diagnosis, diagnose, is_slip, told_apart
+from bertcalc.diagnosis.diagnose import Diagnosis, diagnose, told_apart
 from bertcalc.diagnosis.known import Known
+from bertcalc.diagnosis.slips import is_slip
 from bertcalc.families import family_of
 from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
@@ -179,7 +180,7 @@ def test_sizes_of_two_published_models(
     [one] = of_preset(text, preset).miscounted
     assert one.model.mix
     assert (set(one.model.mix.fields), one.model.mix.preset) == (fields, sister)
-    assert [cause.miscount for cause in one.explanation] == causes
+    assert [cause.miscount for cause in one.explanation[1:]] == causes
     assert f"{one.total:,}" == text or f"{one.total}" == text
 
 

@@ -1,6 +1,7 @@
 """Every known count is the real model's, and typed numbers find all that they may mean."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import transformers
@@ -76,9 +77,10 @@ def test_a_model_with_some_sizes_of_another_is_the_real_one(preset: str) -> None
     for known in found[:: len(found) // 3]:
         assert known.mix
         other = PUBLISHED_CONFIGS[known.mix.preset]
-        changes = {field: getattr(other, field) for field in known.mix.fields}
-        heads = {"num_attention_heads": other.num_attention_heads} if "hidden_size" in changes else {}
-        real = Case(replace(config, **changes, **heads), subject.architecture).real()
+        changes: dict[str, Any] = {field: getattr(other, field) for field in known.mix.fields}
+        if "hidden_size" in changes:
+            changes["num_attention_heads"] = other.num_attention_heads
+        real = Case(replace(config, **changes), subject.architecture).real()
         assert known.parameters == real.num_parameters()
         assert known.mix.right == subject.model().num_parameters()
 

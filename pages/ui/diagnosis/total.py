@@ -9,7 +9,7 @@ import streamlit as st
 from bertcalc.arithmetic import LONGEST
 from bertcalc.config import letters
 from bertcalc.diagnosis.cause_formulas import count_formula
-from bertcalc.diagnosis.diagnose import Diagnosis, Elsewhere, Match, Miscounted, Own, Slip, diagnose, told_apart
+from bertcalc.diagnosis.diagnose import Diagnosis, Elsewhere, Match, Miscounted, Own, diagnose, told_apart
 from bertcalc.diagnosis.known import (
     HAND_COUNTS,
     PUBLISHED_CONFIGS,
@@ -21,6 +21,7 @@ from bertcalc.diagnosis.known import (
     readings,
 )
 from bertcalc.diagnosis.miscounts import HABITS, MISCOUNTS, MiscountSizes, counted, total
+from bertcalc.diagnosis.slips import Slip
 from bertcalc.diagnosis.tools import tool_counts
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.families import build
@@ -34,7 +35,7 @@ from bertcalc.typed import Typed, amount
 from pages.ui.any_model.way import show_way_of_count
 from pages.ui.batch import linked_batch
 from pages.ui.controls import Fold, Text, sentence, set_values, view
-from pages.ui.diagnosis.cause_words import causes, describe, own_count, taken_sizes
+from pages.ui.diagnosis.cause_words import causes, describe, own_count
 from pages.ui.i18n import _, in_a_row, listed
 from pages.ui.model import take_preset
 from pages.ui.numbers import signed_count, size
@@ -319,10 +320,7 @@ _MOST_FOLDED = 5
 def _show_sum(miscounted: Miscounted, number: Typed) -> None:
     """From the right count to the number, line by line."""
     known = miscounted.model
-    right = known.mix.right if known.mix else known.parameters
-    rows = [(_("right: {model}").format(model=describe(known)), "", f"{right:,}")]
-    if known.mix:
-        rows.append((*taken_sizes(known, known.mix), signed_count(known.parameters - right)))
+    rows = [(_("right: {model}").format(model=describe(known)), "", f"{known.right:,}")]
     rows += [(said, formula, signed_count(amount)) for said, formula, amount in causes(known, miscounted.explanation)]
     _show_rows([*rows, *_last_rows(miscounted, number)])
 
