@@ -1,5 +1,7 @@
 """Amounts as people type them, read exactly: 30M, 1.1e8, 22.4 GFLOPs, 16 GiB, 75,641,856, 30 million, 1.1亿.
 
+A comma is a decimal one where it cannot be anything else, as in 109,5M, and so are dots between thousands.
+
 >>> typed("72.1 MB")
 Typed(value=Fraction(72100000, 1), low=Fraction(72050000, 1), high=Fraction(72150000, 1), unit='bytes')
 >>> typed("109,482,240").means(109_482_241)
@@ -7,6 +9,8 @@ False
 >>> typed("110M").means(109_482_240)
 False
 >>> typed("1.1e8").means(109_482_240)
+True
+>>> typed("149.014.272") == typed("149'014'272") == typed("149 014 272") == typed("1亿4901万4272")
 True
 >>> amount("12 × 7,087,872").value
 Fraction(85054464, 1)
@@ -46,7 +50,7 @@ class Typed(NamedTuple):
 # Thousands are 10**3 and billions 10**9, as in papers; everything is compared in lower case.
 _FACTORS = {
     **dict.fromkeys(("k", "thousand"), 10**3),
-    **dict.fromkeys(("m", "million"), 10**6),
+    **dict.fromkeys(("m", "million", "mio", "mln", "百万"), 10**6),
     **dict.fromkeys(("g", "b", "bn", "billion"), 10**9),
     **dict.fromkeys(("t", "trillion"), 10**12),
     "万": 10**4,
@@ -65,11 +69,21 @@ _EXAMPLES: dict[Unit | None, str] = {
     "bytes": N_("16 GB, 16 GiB or 437.9 MB"),
     None: N_("110M, 1.1e8, 72.1 MB or 75,641,856"),
 }
-# Thousands are all separated by the same sign, or not at all.
+# Thousands are all separated by the same sign, or not at all; in Chinese ten thousands may be.
 _NUMBER = re.compile(
-    r"(?P<whole>[0-9]{1,3}(?:(?P<mark>[, _'])[0-9]{3})(?:(?P=mark)[0-9]{3})*|[0-9]+)(?:\.(?P<decimals>[0-9]+))?"
-    r"(?:e(?P<power>[+-]?[0-9]{1,3}))?(?P<rest>[^0-9.,_'+-]*)"
+    r"(?P<whole>[0-9]{1,3}(?:(?P<mark>[, _'])[0-9]{3})(?:(?P=mark)[0-9]{3})*|[0-9]{1,4}(?:,[0-9]{4}){2,}|[0-9]+)"
+    r"(?:\.(?P<decimals>[0-9]+))?(?:e(?P<power>[+-]?[0-9]{1,3}))?(?P<rest>[^0-9.,_'+-]*)"
 )
+# Numbers in which dots are between thousands, or a comma is before decimals, and nothing else can be meant.
+_COMMA = re.compile(
+    r"(?:[0-9]{1,3}(?:\.[0-9]{3}){2,}(?:,[0-9]+)?|[1-9][0-9]{0,2}\.[0-9]{3},[0-9]+|0,[0-9]+|[0-9]+,(?:[0-9]{1,2}|[0-9]{4,}))"
+    r"(?![0-9.,])"
+)
+_EXCHANGED = str.maketrans(".,", ",.")
+_POWER = re.compile(r"(?<=[.,])([0-9]+)\s*[x×*·]\s*10\s*(?:\^|\*\*)\s*(\{?[+-]?[0-9]{1,3}\}?)(?!\d)")
+_ABOUT = re.compile(r"\s*(?:[~≈∼]|about\b|approx\.?|ca\.?(?=\W)|约|大约)\s*")
+_PLACES = re.compile(r"(?:([0-9]+)亿)?([0-9]+)万([0-9]{4})|([0-9]+)亿([0-9]{1,4})万")
+_RAISED = re.compile(r"(?<=10)(?=[⁰¹²³⁴-⁹])")
 _MARKS = str.maketrans("", "", ", _'")
 _TOO_LARGE = N_('"{text}" is too large: the limit is 1e30.')
 
@@ -79,9 +93,7 @@ def typed(text: str, unit: Unit | None = None) -> Typed:
 
     B is a billion, unless bytes are wanted or it follows a prefix. Raises InputError.
     """
-    # Full-width characters are the ASCII ones, and every space is a space.
-    plain = unicodedata.normalize("NFKC", text).strip().lower() if len(text) <= LONGEST else ""
-    match = _NUMBER.fullmatch(plain)
+    match = _NUMBER.fullmatch(_plain(text) if len(text) <= LONGEST else "")
     if match is None:
         message = N_('"{text}" is not an amount that can be read: write it like {examples}.')
         raise wrong(message, text=shorten(text), examples=_EXAMPLES[unit])
@@ -93,6 +105,23 @@ def typed(text: str, unit: Unit | None = None) -> Typed:
         raise wrong(_TOO_LARGE, text=shorten(text))
     rounded = 0 if not (scaled or decimals or match["power"]) else place / 2
     return Typed(value, max(value - rounded, Fraction(0)), value + rounded, found or unit)
+
+
+def _plain(text: str) -> str:
+    """A text as English speakers type it: full-width characters are the ASCII ones, and every space is a space."""
+    plain = _RAISED.sub("^", text.replace("’", "'").replace("{,}", ","))
+    plain = unicodedata.normalize("NFKC", plain).strip().lower()
+    plain = _ABOUT.sub("", plain, 1) if _ABOUT.match(plain) else plain
+    if comma := _COMMA.match(plain):
+        plain = comma[0].translate(_EXCHANGED) + plain[comma.end() :]
+    plain = _PLACES.sub(_in_digits, plain, 1) if _PLACES.match(plain) else plain
+    return _POWER.sub(lambda found: f"{found[1]}e{found[2].strip('{}')}", plain, 1)
+
+
+def _in_digits(match: re.Match[str]) -> str:
+    """1亿948万2240 as 109482240, and 1亿948万 as 10948万."""
+    many, some, rest, of_many, of_some = match.groups()
+    return f"{many}{some:0>4}{rest}" if many and rest else f"{some}{rest}" if rest else f"{of_many}{of_some:0>4}万"
 
 
 _SIGNS = re.compile(r"[-+*/^×·÷()²³]")

@@ -6,8 +6,9 @@ import streamlit as st
 
 from bertcalc.diagnosis.cause_formulas import tool_formulas
 from bertcalc.diagnosis.miscounts import MiscountSizes
-from bertcalc.diagnosis.tools import REASONS, TOOLS, corrections, padded_vocab_size, tool_counts
+from bertcalc.diagnosis.tools import TOOLS, corrections, padded_vocab_size, tool_counts
 from bertcalc.formula import latex_number
+from pages.ui.diagnosis.cause_words import miscount_in_words
 from pages.ui.formulas import colored_equation
 from pages.ui.i18n import _
 from pages.ui.numbers import signed_count, signed_percent, unbroken
@@ -52,7 +53,7 @@ elif not presenting():
         amount = found.get(miscount, 0)
         so_far += amount
         in_letters, in_numbers = f"${added.latex()}$", f"${added.latex(config, padded_vocab_size=padded)}$"
-        rows.append((_(REASONS[miscount].said), in_letters, in_numbers, signed_count(amount), f"{so_far:,}"))
+        rows.append((miscount_in_words(miscount), in_letters, in_numbers, signed_count(amount), f"{so_far:,}"))
     rows.append((bold(_("{architecture} has").format(architecture=architecture)), "", "", "", bold(f"{total:,}")))
     titles = (_("Where it differs"), _("To be added"), _("In numbers"), _("Parameters"), _("So far"))
     show_rows(titles, rows, _("From the count of the tool to that of the model"))

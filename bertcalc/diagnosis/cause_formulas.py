@@ -13,7 +13,7 @@ import sympy
 
 from bertcalc.diagnosis.explain import causes
 from bertcalc.diagnosis.layer_parts import Counted, Layers, of_layers
-from bertcalc.diagnosis.miscounts import PADDED_TO, MiscountSizes, counted, total
+from bertcalc.diagnosis.miscounts import PADDED_TO, ROUNDED_TO, MiscountSizes, counted, total
 from bertcalc.diagnosis.tools import TOOLS, Dimensions, corrections
 from bertcalc.formula import ALL_SYMBOLS, Formula, exact, once, symbolic_model, write
 from bertcalc.subject import Subject
@@ -41,7 +41,7 @@ SYMBOLIC_SIZES = MiscountSizes(
     ALL_SYMBOLS["num_attention_heads"],
     ALL_SYMBOLS["intermediate_size"],
     ALL_SYMBOLS["max_position_embeddings"],
-    (_PADDED,) * len(PADDED_TO),
+    (_PADDED,) * len((*PADDED_TO, *ROUNDED_TO)),
 )
 
 

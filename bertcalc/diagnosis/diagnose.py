@@ -20,6 +20,7 @@ from bertcalc.config import Config
 from bertcalc.diagnosis.explain import (
     MOST_BITS,
     MOST_FOUND,
+    Cause,
     Evidence,
     Explanation,
     Search,
@@ -35,7 +36,9 @@ from bertcalc.diagnosis.known import (
     HandCount,
     Known,
     Reading,
+    every_count,
     known_counts,
+    mixes,
     more_counts,
     other_labels,
     published_counts,
@@ -45,6 +48,7 @@ from bertcalc.diagnosis.known import (
 )
 from bertcalc.diagnosis.layer_parts import PARTS, Counted, own_counts
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
+from bertcalc.diagnosis.slips import Slip, slips_to
 from bertcalc.families import build
 from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
@@ -53,7 +57,9 @@ from bertcalc.typed import Typed
 # What else has to be so, in bits: that another class is meant, or that other units are.
 _ANOTHER_CLASS = 3.0
 _OTHER_UNITS = 3.0
-_MOST_THERE = 5.5  # bits of a miscount beside these
+_MOST_THERE = 6.0  # bits of a miscount beside these
+# That a size is another published model's, and each further one; with mistakes that are so common.
+_MIXED, _MORE_MIXED, _VERY_COMMON = 6.0, 0.5, 3.5
 # Explanations of a number that are so much rarer than the first are no equals of it; so many are.
 _EQUAL = 3.0
 _MOST_EQUAL = 3
@@ -86,7 +92,10 @@ class Own(NamedTuple):
 
 
 class Miscounted(NamedTuple):
-    """Miscounts by which the count of a known model becomes the number, in one of its readings."""
+    """Miscounts by which the count of a known model becomes the number, in one of its readings.
+
+    If the model has sizes of another one, these are the first cause.
+    """
 
     reading: Reading
     model: Known
@@ -94,6 +103,11 @@ class Miscounted(NamedTuple):
     habit: str = ""  # of HABITS: what some of them are together
     bits: float = 0.0  # how rare it is
     ideas: int = 0  # how many mistakes it is, of which a habit is one
+
+    @property
+    def total(self) -> int:
+        """What comes out."""
+        return self.model.right + sum(cause.amount for cause in self.explanation)
 
 
 class Elsewhere(NamedTuple):
@@ -103,14 +117,6 @@ class Elsewhere(NamedTuple):
     preset: str
     known: Known | None = None
     counted: Counted | None = None
-
-
-class Slip(NamedTuple):
-    """A known count that was probably mistyped."""
-
-    meant: int
-    model: Known
-    preset: str = ""
 
 
 class Diagnosis(NamedTuple):
@@ -201,7 +207,7 @@ def _with_slips(model: Known, number: int, found: Diagnosis) -> Diagnosis:
 
     Nobody makes a rare mistake in another class where the number beside it is known.
     """
-    slips = tuple(_slips(model, number))
+    slips = tuple(slips_to(model, number))
     if not slips or not found.miscounted:
         return found._replace(slips=slips)
     likeliest = found.miscounted[0]
@@ -290,22 +296,25 @@ class _Place(NamedTuple):
 
 def _miscounted(model: Known, meanings: Sequence[Reading]) -> Diagnosis:
     """The explanations of a number in its order: equals, rarer ones, and mere possibilities."""
-    first = meanings[0]
+    first, exact = meanings[0], meanings[0].exact
     places = [
         _Place(reading, model, 0.0 if reading is first else _OTHER_UNITS, _search(model.subject, reading is first))
         for reading in meanings
         if reading.exact and reading.key != "half"
     ]
     found = list(_found(places))
-    if first.exact and min((one.bits for one in found), default=MOST_BITS) > _ANOTHER_CLASS:
+    if exact and min((one.bits for one in found), default=MOST_BITS) > _ANOTHER_CLASS:
         whole = model.subject._replace(add_pooling_layer=True)  # a pooler that is left out is a miscount
         others = [
             _Place(first, other, _ANOTHER_CLASS, _search(other.subject, False))
-            for other in _counts(model.subject.config, known_counts)
+            for other in every_count(model.subject.config, known_counts)
             if not other.buffers and other.subject._replace(add_pooling_layer=True) != whole
         ]
         found += _found(others)
         places += others
+        mixed = _mixed(model.subject).get(exact)
+        if mixed and min((one.bits for one in found), default=MOST_BITS) > _MIXED:
+            found.append(mixed._replace(reading=first))
     found.sort(key=lambda one: one.bits)
     likely = [one for one in found if not _is_far_fetched(one)]
     if not likely:
@@ -316,6 +325,7 @@ def _miscounted(model: Known, meanings: Sequence[Reading]) -> Diagnosis:
         likely[0].reading.exact or 0,
         likely[0].bits,
         model.subject.config.hidden_size,
+        [(count, one.bits) for count, one in _mixed(model.subject).items() if likely[0].reading is first],
     )
     if near.explained > _CHANCE_OF_A_HINT * near.numbers:
         return Diagnosis(possible=tuple(found[:MOST_FOUND]), evidence=near)
@@ -327,6 +337,30 @@ def _miscounted(model: Known, meanings: Sequence[Reading]) -> Diagnosis:
         possible=tuple([one for one in found if one not in likely][:MOST_FOUND]),
         evidence=near,
     )
+
+
+@lru_cache(maxsize=16)
+def _mixed(subject: Subject) -> Mapping[int, Miscounted]:
+    """Counts with some sizes of another model, and each of these with a single very common mistake; the likeliest."""
+    found: dict[int, Miscounted] = {}
+    for known in mixes(subject):
+        assert known.mix
+        bits = _MIXED + _MORE_MIXED * len(known.mix.fields[1:])
+        mix = Cause(f"{', '.join(known.mix.fields)} of {known.mix.preset}", known.parameters - known.right)
+        some = [Miscounted(_COUNTED, known, (mix,), bits=bits, ideas=1)]
+        tensors, sizes = counted(known.subject.model()), MiscountSizes.of(known.subject.config)
+        for name in _COMMON:
+            [cause] = causes(tensors, sizes, [name])
+            if cause.amount:
+                some.append(Miscounted(_COUNTED, known, (mix, cause), bits=bits + MISCOUNTS[name].bits, ideas=2))
+        for one in some:
+            if one.total not in found or one.bits < found[one.total].bits:
+                found[one.total] = one
+    return found
+
+
+_COUNTED = Reading("parameters", Fraction(0), Fraction(0), rounded=False)
+_COMMON = tuple(name for name, miscount in MISCOUNTS.items() if miscount.bits <= _VERY_COMMON)
 
 
 @lru_cache(maxsize=64)
@@ -365,50 +399,13 @@ def _is_far_fetched(found: Miscounted) -> bool:
 
     Leaving out small parts is one way of counting, however many there are.
     """
+    if found.ideas < _UNRELATED:
+        return False
     left_out = sum(cause.amount < 0 and MISCOUNTS[cause.miscount].bits <= _SMALL for cause in found.explanation)
-    others = len(found.explanation) - left_out
-    return found.ideas >= _UNRELATED and (others > 0 or found.ideas > _UNRELATED)
+    return found.ideas > _UNRELATED or left_out < len(found.explanation)
 
 
-_SMALL = 4.0
-
-
-def _slips(model: Known, number: int) -> Iterator[Slip]:
-    """Known counts from which a number differs by 1 or as if it were mistyped, the likeliest first."""
-    own = [known for counts in (known_counts, more_counts) for known in _counts(model.subject.config, counts)]
-    candidates = [Slip(model.total, model), *(Slip(known.total, known) for known in own)]
-    candidates += [
-        Slip(count, known, preset)
-        for count, (preset, known) in published_counts().items()
-        if len(str(count)) == len(str(number))  # with a digit less it would be a model of another size
-    ]
-    seen = set()
-    for slip in sorted(candidates, key=lambda slip: abs(slip.meant - number) != 1):
-        if slip.meant not in seen and slip.meant >= _WORTH_IT and is_slip(number, slip.meant):
-            seen.add(slip.meant)
-            yield slip
-            if len(seen) == _MOST_EQUAL:
-                return
-
-
-_WORTH_IT = 1_000_000  # of smaller numbers too many are near each other
-
-
-def is_slip(typed: int, meant: int) -> bool:
-    """Whether a number is one beside another, or has one digit wrong, too many or too few, or two exchanged."""
-    if abs(typed - meant) == 1:
-        return True
-    wrong, right = str(typed), str(meant)
-    if len(wrong) == len(right):
-        at = [place for place, (one, other) in enumerate(zip(wrong, right, strict=True)) if one != other]
-        exchanged = (
-            len(at) == 2 and at[1] == at[0] + 1 and wrong[at[0]] == right[at[1]] and wrong[at[1]] == right[at[0]]
-        )
-        return len(at) == 1 or exchanged
-    longer, shorter = sorted((wrong, right), key=len, reverse=True)
-    return len(longer) == len(shorter) + 1 and any(
-        longer[:place] + longer[place + 1 :] == shorter for place in range(len(longer))
-    )
+_SMALL = 4.5
 
 
 # The terms of a count that people write down, by which equals are told apart.
@@ -460,11 +457,6 @@ def _matches(meanings: Sequence[Reading], subject: Subject) -> Iterator[Match]:
 
 def _by_total(config: Config, counts: Callable[[Config], Iterator[Known]]) -> Mapping[int, tuple[Known, ...]]:
     found: dict[int, tuple[Known, ...]] = {}
-    for model in _counts(config, counts):
+    for model in every_count(config, counts):
         found[model.total] = (*found.get(model.total, ()), model)
     return found
-
-
-@lru_cache(maxsize=32)
-def _counts(config: Config, counts: Callable[[Config], Iterator[Known]]) -> tuple[Known, ...]:
-    return tuple(counts(config))

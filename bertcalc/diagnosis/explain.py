@@ -15,7 +15,8 @@ from threading import Lock
 from typing import NamedTuple
 
 from bertcalc.config import Config
-from bertcalc.diagnosis.miscounts import HABITS, MISCOUNTS, Miscount, MiscountSizes, counted, total
+from bertcalc.diagnosis.habits import HABITS
+from bertcalc.diagnosis.miscounts import MISCOUNTS, Miscount, MiscountSizes, counted, total
 from bertcalc.family import Model
 from bertcalc.tree.nn import Tensor
 
@@ -255,11 +256,17 @@ class Search:
             self._cheapest[real] = way._replace(miscounts=names)
 
 
-def evidence(searches: Iterable[tuple[Search, float]], wrong: int, bits: float, hidden_size: int) -> Evidence:
+def evidence(
+    searches: Iterable[tuple[Search, float]],
+    wrong: int,
+    bits: float,
+    hidden_size: int,
+    others: Iterable[tuple[int, float]] = (),
+) -> Evidence:
     """How many of the numbers near a typed one have an explanation that is not rarer than one of so many bits.
 
     A difference that is a multiple of the hidden size is one among multiples. ``searches`` are what explanations are
-    looked for in, each with the bits that it costs to look there.
+    looked for in, each with the bits that it costs to look there; ``others`` are totals that have one, with its bits.
     """
     searches = list(searches)
     step = gcd(wrong - searches[0][0].right, hidden_size)
@@ -270,6 +277,7 @@ def evidence(searches: Iterable[tuple[Search, float]], wrong: int, bits: float, 
         for near in search.near(wrong - reach, wrong + reach, bits - more)
         if (near - wrong) % step == 0
     }
+    found |= {one for one, rare in others if rare <= bits and abs(one - wrong) <= reach and (one - wrong) % step == 0}
     return Evidence(len(found), 2 * reach // step + 1, step)
 
 

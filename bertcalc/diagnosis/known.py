@@ -6,17 +6,19 @@
 ['BertForMaskedLM', 'BertLMHeadModel']
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
+from itertools import chain, combinations
 from typing import Any, NamedTuple
 
-from bertcalc.config import Config
+from bertcalc.config import Config, sizes_of
 from bertcalc.diagnosis.layer_parts import Counted, own_counts
 from bertcalc.diagnosis.miscounts import counted
 from bertcalc.families import family_of
 from bertcalc.presets import PRESETS
+from bertcalc.problem import InputError
 from bertcalc.subject import Subject
 from bertcalc.text import N_
 from bertcalc.tree.nn import Tensor
@@ -37,18 +39,32 @@ READINGS: dict[str, tuple[str, Fraction]] = {
 }
 
 
+class Mix(NamedTuple):
+    """Sizes that were taken from a published model of the family, and the right count of the model with its own."""
+
+    preset: str
+    fields: tuple[str, ...]
+    right: int
+
+
 class Known(NamedTuple):
-    """A count that is right for a model of the configuration, by a convention."""
+    """A count that is right for a model of the configuration, by a convention, or with some sizes of another model."""
 
     subject: Subject
     parameters: int
     buffers: int = 0  # elements of position_ids, which files of older releases hold beside the parameters
     convention: str = ""  # of CONVENTIONS
+    mix: Mix | None = None
 
     @property
     def total(self) -> int:
         """What is counted by the convention."""
         return self.parameters + self.buffers
+
+    @property
+    def right(self) -> int:
+        """The right count of the model with its own sizes."""
+        return self.mix.right if self.mix else self.parameters
 
     @property
     def has_decoder(self) -> bool:
@@ -174,8 +190,37 @@ def more_counts(config: Config) -> Iterator[Known]:
             yield from (pooled, pooled._replace(buffers=config.max_position_embeddings))
 
 
+@lru_cache(maxsize=8)
+def mixes(subject: Subject) -> tuple[Known, ...]:
+    """A model with some sizes of a BERT, or of a published model of its family: hidden size and heads together."""
+    own, right = subject.config, subject.model().num_parameters()
+    found: dict[Config, Known] = {}
+    for name, other in sorted(PUBLISHED_CONFIGS.items(), key=lambda item: type(item[1]) is not type(own)):
+        if type(other) is type(own) or name in ("bert-base-uncased", "bert-large-uncased"):
+            sizes = [
+                size for size in sizes_of(type(own)) if getattr(own, size) != getattr(other, size, getattr(own, size))
+            ]
+            alone = [size for size in sizes if size != "num_attention_heads" or "hidden_size" not in sizes]
+            for fields in chain.from_iterable(combinations(alone, count) for count in range(1, len(alone) + 1)):
+                heads = ("num_attention_heads",) if "hidden_size" in fields else ()
+                try:
+                    config = replace(own, **{size: getattr(other, size) for size in (*fields, *heads)})
+                except InputError:  # its heads do not divide the hidden size
+                    continue
+                if config not in found:
+                    mixed = subject._replace(config=config)
+                    found[config] = Known(mixed, mixed.model().num_parameters(), mix=Mix(name, fields, right))
+    return tuple(found.values())
+
+
 def _is_pooler(tensor: Tensor) -> bool:
     return tensor.place.component == "pooler"
+
+
+@lru_cache(maxsize=32)
+def every_count(config: Config, counts: Callable[[Config], Iterator[Known]]) -> tuple[Known, ...]:
+    """What one of these two gives."""
+    return tuple(counts(config))
 
 
 def other_labels(config: Config, count: int) -> Iterator[Known]:

@@ -18,8 +18,8 @@ from bertcalc.family import LANGUAGE_MODEL, Model
 from bertcalc.text import N_
 from bertcalc.tree.nn import AFTER_LAYERS, Component, Place, Shape, Tensor, split_layer
 
-# Multiples to which libraries pad a vocabulary, for the sake of the hardware.
-PADDED_TO = (8, 64, 128)
+# Multiples to which libraries pad a vocabulary, for the sake of the hardware, and to which people round one.
+PADDED_TO, ROUNDED_TO = (8, 64, 128), (1_000, 10_000)
 
 
 class MiscountSizes(NamedTuple):
@@ -31,18 +31,20 @@ class MiscountSizes(NamedTuple):
     num_attention_heads: int
     intermediate_size: int
     max_position_embeddings: int
-    padded_sizes: tuple[int, ...]  # the vocabulary as a multiple of each of PADDED_TO
+    padded_sizes: tuple[int, ...]  # the vocabulary as a multiple of each of PADDED_TO and ROUNDED_TO
 
     @classmethod
     def of(cls, config: Config) -> "MiscountSizes":
         """The sizes of a configuration."""
-        padded = tuple(-(-config.vocab_size // multiple) * multiple for multiple in PADDED_TO)
-        return cls._make((*(getattr(config, field) for field in cls._fields[:-1]), padded))
+        words = config.vocab_size
+        padded = [-(-words // multiple) * multiple for multiple in PADDED_TO]
+        rounded = [(words + multiple // 2) // multiple * multiple or words for multiple in ROUNDED_TO]
+        return cls._make((*(getattr(config, field) for field in cls._fields[:-1]), (*padded, *rounded)))
 
     @property
     def padded(self) -> Mapping[int, int]:
-        """The vocabulary as a multiple of each of PADDED_TO, by the multiple."""
-        return dict(zip(PADDED_TO, self.padded_sizes, strict=True))
+        """The vocabulary as a multiple of each of PADDED_TO and ROUNDED_TO, by the multiple."""
+        return dict(zip((*PADDED_TO, *ROUNDED_TO), self.padded_sizes, strict=True))
 
 
 Change = Callable[[Tensor, MiscountSizes], Iterable[Tensor]]
@@ -60,19 +62,11 @@ class Miscount(NamedTuple):
     change: Change
     bits: float = 6.0
     values: Mapping[str, str] = {}
-    drawn: bool = True
+    drawn: bool = False
 
     def make(self, tensors: Iterable[Tensor], sizes: MiscountSizes) -> tuple[Tensor, ...]:
         """What is counted after the miscount."""
         return tuple(after for tensor in tensors for after in self.change(tensor, sizes))
-
-
-class Habit(NamedTuple):
-    """A way of counting that is one idea and makes several miscounts: in words, and how rare it is."""
-
-    said: str
-    miscounts: tuple[str, ...]
-    bits: float
 
 
 def counted(model: Model) -> tuple[Tensor, ...]:
@@ -132,9 +126,9 @@ def role(*roles: str) -> Concerned:
     return lambda tensor: tensor.place.role in roles
 
 
-def component(name: Component) -> Concerned:
-    """Tensors of a component."""
-    return lambda tensor: tensor.place.component == name
+def component(*names: Component) -> Concerned:
+    """Tensors of some components."""
+    return lambda tensor: tensor.place.component in names
 
 
 def block(*blocks: str) -> Concerned:
@@ -177,14 +171,15 @@ def _repeats(tensor: Tensor) -> bool:
 NORM = role("norm")
 _EMBEDDINGS, _POOLER, _HEAD = component("embeddings"), component("pooler"), component("head")
 QKV = ("query", "key", "value", "query, key, value", "key, value")  # the last two are several in one matrix
-_QKV = role(*QKV)
+_QKV, _OUTPUT = role(*QKV), role("output")
 _ATTENTION = role(*QKV, "position query", "position key", "output")
+_FIRST, _SECOND = role("up", "up and gate"), role("down")
 _FEED_FORWARD = role("up", "gate", "up and gate", "down")
-_IN_LAYER = both(in_layer, role(*QKV, "position query", "position key", "output", "up", "gate", "up and gate", "down"))
-_FIRST = role("up", "up and gate")
+_IN_LAYER = both(in_layer, lambda tensor: _ATTENTION(tensor) or _FEED_FORWARD(tensor))
 _NEXT = role("next sentence", "sentence order")
 _CLASSIFIER = role("classifier", "answer span", "next sentence", "sentence order")
 _DISTANCES = role("distance", "relative position", "relative embedding")
+_MAP = role("map")
 
 
 def _where(concerned: Concerned, change: Change) -> Change:
@@ -192,74 +187,105 @@ def _where(concerned: Concerned, change: Change) -> Change:
     return lambda tensor, sizes: change(tensor, sizes) if concerned(tensor) and not is_lacking(tensor) else (tensor,)
 
 
-def _added(*concerned: Concerned) -> Change:
-    """What a model lacks is counted."""
-    of_it = both(is_lacking, *concerned)
-    return lambda tensor, sizes: (
-        (tensor._replace(name=tensor.name[1:-1], shape=tensor.shape[:-1]),) if of_it(tensor) else (tensor,)
-    )
-
-
-def _without(*concerned: Concerned) -> Change:
-    return _where(both(*concerned), lambda tensor, sizes: ())
-
-
-def _more(concerned: Concerned, like: Callable[[Tensor], Tensor]) -> Change:
-    """Beside each tensor another one like it."""
-    return _where(concerned, lambda tensor, sizes: (tensor, like(tensor)))
-
-
 def _with_sides(concerned: Concerned, sides: Callable[[Tensor, MiscountSizes], Sequence[Any]]) -> Change:
     return _where(concerned, lambda tensor, sizes: (tensor._replace(shape=tuple(sides(tensor, sizes))),))
 
 
-def _rows(*roles: str) -> Callable[[int], Change]:
-    """Changes that give tables of these roles another number of rows."""
-    return lambda rows: _with_sides(role(*roles), lambda tensor, sizes: (rows, *tensor.shape[1:]))
+def _with_copies(concerned: Concerned, copies: Callable[[Tensor, Any], Any]) -> Change:
+    """Another number of copies, of a tensor and of the layers that there are."""
+    return _where(concerned, lambda tensor, s: (tensor._replace(copies=copies(tensor, s.num_hidden_layers)),))
 
 
-def _twice(*concerned: Concerned) -> Change:
-    return _where(both(*concerned), lambda tensor, sizes: (tensor._replace(copies=2 * tensor.copies),))
+def _is_shared(tensor: Tensor, layers: Any) -> bool:
+    """Whether a tensor of a layer is the same in all layers."""
+    return tensor.copies == 1 and layers != 1
 
 
-def _for_each_layer(concerned: Concerned) -> Change:
-    return _where(concerned, lambda tensor, sizes: (tensor._replace(copies=sizes.num_hidden_layers * tensor.copies),))
+# The kinds of mistakes: what each makes of the tensors that it concerns.
 
 
-def _once(*concerned: Concerned) -> Change:
-    """One layer of those that are alike."""
-    return _where(
-        both(*concerned),
-        lambda tensor, sizes: () if split_layer(tensor.name)[0].endswith(".0") else (tensor._replace(copies=1),),
+def _in(bits: float, said: str, *concerned: Concerned) -> Miscount:
+    """What a model lacks is counted."""
+    of_it = both(is_lacking, *concerned)
+    return Miscount(
+        said,
+        lambda tensor, sizes: (
+            (tensor._replace(name=tensor.name[1:-1], shape=tensor.shape[:-1]),) if of_it(tensor) else (tensor,)
+        ),
+        bits,
     )
 
 
-def _is_shared(tensor: Tensor, sizes: MiscountSizes) -> bool:
-    """Whether a tensor of a layer is the same in all layers."""
-    return tensor.copies == 1 and sizes.num_hidden_layers != 1
+def _out(bits: float, said: str, *concerned: Concerned) -> Miscount:
+    """What a model has is left out."""
+    return Miscount(said, _where(both(*concerned), lambda tensor, sizes: ()), bits)
 
 
-def _layers(layers: Callable[[Any], Any]) -> Change:
-    """Another number of layers, where layers do not share their tensors; a first layer that differs stays."""
+def _more(bits: float, said: str, *concerned: Concerned, named: str, **place: str) -> Miscount:
+    """Beside each tensor another one like it, in another place."""
+
+    def more(tensor: Tensor, sizes: MiscountSizes) -> Iterable[Tensor]:
+        return tensor, tensor._replace(name=f"{tensor.name} ({named})", place=tensor.place._replace(**place))  # type: ignore[arg-type]
+
+    return Miscount(said, _where(both(*concerned), more), bits)
+
+
+def _twice(bits: float, said: str, *concerned: Concerned) -> Miscount:
+    return Miscount(said, _with_copies(both(*concerned), lambda tensor, layers: 2 * tensor.copies), bits)
+
+
+def _every(bits: float, said: str, *concerned: Concerned) -> Miscount:
+    """What is there once is counted in every layer."""
+    alone = both(*concerned, lambda tensor: not in_layer(tensor))
+    return Miscount(said, _with_copies(alone, lambda tensor, layers: layers * tensor.copies), bits)
+
+
+def _once(bits: float, said: str, *concerned: Concerned) -> Miscount:
+    """Of layers that are alike one is counted."""
+    once = _with_copies(_repeats, lambda tensor, layers: 1)
 
     def change(tensor: Tensor, sizes: MiscountSizes) -> Iterable[Tensor]:
-        more = layers(sizes.num_hidden_layers) - sizes.num_hidden_layers
-        return (tensor if _is_shared(tensor, sizes) else tensor._replace(copies=tensor.copies + more),)
+        return () if split_layer(tensor.name)[0].endswith(".0") else once(tensor, sizes)
 
-    return _where(_repeats, change)
+    return Miscount(said, _where(both(in_layer, *concerned), change), bits)
 
 
-def _in_every_layer(alone: Callable[[Tensor, MiscountSizes], bool]) -> Change:
-    """As many copies as there are layers of what has fewer."""
-    return _where(
-        _repeats,
-        lambda tensor, sizes: (tensor._replace(copies=sizes.num_hidden_layers) if alone(tensor, sizes) else tensor,),
+def _unshared(bits: float, said: str, *concerned: Concerned) -> Miscount:
+    """Each layer is given what all layers share."""
+    return Miscount(
+        said,
+        _with_copies(
+            both(_repeats, *concerned), lambda tensor, layers: layers if _is_shared(tensor, layers) else tensor.copies
+        ),
+        bits,
     )
 
 
-def _not_in_first(tensor: Tensor, sizes: MiscountSizes) -> bool:
-    """Whether a tensor is in all layers but the first, which ModernBERT's first LayerNorm is."""
-    return tensor.place[1:] == ("attention", "norm") and tensor.copies == sizes.num_hidden_layers - 1
+def _sized(
+    bits: float, said: str, sides: Callable[[Tensor, MiscountSizes], Sequence[Any]], *concerned: Concerned
+) -> Miscount:
+    """Other sides."""
+    return Miscount(said, _with_sides(both(*concerned), sides), bits)
+
+
+# The sides that tensors are given by mistake.
+
+
+def _heads_times(tensor: Tensor, sizes: MiscountSizes) -> Shape:
+    return (sizes.num_attention_heads, *tensor.shape)
+
+
+def _for_each_position(tensor: Tensor, sizes: MiscountSizes) -> Shape:
+    return (sizes.max_position_embeddings, *tensor.shape)
+
+
+def _hidden(tensor: Tensor, sizes: MiscountSizes) -> Shape:
+    """The hidden size as the last side."""
+    return (*tensor.shape[:-1], sizes.hidden_size)
+
+
+def _of_vocabulary(tensor: Tensor, sizes: MiscountSizes) -> Shape:
+    return (sizes.vocab_size,)
 
 
 def _parted(tensor: Tensor, sizes: MiscountSizes, parts: int) -> Shape:
@@ -271,22 +297,27 @@ def _parted(tensor: Tensor, sizes: MiscountSizes, parts: int) -> Shape:
     return (first, others[0] // parts) if others and first == sizes.hidden_size else (first // parts, *others)
 
 
-def _for_all_heads(tensor: Tensor, sizes: MiscountSizes) -> Sequence[Any]:
-    """The sides of keys and values that each head has for itself."""
-    return tensor.shape if tensor.shape[0] == sizes.hidden_size else (sizes.hidden_size, *tensor.shape[1:])
+def _one_of_three(tensor: Tensor, sizes: MiscountSizes) -> Iterable[Tensor]:
+    """The query alone, which may be in one matrix with key and value."""
+    if tensor.place.role.startswith("query"):
+        yield tensor._replace(shape=_parted(tensor, sizes, tensor.place.role.count(",") + 1))
 
 
-def _heads_times(tensor: Tensor, sizes: MiscountSizes) -> Shape:
-    return (sizes.num_attention_heads, *tensor.shape)
+def _not_gated(tensor: Tensor, sizes: MiscountSizes) -> Iterable[Tensor]:
+    """No gate, which may be in one matrix with what it gates."""
+    if tensor.place.role != "gate":
+        yield tensor._replace(shape=(tensor.shape[0] // 2, *tensor.shape[1:]), place=tensor.place._replace(role="up"))
 
 
-def _for_each_position(tensor: Tensor, sizes: MiscountSizes) -> Sequence[Any]:
-    return sizes.max_position_embeddings, *tensor.shape
+def _decoder_of_hidden(tensor: Tensor, sizes: MiscountSizes) -> Iterable[Tensor]:
+    if tensor.name == "(decoder.weight)":
+        return (tensor._replace(name="decoder.weight", shape=(tensor.shape[0], sizes.hidden_size)),)
+    return (tensor,)
 
 
-def _hidden(tensor: Tensor, sizes: MiscountSizes) -> Shape:
-    """The shape with the hidden size as its last side."""
-    return (*tensor.shape[:-1], sizes.hidden_size)
+def _tables_of_hidden(tensor: Tensor, sizes: MiscountSizes) -> Iterable[Tensor]:
+    """Tables that need no projection to the layers."""
+    return () if _MAP(tensor) else (tensor._replace(shape=_hidden(tensor, sizes)),)
 
 
 def _wide(width: Callable[[MiscountSizes], Any]) -> Change:
@@ -302,485 +333,400 @@ def _wide(width: Callable[[MiscountSizes], Any]) -> Change:
     return _with_sides(_FEED_FORWARD, sides)
 
 
-def _rare(said: str, change: Change, bits: float, **values: str) -> Miscount:
-    return Miscount(said, change, bits, values, drawn=False)
+def _layers(layers: Callable[[Any], Any]) -> Change:
+    """Another number of layers, where layers do not share their tensors; a first layer that differs stays."""
+    return _with_copies(
+        _repeats, lambda tensor, there: tensor.copies + (0 if _is_shared(tensor, there) else layers(there) - there)
+    )
 
 
-def _taken(letter: str, said: str, change: Callable[[int], Change], bits: Mapping[int, float]) -> dict[str, Miscount]:
-    """A size that people remember from another model than the one they count, and how rare that is."""
-    return {f"{letter}={size}": _rare(said, change(size), rare, size=f"{size:,}") for size, rare in bits.items()}
+def _rows(*roles: str) -> Callable[[int], Change]:
+    """Changes that give tables of these roles another number of rows."""
+    return lambda rows: _with_sides(role(*roles), lambda tensor, sizes: (rows, *tensor.shape[1:]))
 
 
-_VOCABULARIES = {
-    30_000: 4.5,
-    30_522: 5.5,
-    21_128: 5.5,
-    28_996: 6.0,
-    50_265: 6.5,
-    119_547: 6.5,
-    32_000: 7.0,
-    50_000: 6.5,
-    50_257: 6.5,
-    **dict.fromkeys((18_000, 20_000, 31_000, 40_000, 50_280, 100_000, 105_879, 128_000, 250_000, 250_002), 7.0),
+def _padded(multiple: int) -> Change:
+    return _with_sides(_VOCABULARY, lambda tensor, sizes: (sizes.padded[multiple], *tensor.shape[1:]))
+
+
+_VOCABULARY = role("word", "decoder", "decoder bias")
+
+# Sizes that people take from elsewhere, and how rare that is: by letter what is said, the change, and the numbers.
+_TAKEN: Mapping[str, tuple[str, Callable[[int], Change], Mapping[int, float]]] = {
+    "I": (
+        N_("the intermediate size is taken to be {size}"),
+        lambda size: _wide(lambda sizes: size),
+        {1_024: 7.0, 2_048: 6.0, 3_072: 6.0, 4_096: 6.5},
+    ),
+    "V": (
+        N_("the vocabulary is taken to be {size}"),
+        _rows("word", "decoder", "decoder bias"),
+        {30_000: 4.5, **dict.fromkeys((30_522, 21_128), 5.5), 28_996: 6.0}
+        | dict.fromkeys((50_265, 119_547, 50_257, 110_000), 6.5)
+        | dict.fromkeys((18_000, 20_000, 32_000, 40_000, 50_280, 100_000, 105_879, 250_002), 7.0),
+    ),
+    "P": (
+        N_("the number of positions is taken to be {size}"),
+        _rows("position"),
+        {512: 2.9, 514: 5.5, 1_024: 6.0, 128: 7.0, 256: 7.0, 2_048: 7.5},
+    ),
+    "T": (N_("the number of token types is taken to be {size}"), _rows("token type"), {1: 5.0, 2: 3.5, 3: 6.5}),
+    "distances": (
+        N_("the number of relative distances is taken to be {size}"),
+        _rows("relative embedding"),
+        {256: 4.5, 1_024: 5.0},
+    ),
+    "labels": (
+        N_("the number of labels is taken to be {size}"),
+        _rows("classifier"),
+        {1: 5.5, 3: 5.5, 5: 6.5, 10: 6.5},
+    ),
+    "L": (
+        N_("the number of layers is taken to be {size}"),
+        lambda size: _layers(lambda layers: size),
+        {6: 6.5, 12: 6.0, 24: 6.5, **dict.fromkeys((2, 3, 4, 8, 10, 16, 18, 36), 7.0)},
+    ),
 }
-_POSITIONS = {512: 2.9, 514: 5.5, 1_024: 6.0, 128: 7.0, 256: 7.0, 2_048: 7.5}
-_DISTANCES_TAKEN = {256: 4.5, 1_024: 5.0}
-_TYPES = {1: 5.0, 2: 3.5, 3: 6.5}
-_LABELS = {1: 5.5, 3: 5.5, 5: 6.5, 10: 6.5}
-_LAYERS = {6: 6.5, 12: 6.0, 24: 6.5, **dict.fromkeys((2, 3, 4, 8, 10, 16, 18, 36), 7.0)}
-_INTERMEDIATES = {1_024: 7.0, 2_048: 6.0, 3_072: 6.0, 4_096: 6.5}
-_PADDED = {
-    8: N_("the vocabulary is rounded up to a multiple of 8"),
-    64: N_("the vocabulary is rounded up to a multiple of 64"),
-    128: N_("the vocabulary is rounded up to a multiple of 128"),
-}
+_TIMES = N_("the intermediate size is assumed to be {size} times the hidden size")
+
+
+def _taken(letter: str) -> dict[str, Miscount]:
+    said, change, bits = _TAKEN[letter]
+    return {
+        f"{letter}={size}": Miscount(said, change(size), rare, {"size": f"{size:,}"}) for size, rare in bits.items()
+    }
+
+
+def _times(times: int, bits: float) -> Miscount:
+    return Miscount(_TIMES, _wide(lambda sizes: times * sizes.hidden_size), bits, {"size": f"{times}"})
+
+
+_EMBEDDINGS_OR_POOLER = component("embeddings", "pooler")
+_EVERY = N_("this is counted in every layer: {part}")
+_ONCE = N_("this is counted for one layer: {part}")
+_UNSHARED = N_("this is counted for each layer, although all layers share it: {part}")
 
 # In the order in which they are made: what is added first, then biases, then whole parts, then sides and copies. So
 # "attention for one layer" after "biases of the attention" is about the weights that are left.
-MISCOUNTS: Mapping[str, Miscount] = {
-    "pooler added": Miscount(N_("a pooler is counted that this model does not have"), _added(_POOLER), 3.0),
-    "decoder again": Miscount(
-        N_("the decoder is counted as a separate matrix, although it is the word embeddings again"),
-        _added(role("decoder")),
+_ALL: Mapping[str, Miscount] = {
+    "pooler added": _in(3.0, N_("a pooler is counted that this model does not have"), _POOLER),
+    "decoder again": _in(
         3.0,
+        N_("the decoder is counted as a separate matrix, although it is the word embeddings again"),
+        role("decoder"),
     ),
-    "decoder bias again": _rare(
-        N_("a bias of the decoder is counted that this model does not have, or has already"),
-        _added(role("decoder bias")),
-        4.5,
+    "decoder bias again": _in(
+        4.5, N_("a bias of the decoder is counted that this model does not have, or has already"), role("decoder bias")
     ),
-    "positions added": _rare(
-        N_("position embeddings are counted, which this model does not have"), _added(role("position")), 3.0
+    "positions added": _in(
+        3.0, N_("position embeddings are counted, which this model does not have"), role("position")
     ),
-    "token types added": _rare(
-        N_("two token types are counted, which this model does not have"), _added(role("token type")), 3.5
+    "token types added": _in(
+        3.5, N_("two token types are counted, which this model does not have"), role("token type")
     ),
-    "decoder of H": _rare(
-        N_("the decoder is counted as a separate matrix, and as wide as the hidden size"),
-        lambda tensor, sizes: (
-            (tensor._replace(name="decoder.weight", shape=(tensor.shape[0], sizes.hidden_size)),)
-            if tensor.name == "(decoder.weight)"
-            else (tensor,)
-        ),
-        4.5,
+    "decoder of H": Miscount(
+        N_("the decoder is counted as a separate matrix, and as wide as the hidden size"), _decoder_of_hidden, 4.5
     ),
-    "embedding LayerNorm added": _rare(
+    "embedding LayerNorm added": _in(
+        4.0,
         N_("a LayerNorm of the embeddings is counted, which this model does not have"),
-        _added(_EMBEDDINGS, NORM, _is_whole),
-        4.0,
+        _EMBEDDINGS,
+        NORM,
+        _is_whole,
     ),
-    "final LayerNorm added": _rare(
-        N_("a LayerNorm after the last layer is counted, which this model does not have"),
-        _added(block(AFTER_LAYERS), _is_whole),
+    "final LayerNorm added": _in(
         5.5,
+        N_("a LayerNorm after the last layer is counted, which this model does not have"),
+        block(AFTER_LAYERS),
+        _is_whole,
     ),
-    "next sentence added": _rare(
-        N_("a head for the next sentence is counted, which this model does not have"), _added(_NEXT), 5.0
+    "next sentence added": _in(
+        5.0, N_("a head for the next sentence is counted, which this model does not have"), _NEXT
     ),
-    "layer biases added": _rare(
-        N_("biases are counted in attention and feed-forward, which this model does not have"),
-        _added(_IN_LAYER, is_bias),
-        3.5,
+    "layer biases added": _in(
+        3.5, N_("biases are counted in attention and feed-forward, which this model does not have"), _IN_LAYER, is_bias
     ),
-    "attention biases added": _rare(
-        N_("biases are counted in the attention, which this model does not have"),
-        _added(_IN_LAYER, _ATTENTION, is_bias),
+    "attention biases added": _in(
+        4.5, N_("biases are counted in the attention, which this model does not have"), in_layer, _ATTENTION, is_bias
+    ),
+    "feed-forward biases added": _in(
         4.5,
-    ),
-    "feed-forward biases added": _rare(
         N_("biases are counted in the feed-forward, which this model does not have"),
-        _added(_IN_LAYER, _FEED_FORWARD, is_bias),
-        4.5,
+        in_layer,
+        _FEED_FORWARD,
+        is_bias,
     ),
-    "betas added": _rare(
-        N_("each LayerNorm is given a beta, which this model does not have"),
-        _added(NORM, lambda tensor: not _is_whole(tensor)),
+    "betas added": _in(
         4.0,
+        N_("each LayerNorm is given a beta, which this model does not have"),
+        NORM,
+        lambda tensor: not _is_whole(tensor),
     ),
-    "position projections added": _rare(
-        N_("queries and keys of positions have matrices of their own, which this model does not have"),
-        _added(role("position query", "position key")),
+    "position projections added": _in(
         4.5,
+        N_("queries and keys of positions have matrices of their own, which this model does not have"),
+        role("position query", "position key"),
     ),
-    "cross attention added": _rare(
+    "cross attention added": _more(
+        6.0,
         N_("a cross attention is counted in each layer, which this model does not have"),
-        _more(
-            block("attention"),
-            lambda tensor: tensor._replace(
-                name=f"{tensor.name} (cross)", place=tensor.place._replace(block="cross-attention")
-            ),
-        ),
-        6.0,
+        block("attention"),
+        named="cross",
+        block="cross-attention",
     ),
-    "third LayerNorm": _rare(
-        N_("three LayerNorms are counted in each layer"),
-        _more(both(block("attention"), in_layer, NORM), lambda tensor: tensor._replace(name=f"{tensor.name} (third)")),
-        6.0,
+    "third LayerNorm": _more(
+        6.0, N_("three LayerNorms are counted in each layer"), block("attention"), in_layer, NORM, named="third"
     ),
-    "first layer alike": _rare(
+    "first layer alike": Miscount(
         N_("the first layer is counted like the others, with a LayerNorm that it does not have"),
-        _in_every_layer(_not_in_first),
+        _with_copies(
+            both(_repeats, block("attention"), NORM),
+            lambda tensor, layers: layers if tensor.copies == layers - 1 else tensor.copies,
+        ),
         2.5,
     ),
-    "biases": Miscount(N_("no bias of any Linear is counted"), _without(is_bias), 3.2),
-    "layer biases": Miscount(
-        N_("the biases of the layers are left out, in attention and feed-forward"), _without(in_layer, is_bias), 3.0
+    "biases": _out(3.2, N_("no bias of any Linear is counted"), is_bias),
+    "layer biases": _out(
+        3.0, N_("the biases of the layers are left out, in attention and feed-forward"), in_layer, is_bias
     ),
-    "attention biases": Miscount(N_("the biases of the attention are left out"), _without(_ATTENTION, is_bias), 3.5),
-    "qkv biases": _rare(N_("the biases of query, key and value are left out"), _without(_QKV, is_bias), 4.0),
-    "output bias": _rare(
-        N_("the bias of the attention's output projection is left out"), _without(role("output"), is_bias), 5.0
+    "attention biases": _out(3.5, N_("the biases of the attention are left out"), _ATTENTION, is_bias),
+    "qkv biases": _out(4.0, N_("the biases of query, key and value are left out"), _QKV, is_bias),
+    "output bias": _out(5.0, N_("the bias of the attention's output projection is left out"), _OUTPUT, is_bias),
+    "feed-forward biases": _out(4.0, N_("the biases of the feed-forward are left out"), _FEED_FORWARD, is_bias),
+    "up bias": _out(5.5, N_("the first bias of the feed-forward is left out"), _FIRST, is_bias),
+    "down bias": _out(5.5, N_("the second bias of the feed-forward is left out"), _SECOND, is_bias),
+    "pooler bias": _out(4.5, N_("the bias of the pooler is left out"), _POOLER, is_bias),
+    "map bias": _out(
+        4.5, N_("the bias of the projection from the embeddings to the layers is left out"), _MAP, is_bias
     ),
-    "feed-forward biases": Miscount(
-        N_("the biases of the feed-forward are left out"), _without(_FEED_FORWARD, is_bias), 4.0
+    "head biases": _out(4.0, N_("the biases of the head are left out"), _HEAD, is_bias),
+    "transform bias": _out(5.0, N_("the bias of the head's transform is left out"), role("transform"), is_bias),
+    "classifier bias": _out(4.0, N_("the bias of the classifier is left out"), _CLASSIFIER, is_bias),
+    "decoder bias": _out(3.5, N_("the bias of the decoder is left out"), role("decoder bias", "decoder"), is_bias),
+    "LayerNorm half": _out(5.0, N_("of each LayerNorm only gamma is counted, not beta"), _is_beta),
+    "LayerNorm": _out(3.5, N_("no LayerNorm is counted"), NORM),
+    "embedding LayerNorm": _out(3.0, N_("the LayerNorm of the embeddings is left out"), _EMBEDDINGS, NORM),
+    "layer LayerNorms": _out(4.0, N_("the LayerNorms of the layers are left out"), in_layer, NORM),
+    "layer LayerNorms half": _out(
+        5.0, N_("of each LayerNorm of the layers only gamma is counted, not beta"), in_layer, _is_beta
     ),
-    "up bias": _rare(N_("the first bias of the feed-forward is left out"), _without(_FIRST, is_bias), 5.5),
-    "down bias": _rare(N_("the second bias of the feed-forward is left out"), _without(role("down"), is_bias), 5.5),
-    "pooler bias": Miscount(N_("the bias of the pooler is left out"), _without(_POOLER, is_bias), 4.5),
-    "map bias": _rare(
-        N_("the bias of the projection from the embeddings to the layers is left out"),
-        _without(role("map"), is_bias),
-        4.5,
+    "second LayerNorm": _out(
+        4.0, N_("of the two LayerNorms of a layer only one is counted"), block("feed-forward"), NORM
     ),
-    "head biases": Miscount(N_("the biases of the head are left out"), _without(_HEAD, is_bias), 4.0),
-    "transform bias": _rare(
-        N_("the bias of the head's transform is left out"), _without(role("transform"), is_bias), 5.0
+    "final LayerNorm": _out(3.5, N_("the LayerNorm after the last layer is left out"), block(AFTER_LAYERS), NORM),
+    "head LayerNorm": _out(4.0, N_("the LayerNorm of the head is left out"), _HEAD, NORM),
+    "embeddings": _out(4.0, N_("the embeddings are left out, with their LayerNorm"), _EMBEDDINGS),
+    "words": _out(4.0, N_("the word embeddings are left out"), role("word")),
+    "positions": _out(3.5, N_("the position embeddings are left out"), role("position")),
+    "token types": _out(3.0, N_("the token type embeddings are left out"), role("token type")),
+    "task types": _out(3.0, N_("the table of tasks is left out"), role("task type")),
+    "embedding map": _out(3.5, N_("the projection from the embeddings to the layers is left out"), _MAP),
+    "distances": _out(3.0, N_("the embeddings of relative distances are left out"), _DISTANCES),
+    "distances' LayerNorm": _out(
+        4.0, N_("the LayerNorm of the relative distances is left out"), block("relative positions"), NORM
     ),
-    "classifier bias": _rare(N_("the bias of the classifier is left out"), _without(_CLASSIFIER, is_bias), 4.0),
-    "decoder bias": _rare(
-        N_("the bias of the decoder is left out"), _without(role("decoder bias", "decoder"), is_bias), 3.5
+    "cross attention": _out(4.0, N_("the cross attention is left out"), block("cross-attention")),
+    "output projection": _out(4.5, N_("the output projection of the attention is left out"), _OUTPUT),
+    "matrix of the output projection": _out(
+        5.5, N_("the output projection of the attention is left out, but not its bias"), _OUTPUT, _is_matrix
     ),
-    "LayerNorm half": Miscount(N_("of each LayerNorm only gamma is counted, not beta"), _without(_is_beta), 5.0),
-    "LayerNorm": Miscount(N_("no LayerNorm is counted"), _without(NORM), 3.5),
-    "embedding LayerNorm": Miscount(
-        N_("the LayerNorm of the embeddings is left out"), _without(_EMBEDDINGS, NORM), 3.0
+    "matrix of the second": _out(
+        5.5, N_("the second matrix of the feed-forward is left out, but not its bias"), _SECOND, _is_matrix
     ),
-    "layer LayerNorms": Miscount(N_("the LayerNorms of the layers are left out"), _without(in_layer, NORM), 4.0),
-    "layer LayerNorms half": _rare(
-        N_("of each LayerNorm of the layers only gamma is counted, not beta"), _without(in_layer, _is_beta), 5.0
-    ),
-    "second LayerNorm": Miscount(
-        N_("of the two LayerNorms of a layer only one is counted"), _without(block("feed-forward"), NORM), 4.0
-    ),
-    "final LayerNorm": _rare(
-        N_("the LayerNorm after the last layer is left out"), _without(block(AFTER_LAYERS), NORM), 3.5
-    ),
-    "head LayerNorm": _rare(N_("the LayerNorm of the head is left out"), _without(_HEAD, NORM), 4.0),
-    "embeddings": Miscount(N_("the embeddings are left out, with their LayerNorm"), _without(_EMBEDDINGS), 4.0),
-    "words": Miscount(N_("the word embeddings are left out"), _without(role("word")), 4.0),
-    "positions": Miscount(N_("the position embeddings are left out"), _without(role("position")), 3.5),
-    "token types": Miscount(N_("the token type embeddings are left out"), _without(role("token type")), 3.0),
-    "task types": _rare(N_("the table of tasks is left out"), _without(role("task type")), 3.0),
-    "embedding map": _rare(
-        N_("the projection from the embeddings to the layers is left out"), _without(role("map")), 3.5
-    ),
-    "distances": Miscount(N_("the embeddings of relative distances are left out"), _without(_DISTANCES), 3.0),
-    "distances' LayerNorm": _rare(
-        N_("the LayerNorm of the relative distances is left out"), _without(block("relative positions"), NORM), 4.0
-    ),
-    "cross attention": Miscount(N_("the cross attention is left out"), _without(block("cross-attention")), 4.0),
-    "output projection": Miscount(
-        N_("the output projection of the attention is left out"), _without(role("output")), 4.5
-    ),
-    "matrix of the output projection": _rare(
-        N_("the output projection of the attention is left out, but not its bias"),
-        _without(role("output"), _is_matrix),
-        5.5,
-    ),
-    "matrix of the second": _rare(
-        N_("the second matrix of the feed-forward is left out, but not its bias"),
-        _without(role("down"), _is_matrix),
-        5.5,
-    ),
-    "first matrix": _rare(N_("the first matrix of the feed-forward is left out, with its bias"), _without(_FIRST), 5.5),
-    "second matrix": Miscount(
-        N_("the second matrix of the feed-forward is left out, with its bias"), _without(role("down")), 5.0
-    ),
-    "pooler": Miscount(N_("the pooler is left out"), _without(_POOLER), 2.0),
-    "transform": _rare(N_("the transform of the head is left out, with its bias"), _without(role("transform")), 4.0),
-    "head dense": _rare(
-        N_("the first matrix of the head is left out, with its bias"), _without(_HEAD, role("dense")), 3.5
-    ),
-    "classifier": _rare(N_("the classifier is left out, with its bias"), _without(_CLASSIFIER), 4.0),
-    "next sentence": _rare(N_("the head for the order of sentences is left out"), _without(_NEXT), 3.5),
-    "head": Miscount(N_("the head is left out"), _without(_HEAD), 3.0),
-    "one of three": Miscount(
-        N_("query, key and value are counted as one matrix"),
-        _where(
-            _QKV,
-            lambda tensor, sizes: (
-                (tensor._replace(shape=_parted(tensor, sizes, tensor.place.role.count(",") + 1)),)
-                if tensor.place.role.startswith("query")
-                else ()
-            ),
-        ),
+    "first matrix": _out(5.5, N_("the first matrix of the feed-forward is left out, with its bias"), _FIRST),
+    "second matrix": _out(5.0, N_("the second matrix of the feed-forward is left out, with its bias"), _SECOND),
+    "pooler": _out(2.0, N_("the pooler is left out"), _POOLER),
+    "transform": _out(4.0, N_("the transform of the head is left out, with its bias"), role("transform")),
+    "head dense": _out(3.5, N_("the first matrix of the head is left out, with its bias"), _HEAD, role("dense")),
+    "classifier": _out(4.0, N_("the classifier is left out, with its bias"), _CLASSIFIER),
+    "next sentence": _out(3.5, N_("the head for the order of sentences is left out"), _NEXT),
+    "head": _out(3.0, N_("the head is left out"), _HEAD),
+    "one of three": Miscount(N_("query, key and value are counted as one matrix"), _where(_QKV, _one_of_three), 5.0),
+    "one head": _sized(
         5.0,
-    ),
-    "one head": Miscount(
         N_("query, key and value are counted for one head"),
-        _with_sides(_QKV, lambda tensor, sizes: _parted(tensor, sizes, sizes.num_attention_heads)),
-        5.0,
+        lambda tensor, sizes: _parted(tensor, sizes, sizes.num_attention_heads),
+        _QKV,
     ),
-    "keys for all heads": _rare(
-        N_("each head is given a key and a value of its own, although several heads share them"),
-        _with_sides(role("key", "value"), _for_all_heads),
+    "keys for all heads": _sized(
         3.0,
+        N_("each head is given a key and a value of its own, although several heads share them"),
+        lambda tensor, sizes: (sizes.hidden_size, *tensor.shape[1:]),
+        role("key", "value"),
     ),
-    "small output projection": _rare(
-        N_("the output projection of the attention is counted for one head"),
-        _with_sides(
-            both(role("output"), _is_matrix),
-            lambda tensor, sizes: (tensor.shape[0], sizes.hidden_size // sizes.num_attention_heads),
-        ),
+    "small output projection": _sized(
         6.0,
+        N_("the output projection of the attention is counted for one head"),
+        lambda tensor, sizes: (tensor.shape[0], sizes.hidden_size // sizes.num_attention_heads),
+        _OUTPUT,
+        _is_matrix,
     ),
-    "heads times": Miscount(
-        N_("each head is given matrices of the full hidden size"), _with_sides(_QKV, _heads_times), 5.0
+    "wide output projection": _sized(
+        7.0,
+        N_("the output projection of the attention takes the full hidden size from each head"),
+        _heads_times,
+        _OUTPUT,
+        _is_matrix,
     ),
-    "heads times without bias": _rare(
+    "heads times": _sized(5.0, N_("each head is given matrices of the full hidden size"), _heads_times, _QKV),
+    "heads times without bias": Miscount(
         N_("each head is given matrices of the full hidden size, without biases"),
         _where(
-            _QKV,
-            lambda tensor, sizes: () if is_bias(tensor) else (tensor._replace(shape=_heads_times(tensor, sizes)),),
+            _QKV, lambda tensor, sizes: () if is_bias(tensor) else (tensor._replace(shape=_heads_times(tensor, sizes)),)
         ),
         5.5,
     ),
-    "gated": Miscount(
-        N_("the feed-forward is counted as a gated one, with a third matrix"),
-        _more(
-            both(role("up"), _is_matrix),
-            lambda tensor: tensor._replace(name=f"{tensor.name} (gate)", place=tensor.place._replace(role="gate")),
-        ),
+    "gated": _more(
         6.0,
+        N_("the feed-forward is counted as a gated one, with a third matrix"),
+        role("up"),
+        _is_matrix,
+        named="gate",
+        role="gate",
     ),
     "gate": Miscount(
-        N_("the gate of the feed-forward is left out"),
-        _where(
-            role("gate", "up and gate"),
-            lambda tensor, sizes: (
-                ()
-                if tensor.place.role == "gate"
-                else (
-                    tensor._replace(
-                        shape=(tensor.shape[0] // 2, *tensor.shape[1:]), place=tensor.place._replace(role="up")
-                    ),
-                )
-            ),
-        ),
-        4.0,
+        N_("the gate of the feed-forward is left out"), _where(role("gate", "up and gate"), _not_gated), 4.0
     ),
-    "four times": Miscount(
-        N_("the intermediate size is assumed to be 4 times the hidden size"), _wide(lambda s: 4 * s.hidden_size), 4.0
+    "four times": _times(4, 4.0),
+    "three times": _times(3, 6.5),
+    "two times": _times(2, 6.0),
+    "intermediate as hidden": Miscount(
+        N_("the intermediate size is assumed to be the hidden size"), _wide(lambda sizes: sizes.hidden_size), 6.5
     ),
-    "three times": _rare(
-        N_("the intermediate size is assumed to be 3 times the hidden size"), _wide(lambda s: 3 * s.hidden_size), 6.5
-    ),
-    "two times": _rare(
-        N_("the intermediate size is assumed to be 2 times the hidden size"), _wide(lambda s: 2 * s.hidden_size), 6.0
-    ),
-    "intermediate as hidden": _rare(
-        N_("the intermediate size is assumed to be the hidden size"), _wide(lambda s: s.hidden_size), 6.5
-    ),
-    **_taken(
-        "I",
-        N_("the intermediate size is taken to be {size}"),
-        lambda size: _wide(lambda sizes: size),
-        _INTERMEDIATES,
-    ),
-    "feed-forward biases of H": _rare(
-        N_("both biases of the feed-forward are counted with the hidden size"),
-        _with_sides(both(_FEED_FORWARD, is_bias), lambda tensor, sizes: (sizes.hidden_size,)),
+    **_taken("I"),
+    "feed-forward biases of H": _sized(
         5.0,
+        N_("both biases of the feed-forward are counted with the hidden size"),
+        lambda tensor, sizes: (sizes.hidden_size,),
+        _FEED_FORWARD,
+        is_bias,
     ),
-    "feed-forward biases of I": _rare(
-        N_("both biases of the feed-forward are counted with the intermediate size"),
-        _with_sides(both(_FEED_FORWARD, is_bias), lambda tensor, sizes: (sizes.intermediate_size,)),
+    "feed-forward biases of I": _sized(
         5.5,
+        N_("both biases of the feed-forward are counted with the intermediate size"),
+        lambda tensor, sizes: (sizes.intermediate_size,),
+        _FEED_FORWARD,
+        is_bias,
     ),
     **{
-        f"padded to {multiple}": Miscount(
-            said,
-            _with_sides(
-                role("word", "decoder", "decoder bias"),
-                lambda tensor, sizes, multiple=multiple: (sizes.padded[multiple], *tensor.shape[1:]),  # type: ignore[misc]
-            ),
-            5.5,
+        f"padded to {multiple}": Miscount(said, _padded(multiple), bits, {"size": f"{multiple:,}"})
+        for said, bits, multiples in (
+            (N_("the vocabulary is rounded up to a multiple of {size}"), 5.5, PADDED_TO),
+            (N_("the vocabulary is rounded to a multiple of {size}"), 5.0, ROUNDED_TO),
         )
-        for multiple, said in _PADDED.items()
+        for multiple in multiples
     },
-    **_taken("V", N_("the vocabulary is taken to be {size}"), _rows("word", "decoder", "decoder bias"), _VOCABULARIES),
-    **_taken("P", N_("the number of positions is taken to be {size}"), _rows("position"), _POSITIONS),
-    **_taken("T", N_("the number of token types is taken to be {size}"), _rows("token type"), _TYPES),
-    **_taken(
-        "distances",
-        N_("the number of relative distances is taken to be {size}"),
-        _rows("relative embedding"),
-        _DISTANCES_TAKEN,
+    **_taken("V"),
+    **_taken("P"),
+    **_taken("T"),
+    **_taken("distances"),
+    **_taken("labels"),
+    "positions of H": _sized(
+        5.5, N_("the position embeddings are counted with the hidden size"), _hidden, role("position")
     ),
-    **_taken("labels", N_("the number of labels is taken to be {size}"), _rows("classifier"), _LABELS),
-    "positions of H": _rare(
-        N_("the position embeddings are counted with the hidden size"), _with_sides(role("position"), _hidden), 5.5
+    "positions and types of H": _sized(
+        5.5, N_("positions and token types are counted with the hidden size"), _hidden, role("position", "token type")
     ),
-    "positions and types of H": _rare(
-        N_("positions and token types are counted with the hidden size"),
-        _with_sides(role("position", "token type"), _hidden),
-        5.5,
-    ),
-    "words of H": _rare(
-        N_("the word embeddings are counted with the hidden size"), _with_sides(role("word"), _hidden), 5.0
-    ),
-    "tables of H": _rare(
-        N_("the embeddings are counted with the hidden size, and with a projection to it"),
-        _with_sides(both(_EMBEDDINGS, lambda tensor: tensor.place.role != "map"), _hidden),
+    "words of H": _sized(5.0, N_("the word embeddings are counted with the hidden size"), _hidden, role("word")),
+    "tables of H": _sized(
         4.5,
+        N_("the embeddings are counted with the hidden size, and with a projection to it"),
+        _hidden,
+        _EMBEDDINGS,
+        lambda tensor: not _MAP(tensor),
     ),
-    "embeddings of H": _rare(
+    "embeddings of H": Miscount(
         N_("the embeddings are counted with the hidden size, without a projection to it"),
-        _where(
-            lambda tensor: _EMBEDDINGS(tensor) or tensor.place.role == "map",
-            lambda tensor, sizes: (
-                () if tensor.place.role == "map" else (tensor._replace(shape=_hidden(tensor, sizes)),)
-            ),
-        ),
+        _where(lambda tensor: _EMBEDDINGS(tensor) or _MAP(tensor), _tables_of_hidden),
         3.5,
     ),
-    "transform of H": _rare(
-        N_("the transform of the head is counted with the hidden size, as in BERT"),
-        _with_sides(
-            both(block(LANGUAGE_MODEL), role("transform", "norm")),
-            lambda tensor, sizes: (sizes.hidden_size,) * len(tensor.shape),
-        ),
+    "transform of H": _sized(
         5.0,
+        N_("the transform of the head is counted with the hidden size, as in BERT"),
+        lambda tensor, sizes: (sizes.hidden_size,) * len(tensor.shape),
+        block(LANGUAGE_MODEL),
+        role("transform", "norm"),
     ),
-    "LayerNorm 4H": _rare(N_("each LayerNorm is counted twice, as 4 H"), _twice(NORM), 5.5),
-    "layer LayerNorms 4H": _rare(
-        N_("each LayerNorm of the layers is counted twice, as 4 H"), _twice(in_layer, NORM), 6.0
+    "LayerNorm 4H": _twice(5.5, N_("each LayerNorm is counted twice, as 4 H"), NORM),
+    "layer LayerNorms 4H": _twice(6.0, N_("each LayerNorm of the layers is counted twice, as 4 H"), in_layer, NORM),
+    "LayerNorm P x H": _sized(
+        5.5, N_("each LayerNorm is given a gamma and a beta for each position"), _for_each_position, NORM
     ),
-    "LayerNorm P x H": _rare(
-        N_("each LayerNorm is given a gamma and a beta for each position"), _with_sides(NORM, _for_each_position), 5.5
-    ),
-    "embedding LayerNorm P x H": _rare(
+    "embedding LayerNorm P x H": _sized(
+        6.0,
         N_("the LayerNorm of the embeddings is given a gamma and a beta for each position"),
-        _with_sides(both(_EMBEDDINGS, NORM), _for_each_position),
-        6.0,
+        _for_each_position,
+        _EMBEDDINGS,
+        NORM,
     ),
-    "embedding LayerNorm of V": _rare(
-        N_("the LayerNorm of the embeddings is counted over the vocabulary"),
-        _with_sides(both(_EMBEDDINGS, NORM), lambda tensor, sizes: (sizes.vocab_size,)),
-        6.5,
+    "embedding LayerNorm of V": _sized(
+        6.5, N_("the LayerNorm of the embeddings is counted over the vocabulary"), _of_vocabulary, _EMBEDDINGS, NORM
     ),
-    "head LayerNorm of V": _rare(
-        N_("the LayerNorm of the head is counted over the vocabulary"),
-        _with_sides(both(_HEAD, NORM), lambda tensor, sizes: (sizes.vocab_size,)),
-        6.5,
+    "head LayerNorm of V": _sized(
+        6.5, N_("the LayerNorm of the head is counted over the vocabulary"), _of_vocabulary, _HEAD, NORM
     ),
-    "pooler again": _rare(N_("the pooler is counted twice"), _twice(_POOLER), 6.5),
-    "pooler in every layer": _rare(N_("the pooler is counted in every layer"), _for_each_layer(_POOLER), 6.0),
-    "all in every layer": _rare(
-        N_("embeddings and pooler are counted in every layer"),
-        _for_each_layer(lambda t: _EMBEDDINGS(t) or _POOLER(t)),
-        6.0,
-    ),
+    "pooler again": _twice(6.5, N_("the pooler is counted twice"), _POOLER),
+    "pooler in every layer": _every(6.0, N_("the pooler is counted in every layer"), _POOLER),
+    "all in every layer": _every(6.0, N_("embeddings and pooler are counted in every layer"), _EMBEDDINGS_OR_POOLER),
     **{
-        f"{name} bias again": _rare(said, _twice(role(*roles), is_bias), 6.5)
-        for name, said, roles in (
-            ("output", N_("the bias of the attention's output projection is counted twice"), ("output",)),
-            ("up", N_("the first bias of the feed-forward is counted twice"), ("up", "up and gate")),
-            ("down", N_("the second bias of the feed-forward is counted twice"), ("down",)),
+        f"{name} in every layer": _every(bits, _EVERY, concerned)._replace(values={"part": part})
+        for name, bits, part, concerned in (
+            ("distances", 4.5, "relative distances", _DISTANCES),
+            ("positions", 5.5, "position embeddings", role("position")),
+            ("embedding LayerNorm", 6.0, "LayerNorm of the embeddings", both(_EMBEDDINGS, NORM)),
+            ("embeddings", 6.5, "embeddings", _EMBEDDINGS),
+            ("final LayerNorm", 6.0, N_("LayerNorm after the last layer"), both(block(AFTER_LAYERS), NORM)),
+            ("embedding map", 6.0, "projection of the embeddings", _MAP),
         )
     },
-    "attention twice": _rare(N_("the attention is counted twice"), _twice(_ATTENTION), 6.5),
-    "feed-forward twice": _rare(N_("the feed-forward is counted twice"), _twice(_FEED_FORWARD), 6.5),
-    "layers not shared": _rare(
-        N_("each layer is given tensors of its own, although all layers share them"), _in_every_layer(_is_shared), 2.5
+    "output bias again": _twice(
+        6.5, N_("the bias of the attention's output projection is counted twice"), _OUTPUT, is_bias
     ),
-    "attention once": Miscount(N_("the attention is counted for one layer"), _once(_ATTENTION), 5.0),
-    "feed-forward once": Miscount(N_("the feed-forward is counted for one layer"), _once(_FEED_FORWARD), 5.5),
-    "LayerNorms once": _rare(N_("the LayerNorms of the layers are counted for one layer"), _once(in_layer, NORM), 5.0),
-    "encoder once": Miscount(N_("a single layer is counted"), _once(in_layer), 4.5),
+    "up bias again": _twice(6.5, N_("the first bias of the feed-forward is counted twice"), _FIRST, is_bias),
+    "down bias again": _twice(6.5, N_("the second bias of the feed-forward is counted twice"), _SECOND, is_bias),
+    "attention twice": _twice(6.5, N_("the attention is counted twice"), _ATTENTION),
+    "feed-forward twice": _twice(6.5, N_("the feed-forward is counted twice"), _FEED_FORWARD),
+    "layers not shared": _unshared(
+        2.5, N_("each layer is given tensors of its own, although all layers share them"), in_layer
+    ),
+    **{
+        f"{name} not shared": _unshared(7.0, _UNSHARED, concerned)._replace(values={"part": name})
+        for name, concerned in (("attention", _ATTENTION), ("feed-forward", _FEED_FORWARD))
+    },
+    "attention once": _once(5.0, N_("the attention is counted for one layer"), _ATTENTION),
+    "feed-forward once": _once(5.5, N_("the feed-forward is counted for one layer"), _FEED_FORWARD),
+    "LayerNorms once": _once(5.0, N_("the LayerNorms of the layers are counted for one layer"), NORM),
+    **{
+        f"{name} once": _once(bits, _ONCE, concerned)._replace(values={"part": part})
+        for name, bits, part, concerned in (
+            ("query, key and value", 6.0, "query, key and value", _QKV),
+            ("output projection", 6.0, "output projection of the attention", _OUTPUT),
+            ("first matrix", 6.5, "first matrix of the feed-forward", _FIRST),
+            ("second matrix", 6.5, "second matrix of the feed-forward", _SECOND),
+            ("layer biases", 6.5, "biases of the layers", is_bias),
+            ("distances", 4.5, "relative distances", _DISTANCES),
+            ("cross attention", 5.5, "cross attention", block("cross-attention")),
+        )
+    },
+    "encoder once": _once(4.5, N_("a single layer is counted")),
     "layer less": Miscount(
         N_("one layer too few is counted"), _layers(lambda layers: 1 if layers == 1 else layers - 1), 5.5
     ),
-    "layer more": _rare(N_("one layer too many is counted"), _layers(lambda layers: layers + 1), 5.5),
-    **_taken("L", N_("the number of layers is taken to be {size}"), lambda size: _layers(lambda layers: size), _LAYERS),
+    "layer more": Miscount(N_("one layer too many is counted"), _layers(lambda layers: layers + 1), 5.5),
+    "decoder layers": Miscount(
+        N_("as many layers of a decoder are counted as well, with cross attention"),
+        _with_copies(in_layer, lambda tensor, layers: (3 if tensor.place.block == "attention" else 2) * tensor.copies),
+        6.0,
+    ),
+    **_taken("L"),
 }
-
-
-def _habit(bits: float, said: str, miscounts: str) -> Habit:
-    return Habit(said, tuple(miscounts.split(" + ")), bits)
-
-
-# Ways of counting that are one idea each. What of one a model has not is left out.
-HABITS: Mapping[str, Habit] = {
-    "words and layers": _habit(
-        4.0,
-        N_("only the word embeddings and the layers are counted"),
-        "positions + token types + embedding LayerNorm + pooler",
-    ),
-    "words, positions and layers": _habit(
-        5.5, N_("only words, positions and the layers are counted"), "token types + embedding LayerNorm + pooler"
-    ),
-    "matrices": _habit(4.0, N_("only matrices are counted, no vector"), "biases + LayerNorm"),
-    "matrices of tables and layers": _habit(
-        4.5, N_("only the matrices of embeddings and layers are counted"), "biases + LayerNorm + pooler"
-    ),
-    "matrices of words, positions and layers": _habit(
-        5.5,
-        N_("only the matrices of words, positions and layers are counted"),
-        "biases + LayerNorm + token types + pooler",
-    ),
-    "matrices of words and layers": _habit(
-        5.0,
-        N_("only the matrices of words and layers are counted"),
-        "biases + LayerNorm + positions + token types + pooler",
-    ),
-    "matrices of the layers": _habit(
-        4.5, N_("of the layers only the matrices are counted"), "layer biases + layer LayerNorms"
-    ),
-    "large parts": _habit(
-        6.5,
-        N_("only tables and matrices are counted, and one LayerNorm in each layer"),
-        "layer biases + embedding LayerNorm + second LayerNorm + pooler",
-    ),
-    "three matrices of the attention": _habit(
-        5.5,
-        N_("of the attention only the matrices of query, key and value are counted"),
-        "qkv biases + output projection",
-    ),
-    "head is its decoder": _habit(3.5, N_("of the head only the decoder is counted"), "head LayerNorm + transform"),
-    "separate decoder": _habit(
-        4.0,
-        N_("the decoder is counted as a Linear of its own, with a matrix and a bias"),
-        "decoder again + decoder bias again",
-    ),
-    "head is a Linear": _habit(
-        4.5,
-        N_("the head is counted as a single Linear to the vocabulary"),
-        "decoder again + head LayerNorm + transform",
-    ),
-    "one head": _habit(5.5, N_("the attention is counted for one head"), "one head + small output projection"),
-    "as BERT": _habit(4.5, N_("the sizes of BERT's tables are taken"), "P=512 + T=2"),
-    "as BERT with types": _habit(5.0, N_("the sizes of BERT's tables are taken"), "token types added + P=512"),
-    "tables as in BERT": _habit(
-        4.5,
-        N_("the embeddings are counted like BERT's, with positions and token types"),
-        "positions added + token types added",
-    ),
-    "vectors as in BERT": _habit(
-        4.0, N_("biases and LayerNorms are counted like BERT's"), "layer biases added + betas added"
-    ),
-    "no bias": _habit(5.0, N_("nothing has a bias, no Linear and no LayerNorm"), "biases + LayerNorm half"),
-    "plain feed-forward": _habit(
-        5.0, N_("the feed-forward is counted as a plain one of 4 H, without a gate"), "gate + four times"
-    ),
-    "usable positions": _habit(
-        5.5,
-        N_("only positions that a text can have are counted, no token type and no pooler"),
-        "token types + pooler + P=512",
-    ),
-    "unshared BERT": _habit(
-        3.5,
-        N_("it is counted like a BERT: layers of their own, embeddings as wide as they are"),
-        "embeddings of H + layers not shared",
-    ),
-}
+# Those that are put into exercises.
+_DRAWN = (
+    *("pooler added", "decoder again", "biases", "layer biases", "attention biases", "feed-forward biases"),
+    *("pooler bias", "head biases", "LayerNorm half", "LayerNorm", "embedding LayerNorm", "layer LayerNorms"),
+    *("second LayerNorm", "embeddings", "words", "positions", "token types", "distances", "cross attention"),
+    *("output projection", "second matrix", "pooler", "head", "one of three", "one head", "heads times", "gated"),
+    *("gate", "four times", "padded to 8", "padded to 64", "padded to 128", "attention once", "feed-forward once"),
+    *("encoder once", "layer less"),
+)
+MISCOUNTS: Mapping[str, Miscount] = {name: one._replace(drawn=name in _DRAWN) for name, one in _ALL.items()}

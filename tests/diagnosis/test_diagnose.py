@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import BertConfig, Config
-from bertcalc.diagnosis.diagnose import Diagnosis, diagnose, is_slip, told_apart
+from bertcalc.diagnosis.diagnose import Diagnosis, diagnose, told_apart
 from bertcalc.diagnosis.known import Known
+from bertcalc.diagnosis.slips import is_slip
 from bertcalc.families import family_of
 from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
@@ -149,6 +150,38 @@ def test_a_slip_of_the_keyboard_is_recognised(text: str) -> None:
 
 def test_a_digit_is_lost_of_no_model_of_another_size() -> None:
     assert not of("158,243,328", CHINESE).slips  # a small model has 15,843,328
+
+
+@pytest.mark.parametrize(
+    ("text", "preset", "fields", "sister", "causes"),
+    [
+        ("194,536,704", "bert-large-uncased", {"hidden_size", "intermediate_size"}, "bert-base-uncased", []),
+        ("158,809,088", "bert-large-uncased", {"num_hidden_layers", "intermediate_size"}, "bert-base-uncased", []),
+        (
+            "157,759,488",
+            "bert-large-uncased",
+            {"num_hidden_layers", "intermediate_size"},
+            "bert-base-uncased",
+            ["pooler"],
+        ),
+        ("209,494,272", "gpt2-medium", {"hidden_size", "intermediate_size"}, "gpt2", []),
+        (
+            f"{209_494_272 + 50_257 * 768}",
+            "gpt2-medium",
+            {"hidden_size", "intermediate_size"},
+            "gpt2",
+            ["decoder again"],
+        ),
+    ],
+)
+def test_sizes_of_two_published_models(
+    text: str, preset: str, fields: set[str], sister: str, causes: list[str]
+) -> None:
+    [one] = of_preset(text, preset).miscounted
+    assert one.model.mix
+    assert (set(one.model.mix.fields), one.model.mix.preset) == (fields, sister)
+    assert [cause.miscount for cause in one.explanation[1:]] == causes
+    assert f"{one.total:,}" == text or f"{one.total}" == text
 
 
 def of_preset(text: str, preset: str) -> Diagnosis:

@@ -18,7 +18,8 @@ from bertcalc.diagnosis.explain import (
     search,
     ways,
 )
-from bertcalc.diagnosis.miscounts import HABITS, MISCOUNTS, MiscountSizes, counted, total
+from bertcalc.diagnosis.habits import HABITS
+from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
 from bertcalc.presets import PRESETS
 from bertcalc.tree.nn import Tensor
 from bertcalc.tree.totals import place_of
@@ -137,6 +138,9 @@ def test_the_evidence_is_how_many_numbers_nearby_are_explained() -> None:
             reached.add(total(after))
     near = {one for one in reached - {109_482_240} if abs(one - wrong) <= 200 * 768 and (one - wrong) % 768 == 0}
     assert evidence([(search(tensors, sizes, MOST_BITS), 0)], wrong, 5, 768) == (len(near), 401, 768)
+    others = [(wrong + 7 * 768, 5.0), (wrong + 768 + 1, 4.0), (wrong + 11 * 768, 5.5), (wrong + 201 * 768, 4.0)]
+    more = len(near | {wrong + 7 * 768})  # the others are no multiple, rarer, and too far away
+    assert evidence([(search(tensors, sizes, MOST_BITS), 0)], wrong, 5, 768, others).explained == more > len(near)
 
 
 def test_the_right_total_needs_no_miscount() -> None:

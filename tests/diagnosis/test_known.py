@@ -1,6 +1,7 @@
 """Every known count is the real model's, and typed numbers find all that they may mean."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import transformers
@@ -9,8 +10,10 @@ from hypothesis import strategies as st
 
 from bertcalc import BertConfig, Config
 from bertcalc.diagnosis.known import (
+    PUBLISHED_CONFIGS,
     Known,
     known_counts,
+    mixes,
     more_counts,
     other_labels,
     published_counts,
@@ -63,6 +66,23 @@ def test_another_number_of_labels_is_known() -> None:
     }
     assert ("BertForTokenClassification", 7) in found
     assert not list(other_labels(BertConfig(), real + 1))
+
+
+@pytest.mark.parametrize("preset", ["bert-large-uncased", "albert-base-v2", "roberta-large", "EuroBERT-610m", "gpt2"])
+def test_a_model_with_some_sizes_of_another_is_the_real_one(preset: str) -> None:
+    config = PRESETS[preset].config
+    subject = Subject(config, family_of(config).base.name)
+    found = mixes(subject)
+    assert len({known.subject.config for known in found}) == len(found) > 3
+    for known in found[:: len(found) // 3]:
+        assert known.mix
+        other = PUBLISHED_CONFIGS[known.mix.preset]
+        changes: dict[str, Any] = {field: getattr(other, field) for field in known.mix.fields}
+        if "hidden_size" in changes:
+            changes["num_attention_heads"] = other.num_attention_heads
+        real = Case(replace(config, **changes), subject.architecture).real()
+        assert known.parameters == real.num_parameters()
+        assert known.mix.right == subject.model().num_parameters()
 
 
 def test_models_that_are_no_presets_are_known() -> None:

@@ -64,6 +64,20 @@ def test_a_miscount_is_said_with_its_formula_and_comes_out() -> None:
     assert rows[2][2] == "**109,089,024**"
 
 
+def test_sizes_of_another_model_are_said_with_their_letters() -> None:
+    app = open_app("explain.py", preset="bert-large-uncased", number="157.759.488")  # 12 layers of 3,072, no pooler
+    assert cells(app)[:4] == [
+        ["right: `BertModel` · with pooler", "", "335,141,888"],
+        ["`num_hidden_layers`, `intermediate_size` of bert-base-uncased", r"$L = 12$, $I = 3{,}072$", "−176,332,800"],
+        [
+            "the pooler is left out",
+            r"$- H \left(H + 1\right) = - 1{,}024 \cdot \left(1{,}024 + 1\right)$",
+            "−1,049,600",
+        ],
+        ["**your number**", "", "**157,759,488**"],
+    ]
+
+
 @pytest.mark.parametrize("by_button", [True, False])
 def test_write_up_004_says_whose_it_is_by_its_button_and_typed(by_button: bool) -> None:
     app = click(open_app("explain.py"), "75,641,856") if by_button else open_app("explain.py", number="75641856")

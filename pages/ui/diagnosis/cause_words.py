@@ -1,12 +1,15 @@
 """What a count, a miscount and somebody's text are in words, for the page that explains numbers."""
 
+from bertcalc.config import sizes_of
 from bertcalc.diagnosis.cause_formulas import cause_formulas
 from bertcalc.diagnosis.explain import Explanation
-from bertcalc.diagnosis.known import CONVENTIONS, Known
+from bertcalc.diagnosis.known import CONVENTIONS, Known, Mix
 from bertcalc.diagnosis.layer_parts import PARTS, Counted
-from bertcalc.diagnosis.miscounts import MISCOUNTS, PADDED_TO, MiscountSizes
+from bertcalc.diagnosis.miscounts import PADDED_TO, MiscountSizes
+from bertcalc.diagnosis.tools import REASONS
+from bertcalc.formula import latex_number
 from bertcalc.text import code
-from pages.ui.i18n import _
+from pages.ui.i18n import _, listed
 
 
 def describe(known: Known) -> str:
@@ -50,18 +53,29 @@ def own_count(count: Counted, layers: int) -> str:
 def causes(known: Known, explanation: Explanation, names: frozenset[str] | None = None) -> list[tuple[str, str, int]]:
     """Each miscount in words, its formula with letters and with numbers, and what it adds to tensors of these names."""
     config = known.subject.config
+    if known.mix:
+        mix, *others = explanation
+        return [(*_taken_sizes(known, known.mix), mix.amount), *causes(known._replace(mix=None), tuple(others), names)]
     miscounts = tuple(cause.miscount for cause in explanation)
     formulas = cause_formulas(known.subject, miscounts, names)
     padded = MiscountSizes.of(config).padded
     found = []
     for cause, formula in zip(explanation, formulas, strict=True):
-        multiple = next((size for size in PADDED_TO if cause.miscount == f"padded to {size}"), PADDED_TO[0])
+        multiple = next((size for size in padded if cause.miscount == f"padded to {size}"), PADDED_TO[0])
         written = f"${formula.latex()} = {formula.latex(config, padded_vocab_size=padded[multiple])}$"
         found.append((miscount_in_words(cause.miscount), written, cause.amount))
     return found
 
 
+def _taken_sizes(known: Known, mix: Mix) -> tuple[str, str]:
+    """Which sizes are another model's: in words, and with letters."""
+    config, symbols = known.subject.config, sizes_of(type(known.subject.config))
+    fields = listed([code(type(config).own_name(field)) for field in mix.fields])
+    sizes = [f"${symbols[field]} = {latex_number(getattr(config, field))}$" for field in mix.fields]
+    return _("{fields} of {preset}").format(fields=fields, preset=mix.preset), listed(sizes)
+
+
 def miscount_in_words(name: str) -> str:
-    """A miscount by its name."""
-    miscount = MISCOUNTS[name]
-    return _(miscount.said).format(**miscount.values)
+    """A miscount, or another reason of a tool, by its name."""
+    miscount = REASONS[name]
+    return _(miscount.said).format(**{name: _(value) for name, value in miscount.values.items()})

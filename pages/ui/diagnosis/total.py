@@ -9,7 +9,8 @@ import streamlit as st
 from bertcalc.arithmetic import LONGEST
 from bertcalc.config import letters
 from bertcalc.diagnosis.cause_formulas import count_formula
-from bertcalc.diagnosis.diagnose import Diagnosis, Elsewhere, Match, Miscounted, Own, Slip, diagnose, told_apart
+from bertcalc.diagnosis.diagnose import Diagnosis, Elsewhere, Match, Miscounted, Own, diagnose, told_apart
+from bertcalc.diagnosis.habits import HABITS
 from bertcalc.diagnosis.known import (
     HAND_COUNTS,
     PUBLISHED_CONFIGS,
@@ -20,7 +21,8 @@ from bertcalc.diagnosis.known import (
     Reading,
     readings,
 )
-from bertcalc.diagnosis.miscounts import HABITS, MISCOUNTS, MiscountSizes, counted, total
+from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
+from bertcalc.diagnosis.slips import Slip
 from bertcalc.diagnosis.tools import tool_counts
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.families import build
@@ -319,7 +321,7 @@ _MOST_FOLDED = 5
 def _show_sum(miscounted: Miscounted, number: Typed) -> None:
     """From the right count to the number, line by line."""
     known = miscounted.model
-    rows = [(_("right: {model}").format(model=describe(known)), "", f"{known.parameters:,}")]
+    rows = [(_("right: {model}").format(model=describe(known)), "", f"{known.right:,}")]
     rows += [(said, formula, signed_count(amount)) for said, formula, amount in causes(known, miscounted.explanation)]
     _show_rows([*rows, *_last_rows(miscounted, number)])
 
@@ -327,7 +329,7 @@ def _show_sum(miscounted: Miscounted, number: Typed) -> None:
 def _last_rows(miscounted: Miscounted, number: Typed) -> list[tuple[str, str, str]]:
     """The number, and what leads to it where it is no number of parameters."""
     rows = []
-    wrong = miscounted.model.parameters + sum(cause.amount for cause in miscounted.explanation)
+    wrong = miscounted.total
     meaning, factor = READINGS[miscounted.reading.key]
     if miscounted.reading.key != "parameters":
         rows.append((_("in parameters"), "", f"{wrong:,}"))
