@@ -178,10 +178,7 @@ OWN_FIELDS: dict[str, Field] = {
     "summary_last_dropout": Field(N_("Dropout after that, before the scores of the choices."), *_PROBABILITY),
     "relative_attention": Field(N_("Whether scores depend on how far apart two tokens are."), *_BOOL),
     "max_relative_positions": Field(
-        N_(
-            "The distance from which on all are alike; -1 means max_position_embeddings. The table of relative "
-            "embeddings has twice as many rows in DeBERTa's first version, and none depends on it in the second."
-        ),
+        N_("The distance from which on all are alike; -1 means max_position_embeddings. No tensor depends on it."),
         N_("a whole number"),
         is_int,
     ),

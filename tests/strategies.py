@@ -157,8 +157,8 @@ def configs(
     if kind.has("pos_att_type") and not values["relative_attention"]:
         values |= {"pos_att_type": draw(st.sampled_from([None, values["pos_att_type"]]))}
         values |= {"norm_rel_ebd": "none"} if kind.has("norm_rel_ebd") else {}
-    if kind is DebertaConfig and values["max_relative_positions"] > 0:
-        values["max_relative_positions"] += values["max_position_embeddings"]
+    if kind is DebertaConfig and values["relative_attention"]:
+        values["max_relative_positions"] = draw(st.sampled_from([-1, 0, values["max_position_embeddings"]]))
     if kind is DebertaV2Config and values["hidden_size"] == 1:
         values["conv_kernel_size"] = 0
     if kind is ElectraConfig and draw(st.booleans()):  # which has no projection then

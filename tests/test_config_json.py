@@ -10,7 +10,7 @@ import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc import ARCHITECTURES, BertConfig, DebertaV2Config, build
+from bertcalc import ARCHITECTURES, BertConfig, DebertaConfig, DebertaV2Config, build
 from bertcalc.config_json import CHUNKED, LARGEST, read, text_of
 from bertcalc.families import FAMILIES
 from bertcalc.problem import InputError
@@ -173,8 +173,11 @@ def test_where_both_are_said_the_other_is_remarked() -> None:
         ('{"model_type": "deberta", "talking_head": true}', "talking_head True is not counted here"),
         ('{"model_type": "deberta", "embedding_size": 9}', "embedding_size 9 is not counted here"),
         ('{"model_type": "deberta", "type_vocab_size": 2}', "type_vocab_size 2 is not counted here"),
-        ('{"model_type": "deberta", "max_relative_positions": 9}', "only -1 is, or from 512"),
-        ('{"model_type": "deberta", "max_relative_positions": 1000001}', "max_relative_positions 1,000,001 is not"),
+        (
+            '{"model_type": "deberta", "relative_attention": true, "pos_att_type": "p2c|c2p", '
+            '"max_relative_positions": 9}',
+            "max_relative_positions 9 is not counted here: only models that have -1 are",
+        ),
         ('{"model_type": "deberta-v2", "conv_kernel_size": 3, "conv_groups": 2}', "conv_groups 2 is not counted here"),
         ('{"model_type": "deberta-v2", "attention_head_size": 32}', "attention_head_size 32 is not counted here"),
         ('{"model_type": "modernbert", "head_dim": 32}', "head_dim 32 is not counted here"),
@@ -268,6 +271,8 @@ def test_what_a_file_does_not_say_is_as_in_transformers() -> None:
     assert read('{"model_type": "gpt2", "n_embd": 1024, "n_head": 16}').config.intermediate_size == 4096
     config = read('{"model_type": "deberta-v2", "pos_att_type": ["c2p", "p2c"], "position_buckets": 9}').config
     assert config == DebertaV2Config(pos_att_type="c2p|p2c", position_buckets=9)
+    same = read('{"model_type": "deberta", "max_relative_positions": 512}').config
+    assert same == DebertaConfig(max_relative_positions=-1)
 
 
 def test_every_wrong_field_is_named() -> None:

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
-from bertcalc.config import Config
+from bertcalc.config import Config, uncounted
 from bertcalc.families import bert, deberta_v2
 from bertcalc.family import Class, Family, Hidden, Preset, model_card
-from bertcalc.fields import DIMENSIONS
+from bertcalc.fields import is_int
 from bertcalc.forward.trace import Operation, Trace, Value
 from bertcalc.problem import Problem
-from bertcalc.text import N_
 
 
 @dataclass(frozen=True)
@@ -55,32 +54,29 @@ class DebertaConfig(deberta_v2.Disentangled):
     shaping: ClassVar = (
         *Config.shaping,
         "relative_attention",
-        "max_relative_positions",
         "pos_att_type",
         "position_biased_input",
         "pooler_hidden_act",
         "legacy",
     )
 
+    def __post_init__(self) -> None:
+        if is_int(self.max_relative_positions) and self.max_relative_positions == self.max_position_embeddings:
+            object.__setattr__(self, "max_relative_positions", -1)  # which means that
+        super().__post_init__()
+
     @classmethod
     def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
         """What is wrong between fields that are right by themselves."""
         yield from super().relations(values)
-        rows, least = values["max_relative_positions"], values["max_position_embeddings"]
-        _low, high = DIMENSIONS["max_position_embeddings"]
-        if 1 <= rows < least or rows > high:
-            message = N_(
-                "max_relative_positions {value} is not counted here: only -1 is, or from {least}, which "
-                "max_position_embeddings is, to {high}."
-            )
-            shown = {"value": f"{rows:,}", "least": f"{least:,}", "high": f"{high:,}"}
-            remedies = ({"max_relative_positions": -1}, {"max_relative_positions": least if rows < least else high})
-            yield Problem("max_relative_positions", rows, message, shown, remedies)
+        if values["relative_attention"] and (most := values["max_relative_positions"]) > 0:
+            remedies = ({"max_relative_positions": -1}, {"relative_attention": False})
+            yield uncounted("max_relative_positions", most, "-1")._replace(remedies=remedies)
 
     @property
     def position_buckets(self) -> int:
         """How many distances in each direction are told apart."""
-        return self.max_position_embeddings if self.max_relative_positions < 1 else self.max_relative_positions
+        return self.max_position_embeddings
 
     @property
     def ones_matter(self) -> bool:
@@ -174,7 +170,7 @@ def _any_is_one(*sides: int) -> bool:
 def _positions(t: Trace, c: DebertaConfig, x: Value, distances: Value) -> tuple[Value, Value]:
     """Key and query of each distance that there is between the tokens, from matrices that each layer has for them."""
     batch, length, width = x.shape
-    heads, rows = c.num_attention_heads, 2 * length  # the table has as many, or more
+    heads, rows = c.num_attention_heads, 2 * length  # the table has as many, or more rows
     table = t.dropout("pos_dropout", distances, c.hidden_dropout_prob, role="distances_dropout")
     table = t.step("near", "view", table, shape=(1, rows, width))
     key = t.linear("pos_proj", table, width, role="position key", bias=False)
