@@ -172,7 +172,9 @@ _BELOW = ("position_buckets",)
 def _not_counted(kind: type[Config], problem: Problem) -> Problem:
     """What is wrong with a value; of one that transformers builds it is said that it is not counted here."""
     field, value = problem.field, problem.value
-    if not is_int(value) or not (field in _ZEROS and value == 0 or field in _BELOW and value < known(field).low):
+    if not isinstance(value, int) or not is_int(value):
+        return problem
+    if not ((field in _ZEROS and value == 0) or (field in _BELOW and value < known(field).low)):
         return problem
     message = N_(
         "{field} {value}: bertcalc does not count this. transformers builds it; here it has to be {low} or more."
