@@ -203,6 +203,7 @@ def test_flops_are_those_that_pytorch_counts(exercise: Exercise) -> None:
 @given(exercises("memory"))
 def test_bytes_are_those_of_pytorch(exercise: Exercise) -> None:
     assert exercise.memory is not None
+    assert isinstance(exercise.right, int)
     bits = [mistake.amount for mistake in exercise.mistakes if mistake.said.message == "bits are counted, not bytes"]
     assert bits == [8 * exercise.right]
     real = case_of(exercise).real()

@@ -74,8 +74,8 @@ def test_transformers_takes_every_configuration_as_it_is(kind: type[Config], dat
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if not kind.default().turns_pairs])
 def test_the_longest_sequence_is_the_last_that_the_real_model_takes(kind: type[Config]) -> None:
-    sizes = {"vocab_size": 30, "hidden_size": 24, "num_attention_heads": 2, "num_hidden_layers": 1}
-    config = kind(**sizes, max_position_embeddings=12, pad_token_id=3)
+    sizes: dict[str, Any] = {"vocab_size": 30, "hidden_size": 24, "num_attention_heads": 2, "num_hidden_layers": 1}
+    config = kind(**sizes, **dict[str, Any](max_position_embeddings=12, pad_token_id=3))
     case = Case(config, family_of(config).base.name)
     if not any(tensor.place.role == "position" for tensor in case.ours().tensors()):
         return

@@ -61,7 +61,9 @@ def test_every_class_takes_each_field_where_the_real_one_does(architecture: str)
     values = {name: value for name, value in APART.items() if kind.has(name)}
     if architecture in SPLIT_IN_TWO:
         values["num_labels"] = 2
-    decoder = {"is_decoder": True, "add_cross_attention": True} if kind.has("add_cross_attention") else {}
+    decoder: dict[str, Any] = (
+        {"is_decoder": True, "add_cross_attention": True} if kind.has("add_cross_attention") else {}
+    )
     for more in ({}, {name: value for name, value in decoder.items() if kind.has(name)}):
         case = Case(kind(**values, **more), architecture)
         assert facts(case.ours()) == facts(case.real())
