@@ -107,11 +107,12 @@ def look(window: Page, server: str) -> Iterator[Look]:
                 other.close()
         window.set_viewport_size({"width": 1280, "height": 720})
         if not window.url.startswith(server) or looked != [appearance]:
-            looked[:] = [appearance]
+            looked.clear()  # where the page does not come, the next test begins anew
             window.emulate_media(color_scheme=appearance, media="screen")
             window.goto(server)
             expect(window.get_by_role("slider").last).to_be_attached()
             settled(window)
+            looked.append(appearance)
         began = time.monotonic()
         ends.clear()
         window.evaluate(_GO, f"/{address}")

@@ -203,7 +203,8 @@ def test_fields_that_differ_and_shapes_stand_in_the_table() -> None:
 
 
 def test_a_class_says_whether_it_has_a_pooler() -> None:
-    models = "bert-base-uncased~add_pooling_layer-false bert-base-uncased~architecture-BertForMaskedLM"
+    base = "bert-base-uncased"
+    models = f"{base} {base}~add_pooling_layer-false {base}~architecture-BertForMaskedLM"
     rows = set(open_app("compare.py", compare="table", models=models).table[0].value[""])
     assert "`add_pooling_layer`" not in rows
 
