@@ -37,7 +37,7 @@ _MORE = 5  # seconds until a process is ended that does not end itself
 HEAD = "| type | class | outcome | where it holds, or what is missing | FLOPs | seconds |\n|---|---|---|---|---|---|"
 
 REPORT = """
-Made on {date} with transformers {version} by `python -m bertcalc.discover --all --missing --write
+Made on {date} with transformers {version} by `python -m bertcalc.discover{groups} --missing --write
 bertcalc/discover/found.json --report benchmarks/discovery.md`: one class of each model type at its default
 configuration. Found: the formula was right at every size that was tried and that meets the conditions; regime: some
 fields have to keep their value; partly: not all tensors have a formula; not built: transformers refuses its own
@@ -100,7 +100,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 found[key] = data
                 write(found, asked.write)
         if asked.report and (rows[key].data is None or key == wanted[-1]):
-            asked.report.write_text(report([rows[key] for key in wanted if key in rows], asked.seconds), "utf-8")
+            table = report([rows[key] for key in wanted if key in rows], asked.seconds, groups)
+            asked.report.write_text(table, encoding="utf-8")
     print(f"\n{summary([rows[key] for key in wanted])}")
     return 0
 
@@ -252,22 +253,23 @@ def summary(rows: list[Row]) -> str:
     )
 
 
-def report(rows: list[Row], seconds: int) -> str:
+def report(rows: list[Row], seconds: int, groups: Sequence[str] = ()) -> str:
     """The table, with what it says in short."""
     import transformers
 
     def within(group: str) -> str:
         return summary([row for row in rows if is_in(row.model_type, group)])
 
+    said = "".join(f" --{group}" for group in groups)
+    every = f"- All types that it lists a class for, such as those of images, video and sound: {summary(rows)}\n"
     return f"""# Any model: what discovery finds
 
-{" ".join(REPORT.split()).format(date=date.today(), version=transformers.__version__, seconds=seconds)}
+{" ".join(REPORT.split()).format(date=date.today(), version=transformers.__version__, seconds=seconds, groups=said)}
 
 - Types with a causal or masked language model: {within("language")}
 - With them, all types that transformers lists as sequence-to-sequence models (of text or speech), and
   those whose base model reads text alone (`main_input_name`, `input_modalities`): {within("text")}
-- All types that it lists a class for, such as those of images, video and sound: {within("all")}
-
+{every if "all" in groups else ""}
 {HEAD}
 {chr(10).join(map(line, rows))}
 """

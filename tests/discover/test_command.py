@@ -151,7 +151,9 @@ def test_the_report_counts() -> None:
         "3 types: found 1, partly 1, regime 1; 67 % have a whole formula. "
         "Median 6.5 s, longest 9.0 s. FLOPs have a formula for 1."
     )
-    said = report(rows, 60)
+    assert "video and sound" not in report(rows, 60, ["text"])
+    said = report(rows, 60, ["all"])
+    assert "`python -m bertcalc.discover --all --missing" in said
     assert "language model: 2 types: found 1, regime 1; 100 %" in said
     assert "alone (`main_input_name`, `input_modalities`): 3 types: found 1, partly 1, regime 1; 67 %" in said
     assert "such as those of images, video and sound: 4 types: found 2, partly 1, regime 1; 75 %" in said
