@@ -75,6 +75,8 @@ def test_adams_bytes_a_parameter(training_dtype: str, bytes_a_parameter: str) ->
         "ModernBERT-base",
         "nomic-embed-text-v1.5",
         "EuroBERT-210m",
+        "deberta-v3-base",
+        "deberta-v2-xlarge",  # which has a convolution
     ],
 )
 def test_the_peaks_of_every_family_are_those_of_the_core(preset: str) -> None:
