@@ -4,6 +4,7 @@ A step is run on tensors without numbers: simulated_pass.py is the forward pass,
 than its last use, tape.py has the operations and the backward pass, simulated_optimizer.py the optimizers. Equal to the
 byte to the real model, every storage followed, under every plan but with 8-bit Adam, which is not measured; and in
 float32 within a few numbers to what PyTorch's CPU allocator hands out (tests/memory/test_peak.py).
+What a convolution's kernel takes for itself is not in it, nor a copy that the CPU makes of its weight's gradient.
 """
 
 from collections.abc import Sequence
