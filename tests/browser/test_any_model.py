@@ -1,6 +1,6 @@
 """The page of any model in a browser: its link, its sliders, and a discovery that is seen to work."""
 
-import json
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -101,28 +101,35 @@ def test_a_bar_opens_its_part(look: Look) -> None:
     expect(page.get_by_text("c_fc", exact=True)).to_be_visible()
 
 
-def test_a_config_is_pasted_and_its_formulas_are_found_while_others_are_served(
+def test_a_config_is_pasted_and_its_formula_is_found_while_others_are_served(
     visit: Open, page: Page, server: str
 ) -> None:
     page = visit("any_model?any_bring=true")
     shown(page)
-    small = {"hidden_size": 32, "num_attention_heads": 4, "ffn_dim": 64, "num_hidden_layers": 2}
-    page.get_by_role("textbox", name="config.json").fill(json.dumps({"model_type": "opt", **small}))
+    page.get_by_role("textbox", name="config.json").fill(
+        '{"model_type": "t5", "architectures": ["T5EncoderModel"], "d_model": 160, "num_layers": 7}'
+    )
     page.get_by_role("button", name="Find its formula").click()
-    expect(page.get_by_role("progressbar").or_(page.get_by_text("Parameters in OPT")).first).to_be_visible()
+    expect(page.get_by_role("progressbar").or_(page.get_by_text("Parameters in T5EncoderModel")).first).to_be_visible()
     other = page.context.new_page()
     other.goto(f"{server}/")
     expect(total(other)).to_have_text("109,482,240")
     other.close()
-    expect(page.get_by_text("Parameters in OPT")).to_be_visible(timeout=90_000)
+    expect(page.get_by_text("Parameters in T5EncoderModel")).to_be_visible(timeout=90_000)
     found = shown(page)
     assert "fields=" in page.url
     page.reload()
     assert shown(page) == found
+
+
+def test_flops_are_found_at_a_press_and_who_leaves_ends_it(visit: Open) -> None:
+    small = '{"hidden_size":32,"num_attention_heads":4,"ffn_dim":64,"num_hidden_layers":2}'
+    page = visit(f"any_model?model_type=opt&fields={quote(small)}")
+    expect(total_formula(page)).to_have_count(3, timeout=90_000)
     button = page.get_by_role("button", name="Find the FLOPs")
     button.click()
     expect(page.get_by_text("Looking for the FLOPs").or_(page.get_by_role("progressbar")).first).to_be_visible()
-    page.get_by_role("link", name="Parameters").click()  # who leaves ends it
+    page.get_by_role("link", name="Parameters").click()
     expect(total(page)).to_have_text("109,482,240")
     page.go_back()
     button.click()

@@ -92,9 +92,9 @@ def test_flops_of_encoder_decoders_are_shipped(case: tuple[str, str]) -> None:
 
 
 def test_a_call_that_the_class_refuses_is_refused() -> None:
-    found = found_for("gpt2", "GPT2LMHeadModel")
-    with pytest.raises(InputError, match="sequence_length is at most n_positions"):
-        found.count_flops(batch_size=1, sequence_length=1025)
+    found = discover("bert", flops=True, seconds=600)
+    with pytest.raises(InputError, match="sequence_length is at most max_position_embeddings"):
+        found.count_flops(batch_size=1, sequence_length=513)
     for wrong in ({"batch_size": 0, "sequence_length": 5}, {"batch_size": 1, "sequence_length": 5, "hidden": 3}):
         with pytest.raises(InputError):
             found.count_flops(**wrong)
