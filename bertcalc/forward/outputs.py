@@ -200,6 +200,20 @@ def unpadded(cls: Class, config: Config, batch_size: int) -> Problem | None:
     return Problem.of(message, "batch_size", batch_size, {"batch_size": 1}, architecture=cls.name)
 
 
+def in_pairs(config: Config) -> Problem | None:
+    """That rotary positions cannot turn an odd head."""
+    heads, hidden_size = config.num_attention_heads, config.hidden_size
+    if not config.turns_pairs or hidden_size // heads % 2 == 0:
+        return None
+    near = max(1, hidden_size // (2 * heads)) * 2 * heads
+    message = N_(
+        "Rotary positions turn pairs of numbers, and a head of {size} numbers does not consist of pairs: "
+        "no forward pass is possible. {field} {near} would work."
+    )
+    shown = {"size": hidden_size // heads, "field": config.own_name("hidden_size"), "near": near}
+    return Problem.of(message, "hidden_size", hidden_size, {"hidden_size": near}, **shown)
+
+
 def problems(subject: Subject, call: Call) -> Iterator[Problem]:
     """Why the forward method would not run; the batch has checks of its own, in ``batch_problems``."""
     config, cls = subject.config, subject.cls
@@ -225,15 +239,8 @@ def problems(subject: Subject, call: Call) -> Iterator[Problem]:
     if call.labels and cls.task == "masked-lm" and vars(config).get("sparse_prediction"):
         message = N_("With sparse_prediction and labels, the shape of the logits depends on the labels themselves.")
         yield Problem.of(message, "labels", True, unlabelled)
-    if config.turns_pairs and config.attention_head_size % 2:
-        size = 2 * config.num_attention_heads
-        near = max(1, config.hidden_size // size) * size
-        message = N_(
-            "Rotary positions turn pairs of numbers, and a head of {size} numbers does not consist of pairs: "
-            "no forward pass is possible. {field} {near} would work."
-        )
-        shown = {"size": config.attention_head_size, "field": config.own_name("hidden_size"), "near": near}
-        yield Problem.of(message, "hidden_size", config.hidden_size, {"hidden_size": near}, **shown)
+    if problem := in_pairs(config):
+        yield problem
     length = call.encoder_sequence_length
     if cls.sees_encoder and length is not None and config.is_decoder and not config.add_cross_attention:
         message = N_(

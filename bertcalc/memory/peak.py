@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from bertcalc.family import Model
-from bertcalc.forward.outputs import unpadded
+from bertcalc.forward.outputs import in_pairs, unpadded
 from bertcalc.forward.trace import Sizes
 from bertcalc.memory.optimizers import PRECISIONS, Optimizer
 from bertcalc.memory.plan import Inference, Plan
@@ -301,7 +301,7 @@ def _check(model: Model, batch_size: int, num_choices: int, *, training: bool, p
     if wrong_number := two_labels(model, training=training) if labels != 2 else "":
         number = f"{labels:,}"
         raise InputError(Problem("num_labels", number, wrong_number, {**shown, "value": number}, ({"num_labels": 2},)))
-    if problem := unpadded(cls, model.config, batch_size):
+    if problem := unpadded(cls, model.config, batch_size) or in_pairs(model.config):
         raise InputError(problem)
 
 

@@ -358,3 +358,11 @@ def test_a_class_that_cannot_pad_takes_one_sequence() -> None:
     app = memory("training", accumulate="2", **link)
     assert app.metric
     assert not app.error
+
+
+@pytest.mark.parametrize("view", ["fit", "training", "inference"])
+def test_heads_that_rotary_positions_cannot_turn_get_a_sentence(view: str) -> None:
+    app = memory(view, preset="ModernBERT-base", num_attention_heads="768")
+    assert "does not consist of pairs" in " ".join(str(said.value) for said in (*app.error, *app.warning))
+    assert not app.exception
+    assert not app.metric
