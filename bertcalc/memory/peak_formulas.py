@@ -392,7 +392,7 @@ def _left_out(changes: Sequence[Change], folds: Sequence[_Fold]) -> Mapping[int,
     born: dict[int, str] = {}
     for at, (change, layer) in enumerate(zip(changes, layers, strict=True)):
         firsts.setdefault((change.phase, layer), at)
-        born.setdefault(change.storage, layer)
+        born.setdefault(change.storage, "" if change.phase == "backward" else layer)  # gradients go from layer to layer
     found: dict[int, list[tuple[Change, Any]]] = {}
     for fold in folds:
         one, after = str(fold.layer), str(fold.layer + 1)
