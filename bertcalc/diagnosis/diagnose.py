@@ -238,8 +238,9 @@ def _with_slips(model: Known, number: int, found: Diagnosis) -> Diagnosis:
     beside = tuple(slip for slip in slips if abs(slip.meant - number) == 1)
     if likeliest.bits <= _SLIP or (found.confident and not beside):
         return found._replace(slips=beside)
-    right = any(slip.meant == model.total for slip in slips) and len(likeliest.explanation) >= _UNRELATED
-    if likeliest.model.subject == model.subject and not right:
+    several = likeliest.ideas > 1 and len(likeliest.explanation) >= _UNRELATED
+    mistyped = several and any(slip.meant == model.total for slip in slips)
+    if likeliest.model.subject == model.subject and not mistyped:
         return found._replace(slips=slips)
     return found._replace(slips=slips, miscounted=(), behind=(), possible=(*found.miscounted, *found.possible))
 
