@@ -303,7 +303,8 @@ def published_otherwise() -> Mapping[int, tuple[str, Known]]:
 def readings(number: Typed) -> list[Reading]:
     """What a number may mean, the nearest first: as it is typed, with its last zeros unknown, in other units."""
     found = []
-    keys = [key for key in READINGS if key not in (("bits", *_NUMBERS) if number.unit == "bytes" else ("8-bit",))]
+    none = ("bits", *_NUMBERS) if number.unit == "bytes" else ("8-bit", "training")  # which are other ones as well
+    keys = [key for key in READINGS if key not in none]
     if number.unit == "bytes":
         keys.sort(key=("parameters", "mebi").__contains__)  # what is said to be bytes is that first
     elif number.unit == "parameters":
