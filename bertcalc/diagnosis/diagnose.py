@@ -32,6 +32,8 @@ from bertcalc.diagnosis.explain import (
 from bertcalc.diagnosis.known import (
     CLAIMS,
     HAND_COUNTS,
+    KNOWN_ONLY,
+    TRAINING,
     Claim,
     HandCount,
     Known,
@@ -160,7 +162,7 @@ class Diagnosis(NamedTuple):
 def diagnose(model: Known, number: Typed) -> Diagnosis:
     """Look for a number among what is known, then among the counts with miscounts.
 
-    Miscounts are looked for where one number is meant: among all totals that round to another one some would always be.
+    A rounded number is explained by miscounts if it has so many digits that few others would be.
     """
     digits = number.unit != "bytes" and number.high - number.low <= _CLAIMED  # as many as are claimed
     claims = tuple(claim for claim in CLAIMS if digits and number.means(claim.parameters))
@@ -175,10 +177,15 @@ def _diagnose(model: Known, number: Typed) -> Diagnosis:
     meanings = readings(number)
     hand = _hand_count(meanings)
     first = [reading for reading in meanings if reading.key == meanings[0].key]
-    others = [reading for reading in meanings if reading.key != meanings[0].key]
+    training = [reading for reading in meanings if reading.key in TRAINING]
+    others = [reading for reading in meanings if reading not in (*first, *training)]
+    rounding = next((reading for reading in first if reading.exact is None), None)
+    explained = Diagnosis()
     for some in (first, others):
         matches = tuple(_matches(some, model.subject))
         own = () if matches else _own(model, some)
+        if rounding and some is first and not (matches or own):
+            matches = tuple(_without_embeddings(rounding, model.subject))
         if matches or own:
             rounded = () if some is first else tuple(_rounded(first))
             labels = all(one.convention == "labels" for match in matches for one in match.models)  # they prove little
@@ -186,16 +193,32 @@ def _diagnose(model: Known, number: Typed) -> Diagnosis:
             return beside._replace(matches=matches, own=own, elsewhere=rounded, hand=hand)
         if (elsewhere := _elsewhere(some)) or (some is others and (elsewhere := _part_elsewhere(first))):
             return _beside(model, meanings, _BESIDE_MODEL)._replace(elsewhere=(elsewhere,), hand=hand)
+        if rounding is meanings[0] and some is first:
+            explained = _miscounted(model, [rounding])
+            if explained.usual:
+                break
     if hand:
         return Diagnosis(hand=hand)
+    here = tuple(_rounded(first))
+    if not explained.usual and (matches := tuple(_matches(training, model.subject))):
+        return Diagnosis(matches=matches, elsewhere=here)
     exact = next((reading.exact for reading in meanings if reading.exact), None)
     if exact is None:
-        return Diagnosis(elsewhere=tuple(_rounded(first)) or tuple(_rounded(others)))
-    return _with_slips(model, exact, _miscounted(model, meanings))._replace(elsewhere=tuple(_rounded(first)))
+        by_mistakes = explained.miscounted or explained.possible
+        return explained._replace(elsewhere=here or (() if by_mistakes else tuple(_rounded(others))))
+    found = _with_slips(model, exact, _miscounted(model, meanings))
+    if rounding and not (found.miscounted or found.slips):
+        found = max(found, _miscounted(model, [rounding]), key=lambda one: len(one.miscounted))
+    return found._replace(elsewhere=here)
 
 
 def _beside(model: Known, meanings: Sequence[Reading], rarest: float) -> Diagnosis:
-    """The explanation of a number as a count of the present model, beside what else it is: none if it is rarer."""
+    """The explanation of a number as a count of the present model, beside what else it is: none if it is rarer.
+
+    There is none of a rounded number, as all sorts of counts round to it.
+    """
+    if meanings[0].exact is None:
+        return Diagnosis()
     found = _miscounted(model, meanings)
     some = [one for one in found.miscounted if one.model == model or rarest > _BESIDE_COUNT]
     here = tuple(one for one in some if one.bits <= rarest)
@@ -205,7 +228,8 @@ def _beside(model: Known, meanings: Sequence[Reading], rarest: float) -> Diagnos
 def _with_slips(model: Known, number: int, found: Diagnosis) -> Diagnosis:
     """An explanation beside the known counts that may have been mistyped.
 
-    Nobody makes a rare mistake in another class where the number beside it is known.
+    Nobody makes a rare mistake in another class where the number beside it is known; and who makes three, and is then
+    a digit away from the right count, has rather mistyped that.
     """
     slips = tuple(slips_to(model, number))
     if not slips or not found.miscounted:
@@ -214,7 +238,9 @@ def _with_slips(model: Known, number: int, found: Diagnosis) -> Diagnosis:
     beside = tuple(slip for slip in slips if abs(slip.meant - number) == 1)
     if likeliest.bits <= _SLIP or (found.confident and not beside):
         return found._replace(slips=beside)
-    if likeliest.model.subject == model.subject:
+    several = likeliest.ideas > 1 and len(likeliest.explanation) >= _UNRELATED
+    mistyped = several and any(slip.meant == model.total for slip in slips)
+    if likeliest.model.subject == model.subject and not mistyped:
         return found._replace(slips=slips)
     return found._replace(slips=slips, miscounted=(), behind=(), possible=(*found.miscounted, *found.possible))
 
@@ -264,7 +290,7 @@ def _own(model: Known, meanings: Sequence[Reading]) -> tuple[Own, ...]:
     fitting = (
         tuple(Own(reading, one) for one in counts if reading.means(one.right))
         for reading in meanings
-        if not reading.rounded and reading.key != "half" and (reading.exact or reading.key == "parameters")
+        if not reading.rounded and reading.key not in KNOWN_ONLY and (reading.exact or reading.key == "parameters")
     )
     return next(filter(None, fitting), ())
 
@@ -300,10 +326,10 @@ def _miscounted(model: Known, meanings: Sequence[Reading]) -> Diagnosis:
     places = [
         _Place(reading, model, 0.0 if reading is first else _OTHER_UNITS, _search(model.subject, reading is first))
         for reading in meanings
-        if reading.exact and reading.key != "half"
+        if reading.key not in KNOWN_ONLY and (reading.exact or (reading is first and _rarest(reading)))
     ]
     found = list(_found(places))
-    if exact and min((one.bits for one in found), default=MOST_BITS) > _ANOTHER_CLASS:
+    if _rarest(first) and min((one.bits for one in found), default=MOST_BITS) > _ANOTHER_CLASS:
         whole = model.subject._replace(add_pooling_layer=True)  # a pooler that is left out is a miscount
         others = [
             _Place(first, other, _ANOTHER_CLASS, _search(other.subject, False))
@@ -312,22 +338,22 @@ def _miscounted(model: Known, meanings: Sequence[Reading]) -> Diagnosis:
         ]
         found += _found(others)
         places += others
-        mixed = _mixed(model.subject).get(exact)
-        if mixed and min((one.bits for one in found), default=MOST_BITS) > _MIXED:
-            found.append(mixed._replace(reading=first))
+        if min((one.bits for one in found), default=MOST_BITS) > _MIXED:
+            mixed = [one for count, one in _mixed(model.subject).items() if first.means(count)]
+            found += [one._replace(reading=first) for one in mixed if one.bits <= _rarest(first)]
     found.sort(key=lambda one: one.bits)
     likely = [one for one in found if not _is_far_fetched(one)]
     if not likely:
-        possible = dict.fromkeys(found + (_rarer(places[0]) if places and places[0].reading is first else []))
+        possible = dict.fromkeys(found + (_rarer(places[0]) if exact and places else []))
         return Diagnosis(possible=tuple(possible)[:MOST_FOUND])
     near = evidence(
         [(place.search, place.bits) for place in places if place.reading is likely[0].reading],
-        likely[0].reading.exact or 0,
+        *likely[0].reading.bounds,
         likely[0].bits,
         model.subject.config.hidden_size,
         [(count, one.bits) for count, one in _mixed(model.subject).items() if likely[0].reading is first],
     )
-    if near.explained > _CHANCE_OF_A_HINT * near.numbers:
+    if near.explained > (_CHANCE_OF_A_HINT if likely[0].reading.exact else _CHANCE) * near.numbers:
         return Diagnosis(possible=tuple(found[:MOST_FOUND]), evidence=near)
     front = [one for one in likely if _is_equal(one, likely[0], model)][:_MOST_EQUAL]
     behind = [one for one in likely if one not in front]
@@ -372,9 +398,20 @@ def _search(subject: Subject, whole: bool) -> Search:
 
 def _found(places: Iterable[_Place]) -> Iterator[Miscounted]:
     for place in places:
-        for way in place.search.ways(place.reading.exact or 0):
-            if way.miscounts:
-                yield _miscount(place, way)
+        most = _rarest(place.reading) - place.bits
+        for count in place.search.near(*place.reading.bounds, most):
+            yield from (_miscount(place, way) for way in place.search.ways(count) if way.bits <= most)
+
+
+def _rarest(reading: Reading) -> float:
+    """How rare an explanation may be: the fewer digits a rounded number has, the more common, and 0 for none."""
+    if reading.exact or reading.low == reading.high:
+        return MOST_BITS if reading.exact else 0.0
+    return next((bits for part, bits in _OF_DIGITS if part * (reading.high - reading.low) <= reading.low), 0.0)
+
+
+# Explanations of rounded numbers that are known to such a part.
+_OF_DIGITS = ((10_000, 10.0), (1_000, _MOST_THERE))
 
 
 def _rarer(place: _Place) -> list[Miscounted]:
@@ -453,6 +490,14 @@ def _matches(meanings: Sequence[Reading], subject: Subject) -> Iterator[Match]:
         if (exact := reading.exact) and (models := otherwise.get(exact) or tuple(other_labels(subject.config, exact))):
             yield Match(reading, exact, models)
             return
+
+
+def _without_embeddings(reading: Reading, subject: Subject) -> Iterator[Match]:
+    """The counts without embeddings that round to a number, if that has two digits or more."""
+    for count, models in sorted(_by_total(subject.config, more_counts).items()):
+        here = tuple(one for one in models if one.convention == "no embeddings")
+        if here and reading.means(count) and reading.high - reading.low <= reading.low * _CHANCE:
+            yield Match(reading, count, here)
 
 
 def _by_total(config: Config, counts: Callable[[Config], Iterator[Known]]) -> Mapping[int, tuple[Known, ...]]:

@@ -26,6 +26,7 @@ MOST_MISCOUNTS = 4
 MOST_FOUND = 12
 # Among so many multiples to each side of a number it is measured how many would be explained as simply.
 _NEAR = 200
+_FAR = 50  # and no farther from a rounded number than such a part of it
 
 
 class Cause(NamedTuple):
@@ -258,27 +259,27 @@ class Search:
 
 def evidence(
     searches: Iterable[tuple[Search, float]],
-    wrong: int,
+    low: int,
+    high: int,
     bits: float,
     hidden_size: int,
     others: Iterable[tuple[int, float]] = (),
 ) -> Evidence:
     """How many of the numbers near a typed one have an explanation that is not rarer than one of so many bits.
 
-    A difference that is a multiple of the hidden size is one among multiples. ``searches`` are what explanations are
+    A difference that is a multiple of the hidden size is one among multiples; a number that is rounded, and means all
+    from ``low`` to ``high``, is one among those that are rounded likewise. ``searches`` are what explanations are
     looked for in, each with the bits that it costs to look there; ``others`` are totals that have one, with its bits.
     """
     searches = list(searches)
-    step = gcd(wrong - searches[0][0].right, hidden_size)
-    reach = _NEAR * hidden_size
-    found = {
-        near
-        for search, more in searches
-        for near in search.near(wrong - reach, wrong + reach, bits - more)
-        if (near - wrong) % step == 0
-    }
-    found |= {one for one, rare in others if rare <= bits and abs(one - wrong) <= reach and (one - wrong) % step == 0}
-    return Evidence(len(found), 2 * reach // step + 1, step)
+    wide = high - low
+    step = wide or gcd(low - searches[0][0].right, hidden_size)
+    reach = min(_NEAR * wide, low // _FAR) if wide else _NEAR * hidden_size
+    lowest, highest = low - reach, high + reach
+    found = {near for search, more in searches for near in search.near(lowest, highest, bits - more)}
+    found |= {one for one, rare in others if rare <= bits and lowest <= one <= highest}
+    explained = {(one - low) // step for one in found if wide or (one - low) % step == 0}
+    return Evidence(len(explained), 2 * reach // step + 1, step)
 
 
 # A number is typed again and again for the same model, and all its terms are looked at.

@@ -11,6 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import chain, combinations
+from math import ceil, floor
 from typing import Any, NamedTuple
 
 from bertcalc.config import Config, sizes_of
@@ -33,10 +34,25 @@ READINGS: dict[str, tuple[str, Fraction]] = {
     "float64": (N_("bytes in float64: 8 for each parameter"), Fraction(1, 8)),
     "bits": (N_("bits in float32: 32 for each parameter"), Fraction(1, 32)),
     "half": (N_("half of a count"), Fraction(2)),
+    "moments": (N_("weights and Adam's two moments: 3 numbers for each parameter"), Fraction(1, 3)),
+    "training": (N_("weights, gradients and Adam's two moments: 4 numbers for each parameter"), Fraction(1, 4)),
+    "moments float32": (N_("bytes of weights and Adam's two moments: 12 for each parameter"), Fraction(1, 12)),
+    "training float32": (
+        N_("bytes of weights, gradients and Adam's two moments: 16 for each parameter"),
+        Fraction(1, 16),
+    ),
+    "training mixed": (
+        N_("bytes in mixed training with Adam, and gradients in float32: 18 for each parameter"),
+        Fraction(1, 18),
+    ),
     "mebi": (N_("divided by 1,024 · 1,024: M means 1,048,576"), Fraction(2**20, 10**6)),
     "mebi float32": (N_("bytes in float32, divided by 1,024 · 1,024: MB means MiB"), Fraction(2**20, 4 * 10**6)),
     "mebi 16-bit": (N_("bytes in 16 bits, divided by 1,024 · 1,024: MB means MiB"), Fraction(2**20, 2 * 10**6)),
 }
+TRAINING = tuple(key for key in READINGS if key.startswith(("moments", "training")))
+# Among all that these may mean no parts of a model are looked for, and no miscounts.
+KNOWN_ONLY = ("half", *TRAINING)
+_NUMBERS = ("half", "moments", "training")  # of numbers, not of bytes
 
 
 class Mix(NamedTuple):
@@ -145,6 +161,11 @@ class Reading(NamedTuple):
     def exact(self) -> int | None:
         """The only number that is meant, if there is one."""
         return int(self.low) if self.low == self.high and self.low.denominator == 1 else None
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The lowest and highest count that may be meant."""
+        return ceil(self.low), floor(self.high)
 
     def means(self, count: int) -> bool:
         """Whether a count may be what was typed."""
@@ -282,11 +303,12 @@ def published_otherwise() -> Mapping[int, tuple[str, Known]]:
 def readings(number: Typed) -> list[Reading]:
     """What a number may mean, the nearest first: as it is typed, with its last zeros unknown, in other units."""
     found = []
-    keys = [key for key in READINGS if key not in (("bits", "half") if number.unit == "bytes" else ("8-bit",))]
+    none = ("bits", *_NUMBERS) if number.unit == "bytes" else ("8-bit", "training")  # which are other ones as well
+    keys = [key for key in READINGS if key not in none]
     if number.unit == "bytes":
         keys.sort(key=("parameters", "mebi").__contains__)  # what is said to be bytes is that first
     elif number.unit == "parameters":
-        keys = ["parameters", "half", "mebi"]
+        keys = ["parameters", *_NUMBERS, "mebi"]
     for rounded in (False, True):
         reach = _reach(number, rounded)
         if rounded and reach == _reach(number, False):
@@ -296,14 +318,15 @@ def readings(number: Typed) -> list[Reading]:
             whole = number.low == number.high
             if key.startswith("mebi") and (whole or rounded) and not 0 < reach * _DIVIDED <= number.value:
                 continue  # whole numbers were not divided, unless a few zeros stand for digits that were left out
-            if key in ("bits", "half") and (not whole or rounded):
-                continue  # nobody rounds these
+            precise = whole or (number.unit == "bytes" and reach * _DIVIDED <= number.value)
+            if key in ("bits", *KNOWN_ONLY) and (rounded or not precise):
+                continue  # nobody rounds these, but bytes a little
             low, high = ((number.value + way * reach) * factor for way in (-1, 1))
             found.append(Reading(key, max(low, Fraction(0)), high, rounded))
     return found
 
 
-_DIVIDED = 100  # a number that was divided is known to a part of so many
+_DIVIDED = 100  # a number that was divided is known to a part of so many, and so are bytes of training
 
 
 def _reach(number: Typed, rounded: bool) -> Fraction:

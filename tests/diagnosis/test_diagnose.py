@@ -311,6 +311,85 @@ def test_a_rounded_number_is_not_explained_by_chance() -> None:
     assert not found.miscounted
 
 
+@pytest.mark.parametrize(
+    ("text", "preset", "architecture", "count", "causes"),
+    [
+        ("132.96M", "bert-base-uncased", "BertForMaskedLM", 109_514_298 + 30_522 * 768, {"decoder again"}),
+        ("132,960,000", "bert-base-uncased", "BertForMaskedLM", 109_514_298 + 30_522 * 768, {"decoder again"}),
+        ("531.8 MB", "bert-base-uncased", "BertForMaskedLM", 109_514_298 + 30_522 * 768, {"decoder again"}),
+        ("470.3M", "xlm-roberta-base", "XLMRobertaForMaskedLM", 278_295_186 + 250_002 * 768, {"decoder again"}),
+        ("89.65M", "albert-base-v2", "AlbertModel", 11_683_584 + 11 * 7_087_872, {"layers not shared"}),
+    ],
+)
+def test_a_rounded_number_with_a_usual_miscount(
+    text: str, preset: str, architecture: str, count: int, causes: set[str]
+) -> None:
+    found = of(text, PRESETS[preset].config, architecture)
+    assert found.usual
+    assert found.confident
+    assert [one.total for one in found.miscounted] == [count]
+    assert [{cause.miscount for cause in one.explanation} for one in found.miscounted] == [causes]
+
+
+@pytest.mark.parametrize(
+    ("text", "preset", "architecture", "count"),
+    [
+        ("163.01M", "gpt2", "GPT2LMHeadModel", 124_439_808 + 50_257 * 768 - 12 * 3 * 768),
+        ("1.0797亿", "bert-base-uncased", "BertModel", 12 * 12 * 768**2 + 30_000 * 768),
+    ],
+)
+def test_a_rounded_number_with_two_miscounts_is_possible_only(
+    text: str, preset: str, architecture: str, count: int
+) -> None:
+    found = of(text, PRESETS[preset].config, architecture)
+    assert found.possible[0].total == count
+    assert not found.miscounted
+    assert not found.elsewhere
+
+
+@pytest.mark.parametrize(("preset", "architecture"), [("bert-base-uncased", "BertModel"), ("gpt2", "GPT2LMHeadModel")])
+@pytest.mark.parametrize("digits", [1, 2])
+def test_few_random_rounded_numbers_are_explained(preset: str, architecture: str, digits: int) -> None:
+    config = PRESETS[preset].config
+    right = Subject(config, architecture).model().num_parameters()
+    drawn = random.Random(23)
+    numbers = [f"{right * drawn.uniform(0.9, 1.1) / 10**6:.{digits}f}M" for _number in range(150)]
+    assert sum(bool(of(number, config, architecture).miscounted) for number in numbers) <= 4
+
+
+@pytest.mark.parametrize("preset", ["bert-base-uncased", "bert-base-chinese", "bert-base-multilingual-cased"])
+@pytest.mark.parametrize("text", ["85.6M", "85,600,000", "342.6 MB"])
+def test_a_rounded_count_without_embeddings_is_known(preset: str, text: str) -> None:
+    matches = of_preset(text, preset).matches
+    assert 85_646_592 in [match.total for match in matches]
+    assert {model.convention for match in matches for model in match.models} == {"no embeddings"}
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        (f"{3 * 109_482_240}", "moments"),
+        (f"{4 * 109_482_240} parameters", "training"),
+        (f"{12 * 109_482_240} bytes", "moments float32"),
+        ("1.31 GB", "moments float32"),
+        (f"{16 * 109_482_240}", "training float32"),
+        ("1.75 GB", "training float32"),
+        ("1.97 GB", "training mixed"),
+    ],
+)
+def test_all_of_a_training_checkpoint(text: str, key: str) -> None:
+    matches = of(text).matches
+    assert 109_482_240 in [match.total for match in matches]
+    assert {match.reading.key for match in matches} == {key}
+
+
+def test_who_makes_three_mistakes_and_is_a_digit_away_has_mistyped() -> None:
+    found = of_preset("270,843,648", "xlm-roberta-base")  # 278,043,648 with two digits exchanged
+    assert [slip.meant for slip in found.slips] == [278_043_648]
+    assert not found.miscounted
+    assert found.possible
+
+
 def test_nothing_is_made_up() -> None:
     assert of("123,456,789") == Diagnosis()
 

@@ -137,10 +137,23 @@ def test_the_evidence_is_how_many_numbers_nearby_are_explained() -> None:
                 after = MISCOUNTS[name].make(after, sizes)
             reached.add(total(after))
     near = {one for one in reached - {109_482_240} if abs(one - wrong) <= 200 * 768 and (one - wrong) % 768 == 0}
-    assert evidence([(search(tensors, sizes, MOST_BITS), 0)], wrong, 5, 768) == (len(near), 401, 768)
+    assert evidence([(search(tensors, sizes, MOST_BITS), 0)], wrong, wrong, 5, 768) == (len(near), 401, 768)
     others = [(wrong + 7 * 768, 5.0), (wrong + 768 + 1, 4.0), (wrong + 11 * 768, 5.5), (wrong + 201 * 768, 4.0)]
     more = len(near | {wrong + 7 * 768})  # the others are no multiple, rarer, and too far away
-    assert evidence([(search(tensors, sizes, MOST_BITS), 0)], wrong, 5, 768, others).explained == more > len(near)
+    assert (
+        evidence([(search(tensors, sizes, MOST_BITS), 0)], wrong, wrong, 5, 768, others).explained == more > len(near)
+    )
+
+
+def test_a_rounded_number_is_one_among_those_that_are_rounded_likewise() -> None:
+    model = build(BertConfig())
+    found = search(counted(model), MiscountSizes.of(BertConfig()), MOST_BITS)
+    low, high, wide = 108_885_000, 108_895_000, 10_000
+    usual = [change for change in MISCOUNTS.values() if change.bits <= 3]  # of two together none is so usual
+    reached = {total(one.make(counted(model), MiscountSizes.of(BertConfig()))) for one in usual} - {109_482_240}
+    there = {(one - low) // wide for one in reached if abs(one - low) <= 200 * wide}
+    assert evidence([(found, 0)], low, high, 3.0, 768) == (len(there), 401, wide)
+    assert len(there) > 1
 
 
 def test_the_right_total_needs_no_miscount() -> None:

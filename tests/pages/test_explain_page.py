@@ -206,6 +206,14 @@ def test_a_weak_explanation_is_said_to_be_a_hint_and_several_mistakes_are_folded
     assert app.expander
 
 
+def test_a_rounded_number_with_a_miscount_is_said_before_another_models_count() -> None:
+    app = open_app("explain.py", number="470.3M", preset="xlm-roberta-base", architecture="XLMRobertaForMaskedLM")
+    said, elsewhere = [info.value for info in app.info]
+    assert said.startswith("Counted like this it rounds to your number. Of the numbers near it, one in")
+    assert "LaBSE" in elsewhere
+    assert [row[-1] for row in cells(app)][-2:] == ["470,296,722", "**470,300,000**"]
+
+
 def test_a_slip_is_said_first() -> None:
     app = open_app("explain.py", number="109,482,241")
     assert app.info[0].value.startswith("Probably a slip of the keyboard")

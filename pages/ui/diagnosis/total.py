@@ -220,7 +220,7 @@ def _show_miscounted(found: Diagnosis, number: Typed, *, known: bool) -> None:
     if known:
         said.insert(0, _("As a count of the model in the sidebar:"))
     st.info(in_a_row(said), icon=":material/troubleshoot:" if found.confident else ":material/help:")
-    if len(equals) == 1 or len({(one.model, one.reading) for one in equals}) > 1:
+    if len(equals) == 1 or len({(one.model, one.reading, one.total) for one in equals}) > 1:
         for one in equals:
             _show_sum(one, number)
         return
@@ -230,6 +230,8 @@ def _show_miscounted(found: Diagnosis, number: Typed, *, known: bool) -> None:
 
 def _summary(equals: Sequence[Miscounted]) -> str:
     """What explains a number, in a sentence."""
+    if equals[0].reading.exact is None:
+        return _("Counted like this it rounds to your number.")
     if len(equals) > 1:
         return _("{count} explanations lead to exactly this number, the likeliest first.").format(count=len(equals))
     [one] = equals
@@ -331,8 +333,9 @@ def _last_rows(miscounted: Miscounted, number: Typed) -> list[tuple[str, str, st
     rows = []
     wrong = miscounted.total
     meaning, factor = READINGS[miscounted.reading.key]
-    if miscounted.reading.key != "parameters":
+    if miscounted.reading.key != "parameters" or miscounted.reading.exact is None:
         rows.append((_("in parameters"), "", f"{wrong:,}"))
+    if miscounted.reading.key != "parameters":
         rows.append((_(meaning), rf"$\div\ {latex_fraction(factor)}$", f"{float(wrong / factor):,.0f}"))
     return [*rows, (_("**your number**"), "", f"**{int(number.value):,}**")]
 
