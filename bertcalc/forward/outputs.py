@@ -201,9 +201,9 @@ def unpadded(cls: Class, config: Config, batch_size: int) -> Problem | None:
 
 
 def in_pairs(config: Config) -> Problem | None:
-    """That rotary positions cannot turn an odd head."""
+    """That rotary positions cannot turn an odd head; letters stand for even ones."""
     heads, hidden_size = config.num_attention_heads, config.hidden_size
-    if not config.turns_pairs or hidden_size // heads % 2 == 0:
+    if not config.turns_pairs or not isinstance(hidden_size, int) or hidden_size // heads % 2 == 0:
         return None
     near = max(1, hidden_size // (2 * heads)) * 2 * heads
     message = N_(

@@ -301,15 +301,15 @@ def _check(model: Model, batch_size: int, num_choices: int, *, training: bool, p
     if wrong_number := two_labels(model, training=training) if labels != 2 else "":
         number = f"{labels:,}"
         raise InputError(Problem("num_labels", number, wrong_number, {**shown, "value": number}, ({"num_labels": 2},)))
-    if problem := unpadded(cls, model.config, batch_size) or in_pairs(model.config):
+    if problem := unpadded(cls, model.config, batch_size):
         raise InputError(problem)
 
 
 def unknown_peaks(model: Model) -> Problem | None:
-    """What is wrong with a model whose memory is not simulated; nothing, of all families that say nothing else."""
+    """What is wrong with a model whose memory is not simulated, or that cannot run."""
     name = model.cls.name
     if model.family.peaks:
-        return None
+        return in_pairs(model.config)
     return Problem("architecture", name, UNKNOWN, {"architecture": name})
 
 
