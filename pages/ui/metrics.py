@@ -25,7 +25,7 @@ def show_total(architecture: str, total: int, difference: int, against: str) -> 
         delta_color="off",
         delta_arrow="up" if difference > 0 else "down" if difference else "off",
         delta_description=against,
-        width=metric_width(max(290, 9 * text_width(label)), f"{total:,}", "0" * text_width(f"{said} {against}")),
+        width=metric_width(max(290, 7 * text_width(label)), f"{total:,}", "0" * text_width(f"{said} {against}")),
     )
 
 
