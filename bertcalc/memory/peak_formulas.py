@@ -129,11 +129,12 @@ def peak_bytes(subject: Subject, how: Plan | Inference, batch_size: int, sequenc
     layers = sizes[_NAMES.index("num_hidden_layers")]
     structure = layers * (layers <= ALONE) + (ALONE + 1) * (layers > ALONE)
     hidden = sizes[_NAMES.index("hidden_size")]
-    length, window = sizes[_NAMES.index("sequence_length")], subject.config.window
+    length, window, whole = sizes[_NAMES.index("sequence_length")], subject.config.window, subject.config.whole
     for is_so in (
         *(size == 1 for size in sizes),
         *(hidden == size for size in subject.config.breaks),
         *(() if window is None else (length >= window,)),
+        *(() if whole is None else (length == whole,)),
     ):
         structure = 2 * structure + is_so
     found = 0 * structure
@@ -184,10 +185,20 @@ def growths(
     first, states = peak_bytes(subject, how, **{**call, field: 1}), _in_8_bits(subject, how)
     if field == "batch_size" and most_sequences(subject):
         return [Polynomial(first, first, 0, 0)]
-    window = subject.config.window or 0
-    starts = (2, window) if field == "sequence_length" and window > 2 else (2,)
+    window, whole = (
+        (size or 0) * (field == "sequence_length") for size in (subject.config.window, subject.config.whole)
+    )
+    starts = [2, *(size for size in (window, whole) if size > 2)]
+    end = whole if whole > 2 else None
     return [
-        Polynomial(first, states + terms.get((0,), 0), terms.get((1,), 0), terms.get((2,), 0), start)
+        Polynomial(
+            first,
+            states + terms.get((0,), 0),
+            terms.get((1,), 0),
+            terms.get((2,), 0),
+            start,
+            end if start == 2 else None,
+        )
         for start in starts
         for terms in _along(subject, how, **{**call, field: start}, free=(field,))
     ]
@@ -305,6 +316,8 @@ def _symbolic(subject: Subject, how: Plan | Inference, batch_size: int, sequence
         fields.remove("num_labels")
     sizes = _sizes(subject, batch_size, sequence_length)
     letters = {name: 1 if size == 1 else _SYMBOLS[name] for name, size in zip(_NAMES, sizes, strict=True)}
+    if sequence_length == config.whole:
+        letters["max_position_embeddings"] = letters["sequence_length"]
     letters["hidden_size"] = letters["num_attention_heads"] * letters["attention_head_size"]
     same = config.letters_of_sizes()  # sizes that have to be the same
     changes = {name: letters[same.get(name, name)] for name in (*fields, "hidden_size")}
