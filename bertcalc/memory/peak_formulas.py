@@ -22,7 +22,7 @@ from bertcalc.config import unchecked
 from bertcalc.family import Model
 from bertcalc.fields import SIZES
 from bertcalc.formula import CALL_SYMBOLS, COUNT_SYMBOLS, SYMBOLS, Formula, exact, in_letters, write
-from bertcalc.forward.outputs import unpadded
+from bertcalc.forward.outputs import in_pairs, unpadded
 from bertcalc.memory import optimizers
 from bertcalc.memory.byte_formulas import by_tokens, state_expression
 from bertcalc.memory.fit import Polynomial
@@ -31,6 +31,7 @@ from bertcalc.memory.peak import alive, changes_of, two_labels
 from bertcalc.memory.plan import ALONE, Inference, Plan
 from bertcalc.memory.saved import largest
 from bertcalc.memory.tape import AREAS, Area, Change, Phase
+from bertcalc.problem import InputError
 from bertcalc.subject import Subject
 from bertcalc.tree.freezing import Freezing
 from bertcalc.tree.nn import layer_number, split_layer
@@ -124,6 +125,7 @@ def peak_bytes(subject: Subject, how: Plan | Inference, batch_size: int, sequenc
     """The most bytes that are alive at once, in a training step or a forward pass: a number, or a column."""
     sizes = _sizes(subject, batch_size, sequence_length)
     if all(isinstance(size, int) for size in sizes):
+        _check(subject)
         return _peak_bytes(subject, how, sizes, sizes)
     # A column for each structure: which sizes are 1, and how many layers there are if they are few.
     layers = sizes[_NAMES.index("num_hidden_layers")]
@@ -158,6 +160,7 @@ def _peak_bytes(subject: Subject, how: Plan | Inference, like: Sequence[int], si
 
 def peak(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> Peak:
     """The first moment at which most is alive, with its formulas: N are all parameters, N_t those that are trained."""
+    _check(subject)
     products = Products(_sizes(subject, batch_size, sequence_length))
     symbolic = _symbolic(subject, how, batch_size, sequence_length)
     most = max(_moments(*symbolic), key=lambda moment: products.sum(moment.live))
@@ -306,6 +309,12 @@ def moments(subject: Subject, how: Plan | Inference, batch_size: int, sequence_l
     Raises InputError as peak.py does.
     """
     return _moments(*_symbolic(subject, how, batch_size, sequence_length))
+
+
+def _check(subject: Subject) -> None:
+    """Raise InputError for what letters do not show."""
+    if problem := in_pairs(subject.config):
+        raise InputError(problem)
 
 
 def _symbolic(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> _Symbolic:
