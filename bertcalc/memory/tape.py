@@ -574,7 +574,7 @@ class Tape:
     def divide(self, x: Tensor, y: Tensor, *, in_place: bool = False) -> Tensor:
         """By a tensor that nothing is learned from."""
         quotient = x if in_place else self._in_bytes(x, x.item)
-        self.record("Div", (x,), (quotient,), (y,), lambda grad, y: (self._each(grad, y),))
+        self.record("Div", (x,), (quotient,), (y,), lambda grad, y: (self._in_bytes(grad, grad.item),))
         return quotient
 
     def quotient(self, x: Tensor, y: Tensor) -> Tensor:
