@@ -208,6 +208,11 @@ class Config(metaclass=_Kind):
         return None
 
     @property
+    def whole(self) -> int | None:
+        """How long a sequence is whose layers take all of a table of distances, and no part; None without such."""
+        return None
+
+    @property
     def turns_pairs(self) -> bool:
         """Whether positions are rotary: pairs of the numbers of each head are turned."""
         return False

@@ -79,6 +79,11 @@ class DebertaConfig(deberta_v2.Disentangled):
         return self.max_position_embeddings
 
     @property
+    def whole(self) -> int | None:
+        """Each pair of tokens has a distance of its own."""
+        return self.max_position_embeddings if self.relative_attention else None
+
+    @property
     def ones_matter(self) -> bool:
         """Products need no copies of a single sequence, head or token."""
         return True
@@ -110,7 +115,7 @@ def _body(t: Trace, c: DebertaConfig, pooler: bool) -> Hidden:
                 distances = t.table("rel_embeddings", 2 * c.position_buckets, c.hidden_size, role=role)
         with t.repeat("layer", c.num_hidden_layers, "DebertaLayer"):
             x = deberta_v2.layer(t, c, x, "Deberta", lambda x: _attention(t, c, x, distances), _NORM)
-    return Hidden(x, None)
+    return Hidden(t.variable("hidden_states.*", x), None)  # the body has those of all layers
 
 
 def _attention(t: Trace, c: DebertaConfig, x: Value, distances: Value | None) -> Value:
@@ -219,7 +224,6 @@ FAMILY = Family(
         ),
     ),
     {"deberta-base": _preset("deberta-base"), "deberta-large": _preset("deberta-large", **_LARGE)},
-    peaks=False,
     like_bert=False,
     recomputes=("full",),  # its attention core is no function that could be run again by itself
 )

@@ -201,9 +201,10 @@ def unpadded(cls: Class, config: Config, batch_size: int) -> Problem | None:
 
 
 def in_pairs(config: Config) -> Problem | None:
-    """That rotary positions cannot turn an odd head; letters stand for even ones."""
+    """That rotary positions cannot turn an odd head; of letters and columns nothing is said."""
     heads, hidden_size = config.num_attention_heads, config.hidden_size
-    if not config.turns_pairs or not isinstance(hidden_size, int) or hidden_size // heads % 2 == 0:
+    known = isinstance(hidden_size, int) and isinstance(heads, int)
+    if not config.turns_pairs or not known or hidden_size // heads % 2 == 0:
         return None
     near = max(1, hidden_size // (2 * heads)) * 2 * heads
     message = N_(

@@ -11,7 +11,7 @@ class Polynomial(NamedTuple):
     """A figure as a polynomial of a whole number from 2 on, with whole coefficients that are not negative.
 
     At 1 it can be less: a single sequence or token needs not be laid out anew for products with distances. It can also
-    be one from another ``start`` on, below which it says nothing.
+    be one from another ``start`` on, below which it says nothing, or below an ``end``, from which on it says nothing.
     """
 
     first: int
@@ -19,9 +19,14 @@ class Polynomial(NamedTuple):
     linear: int
     square: int
     start: int = 2
+    end: int | None = None
 
     def largest(self, limit: int) -> int | None:
         """The last whole number at which the figure is within a limit: 0 if not even 1, None if every number."""
+        last = self._largest(limit)
+        return None if last and self.end and last + 1 >= self.end else last
+
+    def _largest(self, limit: int) -> int | None:
         room = limit - self.constant
         if room >= 0 and not self.square and not self.linear:
             return None

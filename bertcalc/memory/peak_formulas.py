@@ -22,7 +22,7 @@ from bertcalc.config import unchecked
 from bertcalc.family import Model
 from bertcalc.fields import SIZES
 from bertcalc.formula import CALL_SYMBOLS, COUNT_SYMBOLS, SYMBOLS, Formula, exact, in_letters, write
-from bertcalc.forward.outputs import unpadded
+from bertcalc.forward.outputs import in_pairs, unpadded
 from bertcalc.memory import optimizers
 from bertcalc.memory.byte_formulas import by_tokens, state_expression
 from bertcalc.memory.fit import Polynomial
@@ -31,6 +31,7 @@ from bertcalc.memory.peak import alive, changes_of, two_labels
 from bertcalc.memory.plan import ALONE, Inference, Plan
 from bertcalc.memory.saved import largest
 from bertcalc.memory.tape import AREAS, Area, Change, Phase
+from bertcalc.problem import InputError
 from bertcalc.subject import Subject
 from bertcalc.tree.freezing import Freezing
 from bertcalc.tree.nn import layer_number, split_layer
@@ -124,16 +125,18 @@ def peak_bytes(subject: Subject, how: Plan | Inference, batch_size: int, sequenc
     """The most bytes that are alive at once, in a training step or a forward pass: a number, or a column."""
     sizes = _sizes(subject, batch_size, sequence_length)
     if all(isinstance(size, int) for size in sizes):
+        _check(subject)
         return _peak_bytes(subject, how, sizes, sizes)
     # A column for each structure: which sizes are 1, and how many layers there are if they are few.
     layers = sizes[_NAMES.index("num_hidden_layers")]
     structure = layers * (layers <= ALONE) + (ALONE + 1) * (layers > ALONE)
     hidden = sizes[_NAMES.index("hidden_size")]
-    length, window = sizes[_NAMES.index("sequence_length")], subject.config.window
+    length, window, whole = sizes[_NAMES.index("sequence_length")], subject.config.window, subject.config.whole
     for is_so in (
         *(size == 1 for size in sizes),
         *(hidden == size for size in subject.config.breaks),
         *(() if window is None else (length >= window,)),
+        *(() if whole is None else (length == whole,)),
     ):
         structure = 2 * structure + is_so
     found = 0 * structure
@@ -157,6 +160,7 @@ def _peak_bytes(subject: Subject, how: Plan | Inference, like: Sequence[int], si
 
 def peak(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> Peak:
     """The first moment at which most is alive, with its formulas: N are all parameters, N_t those that are trained."""
+    _check(subject)
     products = Products(_sizes(subject, batch_size, sequence_length))
     symbolic = _symbolic(subject, how, batch_size, sequence_length)
     most = max(_moments(*symbolic), key=lambda moment: products.sum(moment.live))
@@ -184,10 +188,20 @@ def growths(
     first, states = peak_bytes(subject, how, **{**call, field: 1}), _in_8_bits(subject, how)
     if field == "batch_size" and most_sequences(subject):
         return [Polynomial(first, first, 0, 0)]
-    window = subject.config.window or 0
-    starts = (2, window) if field == "sequence_length" and window > 2 else (2,)
+    window, whole = (
+        (size or 0) * (field == "sequence_length") for size in (subject.config.window, subject.config.whole)
+    )
+    starts = [2, *(size for size in (window, whole) if size > 2)]
+    end = whole if whole > 2 else None
     return [
-        Polynomial(first, states + terms.get((0,), 0), terms.get((1,), 0), terms.get((2,), 0), start)
+        Polynomial(
+            first,
+            states + terms.get((0,), 0),
+            terms.get((1,), 0),
+            terms.get((2,), 0),
+            start,
+            end if start == 2 else None,
+        )
         for start in starts
         for terms in _along(subject, how, **{**call, field: start}, free=(field,))
     ]
@@ -297,6 +311,12 @@ def moments(subject: Subject, how: Plan | Inference, batch_size: int, sequence_l
     return _moments(*_symbolic(subject, how, batch_size, sequence_length))
 
 
+def _check(subject: Subject) -> None:
+    """Raise InputError for what letters do not show."""
+    if problem := in_pairs(subject.config):
+        raise InputError(problem)
+
+
 def _symbolic(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> _Symbolic:
     """A model and its batch in letters, with the sizes that are 1, and few layers; and what that leaves out."""
     config = subject.config
@@ -305,6 +325,8 @@ def _symbolic(subject: Subject, how: Plan | Inference, batch_size: int, sequence
         fields.remove("num_labels")
     sizes = _sizes(subject, batch_size, sequence_length)
     letters = {name: 1 if size == 1 else _SYMBOLS[name] for name, size in zip(_NAMES, sizes, strict=True)}
+    if sequence_length == config.whole:
+        letters["max_position_embeddings"] = letters["sequence_length"]
     letters["hidden_size"] = letters["num_attention_heads"] * letters["attention_head_size"]
     same = config.letters_of_sizes()  # sizes that have to be the same
     changes = {name: letters[same.get(name, name)] for name in (*fields, "hidden_size")}

@@ -13,10 +13,11 @@ from bertcalc.memory.tape import Tape, Tensor, is_contiguous
 _INT64, _FLOAT32, _BOOL = 8, 4, 1
 
 
-class _Pass(Protocol):
+class Pass(Protocol):
     """What runs a forward pass, as far as it is asked here."""
 
     tape: Tape
+    parameters: dict[str, Tensor]
 
     def call(self, step: Step, x: Tensor) -> Tensor:
         """What the module of a step gives."""
@@ -27,7 +28,7 @@ def together(steps: Sequence[Step]) -> dict[str, dict[str, Step]]:
     found: dict[str, dict[str, Step]] = {
         step.name.rpartition(".")[0]: {}
         for step in steps
-        if step.place.role == "key_scaled" or step.operation == "convolution"
+        if step.place.role in ("key_scaled", "query_scaled") or step.operation == "convolution"
     }
     for step in steps:
         module, _dot, last = step.name.rpartition(".")
@@ -37,7 +38,7 @@ def together(steps: Sequence[Step]) -> dict[str, dict[str, Step]]:
 
 
 def attention(
-    run: _Pass,
+    run: Pass,
     steps: Mapping[str, Step],
     hidden_states: Tensor,
     attention_mask: Tensor,
@@ -47,36 +48,36 @@ def attention(
     """DisentangledSelfAttention.forward, with the steps of our program by their last names."""
     tape, item = run.tape, hidden_states.item
     batch, heads, length, size = steps["query_heads"].gives.shape
-    query_layer = _heads(tape, _call(run, steps["query_proj"], hidden_states), heads, size)
-    key_layer = _heads(tape, _call(run, steps["key_proj"], hidden_states), heads, size)
-    value_layer = _heads(tape, _call(run, steps["value_proj"], hidden_states), heads, size)
+    query_layer = _heads(tape, call(run, steps["query_proj"], hidden_states), heads, size)
+    key_layer = _heads(tape, call(run, steps["key_proj"], hidden_states), heads, size)
+    value_layer = _heads(tape, call(run, steps["value_proj"], hidden_states), heads, size)
     rel_att = None
-    _at(run, steps["scores"])
-    scale = _scale(tape)
+    for_step(run, steps["scores"])
+    scale = scaled_size_sqrt(tape)
     attention_scores = tape.bmm(query_layer, tape.divide(tape.transpose(key_layer, 1, 2), tape.to(scale, item)))
     if rel_embeddings:
         assert relative_pos
-        rel_embeddings = _call(run, steps["pos_dropout"], rel_embeddings)
+        rel_embeddings = call(run, steps["pos_dropout"], rel_embeddings)
         rel_att = _bias(run, steps, query_layer, key_layer, relative_pos, rel_embeddings)
     if rel_att:
-        _at(run, steps["add_distances"])
+        for_step(run, steps["add_distances"])
         attention_scores = tape.add(attention_scores, rel_att)
-    _at(run, steps["mask"])
+    for_step(run, steps["mask"])
     attention_scores = tape.view(attention_scores, (batch, heads, length, length))
     attention_mask = tape.new(attention_mask.shape, _BOOL)
     attention_scores = tape.masked_fill(attention_scores, tape.like(attention_mask))
-    _at(run, steps["softmax"])
+    for_step(run, steps["softmax"])
     attention_probs = tape.softmax(attention_scores)
-    attention_probs = _call(run, steps["dropout"], attention_probs)
-    _at(run, steps["context"])
+    attention_probs = call(run, steps["dropout"], attention_probs)
+    for_step(run, steps["context"])
     context_layer = tape.bmm(tape.view(attention_probs, (batch * heads, length, length)), value_layer)
-    _at(run, steps["merge_heads"])
+    for_step(run, steps["merge_heads"])
     context_layer = tape.contiguous(tape.permute(tape.view(context_layer, (batch, heads, length, size)), (0, 2, 1, 3)))
     return tape.view(context_layer, (batch, length, heads * size))
 
 
 def _bias(
-    run: _Pass,
+    run: Pass,
     steps: Mapping[str, Step],
     query_layer: Tensor,
     key_layer: Tensor,
@@ -88,12 +89,12 @@ def _bias(
     batch, heads, _rows, size = steps["pos_key_heads"].gives.shape
     length = query_layer.shape[1]
     relative_pos = tape.view(relative_pos, (1, 1, length, length))
-    _at(run, steps["one_batch"])
+    for_step(run, steps["one_batch"])
     rel_embeddings = tape.unsqueeze(tape.same(rel_embeddings), 0)
 
     def positions(name: str) -> Tensor:
         own = steps.get(f"pos_{name}_proj")
-        y = _heads(tape, _call(run, own or steps[f"{name}_proj_again"], rel_embeddings), heads, size)
+        y = _heads(tape, call(run, own or steps[f"{name}_proj_again"], rel_embeddings), heads, size)
         return tape.repeat(y, batch)
 
     if "query_proj_again" in steps:
@@ -102,31 +103,31 @@ def _bias(
     else:
         pos_key_layer = positions("key")
         pos_query_layer = positions("query")
-    _at(run, steps["c2p"])
-    scale = _scale(tape)
+    for_step(run, steps["c2p"])
+    scale = scaled_size_sqrt(tape)
     c2p_att = tape.bmm(query_layer, tape.transpose(pos_key_layer, 1, 2))
-    _at(run, steps["c2p_gathered"])
+    for_step(run, steps["c2p_gathered"])
     c2p_pos = tape.like(tape.like(relative_pos))
     c2p_att = tape.gather(c2p_att, _for_each(c2p_pos, c2p_att))
-    _at(run, steps["c2p_scaled"])
+    for_step(run, steps["c2p_scaled"])
     score = tape.shift(tape.divide(c2p_att, tape.to(scale, item)))
-    _at(run, steps["p2c"])
-    scale = _scale(tape)
+    for_step(run, steps["p2c"])
+    scale = scaled_size_sqrt(tape)
     p2c_pos = tape.like(tape.like(tape.like(relative_pos)))
     p2c_att = tape.bmm(key_layer, tape.transpose(pos_query_layer, 1, 2))
-    _at(run, steps["p2c_gathered"])
+    for_step(run, steps["p2c_gathered"])
     p2c_att = tape.transpose(tape.gather(p2c_att, _for_each(p2c_pos, p2c_att)), 1, 2)
-    _at(run, steps["p2c_scaled"])
+    for_step(run, steps["p2c_scaled"])
     return tape.add(score, tape.divide(p2c_att, tape.to(scale, item)), in_place=True)
 
 
-def _at(run: _Pass, step: Step) -> None:
+def for_step(run: Pass, step: Step) -> None:
     """What comes now is for that step."""
     run.tape.memory.where = step.name
 
 
-def _call(run: _Pass, step: Step, x: Tensor) -> Tensor:
-    _at(run, step)
+def call(run: Pass, step: Step, x: Tensor) -> Tensor:
+    for_step(run, step)
     return run.call(step, x)
 
 
@@ -137,8 +138,8 @@ def _heads(tape: Tape, x: Tensor, heads: int, size: int) -> Tensor:
     return tape.view(tape.contiguous(tape.permute(x, (0, 2, 1, 3))), (batch * heads, length, size))
 
 
-def _scale(tape: Tape) -> Tensor:
-    """scaled_size_sqrt: the root of a product of two numbers."""
+def scaled_size_sqrt(tape: Tape) -> Tensor:
+    """The root of a product of two numbers."""
     return tape.like(tape.like(tape.new(())))
 
 
@@ -149,26 +150,26 @@ def _for_each(positions: Tensor, scores: Tensor) -> Tensor:
 
 
 def convolution(
-    run: _Pass, steps: Mapping[str, Step], hidden_states: Tensor, residual_states: Tensor, input_mask: Tensor
+    run: Pass, steps: Mapping[str, Step], hidden_states: Tensor, residual_states: Tensor, input_mask: Tensor
 ) -> Tensor:
     """ConvLayer.forward."""
     tape = run.tape
-    _at(run, steps["conv"])
+    for_step(run, steps["conv"])
     base: Tensor | None = run.call(steps["conv"], tape.contiguous(tape.permute(hidden_states, (0, 2, 1))))
     assert base
     out = tape.permute(base, (0, 2, 1))
     if not is_contiguous(out):  # it is, of a single token
         base = None
         out = tape.contiguous(out)
-    _at(run, steps["fill_padding"])
+    for_step(run, steps["fill_padding"])
     rmask = _as_bool(tape, tape.like(input_mask))
     out = tape.masked_fill_in_view(base, out, rmask) if base else tape.masked_fill(out, rmask, in_place=True)
     del base
-    out = _call(run, steps["conv_act"], _call(run, steps["dropout"], out))
-    _at(run, steps["add"])
+    out = call(run, steps["conv_act"], call(run, steps["dropout"], out))
+    for_step(run, steps["add"])
     layer_norm_input = tape.add(residual_states, out)
-    output = _call(run, steps["LayerNorm"], layer_norm_input)
-    _at(run, steps["mask_padding"])
+    output = call(run, steps["LayerNorm"], layer_norm_input)
+    for_step(run, steps["mask_padding"])
     input_mask = tape.to(tape.unsqueeze(input_mask, 2), output.item)
     return tape.multiply(output, input_mask)
 

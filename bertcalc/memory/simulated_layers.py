@@ -43,12 +43,12 @@ def rotated(tape: Tape, x: Tensor, cosine: Tensor, sine: Tensor, *, wide: bool) 
 
 def _half_turned(tape: Tape, x: Tensor) -> Tensor:
     *sides, size = x.shape
-    half = (*sides, _quotient(size, 2))
+    half = (*sides, quotient(size, 2))
     first, second = tape.narrow(x, half), tape.narrow(x, half)
     return tape.cat(tape.kernel("Neg", second, keep="nothing"), first)
 
 
-def _quotient(whole: Any, part: Any) -> Any:
+def quotient(whole: Any, part: Any) -> Any:
     """Of sizes, one of which is so many times the other: letters are divided as they are."""
     return whole // part if isinstance(whole, int) else whole / part
 
@@ -56,8 +56,19 @@ def _quotient(whole: Any, part: Any) -> Any:
 def repeated(tape: Tape, x: Tensor, heads: int) -> Tensor:
     """Keys or values that several heads share, once for each of them."""
     batch, groups, length, size = x.shape
-    wide = tape.expand(tape.unsqueeze(x, 2), (batch, groups, _quotient(heads, groups), length, size))
+    wide = tape.expand(tape.unsqueeze(x, 2), (batch, groups, quotient(heads, groups), length, size))
     return tape.reshape(wide, (batch, heads, length, size))
+
+
+def layer_norm(tape: Tape, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """DebertaLayerNorm: torch's, step by step in float32."""
+    item, last = x.item, len(x.shape) - 1
+    x = tape.to(x, _FLOAT32)
+    mean = tape.mean(x, last)
+    variance = tape.mean(tape.power(tape.subtract(x, mean)), last)
+    x = tape.quotient(tape.subtract(x, mean), tape.root(tape.shift(variance)))
+    x = tape.to(x, item)
+    return tape.add(tape.multiply(weight, x), bias)
 
 
 def rms_norm(tape: Tape, x: Tensor, weight: Tensor) -> Tensor:

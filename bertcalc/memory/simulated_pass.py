@@ -7,6 +7,7 @@ from bertcalc.family import Model
 from bertcalc.forward.steps import Step
 from bertcalc.forward.trace import Aside, Sizes
 from bertcalc.memory import simulated_deberta as deberta
+from bertcalc.memory import simulated_first_deberta as first_deberta
 from bertcalc.memory import simulated_layers as layers
 from bertcalc.memory.held import BUCKETS, DISTANCES, HEADS, held_until, numbers_positions, sine_of, unfolded
 from bertcalc.memory.plan import Plan
@@ -179,7 +180,7 @@ class Pass:
             if region not in self._regions[at + 1 : at + 2]:  # it goes with its last step
                 self.tape.region = None
         self.memory.phase, self.memory.where = "loss", "loss"
-        returned = [self.values[step.gives.name] for step in self.steps if step.output]
+        returned = [self.values.pop(step.gives.name) for step in self.steps if step.output]
         if self.training and self.model.cls.targets:
             returned[:0] = self._losses(returned)
         if self.model.cls.caches and "past_key_values" not in self.model.cls.withholds:
@@ -314,6 +315,8 @@ class Pass:
         match module:
             case Norm(centers=False):
                 return layers.rms_norm(tape, x, self._tensor(step, "weight"))
+            case Norm(written_out=True):
+                return layers.layer_norm(tape, x, self._tensor(step, "weight"), self._tensor(step, "bias"))
             case Norm():
                 return tape.layer_norm(x, self._tensor(step, "weight"), self._learned(step, "bias"))
             case Dropout():
@@ -373,9 +376,11 @@ class Pass:
         if "conv" in steps:
             x, first = (values[steps[name].takes[0].name] for name in ("channels", "add"))
             return deberta.convolution(self, steps, x, first, values["ones"])
-        x, table = values[steps["query_proj"].takes[0].name], steps.get("pos_dropout")
+        of_first = "in_proj" in steps
+        x, table = values[steps["in_proj" if of_first else "query_proj"].takes[0].name], steps.get("pos_dropout")
         distances = values[table.takes[0].name] if table else None
-        return deberta.attention(self, steps, x, values["attention_mask"], values.get("relative_pos"), distances)
+        attention = first_deberta.attention if of_first else deberta.attention
+        return attention(self, steps, x, values["attention_mask"], values.get("relative_pos"), distances)
 
     def _number_tokens(self, ids: Tensor) -> None:
         """The positions, and a token type for each of them."""
@@ -588,7 +593,9 @@ class Pass:
             batch, length = ones.shape
             self.values["attention_mask"] = self.tape.new((batch, 1, length, length), ones.item)
             if self.model.config.relative_attention:
-                self.values["relative_pos"] = deberta.relative_positions(self.tape, length)
+                of_first = any(step.place.role == "query_scaled" for step in self.steps)
+                positions = first_deberta.relative_positions if of_first else deberta.relative_positions
+                self.values["relative_pos"] = positions(self.tape, length)
             return
         if self._own_positions and self.model.config.is_decoder and not self.padded and not self._caches():
             self._look_for_starts()

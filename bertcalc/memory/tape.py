@@ -364,7 +364,9 @@ class Tape:
         """The products of two stacks of matrices (batch, heads, rows, columns)."""
         batch, heads, rows, columns = x.shape
         left = self.reshape(self.same(x), (batch * heads, rows, columns))
-        right = self.reshape(self.same(y), (batch * heads, columns, y.shape[-1]))
+        right = self.reshape(
+            self.expand(y, (batch, heads, columns, y.shape[-1])), (batch * heads, columns, y.shape[-1])
+        )
         return self.unsafe_view(self.bmm(left, right), (batch, heads, rows, y.shape[-1]))
 
     def bmm(self, x: Tensor, y: Tensor) -> Tensor:
@@ -572,8 +574,28 @@ class Tape:
     def divide(self, x: Tensor, y: Tensor, *, in_place: bool = False) -> Tensor:
         """By a tensor that nothing is learned from."""
         quotient = x if in_place else self._in_bytes(x, x.item)
-        self.record("Div", (x,), (quotient,), (y,), lambda grad, y: (self.like(grad),))
+        self.record("Div", (x,), (quotient,), (y,), lambda grad, y: (self._in_bytes(grad, grad.item),))
         return quotient
+
+    def quotient(self, x: Tensor, y: Tensor) -> Tensor:
+        """By a tensor that a gradient can flow to."""
+        of_x, of_y = x.node is not None, y.node is not None
+        quotient = self._each(x, y)
+
+        def rule(grad: Tensor, *kept: Tensor) -> Gradients:
+            grad_y = self._of_divisor(grad, *kept) if of_y else None
+            return self._each(grad, kept[-1]) if of_x else None, grad_y
+
+        self.record("Div", (x, y), (quotient,), (*((x,) if of_y else ()), y), rule)
+        return quotient
+
+    def _of_divisor(self, grad: Tensor, x: Tensor, y: Tensor) -> Tensor:
+        once = self._each(x, y)
+        twice = self._each(once, y)
+        negative = self._in_bytes(grad, grad.item)
+        found = self._each(negative, twice)
+        del once, twice, negative  # C++ has them until the end
+        return found
 
     def convolution(self, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         """Over the last axis, which stays as long as it is."""
@@ -594,8 +616,16 @@ class Tape:
 
     def masked_fill_in_view(self, base: Tensor, x: Tensor, mask: Tensor) -> Tensor:
         """The same in a view of all numbers of another tensor, a part of whose gradient is set."""
+        return self._in_view(base, x, mask)
 
-        def rule(grad: Tensor, mask: Tensor) -> Gradients:
+    def divide_in_view(self, base: Tensor, x: Tensor, y: Tensor) -> Tensor:
+        """A view of all numbers of another tensor divided in place, by a tensor that nothing is learned from."""
+        return self._in_view(base, x, y)
+
+    def _in_view(self, base: Tensor, x: Tensor, kept: Tensor) -> Tensor:
+        """What changes a view in place, when its backward pass gives a gradient as large."""
+
+        def rule(grad: Tensor, kept: Tensor) -> Gradients:
             whole = self.like(grad)
             part = self.like(grad)
             filled = self.like(part)
@@ -603,7 +633,7 @@ class Tape:
             return (whole,)
 
         shape, item = base.shape, base.item
-        self.record("CopySlices", (base,), (base,), (mask,), rule)
+        self.record("CopySlices", (base,), (base,), (kept,), rule)
         self.record("AsStrided", (base,), (x,), (), lambda grad: (self.new(shape, item),))
         return x
 
@@ -634,6 +664,12 @@ class Tape:
             return (self.like(scaled),)
 
         self.record("Pow", (x,), (y,), (x,), rule)
+        return y
+
+    def root(self, x: Tensor) -> Tensor:
+        """sqrt(x)."""
+        y = self.like(x)
+        self.record("Sqrt", (x,), (y,), (y,), lambda grad, y: (self._each(grad, self.like(y)),))
         return y
 
     def reciprocal_root(self, x: Tensor) -> Tensor:

@@ -20,6 +20,7 @@ from bertcalc import (
     AlbertConfig,
     BertConfig,
     Config,
+    DebertaConfig,
     GPT2Config,
     ModernBertConfig,
     build,
@@ -117,6 +118,19 @@ def plans() -> st.SearchStrategy[Plan]:
     return st.builds(Plan, **said, freezing=freezing)
 
 
+# The tables of positions and of distances are what is largest in it.
+WITH_DISTANCES = DebertaConfig(
+    vocab_size=3,
+    hidden_size=12,
+    num_hidden_layers=2,
+    num_attention_heads=3,
+    intermediate_size=5,
+    max_position_embeddings=7,
+    relative_attention=True,
+    pos_att_type="c2p|p2c",
+)
+
+
 def check_training(case: Case, call: Call, plan: Plan) -> None:
     """A step of the simulation holds what a step of the real model holds, from each top to the next."""
     call = call._replace(labels=bool(class_of(case.architecture).targets))
@@ -186,10 +200,16 @@ def test_any_plan(run: tuple[Case, Call], plan: Plan) -> None:
 
 
 @examples(6)
-@given(passes([cls.name for cls in FAMILIES["deberta-v2"].classes]), plans())
+@given(passes([cls.name for name in ("deberta", "deberta-v2") for cls in FAMILIES[name].classes]), plans())
 def test_any_plan_of_deberta(run: tuple[Case, Call], plan: Plan) -> None:
     """Its attention is like no other's, and a convolution of a single token sets a part of a view."""
     check_training(*run, plan)
+
+
+@examples(6)
+@given(st.integers(6, 7), plans())
+def test_the_longest_sequence_takes_no_part_of_a_table_but_all_of_it(length: int, plan: Plan) -> None:
+    check_training(Case(WITH_DISTANCES, "DebertaModel"), Call(2, length), plan)
 
 
 @examples(15)

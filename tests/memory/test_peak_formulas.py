@@ -25,6 +25,7 @@ from bertcalc.tree.freezing import TRAIN, Freezing
 from tests.examples import examples
 from tests.memory.live import inference_moments, training_moments
 from tests.memory.live import peak as measured
+from tests.memory.test_peak import WITH_DISTANCES
 from tests.oracle import Case, possible, unmasked
 from tests.strategies import ACTIVATIONS_OF_4, SIMULATED, cases, passes
 
@@ -165,6 +166,21 @@ def test_the_most_that_fits_fits_the_real_model_and_one_more_does_not(
         given = unmasked(case, batch)
         moments = training_moments(real, given, how) if isinstance(how, Plan) else inference_moments(real, given)
         assert (measured(moments).live <= limit) == fits
+
+
+@given(st.integers(1, 12), st.integers(1, 2), ways)
+def test_the_longest_sequence_needs_no_part_of_a_table(longest: int, batch: int, how: Plan | Inference) -> None:
+    """Of distances, of which it takes all: less than shorter ones would let expect."""
+    config = replace(WITH_DISTANCES, max_position_embeddings=longest)
+    if isinstance(how, Plan):
+        how = how._replace(freezing=Freezing(), recompute="none")
+    subject = Subject(config, "DebertaModel")
+    peaks = [in_numbers(subject, how, batch, length) or 0 for length in range(1, longest + 1)]
+    assert [peak_bytes(subject, how, batch, length) for length in range(1, longest + 1)] == peaks
+    for usable in {*peaks, *(one - 1 for one in peaks)}:
+        fitting = [length for length, one in enumerate(peaks, 1) if one <= usable]
+        found = most(growths(subject, how, "sequence_length", batch, 1), usable, longest)
+        assert found.number == max(fitting, default=0)
 
 
 @examples(20)

@@ -76,6 +76,7 @@ def test_adams_bytes_a_parameter(training_dtype: str, bytes_a_parameter: str) ->
         "nomic-embed-text-v1.5",
         "gte-multilingual-base",
         "EuroBERT-210m",
+        "deberta-base",
         "deberta-v3-base",
         "deberta-v2-xlarge",  # which has a convolution
     ],

@@ -1,0 +1,138 @@
+"""The attention of DeBERTa's first version on tensors without numbers: query, key and value come from one matrix.
+
+Each function is written with the operations, the variables and in the order of modeling_deberta.py in transformers
+5.23, because these say how long a tensor is alive.
+"""
+
+from collections.abc import Mapping
+
+from bertcalc.forward.steps import Step
+from bertcalc.memory.simulated_deberta import Pass, call, for_step, scaled_size_sqrt
+from bertcalc.memory.simulated_layers import quotient
+from bertcalc.memory.tape import Tape, Tensor
+
+_INT64, _BOOL = 8, 1
+
+
+def attention(
+    run: Pass,
+    steps: Mapping[str, Step],
+    hidden_states: Tensor,
+    attention_mask: Tensor,
+    relative_pos: Tensor | None,
+    rel_embeddings: Tensor | None,
+) -> Tensor:
+    """DisentangledSelfAttention.forward, with the steps of our program by their last names."""
+    tape, item = run.tape, hidden_states.item
+    batch, heads, length, size = steps["query_heads"].gives.shape
+    qp = call(run, steps["in_proj"], hidden_states)
+    query_layer, key_layer, value_layer = tape.split(_heads(tape, qp, heads), 3)
+    for_step(run, steps["query_biased"])
+    query_layer = tape.add(query_layer, _bias_of_heads(run, steps["query_biased"], heads))
+    for_step(run, steps["value_biased"])
+    value_layer = tape.add(value_layer, _bias_of_heads(run, steps["value_biased"], heads))
+    for_step(run, steps["query_scaled"])
+    scale = scaled_size_sqrt(tape)
+    query_layer = tape.divide(query_layer, tape.to(scale, item))
+    for_step(run, steps["scores"])
+    attention_scores = tape.matmul(query_layer, tape.transpose(key_layer, 2, 3))
+    if rel_embeddings:
+        assert relative_pos
+        rel_embeddings = call(run, steps["pos_dropout"], rel_embeddings)
+        rel_att = _bias(run, steps, query_layer, key_layer, relative_pos, rel_embeddings)
+        for_step(run, steps["add_distances"])
+        attention_scores = tape.add(attention_scores, rel_att)
+    else:
+        attention_scores = tape.shift(attention_scores)  # rel_att is the number 0
+    for_step(run, steps["mask"])
+    attention_mask = tape.new(attention_mask.shape, _BOOL)
+    attention_scores = tape.masked_fill(attention_scores, tape.like(attention_mask))
+    for_step(run, steps["softmax"])
+    attention_probs = tape.softmax(attention_scores)
+    attention_probs = call(run, steps["dropout"], attention_probs)
+    for_step(run, steps["context"])
+    context_layer = tape.matmul(attention_probs, value_layer)
+    for_step(run, steps["merge_heads"])
+    context_layer = tape.contiguous(tape.permute(context_layer, (0, 2, 1, 3)))
+    return tape.view(context_layer, (batch, length, heads * size))
+
+
+def _bias(
+    run: Pass,
+    steps: Mapping[str, Step],
+    query_layer: Tensor,
+    key_layer: Tensor,
+    relative_pos: Tensor,
+    rel_embeddings: Tensor,
+) -> Tensor:
+    """disentangled_att_bias."""
+    tape = run.tape
+    heads = query_layer.shape[1]
+    relative_pos = tape.unsqueeze(relative_pos, 1)
+    for_step(run, steps["near"])
+    att_span = tape.new((), _INT64)
+    rel_embeddings = _near(
+        tape, rel_embeddings, steps["near"].gives.shape[1:], tape.like(att_span), tape.like(att_span)
+    )
+    pos_key_layer = call(run, steps["pos_proj"], rel_embeddings)
+    pos_key_layer = _heads(tape, pos_key_layer, heads)
+    for_step(run, steps["c2p"])
+    c2p_att = tape.matmul(query_layer, tape.transpose(pos_key_layer, 2, 3))
+    for_step(run, steps["c2p_gathered"])
+    c2p_pos = _clamped(tape, tape.like(relative_pos), _last(tape, att_span))
+    c2p_att = tape.gather(c2p_att, _for_each(c2p_pos, c2p_att))
+    score = tape.shift(c2p_att)  # Python begins with 0
+    linear = call(run, steps["pos_q_proj"], rel_embeddings)
+    pos_query_layer = _heads(tape, linear, heads)
+    for_step(run, steps["pos_query_scaled"])
+    pos_query_layer = tape.divide_in_view(linear, pos_query_layer, scaled_size_sqrt(tape))
+    del linear
+    for_step(run, steps["p2c_gathered"])
+    p2c_pos = _clamped(tape, tape.like(tape.like(relative_pos)), _last(tape, att_span))
+    for_step(run, steps["p2c"])
+    p2c_att = tape.matmul(key_layer, tape.transpose(pos_query_layer, 2, 3))
+    for_step(run, steps["p2c_gathered"])
+    p2c_att = tape.transpose(tape.gather(p2c_att, _for_each(p2c_pos, p2c_att)), 2, 3)
+    return tape.add(score, p2c_att, in_place=True)
+
+
+def _heads(tape: Tape, x: Tensor, heads: int) -> Tensor:
+    """transpose_for_scores."""
+    batch, length, width = x.shape
+    return tape.permute(tape.view(x, (batch, length, heads, quotient(width, heads))), (0, 2, 1, 3))
+
+
+def _bias_of_heads(run: Pass, step: Step, heads: int) -> Tensor:
+    """A vector that is learned, for all tokens of all sequences."""
+    bias = run.tape.unsqueeze(run.tape.unsqueeze(run.parameters[step.tensors[0].name], 0), 0)
+    return _heads(run.tape, bias, heads)
+
+
+def _near(tape: Tape, rel_embeddings: Tensor, shape: tuple[int, ...], _start: Tensor, _end: Tensor) -> Tensor:
+    """The rows for distances that there are: of all rows, no part is taken."""
+    near = tape.same(rel_embeddings) if rel_embeddings.shape == shape else tape.narrow(rel_embeddings, shape)
+    return tape.unsqueeze(near, 0)
+
+
+def _last(tape: Tape, att_span: Tensor) -> Tensor:
+    """The number of the last distance."""
+    return tape.like(tape.like(att_span))
+
+
+def _clamped(tape: Tape, positions: Tensor, _last: Tensor) -> Tensor:
+    return tape.like(positions)
+
+
+def _for_each(positions: Tensor, scores: Tensor) -> Tensor:
+    """The same positions for all heads of all sequences."""
+    length = positions.shape[-1]
+    return Tensor(positions.storage, (*scores.shape[:2], length, length), (0, 0, length, 1), _INT64, is_view=True)
+
+
+def relative_positions(tape: Tape, length: int) -> Tensor:
+    """build_relative_position: the distance of each pair of tokens."""
+    q_ids = tape.new((length,), _INT64)
+    k_ids = tape.new((length,), _INT64)
+    rel_pos_ids = tape.like(tape.new((length, length), _INT64))
+    del q_ids, k_ids
+    return tape.unsqueeze(rel_pos_ids, 0)
