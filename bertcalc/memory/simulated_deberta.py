@@ -24,16 +24,16 @@ class Pass(Protocol):
 
 
 def together(steps: Sequence[Step]) -> dict[str, dict[str, Step]]:
-    """The modules that are run by a function of this module, and their steps by their last names."""
+    """The modules that are run by a function of this module, and their steps by their roles."""
     found: dict[str, dict[str, Step]] = {
         step.name.rpartition(".")[0]: {}
         for step in steps
         if step.place.role in ("key_scaled", "query_scaled") or step.operation == "convolution"
     }
     for step in steps:
-        module, _dot, last = step.name.rpartition(".")
+        module, role = step.name.rpartition(".")[0], step.place.role
         if module in found:
-            found[module][last] = step
+            found[module][f"{role} again" if role in found[module] else role] = step
     return found
 
 
@@ -45,19 +45,19 @@ def attention(
     relative_pos: Tensor | None,
     rel_embeddings: Tensor | None,
 ) -> Tensor:
-    """DisentangledSelfAttention.forward, with the steps of our program by their last names."""
+    """DisentangledSelfAttention.forward, with the steps of our program by their roles."""
     tape, item = run.tape, hidden_states.item
     batch, heads, length, size = steps["query_heads"].gives.shape
-    query_layer = _heads(tape, call(run, steps["query_proj"], hidden_states), heads, size)
-    key_layer = _heads(tape, call(run, steps["key_proj"], hidden_states), heads, size)
-    value_layer = _heads(tape, call(run, steps["value_proj"], hidden_states), heads, size)
+    query_layer = _heads(tape, call(run, steps["query"], hidden_states), heads, size)
+    key_layer = _heads(tape, call(run, steps["key"], hidden_states), heads, size)
+    value_layer = _heads(tape, call(run, steps["value"], hidden_states), heads, size)
     rel_att = None
     for_step(run, steps["scores"])
     scale = scaled_size_sqrt(tape)
     attention_scores = tape.bmm(query_layer, tape.divide(tape.transpose(key_layer, 1, 2), tape.to(scale, item)))
     if rel_embeddings:
         assert relative_pos
-        rel_embeddings = call(run, steps["pos_dropout"], rel_embeddings)
+        rel_embeddings = call(run, steps["distances_dropout"], rel_embeddings)
         rel_att = _bias(run, steps, query_layer, key_layer, relative_pos, rel_embeddings)
     if rel_att:
         for_step(run, steps["add_distances"])
@@ -68,7 +68,7 @@ def attention(
     attention_scores = tape.masked_fill(attention_scores, tape.like(attention_mask))
     for_step(run, steps["softmax"])
     attention_probs = tape.softmax(attention_scores)
-    attention_probs = call(run, steps["dropout"], attention_probs)
+    attention_probs = call(run, steps["weights_dropout"], attention_probs)
     for_step(run, steps["context"])
     context_layer = tape.bmm(tape.view(attention_probs, (batch * heads, length, length)), value_layer)
     for_step(run, steps["merge_heads"])
@@ -93,11 +93,11 @@ def _bias(
     rel_embeddings = tape.unsqueeze(tape.same(rel_embeddings), 0)
 
     def positions(name: str) -> Tensor:
-        own = steps.get(f"pos_{name}_proj")
-        y = _heads(tape, call(run, own or steps[f"{name}_proj_again"], rel_embeddings), heads, size)
+        own = steps.get(f"position {name}")
+        y = _heads(tape, call(run, own or steps[f"{name} again"], rel_embeddings), heads, size)
         return tape.repeat(y, batch)
 
-    if "query_proj_again" in steps:
+    if "query again" in steps:
         pos_query_layer = positions("query")
         pos_key_layer = positions("key")
     else:
@@ -154,8 +154,8 @@ def convolution(
 ) -> Tensor:
     """ConvLayer.forward."""
     tape = run.tape
-    for_step(run, steps["conv"])
-    base: Tensor | None = run.call(steps["conv"], tape.contiguous(tape.permute(hidden_states, (0, 2, 1))))
+    for_step(run, steps["convolution"])
+    base: Tensor | None = run.call(steps["convolution"], tape.contiguous(tape.permute(hidden_states, (0, 2, 1))))
     assert base
     out = tape.permute(base, (0, 2, 1))
     if not is_contiguous(out):  # it is, of a single token
@@ -165,10 +165,10 @@ def convolution(
     rmask = _as_bool(tape, tape.like(input_mask))
     out = tape.masked_fill_in_view(base, out, rmask) if base else tape.masked_fill(out, rmask, in_place=True)
     del base
-    out = call(run, steps["conv_act"], call(run, steps["dropout"], out))
+    out = call(run, steps["activation"], call(run, steps["dropout"], out))
     for_step(run, steps["add"])
     layer_norm_input = tape.add(residual_states, out)
-    output = call(run, steps["LayerNorm"], layer_norm_input)
+    output = call(run, steps["norm"], layer_norm_input)
     for_step(run, steps["mask_padding"])
     input_mask = tape.to(tape.unsqueeze(input_mask, 2), output.item)
     return tape.multiply(output, input_mask)

@@ -22,15 +22,15 @@ def attention(
     relative_pos: Tensor | None,
     rel_embeddings: Tensor | None,
 ) -> Tensor:
-    """DisentangledSelfAttention.forward, with the steps of our program by their last names."""
+    """DisentangledSelfAttention.forward, with the steps of our program by their roles."""
     tape, item = run.tape, hidden_states.item
     batch, heads, length, size = steps["query_heads"].gives.shape
-    qp = call(run, steps["in_proj"], hidden_states)
+    qp = call(run, steps["query, key, value"], hidden_states)
     query_layer, key_layer, value_layer = tape.split(_heads(tape, qp, heads), 3)
-    for_step(run, steps["query_biased"])
-    query_layer = tape.add(query_layer, _bias_of_heads(run, steps["query_biased"], heads))
-    for_step(run, steps["value_biased"])
-    value_layer = tape.add(value_layer, _bias_of_heads(run, steps["value_biased"], heads))
+    for_step(run, steps["query bias"])
+    query_layer = tape.add(query_layer, _bias_of_heads(run, steps["query bias"], heads))
+    for_step(run, steps["value bias"])
+    value_layer = tape.add(value_layer, _bias_of_heads(run, steps["value bias"], heads))
     for_step(run, steps["query_scaled"])
     scale = scaled_size_sqrt(tape)
     query_layer = tape.divide(query_layer, tape.to(scale, item))
@@ -38,7 +38,7 @@ def attention(
     attention_scores = tape.matmul(query_layer, tape.transpose(key_layer, 2, 3))
     if rel_embeddings:
         assert relative_pos
-        rel_embeddings = call(run, steps["pos_dropout"], rel_embeddings)
+        rel_embeddings = call(run, steps["distances_dropout"], rel_embeddings)
         rel_att = _bias(run, steps, query_layer, key_layer, relative_pos, rel_embeddings)
         for_step(run, steps["add_distances"])
         attention_scores = tape.add(attention_scores, rel_att)
@@ -49,7 +49,7 @@ def attention(
     attention_scores = tape.masked_fill(attention_scores, tape.like(attention_mask))
     for_step(run, steps["softmax"])
     attention_probs = tape.softmax(attention_scores)
-    attention_probs = call(run, steps["dropout"], attention_probs)
+    attention_probs = call(run, steps["weights_dropout"], attention_probs)
     for_step(run, steps["context"])
     context_layer = tape.matmul(attention_probs, value_layer)
     for_step(run, steps["merge_heads"])
@@ -74,7 +74,7 @@ def _bias(
     rel_embeddings = _near(
         tape, rel_embeddings, steps["near"].gives.shape[1:], tape.like(att_span), tape.like(att_span)
     )
-    pos_key_layer = call(run, steps["pos_proj"], rel_embeddings)
+    pos_key_layer = call(run, steps["position key"], rel_embeddings)
     pos_key_layer = _heads(tape, pos_key_layer, heads)
     for_step(run, steps["c2p"])
     c2p_att = tape.matmul(query_layer, tape.transpose(pos_key_layer, 2, 3))
@@ -82,7 +82,7 @@ def _bias(
     c2p_pos = _clamped(tape, tape.like(relative_pos), _last(tape, att_span))
     c2p_att = tape.gather(c2p_att, _for_each(c2p_pos, c2p_att))
     score = tape.shift(c2p_att)  # Python begins with 0
-    linear = call(run, steps["pos_q_proj"], rel_embeddings)
+    linear = call(run, steps["position query"], rel_embeddings)
     pos_query_layer = _heads(tape, linear, heads)
     for_step(run, steps["pos_query_scaled"])
     pos_query_layer = tape.divide_in_view(linear, pos_query_layer, scaled_size_sqrt(tape))

@@ -373,13 +373,13 @@ class Pass:
     def _all_together(self, steps: Mapping[str, Step]) -> Tensor:
         """What a module gives whose steps are run together, because their variables are."""
         values = self.values
-        if "conv" in steps:
+        if "convolution" in steps:
             x, first = (values[steps[name].takes[0].name] for name in ("channels", "add"))
             return deberta.convolution(self, steps, x, first, values["ones"])
-        of_first = "in_proj" in steps
-        x, table = values[steps["in_proj" if of_first else "query_proj"].takes[0].name], steps.get("pos_dropout")
+        fused = steps.get("query, key, value")
+        x, table = values[(fused or steps["query"]).takes[0].name], steps.get("distances_dropout")
         distances = values[table.takes[0].name] if table else None
-        attention = first_deberta.attention if of_first else deberta.attention
+        attention = first_deberta.attention if fused else deberta.attention
         return attention(self, steps, x, values["attention_mask"], values.get("relative_pos"), distances)
 
     def _number_tokens(self, ids: Tensor) -> None:
