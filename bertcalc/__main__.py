@@ -74,8 +74,9 @@ def _case(asked: argparse.Namespace, fields: Sequence[str]) -> Case:
     present = _described(asked.config) if asked.config else None
     base = PRESENT if present else preset or DEFAULT_PRESET
     if base not in PRESETS and not present:
-        starting = [name for name in PRESETS if name.startswith(base)]
-        nearest = starting[:1] or get_close_matches(base[:100], PRESETS, n=1)
+        plain = base.rpartition("/")[2]  # on the Hub it stands after its owner
+        starting = [name for name in PRESETS if name.startswith(plain)]
+        nearest = starting[:1] or get_close_matches(plain[:100], PRESETS, n=1)
         known = f"did you mean {nearest[0]}?" if nearest else "python -m bertcalc --help lists them."
         raise wrong("there is no preset {value}: {known}", value=shorten(base), known=known)
     start = present or subject_of_preset(base)

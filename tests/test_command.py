@@ -144,6 +144,10 @@ def test_it_is_a_program() -> None:
         assert (run.returncode, run.stderr) == (code, error)
 
 
+def test_a_name_of_the_hub_is_near_its_preset(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "did you mean deberta-base?" in refused(capsys, "microsoft/deberta-base")
+
+
 def test_a_class_of_another_family_and_a_file_of_another_type_say_where_to_go(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

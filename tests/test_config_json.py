@@ -184,7 +184,10 @@ def test_where_both_are_said_the_other_is_remarked() -> None:
         ('{"model_type": "deberta-v2", "type_vocab_size": 2}', "type_vocab_size 2 is not counted here"),
         ('{"model_type": "deberta-v2", "embedding_size": 9}', "embedding_size 9 is not counted here"),
         ('{"model_type": "deberta-v2", "pos_att_type": ["c2p"]}', "it must be p2c|c2p or None"),
-        ('{"model_type": "deberta-v2", "relative_attention": true}', "position_buckets -1: bertcalc does not count this"),
+        (
+            '{"model_type": "deberta-v2", "relative_attention": true}',
+            "position_buckets -1: bertcalc does not count this",
+        ),
         ('{"model_type": "gpt2", "reorder_and_upcast_attn": true}', "what True computes is not counted here"),
     ],
 )

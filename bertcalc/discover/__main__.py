@@ -248,8 +248,12 @@ def summary(rows: list[Row]) -> str:
     whole = outcomes.count("found") + outcomes.count("regime")
     return (
         f"{len(rows)} types: {counts}; {100 * whole / max(1, len(rows)):.0f} % have a whole formula. "
-        f"Median {median(times):.1f} s, longest {max(times):.1f} s. "
-        f"FLOPs have a formula for {sum(row.flops == 'yes' for row in rows)}."
+        f"Median {median(times):.1f} s, longest {max(times):.1f} s."
+        + (
+            f" FLOPs have a formula for {sum(row.flops == 'yes' for row in rows)}."
+            if any(row.flops for row in rows)
+            else ""
+        )
     )
 
 

@@ -23,7 +23,7 @@ NAMES: dict[Component, str] = {
     "head": N_("head"),
 }
 _HEAD = re.compile(
-    r"(^|[._])(heads?|cls|classifier|scores?|predictions|generator|qa_outputs|output_projection)([._]|$)"
+    r"(^|[._])(heads?|cls(?!_token)|classifier|scores?|predictions|generator|qa_outputs|output_projection)([._]|$)"
 )
 _EMBEDDINGS = re.compile(r"embed|position|(^|\.)(wte|wpe|shared)(\.|$)")
 

@@ -164,6 +164,7 @@ def test_a_path_is_an_argument_in_python() -> None:
         ("model.layers.*.embed.weight", "encoder"),
         ("lm_head.weight", "head"),
         ("cls.predictions.bias", "head"),
+        ("embeddings.cls_token", "embeddings"),
         ("qa_outputs.bias", "head"),
         ("model.norm.weight", "pooler"),
         ("bert.pooler.dense.bias", "pooler"),
