@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from bertcalc.config import DIMENSIONS
-from tests.browser.conftest import Look
+from tests.browser.conftest import Look, Open
 from tests.browser.look import bottom, boxes, expect_query, number, open_page, overflow, settled, slider
 
 SIDEBAR = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
@@ -50,8 +50,8 @@ def test_a_link_shows_the_same_after_other_pages(look: Look, link: dict[str, str
     expect_query(page, link)
 
 
-def test_choices_go_into_the_link(look: Look) -> None:
-    page = look("sweep")
+def test_choices_go_into_the_link(visit: Open) -> None:
+    page = visit("sweep")
     chart(page)
     page.get_by_test_id("stCheckbox").filter(has_text="4H").locator("label").click()
     page.wait_for_url("**tie_intermediate=false**")
