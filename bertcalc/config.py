@@ -69,6 +69,7 @@ class Config(metaclass=_Kind):
 
     attribute_map: ClassVar[Mapping[str, str]] = {}
     undeclared: ClassVar[tuple[str, ...]] = ()  # fields that transformers reads without declaring them
+    turns_pairs: ClassVar[bool] = False  # whether positions are rotary: pairs of a head's numbers are turned
     heads_of: ClassVar[int] = 1  # what the size of a head is a multiple of
     most: ClassVar[Mapping[str, Any]] = {}  # values with which a model has all that this family alone can have
     # All that the structure of a model depends on; what only ``print`` shows is not among it.
@@ -167,8 +168,12 @@ class Config(metaclass=_Kind):
 
     @classmethod
     def refused(cls, given: Mapping[str, Any]) -> Iterator[Problem]:
-        """What a config.json says of a model that is not counted here, in keys that are no fields."""
-        return iter(())
+        """What a config.json says of a model that is not counted here, in keys that are no fields.
+
+        Where positions are rotary, transformers takes another size of a head than its share of the hidden size.
+        """
+        if cls.turns_pairs:
+            yield from other_heads(cls, given)
 
     @classmethod
     def told_by(cls, roles: Mapping[str, int]) -> dict[str, Any]:
@@ -211,11 +216,6 @@ class Config(metaclass=_Kind):
     def whole(self) -> int | None:
         """How long a sequence is whose layers take all of a table of distances, and no part; None without such."""
         return None
-
-    @property
-    def turns_pairs(self) -> bool:
-        """Whether positions are rotary: pairs of the numbers of each head are turned."""
-        return False
 
     @property
     def longest(self) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from bertcalc.config import Config, other_heads
+from bertcalc.config import Config
 from bertcalc.families import bert
 from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, model_card
 from bertcalc.forward.trace import Trace, Value
@@ -57,6 +57,7 @@ class EuroBertConfig(Config):
         "score_pooling": "classifier_pooling",
     }
     heads_of = 2  # transformers turns pairs of numbers, and refuses heads that do not consist of pairs
+    turns_pairs: ClassVar = True
     shaping: ClassVar = (
         *Config.shaping,
         *("num_key_value_heads", "attention_bias", "mlp_bias", "score_pooling", "attention_dropout"),
@@ -77,16 +78,6 @@ class EuroBertConfig(Config):
             message = N_("num_key_value_heads {value} does not divide num_attention_heads {heads}: {nearest} would.")
             shown = {"value": f"{shared:,}", "heads": f"{heads:,}", "nearest": f"{nearest:,}"}
             yield Problem("num_key_value_heads", shared, message, shown, ({"num_key_value_heads": nearest},))
-
-    @classmethod
-    def refused(cls, given: Mapping[str, Any]) -> Iterator[Problem]:
-        """What a config.json says of a model that is not counted here, in keys that are no fields."""
-        yield from other_heads(cls, given)
-
-    @property
-    def turns_pairs(self) -> bool:
-        """Its positions are rotary."""
-        return True
 
     def letters_of_sizes(self) -> dict[str, str]:
         """Heads that several others share have a letter; a single one has none, whose repetition is a view."""

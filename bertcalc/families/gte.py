@@ -3,15 +3,13 @@
 Hugging Face's modeling_gte.py as a program. The gated feed-forward has dropout inside, and a bias at its end alone.
 """
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from bertcalc.config import Config, other_heads
+from bertcalc.config import Config
 from bertcalc.families import bert, eurobert, nomic_bert, roberta
 from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, model_card
 from bertcalc.forward.trace import Trace, Value
-from bertcalc.problem import Problem
 
 
 @dataclass(frozen=True)
@@ -41,18 +39,9 @@ class GteConfig(Config):
     tie_word_embeddings: bool = True
     num_labels: int = 2
 
+    turns_pairs: ClassVar = True
     shaping: ClassVar = (*Config.shaping, "attention_probs_dropout_prob")
     heads_of = 2  # transformers turns pairs of numbers: of other heads it builds a model, but that cannot be run
-
-    @classmethod
-    def refused(cls, given: Mapping[str, Any]) -> Iterator[Problem]:
-        """What a config.json says of a model that is not counted here, in keys that are no fields."""
-        yield from other_heads(cls, given)
-
-    @property
-    def turns_pairs(self) -> bool:
-        """Its positions are rotary."""
-        return True
 
 
 def _body(t: Trace, c: GteConfig, pooler: bool) -> Hidden:

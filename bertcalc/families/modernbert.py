@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from bertcalc.config import Config, all_or_none, other_heads
+from bertcalc.config import Config, all_or_none
 from bertcalc.families import bert
 from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, model_card
 from bertcalc.forward.trace import Trace, Value
@@ -64,16 +64,12 @@ class ModernBertConfig(Config):
         "layer_norm_eps": "norm_eps",
         "attention_probs_dropout_prob": "attention_dropout",
     }
+    turns_pairs: ClassVar = True
     shaping: ClassVar = (
         *Config.shaping,
         *("norm_bias", "attention_bias", "mlp_bias", "decoder_bias", "classifier_bias"),
         *("classifier_activation", "classifier_pooling", "attention_dropout"),
     )
-
-    @classmethod
-    def refused(cls, given: Mapping[str, Any]) -> Iterator[Problem]:
-        """What a config.json says of a model that is not counted here, in keys that are no fields."""
-        yield from other_heads(cls, given)
 
     @classmethod
     def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
@@ -88,11 +84,6 @@ class ModernBertConfig(Config):
     def window(self) -> int:
         """Local attention sees as many tokens to the left and to the right."""
         return self.local_attention // 2
-
-    @property
-    def turns_pairs(self) -> bool:
-        """Its positions are rotary."""
-        return True
 
     def letters_of_sizes(self) -> dict[str, str]:
         """With a single layer there are no others, which have one LayerNorm more."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from bertcalc.config import Config, other_heads
+from bertcalc.config import Config
 from bertcalc.families import bert, eurobert
 from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, model_card
 from bertcalc.fields import is_int
@@ -45,6 +45,7 @@ class NomicBertConfig(Config):
     num_labels: int = 2
 
     undeclared: ClassVar = ("tie_word_embeddings",)
+    turns_pairs: ClassVar = True
     shaping: ClassVar = (*Config.shaping, "attention_probs_dropout_prob")
     heads_of = 2  # transformers turns pairs of numbers, and refuses heads that do not consist of pairs
 
@@ -61,16 +62,6 @@ class NomicBertConfig(Config):
         if values["pad_token_id"] is None:
             message = N_("{config} needs a pad_token_id: a number, such as 0.")
             yield Problem("pad_token_id", None, message, {"config": cls.__name__}, ({"pad_token_id": 0},))
-
-    @classmethod
-    def refused(cls, given: Mapping[str, Any]) -> Iterator[Problem]:
-        """What a config.json says of a model that is not counted here, in keys that are no fields."""
-        yield from other_heads(cls, given)
-
-    @property
-    def turns_pairs(self) -> bool:
-        """Its positions are rotary."""
-        return True
 
 
 def _body(t: Trace, c: NomicBertConfig, pooler: bool) -> Hidden:
