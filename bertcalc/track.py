@@ -233,12 +233,15 @@ class Track:
         self.draft, self.attempt, self.at, self.unsaid = None, {}, at, []
 
     def go_to(self, model: ChosenModel) -> None:
-        """Follow the browser's Back or Forward: to the step before or after, or else to a new step."""
-        for at in (self.at - 1, self.at + 1):
-            if 0 <= at < len(self.steps) and self.steps[at] == model:
-                self._go(at)
-                return
-        self.take(model)
+        """Follow the browser's Back or Forward: to the nearest step with this model, or else to a new step.
+
+        Nearest, not next: of several quick presses the server may hear of the last alone.
+        """
+        found = [at for at, step in enumerate(self.steps) if step == model]
+        if found:
+            self._go(min(found, key=lambda at: abs(at - self.at)))
+        else:
+            self.take(model)
 
     def problems(self) -> list[Problem]:
         found = []

@@ -186,6 +186,17 @@ def test_back_and_forward_are_steps_where_they_lead_to_one() -> None:
     assert (track.at, len(track.steps)) == (2, 3)
 
 
+def test_back_twice_at_once_is_two_steps() -> None:
+    track = Track(ChosenModel())
+    for layers in (13, 12, 14):
+        track.move("num_hidden_layers", layers)
+    track.go_to(track.steps[1])
+    assert (track.at, len(track.steps)) == (1, 4)
+    track.go_to(track.steps[3])
+    track.go_to(track.steps[0])
+    assert (track.at, len(track.steps)) == (2, 4)  # the nearer one of two that are alike
+
+
 def test_reset_leads_to_the_preset_and_keeps_the_class() -> None:
     model = ChosenModel().changed({"architecture": "BertForMaskedLM", "num_hidden_layers": 3, "lock_heads": False})
     assert model.reset() == ChosenModel(architecture="BertForMaskedLM", locks=Locks(heads=False))

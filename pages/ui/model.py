@@ -83,14 +83,20 @@ def stood_in() -> list[Problem]:
 
 def change(values: Mapping[str, Any]) -> None:
     """Change fields of the model in one step: in a callback."""
-    track().change(values)
+    if not address.went_back():
+        track().change(values)
 
 
 def take_preset(preset: str, **changes: Any) -> None:
-    """A preset with some fields changed, in one step: in a callback."""
-    steps = track()
-    steps.take(steps.kept.reset(preset).changed(changes))
-    scale.forget()
+    """A preset with some fields changed, in one step: in a callback.
+
+    Not in a run that is the browser's Back or Forward: a control that the browser has not drawn again says what it
+    showed before, as Streamlit knows of those that are bound to the link.
+    """
+    if not address.went_back():
+        steps = track()
+        steps.take(steps.kept.reset(preset).changed(changes))
+        scale.forget()
 
 
 def reset() -> None:
