@@ -15,8 +15,7 @@ from threading import Lock
 from typing import NamedTuple
 
 from bertcalc.config import Config
-from bertcalc.diagnosis.habits import HABITS
-from bertcalc.diagnosis.miscounts import MISCOUNTS, Miscount, MiscountSizes, counted, total
+from bertcalc.diagnosis.miscounts import HABITS, MISCOUNTS, Miscount, MiscountSizes, counted, total
 from bertcalc.family import Model
 from bertcalc.tree.nn import Tensor
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 
 from bertcalc import BertConfig, Config, ModernBertConfig
-from bertcalc.diagnosis.habits import HABITS
-from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
+from bertcalc.diagnosis.miscounts import HABITS, MISCOUNTS, MiscountSizes, counted, total
 from bertcalc.families import build, family_of
 from bertcalc.presets import PRESETS
 from tests.oracle import Case
