@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
-from bertcalc.config import Config
+from bertcalc.config import Config, sizes_of, unchecked
 from bertcalc.diagnosis.explain import (
     MOST_BITS,
     MOST_FOUND,
@@ -37,6 +37,7 @@ from bertcalc.diagnosis.known import (
     Claim,
     HandCount,
     Known,
+    Mix,
     Reading,
     every_count,
     known_counts,
@@ -50,10 +51,11 @@ from bertcalc.diagnosis.known import (
 )
 from bertcalc.diagnosis.layer_parts import PARTS, Counted, own_counts
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
-from bertcalc.diagnosis.slips import Slip, slips_to
+from bertcalc.diagnosis.slips import Slip, mistyped, slips_to
 from bertcalc.families import build
 from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
+from bertcalc.tree.nn import Tensor
 from bertcalc.typed import Typed
 
 # What else has to be so, in bits: that another class is meant, or that other units are.
@@ -63,8 +65,8 @@ _MOST_THERE = 6.0  # bits of a miscount beside these
 # That a size is another published model's, and each further one; with mistakes that are so common.
 _MIXED, _MORE_MIXED, _VERY_COMMON = 6.0, 0.5, 3.5
 # Explanations of a number that are so much rarer than the first are no equals of it; so many are.
-_EQUAL = 3.0
-_MOST_EQUAL = 3
+_EQUAL, _EQUAL_OF_MORE, _USUAL_PAIR = 3.0, 2.0, 7.0  # the second if it takes more mistakes, of so many bits together
+_MOST_EQUAL, _MOST_COMPARED = 3, 6
 # Of the numbers nearby so many may be explained as simply, for an explanation to be more than a hint.
 _CHANCE = Fraction(1, 40)
 # If more than so many would be, it is a possibility only.
@@ -187,9 +189,13 @@ def _diagnose(model: Known, number: Typed) -> Diagnosis:
         if rounding and some is first and not (matches or own):
             matches = tuple(_without_embeddings(rounding, model.subject))
         if matches or own:
+            conventions = {one.convention for match in matches for one in match.models}
+            rarest = _BESIDE_MODEL if conventions == {"labels"} else _BESIDE_COUNT  # they prove little
+            if meanings[0].exact or (some is first and matches and "" not in conventions):
+                beside = _beside(model, meanings, rarest)
+            else:  # all sorts of counts round to a number
+                beside = explained if explained.miscounted else Diagnosis()
             rounded = () if some is first else tuple(_rounded(first))
-            labels = all(one.convention == "labels" for match in matches for one in match.models)  # they prove little
-            beside = _beside(model, meanings, _BESIDE_MODEL if matches and labels else _BESIDE_COUNT)
             return beside._replace(matches=matches, own=own, elsewhere=rounded, hand=hand)
         if (elsewhere := _elsewhere(some)) or (some is others and (elsewhere := _part_elsewhere(first))):
             return _beside(model, meanings, _BESIDE_MODEL)._replace(elsewhere=(elsewhere,), hand=hand)
@@ -199,7 +205,7 @@ def _diagnose(model: Known, number: Typed) -> Diagnosis:
                 break
     if hand:
         return Diagnosis(hand=hand)
-    here = tuple(_rounded(first))
+    here = tuple(_rounded(first, parts=not explained.miscounted))
     if not explained.usual and (matches := tuple(_matches(training, model.subject))):
         return Diagnosis(matches=matches, elsewhere=here)
     exact = next((reading.exact for reading in meanings if reading.exact), None)
@@ -213,13 +219,8 @@ def _diagnose(model: Known, number: Typed) -> Diagnosis:
 
 
 def _beside(model: Known, meanings: Sequence[Reading], rarest: float) -> Diagnosis:
-    """The explanation of a number as a count of the present model, beside what else it is: none if it is rarer.
-
-    There is none of a rounded number, as all sorts of counts round to it.
-    """
-    if meanings[0].exact is None:
-        return Diagnosis()
-    found = _miscounted(model, meanings)
+    """The explanation of a number as a count of the present model, beside what else it is: none if it is rarer."""
+    found = _miscounted(model, meanings if meanings[0].exact else meanings[:1])
     some = [one for one in found.miscounted if one.model == model or rarest > _BESIDE_COUNT]
     here = tuple(one for one in some if one.bits <= rarest)
     return Diagnosis(miscounted=here, evidence=found.evidence if here else None)
@@ -266,9 +267,9 @@ def _part_elsewhere(meanings: Sequence[Reading]) -> Elsewhere | None:
     return None
 
 
-def _rounded(meanings: Sequence[Reading]) -> Iterator[Elsewhere]:
+def _rounded(meanings: Sequence[Reading], *, parts: bool = True) -> Iterator[Elsewhere]:
     """The published models whose counts round to a number, each once, in the first reading that has any; or parts."""
-    for of_models in (True, False):
+    for of_models in (True, False)[: 1 + parts]:
         for reading in meanings:
             found: dict[str, Elsewhere] = {}
             if reading.exact is None and of_models:
@@ -297,7 +298,7 @@ def _own(model: Known, meanings: Sequence[Reading]) -> tuple[Own, ...]:
 
 @lru_cache(maxsize=16)
 def _own_counts(subject: Subject) -> tuple[Counted, ...]:
-    return tuple(own_counts(counted(subject.model())))
+    return tuple(own_counts(_tensors(subject)))
 
 
 def _hand_count(meanings: Sequence[Reading]) -> tuple[HandCount, Miscounted] | None:
@@ -309,6 +310,11 @@ def _hand_count(meanings: Sequence[Reading]) -> tuple[HandCount, Miscounted] | N
             explanation = causes(counted(model), MiscountSizes.of(config), hand.miscounts)
             return hand, Miscounted(meanings[0], known, explanation)
     return None
+
+
+@lru_cache(maxsize=64)
+def _tensors(subject: Subject) -> tuple[Tensor, ...]:
+    return counted(subject.model())
 
 
 class _Place(NamedTuple):
@@ -329,7 +335,8 @@ def _miscounted(model: Known, meanings: Sequence[Reading]) -> Diagnosis:
         if reading.key not in KNOWN_ONLY and (reading.exact or (reading is first and _rarest(reading)))
     ]
     found = list(_found(places))
-    if _rarest(first) and min((one.bits for one in found), default=MOST_BITS) > _ANOTHER_CLASS:
+    rough = len(meanings) == 1 and _is_rough(first)
+    if _rarest(first) and not (rough and found) and _least(found) > _ANOTHER_CLASS:
         whole = model.subject._replace(add_pooling_layer=True)  # a pooler that is left out is a miscount
         others = [
             _Place(first, other, _ANOTHER_CLASS, _search(other.subject, False))
@@ -338,10 +345,12 @@ def _miscounted(model: Known, meanings: Sequence[Reading]) -> Diagnosis:
         ]
         found += _found(others)
         places += others
-        if min((one.bits for one in found), default=MOST_BITS) > _MIXED:
+        if _least(found) > _MIXED:
             mixed = [one for count, one in _mixed(model.subject).items() if first.means(count)]
             found += [one._replace(reading=first) for one in mixed if one.bits <= _rarest(first)]
     found.sort(key=lambda one: one.bits)
+    if rough:
+        found = _told_apart_in(found)
     likely = [one for one in found if not _is_far_fetched(one)]
     if not likely:
         possible = dict.fromkeys(found + (_rarer(places[0]) if exact and places else []))
@@ -353,9 +362,10 @@ def _miscounted(model: Known, meanings: Sequence[Reading]) -> Diagnosis:
         model.subject.config.hidden_size,
         [(count, one.bits) for count, one in _mixed(model.subject).items() if likely[0].reading is first],
     )
-    if near.explained > (_CHANCE_OF_A_HINT if likely[0].reading.exact else _CHANCE) * near.numbers:
+    if not rough and near.explained > (_CHANCE_OF_A_HINT if likely[0].reading.exact else _CHANCE) * near.numbers:
         return Diagnosis(possible=tuple(found[:MOST_FOUND]), evidence=near)
-    front = [one for one in likely if _is_equal(one, likely[0], model)][:_MOST_EQUAL]
+    front = likely if rough else [one for one in likely if _is_equal(one, likely[0], model)]
+    front = sorted(front[:_MOST_COMPARED], key=lambda one: one.model != model)[:_MOST_EQUAL]
     behind = [one for one in likely if one not in front]
     return Diagnosis(
         miscounted=tuple(front),
@@ -365,26 +375,69 @@ def _miscounted(model: Known, meanings: Sequence[Reading]) -> Diagnosis:
     )
 
 
+def _least(found: Iterable[Miscounted]) -> float:
+    return min([one.bits for one in found], default=MOST_BITS)
+
+
 @lru_cache(maxsize=16)
 def _mixed(subject: Subject) -> Mapping[int, Miscounted]:
-    """Counts with some sizes of another model, and each of these with a single very common mistake; the likeliest."""
+    """Counts with sizes that are taken to be others, and each with a single very common mistake; the likeliest."""
     found: dict[int, Miscounted] = {}
-    for known in mixes(subject):
+    mixed = [(_MIXED + _MORE_MIXED * len(known.mix.fields[1:]), known, _with_common(known)) for known in mixes(subject)]
+    for bits, known, amounts in (*mixed, *_mistyped(subject)):
         assert known.mix
-        bits = _MIXED + _MORE_MIXED * len(known.mix.fields[1:])
-        mix = Cause(f"{', '.join(known.mix.fields)} of {known.mix.preset}", known.parameters - known.right)
-        some = [Miscounted(_COUNTED, known, (mix,), bits=bits, ideas=1)]
-        tensors, sizes = counted(known.subject.model()), MiscountSizes.of(known.subject.config)
-        for name in _COMMON:
-            [cause] = causes(tensors, sizes, [name])
-            if cause.amount:
-                some.append(Miscounted(_COUNTED, known, (mix, cause), bits=bits + MISCOUNTS[name].bits, ideas=2))
-        for one in some:
-            if one.total not in found or one.bits < found[one.total].bits:
-                found[one.total] = one
+        fields = ", ".join(known.mix.fields)
+        mix = Cause(f"{fields} of {known.mix.preset}" if known.mix.preset else fields, known.parameters - known.right)
+        for name, amount in amounts.items():
+            total, rare = known.parameters + amount, bits + MISCOUNTS[name].bits if name else bits
+            if (name == "" or amount) and rare <= MOST_BITS and (total not in found or rare < found[total].bits):
+                more = (Cause(name, amount),) if name else ()
+                found[total] = Miscounted(_COUNTED, known, (mix, *more), bits=rare, ideas=1 + len(more))
+    found.pop(subject.model().num_parameters(), None)
     return found
 
 
+def _with_common(known: Known) -> dict[str, int]:
+    """What each very common mistake adds to a count; under no name, nothing."""
+    tensors, sizes = counted(known.subject.model()), MiscountSizes.of(known.subject.config)
+    right = total(tensors)
+    return {"": 0} | {name: total(MISCOUNTS[name].make(tensors, sizes)) - right for name in _COMMON}
+
+
+def _mistyped(subject: Subject) -> Iterator[tuple[float, Known, dict[str, int]]]:
+    """The model with each size as it may be mistyped.
+
+    A count is a polynomial in a size, of the second degree at most, and so is what a mistake adds: three are counted.
+    """
+    config, right = subject.config, subject.model().num_parameters()
+    for field in sizes_of(type(config)):
+        own = getattr(config, field)
+        if field == "num_attention_heads" or own < _LONG_SIZE:
+            continue
+
+        def with_size(number: int, field: str = field) -> Known:
+            other = subject._replace(config=unchecked(config, **{field: number}))
+            return Known(other, other.model().num_parameters(), mix=Mix("", (field,), right))
+
+        known = [with_size(own + more) for more in (1, 2, 3)]
+        counts = [{**_with_common(one), _WHOLE: one.parameters} for one in known]
+        for number in dict.fromkeys(mistyped(own)):
+            step = number - own - 1
+            amounts = {}
+            for name, first in counts[0].items():
+                second, third = counts[1][name], counts[2][name]
+                amounts[name] = first + step * (second - first) + step * (step - 1) // 2 * (third - 2 * second + first)
+            exchanged = sorted(f"{number}") == sorted(f"{own}")
+            one = known[0]._replace(parameters=amounts.pop(_WHOLE))
+            yield (
+                _EXCHANGED if exchanged else _WRONG_DIGIT,
+                one._replace(subject=subject._replace(config=unchecked(config, **{field: number}))),
+                amounts,
+            )
+
+
+_WHOLE = "whole"
+_LONG_SIZE, _EXCHANGED, _WRONG_DIGIT = 100, 6.5, 9.0  # with so many digits, two are exchanged, or one is wrong
 _COUNTED = Reading("parameters", Fraction(0), Fraction(0), rounded=False)
 _COMMON = tuple(name for name, miscount in MISCOUNTS.items() if miscount.bits <= _VERY_COMMON)
 
@@ -393,7 +446,7 @@ _COMMON = tuple(name for name, miscount in MISCOUNTS.items() if miscount.bits <=
 def _search(subject: Subject, whole: bool) -> Search:
     """The explanations of a model's count: all, or those of a single usual mistake."""
     bits = MOST_BITS if whole else _MOST_THERE
-    return search(counted(subject.model()), MiscountSizes.of(subject.config), bits)
+    return search(_tensors(subject), MiscountSizes.of(subject.config), bits)
 
 
 def _found(places: Iterable[_Place]) -> Iterator[Miscounted]:
@@ -407,11 +460,29 @@ def _rarest(reading: Reading) -> float:
     """How rare an explanation may be: the fewer digits a rounded number has, the more common, and 0 for none."""
     if reading.exact or reading.low == reading.high:
         return MOST_BITS if reading.exact else 0.0
-    return next((bits for part, bits in _OF_DIGITS if part * (reading.high - reading.low) <= reading.low), 0.0)
+    rough = _ROUGH if _is_rough(reading) else 0.0
+    return next((bits for part, bits in _OF_DIGITS if part * (reading.high - reading.low) <= reading.low), rough)
 
 
-# Explanations of rounded numbers that are known to such a part.
+# Explanations of rounded numbers that are known to such a part. Below a thousandth they are hints.
 _OF_DIGITS = ((10_000, 10.0), (1_000, _MOST_THERE))
+_ROUGH, _ROUGHEST = 8.0, 25
+
+
+def _is_rough(reading: Reading) -> bool:
+    """Whether a number of parameters has so few digits that explanations of it are no more than hints."""
+    part = reading.low / (reading.high - reading.low) if reading.high > reading.low else 0
+    return reading.key == "parameters" and not reading.rounded and _ROUGHEST <= part < _OF_DIGITS[-1][0]
+
+
+def _told_apart_in(found: Sequence[Miscounted]) -> list[Miscounted]:
+    """Of the explanations of a rounded number those to which no small mistake is added that does not show in it."""
+    kept: list[tuple[set[str], Miscounted]] = []
+    for one in found:
+        names = {cause.miscount for cause in one.explanation}
+        if not any(names >= fewer or one.total == other.total for fewer, other in kept):
+            kept.append((names, one))
+    return [one for _names, one in kept]
 
 
 def _rarer(place: _Place) -> list[Miscounted]:
@@ -420,13 +491,14 @@ def _rarer(place: _Place) -> list[Miscounted]:
 
 def _miscount(place: _Place, way: Way) -> Miscounted:
     subject = place.model.subject
-    explanation = causes(counted(subject.model()), MiscountSizes.of(subject.config), way.miscounts)
+    explanation = causes(_tensors(subject), MiscountSizes.of(subject.config), way.miscounts)
     return Miscounted(place.reading, place.model, explanation, way.habit, way.bits + place.bits, way.ideas)
 
 
 def _is_equal(found: Miscounted, first: Miscounted, model: Known) -> bool:
     """Whether an explanation can stand beside the likeliest: hardly what takes more ideas, or is in another class."""
-    reach = _EQUAL if found.ideas == first.ideas or first.ideas > 1 else _EQUAL / 2
+    more = _EQUAL_OF_MORE if found.bits <= _USUAL_PAIR else _EQUAL / 2
+    reach = _EQUAL if found.ideas == first.ideas or first.ideas > 1 else more
     reach = reach if found.model in (first.model, model) else 0.0
     return found.bits <= first.bits + reach
 
@@ -464,7 +536,7 @@ def told_apart(some: Sequence[Miscounted]) -> list[tuple[str, tuple[int, ...]]]:
     counts = []
     for one in some:
         subject = one.model.subject
-        tensors, sizes = counted(subject.model()), MiscountSizes.of(subject.config)
+        tensors, sizes = _tensors(subject), MiscountSizes.of(subject.config)
         for cause in one.explanation:
             tensors = MISCOUNTS[cause.miscount].make(tensors, sizes)
         counts.append(tensors)
@@ -475,8 +547,12 @@ def told_apart(some: Sequence[Miscounted]) -> list[tuple[str, tuple[int, ...]]]:
 def _matches(meanings: Sequence[Reading], subject: Subject) -> Iterator[Match]:
     """Each known count by the first reading that it fits."""
     by_total = _by_total(subject.config, known_counts)
-    # With its buffers a model is worth a line only where it is meant exactly.
-    bare = {total for total, models in by_total.items() if any(not model.buffers for model in models)}
+    # With its buffers a model is worth a line only where it is meant exactly, unless these are large.
+    bare = {
+        total
+        for total, models in by_total.items()
+        if any(not one.buffers or one.convention == "masks" for one in models)
+    }
     seen = set()
     for reading in meanings:
         for count in sorted(by_total):

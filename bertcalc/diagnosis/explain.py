@@ -25,7 +25,7 @@ MOST_MISCOUNTS = 4
 MOST_FOUND = 12
 # Among so many multiples to each side of a number it is measured how many would be explained as simply.
 _NEAR = 200
-_FAR = 50  # and no farther from a rounded number than such a part of it
+_FAR, _FEWEST = 50, 20  # and no farther from a rounded number than such a part of it, unless these are too few
 
 
 class Cause(NamedTuple):
@@ -273,7 +273,7 @@ def evidence(
     searches = list(searches)
     wide = high - low
     step = wide or gcd(low - searches[0][0].right, hidden_size)
-    reach = min(_NEAR * wide, low // _FAR) if wide else _NEAR * hidden_size
+    reach = min(_NEAR * wide, max(low // _FAR, _FEWEST * wide)) if wide else _NEAR * hidden_size
     lowest, highest = low - reach, high + reach
     found = {near for search, more in searches for near in search.near(lowest, highest, bits - more)}
     found |= {one for one, rare in others if rare <= bits and lowest <= one <= highest}

@@ -231,7 +231,8 @@ def _change(
         if add or not changed(tensor):
             return (tensor,)
         if beside:
-            return tensor, tensor._replace(name=f"{tensor.name} (beside)", place=tensor.place._replace(**beside))
+            other = tensor._replace(name=f"{tensor.name} (beside)", place=tensor.place._replace(**beside))
+            return tensor, sided(other, sizes)
         if alone:
             roles = tensor.place.role.replace(" and ", ", ").split(", ")
             place = tensor.place._replace(role=roles[0])

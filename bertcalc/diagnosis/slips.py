@@ -39,6 +39,16 @@ def slips_to(model: Known, number: int) -> Iterator[Slip]:
                 return
 
 
+def mistyped(number: int) -> Iterator[int]:
+    """Numbers that come of one by exchanging two digits that are beside each other, or by one wrong digit."""
+    digits = f"{number}"
+    for at, digit in enumerate(digits):
+        if at and digits[at - 1] != digit and (at > 1 or digit != "0"):
+            yield int(digits[: at - 1] + digit + digits[at - 1] + digits[at + 1 :])
+    for at, digit in enumerate(digits):
+        yield from (int(digits[:at] + other + digits[at + 1 :]) for other in "123456789"[not at :] if other != digit)
+
+
 def is_slip(typed: int, meant: int) -> bool:
     """Whether a number is one beside another, or has one digit wrong, too many or too few, or two exchanged."""
     if abs(typed - meant) == 1:
