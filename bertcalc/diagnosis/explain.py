@@ -104,6 +104,7 @@ def causes(
 
 # The miscounts that change tensors of several parts; each other one stays within one part.
 WIDE = ("biases", "layer biases", "LayerNorm half", "LayerNorm", "LayerNorm 4H", "embeddings", "encoder once")
+WIDE += ("positions and types of V rows", "positions and types of H")
 _NAMES = tuple(MISCOUNTS)
 _NUMBER = {name: number for number, name in enumerate(_NAMES)}
 _State = tuple[int, ...]  # what is counted in place of each tensor, by its number
