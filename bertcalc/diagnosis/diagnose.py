@@ -11,6 +11,7 @@
 [['qkv biases'], ['feed-forward biases of H']]
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
@@ -287,18 +288,17 @@ def _rounded(meanings: Sequence[Reading], *, parts: bool = True) -> Iterator[Els
 
 def _own(model: Known, meanings: Sequence[Reading]) -> tuple[Own, ...]:
     """What of the model has so many parameters, or so many bytes if that is exact, in the first meaning that fits."""
-    counts = _own_counts(model.subject)
-    fitting = (
-        tuple(Own(reading, one) for one in counts if reading.means(one.right))
-        for reading in meanings
-        if not reading.rounded and reading.key not in KNOWN_ONLY and (reading.exact or reading.key == "parameters")
-    )
-    return next(filter(None, fitting), ())
+    for reading in meanings:
+        if not reading.rounded and reading.key not in KNOWN_ONLY and (reading.exact or reading.key == "parameters"):
+            low, high = reading.bounds
+            if found := [one for count, one in _own_counts(model.subject) if low <= count <= high]:
+                return tuple(Own(reading, one) for one in found)
+    return ()
 
 
 @lru_cache(maxsize=16)
-def _own_counts(subject: Subject) -> tuple[Counted, ...]:
-    return tuple(own_counts(_tensors(subject)))
+def _own_counts(subject: Subject) -> tuple[tuple[int, Counted], ...]:
+    return tuple((one.right, one) for one in own_counts(_tensors(subject)))
 
 
 def _hand_count(meanings: Sequence[Reading]) -> tuple[HandCount, Miscounted] | None:
@@ -346,8 +346,11 @@ def _miscounted(model: Known, meanings: Sequence[Reading]) -> Diagnosis:
         found += _found(others)
         places += others
         if _least(found) > _MIXED:
-            mixed = [one for count, one in _mixed(model.subject).items() if first.means(count)]
-            found += [one._replace(reading=first) for one in mixed if one.bits <= _rarest(first)]
+            counts, (low, high) = _mixed_bits(model.subject), first.bounds
+            mixed = counts[bisect_left(counts, (low, 0.0)) : bisect_right(counts, (high, _rarest(first)))]
+            found += [
+                _mixed(model.subject)[one]._replace(reading=first) for one, bits in mixed if bits <= _rarest(first)
+            ]
     found.sort(key=lambda one: one.bits)
     if rough:
         found = _told_apart_in(found)
@@ -360,7 +363,7 @@ def _miscounted(model: Known, meanings: Sequence[Reading]) -> Diagnosis:
         *likely[0].reading.bounds,
         likely[0].bits,
         model.subject.config.hidden_size,
-        [(count, one.bits) for count, one in _mixed(model.subject).items() if likely[0].reading is first],
+        _mixed_bits(model.subject) if likely[0].reading is first else (),
     )
     if not rough and near.explained > (_CHANCE_OF_A_HINT if likely[0].reading.exact else _CHANCE) * near.numbers:
         return Diagnosis(possible=tuple(found[:MOST_FOUND]), evidence=near)
@@ -383,9 +386,11 @@ def _least(found: Iterable[Miscounted]) -> float:
 def _mixed(subject: Subject) -> Mapping[int, Miscounted]:
     """Counts with sizes that are taken to be others, and each with a single very common mistake; the likeliest."""
     found: dict[int, Miscounted] = {}
-    mixed = [(_MIXED + _MORE_MIXED * len(known.mix.fields[1:]), known, _with_common(known)) for known in mixes(subject)]
-    for bits, known, amounts in (*mixed, *_mistyped(subject)):
+    common = _common(subject)
+    mixed = ((_MIXED, known, _with_common(known, common)) for known in mixes(subject))
+    for least, known, amounts in (*mixed, *_mistyped(subject)):
         assert known.mix
+        bits = least + _MORE_MIXED * len(known.mix.fields[1:])
         fields = ", ".join(known.mix.fields)
         mix = Cause(f"{fields} of {known.mix.preset}" if known.mix.preset else fields, known.parameters - known.right)
         for name, amount in amounts.items():
@@ -397,11 +402,31 @@ def _mixed(subject: Subject) -> Mapping[int, Miscounted]:
     return found
 
 
-def _with_common(known: Known) -> dict[str, int]:
+@lru_cache(maxsize=16)
+def _mixed_bits(subject: Subject) -> list[tuple[int, float]]:
+    return sorted((count, one.bits) for count, one in _mixed(subject).items())
+
+
+@lru_cache(maxsize=16)
+def _common(subject: Subject) -> Mapping[str, frozenset[str]]:
+    """The very common mistakes in a model: the names of the tensors that each changes."""
+    tensors, sizes = _tensors(subject), MiscountSizes.of(subject.config)
+    usual = {name: one for name, one in MISCOUNTS.items() if one.bits <= _VERY_COMMON}
+    changed = {
+        name: frozenset(one.name for one in tensors if miscount.make((one,), sizes) != (one,))
+        for name, miscount in usual.items()
+    }
+    return {name: names for name, names in changed.items() if names}
+
+
+def _with_common(known: Known, common: Mapping[str, frozenset[str]]) -> dict[str, int]:
     """What each very common mistake adds to a count; under no name, nothing."""
     tensors, sizes = counted(known.subject.model()), MiscountSizes.of(known.subject.config)
-    right = total(tensors)
-    return {"": 0} | {name: total(MISCOUNTS[name].make(tensors, sizes)) - right for name in _COMMON}
+    found = {"": 0}
+    for name, names in common.items():
+        some = [tensor for tensor in tensors if tensor.name in names]
+        found[name] = total(MISCOUNTS[name].make(some, sizes)) - total(some)
+    return found
 
 
 def _mistyped(subject: Subject) -> Iterator[tuple[float, Known, dict[str, int]]]:
@@ -420,7 +445,7 @@ def _mistyped(subject: Subject) -> Iterator[tuple[float, Known, dict[str, int]]]
             return Known(other, other.model().num_parameters(), mix=Mix("", (field,), right))
 
         known = [with_size(own + more) for more in (1, 2, 3)]
-        counts = [{**_with_common(one), _WHOLE: one.parameters} for one in known]
+        counts = [{**_with_common(one, _common(subject)), _WHOLE: one.parameters} for one in known]
         for number in dict.fromkeys(mistyped(own)):
             step = number - own - 1
             amounts = {}
@@ -439,7 +464,6 @@ def _mistyped(subject: Subject) -> Iterator[tuple[float, Known, dict[str, int]]]
 _WHOLE = "whole"
 _LONG_SIZE, _EXCHANGED, _WRONG_DIGIT = 100, 6.5, 9.0  # with so many digits, two are exchanged, or one is wrong
 _COUNTED = Reading("parameters", Fraction(0), Fraction(0), rounded=False)
-_COMMON = tuple(name for name, miscount in MISCOUNTS.items() if miscount.bits <= _VERY_COMMON)
 
 
 @lru_cache(maxsize=64)
@@ -490,8 +514,7 @@ def _rarer(place: _Place) -> list[Miscounted]:
 
 
 def _miscount(place: _Place, way: Way) -> Miscounted:
-    subject = place.model.subject
-    explanation = causes(_tensors(subject), MiscountSizes.of(subject.config), way.miscounts)
+    explanation = place.search.causes(way.miscounts)
     return Miscounted(place.reading, place.model, explanation, way.habit, way.bits + place.bits, way.ideas)
 
 
@@ -555,8 +578,9 @@ def _matches(meanings: Sequence[Reading], subject: Subject) -> Iterator[Match]:
     }
     seen = set()
     for reading in meanings:
+        low, high = reading.bounds
         for count in sorted(by_total):
-            if count not in seen and reading.means(count) and (count in bare or reading.exact is not None):
+            if low <= count <= high and count not in seen and (count in bare or reading.exact is not None):
                 seen.add(count)
                 yield Match(reading, count, by_total[count])
     if seen:
@@ -576,6 +600,7 @@ def _without_embeddings(reading: Reading, subject: Subject) -> Iterator[Match]:
             yield Match(reading, count, here)
 
 
+@lru_cache(maxsize=16)
 def _by_total(config: Config, counts: Callable[[Config], Iterator[Known]]) -> Mapping[int, tuple[Known, ...]]:
     found: dict[int, tuple[Known, ...]] = {}
     for model in every_count(config, counts):

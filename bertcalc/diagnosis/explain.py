@@ -187,6 +187,15 @@ class Search:
         """The ways to a total, the likeliest first; to the right one, that which leaves out nothing."""
         return self._ways.get(wrong, [])[: 1 if wrong == self.right else None]
 
+    def causes(self, miscounts: Iterable[str]) -> Explanation:
+        """What each of some miscounts adds, made one after the other."""
+        state, found = self._start, []
+        for name in miscounts:
+            after = self._counted.make(_NUMBER[name], state)
+            found.append(Cause(name, self._counted.total(after) - self._counted.total(state)))
+            state = after
+        return tuple(found)
+
     def rarer(self, wrong: int) -> list[Way]:
         """Ways to a total that are put together from two, each of which leads elsewhere; the likeliest first."""
         found: dict[_State, Way] = {}
@@ -263,13 +272,13 @@ def evidence(
     high: int,
     bits: float,
     hidden_size: int,
-    others: Iterable[tuple[int, float]] = (),
+    others: Sequence[tuple[int, float]] = (),
 ) -> Evidence:
     """How many of the numbers near a typed one have an explanation that is not rarer than one of so many bits.
 
     A difference that is a multiple of the hidden size is one among multiples; a number that is rounded, and means all
     from ``low`` to ``high``, is one among those that are rounded likewise. ``searches`` are what explanations are
-    looked for in, each with the bits that it costs to look there; ``others`` are totals that have one, with its bits.
+    looked for in, each with the bits that it costs to look there; ``others`` are totals that have one, with its bits, in order.
     """
     searches = list(searches)
     wide = high - low
@@ -277,7 +286,8 @@ def evidence(
     reach = min(_NEAR * wide, max(low // _FAR, _FEWEST * wide)) if wide else _NEAR * hidden_size
     lowest, highest = low - reach, high + reach
     found = {near for search, more in searches for near in search.near(lowest, highest, bits - more)}
-    found |= {one for one, rare in others if rare <= bits and lowest <= one <= highest}
+    near = others[bisect_left(others, (lowest, 0.0)) : bisect_right(others, (highest, MOST_BITS))]
+    found |= {one for one, rare in near if rare <= bits}
     explained = {(one - low) // step for one in found if wide or (one - low) % step == 0}
     return Evidence(len(explained), 2 * reach // step + 1, step)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from bertcalc.family import LANGUAGE_MODEL
-from bertcalc.tree.nn import AFTER_LAYERS, Tensor, split_layer
+from bertcalc.tree.nn import AFTER_LAYERS, Place, Tensor, split_layer
 
 Concerned = Callable[[Tensor], bool]
 
@@ -18,7 +18,19 @@ Concerned = Callable[[Tensor], bool]
 def which(said: str) -> Concerned:
     """All that is said between commas is so; "+" is or, and "no" in front is for what it is not; nothing is all."""
     conditions = [_condition(part) for part in said.split(", ") if part]
-    return lambda tensor: all(condition(tensor) for condition in conditions)
+    known: dict[tuple[str, int, Place], bool] = {}
+
+    def concerned(tensor: Tensor) -> bool:
+        what = (
+            tensor.name,
+            len(tensor.shape),
+            tensor.place,
+        )  # all that is asked for; a size or a number of copies is not
+        if (found := known.get(what)) is None:
+            found = known[what] = all(condition(tensor) for condition in conditions)
+        return found
+
+    return concerned
 
 
 def _condition(said: str) -> Concerned:
