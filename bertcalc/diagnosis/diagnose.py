@@ -346,13 +346,11 @@ def _miscounted(model: Known, meanings: Sequence[Reading]) -> Diagnosis:
         found += _found(others)
         places += others
         if _least(found) > _MIXED:
-            counts, (low, high) = _mixed_bits(model.subject), first.bounds
-            mixed = counts[bisect_left(counts, (low, 0.0)) : bisect_right(counts, (high, _rarest(first)))]
-            found += [
-                _mixed(model.subject)[one]._replace(reading=first) for one, bits in mixed if bits <= _rarest(first)
-            ]
+            counts, (low, high), rarest = _mixed_bits(model.subject), first.bounds, _rarest(first)
+            mixed = counts[bisect_left(counts, (low, 0.0)) : bisect_right(counts, (high, rarest))]
+            found += [_mixed(model.subject)[one]._replace(reading=first) for one, bits in mixed if bits <= rarest]
     found.sort(key=lambda one: one.bits)
-    if rough:
+    if not exact:
         found = _told_apart_in(found)
     likely = [one for one in found if not _is_far_fetched(one)]
     if not likely:
@@ -365,7 +363,10 @@ def _miscounted(model: Known, meanings: Sequence[Reading]) -> Diagnosis:
         model.subject.config.hidden_size,
         _mixed_bits(model.subject) if likely[0].reading is first else (),
     )
-    if not rough and near.explained > (_CHANCE_OF_A_HINT if likely[0].reading.exact else _CHANCE) * near.numbers:
+    exactly = likely[0].reading.exact is not None
+    if not exactly and near.explained > _CHANCE * near.numbers:
+        rough = rough or likely[0].bits <= _BESIDE_COUNT  # a hint at least
+    if not rough and near.explained > (_CHANCE_OF_A_HINT if exactly else _CHANCE) * near.numbers:
         return Diagnosis(possible=tuple(found[:MOST_FOUND]), evidence=near)
     front = likely if rough else [one for one in likely if _is_equal(one, likely[0], model)]
     front = sorted(front[:_MOST_COMPARED], key=lambda one: one.model != model)[:_MOST_EQUAL]

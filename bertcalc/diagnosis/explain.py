@@ -103,8 +103,10 @@ def causes(
 
 
 # The miscounts that change tensors of several parts; each other one stays within one part.
-WIDE = ("biases", "layer biases", "LayerNorm half", "LayerNorm", "LayerNorm 4H", "embeddings", "encoder once")
-WIDE += ("positions and types of V rows", "positions and types of H")
+WIDE = (
+    *("biases", "layer biases", "LayerNorm half", "LayerNorm", "LayerNorm 4H", "embeddings", "encoder once"),
+    *("positions and types of V rows", "positions and types of H"),
+)
 _NAMES = tuple(MISCOUNTS)
 _NUMBER = {name: number for number, name in enumerate(_NAMES)}
 _State = tuple[int, ...]  # what is counted in place of each tensor, by its number
@@ -278,7 +280,8 @@ def evidence(
 
     A difference that is a multiple of the hidden size is one among multiples; a number that is rounded, and means all
     from ``low`` to ``high``, is one among those that are rounded likewise. ``searches`` are what explanations are
-    looked for in, each with the bits that it costs to look there; ``others`` are totals that have one, with its bits, in order.
+    looked for in, each with the bits that it costs to look there; ``others`` are totals that have one, with its bits,
+    in their order.
     """
     searches = list(searches)
     wide = high - low

@@ -141,7 +141,7 @@ def _size(said: str, sizes: MiscountSizes) -> Any:
     if said.startswith("padded"):
         return sizes.padded[int(said[7:])]
     above, _sign, below = said.partition(" / ")
-    values = dict(zip("VHLAIP", sizes, strict=False))
+    values: dict[str, Any] = dict(zip("VHLAIP", sizes, strict=False))
     number = prod(int(word) if word.isdigit() else values[word] for word in above.split())
     return number // values[below] if below else number
 
@@ -248,18 +248,15 @@ def _change(
     return change
 
 
-def _miscounts(
-    name: str, said: str, bits: float | Mapping[str, float], **change: Any
-) -> Iterator[tuple[str, Miscount]]:
+def _miscounts(name: str, said: str, bits: Any, **change: Any) -> Iterator[tuple[str, Miscount]]:
     """A line of the table: a miscount, or one for each size that is put in, which has bits of its own."""
-    drawn, values = change.pop("drawn", False), {key: change.pop(key) for key in ("part", "size") if key in change}
+    drawn = change.pop("drawn", False)
+    values: dict[str, str] = {key: change.pop(key) for key in ("part", "size") if key in change}
     if not isinstance(bits, dict):
         yield name, Miscount(said, _change(**change), bits, values, drawn)
         return
     for number, rare in bits.items():
-        own = {
-            key: value.replace("{size}", number) if isinstance(value, str) else value for key, value in change.items()
-        }
+        own: dict[str, Any] = {key: value.replace("{size}", number) for key, value in change.items()}
         shown = {"size": f"{int(number):,}"}
         yield name.replace("{size}", number), Miscount(said, _change(**own), rare, shown, drawn)
 

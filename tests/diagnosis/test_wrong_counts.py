@@ -4,8 +4,9 @@
 family; their numbers were worked out from the mistakes with plain arithmetic, not with the miscounts. A cause is
 miscounts, joined by "+", with "|" between causes that no number tells apart; or "known" (something that is counted),
 "typing" or "nothing". Those of an examiner, who had not seen the code, say so in their source; of these 80 to 88 %
-were explained rightly in front at first, and 2 to 15 % wrongly, most of them rounded. All of them were looked at while the explanations were
-written: what is asserted here keeps what was reached, and says nothing about counts that nobody has looked at.
+were explained rightly in front at first, and 2 to 15 % wrongly, most of them rounded. All of them were looked at while
+the explanations were written: what is asserted here keeps what was reached, and says nothing about counts that nobody
+has looked at.
 """
 
 import csv
