@@ -11,12 +11,13 @@
 [['qkv biases'], ['feed-forward biases of H']]
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
-from bertcalc.config import Config
+from bertcalc.config import Config, sizes_of, unchecked
 from bertcalc.diagnosis.explain import (
     MOST_BITS,
     MOST_FOUND,
@@ -37,6 +38,7 @@ from bertcalc.diagnosis.known import (
     Claim,
     HandCount,
     Known,
+    Mix,
     Reading,
     every_count,
     known_counts,
@@ -50,10 +52,11 @@ from bertcalc.diagnosis.known import (
 )
 from bertcalc.diagnosis.layer_parts import PARTS, Counted, own_counts
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
-from bertcalc.diagnosis.slips import Slip, slips_to
+from bertcalc.diagnosis.slips import Slip, mistyped, slips_to
 from bertcalc.families import build
 from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
+from bertcalc.tree.nn import Tensor
 from bertcalc.typed import Typed
 
 # What else has to be so, in bits: that another class is meant, or that other units are.
@@ -63,8 +66,8 @@ _MOST_THERE = 6.0  # bits of a miscount beside these
 # That a size is another published model's, and each further one; with mistakes that are so common.
 _MIXED, _MORE_MIXED, _VERY_COMMON = 6.0, 0.5, 3.5
 # Explanations of a number that are so much rarer than the first are no equals of it; so many are.
-_EQUAL = 3.0
-_MOST_EQUAL = 3
+_EQUAL, _EQUAL_OF_MORE, _USUAL_PAIR = 3.0, 2.0, 7.0  # the second if it takes more mistakes, of so many bits together
+_MOST_EQUAL, _MOST_COMPARED = 3, 6
 # Of the numbers nearby so many may be explained as simply, for an explanation to be more than a hint.
 _CHANCE = Fraction(1, 40)
 # If more than so many would be, it is a possibility only.
@@ -187,9 +190,13 @@ def _diagnose(model: Known, number: Typed) -> Diagnosis:
         if rounding and some is first and not (matches or own):
             matches = tuple(_without_embeddings(rounding, model.subject))
         if matches or own:
+            conventions = {one.convention for match in matches for one in match.models}
+            rarest = _BESIDE_MODEL if conventions == {"labels"} else _BESIDE_COUNT  # they prove little
+            if meanings[0].exact or (some is first and matches and "" not in conventions):
+                beside = _beside(model, meanings, rarest)
+            else:  # all sorts of counts round to a number
+                beside = explained if explained.miscounted else Diagnosis()
             rounded = () if some is first else tuple(_rounded(first))
-            labels = all(one.convention == "labels" for match in matches for one in match.models)  # they prove little
-            beside = _beside(model, meanings, _BESIDE_MODEL if matches and labels else _BESIDE_COUNT)
             return beside._replace(matches=matches, own=own, elsewhere=rounded, hand=hand)
         if (elsewhere := _elsewhere(some)) or (some is others and (elsewhere := _part_elsewhere(first))):
             return _beside(model, meanings, _BESIDE_MODEL)._replace(elsewhere=(elsewhere,), hand=hand)
@@ -199,7 +206,7 @@ def _diagnose(model: Known, number: Typed) -> Diagnosis:
                 break
     if hand:
         return Diagnosis(hand=hand)
-    here = tuple(_rounded(first))
+    here = tuple(_rounded(first, parts=not explained.miscounted))
     if not explained.usual and (matches := tuple(_matches(training, model.subject))):
         return Diagnosis(matches=matches, elsewhere=here)
     exact = next((reading.exact for reading in meanings if reading.exact), None)
@@ -213,13 +220,8 @@ def _diagnose(model: Known, number: Typed) -> Diagnosis:
 
 
 def _beside(model: Known, meanings: Sequence[Reading], rarest: float) -> Diagnosis:
-    """The explanation of a number as a count of the present model, beside what else it is: none if it is rarer.
-
-    There is none of a rounded number, as all sorts of counts round to it.
-    """
-    if meanings[0].exact is None:
-        return Diagnosis()
-    found = _miscounted(model, meanings)
+    """The explanation of a number as a count of the present model, beside what else it is: none if it is rarer."""
+    found = _miscounted(model, meanings if meanings[0].exact else meanings[:1])
     some = [one for one in found.miscounted if one.model == model or rarest > _BESIDE_COUNT]
     here = tuple(one for one in some if one.bits <= rarest)
     return Diagnosis(miscounted=here, evidence=found.evidence if here else None)
@@ -266,9 +268,9 @@ def _part_elsewhere(meanings: Sequence[Reading]) -> Elsewhere | None:
     return None
 
 
-def _rounded(meanings: Sequence[Reading]) -> Iterator[Elsewhere]:
+def _rounded(meanings: Sequence[Reading], *, parts: bool = True) -> Iterator[Elsewhere]:
     """The published models whose counts round to a number, each once, in the first reading that has any; or parts."""
-    for of_models in (True, False):
+    for of_models in (True, False)[: 1 + parts]:
         for reading in meanings:
             found: dict[str, Elsewhere] = {}
             if reading.exact is None and of_models:
@@ -286,18 +288,17 @@ def _rounded(meanings: Sequence[Reading]) -> Iterator[Elsewhere]:
 
 def _own(model: Known, meanings: Sequence[Reading]) -> tuple[Own, ...]:
     """What of the model has so many parameters, or so many bytes if that is exact, in the first meaning that fits."""
-    counts = _own_counts(model.subject)
-    fitting = (
-        tuple(Own(reading, one) for one in counts if reading.means(one.right))
-        for reading in meanings
-        if not reading.rounded and reading.key not in KNOWN_ONLY and (reading.exact or reading.key == "parameters")
-    )
-    return next(filter(None, fitting), ())
+    for reading in meanings:
+        if not reading.rounded and reading.key not in KNOWN_ONLY and (reading.exact or reading.key == "parameters"):
+            low, high = reading.bounds
+            if found := [one for count, one in _own_counts(model.subject) if low <= count <= high]:
+                return tuple(Own(reading, one) for one in found)
+    return ()
 
 
 @lru_cache(maxsize=16)
-def _own_counts(subject: Subject) -> tuple[Counted, ...]:
-    return tuple(own_counts(counted(subject.model())))
+def _own_counts(subject: Subject) -> tuple[tuple[int, Counted], ...]:
+    return tuple((one.right, one) for one in own_counts(_tensors(subject)))
 
 
 def _hand_count(meanings: Sequence[Reading]) -> tuple[HandCount, Miscounted] | None:
@@ -309,6 +310,11 @@ def _hand_count(meanings: Sequence[Reading]) -> tuple[HandCount, Miscounted] | N
             explanation = causes(counted(model), MiscountSizes.of(config), hand.miscounts)
             return hand, Miscounted(meanings[0], known, explanation)
     return None
+
+
+@lru_cache(maxsize=64)
+def _tensors(subject: Subject) -> tuple[Tensor, ...]:
+    return counted(subject.model())
 
 
 class _Place(NamedTuple):
@@ -329,7 +335,8 @@ def _miscounted(model: Known, meanings: Sequence[Reading]) -> Diagnosis:
         if reading.key not in KNOWN_ONLY and (reading.exact or (reading is first and _rarest(reading)))
     ]
     found = list(_found(places))
-    if _rarest(first) and min((one.bits for one in found), default=MOST_BITS) > _ANOTHER_CLASS:
+    rough = len(meanings) == 1 and _is_rough(first)
+    if _rarest(first) and not (rough and found) and _least(found) > _ANOTHER_CLASS:
         whole = model.subject._replace(add_pooling_layer=True)  # a pooler that is left out is a miscount
         others = [
             _Place(first, other, _ANOTHER_CLASS, _search(other.subject, False))
@@ -338,10 +345,13 @@ def _miscounted(model: Known, meanings: Sequence[Reading]) -> Diagnosis:
         ]
         found += _found(others)
         places += others
-        if min((one.bits for one in found), default=MOST_BITS) > _MIXED:
-            mixed = [one for count, one in _mixed(model.subject).items() if first.means(count)]
-            found += [one._replace(reading=first) for one in mixed if one.bits <= _rarest(first)]
+        if _least(found) > _MIXED:
+            counts, (low, high), rarest = _mixed_bits(model.subject), first.bounds, _rarest(first)
+            mixed = counts[bisect_left(counts, (low, 0.0)) : bisect_right(counts, (high, rarest))]
+            found += [_mixed(model.subject)[one]._replace(reading=first) for one, bits in mixed if bits <= rarest]
     found.sort(key=lambda one: one.bits)
+    if not exact:
+        found = _told_apart_in(found)
     likely = [one for one in found if not _is_far_fetched(one)]
     if not likely:
         possible = dict.fromkeys(found + (_rarer(places[0]) if exact and places else []))
@@ -351,11 +361,15 @@ def _miscounted(model: Known, meanings: Sequence[Reading]) -> Diagnosis:
         *likely[0].reading.bounds,
         likely[0].bits,
         model.subject.config.hidden_size,
-        [(count, one.bits) for count, one in _mixed(model.subject).items() if likely[0].reading is first],
+        _mixed_bits(model.subject) if likely[0].reading is first else (),
     )
-    if near.explained > (_CHANCE_OF_A_HINT if likely[0].reading.exact else _CHANCE) * near.numbers:
+    exactly = likely[0].reading.exact is not None
+    if not exactly and near.explained > _CHANCE * near.numbers:
+        rough = rough or likely[0].bits <= _BESIDE_COUNT  # a hint at least
+    if not rough and near.explained > (_CHANCE_OF_A_HINT if exactly else _CHANCE) * near.numbers:
         return Diagnosis(possible=tuple(found[:MOST_FOUND]), evidence=near)
-    front = [one for one in likely if _is_equal(one, likely[0], model)][:_MOST_EQUAL]
+    front = likely if rough else [one for one in likely if _is_equal(one, likely[0], model)]
+    front = sorted(front[:_MOST_COMPARED], key=lambda one: one.model != model)[:_MOST_EQUAL]
     behind = [one for one in likely if one not in front]
     return Diagnosis(
         miscounted=tuple(front),
@@ -365,35 +379,99 @@ def _miscounted(model: Known, meanings: Sequence[Reading]) -> Diagnosis:
     )
 
 
+def _least(found: Iterable[Miscounted]) -> float:
+    return min([one.bits for one in found], default=MOST_BITS)
+
+
 @lru_cache(maxsize=16)
 def _mixed(subject: Subject) -> Mapping[int, Miscounted]:
-    """Counts with some sizes of another model, and each of these with a single very common mistake; the likeliest."""
+    """Counts with sizes that are taken to be others, and each with a single very common mistake; the likeliest."""
     found: dict[int, Miscounted] = {}
-    for known in mixes(subject):
+    common = _common(subject)
+    mixed = ((_MIXED, known, _with_common(known, common)) for known in mixes(subject))
+    for least, known, amounts in (*mixed, *_mistyped(subject)):
         assert known.mix
-        bits = _MIXED + _MORE_MIXED * len(known.mix.fields[1:])
-        mix = Cause(f"{', '.join(known.mix.fields)} of {known.mix.preset}", known.parameters - known.right)
-        some = [Miscounted(_COUNTED, known, (mix,), bits=bits, ideas=1)]
-        tensors, sizes = counted(known.subject.model()), MiscountSizes.of(known.subject.config)
-        for name in _COMMON:
-            [cause] = causes(tensors, sizes, [name])
-            if cause.amount:
-                some.append(Miscounted(_COUNTED, known, (mix, cause), bits=bits + MISCOUNTS[name].bits, ideas=2))
-        for one in some:
-            if one.total not in found or one.bits < found[one.total].bits:
-                found[one.total] = one
+        bits = least + _MORE_MIXED * len(known.mix.fields[1:])
+        fields = ", ".join(known.mix.fields)
+        mix = Cause(f"{fields} of {known.mix.preset}" if known.mix.preset else fields, known.parameters - known.right)
+        for name, amount in amounts.items():
+            total, rare = known.parameters + amount, bits + MISCOUNTS[name].bits if name else bits
+            if (name == "" or amount) and rare <= MOST_BITS and (total not in found or rare < found[total].bits):
+                more = (Cause(name, amount),) if name else ()
+                found[total] = Miscounted(_COUNTED, known, (mix, *more), bits=rare, ideas=1 + len(more))
+    found.pop(subject.model().num_parameters(), None)
     return found
 
 
+@lru_cache(maxsize=16)
+def _mixed_bits(subject: Subject) -> list[tuple[int, float]]:
+    return sorted((count, one.bits) for count, one in _mixed(subject).items())
+
+
+@lru_cache(maxsize=16)
+def _common(subject: Subject) -> Mapping[str, frozenset[str]]:
+    """The very common mistakes in a model: the names of the tensors that each changes."""
+    tensors, sizes = _tensors(subject), MiscountSizes.of(subject.config)
+    usual = {name: one for name, one in MISCOUNTS.items() if one.bits <= _VERY_COMMON}
+    changed = {
+        name: frozenset(one.name for one in tensors if miscount.make((one,), sizes) != (one,))
+        for name, miscount in usual.items()
+    }
+    return {name: names for name, names in changed.items() if names}
+
+
+def _with_common(known: Known, common: Mapping[str, frozenset[str]]) -> dict[str, int]:
+    """What each very common mistake adds to a count; under no name, nothing."""
+    tensors, sizes = counted(known.subject.model()), MiscountSizes.of(known.subject.config)
+    found = {"": 0}
+    for name, names in common.items():
+        some = [tensor for tensor in tensors if tensor.name in names]
+        found[name] = total(MISCOUNTS[name].make(some, sizes)) - total(some)
+    return found
+
+
+def _mistyped(subject: Subject) -> Iterator[tuple[float, Known, dict[str, int]]]:
+    """The model with each size as it may be mistyped.
+
+    A count is a polynomial in a size, of the second degree at most, and so is what a mistake adds: three are counted.
+    """
+    config, right = subject.config, subject.model().num_parameters()
+    for field in sizes_of(type(config)):
+        own = getattr(config, field)
+        if field == "num_attention_heads" or own < _LONG_SIZE:
+            continue
+
+        def with_size(number: int, field: str = field) -> Known:
+            other = subject._replace(config=unchecked(config, **{field: number}))
+            return Known(other, other.model().num_parameters(), mix=Mix("", (field,), right))
+
+        known = [with_size(own + more) for more in (1, 2, 3)]
+        counts = [{**_with_common(one, _common(subject)), _WHOLE: one.parameters} for one in known]
+        for number in dict.fromkeys(mistyped(own)):
+            step = number - own - 1
+            amounts = {}
+            for name, first in counts[0].items():
+                second, third = counts[1][name], counts[2][name]
+                amounts[name] = first + step * (second - first) + step * (step - 1) // 2 * (third - 2 * second + first)
+            exchanged = sorted(f"{number}") == sorted(f"{own}")
+            one = known[0]._replace(parameters=amounts.pop(_WHOLE))
+            yield (
+                _EXCHANGED if exchanged else _WRONG_DIGIT,
+                one._replace(subject=subject._replace(config=unchecked(config, **{field: number}))),
+                amounts,
+            )
+
+
+_WHOLE = "whole"
+_LONG_SIZE, _EXCHANGED, _WRONG_DIGIT = 100, 6.5, 9.0  # with so many digits, two are exchanged, or one is wrong
 _COUNTED = Reading("parameters", Fraction(0), Fraction(0), rounded=False)
-_COMMON = tuple(name for name, miscount in MISCOUNTS.items() if miscount.bits <= _VERY_COMMON)
 
 
 @lru_cache(maxsize=64)
 def _search(subject: Subject, whole: bool) -> Search:
     """The explanations of a model's count: all, or those of a single usual mistake."""
     bits = MOST_BITS if whole else _MOST_THERE
-    return search(counted(subject.model()), MiscountSizes.of(subject.config), bits)
+    return search(_tensors(subject), MiscountSizes.of(subject.config), bits)
 
 
 def _found(places: Iterable[_Place]) -> Iterator[Miscounted]:
@@ -407,11 +485,29 @@ def _rarest(reading: Reading) -> float:
     """How rare an explanation may be: the fewer digits a rounded number has, the more common, and 0 for none."""
     if reading.exact or reading.low == reading.high:
         return MOST_BITS if reading.exact else 0.0
-    return next((bits for part, bits in _OF_DIGITS if part * (reading.high - reading.low) <= reading.low), 0.0)
+    rough = _ROUGH if _is_rough(reading) else 0.0
+    return next((bits for part, bits in _OF_DIGITS if part * (reading.high - reading.low) <= reading.low), rough)
 
 
-# Explanations of rounded numbers that are known to such a part.
+# Explanations of rounded numbers that are known to such a part. Below a thousandth they are hints.
 _OF_DIGITS = ((10_000, 10.0), (1_000, _MOST_THERE))
+_ROUGH, _ROUGHEST = 8.0, 25
+
+
+def _is_rough(reading: Reading) -> bool:
+    """Whether a number of parameters has so few digits that explanations of it are no more than hints."""
+    part = reading.low / (reading.high - reading.low) if reading.high > reading.low else 0
+    return reading.key == "parameters" and not reading.rounded and _ROUGHEST <= part < _OF_DIGITS[-1][0]
+
+
+def _told_apart_in(found: Sequence[Miscounted]) -> list[Miscounted]:
+    """Of the explanations of a rounded number those to which no small mistake is added that does not show in it."""
+    kept: list[tuple[set[str], Miscounted]] = []
+    for one in found:
+        names = {cause.miscount for cause in one.explanation}
+        if not any(names >= fewer or one.total == other.total for fewer, other in kept):
+            kept.append((names, one))
+    return [one for _names, one in kept]
 
 
 def _rarer(place: _Place) -> list[Miscounted]:
@@ -419,14 +515,14 @@ def _rarer(place: _Place) -> list[Miscounted]:
 
 
 def _miscount(place: _Place, way: Way) -> Miscounted:
-    subject = place.model.subject
-    explanation = causes(counted(subject.model()), MiscountSizes.of(subject.config), way.miscounts)
+    explanation = place.search.causes(way.miscounts)
     return Miscounted(place.reading, place.model, explanation, way.habit, way.bits + place.bits, way.ideas)
 
 
 def _is_equal(found: Miscounted, first: Miscounted, model: Known) -> bool:
     """Whether an explanation can stand beside the likeliest: hardly what takes more ideas, or is in another class."""
-    reach = _EQUAL if found.ideas == first.ideas or first.ideas > 1 else _EQUAL / 2
+    more = _EQUAL_OF_MORE if found.bits <= _USUAL_PAIR else _EQUAL / 2
+    reach = _EQUAL if found.ideas == first.ideas or first.ideas > 1 else more
     reach = reach if found.model in (first.model, model) else 0.0
     return found.bits <= first.bits + reach
 
@@ -464,7 +560,7 @@ def told_apart(some: Sequence[Miscounted]) -> list[tuple[str, tuple[int, ...]]]:
     counts = []
     for one in some:
         subject = one.model.subject
-        tensors, sizes = counted(subject.model()), MiscountSizes.of(subject.config)
+        tensors, sizes = _tensors(subject), MiscountSizes.of(subject.config)
         for cause in one.explanation:
             tensors = MISCOUNTS[cause.miscount].make(tensors, sizes)
         counts.append(tensors)
@@ -475,12 +571,17 @@ def told_apart(some: Sequence[Miscounted]) -> list[tuple[str, tuple[int, ...]]]:
 def _matches(meanings: Sequence[Reading], subject: Subject) -> Iterator[Match]:
     """Each known count by the first reading that it fits."""
     by_total = _by_total(subject.config, known_counts)
-    # With its buffers a model is worth a line only where it is meant exactly.
-    bare = {total for total, models in by_total.items() if any(not model.buffers for model in models)}
+    # With its buffers a model is worth a line only where it is meant exactly, unless these are large.
+    bare = {
+        total
+        for total, models in by_total.items()
+        if any(not one.buffers or one.convention == "masks" for one in models)
+    }
     seen = set()
     for reading in meanings:
+        low, high = reading.bounds
         for count in sorted(by_total):
-            if count not in seen and reading.means(count) and (count in bare or reading.exact is not None):
+            if low <= count <= high and count not in seen and (count in bare or reading.exact is not None):
                 seen.add(count)
                 yield Match(reading, count, by_total[count])
     if seen:
@@ -500,6 +601,7 @@ def _without_embeddings(reading: Reading, subject: Subject) -> Iterator[Match]:
             yield Match(reading, count, here)
 
 
+@lru_cache(maxsize=16)
 def _by_total(config: Config, counts: Callable[[Config], Iterator[Known]]) -> Mapping[int, tuple[Known, ...]]:
     found: dict[int, tuple[Known, ...]] = {}
     for model in every_count(config, counts):

@@ -15,8 +15,7 @@ from threading import Lock
 from typing import NamedTuple
 
 from bertcalc.config import Config
-from bertcalc.diagnosis.habits import HABITS
-from bertcalc.diagnosis.miscounts import MISCOUNTS, Miscount, MiscountSizes, counted, total
+from bertcalc.diagnosis.miscounts import HABITS, MISCOUNTS, Miscount, MiscountSizes, counted, total
 from bertcalc.family import Model
 from bertcalc.tree.nn import Tensor
 
@@ -26,7 +25,7 @@ MOST_MISCOUNTS = 4
 MOST_FOUND = 12
 # Among so many multiples to each side of a number it is measured how many would be explained as simply.
 _NEAR = 200
-_FAR = 50  # and no farther from a rounded number than such a part of it
+_FAR, _FEWEST = 50, 20  # and no farther from a rounded number than such a part of it, unless these are too few
 
 
 class Cause(NamedTuple):
@@ -104,7 +103,10 @@ def causes(
 
 
 # The miscounts that change tensors of several parts; each other one stays within one part.
-WIDE = ("biases", "layer biases", "LayerNorm half", "LayerNorm", "LayerNorm 4H", "embeddings", "encoder once")
+WIDE = (
+    *("biases", "layer biases", "LayerNorm half", "LayerNorm", "LayerNorm 4H", "embeddings", "encoder once"),
+    *("positions and types of V rows", "positions and types of H"),
+)
 _NAMES = tuple(MISCOUNTS)
 _NUMBER = {name: number for number, name in enumerate(_NAMES)}
 _State = tuple[int, ...]  # what is counted in place of each tensor, by its number
@@ -187,6 +189,15 @@ class Search:
         """The ways to a total, the likeliest first; to the right one, that which leaves out nothing."""
         return self._ways.get(wrong, [])[: 1 if wrong == self.right else None]
 
+    def causes(self, miscounts: Iterable[str]) -> Explanation:
+        """What each of some miscounts adds, made one after the other."""
+        state, found = self._start, []
+        for name in miscounts:
+            after = self._counted.make(_NUMBER[name], state)
+            found.append(Cause(name, self._counted.total(after) - self._counted.total(state)))
+            state = after
+        return tuple(found)
+
     def rarer(self, wrong: int) -> list[Way]:
         """Ways to a total that are put together from two, each of which leads elsewhere; the likeliest first."""
         found: dict[_State, Way] = {}
@@ -263,21 +274,23 @@ def evidence(
     high: int,
     bits: float,
     hidden_size: int,
-    others: Iterable[tuple[int, float]] = (),
+    others: Sequence[tuple[int, float]] = (),
 ) -> Evidence:
     """How many of the numbers near a typed one have an explanation that is not rarer than one of so many bits.
 
     A difference that is a multiple of the hidden size is one among multiples; a number that is rounded, and means all
     from ``low`` to ``high``, is one among those that are rounded likewise. ``searches`` are what explanations are
-    looked for in, each with the bits that it costs to look there; ``others`` are totals that have one, with its bits.
+    looked for in, each with the bits that it costs to look there; ``others`` are totals that have one, with its bits,
+    in their order.
     """
     searches = list(searches)
     wide = high - low
     step = wide or gcd(low - searches[0][0].right, hidden_size)
-    reach = min(_NEAR * wide, low // _FAR) if wide else _NEAR * hidden_size
+    reach = min(_NEAR * wide, max(low // _FAR, _FEWEST * wide)) if wide else _NEAR * hidden_size
     lowest, highest = low - reach, high + reach
     found = {near for search, more in searches for near in search.near(lowest, highest, bits - more)}
-    found |= {one for one, rare in others if rare <= bits and lowest <= one <= highest}
+    near = others[bisect_left(others, (lowest, 0.0)) : bisect_right(others, (highest, MOST_BITS))]
+    found |= {one for one, rare in near if rare <= bits}
     explained = {(one - low) // step for one in found if wide or (one - low) % step == 0}
     return Evidence(len(explained), 2 * reach // step + 1, step)
 

@@ -56,7 +56,7 @@ _NUMBERS = ("half", "moments", "training")  # of numbers, not of bytes
 
 
 class Mix(NamedTuple):
-    """Sizes that were taken from a published model of the family, and the right count of the model with its own."""
+    """Sizes that are taken to be others, those of a published model if it is said, and the right count with its own."""
 
     preset: str
     fields: tuple[str, ...]
@@ -216,6 +216,10 @@ def mixes(subject: Subject) -> tuple[Known, ...]:
     """A model with some sizes of a BERT, or of a published model of its family: hidden size and heads together."""
     own, right = subject.config, subject.model().num_parameters()
     found: dict[Config, Known] = {}
+    if vars(own).get("embedding_size", own.hidden_size) != own.hidden_size:
+        as_wide = subject._replace(config=replace(own, embedding_size=own.hidden_size))  # type: ignore[call-arg]
+        mix = Mix("", ("embedding_size",), right)
+        found[as_wide.config] = Known(as_wide, as_wide.model().num_parameters(), mix=mix)
     for name, other in sorted(PUBLISHED_CONFIGS.items(), key=lambda item: type(item[1]) is not type(own)):
         if type(other) is type(own) or name in ("bert-base-uncased", "bert-large-uncased"):
             sizes = [
@@ -339,6 +343,7 @@ def _reach(number: Typed, rounded: bool) -> Fraction:
         return reach
     if not reach:
         reach = Fraction(1, 2) if number.value % 1000 == 0 else reach
-    while reach and number.value % (20 * reach) == 0:
+    place = f"{float(2 * reach):.0e}"  # what one in the last digit is worth: in 90.0M, zeros are typed on purpose
+    while reach and int(place[2:]) in (0, 3, 4, 6, 8, 9, 12) and number.value % (20 * reach) == 0:
         reach *= 10
     return reach

@@ -5,12 +5,15 @@ True
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
+from bertcalc.config import Config
 from bertcalc.diagnosis.known import Known, every_count, known_counts, more_counts, published_counts
 
 _WORTH_IT = 1_000_000  # of smaller numbers too many are near each other
 _MOST_SLIPS = 3
+_LONG = 7  # of so many digits some at the beginning or at the end are right
 
 
 class Slip(NamedTuple):
@@ -21,22 +24,33 @@ class Slip(NamedTuple):
     preset: str = ""
 
 
-def slips_to(model: Known, number: int) -> Iterator[Slip]:
+def slips_to(model: Known, number: int) -> list[Slip]:
     """Known counts from which a number differs by 1 or as if it were mistyped, the likeliest first."""
-    own = [known for counts in (known_counts, more_counts) for known in every_count(model.subject.config, counts)]
-    candidates = [Slip(model.total, model), *(Slip(known.total, known) for known in own)]
-    candidates += [
-        Slip(count, known, preset)
-        for count, (preset, known) in published_counts().items()
-        if len(str(count)) == len(str(number))  # with a digit less it would be a model of another size
-    ]
-    seen = set()
-    for slip in sorted(candidates, key=lambda slip: abs(slip.meant - number) != 1):
-        if slip.meant not in seen and slip.meant >= _WORTH_IT and is_slip(number, slip.meant):
-            seen.add(slip.meant)
-            yield slip
-            if len(seen) == _MOST_SLIPS:
-                return
+    digits = len(str(number))  # with a digit less it would be a model of another size
+    found: dict[int, Slip] = {}
+    for slip in (Slip(model.total, model), *_candidates(model.subject.config)):
+        count = slip.meant
+        as_long = not slip.preset or len(str(count)) == digits
+        if as_long and count >= _WORTH_IT and count not in found and is_slip(number, count):
+            found[count] = slip
+    return sorted(found.values(), key=lambda slip: abs(slip.meant - number) != 1)[:_MOST_SLIPS]
+
+
+@lru_cache(maxsize=16)
+def _candidates(config: Config) -> list[Slip]:
+    own = [known for counts in (known_counts, more_counts) for known in every_count(config, counts)]
+    published = [Slip(count, known, preset) for count, (preset, known) in published_counts().items()]
+    return [*(Slip(known.total, known) for known in own), *published]
+
+
+def mistyped(number: int) -> Iterator[int]:
+    """Numbers that come of one by exchanging two digits that are beside each other, or by one wrong digit."""
+    digits = f"{number}"
+    for at, digit in enumerate(digits):
+        if at and digits[at - 1] != digit and (at > 1 or digit != "0"):
+            yield int(digits[: at - 1] + digit + digits[at - 1] + digits[at + 1 :])
+    for at, digit in enumerate(digits):
+        yield from (int(digits[:at] + other + digits[at + 1 :]) for other in "0123456789"[not at :] if other != digit)
 
 
 def is_slip(typed: int, meant: int) -> bool:
@@ -44,13 +58,12 @@ def is_slip(typed: int, meant: int) -> bool:
     if abs(typed - meant) == 1:
         return True
     wrong, right = str(typed), str(meant)
-    if len(wrong) == len(right):
-        at = [place for place, (one, other) in enumerate(zip(wrong, right, strict=True)) if one != other]
-        exchanged = (
-            len(at) == 2 and at[1] == at[0] + 1 and wrong[at[0]] == right[at[1]] and wrong[at[1]] == right[at[0]]
-        )
-        return len(at) == 1 or exchanged
-    longer, shorter = sorted((wrong, right), key=len, reverse=True)
-    return len(longer) == len(shorter) + 1 and any(
-        longer[:place] + longer[place + 1 :] == shorter for place in range(len(longer))
-    )
+    if len(right) > _LONG and wrong[:3] != right[:3] and wrong[-3:] != right[-3:]:
+        return False
+    if len(wrong) < len(right):
+        wrong, right = right, wrong
+    at = next((at for at, digit in enumerate(right) if wrong[at] != digit), len(right))
+    if len(wrong) > len(right):
+        return wrong[at + 1 :] == right[at:]
+    exchanged = wrong[at : at + 2] == right[at : at + 2][::-1] and wrong[at + 2 :] == right[at + 2 :]
+    return exchanged or wrong[at + 1 :] == right[at + 1 :]

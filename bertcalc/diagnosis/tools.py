@@ -15,21 +15,8 @@ from typing import Any, NamedTuple
 
 from bertcalc.config import Config
 from bertcalc.diagnosis.explain import causes
-from bertcalc.diagnosis.miscounts import (
-    MISCOUNTS,
-    NORM,
-    Change,
-    Concerned,
-    Miscount,
-    MiscountSizes,
-    both,
-    component,
-    counted,
-    in_layer,
-    is_bias,
-    is_lacking,
-    role,
-)
+from bertcalc.diagnosis.miscounts import MISCOUNTS, Change, Miscount, MiscountSizes, counted, is_lacking
+from bertcalc.diagnosis.which import which
 from bertcalc.family import Model
 from bertcalc.text import N_
 from bertcalc.tree.nn import Tensor
@@ -105,15 +92,15 @@ def _miscounts(tool: Tool, tensors: Sequence[Tensor]) -> tuple[str, ...]:
 
 
 def _is_decoder(tensor: Tensor) -> bool:
-    return tensor.place.role == "decoder" and not is_bias(tensor) and not is_lacking(tensor)
+    return which("decoder, no bias")(tensor) and not is_lacking(tensor)
 
 
-def _times(copies: int, concerned: Concerned) -> Change:
+def _times(copies: int, said: str) -> Change:
     """What is concerned, counted so many times: 0 for not at all."""
+    concerned = which(said)
     return lambda tensor, sizes: (tensor._replace(copies=copies * tensor.copies) if concerned(tensor) else tensor,)
 
 
-_HEAD = component("head")
 REASONS: dict[str, Miscount] = {
     **MISCOUNTS,
     "output matrix": Miscount(
@@ -121,12 +108,12 @@ REASONS: dict[str, Miscount] = {
     ),
     "head but decoder": Miscount(
         N_("the head is left out, all but the matrix of its decoder"),
-        _times(0, lambda tensor: _HEAD(tensor) and not _is_decoder(tensor)),
+        lambda tensor, sizes: () if which("head")(tensor) and not _is_decoder(tensor) else (tensor,),
     ),
-    "activation": Miscount(N_("the parameters of the activation function are left out"), _times(0, role("activation"))),
+    "activation": Miscount(N_("the parameters of the activation function are left out"), _times(0, "activation")),
     "LayerNorms twice": Miscount(
         N_("each LayerNorm of the layers is counted twice"),
-        _times(2, both(in_layer, NORM)),
+        _times(2, "in layer, norm"),
     ),
 }
 

@@ -18,8 +18,7 @@ from bertcalc.diagnosis.explain import (
     search,
     ways,
 )
-from bertcalc.diagnosis.habits import HABITS
-from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
+from bertcalc.diagnosis.miscounts import HABITS, MISCOUNTS, MiscountSizes, counted, total
 from bertcalc.presets import PRESETS
 from bertcalc.tree.nn import Tensor
 from bertcalc.tree.totals import place_of

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 
 from bertcalc import BertConfig, Config, ModernBertConfig
-from bertcalc.diagnosis.habits import HABITS
-from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
+from bertcalc.diagnosis.miscounts import HABITS, MISCOUNTS, MiscountSizes, counted, total
 from bertcalc.families import build, family_of
 from bertcalc.presets import PRESETS
 from tests.oracle import Case
@@ -99,7 +98,7 @@ def by_hand(c: Any, case: Case) -> dict[str, int]:
         "classifier": -(2 * nsp + classes) * (h + 1),
         **{
             f"labels={size}": (kind in CLASSIFY and kind != "BertForQuestionAnswering") * (size - classes) * (h + 1)
-            for size in (1, 3, 5, 10)
+            for size in (1, 2, 3, 4, 5, 6, 7, 9, 10, 20)
         },
         "transform": -lm * (h * h + h),
         "small output projection": -attentions * h * (h - size),
@@ -112,7 +111,7 @@ def by_hand(c: Any, case: Case) -> dict[str, int]:
         "feed-forward biases of H": -n * (i - h),
         "feed-forward biases of I": n * (i - h),
         **{f"V={size}": vocabulary(size) for size in VOCABULARIES},
-        **{f"P={size}": (size - p) * h for size in (512, 514, 1024, 128, 256, 2048)},
+        **{f"P={size}": (size - p) * h for size in (512, 514, 1024, 128, 256, 384, 2048)},
         **{f"T={size}": (size - t) * h for size in (1, 2, 3)},
         "LayerNorm 4H": all_norms,
         "layer LayerNorms 4H": n * norms,
@@ -121,6 +120,26 @@ def by_hand(c: Any, case: Case) -> dict[str, int]:
         "embedding LayerNorm of V": 2 * (v - h),
         "head LayerNorm of V": lm * 2 * (v - h),
         "pooler again": pooler * (h * h + h),
+        "attention scores": n * p * p,
+        "attention scores of heads": n * c.num_attention_heads * p * p,
+        "value": -attentions * (h * h + h),
+        "qkv biases of one head": -attentions * 3 * (h - size),
+        "bias H x H": attentions * (h * h - h),
+        "classifier of P x H": (2 * nsp + classes) * h * (p - 1),
+        "classifier of 2H": (2 * nsp + classes) * h,
+        "decoder bias of H": lm * (1 + untied) * (h - v),
+        "words V x V": v * (v - h),
+        "words of P rows": (p - v) * h,
+        "positions of V rows": (v - p) * h,
+        "positions of H rows": (h - p) * h,
+        "positions and types of V rows": (2 * v - p - t) * h,
+        "token types of P rows": (p - t) * h,
+        "token types H x H": t * h * (h - 1),
+        "LayerNorm of two": 2 * (1 + n * (2 + c.add_cross_attention) + lm) - all_norms,
+        "LayerNorm of I": n * 2 * (i - h),
+        "embedding LayerNorm H x H": 2 * h * (h - 1),
+        "embeddings again": (v + p + t + 2) * h,
+        "output projection again": attentions * (h * h + h),
         "attention twice": attentions * attention,
         "feed-forward twice": n * forward,
         "layer more": one + norms,

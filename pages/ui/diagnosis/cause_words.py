@@ -72,7 +72,8 @@ def _taken_sizes(known: Known, mix: Mix) -> tuple[str, str]:
     config, symbols = known.subject.config, sizes_of(type(known.subject.config))
     fields = listed([code(type(config).own_name(field)) for field in mix.fields])
     sizes = [f"${symbols[field]} = {latex_number(getattr(config, field))}$" for field in mix.fields]
-    return _("{fields} of {preset}").format(fields=fields, preset=mix.preset), listed(sizes)
+    said = _("{fields} of {preset}") if mix.preset else _("{fields} taken to be another number, perhaps mistyped")
+    return said.format(fields=fields, preset=mix.preset), listed(sizes)
 
 
 def miscount_in_words(name: str) -> str:

@@ -10,7 +10,6 @@ from bertcalc.arithmetic import LONGEST
 from bertcalc.config import letters
 from bertcalc.diagnosis.cause_formulas import count_formula
 from bertcalc.diagnosis.diagnose import Diagnosis, Elsewhere, Match, Miscounted, Own, diagnose, told_apart
-from bertcalc.diagnosis.habits import HABITS
 from bertcalc.diagnosis.known import (
     HAND_COUNTS,
     PUBLISHED_CONFIGS,
@@ -21,7 +20,7 @@ from bertcalc.diagnosis.known import (
     Reading,
     readings,
 )
-from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
+from bertcalc.diagnosis.miscounts import HABITS, MISCOUNTS, MiscountSizes, counted, total
 from bertcalc.diagnosis.slips import Slip
 from bertcalc.diagnosis.tools import tool_counts
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
