@@ -65,7 +65,7 @@ def attention(
     for_step(run, steps["mask"])
     attention_scores = tape.view(attention_scores, (batch, heads, length, length))
     attention_mask = tape.new(attention_mask.shape, _BOOL)
-    attention_scores = tape.masked_fill(attention_scores, tape.like(attention_mask))
+    attention_scores = tape.masked(attention_scores, tape.like(attention_mask))
     for_step(run, steps["softmax"])
     attention_probs = tape.softmax(attention_scores)
     attention_probs = call(run, steps["weights_dropout"], attention_probs)
@@ -163,7 +163,7 @@ def convolution(
         out = tape.contiguous(out)
     for_step(run, steps["fill_padding"])
     rmask = _as_bool(tape, tape.like(input_mask))
-    out = tape.masked_fill_in_view(base, out, rmask) if base else tape.masked_fill(out, rmask, in_place=True)
+    out = tape.changed_in_view(base, out, rmask) if base else tape.masked(out, rmask, in_place=True)
     del base
     out = call(run, steps["activation"], call(run, steps["dropout"], out))
     for_step(run, steps["add"])

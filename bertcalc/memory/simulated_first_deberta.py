@@ -46,7 +46,7 @@ def attention(
         attention_scores = tape.shift(attention_scores)  # rel_att is the number 0
     for_step(run, steps["mask"])
     attention_mask = tape.new(attention_mask.shape, _BOOL)
-    attention_scores = tape.masked_fill(attention_scores, tape.like(attention_mask))
+    attention_scores = tape.masked(attention_scores, tape.like(attention_mask))
     for_step(run, steps["softmax"])
     attention_probs = tape.softmax(attention_scores)
     attention_probs = call(run, steps["weights_dropout"], attention_probs)
@@ -85,7 +85,7 @@ def _bias(
     linear = call(run, steps["position query"], rel_embeddings)
     pos_query_layer = _heads(tape, linear, heads)
     for_step(run, steps["pos_query_scaled"])
-    pos_query_layer = tape.divide_in_view(linear, pos_query_layer, scaled_size_sqrt(tape))
+    pos_query_layer = tape.changed_in_view(linear, pos_query_layer, scaled_size_sqrt(tape))
     del linear
     for_step(run, steps["p2c_gathered"])
     p2c_pos = _clamped(tape, tape.like(tape.like(relative_pos)), _last(tape, att_span))

@@ -45,7 +45,7 @@ def _half_turned(tape: Tape, x: Tensor) -> Tensor:
     *sides, size = x.shape
     half = (*sides, quotient(size, 2))
     first, second = tape.narrow(x, half), tape.narrow(x, half)
-    return tape.cat(tape.kernel("Neg", second, keep="nothing"), first)
+    return tape.cat(tape.function("neg", second), first)
 
 
 def quotient(whole: Any, part: Any) -> Any:
@@ -65,8 +65,8 @@ def layer_norm(tape: Tape, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     item, last = x.item, len(x.shape) - 1
     x = tape.to(x, _FLOAT32)
     mean = tape.mean(x, last)
-    variance = tape.mean(tape.power(tape.subtract(x, mean)), last)
-    x = tape.quotient(tape.subtract(x, mean), tape.root(tape.shift(variance)))
+    variance = tape.mean(tape.function("pow", tape.subtract(x, mean)), last)
+    x = tape.quotient(tape.subtract(x, mean), tape.function("sqrt", tape.shift(variance)))
     x = tape.to(x, item)
     return tape.add(tape.multiply(weight, x), bias)
 
@@ -75,6 +75,6 @@ def rms_norm(tape: Tape, x: Tensor, weight: Tensor) -> Tensor:
     """Divided by the root of the mean square of each row, which is computed in float32."""
     item = x.item
     x = tape.to(x, _FLOAT32)
-    variance = tape.mean(tape.power(x), len(x.shape) - 1)
-    x = tape.multiply(x, tape.reciprocal_root(tape.shift(variance)))
+    variance = tape.mean(tape.function("pow", x), len(x.shape) - 1)
+    x = tape.multiply(x, tape.function("rsqrt", tape.shift(variance)))
     return tape.multiply(weight, tape.to(x, item))

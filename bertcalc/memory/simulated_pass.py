@@ -254,14 +254,14 @@ class Pass:
                 return self.batch.get(step.name)
             case "lookup":
                 if step.place.role == "distance":
-                    return tape.embedding(self._tensor(step, "weight"), self._distances(step))
+                    return tape.index(self._tensor(step, "weight"), [self._distances(step)])
                 if step.place.role == "relative position":
-                    return tape.embedding(self._tensor(step, "weight"), self._buckets(step.takes[0].shape))
+                    return tape.index(self._tensor(step, "weight"), [self._buckets(step.takes[0].shape)])
                 if self._own_positions and step.place.role == "token type":
                     self.values["types"] = self.batch.get("token_type_ids") or tape.new(step.gives.shape[:2], _INT64)
                 if "positions" not in self.values and not self._own_positions:
                     self._number_tokens(self.values[step.takes[0].name])
-                return tape.embedding(self._tensor(step, "weight"), self._looked_up(step))
+                return tape.index(self._tensor(step, "weight"), [self._looked_up(step)])
             case "linear" | "norm" | "dropout" | "activation":
                 return self.call(step, *self._taken(step))
             case "softmax":
