@@ -738,7 +738,7 @@ class Tape:
             return gradient
         if before.storage.holders == 1 and not before.is_view and is_contiguous(before):
             return before
-        return Tensor(self.like(before).storage, before.shape, dense_strides(before), before.item)
+        return self._each(before, gradient)
 
 
 def _passed(grad: Tensor) -> Gradients:
@@ -775,25 +775,6 @@ def is_contiguous(tensor: Tensor) -> bool:
                 return False
             expected *= side
     return True
-
-
-def dense_strides(tensor: Tensor) -> Shape:
-    """The strides of what is made from a tensor number by number: its axes stay in their order in memory.
-
-    Where there are gaps or repetitions, the numbers come in order.
-    """
-    strides = list(contiguous_strides(tensor.shape))
-    left = [axis for axis, side in enumerate(tensor.shape) if side != 1]
-    expected = 1
-    while left:
-        inner = [axis for axis in left if tensor.strides[axis] == expected]
-        if len(inner) != 1:
-            return contiguous_strides(tensor.shape)
-        (axis,) = inner
-        left.remove(axis)
-        strides[axis] = expected
-        expected *= tensor.shape[axis]
-    return tuple(strides)
 
 
 def iterated_strides(shape: Shape, tensors: Sequence[Tensor]) -> Shape:
