@@ -13,7 +13,7 @@ _FLOAT32 = 4
 def angles(tape: Tape, positions: Tensor, frequencies: Tensor, head_size: int, item: int) -> tuple[Tensor, Tensor]:
     """Cosine and sine for each position, computed in float32 and without gradients."""
     length = positions.shape[1]
-    together = _repeated(tape, _products(tape, positions, frequencies), head_size)
+    together = _products(tape, positions, frequencies), tape.new((1, length, head_size))
     cosine = tape.like(tape.new((1, length, head_size)))
     sine = tape.like(tape.new((1, length, head_size)))
     found = tape.to(cosine, item), tape.to(sine, item)
@@ -25,13 +25,7 @@ def _products(tape: Tape, positions: Tensor, frequencies: Tensor) -> Tensor:
     """As many as half the numbers of a head for each position; ``frequencies`` are two times so many."""
     numbers = tape.new(positions.shape)
     same = tape.new(frequencies.shape, _FLOAT32 // 2) if frequencies.item != _FLOAT32 else None
-    found = tape.new((*positions.shape, *frequencies.shape), _FLOAT32 // 2)
-    del numbers, same
-    return found
-
-
-def _repeated(tape: Tape, products: Tensor, head_size: int) -> tuple[Tensor, Tensor]:
-    return products, tape.new((1, products.shape[1], head_size))
+    return tape.made((*positions.shape, *frequencies.shape), _FLOAT32 // 2, numbers, *((same,) if same else ()))
 
 
 def rotated(tape: Tape, x: Tensor, cosine: Tensor, sine: Tensor, *, wide: bool) -> Tensor:
