@@ -10,8 +10,9 @@ from bertcalc.memory import simulated_deberta as deberta
 from bertcalc.memory import simulated_first_deberta as first_deberta
 from bertcalc.memory import simulated_layers as layers
 from bertcalc.memory.held import BUCKETS, DISTANCES, HEADS, held_until, numbers_positions, sine_of, unfolded
-from bertcalc.memory.plan import Plan
-from bertcalc.memory.saved import ITEM_BYTES, Dtype, fuse_attention, recomputed_in
+from bertcalc.memory.optimizers import PRECISIONS
+from bertcalc.memory.plan import Inference, Plan
+from bertcalc.memory.saved import ITEM_BYTES, fuse_attention, recomputed_in
 from bertcalc.memory.simulated_activations import simulate_activation
 from bertcalc.memory.tape import Memory, Region, Tape, Tensor
 from bertcalc.problem import InputError, Problem
@@ -32,29 +33,16 @@ class Pass:
     are zeros, and token_type_ids.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        batch_size: int,
-        sequence_length: int,
-        plan: Plan,
-        *,
-        dtype: Dtype,
-        num_choices: int,
-        encoder_sequence_length: int | None,
-        training: bool,
-        padded: bool,
-    ) -> None:
+    def __init__(self, model: Model, how: Plan | Inference, sizes: Sizes, *, padded: bool) -> None:
         self.model = model
-        self.plan = plan
-        self.width = ITEM_BYTES[dtype]
-        self.training = training
+        self.training = training = isinstance(how, Plan)
+        self.plan = plan = how if isinstance(how, Plan) else Plan(attention=how.attention)
+        self.width = ITEM_BYTES[PRECISIONS[how.precision].dtype if isinstance(how, Plan) else how.dtype]
         self.padded = padded
         self._version = model.config.transformers_version
         self.memory = Memory()
         self.tape = Tape(self.memory, grad=training)
-        sizes = Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices, self._caches())
-        steps = model.run(sizes)
+        steps = model.run(sizes._replace(cached=self._caches()))
         if plan.attention == "fused" and self._version == 5:
             steps = fuse_attention(steps)
         self._fused = not any(step.place.role == "softmax" for step in steps)
@@ -72,18 +60,17 @@ class Pass:
         }
         # The fused kernel sees what is before a token without being told.
         self._masks = padded or (model.config.is_decoder and not self._fused)
-        self.batch_size, self.sequence_length = batch_size, sequence_length
+        self.batch_size = sizes.batch_size
         self.held = held_until(self.steps, self._version, pooler=model.cls.pooler)
         self._regions = [recomputed_in(step, plan.recompute if training else "none") for step in self.steps]
         self._windowed = _windowed(self.steps)
         self._together = deberta.together(self.steps)
         # The kernel needs no mask for a window, unless there is padding. Letters stand for lengths below a window that
         # is not 0.
-        window = model.config.window
-        self._sees_window = window is not None and (
-            window == 0 or (isinstance(sequence_length, int) and sequence_length >= window)
+        window, length = model.config.window, sizes.sequence_length
+        self._window_mask = window is not None and (
+            padded or (not self._fused and (window == 0 or (isinstance(length, int) and length >= window)))
         )
-        self._window_mask = padded or (self._sees_window and not self._fused) if window is not None else False
         self._given_mask = padded or (
             model.cls.task == "multiple-choice"
             and any(step.operation == "mean" and step.takes[1].ids for step in self.steps)
