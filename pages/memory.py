@@ -1,15 +1,19 @@
 """Memory: how much of a batch a device is enough for; weights, training, activations and inference."""
 
+import streamlit as st
+
 from bertcalc.memory.peak import unknown_peaks
 from pages.ui.controls import show_problem
 from pages.ui.memory import fit_view, peak_view, run, saved_view, weights
-from pages.ui.present import row
+from pages.ui.present import presenting, row
 from pages.ui.sidebar import choice as current_choice
 
 choice = current_choice()
 with row():
     view = run.VIEW.show()
     if view == "fit" and not unknown_peaks(choice.model()):
+        # In front of the controls, which a phone has below each other; where they are beside each other, after them.
+        answer = None if presenting() else st.container()
         task, device = run.choose_task()
 
 if view not in ("weights", "activations") and (problem := unknown_peaks(choice.model())):
@@ -23,6 +27,6 @@ elif view == "activations":
 elif view == "inference":
     peak_view.show_peak(*run.choose_inference(choice))
 elif task == "training":
-    fit_view.show_fit(*run.choose_plan(choice), device)
+    fit_view.show_fit(*run.choose_plan(choice), device, answer or st.container())
 else:
-    fit_view.show_fit(*run.choose_inference(choice), device)
+    fit_view.show_fit(*run.choose_inference(choice), device, answer or st.container())

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from bertcalc.family import Model
 from bertcalc.forward.outputs import in_pairs, unpadded
 from bertcalc.forward.trace import Sizes
-from bertcalc.memory.optimizers import PRECISIONS, Optimizer
+from bertcalc.memory.optimizers import Optimizer
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.saved import Attention, Dtype, check_recompute
 from bertcalc.memory.simulated_optimizer import Optimizing
@@ -60,20 +60,12 @@ def training_peak_bytes(
     encoder_sequence_length: int | None = None,
     padded: bool = False,
 ) -> int:
-    """The most bytes of tensors alive at any moment of a training step, weights and all: see ``training_changes``."""
+    """The most bytes of tensors alive at any moment of a training step, weights and all: see ``changes_in``."""
     if not labels:
         raise ValueError("Without labels there is no loss: nothing can be trained.")
     plan = Plan("fp32" if dtype == "float32" else "bf16", optimizer, attention, keep_outputs=keep_outputs)
-    changes = training_changes(
-        model,
-        batch_size,
-        sequence_length,
-        plan,
-        num_choices=num_choices,
-        encoder_sequence_length=encoder_sequence_length,
-        padded=padded,
-    )
-    return peak(changes).live
+    sizes = Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices)
+    return peak(changes_in(model, plan, sizes, padded=padded)).live
 
 
 def inference_peak_bytes(
@@ -88,17 +80,8 @@ def inference_peak_bytes(
     padded: bool = False,
 ) -> int:
     """The most bytes of tensors alive at any moment of a forward pass under ``torch.no_grad()``, weights and all."""
-    changes = inference_changes(
-        model,
-        batch_size,
-        sequence_length,
-        dtype=dtype,
-        attention=attention,
-        num_choices=num_choices,
-        encoder_sequence_length=encoder_sequence_length,
-        padded=padded,
-    )
-    return peak(changes).live
+    sizes = Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices)
+    return peak(changes_in(model, Inference(dtype, attention), sizes, padded=padded)).live
 
 
 def peak(changes: Sequence[Change]) -> Moment:
@@ -124,12 +107,8 @@ def curve(changes: Sequence[Change]) -> list[Moment]:
 
 def changes_of(subject: Subject, how: Plan | Inference, batch_size: int, sequence_length: int) -> list[Change]:
     """Everything that comes and goes in a step of a model; a decoder looks at as many tokens as it has itself."""
-    model, seen = subject.model(), subject.seen(sequence_length)
-    if isinstance(how, Plan):
-        return training_changes(model, batch_size, sequence_length, how, encoder_sequence_length=seen)
-    return inference_changes(
-        model, batch_size, sequence_length, dtype=how.dtype, attention=how.attention, encoder_sequence_length=seen
-    )
+    sizes = Sizes(batch_size, sequence_length, subject.seen(sequence_length))
+    return changes_in(subject.model(), how, sizes)
 
 
 def moments_of_step(
@@ -164,17 +143,10 @@ def run_of(model: Model, where: str) -> tuple[str, int | None]:
     return one, layer_number(name) + 1
 
 
-def training_changes(
-    model: Model,
-    batch_size: int,
-    sequence_length: int,
-    plan: Plan,
-    *,
-    num_choices: int = 1,
-    encoder_sequence_length: int | None = None,
-    padded: bool = False,
-) -> list[Change]:
-    """Everything that comes and goes in one step of the usual loop in steady state, in order.
+def changes_in(model: Model, how: Plan | Inference, sizes: Sizes, *, padded: bool = False) -> list[Change]:
+    """Everything that comes and goes in a forward pass of ``model.eval()`` under ``torch.no_grad()``, in order.
+
+    Or, under a plan, in one step of the usual loop in steady state:
 
         outputs = model(**batch, labels=labels)
         outputs.loss.backward()
@@ -212,23 +184,23 @@ def training_changes(
       ``disable_input_require_grads()``, or a gradient flows to frozen embeddings.
     - ``accumulate``: the step is the last of several, and the gradients of those before are there all the time.
 
-    Raises InputError where nothing is trained or the class cannot run.
+    Raises InputError where nothing is trained or the class cannot run, NotSimulatedError for some families.
     """
-    _check(model, batch_size, num_choices, training=True, padded=padded)
-    check_recompute(model, plan.recompute)
-    dtype = PRECISIONS[plan.precision].dtype
-    step = Pass(
-        model,
-        batch_size,
-        sequence_length,
-        plan,
-        dtype=dtype,
-        num_choices=num_choices,
-        encoder_sequence_length=encoder_sequence_length,
-        training=True,
-        padded=padded,
-    )
+    _check(model, sizes, training=isinstance(how, Plan), padded=padded)
+    if isinstance(how, Plan):
+        check_recompute(model, how.recompute)
+    step = Pass(model, how, sizes, padded=padded)
     step.begin()
+    if isinstance(how, Plan):
+        _train(step, how)
+    else:
+        outputs = step.forward()
+        step.memory.closed = True
+        del outputs  # which were alive until here
+    return step.memory.changes
+
+
+def _train(step: Pass, plan: Plan) -> None:
     optimizer = Optimizing(step)
     outputs: list[Tensor] = []
     loss: Tensor
@@ -240,7 +212,7 @@ def training_changes(
         loss = step.loss(returned)
         del returned
         if not loss.node:
-            raise wrong(NOTHING_TO_TRAIN, "train", plan.freezing.train, architecture=model.cls.name)
+            raise wrong(NOTHING_TO_TRAIN, "train", plan.freezing.train, architecture=step.model.cls.name)
         step.memory.phase = "backward"
         step.tape.backward(loss)
         step.memory.phase = "optimizer"
@@ -248,51 +220,15 @@ def training_changes(
         if not plan.accumulate or number:
             optimizer.zero_grad()
     step.memory.closed = True
-    return step.memory.changes
 
 
-def inference_changes(
-    model: Model,
-    batch_size: int,
-    sequence_length: int,
-    *,
-    dtype: Dtype = "float32",
-    attention: Attention = "eager",
-    num_choices: int = 1,
-    encoder_sequence_length: int | None = None,
-    padded: bool = False,
-) -> list[Change]:
-    """Everything that comes and goes in a forward pass of ``model.eval()`` under ``torch.no_grad()``, in order.
-
-    Raises InputError where the class cannot run, NotSimulatedError for some families.
-    """
-    _check(model, batch_size, num_choices, training=False, padded=padded)
-    plan = Plan(attention=attention)
-    step = Pass(
-        model,
-        batch_size,
-        sequence_length,
-        plan,
-        dtype=dtype,
-        num_choices=num_choices,
-        encoder_sequence_length=encoder_sequence_length,
-        training=False,
-        padded=padded,
-    )
-    step.begin()
-    outputs = step.forward()
-    step.memory.closed = True
-    del outputs  # which were alive until here
-    return step.memory.changes
-
-
-def _check(model: Model, batch_size: int, num_choices: int, *, training: bool, padded: bool) -> None:
+def _check(model: Model, sizes: Sizes, *, training: bool, padded: bool) -> None:
     cls, labels = model.cls, model.config.num_labels
     shown = {"architecture": cls.name}
     if problem := unknown_peaks(model):
         raise NotSimulatedError(problem)
     one_of_them = cls.task == "double-heads" and model.config.choice_token in ("first", "last")
-    if one_of_them and num_choices > 1:  # it is not laid out in order, for which PyTorch has another product
+    if one_of_them and sizes.num_choices > 1:  # it is not laid out in order, for which PyTorch has another product
         raise NotSimulatedError(Problem("architecture", cls.name, UNKNOWN, shown))
     if training and padded and cls.task == "replaced-tokens":
         raise NotSimulatedError(Problem("architecture", cls.name, PADDING, shown))
@@ -301,7 +237,7 @@ def _check(model: Model, batch_size: int, num_choices: int, *, training: bool, p
     if wrong_number := two_labels(model, training=training) if labels != 2 else "":
         number = f"{labels:,}"
         raise InputError(Problem("num_labels", number, wrong_number, {**shown, "value": number}, ({"num_labels": 2},)))
-    if problem := unpadded(cls, model.config, batch_size):
+    if problem := unpadded(cls, model.config, sizes.batch_size):
         raise InputError(problem)
 
 

@@ -65,7 +65,7 @@ def attention(
     for_step(run, steps["mask"])
     attention_scores = tape.view(attention_scores, (batch, heads, length, length))
     attention_mask = tape.new(attention_mask.shape, _BOOL)
-    attention_scores = tape.masked_fill(attention_scores, tape.like(attention_mask))
+    attention_scores = tape.masked(attention_scores, tape.like(attention_mask))
     for_step(run, steps["softmax"])
     attention_probs = tape.softmax(attention_scores)
     attention_probs = call(run, steps["weights_dropout"], attention_probs)
@@ -108,7 +108,7 @@ def _bias(
     c2p_att = tape.bmm(query_layer, tape.transpose(pos_key_layer, 1, 2))
     for_step(run, steps["c2p_gathered"])
     c2p_pos = tape.like(tape.like(relative_pos))
-    c2p_att = tape.gather(c2p_att, _for_each(c2p_pos, c2p_att))
+    c2p_att = tape.gather(c2p_att, for_each(c2p_pos, c2p_att))
     for_step(run, steps["c2p_scaled"])
     score = tape.shift(tape.divide(c2p_att, tape.to(scale, item)))
     for_step(run, steps["p2c"])
@@ -116,7 +116,7 @@ def _bias(
     p2c_pos = tape.like(tape.like(tape.like(relative_pos)))
     p2c_att = tape.bmm(key_layer, tape.transpose(pos_query_layer, 1, 2))
     for_step(run, steps["p2c_gathered"])
-    p2c_att = tape.transpose(tape.gather(p2c_att, _for_each(p2c_pos, p2c_att)), 1, 2)
+    p2c_att = tape.transpose(tape.gather(p2c_att, for_each(p2c_pos, p2c_att)), 1, 2)
     for_step(run, steps["p2c_scaled"])
     return tape.add(score, tape.divide(p2c_att, tape.to(scale, item)), in_place=True)
 
@@ -143,10 +143,12 @@ def scaled_size_sqrt(tape: Tape) -> Tensor:
     return tape.like(tape.like(tape.new(())))
 
 
-def _for_each(positions: Tensor, scores: Tensor) -> Tensor:
+def for_each(positions: Tensor, scores: Tensor) -> Tensor:
     """The same positions for all heads of all sequences."""
     length = positions.shape[-1]
-    return Tensor(positions.storage, (scores.shape[0], length, length), (0, length, 1), _INT64, is_view=True)
+    heads = scores.shape[:-2]
+    strides = *(0 for _axis in heads), length, 1
+    return Tensor(positions.storage, (*heads, length, length), strides, _INT64, is_view=True)
 
 
 def convolution(
@@ -162,8 +164,8 @@ def convolution(
         base = None
         out = tape.contiguous(out)
     for_step(run, steps["fill_padding"])
-    rmask = _as_bool(tape, tape.like(input_mask))
-    out = tape.masked_fill_in_view(base, out, rmask) if base else tape.masked_fill(out, rmask, in_place=True)
+    rmask = tape.made(input_mask.shape, _BOOL, tape.like(input_mask))
+    out = tape.changed_in_view(base, out, rmask) if base else tape.masked(out, rmask, in_place=True)
     del base
     out = call(run, steps["activation"], call(run, steps["dropout"], out))
     for_step(run, steps["add"])
@@ -174,22 +176,14 @@ def convolution(
     return tape.multiply(output, input_mask)
 
 
-def _as_bool(tape: Tape, x: Tensor) -> Tensor:
-    return tape.new(x.shape, _BOOL)
-
-
 def loss(tape: Tape, logits: Tensor, labels: Tensor) -> Tensor:
     """That of several classes, over those sequences that have a label: here all of them."""
-    label_index = _nonzero(tape, tape.new(labels.shape, _BOOL))
+    label_index = tape.made((*labels.shape, len(labels.shape)), _INT64, tape.new(labels.shape, _BOOL))
     rows = Tensor(label_index.storage, logits.shape, (1, 0), _INT64, is_view=True)
     labeled_logits = tape.gather(logits, rows)
     del rows
     labels = tape.like(labels)
     return tape.cross_entropy(tape.to(labeled_logits, _FLOAT32), labels)
-
-
-def _nonzero(tape: Tape, marks: Tensor) -> Tensor:
-    return tape.new((*marks.shape, len(marks.shape)), _INT64)
 
 
 def relative_positions(tape: Tape, length: int) -> Tensor:
@@ -198,8 +192,7 @@ def relative_positions(tape: Tape, length: int) -> Tensor:
     k_ids = tape.new((length,), _INT64)
     rel_pos_ids = tape.new((length, length), _INT64)
     rel_pos_ids = _log_buckets(tape, rel_pos_ids)
-    rel_pos_ids = tape.to(rel_pos_ids, _INT64)
-    del q_ids, k_ids
+    rel_pos_ids = tape.made(rel_pos_ids.shape, _INT64, q_ids, k_ids)
     return tape.view(rel_pos_ids, (1, length, length))
 
 
@@ -207,8 +200,8 @@ def _log_buckets(tape: Tape, relative_pos: Tensor) -> Tensor:
     """make_log_bucket_position: near distances one by one, far ones by their logarithm."""
     shape = relative_pos.shape
 
-    def made(item: int, *_of: Tensor) -> Tensor:
-        return tape.new(shape, item)
+    def made(item: int, *of: Tensor) -> Tensor:
+        return tape.made(shape, item, *of)
 
     sign = made(_INT64)
     abs_pos = made(_INT64, made(_BOOL, made(_BOOL), made(_BOOL)), tape.new((), _INT64), made(_INT64))
@@ -217,6 +210,4 @@ def _log_buckets(tape: Tape, relative_pos: Tensor) -> Tensor:
         _FLOAT32,
         made(_FLOAT32, made(_FLOAT32, made(_FLOAT32, made(_FLOAT32, made(_FLOAT32)), tape.like(tape.new(()))))),
     )
-    bucket_pos = made(_FLOAT32, made(_BOOL), made(_FLOAT32), made(_FLOAT32))
-    del sign, abs_pos, log_pos
-    return bucket_pos
+    return made(_FLOAT32, sign, abs_pos, log_pos, made(_BOOL), made(_FLOAT32), made(_FLOAT32))

@@ -7,7 +7,7 @@ Each function is written with the operations, the variables and in the order of 
 from collections.abc import Mapping
 
 from bertcalc.forward.steps import Step
-from bertcalc.memory.simulated_deberta import Pass, call, for_step, scaled_size_sqrt
+from bertcalc.memory.simulated_deberta import Pass, call, for_each, for_step, scaled_size_sqrt
 from bertcalc.memory.simulated_layers import quotient
 from bertcalc.memory.tape import Tape, Tensor
 
@@ -46,7 +46,7 @@ def attention(
         attention_scores = tape.shift(attention_scores)  # rel_att is the number 0
     for_step(run, steps["mask"])
     attention_mask = tape.new(attention_mask.shape, _BOOL)
-    attention_scores = tape.masked_fill(attention_scores, tape.like(attention_mask))
+    attention_scores = tape.masked(attention_scores, tape.like(attention_mask))
     for_step(run, steps["softmax"])
     attention_probs = tape.softmax(attention_scores)
     attention_probs = call(run, steps["weights_dropout"], attention_probs)
@@ -79,20 +79,20 @@ def _bias(
     for_step(run, steps["c2p"])
     c2p_att = tape.matmul(query_layer, tape.transpose(pos_key_layer, 2, 3))
     for_step(run, steps["c2p_gathered"])
-    c2p_pos = _clamped(tape, tape.like(relative_pos), _last(tape, att_span))
-    c2p_att = tape.gather(c2p_att, _for_each(c2p_pos, c2p_att))
+    c2p_pos = tape.like(tape.like(relative_pos), tape.like(tape.like(att_span)))  # clamped
+    c2p_att = tape.gather(c2p_att, for_each(c2p_pos, c2p_att))
     score = tape.shift(c2p_att)  # Python begins with 0
     linear = call(run, steps["position query"], rel_embeddings)
     pos_query_layer = _heads(tape, linear, heads)
     for_step(run, steps["pos_query_scaled"])
-    pos_query_layer = tape.divide_in_view(linear, pos_query_layer, scaled_size_sqrt(tape))
+    pos_query_layer = tape.changed_in_view(linear, pos_query_layer, scaled_size_sqrt(tape))
     del linear
     for_step(run, steps["p2c_gathered"])
-    p2c_pos = _clamped(tape, tape.like(tape.like(relative_pos)), _last(tape, att_span))
+    p2c_pos = tape.like(tape.like(tape.like(relative_pos)), tape.like(tape.like(att_span)))
     for_step(run, steps["p2c"])
     p2c_att = tape.matmul(key_layer, tape.transpose(pos_query_layer, 2, 3))
     for_step(run, steps["p2c_gathered"])
-    p2c_att = tape.transpose(tape.gather(p2c_att, _for_each(p2c_pos, p2c_att)), 2, 3)
+    p2c_att = tape.transpose(tape.gather(p2c_att, for_each(p2c_pos, p2c_att)), 2, 3)
     return tape.add(score, p2c_att, in_place=True)
 
 
@@ -112,21 +112,6 @@ def _near(tape: Tape, rel_embeddings: Tensor, shape: tuple[int, ...], _start: Te
     """The rows for distances that there are: of all rows, no part is taken."""
     near = tape.same(rel_embeddings) if rel_embeddings.shape == shape else tape.narrow(rel_embeddings, shape)
     return tape.unsqueeze(near, 0)
-
-
-def _last(tape: Tape, att_span: Tensor) -> Tensor:
-    """The number of the last distance."""
-    return tape.like(tape.like(att_span))
-
-
-def _clamped(tape: Tape, positions: Tensor, _last: Tensor) -> Tensor:
-    return tape.like(positions)
-
-
-def _for_each(positions: Tensor, scores: Tensor) -> Tensor:
-    """The same positions for all heads of all sequences."""
-    length = positions.shape[-1]
-    return Tensor(positions.storage, (*scores.shape[:2], length, length), (0, 0, length, 1), _INT64, is_view=True)
 
 
 def relative_positions(tape: Tape, length: int) -> Tensor:

@@ -13,7 +13,7 @@ _FLOAT32 = 4
 def angles(tape: Tape, positions: Tensor, frequencies: Tensor, head_size: int, item: int) -> tuple[Tensor, Tensor]:
     """Cosine and sine for each position, computed in float32 and without gradients."""
     length = positions.shape[1]
-    together = _repeated(tape, _products(tape, positions, frequencies), head_size)
+    together = _products(tape, positions, frequencies), tape.new((1, length, head_size))
     cosine = tape.like(tape.new((1, length, head_size)))
     sine = tape.like(tape.new((1, length, head_size)))
     found = tape.to(cosine, item), tape.to(sine, item)
@@ -25,13 +25,7 @@ def _products(tape: Tape, positions: Tensor, frequencies: Tensor) -> Tensor:
     """As many as half the numbers of a head for each position; ``frequencies`` are two times so many."""
     numbers = tape.new(positions.shape)
     same = tape.new(frequencies.shape, _FLOAT32 // 2) if frequencies.item != _FLOAT32 else None
-    found = tape.new((*positions.shape, *frequencies.shape), _FLOAT32 // 2)
-    del numbers, same
-    return found
-
-
-def _repeated(tape: Tape, products: Tensor, head_size: int) -> tuple[Tensor, Tensor]:
-    return products, tape.new((1, products.shape[1], head_size))
+    return tape.made((*positions.shape, *frequencies.shape), _FLOAT32 // 2, numbers, *((same,) if same else ()))
 
 
 def rotated(tape: Tape, x: Tensor, cosine: Tensor, sine: Tensor, *, wide: bool) -> Tensor:
@@ -45,7 +39,7 @@ def _half_turned(tape: Tape, x: Tensor) -> Tensor:
     *sides, size = x.shape
     half = (*sides, quotient(size, 2))
     first, second = tape.narrow(x, half), tape.narrow(x, half)
-    return tape.cat(tape.kernel("Neg", second, keep="nothing"), first)
+    return tape.cat(tape.function("neg", second), first)
 
 
 def quotient(whole: Any, part: Any) -> Any:
@@ -65,8 +59,8 @@ def layer_norm(tape: Tape, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     item, last = x.item, len(x.shape) - 1
     x = tape.to(x, _FLOAT32)
     mean = tape.mean(x, last)
-    variance = tape.mean(tape.power(tape.subtract(x, mean)), last)
-    x = tape.quotient(tape.subtract(x, mean), tape.root(tape.shift(variance)))
+    variance = tape.mean(tape.function("pow", tape.subtract(x, mean)), last)
+    x = tape.quotient(tape.subtract(x, mean), tape.function("sqrt", tape.shift(variance)))
     x = tape.to(x, item)
     return tape.add(tape.multiply(weight, x), bias)
 
@@ -75,6 +69,6 @@ def rms_norm(tape: Tape, x: Tensor, weight: Tensor) -> Tensor:
     """Divided by the root of the mean square of each row, which is computed in float32."""
     item = x.item
     x = tape.to(x, _FLOAT32)
-    variance = tape.mean(tape.power(x), len(x.shape) - 1)
-    x = tape.multiply(x, tape.reciprocal_root(tape.shift(variance)))
+    variance = tape.mean(tape.function("pow", x), len(x.shape) - 1)
+    x = tape.multiply(x, tape.function("rsqrt", tape.shift(variance)))
     return tape.multiply(weight, tape.to(x, item))

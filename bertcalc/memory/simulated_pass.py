@@ -10,8 +10,9 @@ from bertcalc.memory import simulated_deberta as deberta
 from bertcalc.memory import simulated_first_deberta as first_deberta
 from bertcalc.memory import simulated_layers as layers
 from bertcalc.memory.held import BUCKETS, DISTANCES, HEADS, held_until, numbers_positions, sine_of, unfolded
-from bertcalc.memory.plan import Plan
-from bertcalc.memory.saved import ITEM_BYTES, Dtype, fuse_attention, recomputed_in
+from bertcalc.memory.optimizers import PRECISIONS
+from bertcalc.memory.plan import Inference, Plan
+from bertcalc.memory.saved import ITEM_BYTES, fuse_attention, recomputed_in
 from bertcalc.memory.simulated_activations import simulate_activation
 from bertcalc.memory.tape import Memory, Region, Tape, Tensor
 from bertcalc.problem import InputError, Problem
@@ -32,29 +33,16 @@ class Pass:
     are zeros, and token_type_ids.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        batch_size: int,
-        sequence_length: int,
-        plan: Plan,
-        *,
-        dtype: Dtype,
-        num_choices: int,
-        encoder_sequence_length: int | None,
-        training: bool,
-        padded: bool,
-    ) -> None:
+    def __init__(self, model: Model, how: Plan | Inference, sizes: Sizes, *, padded: bool) -> None:
         self.model = model
-        self.plan = plan
-        self.width = ITEM_BYTES[dtype]
-        self.training = training
+        self.training = training = isinstance(how, Plan)
+        self.plan = plan = how if isinstance(how, Plan) else Plan(attention=how.attention)
+        self.width = ITEM_BYTES[PRECISIONS[how.precision].dtype if isinstance(how, Plan) else how.dtype]
         self.padded = padded
         self._version = model.config.transformers_version
         self.memory = Memory()
         self.tape = Tape(self.memory, grad=training)
-        sizes = Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices, self._caches())
-        steps = model.run(sizes)
+        steps = model.run(sizes._replace(cached=self._caches()))
         if plan.attention == "fused" and self._version == 5:
             steps = fuse_attention(steps)
         self._fused = not any(step.place.role == "softmax" for step in steps)
@@ -72,18 +60,17 @@ class Pass:
         }
         # The fused kernel sees what is before a token without being told.
         self._masks = padded or (model.config.is_decoder and not self._fused)
-        self.batch_size, self.sequence_length = batch_size, sequence_length
+        self.batch_size = sizes.batch_size
         self.held = held_until(self.steps, self._version, pooler=model.cls.pooler)
         self._regions = [recomputed_in(step, plan.recompute if training else "none") for step in self.steps]
         self._windowed = _windowed(self.steps)
         self._together = deberta.together(self.steps)
         # The kernel needs no mask for a window, unless there is padding. Letters stand for lengths below a window that
         # is not 0.
-        window = model.config.window
-        self._sees_window = window is not None and (
-            window == 0 or (isinstance(sequence_length, int) and sequence_length >= window)
+        window, length = model.config.window, sizes.sequence_length
+        self._window_mask = window is not None and (
+            padded or (not self._fused and (window == 0 or (isinstance(length, int) and length >= window)))
         )
-        self._window_mask = padded or (self._sees_window and not self._fused) if window is not None else False
         self._given_mask = padded or (
             model.cls.task == "multiple-choice"
             and any(step.operation == "mean" and step.takes[1].ids for step in self.steps)
@@ -254,14 +241,14 @@ class Pass:
                 return self.batch.get(step.name)
             case "lookup":
                 if step.place.role == "distance":
-                    return tape.embedding(self._tensor(step, "weight"), self._distances(step))
+                    return tape.index(self._tensor(step, "weight"), [self._distances(step)])
                 if step.place.role == "relative position":
-                    return tape.embedding(self._tensor(step, "weight"), self._buckets(step.takes[0].shape))
+                    return tape.index(self._tensor(step, "weight"), [self._buckets(step.takes[0].shape)])
                 if self._own_positions and step.place.role == "token type":
                     self.values["types"] = self.batch.get("token_type_ids") or tape.new(step.gives.shape[:2], _INT64)
                 if "positions" not in self.values and not self._own_positions:
                     self._number_tokens(self.values[step.takes[0].name])
-                return tape.embedding(self._tensor(step, "weight"), self._looked_up(step))
+                return tape.index(self._tensor(step, "weight"), [self._looked_up(step)])
             case "linear" | "norm" | "dropout" | "activation":
                 return self.call(step, *self._taken(step))
             case "softmax":
@@ -457,9 +444,7 @@ class Pass:
         query, key, value = self._taken(step)
         mask = None
         if step.place.block == "attention" and (allowed := self.values.get(self._mask_of(step))):
-            zero, least = tape.new((), self.width), tape.new((), self.width)
-            mask = tape.new(allowed.shape, self.width)
-            del zero, least
+            mask = self._in_numbers(allowed.shape)
             if (
                 key.shape[1] != query.shape[1] and query.shape[2] != 1
             ):  # with a mask, the kernel does not repeat what heads share
@@ -548,11 +533,9 @@ class Pass:
         tape, ids = self.tape, self.batch["input_ids"]
         if self.model.config.pad_token_id is None:
             return tape.index(tape.select(scores), [tape.new(ids.shape[:1], _INT64)])
-        self.values["no_padding"] = _as_int32(tape, tape.new(ids.shape, 1))
+        self.values["no_padding"] = tape.made(ids.shape, 4, tape.new(ids.shape, 1))
         self.values["numbers"] = tape.new(ids.shape[1:], 4)
-        product = tape.new(ids.shape, 4)
-        self.values["last"] = tape.new(ids.shape[:1], _INT64)
-        del product
+        self.values["last"] = tape.made(ids.shape[:1], _INT64, tape.new(ids.shape, 4))
         return tape.index(scores, [tape.new(ids.shape[:1], _INT64), self.values["last"]])
 
     def _look_for_padding(self, shape: Shape) -> None:
@@ -560,12 +543,8 @@ class Pass:
         or of choices where the body lays them out itself.
         """
         if not self.padded and self.model.config.pad_token_id is not None:
-            numbers = self.tape.new((2,), _INT64)
-            ends = self.tape.new((shape[0], 2, *shape[2:]), _INT64)
-            del numbers
-            equal = self.tape.new(ends.shape, 1)
-            self.tape.new((), 1)
-            del ends, equal
+            ends = self.tape.made((shape[0], 2, *shape[2:]), _INT64, self.tape.new((2,), _INT64))
+            self.tape.made((), 1, ends, self.tape.new(ends.shape, 1))
 
     def _distances(self, step: Step) -> Tensor:
         """The rows of the table of distances that transformers 4 asks for."""
@@ -625,14 +604,11 @@ class Pass:
         """Ones where a token may look in transformers 4: get_extended_attention_mask in its modeling_utils.py."""
         tape, (batch, length) = self.tape, given.shape
         square = (batch, length, length)
-        numbers, repeated = tape.new((length,), _INT64), tape.new(square, _INT64)
-        allowed = tape.new(square, 1)
-        del repeated
-        causal = tape.new(square, given.item)
+        numbers = tape.new((length,), _INT64)
+        allowed = tape.made(square, 1, tape.new(square, _INT64))
+        causal = tape.made(square, given.item, allowed)
         del allowed
-        seen = tape.new((batch, 1, length, length), given.item)
-        del numbers, causal
-        return seen
+        return tape.made((batch, 1, length, length), given.item, numbers, causal)
 
     def _inverted(self, seen: Tensor) -> Tensor:
         """What is added to the scores: (1 - seen) times the least number."""
@@ -647,17 +623,13 @@ class Pass:
         """Where positions are handed to the mask of a decoder, it looks for several sequences in one."""
         tape, (batch, length) = self.tape, self._sides
         first = tape.new((batch, 1), _INT64)
-        differences = _difference(tape, tape.new((batch, length + 1), _INT64), length)
-        counted = _summed_up(tape, tape.new((batch, length), 1))
-        is_first = tape.new((batch,), 1)
-        tape.new((), 1)
-        del first, differences, counted, is_first
+        differences = tape.made((batch, length), _INT64, tape.new((batch, length + 1), _INT64))
+        counted = tape.made((batch, length), _INT64, tape.new((batch, length), 1))
+        tape.made((), 1, first, differences, counted, tape.new((batch,), 1))
 
     def _find_no_padding(self) -> None:
         """A mask without zeros is looked at, and left out."""
-        marks = self.tape.new(self._sides, 1)
-        self.tape.new((), 1)
-        del marks
+        self.tape.made((), 1, self.tape.new(self._sides, 1))
 
     def _mask_of(self, step: Step) -> str:
         """The name of the mask for an attention core that a step is in."""
@@ -674,16 +646,16 @@ class Pass:
             tape.new((), 1)  # whether there is no padding
         elif self._fused and not window:
             for _time in range(2):  # the same, by a count
-                count = tape.new((), _INT64)
-                tape.new((), 1)
-                del count
+                tape.made((), 1, tape.new((), _INT64))
         allowed = self._allowed(batch, length, window)
         if self._fused:
             return allowed
-        zero, least = tape.new((), self.width), tape.new((), self.width)
-        mask = tape.new((batch, 1, length, length), self.width)
-        del zero, least, allowed, padding
-        return mask
+        return self._in_numbers((batch, 1, length, length), allowed, *((padding,) if padding else ()))
+
+    def _in_numbers(self, shape: Shape, *of: Tensor) -> Tensor:
+        """A mask that is added to scores, of one that says yes or no: 0 or the least number."""
+        zero, least = self.tape.new((), self.width), self.tape.new((), self.width)
+        return self.tape.made(shape, self.width, zero, least, *of)
 
     def _allowed(self, batch: int, length: int, window: bool) -> Tensor:
         """What each token may see, one byte for each pair."""
@@ -699,9 +671,7 @@ class Pass:
         if self._given_mask:
             allowed = tape.like(allowed)
             del one
-            no_padding = tape.new((batch, 1, 1, length), 1)
-            allowed = tape.new((batch, 1, length, length), 1)
-            del no_padding
+            allowed = tape.made((batch, 1, length, length), 1, tape.new((batch, 1, 1, length), 1))
         del rows, heads, queries, keys
         return allowed
 
@@ -763,35 +733,25 @@ class Pass:
 
 def _positions_after_padding(tape: Tape, ids: Tensor, *, cached: bool) -> Tensor:
     """fairseq's make_positions, as its copies have it: int32 in between; a body with a cache adds what is in that."""
-    mask = _as_int32(tape, tape.new(ids.shape, 1))
-    counted = tape.multiply(_counted(tape, ids, cached=cached), mask)
+    mask = tape.made(ids.shape, 4, tape.new(ids.shape, 1))
+    counted = tape.made(ids.shape, 4, tape.new(ids.shape, _INT64))
+    if cached:
+        counted = tape.shift(counted)
+    counted = tape.multiply(counted, mask)
     return tape.shift(tape.new(counted.shape, _INT64))
-
-
-def _counted(tape: Tape, ids: Tensor, *, cached: bool) -> Tensor:
-    counted = _as_int32(tape, tape.new(ids.shape, _INT64))
-    return tape.shift(counted) if cached else counted
 
 
 def _bucket(tape: Tape, distances: Tensor) -> Tensor:
     """T5's relative_position_bucket, as its copies have it: logarithms of what is far, in float32."""
-
-    def as_int64(x: Tensor) -> Tensor:
-        return tape.new(x.shape, _INT64)
-
-    n = tape.like(distances)
-    found = tape.like(tape.like(as_int64(tape.new(n.shape, 1))))  # those to the right: times a number, plus 0
-    n = tape.like(n)
-    small = tape.new(n.shape, 1)
-    large = tape.like(as_int64(tape.like(tape.like(tape.like(tape.like(tape.new(n.shape)))))))
-    large = _smaller(tape, large, tape.like(large))
-    chosen = tape.like(n)
-    del small, large, n, chosen  # the last one is added in place
+    shape, like = distances.shape, tape.like
+    n = like(distances)
+    found = like(like(tape.made(shape, _INT64, tape.new(shape, 1))))  # those to the right: times a number, plus 0
+    n = like(n)
+    small = tape.new(shape, 1)
+    large = like(tape.made(shape, _INT64, like(like(like(like(tape.new(shape)))))))
+    large = like(large, like(large))
+    like(n, small, large)  # the chosen ones are added in place
     return found
-
-
-def _smaller(tape: Tape, x: Tensor, _limit: Tensor) -> Tensor:
-    return tape.like(x)
 
 
 def _windowed(steps: Sequence[Step]) -> set[str]:
@@ -807,30 +767,7 @@ def _windowed(steps: Sequence[Step]) -> set[str]:
 def _in_window(tape: Tape, square: tuple[int, ...]) -> Tensor:
     """Whether two tokens are near each other, and not in front of the first one."""
     one = tape.new((), 1)
-    near = _is_near(tape, _absolute(tape, tape.new(square, _INT64)))
+    near = tape.made(square, 1, tape.like(tape.new(square, _INT64)))
     allowed = tape.like(near)
     del one, near
-    inside = tape.new((*square[:3], 1), 1)
-    both = tape.like(allowed)
-    del inside
-    return both
-
-
-def _absolute(tape: Tape, differences: Tensor) -> Tensor:
-    return tape.like(differences)
-
-
-def _is_near(tape: Tape, distances: Tensor) -> Tensor:
-    return tape.new(distances.shape, 1)
-
-
-def _difference(tape: Tape, joined: Tensor, length: int) -> Tensor:
-    return tape.new((joined.shape[0], length), _INT64)
-
-
-def _summed_up(tape: Tape, marks: Tensor) -> Tensor:
-    return tape.new(marks.shape, _INT64)
-
-
-def _as_int32(tape: Tape, x: Tensor) -> Tensor:
-    return tape.new(x.shape, 4)
+    return tape.like(allowed, tape.new((*square[:3], 1), 1))

@@ -113,14 +113,11 @@ Rule = Callable[..., Gradients]  # of the gradients of the outputs, and what was
 class Node:
     """How a gradient flows back through an operation; or where it is added up, for a leaf."""
 
-    __slots__ = (
-        "__weakref__", "edges", "grad", "kept", "name", "number", "outputs", "region", "rule", "shapes", "where"
-    )  # fmt: skip
+    __slots__ = ("__weakref__", "edges", "grad", "kept", "number", "outputs", "region", "rule", "shapes", "where")
 
-    def __init__(self, number: int, where: str, name: str) -> None:
+    def __init__(self, number: int, where: str) -> None:
         self.number = number
         self.where = where
-        self.name = name
         self.edges: list[tuple[Node, int] | None] = []
         self.shapes: list[tuple[Shape, int]] = []  # of the inputs, with the bytes of an element
         self.kept: tuple[Tensor, ...] = ()
@@ -148,6 +145,26 @@ class _EnoughError(Exception):
     """Everything is there that the backward pass needs."""
 
 
+Keep = Literal["nothing", "input", "output"]
+# Functions of each number: what they keep, and how many tensors the backward pass makes, each of the one before; all of
+# them are there until the last one is. With 0 the gradient goes on as it is.
+FUNCTIONS: dict[str, tuple[Keep, int]] = {
+    "add": ("nothing", 0),
+    "mul": ("nothing", 1),
+    "neg": ("nothing", 1),
+    "erf": ("input", 5),
+    "expm1": ("output", 2),
+    "gelu": ("input", 1),
+    "pow": ("input", 3),
+    "relu": ("output", 1),
+    "rsqrt": ("output", 3),
+    "sigmoid": ("output", 1),
+    "softmax": ("output", 1),
+    "softplus": ("input", 1),
+    "sqrt": ("output", 2),
+    "tanh": ("output", 1),
+}
+
 _LEAF = 1 << 62  # PyTorch runs what is ready and was made last; leaves before all others
 
 
@@ -167,25 +184,40 @@ class Tape:
         """A tensor with memory of its own."""
         return Tensor(Storage(self.memory, prod(shape) * item, area), shape, contiguous_strides(shape), item)
 
+    def made(self, shape: Shape, item: int, *_of: Tensor) -> Tensor:
+        """A new tensor, for which no gradient is needed, of others that are alive until it is there."""
+        return self.new(shape, item)
+
     def leaf(self, name: str, shape: Shape, item: int = 4, *, trained: bool = True) -> Tensor:
         """What a model learns, or once learned."""
         tensor = self.new(shape, item, "weights")
         if trained:
-            tensor.node = Node(_LEAF, name, "AccumulateGrad")
+            self._made += 1
+            tensor.node = Node(_LEAF + self._made, name)
         return tensor
 
-    def like(self, tensor: Tensor) -> Tensor:
-        """A new tensor of the same shape."""
+    def like(self, tensor: Tensor, *_of: Tensor) -> Tensor:
+        """A new tensor of the same shape, of that and others."""
         return self.new(tensor.shape, tensor.item)
 
     def record(
-        self, name: str, given: Sequence[Tensor], made: Sequence[Tensor], kept: Sequence[Tensor], rule: Rule
+        self, given: Sequence[Tensor], made: Tensor, kept: Sequence[Tensor] = (), rule: Rule | None = None
+    ) -> Tensor:
+        """Write down how gradients flow from what an operation made to what it was given, and what that needs.
+
+        Without a rule, the backward pass makes a new gradient for each tensor that needs one.
+        """
+        self.record_all(given, (made,), kept, rule)
+        return made
+
+    def record_all(
+        self, given: Sequence[Tensor], made: Sequence[Tensor], kept: Sequence[Tensor] = (), rule: Rule | None = None
     ) -> None:
-        """Write down how gradients flow from what an operation made to what it was given, and what that needs."""
+        """The same of an operation that makes several tensors."""
         if not self.grad or all(tensor.node is None for tensor in given):
             return
         self._made += 1
-        node = Node(self._made, self.memory.where, name)
+        node = Node(self._made, self.memory.where)
         node.edges = [(tensor.node, tensor.output) if tensor.node else None for tensor in given]
         node.shapes = [(tensor.shape, tensor.item) for tensor in given]
         if kept and self.region:
@@ -193,13 +225,17 @@ class Tape:
             self.region.nodes.append(ref(node))
         else:
             node.kept = self._kept(kept)
-        node.rule = rule
+        node.rule = rule or self._new_gradients(given)
         node.outputs = len(made)
         for output, tensor in enumerate(made):
             tensor.node = node
             tensor.output = output
         if kept and self._again:
             self._fill(self._again, kept)
+
+    def _new_gradients(self, given: Sequence[Tensor]) -> Rule:
+        needed = [(tensor.shape, tensor.item) if tensor.node else None for tensor in given]
+        return lambda *_grad_and_kept: [self.new(*size) if size else None for size in needed]
 
     def _kept(self, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
         for tensor in tensors:
@@ -215,70 +251,91 @@ class Tape:
         if region.filled == len(region.nodes):
             raise _EnoughError
 
-    def _about_to_keep(self, kept: Sequence[Tensor]) -> None:
-        """Said by an operation before it runs that keeps what it is given: running again may stop in front of it."""
+    def _factors(self, x: Tensor, y: Tensor) -> tuple[bool, bool, list[Tensor]]:
+        """Which factors of a product need a gradient, and what is kept for that: of each the other one.
+
+        Asked by an operation before it runs: running again may stop in front of it.
+        """
+        of_x, of_y = x.node is not None, y.node is not None
+        kept = [*((y,) if of_x else ()), *((x,) if of_y else ())]
         if kept and self._again and self._again.filled + 1 == len(self._again.nodes):
             self._fill(self._again, kept)
+        return of_x, of_y, kept
 
     # Views.
 
-    def _view(self, name: str, x: Tensor, shape: Shape, strides: Shape, rule: Rule) -> Tensor:
-        view = Tensor(x.storage, shape, strides, x.item, is_view=True)
-        self.record(name, (x,), (view,), (), rule)
-        return view
+    def _view(
+        self, x: Tensor, shape: Shape, strides: Shape, rule: Rule | None = None, *, is_view: bool = True
+    ) -> Tensor:
+        return self.record((x,), Tensor(x.storage, shape, strides, x.item, is_view=is_view), (), rule)
 
-    def view(self, x: Tensor, shape: Shape) -> Tensor:
+    def view(self, x: Tensor, shape: Shape, *, is_view: bool = True) -> Tensor:
         """The same numbers in another shape."""
         strides = view_strides(x.shape, x.strides, shape)
         assert strides is not None
         before = x.shape
-        return self._view("View", x, shape, strides, lambda grad: (self.reshape(grad, before),))
+        return self._view(x, shape, strides, lambda grad: (self.reshape(grad, before),), is_view=is_view)
+
+    def unsafe_view(self, x: Tensor, shape: Shape) -> Tensor:
+        """A view that PyTorch does not take for one."""
+        return self.view(x, shape, is_view=x.is_view)
 
     def transpose(self, x: Tensor, one: int, other: int) -> Tensor:
         """Two axes exchanged."""
-        shape, strides = list(x.shape), list(x.strides)
-        shape[one], shape[other] = shape[other], shape[one]
-        strides[one], strides[other] = strides[other], strides[one]
-        back = lambda grad: (self.transpose(grad, one, other),)  # noqa: E731
-        return self._view("Transpose", x, tuple(shape), tuple(strides), back)
+        order = list(range(len(x.shape)))
+        order[one], order[other] = order[other], order[one]
+        return self.permute(x, order)
 
     def permute(self, x: Tensor, order: Sequence[int]) -> Tensor:
         """The axes in another order."""
         shape, strides = (tuple(sides[axis] for axis in order) for sides in (x.shape, x.strides))
         back = [order.index(axis) for axis in range(len(order))]
-        return self._view("Permute", x, shape, strides, lambda grad: (self.permute(grad, back),))
+        return self._view(x, shape, strides, lambda grad: (self.permute(grad, back),))
 
     def unsqueeze(self, x: Tensor, axis: int) -> Tensor:
         """With one more axis of one."""
         shape, strides = ((*sides[:axis], 1, *sides[axis:]) for sides in (x.shape, x.strides))
-        return self._view("Unsqueeze", x, shape, strides, lambda grad: (self.squeeze(grad, axis),))
+        return self._view(x, shape, strides, lambda grad: (self.squeeze(grad, axis),))
+
+    def squeeze(self, x: Tensor, axis: int = -1) -> Tensor:
+        """Without an axis of one."""
+        axis %= len(x.shape)
+        shape = x.shape
+
+        def rule(grad: Tensor) -> Gradients:
+            at = (*grad.strides[:axis], 1, *grad.strides[axis:])
+            return (Tensor(grad.storage, shape, at, grad.item, is_view=True),)
+
+        return self._view(x, *_without(x, axis), rule)
 
     def expand(self, x: Tensor, shape: Shape) -> Tensor:
         """Axes of one repeated, without a copy; the gradient is summed over them."""
         strides = tuple(0 if b != a else stride for a, b, stride in zip(x.shape, shape, x.strides, strict=True))
-        return self._view("Expand", x, shape, strides, lambda grad: (grad,))
+        return self._view(x, shape, strides, _passed)
+
+    def same(self, x: Tensor) -> Tensor:
+        """A view that changes nothing."""
+        return self.expand(x, x.shape)
 
     def narrow(self, x: Tensor, shape: Shape) -> Tensor:
         """A part of a tensor, whose gradient is a whole one with zeros around."""
-        before, item = x.shape, x.item
-        return self._view("Slice", x, shape, x.strides, lambda grad: (self.new(before, item),))
+        return self._view(x, shape, x.strides)
 
     def select(self, x: Tensor) -> Tensor:
         """One along the second axis."""
-        before, item = x.shape, x.item
-        shape, strides = (x.shape[0], *x.shape[2:]), (x.strides[0], *x.strides[2:])
-        return self._view("Select", x, shape, strides, lambda grad: (self.new(before, item),))
+        return self._view(x, *_without(x, 1))
 
     def unbind(self, x: Tensor, axis: int) -> list[Tensor]:
         """Each part along an axis, without that."""
-        shape, item = x.shape, x.item
-        part, strides = (sides[:axis] + sides[axis + 1 :] for sides in (shape, x.strides))
-        found = [Tensor(x.storage, part, strides, item, is_view=True) for _part in range(shape[axis])]
-        self.record("Unbind", (x,), found, (), self._whole(part, shape, item))
-        return found
+        return self._cut(x, x.shape[axis], *_without(x, axis))
 
-    def _whole(self, part: Shape, shape: Shape, item: int) -> Rule:
-        """The gradient of what is cut into parts: zeros for those that have none."""
+    def split(self, x: Tensor, parts: int) -> list[Tensor]:
+        """The last axis in equal parts."""
+        return self._cut(x, parts, (*x.shape[:-1], x.shape[-1] // parts), x.strides)
+
+    def _cut(self, x: Tensor, parts: int, part: Shape, strides: Shape) -> list[Tensor]:
+        """Parts of a tensor, whose gradient is a whole one: zeros where they have none."""
+        shape, item = x.shape, x.item
 
         def rule(*grads: Tensor | None) -> Gradients:
             zeros = [self.new(part, item) for grad in grads if grad is None]
@@ -286,34 +343,9 @@ class Tape:
             del zeros
             return (whole,)
 
-        return rule
-
-    def same(self, x: Tensor) -> Tensor:
-        """A view that changes nothing, such as an expansion to the shape that is there."""
-        return self._view("Expand", x, x.shape, x.strides, lambda grad: (grad,))
-
-    def to(self, x: Tensor, item: int) -> Tensor:
-        """In elements of some bytes."""
-        if x.item == item:
-            return x
-        copy = self._in_bytes(x, item)
-        self.record("ToCopy", (x,), (copy,), (), lambda grad: (grad,))  # in the type of what it is for: _cast
-        return copy
-
-    def clone(self, x: Tensor) -> Tensor:
-        """A copy, laid out in order."""
-        copy = self.like(x)
-        self.record("Clone", (x,), (copy,), (), lambda grad: (grad,))
-        return copy
-
-    def unsafe_view(self, x: Tensor, shape: Shape) -> Tensor:
-        """A view that PyTorch does not take for one."""
-        before = x.shape
-        strides = view_strides(x.shape, x.strides, shape)
-        assert strides is not None
-        view = Tensor(x.storage, shape, strides, x.item, is_view=x.is_view)
-        self.record("UnsafeView", (x,), (view,), (), lambda grad: (self.reshape(grad, before),))
-        return view
+        found = [Tensor(x.storage, part, strides, item, is_view=True) for _part in range(parts)]
+        self.record_all((x,), found, (), rule)
+        return found
 
     def reshape(self, x: Tensor, shape: Shape) -> Tensor:
         """A view where there can be one, else a copy."""
@@ -321,9 +353,47 @@ class Tape:
             return self.view(x, shape)
         return self.unsafe_view(self.clone(x), shape)
 
+    # Copies.
+
+    def clone(self, x: Tensor) -> Tensor:
+        """A copy, laid out in order."""
+        return self.record((x,), self.like(x), (), _passed)
+
     def contiguous(self, x: Tensor) -> Tensor:
         """The tensor itself if it is laid out in order, else a copy."""
         return x if is_contiguous(x) else self.clone(x)
+
+    def to(self, x: Tensor, item: int) -> Tensor:
+        """In elements of some bytes; the gradient comes back in those that it is for: see _run."""
+        return x if x.item == item else self.record((x,), self._in_bytes(x, item), (), _passed)
+
+    def cat_with_nothing(self, x: Tensor) -> Tensor:
+        """What a cache without tokens makes of the first ones: a copy."""
+        return self.record((x,), self.like(x), (), lambda grad: (self.same(grad),))
+
+    def cat(self, x: Tensor, y: Tensor) -> Tensor:
+        """Side by side, along the last axis."""
+        shapes = x.shape, y.shape
+
+        def rule(grad: Tensor) -> Gradients:
+            return [Tensor(grad.storage, shape, grad.strides, grad.item, is_view=True) for shape in shapes]
+
+        return self.record((x, y), self.new((*x.shape[:-1], x.shape[-1] + y.shape[-1]), x.item), (), rule)
+
+    def repeat(self, x: Tensor, times: int) -> Tensor:
+        """So many copies along the first axis, even if it is one."""
+        shape = x.shape
+        once = isinstance(times, int) and times == 1
+        rule = (lambda grad: (self.reshape(grad, shape),)) if once else None
+        return self.record((x,), self.new((times * shape[0], *shape[1:]), x.item), (), rule)
+
+    def index(self, x: Tensor, at: Sequence[Tensor]) -> Tensor:
+        """Rows of a tensor, by numbers for its first axes."""
+        return self.record((x,), self.new((*at[0].shape, *x.shape[len(at) :]), x.item), at)
+
+    def gather(self, x: Tensor, at: Tensor) -> Tensor:
+        """Of each row the numbers that are asked for."""
+        return self.record((x,), self.new(at.shape, x.item), (x, at))
 
     # Products.
 
@@ -342,9 +412,7 @@ class Tape:
         return (self.view if bias else self.unsafe_view)(y, (*shape[:-1], factor.shape[1]))
 
     def _mm(self, x: Tensor, weight: Tensor, bias: Tensor | None, transposed: bool) -> Tensor:
-        of_x, of_weight = x.node is not None, weight.node is not None
-        kept = [*((weight,) if of_x else ()), *((x,) if of_weight else ())]
-        self._about_to_keep(kept)
+        of_x, of_weight, kept = self._factors(x, weight)
         y = self.new((x.shape[0], weight.shape[1]), x.item)
 
         def rule(grad: Tensor, *kept: Tensor) -> Gradients:
@@ -357,8 +425,7 @@ class Tape:
                 grad_weight = self.new((kept[-1].shape[1], grad.shape[1]), grad.item)
             return *((grad,) if bias else ()), grad_x, grad_weight
 
-        self.record("Mm", (*((bias,) if bias else ()), x, weight), (y,), kept, rule)
-        return y
+        return self.record((*((bias,) if bias else ()), x, weight), y, kept, rule)
 
     def matmul(self, x: Tensor, y: Tensor) -> Tensor:
         """The products of two stacks of matrices (batch, heads, rows, columns)."""
@@ -371,18 +438,8 @@ class Tape:
 
     def bmm(self, x: Tensor, y: Tensor) -> Tensor:
         """The products of two stacks of matrices (number, rows, columns)."""
-        of_x, of_y = x.node is not None, y.node is not None
-        kept = [*((y,) if of_x else ()), *((x,) if of_y else ())]
-        self._about_to_keep(kept)
-        product = self.new((*x.shape[:2], y.shape[2]), x.item)
-
-        def rule(grad: Tensor, *kept: Tensor) -> Gradients:
-            grad_y = self.new((grad.shape[0], kept[-1].shape[2], grad.shape[2]), grad.item) if of_y else None
-            grad_x = self.new((grad.shape[0], grad.shape[1], kept[0].shape[1]), grad.item) if of_x else None
-            return grad_x, grad_y
-
-        self.record("Bmm", (x, y), (product,), kept, rule)
-        return product
+        _of_x, _of_y, kept = self._factors(x, y)
+        return self.record((x, y), self.new((*x.shape[:2], y.shape[2]), x.item), kept)
 
     def einsum(self, equation: str, x: Tensor, y: Tensor) -> Tensor:
         """Products summed over the one letter that is not in what comes out, as torch.einsum does it: with a bmm."""
@@ -427,32 +484,56 @@ class Tape:
         def laid_out(x: Tensor) -> Tensor:
             batch, heads, rows, size = x.shape
             one, row, head, number = contiguous_strides((batch, rows, heads, size))
-            return Tensor(self.new(x.shape, x.item).storage, x.shape, (one, head, row, number), x.item)
+            return Tensor(self.like(x).storage, x.shape, (one, head, row, number), x.item)
 
         output = laid_out(query)
         sums = self.new(query.shape[:3])
         kept = (query, key, value, output, sums, *((mask,) if mask else ()))
+        return self.record((query, key, value), output, kept, lambda grad, *kept: tuple(map(laid_out, kept[:3])))
 
-        def rule(grad: Tensor, query: Tensor, key: Tensor, value: Tensor, *kept: Tensor) -> Gradients:
-            return laid_out(query), laid_out(key), laid_out(value)
-
-        self.record("FlashAttention", (query, key, value), (output,), kept, rule)
-        return output
+    def convolution(self, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        """Over the last axis, which stays as long as it is."""
+        return self.record((x, weight, bias), self.like(x), (x, weight))
 
     # Number by number.
 
-    def kernel(self, name: str, x: Tensor, *, keep: Literal["input", "output", "both", "nothing"]) -> Tensor:
-        """A function of each number that has a kernel of its own, backward too."""
-        y = self.like(x)
-        kept = {"input": (x,), "output": (y,), "both": (x, y), "nothing": ()}[keep]
-        self.record(name, (x,), (y,), kept, lambda grad, *kept: (self.like(grad),))
-        return y
+    def function(self, name: str, x: Tensor) -> Tensor:
+        """A function of each number that is in FUNCTIONS, by its name in PyTorch."""
+        return self.kernel(x, *FUNCTIONS[name])
 
-    def add(self, x: Tensor, y: Tensor, *, in_place: bool = False) -> Tensor:
-        """A sum: both terms get the gradient of it."""
-        total = x if in_place else self._each(x, y)
-        self.record("Add", (x, y), (total,), (), lambda grad: (grad, grad.detached()))
-        return total
+    def kernel(self, x: Tensor, keep: Keep, backward: int = 1) -> Tensor:
+        """A function of each number: what it keeps, and how many tensors its backward pass makes: see FUNCTIONS."""
+        y = self.like(x)
+
+        def rule(grad: Tensor, *_kept: Tensor) -> Gradients:
+            made = [grad, *(self.like(grad) for _time in range(backward))]
+            return (made[-1],)
+
+        return self.record((x,), y, {"nothing": (), "input": (x,), "output": (y,)}[keep], rule)
+
+    def shift(self, x: Tensor) -> Tensor:
+        """Plus or minus a Python number."""
+        return self.function("add", x)
+
+    def scale(self, x: Tensor) -> Tensor:
+        """Times a Python number, or divided by one."""
+        return self.function("mul", x)
+
+    def softmax(self, x: Tensor) -> Tensor:
+        """Along the last axis; its logarithm takes the same memory."""
+        return self.function("softmax", x)
+
+    def masked(self, x: Tensor, mask: Tensor, *, in_place: bool = False) -> Tensor:
+        """Another number where the mask says so, which no gradient goes through: a product with it takes the same."""
+        return self.record((x,), x if in_place else self.like(x), (mask,))
+
+    def dropout(self, x: Tensor, p: float, *, fused: bool = False) -> Tensor:
+        """A product with a mask; all or nothing, it is none. A fused kernel has a mask of one byte for each number."""
+        if p == 0:
+            return x
+        if not fused or p == 1:
+            return self.multiply(x, self.new((), x.item) if p == 1 else self.like(x))
+        return self.record((x,), self.like(x), (self.new(x.shape, 1),))
 
     def _each(self, x: Tensor, y: Tensor) -> Tensor:
         """What is made of two tensors number by number, laid out as they are."""
@@ -461,133 +542,41 @@ class Tape:
         made.strides = iterated_strides(shape, [x, y])
         return made
 
-    def shift(self, x: Tensor) -> Tensor:
-        """Plus or minus a Python number."""
-        y = self.like(x)
-        self.record("AddScalar", (x,), (y,), (), lambda grad: (grad,))
-        return y
+    def add(self, x: Tensor, y: Tensor, *, in_place: bool = False) -> Tensor:
+        """A sum: both terms get the gradient of it."""
+        total = x if in_place else self._each(x, y)
+        return self.record((x, y), total, (), lambda grad: (grad, grad.detached()))
 
     def subtract(self, x: Tensor, y: Tensor) -> Tensor:
         """A difference."""
         difference = self.new(broadcast(x.shape, y.shape), common_item(x, y))
         needed = y.node is not None
-        self.record("Sub", (x, y), (difference,), (), lambda grad: (grad, self.like(grad) if needed else None))
-        return difference
-
-    def scale(self, x: Tensor) -> Tensor:
-        """Times a Python number, or divided by one."""
-        y = self.like(x)
-        self.record("MulScalar", (x,), (y,), (), lambda grad: (self.like(grad),))
-        return y
+        return self.record((x, y), difference, (), lambda grad: (grad, self.like(grad) if needed else None))
 
     def multiply(self, x: Tensor, y: Tensor) -> Tensor:
         """A product number by number: the gradient of each factor needs the other one."""
-        of_x, of_y = x.node is not None, y.node is not None
-        kept = [*((x,) if of_y else ()), *((y,) if of_x else ())]
-        self._about_to_keep(kept)
-        product = self._each(x, y)
+        of_x, of_y, kept = self._factors(x, y)
 
         def rule(grad: Tensor, *kept: Tensor) -> Gradients:
-            grad_y = self._each(grad, kept[0]) if of_y else None
-            return self._each(grad, kept[-1]) if of_x else None, grad_y
+            grad_y = self._each(grad, kept[-1]) if of_y else None
+            return self._each(grad, kept[0]) if of_x else None, grad_y
 
-        self.record("Mul", (x, y), (product,), kept, rule)
-        return product
-
-    # Layers.
-
-    def embedding(self, table: Tensor, ids: Tensor) -> Tensor:
-        """A row of the table for each id."""
-        rows = self.new((*ids.shape, table.shape[1]), table.item)
-        shape, item = table.shape, table.item
-        self.record("Embedding", (table,), (rows,), (ids,), lambda grad, ids: (self.new(shape, item),))
-        return rows
-
-    def index(self, x: Tensor, at: Sequence[Tensor]) -> Tensor:
-        """Rows of a tensor, by numbers for its first axes."""
-        rows = self.new((*at[0].shape, *x.shape[len(at) :]), x.item)
-        shape, item = x.shape, x.item
-        self.record("Index", (x,), (rows,), at, lambda grad, *at: (self.new(shape, item),))
-        return rows
-
-    def layer_norm(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        """With mean and 1 / standard deviation of each row, which the backward pass needs."""
-        y, mean, rstd = self.like(x), self.new(x.shape[:-1]), self.new(x.shape[:-1])
-        given = (x, weight, *((bias,) if bias else ()))
-        needed = [(tensor.shape, tensor.item) if tensor.node else None for tensor in given]
-
-        def rule(grad: Tensor, *kept: Tensor) -> Gradients:
-            return [self.new(*size) if size else None for size in needed]
-
-        self.record("NativeLayerNorm", given, (y,), (x, mean, rstd, weight), rule)
-        return y
-
-    def dropout(self, x: Tensor, p: float, *, fused: bool = False) -> Tensor:
-        """A product with a mask; all or nothing, it is none. A fused kernel has a mask of one byte for each number."""
-        if p == 0:
-            return x
-        if not fused or p == 1:
-            return self.multiply(x, self.new((), x.item) if p == 1 else self.like(x))
-        y, mask = self.like(x), self.new(x.shape, 1)
-        self.record("NativeDropout", (x,), (y,), (mask,), lambda grad, mask: (self.like(grad),))
-        return y
-
-    def split(self, x: Tensor, parts: int) -> list[Tensor]:
-        """The last axis in equal parts."""
-        shape, item = x.shape, x.item
-        part = (*shape[:-1], shape[-1] // parts)
-        found = [Tensor(x.storage, part, x.strides, item, is_view=True) for _part in range(parts)]
-        self.record("Split", (x,), found, (), self._whole(part, shape, item))
-        return found
-
-    def cat(self, x: Tensor, y: Tensor) -> Tensor:
-        """Side by side, along the last axis."""
-        both = self.new((*x.shape[:-1], x.shape[-1] + y.shape[-1]), x.item)
-        shapes = x.shape, y.shape
-
-        def rule(grad: Tensor) -> Gradients:
-            return [Tensor(grad.storage, shape, grad.strides, grad.item, is_view=True) for shape in shapes]
-
-        self.record("Cat", (x, y), (both,), (), rule)
-        return both
-
-    def mean(self, x: Tensor, axis: int) -> Tensor:
-        """Along an axis, which is one from then on."""
-        made = self.new((*x.shape[:axis], 1, *x.shape[axis + 1 :]), x.item)
-        shape = x.shape
-        self.record("Mean", (x,), (made,), (), lambda grad: (self.new(shape, grad.item),))
-        return made
-
-    def sum_along(self, x: Tensor, axis: int) -> Tensor:
-        """Along an axis, which is gone from then on."""
-        made = self.new((*x.shape[:axis], *x.shape[axis + 1 :]), x.item)
-        shape = x.shape
-        self.record("Sum", (x,), (made,), (), lambda grad: (self.expand(self.unsqueeze(grad, axis), shape),))
-        return made
-
-    def masked(self, x: Tensor, mask: Tensor) -> Tensor:
-        """Rows of numbers times ones and zeros, of whatever type."""
-        y = self.like(x)
-        self.record("Mul", (x,), (y,), (mask,), lambda grad, mask: (self.like(grad),))
-        return y
+        return self.record((x, y), self._each(x, y), kept, rule)
 
     def divide(self, x: Tensor, y: Tensor, *, in_place: bool = False) -> Tensor:
         """By a tensor that nothing is learned from."""
         quotient = x if in_place else self._in_bytes(x, x.item)
-        self.record("Div", (x,), (quotient,), (y,), lambda grad, y: (self._in_bytes(grad, grad.item),))
-        return quotient
+        return self.record((x,), quotient, (y,), lambda grad, y: (self._in_bytes(grad, grad.item),))
 
     def quotient(self, x: Tensor, y: Tensor) -> Tensor:
         """By a tensor that a gradient can flow to."""
         of_x, of_y = x.node is not None, y.node is not None
-        quotient = self._each(x, y)
 
         def rule(grad: Tensor, *kept: Tensor) -> Gradients:
             grad_y = self._of_divisor(grad, *kept) if of_y else None
             return self._each(grad, kept[-1]) if of_x else None, grad_y
 
-        self.record("Div", (x, y), (quotient,), (*((x,) if of_y else ()), y), rule)
-        return quotient
+        return self.record((x, y), self._each(x, y), (*((x,) if of_y else ()), y), rule)
 
     def _of_divisor(self, grad: Tensor, x: Tensor, y: Tensor) -> Tensor:
         once = self._each(x, y)
@@ -597,155 +586,66 @@ class Tape:
         del once, twice, negative  # C++ has them until the end
         return found
 
-    def convolution(self, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        """Over the last axis, which stays as long as it is."""
-        y = self.new(x.shape, x.item)
-        needed = [(tensor.shape, tensor.item) if tensor.node else None for tensor in (x, weight, bias)]
+    def changed_in_view(self, base: Tensor, x: Tensor, by: Tensor) -> Tensor:
+        """A view of all numbers of another tensor, filled or divided in place by one that nothing is learned from.
 
-        def rule(grad: Tensor, *kept: Tensor) -> Gradients:
-            return [self.new(*size) if size else None for size in needed]
+        A part of a gradient is set, which is as large as the whole.
+        """
 
-        self.record("Convolution", (x, weight, bias), (y,), (x, weight), rule)
-        return y
-
-    def masked_fill(self, x: Tensor, mask: Tensor, *, in_place: bool = False) -> Tensor:
-        """A number where the mask says so, which no gradient goes through."""
-        y = x if in_place else self.like(x)
-        self.record("MaskedFill", (x,), (y,), (mask,), lambda grad, mask: (self.like(grad),))
-        return y
-
-    def masked_fill_in_view(self, base: Tensor, x: Tensor, mask: Tensor) -> Tensor:
-        """The same in a view of all numbers of another tensor, a part of whose gradient is set."""
-        return self._in_view(base, x, mask)
-
-    def divide_in_view(self, base: Tensor, x: Tensor, y: Tensor) -> Tensor:
-        """A view of all numbers of another tensor divided in place, by a tensor that nothing is learned from."""
-        return self._in_view(base, x, y)
-
-    def _in_view(self, base: Tensor, x: Tensor, kept: Tensor) -> Tensor:
-        """What changes a view in place, when its backward pass gives a gradient as large."""
-
-        def rule(grad: Tensor, kept: Tensor) -> Gradients:
+        def rule(grad: Tensor, _by: Tensor) -> Gradients:
             whole = self.like(grad)
             part = self.like(grad)
             filled = self.like(part)
             del part, filled
             return (whole,)
 
-        shape, item = base.shape, base.item
-        self.record("CopySlices", (base,), (base,), (kept,), rule)
-        self.record("AsStrided", (base,), (x,), (), lambda grad: (self.new(shape, item),))
-        return x
+        self.record((base,), base, (by,), rule)
+        return self.record((base,), x)
 
-    def gather(self, x: Tensor, at: Tensor) -> Tensor:
-        """Of each row the numbers that are asked for."""
-        y = self.new(at.shape, x.item)
-        self.record("Gather", (x,), (y,), (x, at), lambda grad, x, at: (self.new(x.shape, grad.item),))
-        return y
+    # Rows.
 
-    def repeat(self, x: Tensor, times: int) -> Tensor:
-        """So many copies along the first axis, even if it is one."""
-        y, shape = self.new((times * x.shape[0], *x.shape[1:]), x.item), x.shape
-        once = isinstance(times, int) and times == 1
+    def layer_norm(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """With mean and 1 / standard deviation of each row, which the backward pass needs."""
+        y, mean, rstd = self.like(x), self.new(x.shape[:-1]), self.new(x.shape[:-1])
+        return self.record((x, weight, *((bias,) if bias else ())), y, (x, mean, rstd, weight))
 
-        def rule(grad: Tensor) -> Gradients:
-            return (self.reshape(grad, shape) if once else self.new(shape, grad.item),)
+    def mean(self, x: Tensor, axis: int) -> Tensor:
+        """Along an axis, which is one from then on."""
+        return self.record((x,), self.new((*x.shape[:axis], 1, *x.shape[axis + 1 :]), x.item))
 
-        self.record("Repeat", (x,), (y,), (), rule)
-        return y
-
-    def power(self, x: Tensor) -> Tensor:
-        """A power that is a Python number."""
-        y = self.like(x)
-
-        def rule(grad: Tensor, x: Tensor) -> Gradients:
-            lower = self.like(x)
-            scaled = self.like(lower)
-            return (self.like(scaled),)
-
-        self.record("Pow", (x,), (y,), (x,), rule)
-        return y
-
-    def root(self, x: Tensor) -> Tensor:
-        """sqrt(x)."""
-        y = self.like(x)
-        self.record("Sqrt", (x,), (y,), (y,), lambda grad, y: (self._each(grad, self.like(y)),))
-        return y
-
-    def reciprocal_root(self, x: Tensor) -> Tensor:
-        """1 / sqrt(x)."""
-        y = self.like(x)
-
-        def rule(grad: Tensor, y: Tensor) -> Gradients:
-            scaled = self.like(grad)
-            cube = self.like(y)
-            return (self._each(scaled, cube),)
-
-        self.record("Rsqrt", (x,), (y,), (y,), rule)
-        return y
-
-    def squeeze(self, x: Tensor, axis: int = -1) -> Tensor:
-        """Without an axis of one."""
-        axis %= len(x.shape)
-        shape, strides = x.shape, x.strides
-
-        def rule(grad: Tensor) -> Gradients:
-            at = (*grad.strides[:axis], 1, *grad.strides[axis:])
-            return (Tensor(grad.storage, shape, at, grad.item, is_view=True),)
-
-        rest = shape[:axis] + shape[axis + 1 :], strides[:axis] + strides[axis + 1 :]
-        return self._view("Squeeze", x, *rest, rule)
-
-    def softmax(self, x: Tensor) -> Tensor:
-        """Along the last axis; its logarithm takes the same memory."""
-        return self.kernel("Softmax", x, keep="output")
-
-    def cat_with_nothing(self, x: Tensor) -> Tensor:
-        """What a cache without tokens makes of the first ones: a copy."""
-        copy = self.like(x)
-        self.record("Cat", (x,), (copy,), (), lambda grad: (self.same(grad),))
-        return copy
+    def sum_along(self, x: Tensor, axis: int) -> Tensor:
+        """Along an axis, which is gone from then on."""
+        made, shape = self.new(_without(x, axis)[0], x.item), x.shape
+        return self.record((x,), made, (), lambda grad: (self.expand(self.unsqueeze(grad, axis), shape),))
 
     def sum(self, x: Tensor) -> Tensor:
         """Of all numbers."""
-        total, shape = self.new((), x.item), x.shape
+        shape = x.shape
 
         def rule(grad: Tensor) -> Gradients:
             return (Tensor(grad.storage, shape, (0,) * len(shape), grad.item, is_view=True),)
 
-        self.record("Sum", (x,), (total,), (), rule)
-        return total
+        return self.record((x,), self.new((), x.item), (), rule)
 
     def cross_entropy(self, scores: Tensor, labels: Tensor) -> Tensor:
         """The mean of -log softmax at the labels."""
         logs = self.softmax(scores)
         loss, weight = self.new((), logs.item), self.new((), logs.item)
-        self.record("NllLoss", (logs,), (loss,), (logs, labels, weight), lambda grad, logs, *kept: (self.like(logs),))
-        return loss
+        return self.record((logs,), loss, (logs, labels, weight))
 
     def binary_cross_entropy(self, scores: Tensor, labels: Tensor) -> Tensor:
         """The mean of -log sigmoid, for labels of 0 and 1."""
-        loss = self.new((), scores.item)
 
         def rule(grad: Tensor, scores: Tensor, labels: Tensor) -> Gradients:
-            probabilities = self.like(scores)
-            difference = self.like(probabilities)
-            del probabilities
-            return (self.like(difference),)
+            return (self.like(self.like(self.like(scores))),)
 
-        self.record("BinaryCrossEntropyWithLogits", (scores,), (loss,), (scores, labels), rule)
-        return loss
+        return self.record((scores,), self.new((), scores.item), (scores, labels), rule)
 
     def mean_squared_error(self, scores: Tensor, labels: Tensor) -> Tensor:
         """The mean of (score - label)^2."""
         item = common_item(scores, labels)
-        loss = self.new((), item)
-
-        def rule(grad: Tensor, scores: Tensor, labels: Tensor) -> Gradients:
-            return (self.new(scores.shape, item),)
-
-        self.record("MseLoss", (scores,), (loss,), (scores, labels), rule)
-        return loss
+        loss, shape = self.new((), item), scores.shape
+        return self.record((scores,), loss, (scores, labels), lambda grad, *_kept: (self.new(shape, item),))
 
     # Backward.
 
@@ -765,9 +665,9 @@ class Tape:
         seen.clear()
         root = self.like(loss)  # held by Tensor.backward until it returns
         buffers: dict[Node, list[Tensor | None]] = {loss.node: [root]}
-        ready = [(-loss.node.number, id(loss.node), loss.node)]
+        ready = [(-loss.node.number, loss.node)]
         while ready:
-            node = heappop(ready)[2]
+            node = heappop(ready)[1]
             self.memory.where = node.where
             gradients = self._run(node, buffers.pop(node))
             for edge in node.edges:
@@ -780,7 +680,7 @@ class Tape:
                         del buffer
                     waiting[after] -= 1
                     if not waiting[after] and after in buffers:
-                        heappush(ready, (-after.number, id(after), after))
+                        heappush(ready, (-after.number, after))
                 del gradient  # variables of ours that PyTorch's engine does not have
         self.grad = grad
 
@@ -838,7 +738,18 @@ class Tape:
             return gradient
         if before.storage.holders == 1 and not before.is_view and is_contiguous(before):
             return before
-        return Tensor(self.like(before).storage, before.shape, dense_strides(before), before.item)
+        return self._each(before, gradient)
+
+
+def _passed(grad: Tensor) -> Gradients:
+    """The gradient as it is."""
+    return (grad,)
+
+
+def _without(x: Tensor, axis: int) -> tuple[Shape, Shape]:
+    """Shape and strides without an axis."""
+    shape, strides = (sides[:axis] + sides[axis + 1 :] for sides in (x.shape, x.strides))
+    return shape, strides
 
 
 def _released(*_kept: object) -> Gradients:
@@ -864,25 +775,6 @@ def is_contiguous(tensor: Tensor) -> bool:
                 return False
             expected *= side
     return True
-
-
-def dense_strides(tensor: Tensor) -> Shape:
-    """The strides of what is made from a tensor number by number: its axes stay in their order in memory.
-
-    Where there are gaps or repetitions, the numbers come in order.
-    """
-    strides = list(contiguous_strides(tensor.shape))
-    left = [axis for axis, side in enumerate(tensor.shape) if side != 1]
-    expected = 1
-    while left:
-        inner = [axis for axis in left if tensor.strides[axis] == expected]
-        if len(inner) != 1:
-            return contiguous_strides(tensor.shape)
-        (axis,) = inner
-        left.remove(axis)
-        strides[axis] = expected
-        expected *= tensor.shape[axis]
-    return tuple(strides)
 
 
 def iterated_strides(shape: Shape, tensors: Sequence[Tensor]) -> Shape:

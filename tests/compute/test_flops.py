@@ -29,7 +29,8 @@ from bertcalc.compute.flops import (
 from bertcalc.families import CLASSES, class_of
 from bertcalc.forward.outputs import Call, run
 from bertcalc.forward.steps import Step
-from bertcalc.memory.peak import training_changes
+from bertcalc.forward.trace import Sizes
+from bertcalc.memory.peak import changes_in
 from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import Recompute, saved_activations
 from bertcalc.presets import PRESETS
@@ -142,7 +143,7 @@ def test_what_a_family_cannot_run_again_is_refused() -> None:
             with pytest.raises(InputError, match=f"{architecture} cannot be trained with recompute {recompute}"):
                 count(model, 1, 8, **how)
     with pytest.raises(InputError, match="AlbertModel cannot be trained with recompute full"):
-        training_changes(build(AlbertConfig(), "AlbertModel"), 1, 8, Plan(recompute="full"))
+        changes_in(build(AlbertConfig(), "AlbertModel"), Plan(recompute="full"), Sizes(1, 8))
 
 
 @examples(20)

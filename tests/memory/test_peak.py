@@ -30,17 +30,17 @@ from bertcalc import (
 from bertcalc.families import CLASSES, FAMILIES, class_of
 from bertcalc.family import Model
 from bertcalc.forward.outputs import Call
+from bertcalc.forward.trace import Sizes
 from bertcalc.memory.optimizers import PRECISIONS, Optimizer, Precision, parts, sizes
 from bertcalc.memory.peak import (
     NotSimulatedError,
     alive_at_peak,
+    changes_in,
     curve,
-    inference_changes,
     run_of,
-    training_changes,
 )
 from bertcalc.memory.peak import peak as our_peak
-from bertcalc.memory.plan import Plan
+from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES, RECOMPUTE, Attention, Dtype
 from bertcalc.memory.tape import AREAS, Change
 from bertcalc.tree.freezing import TRAIN, Freezing
@@ -70,17 +70,10 @@ def in_dtype(dtype: Dtype, real: Any, given: dict[str, Any]) -> tuple[Any, dict[
     return real, given
 
 
-def simulated(changes: Any, case: Case, call: Call, **options: Any) -> list[Change]:
+def simulated(how: Plan | Inference, case: Case, call: Call, *, padded: bool = False) -> list[Change]:
     """What comes and goes by our simulation."""
-    found: list[Change] = changes(
-        case.ours(),
-        call.batch_size,
-        call.sequence_length,
-        num_choices=call.num_choices,
-        encoder_sequence_length=call.encoder_sequence_length,
-        **options,
-    )
-    return found
+    sizes = Sizes(call.batch_size, call.sequence_length, call.encoder_sequence_length, call.num_choices)
+    return changes_in(case.ours(), how, sizes, padded=padded)
 
 
 @examples(20)
@@ -91,7 +84,7 @@ def test_a_forward_pass_holds_what_the_real_one_holds(run: tuple[Case, Call], dt
     real = case.real()
     real.set_attn_implementation("eager")
     moments = inference_moments(*in_dtype(dtype, *device(case, real, unmasked(case, call))))
-    ours = simulated(inference_changes, case, call, dtype=dtype)
+    ours = simulated(Inference(dtype), case, call)
     assert our_peak(ours).live == peak(moments).live
     assert tops(moment.live for moment in curve(ours)) == tops(moment.live for moment in moments)
 
@@ -153,11 +146,11 @@ def check_training(case: Case, call: Call, plan: Plan) -> None:
         real.disable_input_require_grads()  # transformers sends a gradient back to frozen embeddings, too
     if len(frozen) == len(list(real.parameters())):
         with pytest.raises(ValueError, match="there is nothing to train"):
-            simulated(training_changes, case, call, plan=plan)
+            simulated(plan, case, call)
         return
     with patch("torch.nn.functional.dropout", native_dropout) if plan.fused_dropout else nullcontext():
         moments = training_moments(real, given, plan)
-    ours = simulated(training_changes, case, call, plan=plan)
+    ours = simulated(plan, case, call)
     assert our_peak(ours).live == peak(moments).live
     assert tops(moment.live for moment in curve(ours)) == tops(moment.live for moment in moments)
 
@@ -235,7 +228,7 @@ def test_numbers_in_memory(run: tuple[Case, Call], training: bool, padded: bool,
     labels = training and bool(cls.targets)
     if labels and padded and cls.task == "replaced-tokens":
         with pytest.raises(NotSimulatedError, match="depends on how many tokens are padding"):
-            simulated(training_changes, case, call, plan=Plan(), padded=True)
+            simulated(Plan(), case, call, padded=True)
         return
     real, given = on_cpu(case.real(), unmasked(case, call._replace(labels=labels)))
     real.set_attn_implementation("sdpa" if fused else "eager")
@@ -246,10 +239,7 @@ def test_numbers_in_memory(run: tuple[Case, Call], training: bool, padded: bool,
         given["attention_mask"][..., -1] = 0
     plan = Plan(attention=attention, keep_outputs=True)
     moments = training_moments(real, given, plan) if training else inference_moments(real, given)
-    if training:
-        ours = simulated(training_changes, case, call, plan=plan, padded=padded)
-    else:
-        ours = simulated(inference_changes, case, call, attention=attention, padded=padded)
+    ours = simulated(plan if training else Inference(attention=attention), case, call, padded=padded)
     assert our_peak(ours).live == peak(moments).live
     assert tops(moment.live for moment in curve(ours)) == tops(moment.live for moment in moments)
 
@@ -307,25 +297,25 @@ def test_the_figures_of_the_issue_that_asked_for_them() -> None:
     assert inference_peak_bytes(body, 2135, 128) == 11_353_833_472
     assert inference_peak_bytes(body, 32, 128) - 4 * body.num_parameters() == 163_618_816
     classes = build(BertConfig(), "BertForSequenceClassification")
-    head_alone = our_peak(training_changes(classes, 16, 384, Plan(freezing=Freezing(train="head"))))
+    head_alone = our_peak(changes_in(classes, Plan(freezing=Freezing(train="head")), Sizes(16, 384)))
     assert (head_alone.phase, round(head_alone.live / 1e9, 3)) == ("forward", 0.872)
 
 
 def test_a_language_model_peaks_in_the_loss_and_a_classifier_in_the_backward_pass() -> None:
     config = BertConfig(num_hidden_layers=2)
-    words = our_peak(training_changes(build(config, "BertForMaskedLM"), 32, 128, Plan(keep_outputs=True)))
+    words = our_peak(changes_in(build(config, "BertForMaskedLM"), Plan(keep_outputs=True), Sizes(32, 128)))
     assert (words.phase, words.where) == ("backward", "loss")  # of log-softmax
     classes = our_peak(
-        training_changes(build(config, "BertForSequenceClassification"), 32, 128, Plan(keep_outputs=True))
+        changes_in(build(config, "BertForSequenceClassification"), Plan(keep_outputs=True), Sizes(32, 128))
     )
     assert (classes.phase, classes.where) == ("backward", "encoder.layer.1.output.dense")
-    small = our_peak(training_changes(build(config, "BertForSequenceClassification"), 1, 8, Plan(keep_outputs=True)))
+    small = our_peak(changes_in(build(config, "BertForSequenceClassification"), Plan(keep_outputs=True), Sizes(1, 8)))
     assert (small.phase, small.where) == ("optimizer", "bert.embeddings.word_embeddings.weight")
 
 
 def test_areas_add_up_and_what_is_alive_at_the_peak_is_named() -> None:
     model = build(BertConfig(num_hidden_layers=2, vocab_size=3000), "BertForMaskedLM")
-    changes = training_changes(model, 32, 128, Plan(keep_outputs=True))
+    changes = changes_in(model, Plan(keep_outputs=True), Sizes(32, 128))
     assert all(sum(moment.areas.values()) == moment.live for moment in curve(changes))
     top = our_peak(changes)
     alive = alive_at_peak(changes)
@@ -339,7 +329,7 @@ def test_areas_add_up_and_what_is_alive_at_the_peak_is_named() -> None:
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_states_of_8_bits_are_those_of_the_rule(precision: Precision) -> None:
     model = build(BertConfig(num_hidden_layers=1, vocab_size=300), "BertForMaskedLM")
-    found = our_peak(training_changes(model, 1, 8, Plan(precision, "adamw-8bit")))
+    found = our_peak(changes_in(model, Plan(precision, "adamw-8bit"), Sizes(1, 8)))
     assert found.areas["optimizer states"] == sum(
         num_bytes
         for part, num_bytes in parts(model.num_parameters(), sizes(model.tensors()), precision, "adamw-8bit").items()
@@ -380,13 +370,13 @@ def test_choices_without_a_score_each_cannot_be_trained(choice: str) -> None:
     case, call = Case(config, "GPT2DoubleHeadsModel"), Call(2, 3, num_choices=1 if choice == "first" else 2)
     real = case.real()
     real.set_attn_implementation("eager")
-    ours = simulated(inference_changes, case, call)
+    ours = simulated(Inference(), case, call)
     moments = inference_moments(real, unmasked(case, call))
     assert tops(moment.live for moment in curve(ours)) == tops(moment.live for moment in moments)
     with pytest.raises(ValueError, match="batch_size"):
         case.real()(**unmasked(case, call._replace(labels=True)))
     with pytest.raises(ValueError, match="cannot be trained with summary_use_proj False"):
-        simulated(training_changes, case, call, plan=Plan())
+        simulated(Plan(), case, call)
 
 
 def test_the_first_of_several_choices_is_refused() -> None:
@@ -421,7 +411,7 @@ def test_shared_layers_have_one_gradient_however_often_they_run(layers: int) -> 
 def test_a_moment_has_the_name_of_a_real_module_and_of_shared_layers_the_run(architecture: str) -> None:
     case = Case(replace(CLASSES[architecture].config.default(), num_hidden_layers=3), architecture)
     model, modules = case.ours(), {name for name, _module in case.real().named_modules()}
-    changes = training_changes(model, 1, 2, Plan())
+    changes = changes_in(model, Plan(), Sizes(1, 2))
     found = [run_of(model, moment.where) for moment in curve(changes) if ".dense" in moment.where]
     prefix = CLASSES[architecture].prefix
     for name, _run in found:

@@ -11,8 +11,9 @@ from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.families import class_of
 from bertcalc.fields import POSITION_EMBEDDING_TYPES
 from bertcalc.forward.outputs import Call
+from bertcalc.forward.trace import Sizes
 from bertcalc.memory.optimizers import PRECISIONS
-from bertcalc.memory.peak import curve, inference_changes, training_changes
+from bertcalc.memory.peak import changes_in, curve
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES
 from bertcalc.tree.freezing import TRAIN, Freezing
@@ -118,16 +119,8 @@ def possible(run: Run) -> bool:
 def simulated(run: Run) -> list[int]:
     """The tops of the simulation."""
     case, call, how, padded = run
-    sizes = (case.ours(), call.batch_size, call.sequence_length)
-    options: dict[str, Any] = {
-        "num_choices": call.num_choices,
-        "encoder_sequence_length": call.encoder_sequence_length,
-        "padded": padded,
-    }
-    if isinstance(how, Plan):
-        changes = training_changes(*sizes, how, **options)
-    else:
-        changes = inference_changes(*sizes, dtype=how.dtype, attention=how.attention, **options)
+    sizes = Sizes(call.batch_size, call.sequence_length, call.encoder_sequence_length, call.num_choices)
+    changes = changes_in(case.ours(), how, sizes, padded=padded)
     return tops(moment.live for moment in curve(changes))
 
 

@@ -1,6 +1,7 @@
 """The longest sequence and the largest batch that fit into the memory of a device."""
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from bertcalc.formula import latex_number, plain
 from bertcalc.memory.devices import GAPS, Device
@@ -17,8 +18,8 @@ from pages.ui.numbers import percent, size
 from pages.ui.present import presenting
 
 
-def show_fit(run: Run, how: Plan | Inference, device: Device) -> None:
-    """The answer, what the chosen batch needs, the bar, and the formulas that were solved."""
+def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGenerator) -> None:
+    """In the place for the answer what fits and what the batch needs; then the bar, and the formulas."""
     found = peak(run.subject, how, *run.batch)
     total = found.num_bytes
     length = most(growths(run.subject, how, "sequence_length", *run.batch), device.usable, run.choice.config.longest)
@@ -29,15 +30,16 @@ def show_fit(run: Run, how: Plan | Inference, device: Device) -> None:
         figures = {"needed": size(total), "share": percent(total, device.usable), "usable": size(device.usable)}
         said = "  \n".join([said, needs.format(**run.batch._asdict(), **figures), _runs(run, how, device)])
     if total <= device.for_tensors:
-        st.success(said, icon=":material/check:")
+        answer.success(said, icon=":material/check:")
     elif total <= device.usable:
-        st.warning(said, icon=":material/warning:")
+        answer.warning(said, icon=":material/warning:")
     else:
-        st.error(said, icon=":material/close:")
+        answer.error(said, icon=":material/close:")
     longest = _("Longest sequence, batch {batch:,}").format(batch=run.batch.batch_size)
     largest = _("Largest batch of {length:,} tokens").format(length=run.batch.sequence_length)
     limit = _("one without a pad_token_id") if batch.limit == "positions" else _limit(batch)
-    show_metrics({longest: (_number(length.number), _limit(length)), largest: (_number(batch.number), limit)})
+    with answer:
+        show_metrics({longest: (_number(length.number), _limit(length)), largest: (_number(batch.number), limit)})
     start = run.of_preset()
     before = peak(start.subject, how, *start.batch).areas if start else {}
     formulas = {area: plain(formula.expression) for area, formula in found.formulas.items()}
