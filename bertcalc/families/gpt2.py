@@ -11,6 +11,7 @@ from bertcalc.config import Config
 from bertcalc.families import bert
 from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, model_card
 from bertcalc.forward.trace import Trace, Value
+from bertcalc.text import N_
 from bertcalc.tree.nn import AFTER_LAYERS
 
 
@@ -294,4 +295,5 @@ FAMILY = Family(
     like_bert=False,
     cross_cache=True,
     buffers=(".attn.bias", ".attn.masked_bias"),
+    meanings={"token_type_ids": N_("More tokens, whose vectors are added to those of input_ids; none by default.")},
 )

@@ -155,4 +155,5 @@ FAMILY = Family(
     },
     like_bert=False,
     recomputes=(),
+    meanings=roberta.POSITIONS,
 )

@@ -140,6 +140,9 @@ def _multiple_choice(t: Trace, c: RobertaConfig, hidden: Hidden) -> None:
     bert.scores_of_choices(t, hidden, c.hidden_dropout_prob)
 
 
+POSITIONS = {
+    "position_ids": N_("The position of each token; by default they begin after padding's number, which padding has.")
+}
 _CHOICES = ("input_ids", "token_type_ids", "attention_mask", "labels", "position_ids", "inputs_embeds")
 
 
@@ -162,7 +165,8 @@ def family(
         ),
         Class(f"{kind}ForMultipleChoice", "multiple-choice", _multiple_choice, _CHOICES, pooler=True),
     )
-    return Family(name, "roberta", config, partial(_body, kind), classes, presets, head_first)
+    body = partial(_body, kind)
+    return Family(name, "roberta", config, body, classes, presets, head_first, meanings=POSITIONS)
 
 
 def preset(config: RobertaConfig, repository: str) -> Preset:

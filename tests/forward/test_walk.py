@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import ARCHITECTURES, BertConfig, Config, build
+from bertcalc.families import CLASSES
 from bertcalc.forward.lessons import lesson, questions
 from bertcalc.forward.steps import forward
 from bertcalc.forward.walk import AFTER, BEFORE, factors, in_layer, keras_rows, per_head, walk
@@ -114,6 +115,18 @@ def test_every_stop_has_something_to_say(architecture: str, relative: bool) -> N
     )
     stops = walk(forward(build(config, architecture), 1, 8, encoder_sequence_length=8), 1)
     assert all(lesson(stop).text for stop in stops)
+
+
+@pytest.mark.parametrize("architecture", CLASSES)
+def test_no_two_stops_of_a_walk_have_one_name_and_say_different_things(architecture: str) -> None:
+    family = CLASSES[architecture]
+    for config in (family.config.default(), family.fullest()):
+        for seen in (None, 8):
+            steps = forward(build(config, architecture), 1, 8, encoder_sequence_length=seen)
+            said: dict[str, str] = {}
+            for stop in (stop for layer in (0, 1) for stop in walk(steps, layer) if not stop.layers):
+                name, text = lesson(stop)
+                assert said.setdefault(name, text) == text, name
 
 
 def test_a_convolution_comes_once_between_the_first_layer_and_the_others() -> None:
