@@ -80,8 +80,7 @@ class SymbolicStep(NamedTuple):
 class Term(NamedTuple):
     """All tensors of a component that have the same number of elements: how many there are, times how large one is.
 
-    In layers, those that have the same letters are one term: 4H² is four matrices, or GPT-2's two, of which one is three
-    times as large.
+    In layers, those that have the same letters are one term: 4H² is four matrices, or GPT-2's H² and 3H².
     """
 
     text: str  # as people write it: 4H²

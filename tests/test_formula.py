@@ -16,7 +16,6 @@ from bertcalc.formula import (
     Term,
     component_formulas,
     component_terms,
-    exact,
     filled,
     formula,
     latex_number,

@@ -133,7 +133,9 @@ def test_positions_and_more_tokens_that_mean_something_else_elsewhere() -> None:
     for architecture in ("RobertaModel", "XLMRobertaModel", "CamembertModel", "MPNetModel"):
         model = built(next(ways(architecture)), architecture)
         ids = torch.tensor([[3, 4, 5, 1, 1]])
-        assert not differ(model, {"input_ids": ids}, {"input_ids": ids, "position_ids": torch.tensor([[2, 3, 4, 1, 1]])})
+        assert not differ(
+            model, {"input_ids": ids}, {"input_ids": ids, "position_ids": torch.tensor([[2, 3, 4, 1, 1]])}
+        )
         assert differ(model, {"input_ids": ids}, {"input_ids": ids, "position_ids": torch.arange(5)[None]})
     model, ids = built(next(ways("GPT2Model")), "GPT2Model"), tokens("GPT2Model")
     table = model.get_input_embeddings()
