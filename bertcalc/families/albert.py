@@ -54,9 +54,7 @@ def _body(t: Trace, c: AlbertConfig, pooler: bool) -> Hidden:
 def _layer(t: Trace, c: AlbertConfig, x: Value) -> Value:
     heads, size = c.num_attention_heads, c.attention_head_size
     with t.attention("attention", "AlbertAttention", heads, size, block="attention", order=_ATTENTION):
-        query = t.linear("query", x, c.hidden_size, role="query")
-        key = t.linear("key", x, c.hidden_size, role="key")
-        value = t.linear("value", x, c.hidden_size, role="value")
+        query, key, value = bert.projected(t, x, "query", "key", "value")
         p = c.attention_probs_dropout_prob
         y = t.attend(query, key, value, dropout=p, dropout_name="attention_dropout")
         y = t.dropout("output_dropout", t.linear("dense", y, c.hidden_size, role="output"), c.hidden_dropout_prob)

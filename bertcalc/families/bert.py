@@ -137,6 +137,12 @@ def _attention(t: Trace, c: Config, x: Value, seen: Value, kind: str, *, cross: 
         return _add_and_norm(t, c, y, x, role="output")
 
 
+def projected(t: Trace, x: Value, *names: str, bias: bool = True) -> tuple[Value, ...]:
+    """Query, key and value, each from a dense layer of its own."""
+    roles = zip(names, ("query", "key", "value"), strict=True)
+    return tuple(t.linear(name, x, x.shape[-1], role=role, bias=bias) for name, role in roles)
+
+
 def _distances(t: Trace, c: Config, scores: Value, query: Value, key: Value) -> Value:
     """transformers 4 only: Shaw et al. 2018, and with the key's product too Huang et al. 2020."""
     # With a cache it takes the last token's distances for those of all tokens.

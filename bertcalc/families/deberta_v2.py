@@ -58,7 +58,7 @@ class Disentangled(EncoderConfig):
         if values["relative_attention"] and values["pos_att_type"] is None:
             message = N_("relative_attention True needs a pos_att_type: p2c|c2p, as in every published model.")
             remedies = ({"pos_att_type": BOTH}, {"relative_attention": False})
-            yield Problem("pos_att_type", None, message, {}, remedies)
+            yield Problem.of(message, "pos_att_type", None, *remedies)
 
     @classmethod
     def refused(cls, given: Mapping[str, Any]) -> Iterator[Problem]:
@@ -114,10 +114,10 @@ class DebertaV2Config(Disentangled):
         if values["norm_rel_ebd"] != "none" and not values["relative_attention"]:
             message = N_("norm_rel_ebd layer_norm needs relative_attention True: there is no table to normalize.")
             ways_out = ({"norm_rel_ebd": "none"}, {"relative_attention": True, "pos_att_type": BOTH})
-            yield Problem("norm_rel_ebd", values["norm_rel_ebd"], message, {}, ways_out)
+            yield Problem.of(message, "norm_rel_ebd", values["norm_rel_ebd"], *ways_out)
         if values["conv_kernel_size"] and values["hidden_size"] == 1:
             message = N_("A convolution of a single unit is not counted here: hidden_size 2 or conv_kernel_size 0 is.")
-            yield Problem("hidden_size", 1, message, {}, ({"hidden_size": 2}, {"conv_kernel_size": 0}))
+            yield Problem.of(message, "hidden_size", 1, {"hidden_size": 2}, {"conv_kernel_size": 0})
 
     @property
     def convolves(self) -> bool:
@@ -245,9 +245,7 @@ def _attention(t: Trace, c: DebertaV2Config, x: Value, distances: Value | None) 
     """Scores of what two tokens are and, with ``distances``, of what each is and how far away the other is."""
     heads, size = c.num_attention_heads, c.attention_head_size
     with t.attention("self", "DisentangledSelfAttention", heads, size, order=_SELF):
-        query = t.linear("query_proj", x, c.hidden_size, role="query")
-        key = t.linear("key_proj", x, c.hidden_size, role="key")
-        value = t.linear("value_proj", x, c.hidden_size, role="value")
+        query, key, value = bert.projected(t, x, "query_proj", "key_proj", "value_proj")
         if t.steps is None:  # nothing but what is declared here
             if distances:
                 _positions(t, c, x, distances)

@@ -71,9 +71,7 @@ def _body(t: Trace, c: DistilBertConfig, pooler: bool) -> Hidden:
             order=_ATTENTION,
         )
         with heads:
-            query = t.linear("q_lin", x, c.dim, role="query")
-            key = t.linear("k_lin", x, c.dim, role="key")
-            value = t.linear("v_lin", x, c.dim, role="value")
+            query, key, value = bert.projected(t, x, "q_lin", "k_lin", "v_lin")
             y = t.linear("out_lin", t.attend(query, key, value, dropout=c.attention_dropout), c.dim, role="output")
         y = t.variable("attention_output", y)
         with t.block("attention"):

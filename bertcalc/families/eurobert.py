@@ -76,8 +76,8 @@ class EuroBertConfig(Config):
         if shared is not None and heads % shared:
             nearest = max(count for count in range(1, heads + 1) if heads % count == 0 and count <= shared)
             message = N_("num_key_value_heads {value} does not divide num_attention_heads {heads}: {nearest} would.")
-            shown = {"value": f"{shared:,}", "heads": f"{heads:,}", "nearest": f"{nearest:,}"}
-            yield Problem("num_key_value_heads", shared, message, shown, ({"num_key_value_heads": nearest},))
+            field, shown = "num_key_value_heads", {"value": shared, "heads": heads, "nearest": nearest}
+            yield Problem.of(message, field, shared, {field: nearest}, **shown)
 
     def letters_of_sizes(self) -> dict[str, str]:
         """Heads that several others share have a letter; a single one has none, whose repetition is a view."""

@@ -78,8 +78,7 @@ class ModernBertConfig(Config):
         yield from super().relations(values)
         if values["classifier_dropout"] is None:
             message = N_("{config} needs a classifier_dropout: a number, such as 0.0.")
-            remedy = {"classifier_dropout": 0.0}
-            yield Problem("classifier_dropout", None, message, {"config": cls.__name__}, (remedy,))
+            yield Problem.of(message, "classifier_dropout", None, {"classifier_dropout": 0.0}, config=cls.__name__)
 
     @property
     def window(self) -> int:

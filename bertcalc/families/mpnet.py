@@ -33,8 +33,8 @@ class MPNetConfig(EncoderConfig):
         for field, least in (("vocab_size", _PAD + 1), ("max_position_embeddings", _PAD + 2)):
             if values[field] < least:
                 message = N_("{field} {value} is not enough: token {pad} is MPNet's padding, {nearest} is the least.")
-                shown = {"field": field, "value": f"{values[field]}", "pad": f"{_PAD}", "nearest": f"{least}"}
-                yield Problem(field, values[field], message, shown, ({field: least},))
+                shown = {"field": field, "value": values[field], "pad": _PAD, "nearest": least}
+                yield Problem.of(message, field, values[field], {field: least}, **shown)
 
     @property
     def fewest_words(self) -> int:
@@ -84,9 +84,7 @@ def _distances(t: Trace, c: MPNetConfig, x: Value) -> Value:
 def _attention(t: Trace, c: MPNetConfig, x: Value, bias: Value) -> Value:
     order = ("q", "k", "v", "o", "dropout")
     with t.attention("attn", "MPNetSelfAttention", c.num_attention_heads, c.attention_head_size, order=order):
-        query = t.linear("q", x, c.hidden_size, role="query")
-        key = t.linear("k", x, c.hidden_size, role="key")
-        value = t.linear("v", x, c.hidden_size, role="value")
+        query, key, value = bert.projected(t, x, "q", "k", "v")
         y = t.attend(query, key, value, dropout=c.attention_probs_dropout_prob, bias=bias, written_out=True)
         return t.linear("o", y, c.hidden_size, role="output")
 

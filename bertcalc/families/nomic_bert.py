@@ -51,7 +51,7 @@ class NomicBertConfig(EncoderConfig):
         yield from super().relations(values)
         if values["pad_token_id"] is None:
             message = N_("{config} needs a pad_token_id: a number, such as 0.")
-            yield Problem("pad_token_id", None, message, {"config": cls.__name__}, ({"pad_token_id": 0},))
+            yield Problem.of(message, "pad_token_id", None, {"pad_token_id": 0}, config=cls.__name__)
 
 
 def _body(t: Trace, c: NomicBertConfig, pooler: bool) -> Hidden:
@@ -102,9 +102,7 @@ def _layer(
 ) -> Value:
     heads, size = c.num_attention_heads, c.attention_head_size
     with t.attention("self_attn", f"{kind}Attention", heads, size, "rotary", block="attention"):
-        query, key, value = (
-            t.linear(f"{role[0]}_proj", x, c.hidden_size, role=role, bias=bias) for role in ("query", "key", "value")
-        )
+        query, key, value = bert.projected(t, x, "q_proj", "k_proj", "v_proj", bias=bias)
         p = c.attention_probs_dropout_prob
         y = t.attend(query, key, value, dropout=p, dropout_name="", angles=(angles,))
         y = t.linear("o_proj", y, c.hidden_size, role="output", bias=bias)

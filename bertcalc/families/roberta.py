@@ -34,23 +34,19 @@ class RobertaConfig(bert.BertConfig):
         pad, positions = values["pad_token_id"], values["max_position_embeddings"]
         if values["position_embedding_type"] != "absolute":
             message = N_("{config} knows absolute positions only: set position_embedding_type to absolute.")
-            remedy = {"position_embedding_type": "absolute"}
-            shown = {"config": cls.__name__}
-            yield Problem("position_embedding_type", values["position_embedding_type"], message, shown, (remedy,))
+            field, remedy = "position_embedding_type", {"position_embedding_type": "absolute"}
+            yield Problem.of(message, field, values[field], remedy, config=cls.__name__)
         if pad is None:
             message = N_("{config} needs a pad_token_id: positions are counted from the one after it.")
-            yield Problem("pad_token_id", None, message, {"config": cls.__name__}, ({"pad_token_id": 1},))
+            yield Problem.of(message, "pad_token_id", None, {"pad_token_id": 1}, config=cls.__name__)
         elif pad + 2 > positions:
-            yield Problem(
-                "max_position_embeddings",
-                positions,
-                N_(
-                    "max_position_embeddings {value} leaves no position after pad_token_id {pad}, from which RoBERTa "
-                    "counts: at least {nearest} is needed."
-                ),
-                {"value": f"{positions:,}", "pad": f"{pad:,}", "nearest": f"{pad + 2:,}"},
-                ({"max_position_embeddings": pad + 2}, {"pad_token_id": 0}),
+            message = N_(
+                "max_position_embeddings {value} leaves no position after pad_token_id {pad}, from which RoBERTa "
+                "counts: at least {nearest} is needed."
             )
+            remedies = {"max_position_embeddings": pad + 2}, {"pad_token_id": 0}
+            shown = {"value": positions, "pad": pad, "nearest": pad + 2}
+            yield Problem.of(message, "max_position_embeddings", positions, *remedies, **shown)
 
     @property
     def longest(self) -> int:
