@@ -290,6 +290,9 @@ def split_answers(t: Trace, logits: Value) -> None:
 _BERT = "https://github.com/google-research/bert/blob/master/"
 _GOOGLE = Source(N_("The README of Google's BERT"), f"{_BERT}README.md")
 _MULTILINGUAL = Source(N_("The list of multilingual models of Google's BERT"), f"{_BERT}multilingual.md")
+_AS_BGE = Source(
+    N_("bert-large with the vocabulary of bert-base-chinese, as bge-large-zh"), model_card("BAAI/bge-large-zh").url
+)
 _MINIATURES = Source(N_("Turc et al. 2019, smaller BERT models"), "https://arxiv.org/abs/1908.08962")
 
 
@@ -316,17 +319,7 @@ _PRESETS: dict[str, Preset] = {
     "bert-base-chinese": _preset(21128, 768, 12, 12, 3072, _MULTILINGUAL),
     "bert-base-japanese-v3": _preset(32768, 768, 12, 12, 3072, model_card("tohoku-nlp/bert-base-japanese-v3")),
     # The example of a Chinese blog post; bge-large-zh, gte-large-zh and m3e-large are exactly it.
-    "bert-large-chinese": _preset(
-        21128,
-        1024,
-        24,
-        16,
-        4096,
-        Source(
-            N_("bert-large with the vocabulary of bert-base-chinese, as bge-large-zh"),
-            model_card("BAAI/bge-large-zh").url,
-        ),
-    ),
+    "bert-large-chinese": _preset(21128, 1024, 24, 16, 4096, _AS_BGE),
     "all-MiniLM-L6-v2": _preset(30522, 384, 6, 12, 1536, model_card("sentence-transformers/all-MiniLM-L6-v2")),
     "all-MiniLM-L12-v2": _preset(30522, 384, 12, 12, 1536, model_card("sentence-transformers/all-MiniLM-L12-v2")),
     **{

@@ -92,11 +92,6 @@ def _attention(t: Trace, c: DebertaConfig, x: Value, distances: Value | None) ->
         query_bias = t.parameter("q_bias", (c.hidden_size,), role="query")
         value_bias = t.parameter("v_bias", (c.hidden_size,), role="value")
         together = t.linear("in_proj", x, 3 * c.hidden_size, role="query, key, value", bias=False)
-        if t.steps is None:  # nothing but what is declared here
-            if distances:
-                _positions(t, c, x, distances)
-            t.dropout("dropout", x, c.attention_probs_dropout_prob, role="weights_dropout")
-            return x
         batch, length, _width = x.shape
         shape, square = (batch, heads, length, size), (batch, heads, length, length)
         with t.core():

@@ -246,11 +246,6 @@ def _attention(t: Trace, c: DebertaV2Config, x: Value, distances: Value | None) 
     heads, size = c.num_attention_heads, c.attention_head_size
     with t.attention("self", "DisentangledSelfAttention", heads, size, order=_SELF):
         query, key, value = bert.projected(t, x, "query_proj", "key_proj", "value_proj")
-        if t.steps is None:  # nothing but what is declared here
-            if distances:
-                _positions(t, c, x, distances)
-            t.dropout("dropout", x, c.attention_probs_dropout_prob, role="weights_dropout")
-            return x
         batch, length, _width = x.shape
         square = (batch, heads, length, length)
         with t.core():

@@ -81,42 +81,27 @@ def layers(
         with t.block("rotary positions"):
             angles = t.angles("rotary_emb", f"{kind}RotaryEmbedding", x, c.attention_head_size)
         with t.repeat("layers", c.num_hidden_layers, f"{kind}Layer"), t.ordered(*_LAYER):
-            return _layer(t, c, x, angles, kind, gated, bias=bias)
+            heads, size = c.num_attention_heads, c.attention_head_size
+            with t.attention("self_attn", f"{kind}Attention", heads, size, "rotary", block="attention"):
+                query, key, value = bert.projected(t, x, "q_proj", "k_proj", "v_proj", bias=bias)
+                p = c.attention_probs_dropout_prob
+                y = t.attend(query, key, value, dropout=p, dropout_name="", angles=(angles,))
+                y = t.linear("o_proj", y, c.hidden_size, role="output", bias=bias)
+            with t.block("attention"):
+                y = t.dropout("post_attention_dropout", t.variable("attention_output", y), c.hidden_dropout_prob)
+                y = t.add("add_attention", x, y, role="add")
+                x = t.variable("residual", t.norm("post_attention_layernorm", y, c.layer_norm_eps))
+            y = t.variable("hidden_states", gated(t, c, x))
+            with t.block("feed-forward"):
+                y = t.dropout("post_mlp_dropout", y, c.hidden_dropout_prob)
+                y = t.variable("hidden_states", t.add("add_mlp", x, y, role="add"))
+                return t.norm("post_mlp_layernorm", y, c.layer_norm_eps)
 
 
 _LAYER = (
     *("post_attention_layernorm", "post_attention_dropout", "post_mlp_dropout"),
     *("mlp", "self_attn", "post_mlp_layernorm"),
 )
-
-
-def _layer(
-    t: Trace,
-    c: Config,
-    x: Value,
-    angles: Value,
-    kind: str,
-    gated: Callable[[Trace, Config, Value], Value],
-    *,
-    bias: bool,
-) -> Value:
-    heads, size = c.num_attention_heads, c.attention_head_size
-    with t.attention("self_attn", f"{kind}Attention", heads, size, "rotary", block="attention"):
-        query, key, value = bert.projected(t, x, "q_proj", "k_proj", "v_proj", bias=bias)
-        p = c.attention_probs_dropout_prob
-        y = t.attend(query, key, value, dropout=p, dropout_name="", angles=(angles,))
-        y = t.linear("o_proj", y, c.hidden_size, role="output", bias=bias)
-    with t.block("attention"):
-        y = t.dropout("post_attention_dropout", t.variable("attention_output", y), c.hidden_dropout_prob)
-        y = t.add("add_attention", x, y, role="add")
-        x = t.variable("residual", t.norm("post_attention_layernorm", y, c.layer_norm_eps))
-    y = t.variable("hidden_states", gated(t, c, x))
-    with t.block("feed-forward"):
-        y = t.dropout("post_mlp_dropout", y, c.hidden_dropout_prob)
-        y = t.variable("hidden_states", t.add("add_mlp", x, y, role="add"))
-        return t.norm("post_mlp_layernorm", y, c.layer_norm_eps)
-
-
 _class = Named("NomicBert")
 _masked_lm = partial(bert.masked_lm, "NomicBert", prefix="nomic_bert", norm="layer_norm")
 FAMILY = Family(
