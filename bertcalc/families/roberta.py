@@ -99,7 +99,9 @@ def _multiple_choice(t: Trace, c: RobertaConfig, hidden: Hidden) -> None:
 
 
 POSITIONS = {
-    "position_ids": N_("The position of each token; by default they begin after padding's number, which padding has.")
+    "position_ids": N_(
+        "The position of each token; by default counted from the one after padding's number, which padding itself has."
+    )
 }
 _CHOICES = ("input_ids", "token_type_ids", "attention_mask", "labels", "position_ids", "inputs_embeds")
 
