@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from bertcalc.config import Config, ConfigError
@@ -126,7 +126,8 @@ class Family:
     counts (bertcalc/diagnosis/tools.py); ``recomputes``, what of its layers can be run again in training. With
     ``cross_cache``, a cache of layers with cross attention has room for an encoder's keys and values also where none
     came. ``buffers`` are ends of names in its files of what is no parameter. ``remote`` are model types in config.json
-    files of such models that come with a program of their own in their repository.
+    files of such models that come with a program of their own in their repository. ``meanings`` are of inputs that mean
+    something else than in other families (bertcalc/forward/meanings.py).
     """
 
     name: str  # Hugging Face's model_type
@@ -142,6 +143,7 @@ class Family:
     cross_cache: bool = False
     buffers: tuple[str, ...] = ()
     remote: tuple[str, ...] = ()
+    meanings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def base(self) -> Class:
@@ -164,8 +166,8 @@ class Family:
             more,
         )
         for change in everything:
-            lacking = {field: value for field, value in change.items() if not self.config.has(field)}
-            if all(getattr(self.config, field, None) == value for field, value in lacking.items()):
+            lacking = {name: value for name, value in change.items() if not self.config.has(name)}
+            if all(getattr(self.config, name, None) == value for name, value in lacking.items()):
                 with suppress(ConfigError):
                     found = replace(found, **change)
         return found

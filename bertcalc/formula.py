@@ -78,7 +78,10 @@ class SymbolicStep(NamedTuple):
 
 
 class Term(NamedTuple):
-    """All tensors of a component that have the same number of elements: how many there are, times how large one is."""
+    """All tensors of a component that have the same number of elements: how many there are, times how large one is.
+
+    In layers, those that have the same letters are one term: 4H² is four matrices, or GPT-2's H² and 3H².
+    """
 
     text: str  # as people write it: 4H²
     expression: Any  # a sympy.Expr; of one layer where the tensors are in every layer
@@ -188,7 +191,7 @@ def component_terms(subject: Subject) -> tuple[tuple[Component, tuple[Bracket, .
     """The sum that each component's formula is, term by term: every tensor of the folded tree is in one of them.
 
     What the first of layers that differ has like all others is there once, for all: ModernBERT's
-    L (3H² + H² + 2HI + HI + H) + (L − 1) H.
+    L (4H² + 3HI + H) + (L − 1) H + H.
 
     >>> from bertcalc import BertConfig
     >>> for component, brackets in component_terms(Subject(BertConfig())):
@@ -200,15 +203,17 @@ def component_terms(subject: Subject) -> tuple[tuple[Component, tuple[Bracket, .
     alike: dict[Component, dict[Any, list[Tensor]]] = {}
     for tensor in over_layers(symbolic_model(subject)):
         one = exact(prod(tensor.shape))
+        if tensor.copies != 1 and not one.is_number:
+            one = one.as_coeff_Mul()[1]
         alike.setdefault(tensor.place.component, {}).setdefault((tensor.copies, one), []).append(tensor)
     found: list[tuple[Component, tuple[Bracket, ...]]] = []
     for component in [component for component in COMPONENTS if component in alike]:
         sizes = alike[component]
         terms: dict[Any, list[Term]] = {}
-        # Matrices before vectors, both in the model's order, as everybody writes it: 4H² + 2HI + 9H + I.
-        for (copies, one), tensors in sorted(sizes.items(), key=lambda size: -len(size[1][0].shape)):
-            terms.setdefault(copies, []).append(_term(one, tensors))
-        brackets = [bracket for copies, here in terms.items() for bracket in _brackets(copies, here)]
+        for (copies, _one), tensors in sorted(sizes.items(), key=lambda size: _in_order(size[1][0])):
+            terms.setdefault(copies, []).append(_term(tensors))
+        layers_first = sorted(terms.items(), key=lambda item: item[0] == 1)
+        brackets = [bracket for copies, here in layers_first for bracket in _brackets(copies, here)]
         found.append((component, tuple(brackets)))
     return tuple(found)
 
@@ -270,27 +275,32 @@ def shape_letters(shape: Shape) -> str:
     return " × ".join(map(_side, shape))
 
 
-def _term(one: Any, tensors: list[Tensor]) -> Term:
-    """``one`` is the number of elements of each tensor."""
-    expression = len(tensors) * one
-    fixed = one.is_number or one.as_coeff_Mul()[0] != 1
+def _in_order(tensor: Tensor) -> tuple[int, bool]:
+    """Matrices before vectors, attention before feed-forward, as everybody writes it: 4H² + 2HI + 9H + I."""
+    return -len(tensor.shape), tensor.place.block == "feed-forward"
+
+
+def _term(tensors: list[Tensor]) -> Term:
+    sizes = [exact(prod(tensor.shape)) for tensor in tensors]
+    expression, one = sum(sizes), sizes[0]
+    fixed = one.is_number or (tensors[0].copies == 1 and one.as_coeff_Mul()[0] != 1)
     return Term(_text(expression), expression, tuple(tensors), fixed)
 
 
 def _brackets(copies: Any, terms: list[Term]) -> list[Bracket]:
-    """One bracket for the layers; else one for what has a common factor, without what is LayerNorm's alone."""
+    """One bracket for the layers; else one for what has a common factor, without a LayerNorm's and a projection's."""
     if copies != 1:
         layers = _text(copies)
         return [Bracket(f"({layers})" if " " in layers else layers, tuple(terms), tuple(term.text for term in terms))]
-    others = [term for term in terms if not term.norm]
+    apart = [term for term in terms if term.norm or term.tensors[0].place.block == "projection"]
+    others = [term for term in terms if term not in apart]
     together = sum(term.expression for term in others)
     factored = _rows_times_units(together)
     if factored == together:
         return [Bracket("", tuple(terms), tuple(term.text for term in terms))]
     (factor,) = (symbol for symbol in factored.args if symbol.is_Symbol)
     inside = tuple(_text(term.expression / factor) for term in others)
-    norms = [Bracket("", (term,), (term.text,)) for term in terms if term.norm]
-    return [Bracket(_text(factor), tuple(others), inside), *norms]
+    return [Bracket(_text(factor), tuple(others), inside), *(Bracket("", (term,), (term.text,)) for term in apart)]
 
 
 def _text(expression: Any) -> str:

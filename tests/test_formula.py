@@ -16,7 +16,6 @@ from bertcalc.formula import (
     Term,
     component_formulas,
     component_terms,
-    exact,
     filled,
     formula,
     latex_number,
@@ -143,12 +142,13 @@ def test_the_terms_add_up_to_the_formula_and_each_tensor_is_in_one_of_them(archi
 
 
 @given(cases(POSITION_EMBEDDING_TYPES))
-def test_a_term_has_tensors_of_one_size_and_its_text_is_their_number(case: Case) -> None:
+def test_a_terms_text_is_the_number_of_its_tensors_and_no_two_terms_of_a_bracket_look_alike(case: Case) -> None:
     here = {tensor.name: tensor for tensor in over_layers(case.ours())}
     for _component, brackets in component_terms(case.subject):
         for bracket in brackets:
+            told_apart = [term.text.lstrip("0123456789") for term in bracket.terms if not (term.fixed or term.norm)]
+            assert len(told_apart) == len(set(told_apart))
             for term in bracket.terms:
-                assert len({exact(tensor._replace(copies=1).num_parameters()) for tensor in term.tensors}) == 1
                 one = sum(here[tensor.name]._replace(copies=1).num_parameters() for tensor in term.tensors)
                 assert spoken(filled(term.text, case.config)) == one
             whole = sum(here[tensor.name].num_parameters() for term in bracket.terms for tensor in term.tensors)
@@ -177,7 +177,24 @@ def test_where_layers_differ_the_formula_of_terms_is_the_real_models_count_too(p
 
 def test_what_the_first_layer_lacks_is_a_term_of_its_own() -> None:
     found = dict(component_terms(Subject(PRESETS["ModernBERT-base"].config, "ModernBertModel")))
-    assert " + ".join(bracket.text for bracket in found["encoder"]) == "L (3H² + H² + 2HI + HI + H) + (L − 1) H + H"
+    assert " + ".join(bracket.text for bracket in found["encoder"]) == "L (4H² + 3HI + H) + (L − 1) H + H"
+
+
+@pytest.mark.parametrize(
+    ("preset", "wanted"),
+    [
+        ("gpt2", "H (V + P) + L (4H² + 2HI + 9H + I) + 2H"),
+        ("deberta-base", "HV + 2H + L (6H² + 2HI + 9H + I) + 2HP"),
+        ("deberta-v2-xlarge", "HV + 2H + L (4H² + 2HI + 9H + I) + 3H² + 2DH + 5H"),
+        ("electra-small-discriminator", "E (V + P + T) + EH + 2E + H + L (4H² + 2HI + 9H + I)"),
+        ("gte-multilingual-base", "H (V + T) + 2H + L (4H² + 3HI + 9H)"),
+    ],
+)
+def test_every_family_reads_as_bert_does(preset: str, wanted: str) -> None:
+    """Like letters together, layers first, attention before feed-forward."""
+    config = PRESETS[preset].config
+    terms = component_terms(Subject(config, family_of(config).base.name))
+    assert " + ".join(bracket.text for _component, brackets in terms for bracket in brackets) == wanted
 
 
 def spoken(text: str) -> Fraction:

@@ -1,24 +1,8 @@
 """Every family that is known, and ``build``: a new family is one file here, and its name in the last lines."""
 
+from importlib import import_module
+
 from bertcalc.config import Config
-from bertcalc.families import (
-    albert,
-    bert,
-    camembert,
-    deberta,
-    deberta_v2,
-    distilbert,
-    electra,
-    ernie,
-    eurobert,
-    gpt2,
-    gte,
-    modernbert,
-    mpnet,
-    nomic_bert,
-    roberta,
-    xlm_roberta,
-)
 from bertcalc.families.complete import in_every_way, lacks, missing
 from bertcalc.family import Class, Family, Model, Preset
 
@@ -87,22 +71,9 @@ def build(config: Config, architecture: str | None = None, *, add_pooling_layer:
     return Model(family, cls, config, cls.pooler).declare()
 
 
-for one in (
-    bert,
-    roberta,
-    xlm_roberta,
-    camembert,
-    distilbert,
-    albert,
-    electra,
-    mpnet,
-    ernie,
-    modernbert,
-    gpt2,
-    deberta,
-    deberta_v2,
-    eurobert,
-    nomic_bert,
-    gte,
-):
-    register(one.FAMILY)
+_NAMES = (
+    *("bert", "roberta", "xlm_roberta", "camembert", "distilbert", "albert", "electra", "mpnet", "ernie"),
+    *("modernbert", "gpt2", "deberta", "deberta_v2", "eurobert", "nomic_bert", "gte"),
+)
+for _name in _NAMES:
+    register(import_module(f"{__name__}.{_name}").FAMILY)

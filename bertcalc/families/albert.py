@@ -6,23 +6,19 @@ Hugging Face's modeling_albert.py as a program.
 from dataclasses import dataclass
 from typing import Any
 
-from bertcalc.config import Config
 from bertcalc.families import bert
-from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, model_card
+from bertcalc.families.usual import BASE, EncoderConfig, Named, presets
+from bertcalc.family import LANGUAGE_MODEL, Family, Hidden
 from bertcalc.forward.trace import Trace, Value
 
 
 @dataclass(frozen=True)
-class AlbertConfig(Config):
-    """Hugging Face's ``AlbertConfig``: the same field names, the same defaults (albert-xxlarge-v2).
-
-    Raises ConfigError if no ALBERT can be built from the values.
-    """
+class AlbertConfig(EncoderConfig):
+    """Hugging Face's ``AlbertConfig``: the same field names, the same defaults (albert-xxlarge-v2)."""
 
     vocab_size: int = 30000
     embedding_size: int = 128
     hidden_size: int = 4096
-    num_hidden_layers: int = 12
     num_hidden_groups: int = 1
     num_attention_heads: int = 64
     intermediate_size: int = 16384
@@ -30,16 +26,10 @@ class AlbertConfig(Config):
     hidden_act: str = "gelu_new"
     hidden_dropout_prob: float = 0.0
     attention_probs_dropout_prob: float = 0.0
-    max_position_embeddings: int = 512
     type_vocab_size: int = 2
-    initializer_range: float = 0.02
-    layer_norm_eps: float = 1e-12
     classifier_dropout_prob: float = 0.1
-    pad_token_id: int | None = 0
     bos_token_id: int | None = 2
     eos_token_id: int | None = 3
-    tie_word_embeddings: bool = True
-    num_labels: int = 2
 
 
 def _body(t: Trace, c: AlbertConfig, pooler: bool) -> Hidden:
@@ -64,9 +54,7 @@ def _body(t: Trace, c: AlbertConfig, pooler: bool) -> Hidden:
 def _layer(t: Trace, c: AlbertConfig, x: Value) -> Value:
     heads, size = c.num_attention_heads, c.attention_head_size
     with t.attention("attention", "AlbertAttention", heads, size, block="attention", order=_ATTENTION):
-        query = t.linear("query", x, c.hidden_size, role="query")
-        key = t.linear("key", x, c.hidden_size, role="key")
-        value = t.linear("value", x, c.hidden_size, role="value")
+        query, key, value = bert.projected(t, x, "query", "key", "value")
         p = c.attention_probs_dropout_prob
         y = t.attend(query, key, value, dropout=p, dropout_name="attention_dropout")
         y = t.dropout("output_dropout", t.linear("dense", y, c.hidden_size, role="output"), c.hidden_dropout_prob)
@@ -125,44 +113,31 @@ def _multiple_choice(t: Trace, c: AlbertConfig, hidden: Hidden) -> None:
     bert.scores_of_choices(t, hidden, c.classifier_dropout_prob)
 
 
-def _preset(name: str, **sizes: Any) -> Preset:
-    return Preset(AlbertConfig(**sizes), model_card(f"albert/{name}"))
-
-
-_BASE: dict[str, Any] = {"hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072}
 _LARGE: dict[str, Any] = {"num_hidden_layers": 24, "num_attention_heads": 16}
-_LABELS = (*bert.TOKENS, "labels")
+_class = Named("Albert")
 FAMILY = Family(
     "albert",
     "albert",
     AlbertConfig,
     _body,
     (
-        Class("AlbertModel", "base", bert.base, bert.TOKENS, pooler=True),
-        Class("AlbertForPreTraining", "pretraining", _pretraining, (*_LABELS, "sentence_order_label"), pooler=True),
-        Class("AlbertForMaskedLM", "masked-lm", _masked_lm, _LABELS),
-        Class(
-            "AlbertForSequenceClassification",
-            "sequence-classification",
-            _sequence_classification,
-            _LABELS,
-            pooler=True,
-        ),
-        Class("AlbertForTokenClassification", "token-classification", _token_classification, _LABELS),
-        Class(
-            "AlbertForQuestionAnswering",
-            "question-answering",
-            bert.question_answering,
-            (*bert.TOKENS, *bert.ANSWERS),
-        ),
-        Class("AlbertForMultipleChoice", "multiple-choice", _multiple_choice, _LABELS, pooler=True),
+        _class("base", bert.base, pooler=True),
+        _class("pretraining", _pretraining, after=("sentence_order_label",), pooler=True),
+        _class("masked-lm", _masked_lm),
+        _class("sequence-classification", _sequence_classification, pooler=True),
+        _class("token-classification", _token_classification),
+        _class("question-answering", bert.question_answering),
+        _class("multiple-choice", _multiple_choice, pooler=True),
     ),
-    {
-        "albert-base-v2": _preset("albert-base-v2", **_BASE),
-        "albert-large-v2": _preset("albert-large-v2", hidden_size=1024, intermediate_size=4096, **_LARGE),
-        "albert-xlarge-v2": _preset("albert-xlarge-v2", hidden_size=2048, intermediate_size=8192, **_LARGE),
-        "albert-xxlarge-v2": _preset("albert-xxlarge-v2"),
-    },
+    presets(
+        AlbertConfig,
+        {
+            "albert/albert-base-v2": BASE,
+            "albert/albert-large-v2": {"hidden_size": 1024, "intermediate_size": 4096, **_LARGE},
+            "albert/albert-xlarge-v2": {"hidden_size": 2048, "intermediate_size": 8192, **_LARGE},
+            "albert/albert-xxlarge-v2": {},
+        },
+    ),
     like_bert=False,
     recomputes=("selective",),  # transformers has no checkpoints around its layers
 )

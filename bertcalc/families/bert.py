@@ -9,44 +9,23 @@ from dataclasses import dataclass
 from functools import partial
 
 from bertcalc.config import Config
-from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, Source, model_card
+from bertcalc.families.usual import CACHE, ENCODER, DecoderConfig, Named
+from bertcalc.families.usual import TOKENS as TOKENS
+from bertcalc.family import LANGUAGE_MODEL, Family, Hidden, Preset, Source, model_card
 from bertcalc.fields import PositionEmbeddingType
 from bertcalc.forward.trace import Trace, Value
 from bertcalc.text import N_
 
 
 @dataclass(frozen=True)
-class BertConfig(Config):
+class BertConfig(DecoderConfig):
     """Hugging Face's ``BertConfig``: the same field names, the same defaults (bert-base-uncased).
 
     ``num_labels`` and ``position_embedding_type`` are not among the fields that transformers 5 declares: the
     first is a property of every configuration there, the second exists in transformers 4 only.
-
-    Raises ConfigError if no BERT can be built from the values.
     """
 
-    vocab_size: int = 30522
-    hidden_size: int = 768
-    num_hidden_layers: int = 12
-    num_attention_heads: int = 12
-    intermediate_size: int = 3072
-    hidden_act: str = "gelu"
-    hidden_dropout_prob: float = 0.1
-    attention_probs_dropout_prob: float = 0.1
-    max_position_embeddings: int = 512
-    type_vocab_size: int = 2
-    initializer_range: float = 0.02
-    layer_norm_eps: float = 1e-12
-    pad_token_id: int | None = 0
     position_embedding_type: PositionEmbeddingType = "absolute"
-    use_cache: bool = True
-    classifier_dropout: float | None = None
-    is_decoder: bool = False
-    add_cross_attention: bool = False
-    bos_token_id: int | None = None
-    eos_token_id: int | None = None
-    tie_word_embeddings: bool = True
-    num_labels: int = 2
 
 
 def _body(t: Trace, c: BertConfig, pooler: bool) -> Hidden:
@@ -59,23 +38,41 @@ def _body(t: Trace, c: BertConfig, pooler: bool) -> Hidden:
 EMBEDDINGS = ("word_embeddings", "position_embeddings", "token_type_embeddings", "LayerNorm", "dropout")
 
 
-def summed_embeddings(t: Trace, c: Config, width: int, *, more: Callable[[Value, Value], Value] | None = None) -> Value:
+def words(t: Trace, c: Config, ids: Value, width: int, name: str = "word_embeddings") -> Value:
+    """The row of each token."""
+    return t.embedding(name, ids, c.vocab_size, width, role="word", padding_idx=c.pad_token_id)
+
+
+def positions(
+    t: Trace, c: Config, ids: Value, width: int, name: str = "position_embeddings", *, padding: int | None = None
+) -> Value:
+    """The row of each place: one for the whole batch, or for each sequence where they are counted from ``padding``."""
+    places = Value("position_ids", (1, ids.shape[-1]) if padding is None else ids.shape, ids=True)
+    return t.embedding(name, places, c.max_position_embeddings, width, role="position", padding_idx=padding)
+
+
+def summed_embeddings(
+    t: Trace,
+    c: Config,
+    width: int,
+    *,
+    padding: int | None = None,
+    more: Callable[[Value, Value], Value] | None = None,
+) -> Value:
     """Word, token type and position of each token, added and normalized; ``more`` adds what is added besides.
 
     That is given the tokens and the sum so far.
     """
     numbered_tokens(t, c)
     ids, types = t.inputs("input_ids", "token_type_ids")
-    words = t.embedding("word_embeddings", ids, c.vocab_size, width, role="word", padding_idx=c.pad_token_id)
+    x = words(t, c, ids, width)
     kinds = t.embedding("token_type_embeddings", types, c.type_vocab_size, width, role="token type")
-    x = t.add("add_token_type", words, kinds)
-    # One row of positions serves the whole batch.
-    places = Value("position_ids", (1, ids.shape[-1]), ids=True)
+    x = t.add("add_token_type", x, kinds)
     if c.position_embedding_type == "absolute":
-        x = t.add("add_position", x, _positions(t, c, places, width))
+        x = t.add("add_position", x, positions(t, c, ids, width, padding=padding))
     else:  # transformers 4 builds the table all the same, and never looks into it
         with t.not_run():
-            _positions(t, c, places, width)
+            positions(t, c, ids, width)
     if more:
         x = more(ids, x)
     return t.dropout("dropout", t.norm("LayerNorm", x, c.layer_norm_eps), c.hidden_dropout_prob)
@@ -85,10 +82,6 @@ def numbered_tokens(t: Trace, c: Config) -> None:
     """The buffers of the module of embeddings: the positions, and a token type of 0 for each."""
     for name in ("position_ids", "token_type_ids")[: 1 + c.has("type_vocab_size")]:
         t.buffer(name, (1, c.max_position_embeddings), ids=True)
-
-
-def _positions(t: Trace, c: Config, places: Value, width: int) -> Value:
-    return t.embedding("position_embeddings", places, c.max_position_embeddings, width, role="position")
 
 
 def encoder(t: Trace, c: Config, x: Value, kind: str) -> Value:
@@ -144,6 +137,12 @@ def _attention(t: Trace, c: Config, x: Value, seen: Value, kind: str, *, cross: 
         return _add_and_norm(t, c, y, x, role="output")
 
 
+def projected(t: Trace, x: Value, *names: str, bias: bool = True) -> tuple[Value, ...]:
+    """Query, key and value, each from a dense layer of its own."""
+    roles = zip(names, ("query", "key", "value"), strict=True)
+    return tuple(t.linear(name, x, x.shape[-1], role=role, bias=bias) for name, role in roles)
+
+
 def _distances(t: Trace, c: Config, scores: Value, query: Value, key: Value) -> Value:
     """transformers 4 only: Shaw et al. 2018, and with the key's product too Huang et al. 2020."""
     # With a cache it takes the last token's distances for those of all tokens.
@@ -180,20 +179,28 @@ def base(t: Trace, c: Config, hidden: Hidden) -> None:
     t.output("pooler_output", hidden.pooled)
 
 
-def _predictions(kind: str, t: Trace, c: Config, x: Value) -> Value:
-    """The masked-LM head. Tied, its decoder is the word embedding table over again and costs nothing."""
+def _predictions(kind: str, t: Trace, c: Config, x: Value, prefix: str = "", norm: str = "LayerNorm") -> Value:
+    """The masked-LM head. Tied, its decoder is the word embedding table over again and costs nothing.
+
+    ``prefix`` is that of the body, ``norm`` the name of the LayerNorm.
+    """
     tied = {}
     if c.tie_word_embeddings:
-        tied["weight"] = f"{kind.lower()}.embeddings.word_embeddings.weight"
+        tied["weight"] = f"{prefix or kind.lower()}.embeddings.word_embeddings.weight"
     if c.tie_word_embeddings or c.transformers_version == 4:
         # Untied, transformers 5 keeps the head's bias and the decoder's apart; 4 shares them all the same.
         tied["bias"] = "cls.predictions.bias"
     with t.module("predictions", f"{kind}LMPredictionHead", block=LANGUAGE_MODEL):
         bias = t.parameter("bias", (c.vocab_size,), role="decoder bias")
         with t.module("transform", f"{kind}PredictionHeadTransform", block=LANGUAGE_MODEL):
-            x = t.activation("transform_act_fn", t.linear("dense", x, c.hidden_size, role="transform"), c.hidden_act)
-            x = t.norm("LayerNorm", x, c.layer_norm_eps)
+            x = transformed(t, c, x, norm)
         return t.linear("decoder", x, c.vocab_size, role="decoder", tied=tied, using=bias)
+
+
+def transformed(t: Trace, c: Config, x: Value, norm: str = "LayerNorm") -> Value:
+    """What the masked-LM head does in front of the scores."""
+    x = t.activation("transform_act_fn", t.linear("dense", x, c.hidden_size, role="transform"), c.hidden_act)
+    return t.norm(norm, x, c.layer_norm_eps)
 
 
 def pretraining(kind: str, t: Trace, c: Config, hidden: Hidden) -> None:
@@ -203,10 +210,10 @@ def pretraining(kind: str, t: Trace, c: Config, hidden: Hidden) -> None:
         t.output("seq_relationship_logits", _relationship(t, c, hidden))
 
 
-def masked_lm(kind: str, t: Trace, c: Config, hidden: Hidden) -> None:
+def masked_lm(kind: str, t: Trace, c: Config, hidden: Hidden, *, prefix: str = "", norm: str = "LayerNorm") -> None:
     """A score for each word piece at each token."""
     with t.module("cls", f"{kind}OnlyMLMHead"):
-        t.output("logits", _predictions(kind, t, c, hidden.states))
+        t.output("logits", _predictions(kind, t, c, hidden.states, prefix, norm))
 
 
 def next_sentence(kind: str, t: Trace, c: Config, hidden: Hidden) -> None:
@@ -271,7 +278,11 @@ def question_answering(t: Trace, c: Config, hidden: Hidden) -> None:
 
 def answers(t: Trace, x: Value, labels: int) -> None:
     """The same from any vectors of the tokens."""
-    logits = t.linear("qa_outputs", x, labels, role="answer span")
+    split_answers(t, t.linear("qa_outputs", x, labels, role="answer span"))
+
+
+def split_answers(t: Trace, logits: Value) -> None:
+    """The scores of the start and those of the end, apart."""
     for name in ("start_logits", "end_logits"):
         t.output(name, t.step(name, "copy", logits, shape=logits.shape[:-1]))
 
@@ -279,6 +290,9 @@ def answers(t: Trace, x: Value, labels: int) -> None:
 _BERT = "https://github.com/google-research/bert/blob/master/"
 _GOOGLE = Source(N_("The README of Google's BERT"), f"{_BERT}README.md")
 _MULTILINGUAL = Source(N_("The list of multilingual models of Google's BERT"), f"{_BERT}multilingual.md")
+_AS_BGE = Source(
+    N_("bert-large with the vocabulary of bert-base-chinese, as bge-large-zh"), model_card("BAAI/bge-large-zh").url
+)
 _MINIATURES = Source(N_("Turc et al. 2019, smaller BERT models"), "https://arxiv.org/abs/1908.08962")
 
 
@@ -305,17 +319,7 @@ _PRESETS: dict[str, Preset] = {
     "bert-base-chinese": _preset(21128, 768, 12, 12, 3072, _MULTILINGUAL),
     "bert-base-japanese-v3": _preset(32768, 768, 12, 12, 3072, model_card("tohoku-nlp/bert-base-japanese-v3")),
     # The example of a Chinese blog post; bge-large-zh, gte-large-zh and m3e-large are exactly it.
-    "bert-large-chinese": _preset(
-        21128,
-        1024,
-        24,
-        16,
-        4096,
-        Source(
-            N_("bert-large with the vocabulary of bert-base-chinese, as bge-large-zh"),
-            model_card("BAAI/bge-large-zh").url,
-        ),
-    ),
+    "bert-large-chinese": _preset(21128, 1024, 24, 16, 4096, _AS_BGE),
     "all-MiniLM-L6-v2": _preset(30522, 384, 6, 12, 1536, model_card("sentence-transformers/all-MiniLM-L6-v2")),
     "all-MiniLM-L12-v2": _preset(30522, 384, 12, 12, 1536, model_card("sentence-transformers/all-MiniLM-L12-v2")),
     **{
@@ -334,48 +338,23 @@ _PRESETS: dict[str, Preset] = {
     ),
 }
 
-TOKENS = ("input_ids", "attention_mask", "token_type_ids", "position_ids", "inputs_embeds")
-ENCODER = ("encoder_hidden_states", "encoder_attention_mask")
-CACHE = ("past_key_values", "use_cache")
-ANSWERS = ("start_positions", "end_positions")
+_class = Named("Bert")
+_masked_lm = partial(masked_lm, "Bert")
 FAMILY = Family(
     "bert",
     "bert",
     BertConfig,
     _body,
     (
-        Class("BertModel", "base", base, (*TOKENS, *ENCODER, *CACHE), pooler=True),
-        Class(
-            "BertForPreTraining",
-            "pretraining",
-            partial(pretraining, "Bert"),
-            (*TOKENS, "labels", "next_sentence_label"),
-            pooler=True,
-        ),
-        Class("BertForMaskedLM", "masked-lm", partial(masked_lm, "Bert"), (*TOKENS, *ENCODER, "labels")),
-        Class(
-            "BertLMHeadModel",
-            "causal-lm",
-            partial(masked_lm, "Bert"),
-            (*TOKENS, *ENCODER, "labels", *CACHE, "logits_to_keep"),
-        ),
-        Class(
-            "BertForNextSentencePrediction",
-            "next-sentence",
-            partial(next_sentence, "Bert"),
-            (*TOKENS, "labels"),
-            pooler=True,
-        ),
-        Class(
-            "BertForSequenceClassification",
-            "sequence-classification",
-            sequence_classification,
-            (*TOKENS, "labels"),
-            pooler=True,
-        ),
-        Class("BertForTokenClassification", "token-classification", token_classification, (*TOKENS, "labels")),
-        Class("BertForQuestionAnswering", "question-answering", question_answering, (*TOKENS, *ANSWERS)),
-        Class("BertForMultipleChoice", "multiple-choice", multiple_choice, (*TOKENS, "labels"), pooler=True),
+        _class("base", base, *ENCODER, *CACHE, pooler=True),
+        _class("pretraining", partial(pretraining, "Bert"), after=("next_sentence_label",), pooler=True),
+        _class("masked-lm", _masked_lm, *ENCODER),
+        _class("causal-lm", _masked_lm, *ENCODER, after=(*CACHE, "logits_to_keep"))._replace(name="BertLMHeadModel"),
+        _class("next-sentence", partial(next_sentence, "Bert"), pooler=True),
+        _class("sequence-classification", sequence_classification, pooler=True),
+        _class("token-classification", token_classification),
+        _class("question-answering", question_answering),
+        _class("multiple-choice", multiple_choice, pooler=True),
     ),
     _PRESETS,
 )

@@ -3,22 +3,20 @@
 from dataclasses import dataclass
 
 from bertcalc.families import roberta
-from bertcalc.families.roberta import LARGE, SIZES, RobertaConfig
+from bertcalc.families.usual import LARGE
 
 
 @dataclass(frozen=True)
-class CamembertConfig(RobertaConfig):
+class CamembertConfig(roberta.RobertaConfig):
     """Hugging Face's ``CamembertConfig``: the same field names, the same defaults."""
 
     vocab_size: int = 30522
 
 
+_SIZES = {"vocab_size": 32005, **roberta.SIZES}
 FAMILY = roberta.family(
     "camembert",
     CamembertConfig,
-    {
-        "camembert-base": roberta.preset(CamembertConfig(vocab_size=32005, **SIZES), "almanach/camembert-base"),
-        "camembert-large": roberta.preset(CamembertConfig(vocab_size=32005, **LARGE), "almanach/camembert-large"),
-    },
+    {"almanach/camembert-base": _SIZES, "almanach/camembert-large": LARGE | _SIZES},
     head_first=True,
 )

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
-from bertcalc.config import Config, uncounted
+from bertcalc.config import uncounted
 from bertcalc.families import bert, deberta_v2
-from bertcalc.family import Class, Family, Hidden, Preset, model_card
+from bertcalc.families.usual import FLAGS, LARGE, Named, presets
+from bertcalc.family import Family, Hidden
 from bertcalc.fields import is_int
 from bertcalc.forward.trace import Operation, Trace, Value
 from bertcalc.problem import Problem
@@ -19,46 +20,12 @@ from bertcalc.problem import Problem
 
 @dataclass(frozen=True)
 class DebertaConfig(deberta_v2.Disentangled):
-    """Hugging Face's ``DebertaConfig``: the same field names, the same defaults; without token types, which it has 0.
-
-    ``pos_att_type`` is a text, as in the published config.json. Raises ConfigError if no DeBERTa can be built from the
-    values.
-    """
+    """Hugging Face's ``DebertaConfig``: the same field names, the same defaults."""
 
     vocab_size: int = 50265
-    hidden_size: int = 768
-    num_hidden_layers: int = 12
-    num_attention_heads: int = 12
-    intermediate_size: int = 3072
-    hidden_act: str = "gelu"
-    hidden_dropout_prob: float = 0.1
-    attention_probs_dropout_prob: float = 0.1
-    max_position_embeddings: int = 512
-    initializer_range: float = 0.02
-    layer_norm_eps: float = 1e-7
-    relative_attention: bool = False
-    max_relative_positions: int = -1
-    pad_token_id: int | None = 0
-    bos_token_id: int | None = None
-    eos_token_id: int | None = None
-    position_biased_input: bool = True
-    pos_att_type: str | None = None
-    pooler_dropout: float = 0.0
-    pooler_hidden_act: str = "gelu"
-    legacy: bool = True
-    tie_word_embeddings: bool = True
-    num_labels: int = 2
 
     most: ClassVar = {"relative_attention": True, "pos_att_type": deberta_v2.BOTH}
     unlike: ClassVar = {"talking_head": False}
-    shaping: ClassVar = (
-        *Config.shaping,
-        "relative_attention",
-        "pos_att_type",
-        "position_biased_input",
-        "pooler_hidden_act",
-        "legacy",
-    )
 
     def __post_init__(self) -> None:
         if is_int(self.max_relative_positions) and self.max_relative_positions == self.max_position_embeddings:
@@ -125,12 +92,7 @@ def _attention(t: Trace, c: DebertaConfig, x: Value, distances: Value | None) ->
         query_bias = t.parameter("q_bias", (c.hidden_size,), role="query")
         value_bias = t.parameter("v_bias", (c.hidden_size,), role="value")
         together = t.linear("in_proj", x, 3 * c.hidden_size, role="query, key, value", bias=False)
-        if t.steps is None:  # nothing but what is declared here
-            if distances:
-                _positions(t, c, x, distances)
-            t.dropout("dropout", x, c.attention_probs_dropout_prob, role="weights_dropout")
-            return x
-        batch, length, width = x.shape
+        batch, length, _width = x.shape
         shape, square = (batch, heads, length, size), (batch, heads, length, length)
         with t.core():
             query, key, value = (
@@ -151,11 +113,7 @@ def _attention(t: Trace, c: DebertaConfig, x: Value, distances: Value | None) ->
             scores = t.step("scores", "matmul", query, key, shape=square)
             if found:
                 scores = t.add("add_distances", scores, *found)
-            scores = t.step("mask", "fill", scores, Value("attention_mask", (batch, 1, length, length)), shape=square)
-            weights = t.step("softmax", "softmax", scores, shape=square)
-            weights = t.dropout("dropout", weights, c.attention_probs_dropout_prob, role="weights_dropout")
-            context = t.step("context", "matmul", weights, value, shape=shape)
-            return t.step("merge_heads", "copy", context, shape=(batch, length, width))
+            return deberta_v2.attended(t, c, scores, value, x)
 
 
 def _laid_out(t: Trace, x: Value, number: int) -> Value:
@@ -189,41 +147,21 @@ def _positions(t: Trace, c: DebertaConfig, x: Value, distances: Value) -> tuple[
 _SELF = ("in_proj", "pos_dropout", "pos_proj", "pos_q_proj", "dropout")
 
 
-def _preset(name: str, **sizes: Any) -> Preset:
-    config = DebertaConfig(relative_attention=True, pos_att_type="c2p|p2c", position_biased_input=False, **sizes)
-    return Preset(config, model_card(f"microsoft/{name}"))
-
-
-_LARGE: dict[str, Any] = {
-    "hidden_size": 1024,
-    "num_hidden_layers": 24,
-    "num_attention_heads": 16,
-    "intermediate_size": 4096,
-}
+_SAID: dict[str, Any] = {"relative_attention": True, "pos_att_type": "c2p|p2c", "position_biased_input": False}
+_class = Named("Deberta", flags=FLAGS)
 FAMILY = Family(
     "deberta",
     "deberta",
     DebertaConfig,
     _body,
     (
-        Class("DebertaModel", "base", bert.base, (*bert.TOKENS, *deberta_v2.FLAGS)),
-        Class("DebertaForMaskedLM", "masked-lm", partial(deberta_v2.masked_lm, "Deberta"), deberta_v2.LABELS),
-        Class(
-            "DebertaForSequenceClassification",
-            "sequence-classification",
-            deberta_v2.sequence_classification,
-            deberta_v2.LABELS,
-            flattens_regression=True,
-        ),
-        Class("DebertaForTokenClassification", "token-classification", bert.token_classification, deberta_v2.LABELS),
-        Class(
-            "DebertaForQuestionAnswering",
-            "question-answering",
-            bert.question_answering,
-            (*bert.TOKENS, *bert.ANSWERS, *deberta_v2.FLAGS),
-        ),
+        _class("base", bert.base),
+        _class("masked-lm", partial(deberta_v2.masked_lm, "Deberta")),
+        _class("sequence-classification", deberta_v2.sequence_classification, flattens_regression=True),
+        _class("token-classification", bert.token_classification),
+        _class("question-answering", bert.question_answering),
     ),
-    {"deberta-base": _preset("deberta-base"), "deberta-large": _preset("deberta-large", **_LARGE)},
+    presets(DebertaConfig, {"microsoft/deberta-base": _SAID, "microsoft/deberta-large": LARGE | _SAID}),
     like_bert=False,
     recomputes=("full",),  # its attention core is no function that could be run again by itself
 )

@@ -10,17 +10,36 @@ from typing import Any, ClassVar
 
 from bertcalc.config import Config, other_heads, uncounted
 from bertcalc.families import bert
-from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, model_card
+from bertcalc.families.usual import BASE, FLAGS, LARGE, EncoderConfig, Named, presets
+from bertcalc.family import LANGUAGE_MODEL, Family, Hidden
 from bertcalc.forward.trace import Operation, Trace, Value
 from bertcalc.problem import Problem
 from bertcalc.text import N_
 
+BOTH = "p2c|c2p"  # what scores depend on in every published model
 
-class Disentangled(Config):
-    """What is the same in the configurations of both versions; ``unlike`` are more keys that are no fields."""
 
-    pos_att_type: str | None
+@dataclass(frozen=True)
+class Disentangled(EncoderConfig):
+    """What is the same in the configurations of both versions; ``unlike`` are more keys that are no fields.
+
+    ``pos_att_type`` is a text, as in the published config.json. There are no token types, of which transformers has 0.
+    """
+
+    layer_norm_eps: float = 1e-7
+    relative_attention: bool = False
+    max_relative_positions: int = -1
+    pos_att_type: str | None = None
+    position_biased_input: bool = True
+    pooler_dropout: float = 0.0
+    pooler_hidden_act: str = "gelu"
+    legacy: bool = True
+
     unlike: ClassVar[Mapping[str, Any]] = {}
+    shaping: ClassVar = (
+        *Config.shaping,
+        *("relative_attention", "pos_att_type", "position_biased_input", "pooler_hidden_act", "legacy"),
+    )
 
     def __post_init__(self) -> None:
         if isinstance(self.pos_att_type, list):
@@ -39,7 +58,7 @@ class Disentangled(Config):
         if values["relative_attention"] and values["pos_att_type"] is None:
             message = N_("relative_attention True needs a pos_att_type: p2c|c2p, as in every published model.")
             remedies = ({"pos_att_type": BOTH}, {"relative_attention": False})
-            yield Problem("pos_att_type", None, message, {}, remedies)
+            yield Problem.of(message, "pos_att_type", None, *remedies)
 
     @classmethod
     def refused(cls, given: Mapping[str, Any]) -> Iterator[Problem]:
@@ -56,16 +75,12 @@ class Disentangled(Config):
                 yield uncounted(key, value, f"{like}")
 
 
-BOTH = "p2c|c2p"
-
-
 @dataclass(frozen=True)
 class DebertaV2Config(Disentangled):
-    """Hugging Face's ``DebertaV2Config``: the same field names, the same defaults; without token types, which it has 0.
+    """Hugging Face's ``DebertaV2Config``: the same field names, the same defaults.
 
-    ``pos_att_type`` is a text, as in the published config.json. ``position_buckets``, ``share_att_key``,
-    ``norm_rel_ebd`` and those of the convolution are no declared fields there, but read all the same. Raises
-    ConfigError if no DeBERTa can be built from the values.
+    ``position_buckets``, ``share_att_key``, ``norm_rel_ebd`` and those of the convolution are no declared fields there,
+    but read all the same.
     """
 
     vocab_size: int = 128100
@@ -73,49 +88,23 @@ class DebertaV2Config(Disentangled):
     num_hidden_layers: int = 24
     num_attention_heads: int = 24
     intermediate_size: int = 6144
-    hidden_act: str = "gelu"
-    hidden_dropout_prob: float = 0.1
-    attention_probs_dropout_prob: float = 0.1
-    max_position_embeddings: int = 512
-    initializer_range: float = 0.02
-    layer_norm_eps: float = 1e-7
-    relative_attention: bool = False
-    max_relative_positions: int = -1
     position_buckets: int = 256
     norm_rel_ebd: str = "none"
     share_att_key: bool = False
-    pos_att_type: str | None = None
     conv_kernel_size: int = 0
     conv_act: str = "tanh"
-    position_biased_input: bool = True
-    pad_token_id: int | None = 0
-    bos_token_id: int | None = None
-    eos_token_id: int | None = None
-    pooler_dropout: float = 0.0
-    pooler_hidden_act: str = "gelu"
-    legacy: bool = True
-    tie_word_embeddings: bool = True
-    num_labels: int = 2
 
     most: ClassVar = {
         "relative_attention": True,
-        "pos_att_type": "p2c|c2p",
+        "pos_att_type": BOTH,
         "norm_rel_ebd": "layer_norm",
         "conv_kernel_size": 3,
     }
     unlike: ClassVar = {"conv_groups": 1}
     undeclared: ClassVar = ("position_buckets", "norm_rel_ebd", "share_att_key", "conv_kernel_size", "conv_act")
     shaping: ClassVar = (
-        *Config.shaping,
-        "relative_attention",
-        "norm_rel_ebd",
-        "share_att_key",
-        "pos_att_type",
-        "conv_kernel_size",
-        "conv_act",
-        "position_biased_input",
-        "pooler_hidden_act",
-        "legacy",
+        *Disentangled.shaping,
+        *("norm_rel_ebd", "share_att_key", "conv_kernel_size", "conv_act"),
     )
 
     @classmethod
@@ -125,10 +114,10 @@ class DebertaV2Config(Disentangled):
         if values["norm_rel_ebd"] != "none" and not values["relative_attention"]:
             message = N_("norm_rel_ebd layer_norm needs relative_attention True: there is no table to normalize.")
             ways_out = ({"norm_rel_ebd": "none"}, {"relative_attention": True, "pos_att_type": BOTH})
-            yield Problem("norm_rel_ebd", values["norm_rel_ebd"], message, {}, ways_out)
+            yield Problem.of(message, "norm_rel_ebd", values["norm_rel_ebd"], *ways_out)
         if values["conv_kernel_size"] and values["hidden_size"] == 1:
             message = N_("A convolution of a single unit is not counted here: hidden_size 2 or conv_kernel_size 0 is.")
-            yield Problem("hidden_size", 1, message, {}, ({"hidden_size": 2}, {"conv_kernel_size": 0}))
+            yield Problem.of(message, "hidden_size", 1, {"hidden_size": 2}, {"conv_kernel_size": 0})
 
     @property
     def convolves(self) -> bool:
@@ -199,14 +188,10 @@ def embedded(t: Trace, c: Any, kind: str, norm: str = "LayerNorm") -> Value:
     with t.module("embeddings", f"{kind}Embeddings", component="embeddings"):
         bert.numbered_tokens(t, c)
         (ids,) = t.inputs("input_ids")
-        x = t.embedding("word_embeddings", ids, c.vocab_size, c.hidden_size, role="word", padding_idx=c.pad_token_id)
-        x = t.aside(x, "padding", "ones")
+        x = t.aside(bert.words(t, c, ids, c.hidden_size), "padding", "ones")
         if c.position_biased_input:
-            # One row of positions serves the whole batch.
-            places = Value("position_ids", (1, ids.shape[-1]), ids=True)
-            rows = c.max_position_embeddings
-            found = t.embedding("position_embeddings", places, rows, c.hidden_size, role="position")
-            x = t.norm("LayerNorm", t.add("add_position", x, found), c.layer_norm_eps, kind=norm)
+            x = t.add("add_position", x, bert.positions(t, c, ids, c.hidden_size))
+            x = t.norm("LayerNorm", x, c.layer_norm_eps, kind=norm)
         else:
             x = t.aside(t.norm("LayerNorm", x, c.layer_norm_eps, kind=norm), "no positions")
         x = t.multiply("mask_padding", x, Value("attention_mask", (*ids.shape, 1)))
@@ -260,15 +245,8 @@ def _attention(t: Trace, c: DebertaV2Config, x: Value, distances: Value | None) 
     """Scores of what two tokens are and, with ``distances``, of what each is and how far away the other is."""
     heads, size = c.num_attention_heads, c.attention_head_size
     with t.attention("self", "DisentangledSelfAttention", heads, size, order=_SELF):
-        query = t.linear("query_proj", x, c.hidden_size, role="query")
-        key = t.linear("key_proj", x, c.hidden_size, role="key")
-        value = t.linear("value_proj", x, c.hidden_size, role="value")
-        if t.steps is None:  # nothing but what is declared here
-            if distances:
-                _positions(t, c, x, distances)
-            t.dropout("dropout", x, c.attention_probs_dropout_prob, role="weights_dropout")
-            return x
-        batch, length, width = x.shape
+        query, key, value = bert.projected(t, x, "query_proj", "key_proj", "value_proj")
+        batch, length, _width = x.shape
         square = (batch, heads, length, length)
         with t.core():
             query, key, value = (
@@ -287,11 +265,18 @@ def _attention(t: Trace, c: DebertaV2Config, x: Value, distances: Value | None) 
                     found.append(t.step(f"{name}_scaled", "divide", near, shape=square))
                 scores = t.add("add_distances", scores, *found)
         with t.core():
-            scores = t.step("mask", "fill", scores, Value("attention_mask", (batch, 1, length, length)), shape=square)
-            weights = t.step("softmax", "softmax", scores, shape=square)
-            weights = t.dropout("dropout", weights, c.attention_probs_dropout_prob, role="weights_dropout")
-            context = t.step("context", "matmul", weights, value, shape=(batch, heads, length, size))
-            return t.step("merge_heads", "copy", context, shape=(batch, length, width))
+            return attended(t, c, scores, value, x)
+
+
+def attended(t: Trace, c: Any, scores: Value, value: Value, x: Value) -> Value:
+    """The sum of the values that the scores give, with the heads side by side as in ``x``."""
+    batch, length, _width = x.shape
+    square = scores.shape
+    scores = t.step("mask", "fill", scores, Value("attention_mask", (batch, 1, length, length)), shape=square)
+    weights = t.step("softmax", "softmax", scores, shape=square)
+    weights = t.dropout("dropout", weights, c.attention_probs_dropout_prob, role="weights_dropout")
+    context = t.step("context", "matmul", weights, value, shape=(*square[:-1], c.attention_head_size))
+    return t.step("merge_heads", "copy", context, shape=x.shape)
 
 
 def _positions(t: Trace, c: DebertaV2Config, x: Value, distances: Value) -> tuple[Value, Value]:
@@ -317,30 +302,16 @@ _SELF = ("query_proj", "key_proj", "value_proj", "pos_dropout", "pos_key_proj", 
 
 def masked_lm(kind: str, t: Trace, c: Any, hidden: Hidden) -> None:
     """The masked-LM head: BERT's, or (legacy False) one that multiplies with the word embeddings itself."""
-    table = "deberta.embeddings.word_embeddings.weight"
     if c.legacy:
-        tied = {"weight": table, "bias": "cls.predictions.bias"} if c.tie_word_embeddings else {}
-        with (
-            t.module("cls", f"Legacy{kind}OnlyMLMHead"),
-            t.module("predictions", f"Legacy{kind}LMPredictionHead", block=LANGUAGE_MODEL),
-        ):
-            bias = t.parameter("bias", (c.vocab_size,), role="decoder bias")
-            with t.module("transform", f"Legacy{kind}PredictionHeadTransform", block=LANGUAGE_MODEL):
-                x = _transformed(t, c, hidden.states)
-            t.output("logits", t.linear("decoder", x, c.vocab_size, role="decoder", tied=tied, using=bias))
+        bert.masked_lm(f"Legacy{kind}", t, c, hidden, prefix="deberta")
         return
     with (
         t.module("lm_predictions", f"{kind}OnlyMLMHead"),
         t.module("lm_head", f"{kind}LMPredictionHead", block=LANGUAGE_MODEL),
     ):
         bias = t.parameter("bias", (c.vocab_size,), role="decoder bias")
-        x = _transformed(t, c, hidden.states)
+        x, table = bert.transformed(t, c, hidden.states), "deberta.embeddings.word_embeddings.weight"
         t.output("logits", t.product("decoder", x, c.vocab_size, role="decoder", table=table, using=bias))
-
-
-def _transformed(t: Trace, c: Any, x: Value) -> Value:
-    x = t.activation("transform_act_fn", t.linear("dense", x, c.hidden_size, role="transform"), c.hidden_act)
-    return t.norm("LayerNorm", x, c.layer_norm_eps)
 
 
 def _pooled(t: Trace, c: Any, hidden: Hidden) -> Hidden:
@@ -363,10 +334,6 @@ def _multiple_choice(t: Trace, c: DebertaV2Config, hidden: Hidden) -> None:
         bert.scores_of_choices(t, _pooled(t, c, hidden), c.hidden_dropout_prob)
 
 
-def _preset(name: str, **sizes: Any) -> Preset:
-    return Preset(DebertaV2Config(**_V3, **sizes), model_card(f"microsoft/{name}"))
-
-
 _V3: dict[str, Any] = {
     "relative_attention": True,
     "norm_rel_ebd": "layer_norm",
@@ -374,51 +341,34 @@ _V3: dict[str, Any] = {
     "pos_att_type": BOTH,
     "position_biased_input": False,
 }
-_BASE: dict[str, Any] = {"hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072}
-_CONVOLVED: dict[str, Any] = {"conv_kernel_size": 3, "conv_act": "gelu"}
-FLAGS = ("output_attentions", "output_hidden_states", "return_dict")
-LABELS = (*bert.TOKENS, "labels", *FLAGS)
+_CONVOLVED: dict[str, Any] = {"conv_kernel_size": 3, "conv_act": "gelu", **_V3}
+_XSMALL: dict[str, Any] = {"hidden_size": 384, "num_attention_heads": 6, "intermediate_size": 1536}
+_class = Named("DebertaV2", flags=FLAGS)
 FAMILY = Family(
     "deberta-v2",
     "deberta",
     DebertaV2Config,
     _body,
     (
-        Class("DebertaV2Model", "base", bert.base, (*bert.TOKENS, *FLAGS)),
-        Class("DebertaV2ForMaskedLM", "masked-lm", partial(masked_lm, "DebertaV2"), LABELS),
-        Class(
-            "DebertaV2ForSequenceClassification",
-            "sequence-classification",
-            sequence_classification,
-            LABELS,
-            flattens_regression=True,
-        ),
-        Class("DebertaV2ForTokenClassification", "token-classification", bert.token_classification, LABELS),
-        Class(
-            "DebertaV2ForQuestionAnswering",
-            "question-answering",
-            bert.question_answering,
-            (*bert.TOKENS, *bert.ANSWERS, *FLAGS),
-        ),
-        Class("DebertaV2ForMultipleChoice", "multiple-choice", _multiple_choice, LABELS),
+        _class("base", bert.base),
+        _class("masked-lm", partial(masked_lm, "DebertaV2")),
+        _class("sequence-classification", sequence_classification, flattens_regression=True),
+        _class("token-classification", bert.token_classification),
+        _class("question-answering", bert.question_answering),
+        _class("multiple-choice", _multiple_choice),
     ),
-    {
-        "deberta-v3-base": _preset("deberta-v3-base", num_hidden_layers=12, **_BASE),
-        "deberta-v2-xlarge": _preset("deberta-v2-xlarge", **_CONVOLVED),
-        "deberta-v2-xxlarge": _preset("deberta-v2-xxlarge", num_hidden_layers=48, **_CONVOLVED),
-        "deberta-v3-small": _preset("deberta-v3-small", num_hidden_layers=6, **_BASE),
-        "deberta-v3-xsmall": _preset(
-            "deberta-v3-xsmall",
-            hidden_size=384,
-            num_hidden_layers=12,
-            num_attention_heads=6,
-            intermediate_size=1536,
-        ),
-        "deberta-v3-large": _preset(
-            "deberta-v3-large", hidden_size=1024, num_attention_heads=16, intermediate_size=4096
-        ),
-        "mdeberta-v3-base": _preset("mdeberta-v3-base", vocab_size=251000, num_hidden_layers=12, **_BASE),
-    },
+    presets(
+        DebertaV2Config,
+        {
+            "microsoft/deberta-v3-base": {"num_hidden_layers": 12, **BASE, **_V3},
+            "microsoft/deberta-v2-xlarge": _CONVOLVED,
+            "microsoft/deberta-v2-xxlarge": {"num_hidden_layers": 48, **_CONVOLVED},
+            "microsoft/deberta-v3-small": {"num_hidden_layers": 6, **BASE, **_V3},
+            "microsoft/deberta-v3-xsmall": {"num_hidden_layers": 12, **_XSMALL, **_V3},
+            "microsoft/deberta-v3-large": LARGE | _V3,
+            "microsoft/mdeberta-v3-base": {"vocab_size": 251000, "num_hidden_layers": 12, **BASE, **_V3},
+        },
+    ),
     like_bert=False,
     recomputes=("full",),  # its attention core is no function that could be run again by itself
 )

@@ -9,16 +9,14 @@ from typing import ClassVar
 
 from bertcalc.config import Config
 from bertcalc.families import bert
-from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, model_card
+from bertcalc.families.usual import Named, presets
+from bertcalc.family import LANGUAGE_MODEL, Family, Hidden
 from bertcalc.forward.trace import Trace, Value
 
 
 @dataclass(frozen=True)
 class DistilBertConfig(Config):
-    """Hugging Face's ``DistilBertConfig``: the same field names, the same defaults (distilbert-base-uncased).
-
-    Raises ConfigError if no DistilBERT can be built from the values.
-    """
+    """Hugging Face's ``DistilBertConfig``: the same field names, the same defaults (distilbert-base-uncased)."""
 
     vocab_size: int = 30522
     max_position_embeddings: int = 512
@@ -58,11 +56,8 @@ def _body(t: Trace, c: DistilBertConfig, pooler: bool) -> Hidden:
     with t.module("embeddings", "Embeddings", component="embeddings"):
         bert.numbered_tokens(t, c)
         (ids,) = t.inputs("input_ids")
-        words = t.embedding("word_embeddings", ids, c.vocab_size, c.dim, role="word", padding_idx=c.pad_token_id)
-        # One row of positions serves the whole batch.
-        places = Value("position_ids", (1, ids.shape[-1]), ids=True)
-        rows = t.embedding("position_embeddings", places, c.max_position_embeddings, c.dim, role="position")
-        x = t.dropout("dropout", t.norm("LayerNorm", t.add("add_position", words, rows), _EPS), c.dropout)
+        x = t.add("add_position", bert.words(t, c, ids, c.dim), bert.positions(t, c, ids, c.dim))
+        x = t.dropout("dropout", t.norm("LayerNorm", x, _EPS), c.dropout)
     with (
         t.module("transformer", "Transformer", component="encoder"),
         t.repeat("layer", c.n_layers, "TransformerBlock"),
@@ -76,9 +71,7 @@ def _body(t: Trace, c: DistilBertConfig, pooler: bool) -> Hidden:
             order=_ATTENTION,
         )
         with heads:
-            query = t.linear("q_lin", x, c.dim, role="query")
-            key = t.linear("k_lin", x, c.dim, role="key")
-            value = t.linear("v_lin", x, c.dim, role="value")
+            query, key, value = bert.projected(t, x, "q_lin", "k_lin", "v_lin")
             y = t.linear("out_lin", t.attend(query, key, value, dropout=c.attention_dropout), c.dim, role="output")
         y = t.variable("attention_output", y)
         with t.block("attention"):
@@ -136,33 +129,26 @@ def _question_answering(t: Trace, c: DistilBertConfig, hidden: Hidden) -> None:
         bert.answers(t, t.dropout("dropout", hidden.states, c.qa_dropout), c.num_labels)
 
 
-_TOKENS = ("input_ids", "attention_mask", "inputs_embeds")
-_LABELS = (*_TOKENS, "labels", "position_ids")
+_class = Named("DistilBert", ("input_ids", "attention_mask", "inputs_embeds"), ("position_ids",))
 FAMILY = Family(
     "distilbert",
     "distilbert",
     DistilBertConfig,
     _body,
     (
-        Class("DistilBertModel", "base", bert.base, (*_TOKENS, "position_ids")),
-        Class("DistilBertForMaskedLM", "masked-lm", _masked_lm, _LABELS),
-        Class("DistilBertForSequenceClassification", "sequence-classification", _sequence_classification, _LABELS),
-        Class("DistilBertForTokenClassification", "token-classification", _token_classification, _LABELS),
-        Class(
-            "DistilBertForQuestionAnswering",
-            "question-answering",
-            _question_answering,
-            (*_TOKENS, *bert.ANSWERS, "position_ids"),
-        ),
-        Class("DistilBertForMultipleChoice", "multiple-choice", _multiple_choice, _LABELS, laid_out=("position_ids",)),
+        _class("base", bert.base),
+        _class("masked-lm", _masked_lm),
+        _class("sequence-classification", _sequence_classification),
+        _class("token-classification", _token_classification),
+        _class("question-answering", _question_answering),
+        _class("multiple-choice", _multiple_choice, laid_out=("position_ids",)),
     ),
-    {
-        "distilbert-base-uncased": Preset(DistilBertConfig(), model_card("distilbert/distilbert-base-uncased")),
-        "distilbert-base-cased": Preset(
-            DistilBertConfig(vocab_size=28996), model_card("distilbert/distilbert-base-cased")
-        ),
-        "distilbert-base-multilingual-cased": Preset(
-            DistilBertConfig(vocab_size=119547), model_card("distilbert/distilbert-base-multilingual-cased")
-        ),
-    },
+    presets(
+        DistilBertConfig,
+        {
+            "distilbert/distilbert-base-uncased": {},
+            "distilbert/distilbert-base-cased": {"vocab_size": 28996},
+            "distilbert/distilbert-base-multilingual-cased": {"vocab_size": 119547},
+        },
+    ),
 )

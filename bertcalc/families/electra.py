@@ -4,47 +4,27 @@ Hugging Face's modeling_electra.py as a program: what is the same as in BERT is 
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from bertcalc.config import Config, all_or_none
 from bertcalc.families import bert
-from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, model_card
+from bertcalc.families.usual import BASE, CACHE, ENCODER, LARGE, DecoderConfig, Named, presets
+from bertcalc.family import LANGUAGE_MODEL, Family, Hidden
 from bertcalc.forward.trace import Trace
 
 
 @dataclass(frozen=True)
-class ElectraConfig(Config):
-    """Hugging Face's ``ElectraConfig``: the same field names, the same defaults (electra-small-discriminator).
+class ElectraConfig(DecoderConfig):
+    """Hugging Face's ``ElectraConfig``: the same field names, the same defaults (electra-small-discriminator)."""
 
-    Raises ConfigError if no ELECTRA can be built from the values.
-    """
-
-    vocab_size: int = 30522
     embedding_size: int = 128
     hidden_size: int = 256
-    num_hidden_layers: int = 12
     num_attention_heads: int = 4
     intermediate_size: int = 1024
-    hidden_act: str = "gelu"
-    hidden_dropout_prob: float = 0.1
-    attention_probs_dropout_prob: float = 0.1
-    max_position_embeddings: int = 512
-    type_vocab_size: int = 2
-    initializer_range: float = 0.02
-    layer_norm_eps: float = 1e-12
     summary_type: str = "first"
     summary_use_proj: bool = True
     summary_activation: str = "gelu"
     summary_last_dropout: float = 0.1
-    pad_token_id: int | None = 0
-    use_cache: bool = True
-    classifier_dropout: float | None = None
-    is_decoder: bool = False
-    add_cross_attention: bool = False
-    bos_token_id: int | None = None
-    eos_token_id: int | None = None
-    tie_word_embeddings: bool = True
-    num_labels: int = 2
 
     shaping: ClassVar = (*Config.shaping, "summary_use_proj", "summary_activation", "summary_last_dropout")
 
@@ -119,45 +99,31 @@ def _multiple_choice(t: Trace, c: ElectraConfig, hidden: Hidden) -> None:
     bert.side_by_side(t, t.linear("classifier", x, 1, role="classifier"))
 
 
-def _preset(name: str, **sizes: Any) -> Preset:
-    return Preset(ElectraConfig(**sizes), model_card(f"google/{name}"))
-
-
-_BASE: dict[str, Any] = {"hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072}
-_LARGE: dict[str, Any] = {
-    "hidden_size": 1024,
-    "num_hidden_layers": 24,
-    "num_attention_heads": 16,
-    "intermediate_size": 4096,
-}
-_LABELS = (*bert.TOKENS, "labels")
-_SEEN = (*bert.TOKENS, *bert.ENCODER)
+_class = Named("Electra")
 FAMILY = Family(
     "electra",
     "electra",
     ElectraConfig,
     _body,
     (
-        Class("ElectraModel", "base", bert.base, (*_SEEN, *bert.CACHE)),
-        Class("ElectraForPreTraining", "replaced-tokens", _pretraining, _LABELS),
-        Class("ElectraForMaskedLM", "masked-lm", _language_model, _LABELS),
-        Class("ElectraForCausalLM", "causal-lm", _language_model, (*_SEEN, "labels", *bert.CACHE, "logits_to_keep")),
-        Class("ElectraForSequenceClassification", "sequence-classification", _sequence_classification, _LABELS),
-        Class("ElectraForTokenClassification", "token-classification", bert.token_classification, _LABELS),
-        Class(
-            "ElectraForQuestionAnswering",
-            "question-answering",
-            bert.question_answering,
-            (*bert.TOKENS, *bert.ANSWERS),
-        ),
-        Class("ElectraForMultipleChoice", "multiple-choice", _multiple_choice, _LABELS),
+        _class("base", bert.base, *ENCODER, *CACHE),
+        _class("replaced-tokens", _pretraining),
+        _class("masked-lm", _language_model),
+        _class("causal-lm", _language_model, *ENCODER, after=(*CACHE, "logits_to_keep")),
+        _class("sequence-classification", _sequence_classification),
+        _class("token-classification", bert.token_classification),
+        _class("question-answering", bert.question_answering),
+        _class("multiple-choice", _multiple_choice),
     ),
-    {
-        "electra-small-discriminator": _preset("electra-small-discriminator"),
-        "electra-base-discriminator": _preset("electra-base-discriminator", embedding_size=768, **_BASE),
-        "electra-large-discriminator": _preset("electra-large-discriminator", embedding_size=1024, **_LARGE),
-        "electra-small-generator": _preset("electra-small-generator"),
-        "electra-base-generator": _preset("electra-base-generator", embedding_size=768),
-    },
+    presets(
+        ElectraConfig,
+        {
+            "google/electra-small-discriminator": {},
+            "google/electra-base-discriminator": {"embedding_size": 768, **BASE},
+            "google/electra-large-discriminator": {"embedding_size": 1024, **LARGE},
+            "google/electra-small-generator": {},
+            "google/electra-base-generator": {"embedding_size": 768},
+        },
+    ),
     like_bert=False,
 )

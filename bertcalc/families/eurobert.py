@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 
 from bertcalc.config import Config
 from bertcalc.families import bert
-from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, model_card
+from bertcalc.families.usual import WITHOUT_TYPES, Named, presets
+from bertcalc.family import LANGUAGE_MODEL, Family, Hidden
 from bertcalc.forward.trace import Trace, Value
 from bertcalc.problem import Problem
 from bertcalc.text import N_
@@ -22,8 +23,7 @@ class EuroBertConfig(Config):
     """Hugging Face's ``EuroBertConfig``: the same field names, the same defaults (EuroBERT-210m).
 
     ``num_key_value_heads`` None means as many as num_attention_heads; so many, written out, are None as well. Without
-    ``rope_parameters``, which change no count, and ``head_dim``: heads share out the hidden size. Raises ConfigError if
-    no EuroBERT can be built from the values.
+    ``rope_parameters``, which change no count, and ``head_dim``: heads share out the hidden size.
     """
 
     vocab_size: int = 128256
@@ -76,8 +76,8 @@ class EuroBertConfig(Config):
         if shared is not None and heads % shared:
             nearest = max(count for count in range(1, heads + 1) if heads % count == 0 and count <= shared)
             message = N_("num_key_value_heads {value} does not divide num_attention_heads {heads}: {nearest} would.")
-            shown = {"value": f"{shared:,}", "heads": f"{heads:,}", "nearest": f"{nearest:,}"}
-            yield Problem("num_key_value_heads", shared, message, shown, ({"num_key_value_heads": nearest},))
+            field, shown = "num_key_value_heads", {"value": shared, "heads": heads, "nearest": nearest}
+            yield Problem.of(message, field, shared, {field: nearest}, **shown)
 
     def letters_of_sizes(self) -> dict[str, str]:
         """Heads that several others share have a letter; a single one has none, whose repetition is a view."""
@@ -89,8 +89,7 @@ def _body(t: Trace, c: EuroBertConfig, pooler: bool) -> Hidden:
     with t.ordered("embed_tokens", "layers", "norm", "rotary_emb"):
         with t.block("", component="embeddings"):
             (ids,) = t.inputs("input_ids")
-            x = t.embedding("embed_tokens", ids, c.vocab_size, c.hidden_size, role="word", padding_idx=c.pad_token_id)
-            x = t.variable("inputs_embeds", x)
+            x = t.variable("inputs_embeds", bert.words(t, c, ids, c.hidden_size, "embed_tokens"))
         with t.block("", component="encoder"):
             with t.block("rotary positions"):
                 angles = t.angles("rotary_emb", "EuroBertRotaryEmbedding", x, c.attention_head_size)
@@ -186,33 +185,25 @@ def _token_classification(t: Trace, c: EuroBertConfig, hidden: Hidden) -> None:
     t.output("logits", t.linear("classifier", hidden.states, c.num_labels, role="classifier"))
 
 
-def _preset(name: str, **sizes: Any) -> Preset:
-    return Preset(EuroBertConfig(**sizes), model_card(name))
-
-
-_TOKENS = ("input_ids", "attention_mask", "position_ids", "inputs_embeds")
-_LABELS = (*_TOKENS, "labels")
+_class = Named("EuroBert", WITHOUT_TYPES)
+_LARGER: dict[str, Any] = {
+    "hidden_size": 1152,
+    "num_hidden_layers": 26,
+    "num_attention_heads": 18,
+    "num_key_value_heads": 6,
+    "intermediate_size": 4096,
+}
 FAMILY = Family(
     "eurobert",
     "model",
     EuroBertConfig,
     _body,
     (
-        Class("EuroBertModel", "base", bert.base, _TOKENS),
-        Class("EuroBertForMaskedLM", "masked-lm", _masked_lm, _LABELS, widens_scores=True),
-        Class("EuroBertForSequenceClassification", "sequence-classification", _sequence_classification, _LABELS),
-        Class("EuroBertForTokenClassification", "token-classification", _token_classification, _LABELS),
+        _class("base", bert.base),
+        _class("masked-lm", _masked_lm, widens_scores=True),
+        _class("sequence-classification", _sequence_classification),
+        _class("token-classification", _token_classification),
     ),
-    {
-        "EuroBERT-210m": _preset("EuroBERT/EuroBERT-210m"),
-        "EuroBERT-610m": _preset(
-            "EuroBERT/EuroBERT-610m",
-            hidden_size=1152,
-            num_hidden_layers=26,
-            num_attention_heads=18,
-            num_key_value_heads=6,
-            intermediate_size=4096,
-        ),
-    },
+    presets(EuroBertConfig, {"EuroBERT/EuroBERT-210m": {}, "EuroBERT/EuroBERT-610m": _LARGER}),
     like_bert=False,
 )

@@ -9,8 +9,10 @@ from typing import Any, ClassVar
 
 from bertcalc.config import Config
 from bertcalc.families import bert
-from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, model_card
+from bertcalc.families.usual import ENCODER, Named, presets
+from bertcalc.family import LANGUAGE_MODEL, Family, Hidden
 from bertcalc.forward.trace import Trace, Value
+from bertcalc.text import N_
 from bertcalc.tree.nn import AFTER_LAYERS
 
 
@@ -18,8 +20,7 @@ from bertcalc.tree.nn import AFTER_LAYERS
 class GPT2Config(Config):
     """Hugging Face's ``GPT2Config``: the same field names, the same defaults (gpt2).
 
-    ``n_inner`` None means four times n_embd, and is written out. Raises ConfigError if no GPT-2 can be built from the
-    values.
+    ``n_inner`` None means four times n_embd, and is written out.
     """
 
     vocab_size: int = 50257
@@ -95,10 +96,8 @@ def _body(t: Trace, c: GPT2Config, pooler: bool) -> Hidden:
         (ids,) = t.inputs("input_ids")
         words = t.embedding("wte", ids, c.vocab_size, c.n_embd, role="word")
         words = t.variable("inputs_embeds", t.aside(words, "padding"))
-        # One row of positions serves the whole batch.
-        places = Value("position_ids", (1, ids.shape[-1]), ids=True)
-        rows = t.embedding("wpe", places, c.n_positions, c.n_embd, role="position")
-        rows = t.variable("position_embeds", t.aside(rows, "positions for layers"))
+        rows = t.aside(bert.positions(t, c, ids, c.n_embd, "wpe"), "positions for layers")
+        rows = t.variable("position_embeds", rows)
         x = t.variable("hidden_states", t.add("add_position", words, rows))
         x = t.dropout("drop", x, c.embd_pdrop, role="embeddings dropout")
         x = t.variable("hidden_states", t.aside(x, "masks"))
@@ -184,8 +183,7 @@ def _question_answering(t: Trace, c: GPT2Config, hidden: Hidden) -> None:
     """Two scores for each token, whatever num_labels says."""
     with t.block("two scores"):
         logits = t.linear("qa_outputs", hidden.states, 2, role="answer span")
-    for name in ("start_logits", "end_logits"):
-        t.output(name, t.step(name, "copy", logits, shape=logits.shape[:-1]))
+    bert.split_answers(t, logits)
 
 
 def _double_heads(t: Trace, c: GPT2Config, hidden: Hidden) -> None:
@@ -231,67 +229,51 @@ def _of_each_choice(t: Trace, c: GPT2Config, x: Value) -> Value:
     return t.step("tokens", "copy" if anew else "view", x, shape=shape)
 
 
-def _preset(name: str, **sizes: Any) -> Preset:
-    return Preset(GPT2Config(**sizes), model_card(name))
-
-
 _TOKENS = ("attention_mask", "token_type_ids", "position_ids", "inputs_embeds")
-_PAST = ("input_ids", "past_key_values", *_TOKENS)
+_class = Named("GPT2", ("input_ids", "past_key_values", *_TOKENS))
+_language_modelling = _class(
+    "causal-lm", _language_model, *ENCODER, after=("use_cache", "logits_to_keep"), caches_with_labels=True
+)
+_WITHOUT_CROSS: dict[str, Any] = {
+    "after": ("use_cache",),
+    "caches_with_labels": True,
+    "withholds": ("cross_attentions",),
+}
 FAMILY = Family(
     "gpt2",
     "transformer",
     GPT2Config,
     _body,
     (
-        Class("GPT2Model", "base", bert.base, (*_PAST, *bert.ENCODER, "use_cache")),
-        Class(
-            "GPT2LMHeadModel",
-            "causal-lm",
-            _language_model,
-            (*_PAST, *bert.ENCODER, "labels", "use_cache", "logits_to_keep"),
-            caches_with_labels=True,
-        ),
-        Class(
-            "GPT2DoubleHeadsModel",
+        _class("base", bert.base, *ENCODER, after=("use_cache",)),
+        _language_modelling._replace(name="GPT2LMHeadModel"),
+        _class(
             "double-heads",
             _double_heads,
-            (*_PAST, "mc_token_ids", "labels", "mc_labels", "use_cache"),
+            "mc_token_ids",
             laid_out=("position_ids", "inputs_embeds"),
-            caches_with_labels=True,
-            withholds=("cross_attentions",),
+            **_WITHOUT_CROSS | {"after": ("mc_labels", "use_cache")},
         ),
-        Class(
-            "GPT2ForSequenceClassification",
-            "sequence-classification",
-            _sequence_classification,
-            (*_PAST, "labels", "use_cache"),
-            caches_with_labels=True,
-            finds_last_token=True,
-            withholds=("cross_attentions",),
-        ),
-        Class(
-            "GPT2ForTokenClassification",
+        _class("sequence-classification", _sequence_classification, finds_last_token=True, **_WITHOUT_CROSS),
+        _class(
             "token-classification",
             _token_classification,
-            (*_PAST, "labels", "use_cache"),
-            caches_with_labels=True,
-            withholds=("past_key_values", "cross_attentions"),
+            **_WITHOUT_CROSS | {"withholds": ("past_key_values", "cross_attentions")},
         ),
-        Class(
-            "GPT2ForQuestionAnswering",
-            "question-answering",
-            _question_answering,
-            ("input_ids", *_TOKENS, *bert.ANSWERS),
-        ),
+        Named("GPT2", ("input_ids", *_TOKENS))("question-answering", _question_answering),
     ),
-    {
-        "gpt2": _preset("openai-community/gpt2"),
-        "gpt2-medium": _preset("openai-community/gpt2-medium", n_embd=1024, n_layer=24, n_head=16),
-        "gpt2-large": _preset("openai-community/gpt2-large", n_embd=1280, n_layer=36, n_head=20),
-        "gpt2-xl": _preset("openai-community/gpt2-xl", n_embd=1600, n_layer=48, n_head=25),
-        "distilgpt2": _preset("distilbert/distilgpt2", n_layer=6),
-    },
+    presets(
+        GPT2Config,
+        {
+            "openai-community/gpt2": {},
+            "openai-community/gpt2-medium": {"n_embd": 1024, "n_layer": 24, "n_head": 16},
+            "openai-community/gpt2-large": {"n_embd": 1280, "n_layer": 36, "n_head": 20},
+            "openai-community/gpt2-xl": {"n_embd": 1600, "n_layer": 48, "n_head": 25},
+            "distilbert/distilgpt2": {"n_layer": 6},
+        },
+    ),
     like_bert=False,
     cross_cache=True,
     buffers=(".attn.bias", ".attn.masked_bias"),
+    meanings={"token_type_ids": N_("More tokens, whose vectors are added to those of input_ids; none by default.")},
 )

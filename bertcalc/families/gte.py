@@ -8,36 +8,25 @@ from typing import ClassVar
 
 from bertcalc.config import Config
 from bertcalc.families import bert, eurobert, nomic_bert, roberta
-from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, model_card
+from bertcalc.families.usual import EncoderConfig, Named, presets
+from bertcalc.family import LANGUAGE_MODEL, Family, Hidden
 from bertcalc.forward.trace import Trace, Value
 
 
 @dataclass(frozen=True)
-class GteConfig(Config):
+class GteConfig(EncoderConfig):
     """Hugging Face's ``GteConfig``: the same field names, the same defaults (gte-multilingual-base).
 
     Without ``rope_parameters``, which change no count. ``type_vocab_size`` is not 0, as in gte-base-en-v1.5, which
-    has no token types. Raises ConfigError if no GTE can be built from the values.
+    has no token types.
     """
 
     vocab_size: int = 250048
-    hidden_size: int = 768
-    num_hidden_layers: int = 12
-    num_attention_heads: int = 12
-    intermediate_size: int = 3072
-    hidden_act: str = "gelu"
-    hidden_dropout_prob: float = 0.1
     attention_probs_dropout_prob: float = 0.0
     max_position_embeddings: int = 8192
     type_vocab_size: int = 1
-    initializer_range: float = 0.02
-    layer_norm_eps: float = 1e-12
     pad_token_id: int | None = 1
     classifier_dropout: float | None = None
-    bos_token_id: int | None = None
-    eos_token_id: int | None = None
-    tie_word_embeddings: bool = True
-    num_labels: int = 2
 
     turns_pairs: ClassVar = True
     shaping: ClassVar = (*Config.shaping, "attention_probs_dropout_prob")
@@ -48,9 +37,7 @@ def _body(t: Trace, c: GteConfig, pooler: bool) -> Hidden:
     with t.ordered("embeddings", "pooler", "rotary_emb", "layers"):
         with t.module("embeddings", "GteEmbeddings", component="embeddings"):
             ids, types = t.inputs("input_ids", "token_type_ids")
-            pad = c.pad_token_id
-            words = t.embedding("word_embeddings", ids, c.vocab_size, c.hidden_size, role="word", padding_idx=pad)
-            words = t.variable("embeddings", t.aside(words, "positions"))
+            words = t.variable("embeddings", t.aside(bert.words(t, c, ids, c.hidden_size), "positions"))
             rows = t.embedding("token_type_embeddings", types, c.type_vocab_size, c.hidden_size, role="token type")
             # In no variable: so it is alive until the sum is there, which takes the place of both.
             rows = t.variable("embeddings", rows)
@@ -73,25 +60,19 @@ def _masked_lm(t: Trace, c: GteConfig, hidden: Hidden) -> None:
         roberta.language_model(t, c, hidden, tied, bias=False)
 
 
-_LABELS = (*bert.TOKENS, "labels")
+_class = Named("Gte")
 FAMILY = Family(
     "gte",
     "gte",
     GteConfig,
     _body,
     (
-        Class("GteModel", "base", bert.base, bert.TOKENS),
-        Class("GteForMaskedLM", "masked-lm", _masked_lm, _LABELS),
-        Class(
-            "GteForSequenceClassification",
-            "sequence-classification",
-            bert.sequence_classification,
-            _LABELS,
-            pooler=True,
-        ),
-        Class("GteForTokenClassification", "token-classification", bert.token_classification, _LABELS),
+        _class("base", bert.base),
+        _class("masked-lm", _masked_lm),
+        _class("sequence-classification", bert.sequence_classification, pooler=True),
+        _class("token-classification", bert.token_classification),
     ),
-    {"gte-multilingual-base": Preset(GteConfig(), model_card("Alibaba-NLP/gte-multilingual-base"))},
+    presets(GteConfig, {"Alibaba-NLP/gte-multilingual-base": {}}),
     like_bert=False,
     remote=("new",),  # the files of Alibaba-NLP
 )

@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 
 from bertcalc.config import Config, all_or_none
 from bertcalc.families import bert
-from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, model_card
+from bertcalc.families.usual import WITHOUT_TYPES, Named, presets
+from bertcalc.family import LANGUAGE_MODEL, Family, Hidden
 from bertcalc.forward.trace import Trace, Value
 from bertcalc.problem import Problem
 from bertcalc.text import N_
@@ -22,7 +23,7 @@ class ModernBertConfig(Config):
     """Hugging Face's ``ModernBertConfig``: the same field names, the same defaults (ModernBERT-base).
 
     Without ``layer_types`` and ``rope_parameters``, which change neither a count nor a shape: every third layer is
-    global, as in every published model. Raises ConfigError if no ModernBERT can be built from the values.
+    global, as in every published model.
     """
 
     vocab_size: int = 50368
@@ -77,8 +78,7 @@ class ModernBertConfig(Config):
         yield from super().relations(values)
         if values["classifier_dropout"] is None:
             message = N_("{config} needs a classifier_dropout: a number, such as 0.0.")
-            remedy = {"classifier_dropout": 0.0}
-            yield Problem("classifier_dropout", None, message, {"config": cls.__name__}, (remedy,))
+            yield Problem.of(message, "classifier_dropout", None, {"classifier_dropout": 0.0}, config=cls.__name__)
 
     @property
     def window(self) -> int:
@@ -103,8 +103,8 @@ def _body(t: Trace, c: ModernBertConfig, pooler: bool) -> Hidden:
     with t.ordered("embeddings", "layers", "final_norm", "rotary_emb"):
         with t.module("embeddings", "ModernBertEmbeddings", component="embeddings"):
             (ids,) = t.inputs("input_ids")
-            x = t.embedding("tok_embeddings", ids, c.vocab_size, c.hidden_size, role="word", padding_idx=c.pad_token_id)
-            x = t.variable("hidden_states", t.aside(x, "positions"))
+            x = t.aside(bert.words(t, c, ids, c.hidden_size, "tok_embeddings"), "positions")
+            x = t.variable("hidden_states", x)
             x = t.variable("hidden_states", _norm(t, c, "norm", x))
             x = t.dropout("drop", x, c.embedding_dropout)
         with t.block("", component="encoder"):
@@ -202,9 +202,7 @@ def _token_classification(t: Trace, c: ModernBertConfig, hidden: Hidden) -> None
 
 
 def _question_answering(t: Trace, c: ModernBertConfig, hidden: Hidden) -> None:
-    logits = _classified(t, c, hidden.states, c.num_labels, role="answer span")
-    for name in ("start_logits", "end_logits"):
-        t.output(name, t.step(name, "copy", logits, shape=logits.shape[:-1]))
+    bert.split_answers(t, _classified(t, c, hidden.states, c.num_labels, role="answer span"))
 
 
 def _multiple_choice(t: Trace, c: ModernBertConfig, hidden: Hidden) -> None:
@@ -217,58 +215,45 @@ def _multiple_choice(t: Trace, c: ModernBertConfig, hidden: Hidden) -> None:
     bert.side_by_side(t, _classified(t, c, x, 1))
 
 
-def _preset(name: str, **sizes: Any) -> Preset:
-    return Preset(ModernBertConfig(**sizes), model_card(name))
-
-
 _GEMMA: dict[str, Any] = {"vocab_size": 256000, "pad_token_id": 0, "eos_token_id": 1, "bos_token_id": 2}
-_TOKENS = ("input_ids", "attention_mask", "position_ids", "inputs_embeds")
-_LABELS = (*_TOKENS, "labels")
+
+
+def _sizes(hidden: int, layers: int, inner: int) -> dict[str, int]:
+    return {
+        "hidden_size": hidden,
+        "num_hidden_layers": layers,
+        "num_attention_heads": hidden // 64,
+        "intermediate_size": inner,
+    }
+
+
+_class = Named("ModernBert", WITHOUT_TYPES)
 FAMILY = Family(
     "modernbert",
     "model",
     ModernBertConfig,
     _body,
     (
-        Class("ModernBertModel", "base", bert.base, _TOKENS),
-        Class("ModernBertForMaskedLM", "masked-lm", _masked_lm, _LABELS, widens_scores=True),
-        Class("ModernBertForSequenceClassification", "sequence-classification", _sequence_classification, _LABELS),
-        Class("ModernBertForTokenClassification", "token-classification", _token_classification, _LABELS),
-        Class(
-            "ModernBertForQuestionAnswering",
-            "question-answering",
-            _question_answering,
-            (*_TOKENS[:3], *bert.ANSWERS),
-        ),
-        Class("ModernBertForMultipleChoice", "multiple-choice", _multiple_choice, _LABELS),
+        _class("base", bert.base),
+        _class("masked-lm", _masked_lm, widens_scores=True),
+        _class("sequence-classification", _sequence_classification),
+        _class("token-classification", _token_classification),
+        Named("ModernBert", WITHOUT_TYPES[:3])("question-answering", _question_answering),
+        _class("multiple-choice", _multiple_choice),
     ),
-    {
-        "ModernBERT-base": _preset("answerdotai/ModernBERT-base"),
-        "ModernBERT-large": _preset(
-            "answerdotai/ModernBERT-large",
-            hidden_size=1024,
-            num_hidden_layers=28,
-            num_attention_heads=16,
-            intermediate_size=2624,
-        ),
-        **{
-            f"ettin-encoder-{name}": _preset(
-                f"jhu-clsp/ettin-encoder-{name}",
-                hidden_size=hidden,
-                num_hidden_layers=layers,
-                num_attention_heads=hidden // 64,
-                intermediate_size=inner,
-            )
-            for name, hidden, layers, inner in (
-                ("17m", 256, 7, 384),
-                ("32m", 384, 10, 576),
-                ("68m", 512, 19, 768),
-                ("1b", 1792, 28, 3840),
-            )
+    presets(
+        ModernBertConfig,
+        {
+            "answerdotai/ModernBERT-base": {},
+            "answerdotai/ModernBERT-large": _sizes(1024, 28, 2624),
+            "jhu-clsp/ettin-encoder-17m": _sizes(256, 7, 384),
+            "jhu-clsp/ettin-encoder-32m": _sizes(384, 10, 576),
+            "jhu-clsp/ettin-encoder-68m": _sizes(512, 19, 768),
+            "jhu-clsp/ettin-encoder-1b": _sizes(1792, 28, 3840),
+            # The word pieces of Gemma 2.
+            "jhu-clsp/mmBERT-base": _GEMMA,
+            "jhu-clsp/mmBERT-small": {"hidden_size": 384, "num_attention_heads": 6, **_GEMMA},
         },
-        # The word pieces of Gemma 2.
-        "mmBERT-base": _preset("jhu-clsp/mmBERT-base", **_GEMMA),
-        "mmBERT-small": _preset("jhu-clsp/mmBERT-small", hidden_size=384, num_attention_heads=6, **_GEMMA),
-    },
+    ),
     like_bert=False,
 )

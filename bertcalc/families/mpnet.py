@@ -8,38 +8,23 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from bertcalc.config import Config
 from bertcalc.families import bert, roberta
-from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, model_card
+from bertcalc.families.usual import FLAGS, WITHOUT_TYPES, EncoderConfig, Named, presets
+from bertcalc.family import LANGUAGE_MODEL, Family, Hidden
 from bertcalc.forward.trace import Trace, Value
 from bertcalc.problem import Problem
 from bertcalc.text import N_
 
 
 @dataclass(frozen=True)
-class MPNetConfig(Config):
-    """Hugging Face's ``MPNetConfig``: the same field names, the same defaults.
-
-    Raises ConfigError if no MPNet can be built from the values.
-    """
+class MPNetConfig(EncoderConfig):
+    """Hugging Face's ``MPNetConfig``: the same field names, the same defaults."""
 
     vocab_size: int = 30527
-    hidden_size: int = 768
-    num_hidden_layers: int = 12
-    num_attention_heads: int = 12
-    intermediate_size: int = 3072
-    hidden_act: str = "gelu"
-    hidden_dropout_prob: float = 0.1
-    attention_probs_dropout_prob: float = 0.1
-    max_position_embeddings: int = 512
-    initializer_range: float = 0.02
-    layer_norm_eps: float = 1e-12
     relative_attention_num_buckets: int = 32
     pad_token_id: int | None = 1
     bos_token_id: int | None = 0
     eos_token_id: int | None = 2
-    tie_word_embeddings: bool = True
-    num_labels: int = 2
 
     @classmethod
     def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
@@ -48,8 +33,8 @@ class MPNetConfig(Config):
         for field, least in (("vocab_size", _PAD + 1), ("max_position_embeddings", _PAD + 2)):
             if values[field] < least:
                 message = N_("{field} {value} is not enough: token {pad} is MPNet's padding, {nearest} is the least.")
-                shown = {"field": field, "value": f"{values[field]}", "pad": f"{_PAD}", "nearest": f"{least}"}
-                yield Problem(field, values[field], message, shown, ({field: least},))
+                shown = {"field": field, "value": values[field], "pad": _PAD, "nearest": least}
+                yield Problem.of(message, field, values[field], {field: least}, **shown)
 
     @property
     def fewest_words(self) -> int:
@@ -70,10 +55,7 @@ def _body(t: Trace, c: MPNetConfig, pooler: bool) -> Hidden:
         bert.numbered_tokens(t, c)
         (ids,) = t.inputs("input_ids")
         words = t.embedding("word_embeddings", ids, c.vocab_size, c.hidden_size, role="word", padding_idx=_PAD)
-        # The rows depend on where there is padding: each sequence has its own.
-        places = Value("position_ids", ids.shape, ids=True)
-        rows = c.max_position_embeddings
-        found = t.embedding("position_embeddings", places, rows, c.hidden_size, role="position", padding_idx=_PAD)
+        found = bert.positions(t, c, ids, c.hidden_size, padding=_PAD)
         x = t.norm("LayerNorm", t.add("add_position", words, found), c.layer_norm_eps)
         x = t.dropout("dropout", x, c.hidden_dropout_prob)
     with t.module("encoder", "MPNetEncoder", component="encoder", order=("layer", "relative_attention_bias")):
@@ -102,9 +84,7 @@ def _distances(t: Trace, c: MPNetConfig, x: Value) -> Value:
 def _attention(t: Trace, c: MPNetConfig, x: Value, bias: Value) -> Value:
     order = ("q", "k", "v", "o", "dropout")
     with t.attention("attn", "MPNetSelfAttention", c.num_attention_heads, c.attention_head_size, order=order):
-        query = t.linear("q", x, c.hidden_size, role="query")
-        key = t.linear("k", x, c.hidden_size, role="key")
-        value = t.linear("v", x, c.hidden_size, role="value")
+        query, key, value = bert.projected(t, x, "q", "k", "v")
         y = t.attend(query, key, value, dropout=c.attention_probs_dropout_prob, bias=bias, written_out=True)
         return t.linear("o", y, c.hidden_size, role="output")
 
@@ -123,36 +103,22 @@ def _multiple_choice(t: Trace, c: MPNetConfig, hidden: Hidden) -> None:
 
 
 _SIZES: dict[str, Any] = {"max_position_embeddings": 514, "layer_norm_eps": 1e-5}
-_TOKENS = ("input_ids", "attention_mask", "position_ids", "inputs_embeds")
-_FLAGS = ("output_attentions", "output_hidden_states", "return_dict")
-_LABELS = (*_TOKENS, "labels", *_FLAGS)
+_class = Named("MPNet", WITHOUT_TYPES, FLAGS)
 FAMILY = Family(
     "mpnet",
     "mpnet",
     MPNetConfig,
     _body,
     (
-        Class("MPNetModel", "base", bert.base, (*_TOKENS, *_FLAGS), pooler=True),
-        Class("MPNetForMaskedLM", "masked-lm", _masked_lm, _LABELS),
-        Class(
-            "MPNetForSequenceClassification",
-            "sequence-classification",
-            partial(roberta.sequence_classification, "MPNet"),
-            _LABELS,
-        ),
-        Class("MPNetForTokenClassification", "token-classification", bert.token_classification, _LABELS),
-        Class(
-            "MPNetForQuestionAnswering",
-            "question-answering",
-            bert.question_answering,
-            (*_TOKENS, *bert.ANSWERS, *_FLAGS),
-        ),
-        Class("MPNetForMultipleChoice", "multiple-choice", _multiple_choice, _LABELS, pooler=True),
+        _class("base", bert.base, pooler=True),
+        _class("masked-lm", _masked_lm),
+        _class("sequence-classification", partial(roberta.sequence_classification, "MPNet")),
+        _class("token-classification", bert.token_classification),
+        _class("question-answering", bert.question_answering),
+        _class("multiple-choice", _multiple_choice, pooler=True),
     ),
-    {
-        "mpnet-base": Preset(MPNetConfig(**_SIZES), model_card("microsoft/mpnet-base")),
-        "all-mpnet-base-v2": Preset(MPNetConfig(**_SIZES), model_card("sentence-transformers/all-mpnet-base-v2")),
-    },
+    presets(MPNetConfig, {"microsoft/mpnet-base": _SIZES, "sentence-transformers/all-mpnet-base-v2": _SIZES}),
     like_bert=False,
     recomputes=(),
+    meanings=roberta.POSITIONS,
 )

@@ -6,11 +6,13 @@ position table, and no biases in the layers.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 from bertcalc.config import Config
 from bertcalc.families import bert, eurobert
-from bertcalc.family import LANGUAGE_MODEL, Class, Family, Hidden, Preset, model_card
+from bertcalc.families.usual import EncoderConfig, Named, presets
+from bertcalc.family import Family, Hidden
 from bertcalc.fields import is_int
 from bertcalc.forward.trace import Trace, Value
 from bertcalc.problem import Problem
@@ -18,31 +20,19 @@ from bertcalc.text import N_
 
 
 @dataclass(frozen=True)
-class NomicBertConfig(Config):
+class NomicBertConfig(EncoderConfig):
     """Hugging Face's ``NomicBertConfig``: the same field names, the same defaults (nomic-embed-text-v1.5).
 
-    Without ``rope_parameters``, which change no count, and ``head_dim``: heads share out the hidden size. Raises
-    ConfigError if no NomicBERT can be built from the values.
+    Without ``rope_parameters``, which change no count, and ``head_dim``: heads share out the hidden size.
     """
 
     vocab_size: int = 30528
-    hidden_size: int = 768
-    num_hidden_layers: int = 12
-    num_attention_heads: int = 12
-    intermediate_size: int = 3072
     hidden_act: str = "silu"
     hidden_dropout_prob: float = 0.0
     attention_probs_dropout_prob: float = 0.0
     max_position_embeddings: int = 2048
     type_vocab_size: int = 2
-    initializer_range: float = 0.02
-    layer_norm_eps: float = 1e-12
-    pad_token_id: int | None = 0
     classifier_dropout: float | None = None
-    bos_token_id: int | None = None
-    eos_token_id: int | None = None
-    tie_word_embeddings: bool = True
-    num_labels: int = 2
 
     undeclared: ClassVar = ("tie_word_embeddings",)
     turns_pairs: ClassVar = True
@@ -61,7 +51,7 @@ class NomicBertConfig(Config):
         yield from super().relations(values)
         if values["pad_token_id"] is None:
             message = N_("{config} needs a pad_token_id: a number, such as 0.")
-            yield Problem("pad_token_id", None, message, {"config": cls.__name__}, ({"pad_token_id": 0},))
+            yield Problem.of(message, "pad_token_id", None, {"pad_token_id": 0}, config=cls.__name__)
 
 
 def _body(t: Trace, c: NomicBertConfig, pooler: bool) -> Hidden:
@@ -69,8 +59,7 @@ def _body(t: Trace, c: NomicBertConfig, pooler: bool) -> Hidden:
         with t.module("embeddings", "NomicBertEmbeddings", component="embeddings"):
             bert.numbered_tokens(t, c)
             ids, types = t.inputs("input_ids", "token_type_ids")
-            pad = c.pad_token_id
-            words = t.embedding("word_embeddings", ids, c.vocab_size, c.hidden_size, role="word", padding_idx=pad)
+            words = bert.words(t, c, ids, c.hidden_size)
             words = t.variable("embeddings", t.aside(words, "positions for layers"))
             rows = t.embedding("token_type_embeddings", types, c.type_vocab_size, c.hidden_size, role="token type")
             x = t.variable("embeddings", t.add("add_token_type", words, rows))
@@ -92,79 +81,40 @@ def layers(
         with t.block("rotary positions"):
             angles = t.angles("rotary_emb", f"{kind}RotaryEmbedding", x, c.attention_head_size)
         with t.repeat("layers", c.num_hidden_layers, f"{kind}Layer"), t.ordered(*_LAYER):
-            return _layer(t, c, x, angles, kind, gated, bias=bias)
+            heads, size = c.num_attention_heads, c.attention_head_size
+            with t.attention("self_attn", f"{kind}Attention", heads, size, "rotary", block="attention"):
+                query, key, value = bert.projected(t, x, "q_proj", "k_proj", "v_proj", bias=bias)
+                p = c.attention_probs_dropout_prob
+                y = t.attend(query, key, value, dropout=p, dropout_name="", angles=(angles,))
+                y = t.linear("o_proj", y, c.hidden_size, role="output", bias=bias)
+            with t.block("attention"):
+                y = t.dropout("post_attention_dropout", t.variable("attention_output", y), c.hidden_dropout_prob)
+                y = t.add("add_attention", x, y, role="add")
+                x = t.variable("residual", t.norm("post_attention_layernorm", y, c.layer_norm_eps))
+            y = t.variable("hidden_states", gated(t, c, x))
+            with t.block("feed-forward"):
+                y = t.dropout("post_mlp_dropout", y, c.hidden_dropout_prob)
+                y = t.variable("hidden_states", t.add("add_mlp", x, y, role="add"))
+                return t.norm("post_mlp_layernorm", y, c.layer_norm_eps)
 
 
 _LAYER = (
     *("post_attention_layernorm", "post_attention_dropout", "post_mlp_dropout"),
     *("mlp", "self_attn", "post_mlp_layernorm"),
 )
-
-
-def _layer(
-    t: Trace,
-    c: Config,
-    x: Value,
-    angles: Value,
-    kind: str,
-    gated: Callable[[Trace, Config, Value], Value],
-    *,
-    bias: bool,
-) -> Value:
-    heads, size = c.num_attention_heads, c.attention_head_size
-    with t.attention("self_attn", f"{kind}Attention", heads, size, "rotary", block="attention"):
-        query, key, value = (
-            t.linear(f"{role[0]}_proj", x, c.hidden_size, role=role, bias=bias) for role in ("query", "key", "value")
-        )
-        p = c.attention_probs_dropout_prob
-        y = t.attend(query, key, value, dropout=p, dropout_name="", angles=(angles,))
-        y = t.linear("o_proj", y, c.hidden_size, role="output", bias=bias)
-    with t.block("attention"):
-        y = t.dropout("post_attention_dropout", t.variable("attention_output", y), c.hidden_dropout_prob)
-        y = t.add("add_attention", x, y, role="add")
-        x = t.variable("residual", t.norm("post_attention_layernorm", y, c.layer_norm_eps))
-    y = t.variable("hidden_states", gated(t, c, x))
-    with t.block("feed-forward"):
-        y = t.dropout("post_mlp_dropout", y, c.hidden_dropout_prob)
-        y = t.variable("hidden_states", t.add("add_mlp", x, y, role="add"))
-        return t.norm("post_mlp_layernorm", y, c.layer_norm_eps)
-
-
-def _masked_lm(t: Trace, c: NomicBertConfig, hidden: Hidden) -> None:
-    """A score for each word piece at each token; tied, the decoder is the word embedding table over again."""
-    owners = {"weight": "nomic_bert.embeddings.word_embeddings.weight", "bias": "cls.predictions.bias"}
-    with (
-        t.module("cls", "NomicBertOnlyMLMHead"),
-        t.module("predictions", "NomicBertLMPredictionHead", block=LANGUAGE_MODEL),
-    ):
-        bias = t.parameter("bias", (c.vocab_size,), role="decoder bias")
-        with t.module("transform", "NomicBertPredictionHeadTransform", block=LANGUAGE_MODEL):
-            x = t.linear("dense", hidden.states, c.hidden_size, role="transform")
-            x = t.norm("layer_norm", t.activation("transform_act_fn", x, c.hidden_act), c.layer_norm_eps)
-        tied = owners if c.tie_word_embeddings else {}
-        t.output("logits", t.linear("decoder", x, c.vocab_size, role="decoder", tied=tied, using=bias))
-
-
-_SOURCE = model_card("nomic-ai/nomic-embed-text-v1.5")
-_TOKENS = ("input_ids", "attention_mask", "token_type_ids", "position_ids", "inputs_embeds")
-_LABELS = (*_TOKENS, "labels")
+_class = Named("NomicBert")
+_masked_lm = partial(bert.masked_lm, "NomicBert", prefix="nomic_bert", norm="layer_norm")
 FAMILY = Family(
     "nomic_bert",
     "nomic_bert",
     NomicBertConfig,
     _body,
     (
-        Class("NomicBertModel", "base", bert.base, _TOKENS),
-        Class("NomicBertForMaskedLM", "masked-lm", _masked_lm, _LABELS),
-        Class(
-            "NomicBertForSequenceClassification",
-            "sequence-classification",
-            bert.sequence_classification,
-            _LABELS,
-            pooler=True,
-        ),
-        Class("NomicBertForTokenClassification", "token-classification", bert.token_classification, _LABELS),
+        _class("base", bert.base),
+        _class("masked-lm", _masked_lm),
+        _class("sequence-classification", bert.sequence_classification, pooler=True),
+        _class("token-classification", bert.token_classification),
     ),
-    {"nomic-embed-text-v1.5": Preset(NomicBertConfig(), _SOURCE)},
+    presets(NomicBertConfig, {"nomic-ai/nomic-embed-text-v1.5": {}}),
     like_bert=False,
 )

@@ -3,27 +3,24 @@
 from dataclasses import dataclass
 
 from bertcalc.families import roberta
-from bertcalc.families.roberta import LARGE, SIZES, RobertaConfig
+from bertcalc.families.usual import LARGE
 
 
 @dataclass(frozen=True)
-class XLMRobertaConfig(RobertaConfig):
+class XLMRobertaConfig(roberta.RobertaConfig):
     """Hugging Face's ``XLMRobertaConfig``: the same field names, the same defaults."""
 
     vocab_size: int = 30522
 
 
+_SIZES = {"vocab_size": 250002, **roberta.SIZES}
 FAMILY = roberta.family(
     "xlm-roberta",
     XLMRobertaConfig,
     {
-        "xlm-roberta-base": roberta.preset(XLMRobertaConfig(vocab_size=250002, **SIZES), "FacebookAI/xlm-roberta-base"),
-        "xlm-roberta-large": roberta.preset(
-            XLMRobertaConfig(vocab_size=250002, **LARGE), "FacebookAI/xlm-roberta-large"
-        ),
-        "bge-m3": roberta.preset(
-            XLMRobertaConfig(vocab_size=250002, **LARGE | {"max_position_embeddings": 8194}), "BAAI/bge-m3"
-        ),
+        "FacebookAI/xlm-roberta-base": _SIZES,
+        "FacebookAI/xlm-roberta-large": LARGE | _SIZES,
+        "BAAI/bge-m3": LARGE | _SIZES | {"max_position_embeddings": 8194},
     },
     head_first=True,
 )

@@ -44,7 +44,8 @@ class Entry(NamedTuple):
     """A named input or output: one tensor, or a container of them (an empty one has no tensors).
 
     An output without tensors and container is None; so is the shape of an input that is not known.
-    ``position`` is the place in the tuple that return_dict=False gives.
+    ``position`` is the place in the tuple that return_dict=False gives. ``said`` is what an input means in this model,
+    where that is not what its name means in most.
     """
 
     name: str
@@ -53,10 +54,11 @@ class Entry(NamedTuple):
     container: Container = ""
     given: bool = True
     position: int | None = None
+    said: str = ""
 
     @property
     def meaning(self) -> str:
-        return MEANINGS[self.name]
+        return self.said or MEANINGS[self.name]
 
     def num_elements(self) -> int:
         return sum(tensors.copies * prod(tensors.shape) for tensors in self.tensors)

@@ -41,3 +41,14 @@ MEANINGS: dict[str, str] = {
     "attentions": N_("How much each token attends to every other, for each head of each layer."),
     "cross_attentions": N_("How much each token attends to each token of the encoder, for each head of each layer."),
 }
+_FOR_CROSS_ATTENTION = N_("No effect: only a decoder with add_cross_attention looks at an encoder's output.")
+# What is said of inputs that a class takes and a model does not use.
+UNUSED: dict[str, str] = {
+    "token_type_ids": N_("No effect: there is no table of token types."),
+    "task_type_ids": N_("No effect without use_task_id."),
+    "position_ids": N_("No effect without position_biased_input: there is no position table."),
+    "encoder_hidden_states": _FOR_CROSS_ATTENTION,
+    "encoder_attention_mask": _FOR_CROSS_ATTENTION,
+    "mc_token_ids": N_("No effect: with this summary_type the model is not told which token to take."),
+    "use_cache": N_("No effect: past_key_values are not returned."),
+}

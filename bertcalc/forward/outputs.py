@@ -19,6 +19,7 @@ from bertcalc.forward.call import Entry as Entry
 from bertcalc.forward.call import Tensors as Tensors
 from bertcalc.forward.call import attends as attends
 from bertcalc.forward.call import caches as caches
+from bertcalc.forward.meanings import UNUSED
 from bertcalc.forward.stack import stack
 from bertcalc.forward.steps import LARGEST, Step, forward
 from bertcalc.forward.trace import Sizes
@@ -78,7 +79,22 @@ def inputs(subject: Subject, call: Call, steps: Sequence[Step]) -> list[Entry]:
             decimal = name in _DECIMAL or (regression and name in cls.targets)
             tensors = (Tensors(1, shape),) if shape else ()
             entries.append(Entry(name, "float32" if decimal else "int64", tensors, given=name in given))
-    return entries
+    meanings = {**{name: UNUSED[name] for name in UNUSED.keys() - _used(subject)}, **family_of(config).meanings}
+    return [entry._replace(said=meanings.get(entry.name, "")) for entry in entries]
+
+
+def _used(subject: Subject) -> set[str]:
+    """The inputs that something is computed from, as far as the steps say so, and whether a cache is returned."""
+    config, steps = subject.config, subject.model().run(Sizes(encoder_sequence_length=subject.seen(1)))
+    used = {value.name for step in steps for value in step.takes}
+    roles = {step.place.role for step in steps}
+    if "angles" in roles:
+        used.add("position_ids")
+    if "chosen_token" in roles:
+        used.add("mc_token_ids")
+    if config.is_decoder and "past_key_values" not in subject.cls.withholds:
+        used.add("use_cache")
+    return used
 
 
 def needs_mask(subject: Subject) -> bool:

@@ -106,8 +106,7 @@ def draw_bars(choice: Choice, bars: Bars, place: str, *looked_at: Hashable, alt:
     ``looked_at`` is what the figures are of, beside the preset and the architecture.
     """
     present, before = (max(figures.values(), default=0) for figures in (bars.figures, bars.before))
-    # Nearly twice the preset has room from the start, so that the scale stays where most people look around.
-    limit = kept(place, (choice.preset, choice.architecture, *looked_at), before * 9 // 5, present)
+    limit = kept(place, (choice.preset, choice.architecture, *looked_at), with_room(before), present)
     numbers = {"name": _("Part"), "figure": _(_UNITS[bars.unit]), "share": _("Share"), "formula": _("Formula")}
     if bars.changed:
         numbers["preset"] = choice.preset
@@ -120,6 +119,11 @@ def draw_bars(choice: Choice, bars: Bars, place: str, *looked_at: Hashable, alt:
     )
     if bars.changed:
         show_legend(choice.preset)
+
+
+def with_room(before: int) -> int:
+    """A third more than the preset: the scale stays while one looks around, and most of the axis is in use."""
+    return before * 4 // 3
 
 
 def show_legend(preset: str) -> None:

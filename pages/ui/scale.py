@@ -5,7 +5,7 @@ from collections.abc import Hashable
 import streamlit as st
 
 _FAR = 8  # times as long as all that is drawn: an axis that says nothing
-_TENTHS = (10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100)
+_TENTHS = (10, 12, 14, 16, 18, 20, 25, 30, 35, 40, 45, 50, 60, 70, 80, 90, 100)
 
 
 def kept(place: str, looked_at: Hashable, before: int, present: int) -> int:

@@ -6,6 +6,10 @@ import streamlit as st
 from hypothesis import given
 from hypothesis.strategies import integers, lists
 
+from bertcalc import build
+from bertcalc.families import PRESETS, family_of
+from bertcalc.tree.totals import breakdown
+from pages.ui.bars import with_room
 from pages.ui.scale import forget, kept, rounded
 
 FIGURES = integers(0, 10**16)
@@ -14,7 +18,7 @@ FIGURES = integers(0, 10**16)
 @given(FIGURES)
 def test_a_round_figure_has_some_room_and_not_much(largest: int) -> None:
     limit = rounded(largest)
-    assert f"{limit}".strip("0") in {"1", "12", "15", "2", "25", "3", "4", "5", "6", "8"}
+    assert f"{limit}".strip("0") in {*"123456789", "12", "14", "16", "18", "25", "35", "45"}
     assert limit >= 1.1 * largest
     assert limit <= max(10, 2 * 1.1 * largest)
 
@@ -37,6 +41,13 @@ def test_something_else_begins_anew_and_leaves_other_charts_alone() -> None:
         assert kept("here", "pooler", 100, 100) == rounded(100)
         assert kept("here", "model", 100, 100) == rounded(100)
         assert kept("there", "model", 100, 1) == rounded(100)
+
+
+def test_the_longest_bar_of_any_preset_takes_more_than_half_of_the_axis() -> None:
+    for preset in PRESETS.values():
+        for cls in family_of(preset.config).classes:
+            longest = max(bar.parameters for bar in breakdown(build(preset.config, cls.name)))
+            assert longest > rounded(with_room(longest)) / 2, (preset, cls.name)
 
 
 def test_what_is_forgotten_begins_anew() -> None:
