@@ -317,11 +317,7 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
     def side(name: str, axis: int) -> int:
         shape = shapes.get(name)
         if shape is None or len(shape) != 2:
-            message = N_(
-                "This is not a {family} checkpoint: it has no two-dimensional tensor {name}. Its first tensor is "
-                "{first}."
-            )
-            raise wrong(message, family=family.kind, name=name, first=shorten(tensors[0].name) if tensors else "-")
+            raise _of_another_kind(tensors) or _without(name, tensors, family)
         return shape[axis]
 
     width = side(roles["word"], 1)
@@ -378,8 +374,35 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
         # save_pretrained leaves out what is tied; files of older releases have it as a copy.
         values["tie_word_embeddings"], unknown = False, (*unknown, "tie_word_embeddings")
     if problem := next(problems(kind, kind.under_own_names(values)), None):
-        raise InputError(problem)
+        raise _of_another_kind(tensors) or InputError(problem)
     return best_class(tensors, kind(**values)), unknown
+
+
+# What names of tensors have in them where other tensors do not tell what the model is.
+_PACKED = N_("The weights are quantized: with {name} and its like, their shapes do not tell the sizes of the model.")
+_OF_ANOTHER_KIND = {
+    ".lora_A.": N_("{name} belongs to an adapter, which is not the model: choose the file of the model itself."),
+    **dict.fromkeys((".qweight", ".weight_packed", ".quant_state."), _PACKED),
+}
+
+
+def _of_another_kind(tensors: Iterable[StoredTensor]) -> InputError | None:
+    """The error for a checkpoint that is of an adapter, or whose weights are packed; None if it is neither."""
+    for sign, message in _OF_ANOTHER_KIND.items():
+        for entry in tensors:
+            if sign in entry.name:
+                return wrong(message, name=shorten(entry.name))
+    return None
+
+
+def _without(name: str, tensors: Sequence[StoredTensor], family: Family) -> InputError:
+    """The error for a checkpoint that lacks a matrix of which a size would be read."""
+    if not tensors:
+        return wrong(N_("This file has no tensors."))
+    message = N_(
+        "This is not a {family} checkpoint: it has no two-dimensional tensor {name}. Its first tensor is {first}."
+    )
+    return wrong(message, family=family.kind, name=name, first=shorten(tensors[0].name))
 
 
 def _activation(shapes: Collection[str], default: Config) -> str | None:

@@ -97,6 +97,12 @@ def test_limits_are_the_servers_own() -> None:
     [
         ([said("pytorch_model.bin", b"", 438 * 10**6)], "pytorch_model.bin is no .safetensors file. Other files of"),
         ([said("config.json", b"{}", 2)], "config.json is no .safetensors file"),
+        ([said("pytorch_model.bin.index.json", b"", 9)], "pytorch_model.bin.index.json is no .safetensors file"),
+        (
+            [said("model-00001-of-00003.safetensors"), said("model-00003-of-00003.safetensors")],
+            "model-00001-of-00003.safetensors is one of the 3 files of a model: choose all of them together.",
+        ),
+        ([said(data=b"version ", size=135)], "This is a pointer of Git LFS, and not the file itself"),
         ([{**said(), "start": None}], "model.safetensors could not be read by the browser."),
         ([said(data=b"PK", size=2)], "it has 2 bytes, and the length of its header alone takes 8"),
         ([said(size=END - 1)], "it is cut off: its first 8 bytes announce a header of"),
