@@ -13,11 +13,10 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from bertcalc.checkpoints.safetensors import LARGEST_HEADER, LENGTH_BYTES, Header, StoredTensor, header_length, read
-from bertcalc.checkpoints.shards import names_of, together, too_much
+from bertcalc.checkpoints.shards import MOST_FILES, names_of, together, too_much
 from bertcalc.problem import InputError, wrong
 from bertcalc.text import N_, shorten
 
-MOST_FILES = 50
 SUFFIX, INDEX_SUFFIX = ".safetensors", ".safetensors.index.json"
 _PART = re.compile(r"-of-([0-9]{5})\.safetensors$")  # how save_pretrained names the files of a model that has several
 _LONGEST_NAME = 255

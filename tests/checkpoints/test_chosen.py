@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import save
 
-from bertcalc.checkpoints.chosen import MOST_FILES, ChosenFile, CutOff, chosen, weights_of
+from bertcalc.checkpoints.chosen import ChosenFile, CutOff, chosen, weights_of
 from bertcalc.checkpoints.safetensors import LARGEST_HEADER
+from bertcalc.checkpoints.shards import MOST_FILES
 from bertcalc.problem import InputError
 from tests.checkpoints.test_safetensors import SOME_JSON, file_of, tensor
 
