@@ -188,7 +188,7 @@ def _not_counted(kind: type[Config], problem: Problem) -> Problem:
     """What is wrong with a value; of one that transformers builds it is said that it is not counted here."""
     field, value = problem.field, problem.value
     of_a_kind = field in _OTHERWISE and type(value) is type(getattr(kind, kind.own_name(field)))
-    if of_a_kind and (not is_int(value) or value > 1):
+    if of_a_kind and (isinstance(value, bool | str) or (isinstance(value, int) and value > 1)):
         message = N_(
             "{field} {value}: bertcalc does not count this. transformers builds it; here it has to be {wanted}."
         )
