@@ -22,7 +22,7 @@ from bertcalc.activations import ACTIVATIONS
 from bertcalc.checkpoints.safetensors import StoredTensor
 from bertcalc.config import Config, ConfigError, problems, unchecked
 from bertcalc.families import FAMILIES, build, family_of
-from bertcalc.family import Family, Model
+from bertcalc.family import Family, Model, Task
 from bertcalc.forward.trace import Sizes
 from bertcalc.presets import PRESETS
 from bertcalc.problem import InputError, wrong
@@ -325,9 +325,7 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
     if (kind.default().pad_token_id or 0) >= values["vocab_size"]:
         values["pad_token_id"] = 0
     for switch in filter(kind.has, ("norm_bias", "attention_bias", "mlp_bias")):
-        changes: list[dict[str, Any]] = [{switch: True}, {switch: False}]
-        on, off = (_names(replace(kind.default(), **change)) for change in changes)
-        values[switch] = bool((on - off) & shapes.keys())
+        values[switch] = bool(_only_with(family.name, switch, True, False) & shapes.keys())
     if "task_type_vocab_size" in sizes:
         values["use_task_id"] = True
     if distance := next((shape for one, shape in there.items() if one.place.role == "distance"), None):
@@ -336,12 +334,14 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
         unknown = ("position_embedding_type",)
     if any(one.place.block == "cross-attention" for one in there):
         values["is_decoder"] = values["add_cross_attention"] = True
-    activation = _activation(shapes, kind.default())
-    if activation is None:
-        unknown = (*unknown, "hidden_act")
+    for activation in (name for name, facts in ACTIVATIONS.items() if facts.parameters):
+        if _only_with(family.name, "hidden_act", activation, kind.default().hidden_act) & shapes.keys():
+            values["hidden_act"] = activation
+            break
     else:
-        values["hidden_act"] = activation
-    if shapes.keys() >= (untied := _untied(family.name)) and untied:
+        unknown = (*unknown, "hidden_act")
+    untied = _only_with(family.name, "tie_word_embeddings", False, True, "masked-lm")
+    if untied and shapes.keys() >= untied:
         # save_pretrained leaves out what is tied; files of older releases have it as a copy.
         values["tie_word_embeddings"], unknown = False, (*unknown, "tie_word_embeddings")
     if problem := next(problems(kind, kind.under_own_names(values)), None):
@@ -406,30 +406,14 @@ def _without(name: str, tensors: Sequence[StoredTensor], family: Family) -> Inpu
     return wrong(message, family=family.kind, name=name, first=shorten(tensors[0].name))
 
 
-def _activation(shapes: Collection[str], default: Config) -> str | None:
-    """The activation that learns what a checkpoint has; None if it has nothing that one learns."""
-    plain = _names(default, layers=1)
-    for name, facts in ACTIVATIONS.items():
-        learned = _names(replace(default, hidden_act=name), layers=1) - plain if facts.parameters else ()
-        if learned and learned <= set(shapes):
-            return name
-    return None
-
-
 @cache
-def _untied(family: str) -> frozenset[str]:
-    """The names of the tensors that a head for words has when its decoder is not tied, and not when it is."""
-    name, config = FAMILIES[family].for_task("masked-lm"), FAMILIES[family].config.default()
-    models = [build(replace(config, tie_word_embeddings=tied), name) for tied in (False, True)]
-    untied, tied = ({model.bare(tensor.name) for tensor in model.tensors()} for model in models)
-    return frozenset(untied - tied)
-
-
-@cache
-def _names(config: Config, layers: int = 2) -> frozenset[str]:
-    """The names of a body's tensors; of its layers, those of the first ones."""
-    names = [tensor.name for tensor in build(config).tensors()]
-    return frozenset(name.replace("*", f"{number}") for name in names for number in range(layers))
+def _only_with(family: str, field: str, value: Any, other: Any, task: Task = "base") -> frozenset[str]:
+    """The names of tensors, in the first layers too, that come with a value of a field, and not with another one."""
+    name, config = FAMILIES[family].for_task(task), FAMILIES[family].config.default()
+    changes: list[dict[str, Any]] = [{field: value}, {field: other}]
+    models = [build(replace(config, **change), name) for change in changes]
+    found, without = ({model.bare(tensor.name) for tensor in model.tensors()} for model in models)
+    return frozenset(name.replace("*", f"{layer}") for name in found - without for layer in range(2))
 
 
 def _layers(names: Iterable[str], stack: str) -> int:
