@@ -63,11 +63,20 @@ _FACTORS = {
 }
 _PREFIXES = {**_FACTORS, "p": 10**15, "e": 10**18}  # these two only where a unit follows
 _BINARY = {f"{prefix}i": 1024**power for power, prefix in enumerate("kmgtpe", 1)}
+_BYTES = ("b", "byte", "bytes", "字节")
 _UNITS: dict[str, Unit] = {
     **dict.fromkeys(("param", "params", "parameter", "parameters", "参数", "个参数"), "parameters"),
     **dict.fromkeys(("flop", "flops"), "FLOPs"),
-    **dict.fromkeys(("b", "byte", "bytes", "字节"), "bytes"),
+    **dict.fromkeys(_BYTES, "bytes"),
 }
+# All that letters behind a number can be, the likeliest first: what each is worth, and in which unit.
+_SPELLINGS: tuple[tuple[str, int, Unit | None], ...] = (
+    ("", 1, None),
+    *((unit, 1, meaning) for unit, meaning in _UNITS.items()),
+    *((factor, worth, None) for factor, worth in _FACTORS.items()),
+    *((prefix + unit, worth, meaning) for unit, meaning in _UNITS.items() for prefix, worth in _PREFIXES.items()),
+    *((prefix + unit, worth, "bytes") for unit in _BYTES for prefix, worth in _BINARY.items()),
+)
 _EXAMPLES: dict[Unit | None, str] = {
     "parameters": N_("30M, 1.1e8 or 109,482,240"),
     "FLOPs": N_("22.4 GFLOPs or 2e10"),
@@ -211,30 +220,12 @@ def amount(text: str, unit: Unit | None = None, names: Mapping[str, int] | None 
 
 def _scale(rest: str, wanted: Unit | None, text: str) -> tuple[int, Unit | None, bool]:
     """Factor and unit of the letters behind the digits, and whether a factor is among them."""
-    for factor, unit in _readings(rest, wanted):
+    for spelled, factor, unit in _SPELLINGS:
+        if spelled != rest.replace(" ", "") or (spelled == "b" and unit == "bytes" != wanted):
+            continue
         if unit is None or wanted in (None, unit):
             return factor, unit, factor != 1
         message = N_('"{text}" is in {found}, but {wanted} are needed here: write it like {examples}.')
         raise wrong(message, text=shorten(text), found=unit, wanted=wanted, examples=_EXAMPLES[wanted])
     message = N_('"{text}" has an unknown unit: write it like {examples}.')
     raise wrong(message, text=shorten(text), examples=_EXAMPLES[wanted])
-
-
-def _readings(rest: str, wanted: Unit | None) -> list[tuple[int, Unit | None]]:
-    """Each factor and unit that the letters can mean, the likeliest first."""
-    if not rest:
-        return [(1, None)]
-    found: list[tuple[int, Unit | None]] = []
-    if rest in _UNITS and (rest != "b" or wanted == "bytes"):
-        found.append((1, _UNITS[rest]))
-    if rest in _FACTORS:
-        found.append((_FACTORS[rest], None))
-    for unit, meaning in _UNITS.items():
-        prefix = rest.removesuffix(unit).strip()
-        if prefix == rest:
-            continue
-        if prefix in _PREFIXES:
-            found.append((_PREFIXES[prefix], meaning))
-        elif meaning == "bytes" and prefix in _BINARY:
-            found.append((_BINARY[prefix], meaning))
-    return found
