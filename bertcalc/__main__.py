@@ -11,7 +11,6 @@ SymPy.
 import argparse
 import json
 import os
-import re
 import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
@@ -34,6 +33,7 @@ from bertcalc.problem import InputError, wrong
 from bertcalc.subject import Subject
 from bertcalc.text import shorten
 from bertcalc.tree.totals import totals_by_component
+from bertcalc.typed import whole
 
 MOST = 1_000_000  # sequences
 _OTHERS = "The page Any model of the dashboard counts others, and python -m bertcalc.discover their defaults."
@@ -89,7 +89,7 @@ def _case(asked: argparse.Namespace, fields: Sequence[str]) -> Case:
     except InputError as error:
         raise wrong("{error}{more}", error=str(error), more=_of_another_family(item, start)) from None
     said = {"batch_size": asked.batch_size, "sequence_length": asked.sequence_length}
-    sizes = {name: _whole(text) for name, text in said.items()}
+    sizes: dict[str, Any] = {name: whole(text) for name, text in said.items()}
     for name, size in sizes.items():
         most = subject.config.longest if name == "sequence_length" else MOST
         if problem := check_whole_number(name, size, 1, most, 1):
@@ -105,11 +105,6 @@ def _of_another_family(item: WrittenModel, start: Subject) -> str:
         return ""
     own = next(name for name, preset in PRESETS.items() if type(preset.config) is family.config)
     return f" {architecture} is of another family than {item.base}: begin with {own}."
-
-
-def _whole(text: str) -> Any:
-    """A number, or the text where it is none."""
-    return int(text) if re.fullmatch("-?[0-9]{1,15}", text, re.ASCII) else text
 
 
 def _with_heads(item: WrittenModel, start: Subject) -> WrittenModel:

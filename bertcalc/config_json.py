@@ -13,11 +13,11 @@ bertcalc.problem.InputError: hidden_size 770 is not a multiple of num_attention_
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from bertcalc.config import Config, problems
-from bertcalc.families import CLASSES, FAMILIES, family_of
+from bertcalc.families import CLASSES, FAMILIES, class_of, counterpart, family_of
 from bertcalc.family import Family
 from bertcalc.fields import OWN_DIMENSIONS, is_int, known
 from bertcalc.problem import InputError, Problem, wrong
@@ -74,9 +74,9 @@ def text_of(data: bytes, size: int = 0) -> str:
 
 def read_object(text: str) -> dict[str, Any]:
     """The keys and values in the text of a config.json, of whatever model. Raises InputError."""
-    given = read_json(text, LARGEST)
-    if not isinstance(given, dict):
+    if len(text) <= LARGEST and not text.lstrip("\ufeff \t\r\n").startswith("{"):
         raise wrong(N_("A config.json is a JSON object: {braces} with fields inside."), braces="{ }")
+    given: dict[str, Any] = read_json(text, LARGEST)
     return given
 
 
@@ -98,6 +98,10 @@ def read(text: str) -> Described:
         family = known[0] if known else next(iter(FAMILIES.values()))
     kind = family.config
     own = {**vars(kind.default())}
+    read_fields = {*own, *map(kind.shared_name, own), "position_embedding_type"}
+    if given and not given.keys() & {*read_fields, *_OTHERS}:
+        message = N_("This is not a model's config.json: it has {keys}, but neither model_type nor a size.")
+        raise wrong(message, keys=_named(given))
     # Under either name, as transformers reads it; the shared one takes precedence.
     own |= kind.unsaid(given)
     values = {name: given.get(kind.shared_name(name), given.get(name, default)) for name, default in own.items()}
@@ -120,7 +124,6 @@ def read(text: str) -> Described:
         message = N_("{field} {value}: the real forward pass fails for sequences whose length is no multiple of it.")
         remarks.append(Problem.of(message, _CHUNK, chunk, field=_CHUNK, value=chunk))
         given = {key: value for key, value in given.items() if key != _CHUNK}
-    read_fields = {*own, *map(kind.shared_name, own), "position_embedding_type"}
     wanted = {kind.own_name(field): field for field in (*_SIZES, *OWN_DIMENSIONS) if kind.has(field)}
     wanted = {name: field for name, field in wanted.items() if name not in kind.undeclared}
     if missing := [name for name, field in wanted.items() if not given.keys() & {name, field}]:
@@ -128,13 +131,18 @@ def read(text: str) -> Described:
         shown = ", ".join(f"{field} = {getattr(config, field):,}" for field in missing)
         remarks.append(Problem.of(message, missing[0], fields=shown))
     if unused := [key for key in given if key not in (*read_fields, *_OTHERS)]:
-        keys = ", ".join(map(shorten, unused[:_NAMED])) + (" ..." if unused[_NAMED:] else "")
-        remarks.append(Problem.of(N_("Ignored, because they do not affect any count: {keys}."), unused[0], keys=keys))
+        message = N_("Ignored, because they do not affect any count: {keys}.")
+        remarks.append(Problem.of(message, unused[0], keys=_named(unused)))
     if labels is not None and values["num_labels"] != named:
         message = N_("num_labels {count} takes precedence, although id2label has {named}, as in transformers.")
         count = values["num_labels"]
         remarks.append(Problem.of(message, "num_labels", count, count=count, named=named))
     return Described(config, architecture, remarks)
+
+
+def _named(keys: Iterable[str]) -> str:
+    shown = [shorten(key) for key in keys]
+    return ", ".join(shown[:_NAMED]) + (" ..." if shown[_NAMED:] else "")
 
 
 # transformers reads other values than ours for fields by which nothing is counted.
@@ -143,6 +151,8 @@ _LOADS: Mapping[str, Callable[[Any], bool]] = {
     "eos_token_id": lambda value: is_int(value) or (isinstance(value, list) and all(map(is_int, value))),
     "initializer_range": lambda value: isinstance(value, float) and value >= 0,
     "layer_norm_eps": lambda value: isinstance(value, float),
+    "pretraining_tp": is_int,
+    "position_embedding_type": lambda value: value is None,
 }
 
 
@@ -167,11 +177,22 @@ def _without_count(kind: type[Config], values: dict[str, Any]) -> Iterator[Probl
 # one then.
 _ZEROS = ("num_hidden_layers", "type_vocab_size", "max_position_embeddings", "intermediate_size", "num_labels")
 _BELOW = ("position_buckets",)
+# Fields of which it builds a model of other values than those that are counted here.
+_OTHERWISE = (
+    *("num_hidden_groups", "inner_group_num", "summary_proj_to_labels"),
+    *("reorder_and_upcast_attn", "position_embedding_type"),
+)
 
 
 def _not_counted(kind: type[Config], problem: Problem) -> Problem:
     """What is wrong with a value; of one that transformers builds it is said that it is not counted here."""
     field, value = problem.field, problem.value
+    of_a_kind = field in _OTHERWISE and type(value) is type(getattr(kind, kind.own_name(field)))
+    if of_a_kind and (isinstance(value, bool | str) or (isinstance(value, int) and value > 1)):
+        message = N_(
+            "{field} {value}: bertcalc does not count this. transformers builds it; here it has to be {wanted}."
+        )
+        return problem._replace(message=message)
     if not isinstance(value, int) or not is_int(value):
         return problem
     if not ((field in _ZEROS and value == 0) or (field in _BELOW and value < known(field).low)):
@@ -208,9 +229,14 @@ def _known() -> str:
 def _architecture(names: Any, family: Family) -> tuple[str | None, list[Problem]]:
     if not names:
         return None, []
-    known = [name for name in _listed(names) if CLASSES.get(name) is family]
-    if known:
+    listed = _listed(names)
+    if known := [name for name in listed if CLASSES.get(name) is family]:
         return known[0], []
+    for name in (name.removeprefix("TF").removeprefix("Flax") for name in listed):
+        like = counterpart(name, family) if name in CLASSES else ""
+        if like and class_of(like).task == class_of(name).task:
+            message = N_("architectures {value}: read as {name}, which model_type {family} has for the same task.")
+            return like, [_problem("architectures", names, message, name=like, family=family.name)]
     return None, [_problem("architectures", names, N_("architectures {value}: not one of the classes counted here."))]
 
 

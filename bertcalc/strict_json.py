@@ -29,11 +29,28 @@ def read_json(text: str | bytes, most: int) -> Any:
         raise
     except json.JSONDecodeError as error:
         message = N_("This is not JSON: line {line}, column {column}: {why}.")
-        raise wrong(message, line=error.lineno, column=error.colno, why=error.msg) from None
+        raise wrong(message, line=error.lineno, column=error.colno, why=_why(error)) from None
     except RecursionError:
         raise wrong(N_("This is nested too deeply.")) from None
     except ValueError:  # Python reads no whole number of thousands of digits
         raise wrong(N_("A number in this text has too many digits.")) from None
+
+
+def _why(error: json.JSONDecodeError) -> str:
+    """What is wrong in a text that is JSON but for a habit of those who write it by hand, else what the parser says."""
+    rest, before = error.doc[error.pos :].lstrip(), error.doc[: error.pos].rstrip()
+    for starts, why in HABITS.items():
+        if rest.startswith(starts) and (starts != ("}", "]") or before.endswith(",")):
+            return why
+    return error.msg
+
+
+HABITS = {
+    ("//", "/*", "#"): N_("JSON has no comments"),
+    ("'", "“", "”", "‘"): N_("names and texts stand in straight double quotes"),
+    ("True", "False", "None"): N_("it is written true, false or null"),
+    ("}", "]"): N_("no comma may stand before a closing bracket"),
+}
 
 
 def decode(data: bytes) -> str:
@@ -71,4 +88,4 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _not_a_number(text: str) -> NoReturn:
-    raise wrong(N_("{value} is not a number in JSON."), "", text, value=text)
+    raise wrong(N_("{value} is not a number in JSON: write null, or a number."), "", text, value=text)

@@ -22,6 +22,7 @@ from bertcalc.fields import OWN_LETTERS
 from bertcalc.moves import LOCKS, SLIDERS, Locks, moved
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.subject import Subject
+from bertcalc.typed import whole
 
 # The fields without a slider that can be changed, by the type of their values.
 NUMBERS = ("max_position_embeddings", "type_vocab_size", "num_labels", *OWN_LETTERS)
@@ -157,7 +158,8 @@ def _read(link: Mapping[str, str], defaults: Mapping[str, Any]) -> Iterator[tupl
                 yield name, text.lower() == "true"
         elif not isinstance(default, str) or name not in OPTIONS or text in OPTIONS[name]:
             with suppress(ValueError):
-                yield name, type(default)(text)
+                value = whole(text) if isinstance(default, int) else text
+                yield name, type(default)(value)
 
 
 class Track:

@@ -1,4 +1,4 @@
-"""Amounts as people type them, read exactly: 30M, 1.1e8, 22.4 GFLOPs, 16 GiB, 75,641,856, 30 million, 1.1亿.
+"""Amounts as people type them, read exactly: 30M, 1.1e8, 22.4 GFLOPs, 16 GiB, 75,641,856, 30 million, 1亿1千万.
 
 A comma is a decimal one where it cannot be anything else, as in 109,5M, and so are dots between thousands.
 
@@ -12,14 +12,20 @@ False
 True
 >>> typed("149.014.272") == typed("149'014'272") == typed("149 014 272") == typed("1亿4901万4272")
 True
+>>> typed("1亿1千万") == typed("一亿一千万") == typed("1.1e8")
+True
 >>> amount("12 × 7,087,872").value
 Fraction(85054464, 1)
+>>> whole("1e5"), whole("30,522"), whole("1.5")
+(100000, 30522, '1.5')
 """
 
 import re
 import unicodedata
 from collections.abc import Mapping
+from contextlib import suppress
 from fractions import Fraction
+from math import ceil, floor
 from typing import Literal, NamedTuple
 
 from bertcalc.arithmetic import evaluate
@@ -29,6 +35,7 @@ from bertcalc.text import N_, shorten
 Unit = Literal["parameters", "FLOPs", "bytes"]
 LARGEST = 10**30  # far above any count, and low enough that nobody waits for its digits
 LONGEST = 60
+_LARGEST_WHOLE = 2**53 - 1  # the largest whole number of a browser
 
 
 class Typed(NamedTuple):
@@ -50,19 +57,26 @@ class Typed(NamedTuple):
 # Thousands are 10**3 and billions 10**9, as in papers; everything is compared in lower case.
 _FACTORS = {
     **dict.fromkeys(("k", "thousand"), 10**3),
-    **dict.fromkeys(("m", "million", "mio", "mln", "百万"), 10**6),
+    **dict.fromkeys(("m", "million", "mio", "mln"), 10**6),
     **dict.fromkeys(("g", "b", "bn", "billion"), 10**9),
     **dict.fromkeys(("t", "trillion"), 10**12),
-    "万": 10**4,
-    "亿": 10**8,
 }
 _PREFIXES = {**_FACTORS, "p": 10**15, "e": 10**18}  # these two only where a unit follows
 _BINARY = {f"{prefix}i": 1024**power for power, prefix in enumerate("kmgtpe", 1)}
+_BYTES = ("b", "byte", "bytes", "字节")
 _UNITS: dict[str, Unit] = {
     **dict.fromkeys(("param", "params", "parameter", "parameters", "参数", "个参数"), "parameters"),
     **dict.fromkeys(("flop", "flops"), "FLOPs"),
-    **dict.fromkeys(("b", "byte", "bytes", "字节"), "bytes"),
+    **dict.fromkeys(_BYTES, "bytes"),
 }
+# All that letters behind a number can be, the likeliest first: what each is worth, and in which unit.
+_SPELLINGS: tuple[tuple[str, int, Unit | None], ...] = (
+    ("", 1, None),
+    *((unit, 1, meaning) for unit, meaning in _UNITS.items()),
+    *((factor, worth, None) for factor, worth in _FACTORS.items()),
+    *((prefix + unit, worth, meaning) for unit, meaning in _UNITS.items() for prefix, worth in _PREFIXES.items()),
+    *((prefix + unit, worth, "bytes") for unit in _BYTES for prefix, worth in _BINARY.items()),
+)
 _EXAMPLES: dict[Unit | None, str] = {
     "parameters": N_("30M, 1.1e8 or 109,482,240"),
     "FLOPs": N_("22.4 GFLOPs or 2e10"),
@@ -70,8 +84,9 @@ _EXAMPLES: dict[Unit | None, str] = {
     None: N_("110M, 1.1e8, 72.1 MB or 75,641,856"),
 }
 # Thousands are all separated by the same sign, or not at all; in Chinese ten thousands may be.
+_GROUPED = r"[0-9]{1,3}(?:(?P<mark>[, _'])[0-9]{3})(?:(?P=mark)[0-9]{3})*"
 _NUMBER = re.compile(
-    r"(?P<whole>[0-9]{1,3}(?:(?P<mark>[, _'])[0-9]{3})(?:(?P=mark)[0-9]{3})*|[0-9]{1,4}(?:,[0-9]{4}){2,}|[0-9]+)"
+    rf"(?P<whole>{_GROUPED}|[0-9]{{1,4}}(?:,[0-9]{{4}}){{2,}}|[0-9]+)"
     r"(?:\.(?P<decimals>[0-9]+))?(?:e(?P<power>[+-]?[0-9]{1,3}))?(?P<rest>[^0-9.,_'+-]*)"
 )
 # Numbers in which dots are between thousands, or a comma is before decimals, and nothing else can be meant.
@@ -82,7 +97,10 @@ _COMMA = re.compile(
 _EXCHANGED = str.maketrans(".,", ",.")
 _POWER = re.compile(r"(?<=[.,])([0-9]+)\s*[x×*·]\s*10\s*(?:\^|\*\*)\s*(\{?[+-]?[0-9]{1,3}\}?)(?!\d)")
 _ABOUT = re.compile(r"\s*(?:[~≈∼]|about\b|approx\.?|ca\.?(?=\W)|约|大约)\s*")
-_PLACES = re.compile(r"(?:([0-9]+)亿)?([0-9]+)万([0-9]{4})|([0-9]+)亿([0-9]{1,4})万")
+_CHINESE = str.maketrans("〇零一二两三四五六七八九萬億", "001223456789万亿")
+_CHINESE_UNITS = {"十": 10, "百": 100, "千": 1_000, "万": 10**4, "亿": 10**8}
+_CHINESE_PART = re.compile(rf"\s*(?P<number>(?:{_GROUPED}|[0-9]+)(?:\.[0-9]+)?)?\s*(?P<unit>[十百千万亿])?")
+_EXACT = 1_000  # a Chinese number that ends below its thousands is not rounded
 _RAISED = re.compile(r"(?<=10)(?=[⁰¹²³⁴-⁹])")
 _MARKS = str.maketrans("", "", ", _'")
 _TOO_LARGE = N_('"{text}" is too large: the limit is 1e30.')
@@ -104,7 +122,25 @@ def typed(text: str, unit: Unit | None = None) -> Typed:
     if value > LARGEST:
         raise wrong(_TOO_LARGE, text=shorten(text))
     rounded = 0 if not (scaled or decimals or match["power"]) else place / 2
-    return Typed(value, max(value - rounded, Fraction(0)), value + rounded, found or unit)
+    low, high = max(value - rounded, Fraction(0)), value + rounded
+    if ceil(low) > floor(high):
+        raise _not_whole(text, unit)
+    return Typed(value, low, high, found or unit)
+
+
+def _not_whole(text: str, unit: Unit | None) -> InputError:
+    message = N_('"{text}" is not a whole number, and a count is one: write it like {examples}.')
+    return wrong(message, text=shorten(text), examples=_EXAMPLES[unit])
+
+
+def whole(text: str) -> int | str:
+    """The whole number that is typed into a field for a size, with a minus or without; the text if it is none."""
+    plain = text.strip()
+    with suppress(InputError):
+        value, _low, _high, unit = typed(plain.removeprefix("-"))
+        if unit is None and value.denominator == 1 and value <= _LARGEST_WHOLE:
+            return -int(value) if plain.startswith("-") else int(value)
+    return text
 
 
 def _plain(text: str) -> str:
@@ -114,14 +150,42 @@ def _plain(text: str) -> str:
     plain = _ABOUT.sub("", plain, 1) if _ABOUT.match(plain) else plain
     if comma := _COMMA.match(plain):
         plain = comma[0].translate(_EXCHANGED) + plain[comma.end() :]
-    plain = _PLACES.sub(_in_digits, plain, 1) if _PLACES.match(plain) else plain
-    return _POWER.sub(lambda found: f"{found[1]}e{found[2].strip('{}')}", plain, 1)
+    return _POWER.sub(lambda found: f"{found[1]}e{found[2].strip('{}')}", _in_digits(plain), 1)
 
 
-def _in_digits(match: re.Match[str]) -> str:
-    """1亿948万2240 as 109482240, and 1亿948万 as 10948万."""
-    many, some, rest, of_many, of_some = match.groups()
-    return f"{many}{some:0>4}{rest}" if many and rest else f"{some}{rest}" if rest else f"{of_many}{of_some:0>4}万"
+def _in_digits(plain: str) -> str:
+    """The text with digits for a number with Chinese units that it begins with: 1亿948万2240 as 109482240.
+
+    What is left out at its end is an exponent: 1亿1千万 is 11e7.
+    """
+    text = plain.translate(_CHINESE)
+    value, below, place, last, end = Fraction(0), Fraction(0), Fraction(1), 0, 0
+    while (part := _CHINESE_PART.match(text, end)) and (part["number"] or part["unit"]):
+        digits = (part["number"] or "").translate(_MARKS)
+        if not part["unit"]:
+            if not last or not (digits[0] == "0" or 10 ** len(digits) in (10, last)) or "." in digits:
+                return plain
+            place = Fraction(last, 10) if digits[0] != "0" and len(digits) == 1 else Fraction(1)  # 两万五 is 25,000
+            below, end = below + int(digits) * place, part.end()
+            break
+        last, end = _CHINESE_UNITS[part["unit"]], part.end()
+        if digits:
+            place = Fraction(1, 10 ** len(digits.partition(".")[2]))
+        elif not (value or below):
+            digits = "1"  # 百万
+        if last < _CHINESE_UNITS["万"]:
+            below += Fraction(digits or 1) * last
+        elif value < last:
+            value, below = (value + below + Fraction(digits or 0)) * last, Fraction(0)
+        else:
+            value, below = value + (below + Fraction(digits or 0)) * last, Fraction(0)
+        place *= last
+    total = value + below
+    step = Fraction(1) if place < _EXACT and total.denominator == 1 else place
+    if not last or (total / step).denominator != 1:
+        return plain
+    power = len(f"{step.numerator}") - len(f"{step.denominator}")
+    return f"{total / step}" + (f"e{power}" if power else "") + plain[end:]
 
 
 _SIGNS = re.compile(r"[-+*/^×·÷()²³]")
@@ -149,35 +213,19 @@ def amount(text: str, unit: Unit | None = None, names: Mapping[str, int] | None 
         raise wrong(N_('"{text}" is less than nothing, and a count never is.'), text=shorten(text))
     if value > LARGEST:
         raise wrong(_TOO_LARGE, text=shorten(text))
+    if value.denominator != 1:
+        raise _not_whole(text, unit)
     return Typed(value, value, value, unit)
 
 
 def _scale(rest: str, wanted: Unit | None, text: str) -> tuple[int, Unit | None, bool]:
     """Factor and unit of the letters behind the digits, and whether a factor is among them."""
-    for factor, unit in _readings(rest, wanted):
+    for spelled, factor, unit in _SPELLINGS:
+        if spelled != rest.replace(" ", "") or (spelled == "b" and unit == "bytes" != wanted):
+            continue
         if unit is None or wanted in (None, unit):
             return factor, unit, factor != 1
         message = N_('"{text}" is in {found}, but {wanted} are needed here: write it like {examples}.')
         raise wrong(message, text=shorten(text), found=unit, wanted=wanted, examples=_EXAMPLES[wanted])
     message = N_('"{text}" has an unknown unit: write it like {examples}.')
     raise wrong(message, text=shorten(text), examples=_EXAMPLES[wanted])
-
-
-def _readings(rest: str, wanted: Unit | None) -> list[tuple[int, Unit | None]]:
-    """Each factor and unit that the letters can mean, the likeliest first."""
-    if not rest:
-        return [(1, None)]
-    found: list[tuple[int, Unit | None]] = []
-    if rest in _UNITS and (rest != "b" or wanted == "bytes"):
-        found.append((1, _UNITS[rest]))
-    if rest in _FACTORS:
-        found.append((_FACTORS[rest], None))
-    for unit, meaning in _UNITS.items():
-        prefix = rest.removesuffix(unit).strip()
-        if prefix == rest:
-            continue
-        if prefix in _PREFIXES:
-            found.append((_PREFIXES[prefix], meaning))
-        elif meaning == "bytes" and prefix in _BINARY:
-            found.append((_BINARY[prefix], meaning))
-    return found

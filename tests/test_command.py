@@ -49,7 +49,7 @@ def test_fields_have_their_own_names_and_heads_follow(capsys: pytest.CaptureFixt
 
 
 def test_a_batch_has_its_figures(capsys: pytest.CaptureFixture[str]) -> None:
-    found = json.loads(said(capsys, "--batch-size", "4", "--sequence-length", "32", "--json"))
+    found = json.loads(said(capsys, "--batch-size", "4e0", "--sequence-length", "32", "--json"))
     model = bertcalc.build(bertcalc.BertConfig())
     assert found["forward"] == bertcalc.forward_flops(model, 4, 32)
     assert found["training"] == bertcalc.training_flops(model, 4, 32)
@@ -98,6 +98,7 @@ def test_a_configuration_has_the_fields_of_its_own_family(tmp_path: Path, capsys
         ),
         (["--sequence-length", "513"], "sequence_length 513 is not possible: it must be a whole number from 1 to 512"),
         (["--batch-size", "0"], "batch_size 0 is not possible"),
+        (["--vocab-size", "1e9"], "vocab_size 1,000,000,000 is not possible: it must be a whole number"),
         (["--batch-size", "many"], "batch_size 'many' is not possible: it must be a whole number from 1 to 1,000,000"),
         (["--batch-size", "9" * 5_000], "batch_size '999"),
         ([f"-{'x' * 5_000}"], "-xxx"),

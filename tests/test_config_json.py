@@ -137,7 +137,8 @@ def test_where_both_are_said_the_other_is_remarked() -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("", "line 1, column 1"),
+        ("", "is a JSON object"),
+        ("BertConfig {}", "is a JSON object"),
         ("{", "not JSON: line 1, column 2"),
         ('{"a": 1,\n "b"}', "line 2, column 5"),
         ("[]", "is a JSON object"),
@@ -145,11 +146,10 @@ def test_where_both_are_said_the_other_is_remarked() -> None:
         ("768", "is a JSON object"),
         ('{"hidden_size": 768, "hidden_size": 1024}', "hidden_size appears twice"),
         ('{"task": {"x": 1, "x": 1}}', "x appears twice"),
-        ('{"hidden_dropout_prob": NaN}', "NaN is not a number in JSON"),
+        ('{"hidden_dropout_prob": NaN}', "NaN is not a number in JSON: write null"),
         ('{"hidden_dropout_prob": -Infinity}', "-Infinity is not a number"),
         ('{"hidden_dropout_prob": 1e999}', "hidden_dropout_prob inf is not possible"),
         ('{"hidden_size": ' + "9" * 5000 + "}", "too many digits"),
-        ("[" * 100_000, "nested too deeply"),
         ('{"a":' * 50_000, "nested too deeply"),
         (" " * (LARGEST + 1), "at most 1,000,000"),
         ('{"model_type": "t5"}', "'t5' is a different kind of model"),
@@ -288,11 +288,87 @@ def test_the_architecture_is_taken_over(names: object) -> None:
     assert read(json.dumps({"architectures": names})).architecture == "BertForMaskedLM"
 
 
-@pytest.mark.parametrize("names", [["RobertaModel"], ["BertGenerationEncoder"], [["BertModel"]], {"a": 1}, 5])
+@pytest.mark.parametrize("names", [["RobertaLM"], ["BertGenerationEncoder"], [["BertModel"]], {"a": 1}, 5, "NewBert"])
 def test_an_architecture_that_is_not_here_is_remarked(names: object) -> None:
     reading = read(json.dumps({"model_type": "bert", "architectures": names}))
     assert reading.architecture is None
     assert "not one of the classes" in str(reading.remarks[0])
+
+
+@pytest.mark.parametrize(
+    ("model_type", "names", "read_as"),
+    [
+        ("camembert", ["RobertaForMaskedLM"], "CamembertForMaskedLM"),
+        ("ernie", ["BertModel"], "ErnieModel"),
+        ("bert", ["TFBertForSequenceClassification"], "BertForSequenceClassification"),
+        ("roberta", "FlaxRobertaForMaskedLM", "RobertaForMaskedLM"),
+        ("roberta", ["BertForNextSentencePrediction"], None),
+    ],
+)
+def test_a_class_of_another_program_is_read_as_the_same_task(model_type: str, names: object, read_as: str) -> None:
+    """As transformers' Auto classes do, which go by the model type."""
+    reading = read(json.dumps({"model_type": model_type, "architectures": names}))
+    assert reading.architecture == read_as
+    assert (f"read as {read_as}, which model_type {model_type} has" in str(reading.remarks[0])) == bool(read_as)
+
+
+@pytest.mark.parametrize(
+    ("model_type", "given_fields"),
+    [
+        ("bert", {"position_embedding_type": "alibi"}),
+        ("albert", {"num_hidden_groups": 2}),
+        ("albert", {"inner_group_num": 2}),
+        ("gpt2", {"reorder_and_upcast_attn": True}),
+        ("gpt2", {"summary_proj_to_labels": False}),
+    ],
+)
+def test_what_transformers_builds_and_is_not_counted_is_not_called_impossible(
+    model_type: str, given_fields: dict[str, Any]
+) -> None:
+    given = {"model_type": model_type, **given_fields}
+    config = transformers.CONFIG_MAPPING[model_type].from_dict(given)
+    with torch.device("meta"):
+        assert transformers.AutoModel.from_config(config)
+    [said] = sentences(json.dumps(given))
+    assert "bertcalc does not count this. transformers builds it; here it has to be" in said
+    assert "possible" not in said
+
+
+@pytest.mark.parametrize(
+    ("model_type", "given_fields"),
+    [
+        ("eurobert", {"pretraining_tp": 2}),
+        ("bert", {"position_embedding_type": None}),
+        ("bert", {"torch_dtype": "float16", "dtype": "bfloat16", "auto_map": {"AutoModel": "modeling.MyBert"}}),
+        ("bert", {"quantization_config": {"load_in_8bit": True, "quant_method": "bitsandbytes"}, "id2label": None}),
+        ("bert", {"text_config": {"hidden_size": 64}, "pruned_heads": {"0": [1]}, "_num_labels": 5}),
+        ("distilbert", {"hidden_size": 512, "num_attention_heads": 8, "tie_weights_": True}),
+        ("gpt2", {"n_ctx": 512, "n_inner": None, "summary_activation": None, "n_special": 0}),
+        ("modernbert", {"layer_types": ["full_attention"] * 22, "reference_compile": None}),
+        ("nomic_bert", {"n_layer": 6, "n_embd": 512, "rotary_scaling_factor": None}),
+        ("deberta-v2", {"pos_att_type": ["p2c", "c2p"], "relative_attention": True, "position_buckets": 256}),
+        ("xlm-roberta", {"max_position_embeddings": 8194, "output_past": True}),
+    ],
+)
+def test_a_file_of_the_hub_counts_as_the_real_class_does(model_type: str, given_fields: dict[str, Any]) -> None:
+    given = {"model_type": model_type, **given_fields}
+    with torch.device("meta"):
+        real = transformers.AutoModel.from_config(transformers.CONFIG_MAPPING[model_type].from_dict(given))
+    reading = read(json.dumps(given))
+    assert build(reading.config).num_parameters() == sum(tensor.numel() for tensor in real.parameters())
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"do_lower_case": True, "model_max_length": 512, "tokenizer_class": "BertTokenizer"},
+        {"peft_type": "LORA", "r": 8, "base_model_name_or_path": "bert-base-uncased"},
+        {"max_seq_length": 256, "do_lower_case": False},
+    ],
+)
+def test_another_file_of_a_model_is_not_counted_as_the_defaults(other: dict[str, Any]) -> None:
+    [said] = sentences(json.dumps(other))
+    assert said.startswith(f"This is not a model's config.json: it has {next(iter(other))}, ")
 
 
 @pytest.mark.parametrize("names", [["T5Model"], "T5ForConditionalGeneration"])
@@ -313,7 +389,7 @@ def test_sizes_that_are_not_there_are_named_with_what_is_taken() -> None:
 
 def test_a_mark_at_the_start_and_halves_of_characters_do_no_harm() -> None:
     assert read("\ufeff{}").config == BertConfig()
-    assert all(str(remark).encode("utf-8") for remark in read('{"\\ud800": 1}').remarks)
+    assert all(str(remark).encode("utf-8") for remark in read('{"hidden_size": 768, "\\ud800": 1}').remarks)
 
 
 @given(

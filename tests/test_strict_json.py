@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc.problem import InputError
-from bertcalc.strict_json import PARSER_SAYS, read_json
+from bertcalc.strict_json import HABITS, PARSER_SAYS, read_json
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -35,8 +35,12 @@ def test_what_python_writes_is_read_as_the_same(value: object) -> None:
         ("[1]" + " " * 98, "This text has 101 characters: at most 100 are read here."),
         (b'{"\xff": 1}', "This is not UTF-8: byte 3 is 0xff."),
         ('{"a": {"b": 1, "b": 1}}', "b appears twice: it must appear once."),
-        ("[NaN]", "NaN is not a number in JSON."),
-        ("[-Infinity]", "-Infinity is not a number in JSON."),
+        ("[NaN]", "NaN is not a number in JSON: write null, or a number."),
+        ("[-Infinity]", "-Infinity is not a number in JSON: write null, or a number."),
+        ("{// mine\n}", "This is not JSON: line 1, column 2: JSON has no comments."),
+        ('{"a": 1 # mine\n}', "This is not JSON: line 1, column 9: JSON has no comments."),
+        ("{'a': 1}", "This is not JSON: line 1, column 2: names and texts stand in straight double quotes."),
+        ('{"a": None}', "This is not JSON: line 1, column 7: it is written true, false or null."),
         ("", "This is not JSON: line 1, column 1: Expecting value."),
     ],
 )
@@ -75,4 +79,4 @@ def test_limits_of_python_itself_are_sentences_too(text: str, said: str) -> None
 def test_what_the_parser_says_is_in_the_catalogues(text: str) -> None:
     with pytest.raises(InputError) as raised:
         read_json(text, 100)
-    assert raised.value.problems[0].values["why"] in PARSER_SAYS
+    assert raised.value.problems[0].values["why"] in (*PARSER_SAYS, *HABITS.values())

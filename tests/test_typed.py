@@ -42,6 +42,17 @@ units = st.sampled_from([None, "parameters", "FLOPs", "bytes"])
         ("16 GiB", "bytes", 2**34, "bytes"),
         ("72.1 MiB", None, Fraction(721, 10) * 2**20, "bytes"),
         ("1.1亿", None, 110_000_000, None),
+        ("1.1億", None, 110_000_000, None),
+        ("三千万", None, 30_000_000, None),
+        ("3 千万参数", None, 30_000_000, "parameters"),
+        ("两亿", None, 200_000_000, None),
+        ("一万亿", None, 10**12, None),
+        ("十二", None, 12, None),
+        ("五百万", None, 5_000_000, None),
+        ("两万五", None, 25_000, None),
+        ("1千零24", None, 1_024, None),
+        ("七百零八万七千八百七十二", None, 7_087_872, None),
+        ("1.1千万字节", None, 11_000_000, "bytes"),
         ("3000万个参数", None, 30_000_000, "parameters"),
         ("１１０Ｍ", None, 110_000_000, None),
         ("  0  ", None, 0, None),
@@ -49,7 +60,7 @@ units = st.sampled_from([None, "parameters", "FLOPs", "bytes"])
             (text, None, 149_014_372, None)
             for text in (
                 *("149.014.372", "149'014'372", "149’014’372", "149\N{THIN SPACE}014\N{THIN SPACE}372"),
-                *("１４９，０１４，３７２", "1,4901,4372", "1亿4901万4372", "14901万4372", "149{,}014{,}372"),
+                *("１４９，０１４，３７２", "1,4901,4372", "1亿4901万4372", "14901万4,372", "149{,}014{,}372"),
             )
         ),
         *(
@@ -57,6 +68,10 @@ units = st.sampled_from([None, "parameters", "FLOPs", "bytes"])
             for text in (
                 "11000万",
                 "1亿1000万",
+                "1亿1千万",
+                "1 亿 1,000 万",
+                "一亿一千万",
+                "一亿零一千万",
                 "1,1e8",
                 "0,11B",
                 "0,110B",
@@ -67,8 +82,8 @@ units = st.sampled_from([None, "parameters", "FLOPs", "bytes"])
             )
         ),
         ("418,5 MB", None, 418_500_000, "bytes"),
-        ("1.234,5", None, Fraction("1234.5"), None),
-        ("149.014", None, Fraction("149.014"), None),  # what has one dot has decimals, and one comma thousands
+        ("1.234,5k", None, 1_234_500, None),
+        ("149.014k", None, 149_014, None),  # what has one dot has decimals, and one comma thousands
         ("149,014", None, 149_014, None),
     ],
 )
@@ -86,6 +101,10 @@ def test_an_amount_is_read_exactly(text: str, unit: Unit | None, value: Fraction
         ("1.1 x 10**8", 105_000_000, 115_000_000),
         ("109,5M", 109_450_000, 109_550_000),
         ("1亿948万", 109_475_000, 109_485_000),
+        ("1亿零948万", 109_475_000, 109_485_000),
+        ("1亿1千万", 105_000_000, 115_000_000),
+        ("一千零二十", 1_020, 1_020),
+        ("1亿零5", 100_000_005, 100_000_005),
         ("1.10e8", 109_500_000, 110_500_000),
         ("0.1k", 50, 150),
         ("0M", 0, 500_000),
@@ -130,6 +149,7 @@ def test_digits_that_were_left_out_leave_room(text: str, low: Fraction, high: Fr
             "½",
         ),
         *("inf", "nan", "0x10", "1e2e3", "1e5.5", "5 apples", "5 GFLOP/s", "5 GBit", "3E", "5 KiFLOPs", "5 MM", "5 iB"),
+        *("1亿23", "亿5.5", "一二三", "1.15亿5千万", "5亿.", "九" * 60, "亿" * 60),
         *("1e31", "1e999999999", "1e-999999999", "9" * 61, " " * 61 + "1", "1" + " " * 60, "1" + "0" * 10**6, "٣"),
     ],
 )
@@ -182,6 +202,27 @@ def test_published_counts_are_what_their_rounding_means() -> None:
     for published in PUBLISHED:
         assert typed(f"{published.parameters / 10**6:.0f}M").means(published.parameters)
         assert typed(f"{published.parameters:,}").means(published.parameters)
+
+
+@pytest.mark.parametrize("text", ["109482240.5", "109482240.5 parameters", "149.014", "2.25e1", "7/2", "0.1 bytes"])
+def test_half_a_parameter_is_no_count(text: str) -> None:
+    with pytest.raises(InputError, match="is not a whole number, and a count is one: write it like 110M"):
+        amount(text)
+
+
+@given(st.integers(10, 10**12 - 1))
+def test_a_number_in_chinese_is_the_number(number: int) -> None:
+    """As a Chinese reader writes it: four digits for each unit, with a zero where one is skipped."""
+    assert typed(chinese(number)).value == number
+
+
+def chinese(number: int) -> str:
+    for unit, name in ((10**8, "亿"), (10**4, "万"), (1_000, "千"), (100, "百"), (10, "十")):
+        if number >= unit:
+            many, rest = divmod(number, unit)
+            skipped = "零" if 0 < rest < unit // 10 else ""
+            return chinese(many) + name + skipped + chinese(rest)
+    return "零一二三四五六七八九"[number] if number else ""
 
 
 @pytest.mark.parametrize("text", ["-1", "1/2 - 1", "3 - 4 GB"])

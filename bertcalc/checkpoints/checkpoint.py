@@ -20,9 +20,9 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.checkpoints.safetensors import StoredTensor
-from bertcalc.config import Config, ConfigError, problems
+from bertcalc.config import Config, ConfigError, problems, unchecked
 from bertcalc.families import FAMILIES, build, family_of
-from bertcalc.family import Family, Model
+from bertcalc.family import Family, Model, Task
 from bertcalc.forward.trace import Sizes
 from bertcalc.presets import PRESETS
 from bertcalc.problem import InputError, wrong
@@ -305,107 +305,115 @@ def subject_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Subject, tuple[s
     shapes = {plain_name(name, family): entry.shape for name, entry in zip(names_inside, tensors, strict=True)}
     # Relative positions and cross attention, so that every tensor that tells something has its name.
     full = family.fullest(position_embedding_type="relative_key")
-    tensors_of_all = [*build(full).tensors()]
-    matrices = [tensor for tensor in tensors_of_all if len(tensor.shape) == 2]
-    names = {tensor.place: tensor.name.replace("*", "0") for tensor in matrices}
-    roles = {place.role: name for place, name in names.items() if place.block != "cross-attention"}
-    gated = "up and gate" in roles  # in one matrix
-    first = roles["up and gate" if gated else "up"]
-    [sides] = {tensor.shape for tensor in matrices if tensor.name.replace("*", "0") == first}
-    wide = 1 - sides.index(full.hidden_size)  # GPT-2's matrices are the other way round
-
-    def side(name: str, axis: int) -> int:
-        shape = shapes.get(name)
-        if shape is None or len(shape) != 2:
-            message = N_(
-                "This is not a {family} checkpoint: it has no two-dimensional tensor {name}. Its first tensor is "
-                "{first}."
-            )
-            raise wrong(message, family=family.kind, name=name, first=shorten(tensors[0].name) if tensors else "-")
-        return shape[axis]
-
-    width = side(roles["word"], 1)
-    hidden_size = side(first, 1 - wide)
-    layers = _layers(shapes, first.partition(".0.")[0])
-    unknown: tuple[str, ...] = ("num_attention_heads",)
+    body = [tensor._replace(name=tensor.name.replace("*", "0")) for tensor in build(full).tensors()]
+    there = {one: shapes[one.name] for one in body if len(shapes.get(one.name, ())) == len(one.shape)}
+    roles = {one.place.role: shape[0] for one, shape in there.items() if one.place.block != "cross-attention"}
+    roles |= {f"{one.place.block} norm": 1 for one in there if one.place.role == "norm"}
+    roles |= {one.place.role: shape[-1] for one, shape in there.items() if len(shape) == 3}  # kernels
+    told = kind.told_by(roles)
+    sizes, tellers = _sizes(full, shapes)
+    optional = {"task_type_vocab_size", *(["max_position_embeddings"] if told else [])}
+    for field, name in tellers.items():
+        if field not in sizes and field not in optional:
+            raise _of_another_kind(tensors) or _without(name, tensors, family)
+    layers = _layers(shapes, tellers["intermediate_size"].partition(".0.")[0])
+    unknown: tuple[str, ...] = () if "num_attention_heads" in sizes else ("num_attention_heads",)
     if any(step.shared for step in build(full).run(Sizes())):  # of how often shared layers run, no tensor tells
         layers, unknown = kind.default().num_hidden_layers, (*unknown, "num_hidden_layers")
-    values = {
-        **kind.default().shared(),
-        "vocab_size": side(roles["word"], 0),
-        "hidden_size": hidden_size if kind.has("embedding_size") else width,
-        "num_hidden_layers": layers,
-        "intermediate_size": side(first, wide) // (2 if gated else 1),
-    }
+    heads = _likely_heads(sizes["hidden_size"], layers)
+    values = {**kind.default().shared(), "num_hidden_layers": layers, "num_attention_heads": heads, **sizes, **told}
     if (kind.default().pad_token_id or 0) >= values["vocab_size"]:
         values["pad_token_id"] = 0
     for switch in filter(kind.has, ("norm_bias", "attention_bias", "mlp_bias")):
-        changes: list[dict[str, Any]] = [{switch: True}, {switch: False}]
-        on, off = (_names(replace(kind.default(), **change)) for change in changes)
-        values[switch] = bool((on - off) & shapes.keys())
-    rows = {
-        "position": "max_position_embeddings",
-        "token type": "type_vocab_size",
-        "relative position": "relative_attention_num_buckets",
-    }
-    there = {role: shapes[name][0] for role, name in roles.items() if name in shapes}
-    there |= {f"{one.place.block} norm": 1 for one in tensors_of_all if one.place.role == "norm" and one.name in shapes}
-    kernels = [one for one in tensors_of_all if len(one.shape) == 3]
-    there |= {one.place.role: shapes[one.name][-1] for one in kernels if len(shapes.get(one.name, ())) == 3}
-    told = kind.told_by(there)
-    optional = {"position"} if told else set()
-    values |= {field: side(roles[role], 0) for role, field in rows.items() if role in {*roles} - (optional - {*there})}
-    values |= told
-    if roles.get("task type") in shapes:
-        values |= {"use_task_id": True, "task_type_vocab_size": side(roles["task type"], 0)}
-    if kind.has("embedding_size"):
-        values["embedding_size"] = width
-    values["num_attention_heads"] = _likely_heads(hidden_size, values["num_hidden_layers"])
-    if "relative position" in roles:
-        values["num_attention_heads"], unknown = side(roles["relative position"], 1), ()
-    if "distance" in roles and roles["distance"] in shapes:
+        values[switch] = bool(_only_with(family.name, switch, True, False) & shapes.keys())
+    if "task_type_vocab_size" in sizes:
+        values["use_task_id"] = True
+    if distance := next((shape for one, shape in there.items() if one.place.role == "distance"), None):
         values["position_embedding_type"] = "relative_key"
-        values["num_attention_heads"] = hidden_size // max(1, side(roles["distance"], 1))
+        values["num_attention_heads"] = values["hidden_size"] // max(1, distance[1])
         unknown = ("position_embedding_type",)
-    if any(names[place] in shapes for place in names if place.block == "cross-attention"):
+    if any(one.place.block == "cross-attention" for one in there):
         values["is_decoder"] = values["add_cross_attention"] = True
-    activation = _activation(shapes, kind.default())
-    if activation is None:
-        unknown = (*unknown, "hidden_act")
+    for activation in (name for name, facts in ACTIVATIONS.items() if facts.parameters):
+        if _only_with(family.name, "hidden_act", activation, kind.default().hidden_act) & shapes.keys():
+            values["hidden_act"] = activation
+            break
     else:
-        values["hidden_act"] = activation
-    if shapes.keys() >= (untied := _untied(family.name)) and untied:
+        unknown = (*unknown, "hidden_act")
+    untied = _only_with(family.name, "tie_word_embeddings", False, True, "masked-lm")
+    if untied and shapes.keys() >= untied:
         # save_pretrained leaves out what is tied; files of older releases have it as a copy.
         values["tie_word_embeddings"], unknown = False, (*unknown, "tie_word_embeddings")
     if problem := next(problems(kind, kind.under_own_names(values)), None):
-        raise InputError(problem)
+        raise _of_another_kind(tensors) or InputError(problem)
     return best_class(tensors, kind(**values)), unknown
 
 
-def _activation(shapes: Collection[str], default: Config) -> str | None:
-    """The activation that learns what a checkpoint has; None if it has nothing that one learns."""
-    plain = _names(default, layers=1)
-    for name, facts in ACTIVATIONS.items():
-        learned = _names(replace(default, hidden_act=name), layers=1) - plain if facts.parameters else ()
-        if learned and learned <= set(shapes):
-            return name
+# Sizes no two of which are alike, or one twice the other: the sides of matrices say by them which field they follow.
+_SIZES = {
+    "hidden_size": 101 * 103,
+    "num_attention_heads": 101,
+    "vocab_size": 10_007,
+    "embedding_size": 10_009,
+    "intermediate_size": 10_037,
+    "max_position_embeddings": 10_039,
+    "type_vocab_size": 10_061,
+    "task_type_vocab_size": 10_067,
+    "relative_attention_num_buckets": 10_069,
+}
+
+
+def _sizes(full: Config, shapes: Mapping[str, Shape]) -> tuple[dict[str, int], dict[str, str]]:
+    """The sizes that the matrices of a checkpoint have, and of each the name of a matrix that has it in the model."""
+    sizes: dict[str, int] = {}
+    tellers: dict[str, str] = {}
+    for tensor in build(unchecked(full, **_SIZES)).tensors():
+        name = tensor.name.replace("*", "0")
+        shape = shapes.get(name, ())
+        for axis, side in enumerate(tensor.shape if len(tensor.shape) == 2 else ()):
+            for field, size in _SIZES.items():
+                if side in (size, 2 * size):  # twice, of a gate and what it multiplies in one matrix
+                    tellers.setdefault(field, name)
+                    if len(shape) == 2:
+                        sizes.setdefault(field, shape[axis] * size // side)
+    return sizes, tellers
+
+
+# What names of tensors have in them where other tensors do not tell what the model is.
+_PACKED = N_("The weights are quantized: with {name} and its like, their shapes do not tell the sizes of the model.")
+_OF_ANOTHER_KIND = {
+    ".lora_A.": N_("{name} belongs to an adapter, which is not the model: choose the file of the model itself."),
+    **dict.fromkeys((".qweight", ".weight_packed", ".quant_state."), _PACKED),
+}
+
+
+def _of_another_kind(tensors: Iterable[StoredTensor]) -> InputError | None:
+    """The error for a checkpoint that is of an adapter, or whose weights are packed; None if it is neither."""
+    for sign, message in _OF_ANOTHER_KIND.items():
+        for entry in tensors:
+            if sign in entry.name:
+                return wrong(message, name=shorten(entry.name))
     return None
 
 
-@cache
-def _untied(family: str) -> frozenset[str]:
-    """The names of the tensors that a head for words has when its decoder is not tied, and not when it is."""
-    name, config = FAMILIES[family].for_task("masked-lm"), FAMILIES[family].config.default()
-    models = [build(replace(config, tie_word_embeddings=tied), name) for tied in (False, True)]
-    untied, tied = ({model.bare(tensor.name) for tensor in model.tensors()} for model in models)
-    return frozenset(untied - tied)
+def _without(name: str, tensors: Sequence[StoredTensor], family: Family) -> InputError:
+    """The error for a checkpoint that lacks a matrix of which a size would be read."""
+    if not tensors:
+        return wrong(N_("This file has no tensors."))
+    message = N_(
+        "This is not a {family} checkpoint: it has no two-dimensional tensor {name}. Its first tensor is {first}."
+    )
+    return wrong(message, family=family.kind, name=name, first=shorten(tensors[0].name))
 
 
 @cache
-def _names(config: Config, layers: int = 2) -> frozenset[str]:
-    """The names of a body's tensors; of its layers, those of the first ones."""
-    names = [tensor.name for tensor in build(config).tensors()]
-    return frozenset(name.replace("*", f"{number}") for name in names for number in range(layers))
+def _only_with(family: str, field: str, value: Any, other: Any, task: Task = "base") -> frozenset[str]:
+    """The names of tensors, in the first layers too, that come with a value of a field, and not with another one."""
+    name, config = FAMILIES[family].for_task(task), FAMILIES[family].config.default()
+    changes: list[dict[str, Any]] = [{field: value}, {field: other}]
+    models = [build(replace(config, **change), name) for change in changes]
+    found, without = ({model.bare(tensor.name) for tensor in model.tensors()} for model in models)
+    return frozenset(name.replace("*", f"{layer}") for name in found - without for layer in range(2))
 
 
 def _layers(names: Iterable[str], stack: str) -> int:

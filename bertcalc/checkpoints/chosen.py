@@ -6,18 +6,19 @@
 (CutOff(name='model.safetensors', expected=24, there=20),)
 """
 
+import re
 from base64 import b64decode
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
 from bertcalc.checkpoints.safetensors import LARGEST_HEADER, LENGTH_BYTES, Header, StoredTensor, header_length, read
-from bertcalc.checkpoints.shards import names_of, together, too_much
+from bertcalc.checkpoints.shards import MOST_FILES, names_of, together, too_much
 from bertcalc.problem import InputError, wrong
 from bertcalc.text import N_, shorten
 
-MOST_FILES = 50
-SUFFIX, INDEX_SUFFIX = ".safetensors", ".index.json"
+SUFFIX, INDEX_SUFFIX = ".safetensors", ".safetensors.index.json"
+_PART = re.compile(r"-of-([0-9]{5})\.safetensors$")  # how save_pretrained names the files of a model that has several
 _LONGEST_NAME = 255
 _LARGEST_FILE = 2**53 - 1  # the largest whole number of a browser
 
@@ -79,12 +80,18 @@ def weights_of(files: Sequence[ChosenFile]) -> Weights:
     An index says which files there have to be; all other files are left out. The field of a problem is the file's name.
     """
     weights = [file for file in files if file.name.endswith(SUFFIX)]
-    for index in (file for file in files if file.name.endswith(INDEX_SUFFIX)):
+    indices = [file for file in files if file.name.endswith(INDEX_SUFFIX)]
+    for index in indices:
         _check_index(index, {file.name for file in weights})
+    for file in weights if not indices else ():
+        part = _PART.search(file.name)
+        if part and sum(one.name.endswith(part[0]) for one in weights) < int(part[1]):
+            message = N_("{name} is one of the {count} files of a model: choose all of them together.")
+            raise wrong(message, name=shorten(file.name), count=int(part[1]))
     if not weights:
         message = N_(
             "{name} is no .safetensors file. Other files of weights are not opened: pickles can run any program when "
-            "they are read."
+            "they are read. transformers' save_pretrained writes a .safetensors file."
         )
         raise wrong(message, name=shorten(files[0].name))
     if sum(len(file.start or b"") for file in weights) > LARGEST_HEADER + LENGTH_BYTES * MOST_FILES:

@@ -35,6 +35,13 @@ _WIDTHS = {
     64: "C64 F64 I64 U64",
 }
 DTYPES = {dtype: bits for bits, dtypes in _WIDTHS.items() for dtype in dtypes.split()}
+# How files begin that are given this name by mistake: at least the first of eight bytes.
+_OTHER_FILES = {
+    b"PK\x03\x04": N_("This is a PyTorch file, and not a safetensors file: such a pickle is not opened here."),
+    b"GGUF": N_("This is a GGUF file, and not a safetensors file."),
+    b"version ": N_("This is a pointer of Git LFS, and not the file itself: git lfs pull downloads it."),
+    b"<": N_("This is a page of HTML, and not the file itself: download it again."),
+}
 _FIELDS = {"dtype", "shape", "data_offsets"}
 
 
@@ -65,6 +72,9 @@ def header_length(start: bytes, size: int) -> int:
         raise wrong(message, size=size)
     length = int.from_bytes(start[:LENGTH_BYTES], "little")
     if length > size - LENGTH_BYTES:
+        for begins, other in _OTHER_FILES.items():
+            if start.startswith(begins):
+                raise wrong(other)
         message = N_(
             "This is not a safetensors file, or it is cut off: its first 8 bytes announce a header of {length} bytes, "
             "and {rest} come after them."

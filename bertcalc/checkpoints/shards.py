@@ -1,5 +1,6 @@
 """A checkpoint in several files: the index that names them, and their tensors together."""
 
+import re
 from collections.abc import Iterable
 
 from bertcalc.checkpoints.safetensors import LARGEST_HEADER, StoredTensor
@@ -8,16 +9,22 @@ from bertcalc.strict_json import read_json
 from bertcalc.text import N_, shorten
 
 INDEX = "model.safetensors.index.json"
+MOST_FILES = 50
+_SHARD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}\.safetensors")
 
 
 def names_of(index: bytes) -> list[str]:
     """The files that an index names, each once. Raises InputError."""
     try:
         names = sorted(set(read_json(index, LARGEST_HEADER)["weight_map"].values()))
+        right = bool(names) and all(map(_SHARD.fullmatch, names))
     except (InputError, TypeError, KeyError, AttributeError):
-        names = []
-    if not names or not all(isinstance(name, str) for name in names):
+        right = False
+    if not right:
         raise wrong(N_("{file} is not an index of safetensors files."), file=INDEX)
+    if len(names) > MOST_FILES:
+        message = N_("The model has {count} files: at most {most} are read here.")
+        raise wrong(message, count=len(names), most=MOST_FILES)
     return names
 
 

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from bertcalc.export.formats import LATEX_CODE, latex_escaped
+
 
 class WrittenExercise(NamedTuple):
     """An exercise: its texts, and the lines of what is given and of what is worked out."""
@@ -68,15 +70,6 @@ def _itemize(item: str, lines: Iterable[str]) -> list[str]:
 
 
 _PIECES = re.compile(r"(`[^`]*`|\$[^$]*\$|\*\*[^*]*\*\*)")
-_SPECIAL = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "×": r"$\times$",
-    "·": r"$\cdot$",
-    **{sign: rf"\{sign}" for sign in "&%$#_{}"},
-}
-_ESCAPES = str.maketrans(_SPECIAL)
 
 
 def _tex(text: str) -> str:
@@ -88,8 +81,8 @@ def _piece(text: str) -> str:
     if text.startswith("$") and text.endswith("$") and len(text) > 1:
         return text
     if text.startswith("`") and text.endswith("`") and len(text) > 1:
-        code = re.sub(r"\.|\\_", lambda sign: rf"{sign[0]}\allowbreak{{}}", text[1:-1].translate(_ESCAPES))
+        code = re.sub(r"\.|\\_", lambda sign: rf"{sign[0]}\allowbreak{{}}", latex_escaped(text[1:-1], LATEX_CODE))
         return rf"\texttt{{{code}}}"
     if text.startswith("**") and text.endswith("**") and len(text) > 4:
         return rf"\textbf{{{_tex(text[2:-2])}}}"
-    return text.translate(_ESCAPES)
+    return latex_escaped(text)

@@ -15,60 +15,22 @@ more where there are more hidden units.
 1,024 more feed-forward units +50,356,224
 """
 
+import tomllib
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from bertcalc.config import ConfigError
 from bertcalc.explore.models import FIELDS, subject_of, values_of
 from bertcalc.explore.quantities import Case, Quantity
-from bertcalc.families import CLASSES, family_of
-from bertcalc.presets import DEFAULT_PRESET, PRESETS
+from bertcalc.families import CLASSES
 from bertcalc.subject import Subject
 from bertcalc.text import N_
 from bertcalc.tree.nn import Place, Shape
 
-# One more, several more, one fewer, several fewer.
-_COUNTED: dict[str, tuple[str, str, str, str]] = {
-    "num_hidden_layers": (
-        N_("1 more layer"),
-        N_("{count} more layers"),
-        N_("1 fewer layer"),
-        N_("{count} fewer layers"),
-    ),
-    "num_attention_heads": (N_("1 more head"), N_("{count} more heads"), N_("1 fewer head"), N_("{count} fewer heads")),
-    "hidden_size": (
-        N_("1 more hidden unit"),
-        N_("{count} more hidden units"),
-        N_("1 fewer hidden unit"),
-        N_("{count} fewer hidden units"),
-    ),
-    "intermediate_size": (
-        N_("1 more feed-forward unit"),
-        N_("{count} more feed-forward units"),
-        N_("1 fewer feed-forward unit"),
-        N_("{count} fewer feed-forward units"),
-    ),
-    "vocab_size": (
-        N_("1 more word piece"),
-        N_("{count} more word pieces"),
-        N_("1 fewer word piece"),
-        N_("{count} fewer word pieces"),
-    ),
-    "max_position_embeddings": (
-        N_("1 more position"),
-        N_("{count} more positions"),
-        N_("1 fewer position"),
-        N_("{count} fewer positions"),
-    ),
-    "type_vocab_size": (
-        N_("1 more segment type"),
-        N_("{count} more segment types"),
-        N_("1 fewer segment type"),
-        N_("{count} fewer segment types"),
-    ),
-    "num_labels": (N_("1 more label"), N_("{count} more labels"), N_("1 fewer label"), N_("{count} fewer labels")),
-}
+_WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_COUNTED: dict[str, list[str]] = {one["field"]: one["phrases"] for one in _WORDS["counted"]}
 # What else a unit of hidden_size costs depends on how many there are; every other layer, row or unit costs the same.
 _ALIKE = _COUNTED.keys() - {"hidden_size", "num_attention_heads"}
 # What a switch does when it is turned on, and when it is turned off.
@@ -260,71 +222,5 @@ class Pair(NamedTuple):
     view: str = ""
 
 
-def _bases(*changes: str) -> str:
-    return " ".join(f"{DEFAULT_PRESET}{change and '~'}{change}" for change in changes)
-
-
-_CLASSES = family_of(PRESETS[DEFAULT_PRESET].config).classes
-_MASKED_LM = family_of(PRESETS[DEFAULT_PRESET].config).for_task("masked-lm")
-# One of each kind that people speak of, the oldest first.
-WELL_KNOWN = (
-    "bert-base-uncased",
-    "bert-large-uncased",
-    "gpt2",
-    "roberta-base",
-    "xlm-roberta-base",
-    "distilbert-base-uncased",
-    "albert-base-v2",
-    "electra-base-discriminator",
-    "all-mpnet-base-v2",
-    "ernie-3.0-base-zh",
-    "deberta-v3-base",
-    "ModernBERT-base",
-)
-PAIRS: dict[str, Pair] = {
-    "size": Pair(
-        N_("base and large"),
-        "bert-base-uncased bert-large-uncased",
-        N_("Twice as many layers, each nearly twice as large: three times the parameters."),
-    ),
-    "vocabulary": Pair(
-        N_("uncased and Chinese"),
-        "bert-base-uncased bert-base-chinese",
-        N_("Only the vocabulary differs: 9,394 rows of 768 numbers in the word embedding table, and no FLOPs."),
-    ),
-    "heads": Pair(
-        N_("3 and 12 heads"),
-        _bases("num_attention_heads-3", ""),
-        N_(
-            "Heads divide the hidden units among themselves: no parameter and no FLOP changes, only the memory of "
-            "attention's scores, in training and in inference."
-        ),
-    ),
-    "shape": Pair(
-        N_("wide and narrow"),
-        _bases(
-            "num_hidden_layers-6~num_attention_heads-14~hidden_size-896~intermediate_size-3456",
-            "num_hidden_layers-39~num_attention_heads-6~hidden_size-384~intermediate_size-1664",
-        ),
-        N_(
-            "6 wide or 39 narrow layers: exactly 85,109,376 parameters each, but the narrow model has fewer in the "
-            "embeddings."
-        ),
-    ),
-    "tasks": Pair(
-        N_("9 architectures"),
-        _bases("", *(f"architecture-{cls.name}" for cls in _CLASSES if cls.task != "base")),
-        N_("Embeddings and encoder are the same: only pooler and head differ, by at most 1.1 %."),
-    ),
-    "tied": Pair(
-        N_("tied and untied"),
-        _bases(f"architecture-{_MASKED_LM}", f"architecture-{_MASKED_LM}~tie_word_embeddings-false"),
-        N_("Untied, the decoder has a table of its own, as large as that of the word embeddings, and a bias."),
-    ),
-    "well-known": Pair(
-        N_("well-known models"),
-        " ".join(WELL_KNOWN),
-        N_("Most have the same layers, and take the same FLOPs: their totals differ by their tables of words."),
-        "glance",
-    ),
-}
+PAIRS = {key: Pair(**{**pair, "models": " ".join(pair["models"])}) for key, pair in _WORDS["pairs"].items()}
+WELL_KNOWN: tuple[str, ...] = tuple(_WORDS["pairs"]["well-known"]["models"])

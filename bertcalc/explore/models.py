@@ -23,6 +23,7 @@ from bertcalc.fields import OWN_FIELDS
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.subject import Subject
 from bertcalc.text import N_, shorten
+from bertcalc.typed import whole
 
 PRESENT = "present"
 MOST = 12  # models in a comparison
@@ -197,6 +198,8 @@ def read_item(text: str, present: type[Config] | None = None) -> WrittenModel | 
             like = values_of(subject_of_preset(DEFAULT_PRESET)).get(field, 1)
             return Problem.of(message, field, said, field=field, value=_written(like))
         value = _value(said)
+        if isinstance(value, float) and value.is_integer() and _check(kind, field, value):
+            value = int(value)  # 1e5 where it is a size
         if problem := _check(kind, field, value):
             return problem
         changes[field] = value
@@ -229,8 +232,6 @@ def _value(text: str) -> Any:
     """The value that is meant; what looks like none of the others is a text."""
     if text in _CONSTANTS:
         return _CONSTANTS[text]
-    if re.fullmatch(r"-?[0-9]{1,15}", text):
-        return int(text)
-    if re.fullmatch(r"[0-9]{1,20}(\.[0-9]{0,20})?(e[-+]?[0-9]{1,3})?", text):
+    if re.fullmatch(r"[0-9]{1,20}(?=[.e])(\.[0-9]{0,20})?(e[-+]?[0-9]{1,3})?", text):
         return float(text)
-    return text
+    return whole(text)

@@ -160,14 +160,18 @@ _LATEX = {sign: rf"\{sign}" for sign in "&%$#_{}"} | {
     "\N{NO-BREAK SPACE}": "~",
 }
 # A typewriter font has ligatures as well, and babel has commands that begin with a quotation mark.
-_LATEX_CODE = _LATEX | {"`": r"\textasciigrave{}", "'": r"\textquotesingle{}", '"': r"{\char34}", "-": "-{}", "–": "–"}
+LATEX_CODE = _LATEX | {"`": r"\textasciigrave{}", "'": r"\textquotesingle{}", '"': r"{\char34}", "-": "-{}", "–": "–"}
 
 
 def _latex_cell(cell: Cell) -> str:
     return _written(
-        cell, _latex, lambda math: f"${math.latex}$", lambda text: rf"\texttt{{{_latex(text, _LATEX_CODE)}}}"
+        cell,
+        latex_escaped,
+        lambda math: f"${math.latex}$",
+        lambda text: rf"\texttt{{{latex_escaped(text, LATEX_CODE)}}}",
     )
 
 
-def _latex(text: str, signs: Mapping[str, str] = _LATEX) -> str:
+def latex_escaped(text: str, signs: Mapping[str, str] = _LATEX) -> str:
+    """The text with what LaTeX would read as a command as the sign that it is."""
     return "".join(signs.get(sign) or "".join(signs.get(one, one) for one in visible(sign)) for sign in text)

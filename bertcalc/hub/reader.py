@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from bertcalc.checkpoints.checkpoint import Matching, best_class, compare
-from bertcalc.checkpoints.chosen import MOST_FILES
 from bertcalc.checkpoints.safetensors import LARGEST_HEADER, LENGTH_BYTES, StoredTensor, header_length, read
 from bertcalc.checkpoints.shards import INDEX, names_of, together, too_much
 from bertcalc.config_json import LARGEST, Described, text_of
@@ -31,7 +30,6 @@ LONGEST = 96  # characters of a name, as on the Hub
 _TIMEOUT = 10  # seconds without an answer
 _REDIRECTS = 5
 _FIRST = 100_000  # bytes: nearly every header is shorter
-_SHARD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}\.safetensors")
 _FILE = "model.safetensors"
 
 
@@ -112,7 +110,7 @@ class _Model:
             )
             raise wrong(message, name=self.repo_id)
         parts = []
-        for shard in _shards(index):
+        for shard in names_of(index.data):
             part = self._header(shard)
             if part is None:
                 raise wrong(N_("The index names {file}, which is missing."), file=shard)
@@ -197,14 +195,3 @@ def _is_the_hubs(url: str, endpoint: str) -> bool:
         return True
     host = there.hostname or ""
     return there.scheme == "https" and there.port in (None, 443) and host.endswith((".hf.co", ".huggingface.co"))
-
-
-def _shards(index: _Body) -> list[str]:
-    """The files that an index names, each once."""
-    names = names_of(index.data)
-    if not all(map(_SHARD.fullmatch, names)):
-        raise wrong(N_("{file} is not an index of safetensors files."), file=INDEX)
-    if len(names) > MOST_FILES:
-        message = N_("The model has {count} files: at most {most} are read here.")
-        raise wrong(message, count=len(names), most=MOST_FILES)
-    return names

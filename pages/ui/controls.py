@@ -82,9 +82,10 @@ class Number(Control[Whole]):
         return f"{self.title} ${self._letter}$" if self._letter else self.title
 
     def wrong(self, text: str) -> Reason | None:
-        """A browser cannot hold a number beyond 2**53: fifteen digits."""
-        if re.fullmatch(r"-?[0-9]{1,15}", text):
-            return None
+        """Anything but a whole number, as Streamlit reads it; a browser holds fifteen digits, up to 2**53."""
+        with suppress(ValueError):
+            if float(text).is_integer() and abs(float(text)) < 10**15:
+                return None
         return N_("{name}={text} in the link is not possible: it must be a whole number."), {}
 
     def show(self, **look: Any) -> Whole:

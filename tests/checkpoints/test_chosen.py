@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import save
 
-from bertcalc.checkpoints.chosen import MOST_FILES, ChosenFile, CutOff, chosen, weights_of
+from bertcalc.checkpoints.chosen import ChosenFile, CutOff, chosen, weights_of
 from bertcalc.checkpoints.safetensors import LARGEST_HEADER
+from bertcalc.checkpoints.shards import MOST_FILES
 from bertcalc.problem import InputError
 from tests.checkpoints.test_safetensors import SOME_JSON, file_of, tensor
 
@@ -97,6 +98,12 @@ def test_limits_are_the_servers_own() -> None:
     [
         ([said("pytorch_model.bin", b"", 438 * 10**6)], "pytorch_model.bin is no .safetensors file. Other files of"),
         ([said("config.json", b"{}", 2)], "config.json is no .safetensors file"),
+        ([said("pytorch_model.bin.index.json", b"", 9)], "pytorch_model.bin.index.json is no .safetensors file"),
+        (
+            [said("model-00001-of-00003.safetensors"), said("model-00003-of-00003.safetensors")],
+            "model-00001-of-00003.safetensors is one of the 3 files of a model: choose all of them together.",
+        ),
+        ([said(data=b"version ", size=135)], "This is a pointer of Git LFS, and not the file itself"),
         ([{**said(), "start": None}], "model.safetensors could not be read by the browser."),
         ([said(data=b"PK", size=2)], "it has 2 bytes, and the length of its header alone takes 8"),
         ([said(size=END - 1)], "it is cut off: its first 8 bytes announce a header of"),

@@ -94,7 +94,8 @@ def test_a_preset_needs_no_changes_and_the_nearest_is_found() -> None:
         ("bert-base-uncased~vocab_size-0", "vocab_size 0 is not possible"),
         ("bert-base-uncased~vocab_size--5", "vocab_size -5 is not possible"),
         ("bert-base-uncased~vocab_size-" + "9" * 5000, "vocab_size '9999"),
-        ("bert-base-uncased~vocab_size-1e5", "vocab_size 100000.0 is not possible"),
+        ("bert-base-uncased~vocab_size-1e9", "vocab_size 1,000,000,000 is not possible"),
+        ("bert-base-uncased~vocab_size-1.5", "vocab_size 1.5 is not possible"),
         ("bert-base-uncased~vocab_size-none", "vocab_size None is not possible"),
         ("bert-base-uncased~layer_norm_eps-1e999", "layer_norm_eps inf is not possible"),
         ("bert-base-uncased~architecture-BertForMaskedLm", "did you mean BertForMaskedLM?"),
@@ -109,6 +110,12 @@ def test_a_wrong_item_is_named_and_the_rest_counts(text: str, why: str) -> None:
     assert why in str(wrong.problem)
     assert re.match(re.escape(text[:30]), wrong.text)
     assert len(wrong.text) + len(str(wrong.problem)) < 250
+
+
+@pytest.mark.parametrize("text", ["21000", "2.1e4", "21,000", "21k", "2.1万", "21000.0"])
+def test_a_size_is_read_as_people_write_it(text: str) -> None:
+    [item], wrong = read(f"bert-base-uncased~vocab_size-{text}~layer_norm_eps-1e-5")
+    assert (str(item), wrong) == ("bert-base-uncased~vocab_size-21000~layer_norm_eps-1e-05", [])
 
 
 def test_what_cannot_be_built_is_known_when_it_is_built() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pages.ui.controls import Control
 from pages.ui.link import KNOWN
-from tests.pages.apptest import open_app, texts, total
+from tests.pages.apptest import open_app, present, texts, total
 
 
 def test_every_control_has_a_name_of_its_own() -> None:
@@ -33,11 +33,11 @@ def test_every_control_has_a_name_of_its_own() -> None:
     [
         ("hidden_size", "abc", "whole number"),
         ("hidden_size", "768.5", "whole number"),
-        ("hidden_size", "1e3", "whole number"),
+        ("hidden_size", "1.5e0", "whole number"),
         ("hidden_size", "inf", "whole number"),
         ("hidden_size", "9" * 400, "whole number"),
         ("hidden_size", "", "whole number"),
-        ("hidden_size", "７６８", "whole number"),
+        ("hidden_size", "1e15", "whole number"),
         ("hidden_dropout_prob", "nan", "number"),
         ("tie_word_embeddings", "maybe", "true or false"),
         ("architecture", "BertForMaskedLm", "BertForMaskedLM"),
@@ -55,6 +55,13 @@ def test_a_wrong_value_is_named_and_the_rest_counts(name: str, text: str, why: s
     assert message.startswith((f"{name}={text[:30]}", f"{name} in the link"))
     assert why in message
     assert total(app) == "102,267,648"
+
+
+def test_a_whole_number_can_have_an_exponent() -> None:
+    """In a size of the model, and in a number that Streamlit itself reads."""
+    app = open_app("compute.py", vocab_size="2.1e4", batch_size="1e1", sequence_length="64")
+    assert not texts(app)
+    assert (present(app).vocab_size, app.session_state["batch_size"]) == (21_000, 10)
 
 
 def test_parameters_of_other_tools_are_none_of_our_business() -> None:

@@ -104,7 +104,11 @@ def test_that_heads_change_nothing_is_said_where_it_is_so(positions: str, said: 
 
 @pytest.mark.parametrize(
     ("text", "meant"),
-    [("1,024", 1024), (" 30 522 ", 30522), ("１０２４", 1024), ("1_000", 1000), ("-5", -5), ("12.5", "12.5"), ("", "")],
+    [
+        *((" 30 522 ", 30522), ("1,024", 1024), ("１０２４", 1024), ("1_000", 1000)),
+        *(("-5", -5), ("12.5", "12.5"), ("", "")),
+        *(("1e5", 100_000), ("1e9", 10**9), ("30k", 30_000), ("3万", 30_000), ("1,5", "1,5"), ("1e-1", "1e-1")),
+    ],
 )
 def test_what_is_typed_is_read_as_people_write_it(text: str, meant: object) -> None:
     assert panel.whole_number(text) == meant

@@ -4,8 +4,6 @@ Streamlit's own slider sends its value when the hand lets go. This one sends whi
 answers come; what is drawn at the end of the page says that it is there.
 """
 
-import re
-import unicodedata
 from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any, Protocol
@@ -18,6 +16,7 @@ from bertcalc.moves import SLIDERS, Locks, stops
 from bertcalc.presets import PRESETS
 from bertcalc.text import N_
 from bertcalc.track import NAMES, Track
+from bertcalc.typed import whole
 from pages.ui import model, stepping
 from pages.ui.component import component
 from pages.ui.controls import sentence
@@ -200,7 +199,5 @@ def _take(event: dict[str, Any]) -> None:
 
 
 def whole_number(text: str) -> int | str:
-    """Typed text as a number, with or without separators; unchanged if it is none."""
-    text = text[:_LONGEST]
-    plain = re.sub(r"[\s,_]", "", unicodedata.normalize("NFKC", text))
-    return int(plain) if re.fullmatch(r"-?[0-9]{1,15}", plain) else text
+    """Typed text as a number; the text, cut, if it is none."""
+    return whole(text[:_LONGEST])

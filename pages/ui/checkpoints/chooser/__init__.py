@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from bertcalc.checkpoints.chosen import MOST_FILES
 from bertcalc.checkpoints.safetensors import LARGEST_HEADER
+from bertcalc.checkpoints.shards import MOST_FILES
 from pages.ui.component import component
 from pages.ui.i18n import _
 
