@@ -24,8 +24,9 @@ with st.container(horizontal=True, vertical_alignment="center"):
     view = VIEW.show()
     if view == "tree":
         counts = COUNTS.show()
-        st.caption(_("Compared with"), width="content")
-        beside = BESIDE.show()
+        with st.container(horizontal=True, vertical_alignment="center", width="content"):
+            st.caption(_("Compared with"), width="content")
+            beside = BESIDE.show()
 
 if view == "tree":
     text = st.expander(_("The text of print(model), to copy"), key="text", on_change="rerun")

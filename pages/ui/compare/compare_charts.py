@@ -161,7 +161,7 @@ def side_by_side(appearance: str, count: int, components: tuple[tuple[str, str],
 
 
 def points_frame(points: Sequence[ModelPoint]) -> Columns:
-    """The data of the scatter plot: models at one place are one point; names do not overlap."""
+    """The data of the scatter plot: models at one place are one point; a name is shown where there is room for it."""
     groups: dict[tuple[int, int], list[ModelPoint]] = {}
     for point in points:
         groups.setdefault((point.parameters, point.flops), []).append(point)
@@ -178,14 +178,15 @@ def points_frame(points: Sequence[ModelPoint]) -> Columns:
 
     rows: list[dict[str, object]] = []
     for ((parameters, flops), group), name, box, at in zip(found, names, boxes, pixels, strict=True):
-        x, y = model((box.left + box.right) / 2, (box.top + box.bottom) / 2)
-        # A line to the name only where it is not beside its point.
-        edge = box.nearest(*at)
-        edge_x, edge_y = model(*(edge if dist(edge, at) > _BESIDE else at))
         said = {"name": name, "compared": any(point.compared for point in group)}
         figures = {"parameters": float(parameters), "flops": float(flops)}
-        places = {"x": x, "y": y, "edge_x": edge_x, "edge_y": edge_y}
-        rows.append({**said, **figures, **places, "tip": f"{parameters:,}", "flops_tip": f"{flops:,}"})
+        rows.append({**said, **figures, "tip": f"{parameters:,}", "flops_tip": f"{flops:,}"})
+        if box:
+            x, y = model((box.left + box.right) / 2, (box.top + box.bottom) / 2)
+            # A line to the name only where it is not beside its point.
+            edge = box.nearest(*at)
+            edge_x, edge_y = model(*(edge if dist(edge, at) > _BESIDE else at))
+            rows[-1] |= {"label": name, "x": x, "y": y, "edge_x": edge_x, "edge_y": edge_y}
     # The corners make the axes what the places were found for.
     corners = [{"corner_x": exp(x), "corner_y": exp(y)} for x, y in ((left, low), (right, high))]
     return of_rows([*rows, *corners])
@@ -214,7 +215,8 @@ def scatter(appearance: str, parameters: str, flops: str) -> Spec:
     models = having(alt, "name")
     ends = {"x": alt.X("corner_x:Q", title=parameters), "y": alt.Y("corner_y:Q", title=flops)}
     corners = alt.Chart().mark_point(opacity=0).encode(**ends)
-    leaders = models.mark_rule(color=ink, opacity=0.45).encode(x=x, y=y, x2="edge_x:Q", y2="edge_y:Q")
+    labelled = having(alt, "label")
+    leaders = labelled.mark_rule(color=ink, opacity=0.45).encode(x=x, y=y, x2="edge_x:Q", y2="edge_y:Q")
     points = models.mark_point(filled=True, opacity=1).encode(
         x=x,
         y=y,
@@ -223,10 +225,10 @@ def scatter(appearance: str, parameters: str, flops: str) -> Spec:
         shape=alt.condition(compared, alt.value("diamond"), alt.value("circle")),
         tooltip=said,
     )
-    names = {"x": alt.X("x:Q", scale=scale), "y": alt.Y("y:Q", scale=scale), "text": "name:N", "tooltip": said}
+    names = {"x": alt.X("x:Q", scale=scale), "y": alt.Y("y:Q", scale=scale), "text": "label:N", "tooltip": said}
     texts = (
-        models.transform_filter(compared).mark_text(fontSize=_NAME, fontWeight="bold", color=ink).encode(**names),
-        models.transform_filter(f"!{compared}").mark_text(fontSize=_NAME, color=ink).encode(**names),
+        labelled.transform_filter(compared).mark_text(fontSize=_NAME, fontWeight="bold", color=ink).encode(**names),
+        labelled.transform_filter(f"!{compared}").mark_text(fontSize=_NAME, color=ink).encode(**names),
     )
     return spec_of(alt.layer(corners, leaders, points, *texts), _AREA.bottom + _AXIS)
 

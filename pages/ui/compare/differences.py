@@ -24,6 +24,7 @@ from pages.ui.quantity_words import title_of
 from pages.ui.tables import show_rows
 from pages.ui.theme import appearance
 
+_MANY = 6
 _TERMS = 66  # digits and letters of a sum that fit on one line beside sidebar and figure at 1280 pixels
 
 
@@ -65,17 +66,18 @@ def show_differences(comparison: Comparison) -> None:
 
 
 def show_parts(comparison: Comparison, found: Explanation) -> None:
-    """The parts of a difference as bars, and their sum."""
-    labels = [_label(comparison, part.difference) for part in found.parts]
+    """The parts of a difference as bars, and their sum; of many parts those that change something."""
+    parts = [part for part in found.parts if part.difference or len(found.parts) <= _MANY]
+    labels = [_label(comparison, part.difference) for part in parts]
     height = LOW if presenting() else HEIGHT
     draw_chart(
         parts_frame(
-            [(_phrase(part), part.difference) for part in found.parts],
+            [(_phrase(part), part.difference) for part in parts],
             [*labels, _label(comparison, found.difference) if found.difference else "0"],
             _("together"),
             height,
         ),
-        difference_bars(appearance(), len(found.parts) + 1, height),
+        difference_bars(appearance(), len(parts) + 1, height),
         numbers={"name": _("Part"), "difference": _("Difference")},
         alt=_("The parts of the difference"),
     )

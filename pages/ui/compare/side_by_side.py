@@ -158,7 +158,12 @@ def show_scatter(comparison: Comparison) -> None:
         numbers={"name": _("Model"), **dict(zip(("parameters", "flops"), titles, strict=True))},
         alt=_("Parameters and FLOPs of every preset"),
     )
-    st.caption(_("Every preset without a head; diamonds are the models of the comparison. Both axes are logarithmic."))
+    st.caption(
+        _(
+            "Every preset without a head; diamonds are the models of the comparison. A point whose name has no room "
+            "says it under the pointer. Both axes are logarithmic."
+        )
+    )
     if len(presets) < len(PRESETS):
         st.caption(_("Presets whose memory is not simulated yet are left out."))
 

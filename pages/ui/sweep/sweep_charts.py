@@ -13,9 +13,9 @@ from pages.ui.columns import Columns, of_rows
 from pages.ui.numbers import ems
 from pages.ui.theme import BACKGROUND, COLORS, INK
 
-_HEIGHT = 270
-_MAP_HEIGHT = 340
-_LINE_OF_TEXT = 19 / _HEIGHT  # of the height of the curves: names at their ends keep this distance
+_HEIGHT, _MAP_HEIGHT = 270, 340
+LOW, LOW_MAP = 220, 280  # on the projector
+_LINE_OF_TEXT = 19 / LOW  # of the height of the curves: names at their ends keep this distance
 # What is no component is never on a chart with one.
 _HUES = {
     appearance: {
