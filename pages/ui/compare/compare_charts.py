@@ -7,6 +7,8 @@ from math import dist, exp, log
 from textwrap import wrap
 from typing import Any, NamedTuple
 
+import altair as alt
+
 from bertcalc.explore.chart_labels import Box, place
 from bertcalc.explore.quantities import QUANTITIES
 from pages.ui.charts import (
@@ -75,24 +77,22 @@ def parts_frame(
 @lru_cache
 def difference_bars(appearance: str, count: int, height: int = HEIGHT) -> Spec:
     """A waterfall chart with ``count`` bars, of which the last is the sum."""
-    import altair as alt
-
     step = max(22, min(42, height // count))
-    names = _names(alt, appearance, narrow=False)
+    names = _names(appearance, narrow=False)
     palette = COLORS[appearance]
     colors = {"more": palette["embeddings"], "fewer": palette["encoder"], "together": INK[appearance]}
-    said = tooltip(alt, "name", "label")
+    said = tooltip("name", "label")
     x = alt.X("start:Q", axis=None, scale=alt.Scale(nice=False, zero=True))
-    parts, color = having(alt, "name"), colored(alt, "kind", colors)
+    parts, color = having("name"), colored("kind", colors)
     # On a phone the name stands before its label, over the bar.
-    thin = {"size": either(alt, 6, 0.62 * step), "yOffset": either(alt, step / 2 - 5, 0)}
+    thin = {"size": either(6, 0.62 * step), "yOffset": either(step / 2 - 5, 0)}
     bars = parts.mark_bar(**thin).encode(x=x, x2="end:Q", y=names, color=color, tooltip=said)
     labels = parts.mark_text(
         align="left",
-        dx=either(alt, "-scale('x', datum.at)", 8),
-        dy=either(alt, 8 - step / 2, 0),
-        text=either(alt, "replace(datum.name, /\\n/g, ' ') + ' · ' + datum.label", "datum.label"),
-        fontSize=either(alt, SMALL, FONT),
+        dx=either("-scale('x', datum.at)", 8),
+        dy=either(8 - step / 2, 0),
+        text=either("replace(datum.name, /\\n/g, ' ') + ' · ' + datum.label", "datum.label"),
+        fontSize=either(SMALL, FONT),
         color=INK[appearance],
     ).encode(x="at:Q", y=names, tooltip=said)
     room = parts.mark_bar(opacity=0).encode(x=alt.X("room:Q", stack=None), y=names, tooltip=said)
@@ -126,10 +126,8 @@ def side_by_side(appearance: str, count: int, components: tuple[tuple[str, str],
 
     ``components`` are what the bars are made of, with the names for the legend; none where they have no parts.
     """
-    import altair as alt
-
     step = max(24, min(90, _STACKED // count))
-    names = _names(alt, appearance, FONT if count <= _MANY else SMALL)
+    names = _names(appearance, FONT if count <= _MANY else SMALL)
     x = alt.X("start:Q", axis=None, scale=alt.Scale(nice=False))
     paper = BACKGROUND[appearance]
     # What is one of the components has its colour, everything else the colour of none of them.
@@ -147,15 +145,15 @@ def side_by_side(appearance: str, count: int, components: tuple[tuple[str, str],
             symbolType="square",
             symbolSize=180,
         )
-    pieces, said = having(alt, "component"), tooltip(alt, "name", "tip")
-    color = colored(alt, "component", colors, legend=legend)
+    pieces, said = having("component"), tooltip("name", "tip")
+    color = colored("component", colors, legend=legend)
     bars = pieces.mark_bar(size=min(0.66 * step, 48), stroke=paper, strokeWidth=1)
     bars = bars.encode(x=x, x2="end:Q", y=names, color=color, tooltip=said)
     inside = pieces.mark_text(fontSize=FONT - 1, color=paper)
     inside = inside.encode(x="middle:Q", y=names, text="inside:N", tooltip=said)
-    ends = having(alt, "label")
+    ends = having("label")
     labels = ends.mark_text(align="left", dx=8, fontSize=FONT, color=INK[appearance])
-    labels = labels.encode(x="end:Q", y=names, text="label:N", tooltip=tooltip(alt, "name", "label"))
+    labels = labels.encode(x="end:Q", y=names, text="label:N", tooltip=tooltip("name", "label"))
     room = ends.mark_bar(opacity=0).encode(x=alt.X("room:Q", axis=None, stack=None), y=names)
     return spec_of(alt.layer(room, bars, inside, labels), step * count + (_LEGEND if components else 0))
 
@@ -201,8 +199,6 @@ def _ends(values: Sequence[int]) -> tuple[float, float]:
 @lru_cache
 def scatter(appearance: str, parameters: str, flops: str) -> Spec:
     """Every model as a point with its name, on logarithmic axes with these titles."""
-    import altair as alt
-
     ink = INK[appearance]
     scale = alt.Scale(type="log", nice=False)
     axis = alt.Axis(format="~s", gridOpacity=0.35, tickCount=6, **axis_look(appearance))
@@ -211,11 +207,11 @@ def scatter(appearance: str, parameters: str, flops: str) -> Spec:
     palette = COLORS[appearance]
     compared = "datum.compared"
     color = alt.condition(compared, alt.value(palette["encoder"]), alt.value(palette["embeddings"]))
-    said = tooltip(alt, "name", tip=parameters, flops_tip=flops)
-    models = having(alt, "name")
+    said = tooltip("name", tip=parameters, flops_tip=flops)
+    models = having("name")
     ends = {"x": alt.X("corner_x:Q", title=parameters), "y": alt.Y("corner_y:Q", title=flops)}
     corners = alt.Chart().mark_point(opacity=0).encode(**ends)
-    labelled = having(alt, "label")
+    labelled = having("label")
     leaders = labelled.mark_rule(color=ink, opacity=0.45).encode(x=x, y=y, x2="edge_x:Q", y2="edge_y:Q")
     points = models.mark_point(filled=True, opacity=1).encode(
         x=x,
@@ -233,8 +229,8 @@ def scatter(appearance: str, parameters: str, flops: str) -> Spec:
     return spec_of(alt.layer(corners, leaders, points, *texts), _AREA.bottom + _AXIS)
 
 
-def _names(alt: Any, appearance: str, font: int = FONT, *, narrow: bool = True) -> Any:
+def _names(appearance: str, font: int = FONT, *, narrow: bool = True) -> Any:
     """The axis with the names; without ``narrow`` phones do not have it."""
     lines = "split(datum.label, '\\n')" if narrow else f"{NARROW} ? '' : split(datum.label, '\\n')"
     look = {"labelLimit": 330, "labelExpr": lines, "labelBaseline": "middle", "domain": False}
-    return in_order(alt, "name", names_axis(alt, appearance, font, **look))
+    return in_order("name", names_axis(appearance, font, **look))
