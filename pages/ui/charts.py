@@ -3,54 +3,20 @@
 Altair checks its whole schema when it writes a chart, which takes ten times as long as anything else on a page.
 """
 
-from collections.abc import Mapping, Sequence
-from functools import lru_cache, partial
+from collections.abc import Mapping
 from typing import Any
 
 import altair as alt
 import pandas as pd
 
-from bertcalc.tree.freezing import Split
-from bertcalc.tree.totals import Component
-from pages.ui.columns import Columns
 from pages.ui.numbers import SUFFIXES
-from pages.ui.theme import BACKGROUND, COLORS, INK
+from pages.ui.theme import BACKGROUND, INK
 
 Spec = dict[str, Any]
 # Pixels: a phone, where what is said of a bar has a line of its own above it. Of these two Vega looks again only when
 # width changes: a chart may be drawn before its page has its width.
 NARROW = "containerSize()[0] + 0 * width < 560"
 FONT, SMALL = 15, 13  # of what a chart says, and of its axes
-
-
-def frozen_frame(splits: Mapping[Component, Split], names: Sequence[str], label: str) -> Columns:
-    """The data of the freezing chart, one row for each component; ``label`` is a format with both counts."""
-    return {
-        "name": names,
-        "component": list(splits),
-        "trainable": [split.trainable for split in splits.values()],
-        "parameters": [split.total for split in splits.values()],
-        "label": [label.format(**split._asdict()) for split in splits.values()],
-        "room": [1.7 * max(split.total for split in splits.values())] * len(splits),
-    }
-
-
-@lru_cache
-def frozen_bars(appearance: str) -> Spec:
-    """One bar for each component: the trained part is filled, the frozen part is a dashed outline."""
-    names = alt.Y("name:N", sort=None, title=None, axis=names_axis(appearance, labelLimit=300, labelFlush=False))
-    trainable, length = (
-        alt.X(f"{field}:Q", axis=None, scale=alt.Scale(nice=False)) for field in ("trainable", "parameters")
-    )
-    chart, color = alt.Chart(), partial(colored, "component", COLORS[appearance])
-    trained = chart.mark_bar(size=26).encode(x=trainable, y=names, color=color())
-    frozen = chart.transform_filter("datum.trainable < datum.parameters")
-    frozen = frozen.mark_bar(size=26, fillOpacity=0, strokeWidth=2, strokeDash=[5, 3])
-    frozen = frozen.encode(x=trainable, x2="parameters:Q", y=names, stroke=color(channel="Stroke"))
-    labels = chart.mark_text(align="left", dx=8, fontSize=FONT)
-    labels = labels.encode(x=length, y=names, text="label:N", color=alt.value(INK[appearance]))
-    room = chart.mark_bar(opacity=0).encode(x="room:Q", y=names, tooltip=tooltip("name", "label"))
-    return spec_of(alt.layer(trained, frozen, labels, room), alt.Step(40))
 
 
 def having(field: str) -> Any:

@@ -25,7 +25,7 @@ from bertcalc.explore.quantities import Case as Quantified
 from bertcalc.families import family_of
 from bertcalc.presets import PRESETS
 from bertcalc.problem import InputError, Problem
-from pages.ui.compare.compare_charts import _AREA, ModelPoint, bars_frame, parts_frame, points_frame
+from pages.ui.compare.compare_charts import _AREA, ModelPoint, points_frame
 from pages.ui.compare.comparison import VIEW
 from tests.oracle import Case
 from tests.pages.apptest import move, open_app, texts
@@ -276,36 +276,46 @@ def test_names_tell_models_apart() -> None:
     assert list(app.table[0].value.columns)[2].endswith("... (2)")
 
 
+def chart_rows(app: AppTest, title: str) -> pd.DataFrame:
+    [chart] = [one for one in app.session_state["shown"] if one.title == title]
+    return chart.frame
+
+
 def test_bars_of_a_difference_begin_where_the_last_one_ends() -> None:
-    frame = pd.DataFrame(parts_frame([("a", 5), ("b", -7), ("c", 0)], ["+5", "-7", "0", "-2"], "together"))
-    assert list(zip(frame["start"], frame["end"], frame["kind"], strict=True)) == [
-        (0, 5, "more"),
-        (5, -2, "fewer"),
-        (-2, -2, "more"),
-        (0, -2, "together"),
+    app = open_app("compare.py", models="bert-base-uncased bert-base-uncased~num_hidden_layers-13~vocab_size-100")
+    rows = chart_rows(app, "The parts of the difference")
+    layer, words = 7_087_872, -(30_522 - 100) * 768
+    pieces = rows[rows["kind"].notna()]
+    assert list(zip(pieces["start"], pieces["end"], pieces["kind"], strict=True)) == [
+        (0, layer, "more"),
+        (layer, layer + words, "fewer"),
+        (0, layer + words, "together"),
     ]
-    assert list(frame["at"]) == [5, 5, -2, 0]
-    assert (frame["room"] > frame["at"]).all()
+    ends = rows[rows["label"].notna()]
+    assert list(ends["at"]) == [layer, layer, 0]
+    assert (ends["room"] > ends["at"]).all()
+    assert list(ends["difference"]) == [layer, words, layer + words]
 
 
 def test_of_many_changes_the_chart_shows_those_that_change_something() -> None:
     app = open_app("compare.py", models="bert-base-uncased gpt2")
-    [chart] = [one for one in app.session_state["shown"] if one.title == "The parts of the difference"]
-    assert 0 not in chart.data["difference"]
-    assert sum(chart.data["difference"][:-1]) == chart.data["difference"][-1]
+    *parts, whole = chart_rows(app, "The parts of the difference")["difference"].dropna()
+    assert 0 not in parts
+    assert sum(parts) == whole
     assert "pad_token_id" in str(app.table[0].value)  # the table has every step
     few = open_app("compare.py", models="bert-base-uncased bert-large-uncased")
-    [chart] = [one for one in few.session_state["shown"] if one.title == "The parts of the difference"]
-    assert 0 in chart.data["difference"]
+    assert 0 in list(chart_rows(few, "The parts of the difference")["difference"])
 
 
 def test_bars_are_as_long_as_their_components_together() -> None:
-    models = {"one": {"embeddings": 40, "encoder": 60}, "two": {"encoder": 5}}
-    frame = pd.DataFrame(bars_frame(models, ["100", "5"], {"encoder": "e"}))
-    pieces = frame[frame["component"].notna()]
-    assert list(pieces["end"] - pieces["start"]) == [40, 60, 5]
-    assert list(frame[frame["label"].notna()]["end"]) == [100, 5]
-    assert list(pieces["inside"]) == ["", "e", "e"]
+    app = open_app("compare.py", compare="bars", models="bert-base-uncased bert_uncased_L-2_H-128_A-2")
+    rows = chart_rows(app, "The models side by side as bars")
+    pieces = rows[rows["kind"].notna()]
+    assert list(pieces["end"] - pieces["start"]) == list(pieces["figure"])
+    totals = [real(PRESETS[name].config) for name in ("bert-base-uncased", "bert_uncased_L-2_H-128_A-2")]
+    assert list(rows[rows["label"].notna()]["at"]) == totals
+    assert [pieces[pieces["order"] == order]["figure"].sum() for order in (0, 1)] == totals
+    assert list(pieces["inside"]) == ["embeddings", "encoder", "", "", "", ""]  # as far as there is room
 
 
 def points(compared: int) -> pd.DataFrame:

@@ -1,45 +1,22 @@
-"""Charts of a comparison: how a difference comes about, bars side by side, parameters against FLOPs."""
+"""The scatter plot of a comparison: parameters against FLOPs or another quantity."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from itertools import accumulate
 from math import dist, exp, log
-from textwrap import wrap
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import altair as alt
 
 from bertcalc.explore.chart_labels import Box, place
-from bertcalc.explore.quantities import QUANTITIES
-from pages.ui.charts import (
-    FONT,
-    NARROW,
-    SMALL,
-    Spec,
-    axis_look,
-    colored,
-    either,
-    having,
-    in_order,
-    names_axis,
-    spec_of,
-    tooltip,
-)
+from pages.ui.charts import Spec, axis_look, having, spec_of, tooltip
 from pages.ui.columns import Columns, of_rows
-from pages.ui.theme import BACKGROUND, COLORS, INK
+from pages.ui.theme import COLORS, INK
 
-HEIGHT = 270  # of the bars together, as far as their labels stay readable
-LOW = 170  # where the sidebar lies below the page
-_STACKED = 246  # the same of bars with a legend, which takes some of it
-_LEGEND = 40
-_LINE = 34  # letters of a name in one line
 # The chart of points is laid out in this many pixels; where it is wider, names have only more room.
 _AREA = Box(0, 0, 780, 264)
 _AXIS = 65  # what its lower axis takes in addition
 _NAME = 12
 _BESIDE = 12
-NEUTRAL = {"light": "#5b4bb5", "dark": "#b5a6ff"}
-_MANY = 8  # more bars than this have names of one line
 
 
 class ModelPoint(NamedTuple):
@@ -49,113 +26,6 @@ class ModelPoint(NamedTuple):
     parameters: int
     flops: int
     compared: bool
-
-
-def parts_frame(
-    parts: Sequence[tuple[str, int]], labels: Sequence[str], together: str, height: int = HEIGHT
-) -> Columns:
-    """The data of a waterfall chart: each part starts where the one before ends; the last row is the sum."""
-    line = _LINE if height == HEIGHT else 2 * _LINE  # low bars have room for one line each
-    sums = [0, *accumulate(difference for _name, difference in parts)]
-    starts, ends = [*sums[:-1], 0], [*sums[1:], sums[-1]]
-    least, most = min(0, *ends), max(0, *ends)
-    text = min(0.6, 0.02 + 0.017 * max(map(len, labels)))  # the share of the width that the longest label takes
-    names = [*(name for name, _difference in parts), together]
-    return {
-        "name": ["\n".join(wrap(name, line)) for name in names],
-        "difference": [*(difference for _name, difference in parts), sums[-1]],
-        "start": [float(start) for start in starts],
-        "end": [float(end) for end in ends],
-        "kind": [*("more" if difference >= 0 else "fewer" for _name, difference in parts), "together"],
-        "label": labels,
-        "order": range(len(names)),
-        "at": [float(max(start, end)) for start, end in zip(starts, ends, strict=True)],
-        "room": [most + ((most - least) or 1) * text / (1 - text)] * len(names),
-    }
-
-
-@lru_cache
-def difference_bars(appearance: str, count: int, height: int = HEIGHT) -> Spec:
-    """A waterfall chart with ``count`` bars, of which the last is the sum."""
-    step = max(22, min(42, height // count))
-    names = _names(appearance, narrow=False)
-    palette = COLORS[appearance]
-    colors = {"more": palette["embeddings"], "fewer": palette["encoder"], "together": INK[appearance]}
-    said = tooltip("name", "label")
-    x = alt.X("start:Q", axis=None, scale=alt.Scale(nice=False, zero=True))
-    parts, color = having("name"), colored("kind", colors)
-    # On a phone the name stands before its label, over the bar.
-    thin = {"size": either(6, 0.62 * step), "yOffset": either(step / 2 - 5, 0)}
-    bars = parts.mark_bar(**thin).encode(x=x, x2="end:Q", y=names, color=color, tooltip=said)
-    labels = parts.mark_text(
-        align="left",
-        dx=either("-scale('x', datum.at)", 8),
-        dy=either(8 - step / 2, 0),
-        text=either("replace(datum.name, /\\n/g, ' ') + ' · ' + datum.label", "datum.label"),
-        fontSize=either(SMALL, FONT),
-        color=INK[appearance],
-    ).encode(x="at:Q", y=names, tooltip=said)
-    room = parts.mark_bar(opacity=0).encode(x=alt.X("room:Q", stack=None), y=names, tooltip=said)
-    return spec_of(alt.layer(bars, labels, room), step * count)
-
-
-def bars_frame(models: Mapping[str, Mapping[str, int]], totals: Sequence[str], names: Mapping[str, str]) -> Columns:
-    """The data of the stacked bars: a row for each piece of each model, and one for the number at its end.
-
-    ``names`` are those of components; a piece under another name has the colour of text.
-    """
-    longest = max(sum(pieces.values()) for pieces in models.values()) or 1
-    rows: list[dict[str, object]] = []
-    for order, ((model, pieces), total) in enumerate(zip(models.items(), totals, strict=True)):
-        start, name = 0, "\n".join(wrap(model, _LINE)) if len(models) <= _MANY else model
-        for piece, count in pieces.items():
-            end = start + count
-            part = names.get(piece, "")
-            inside = part if count > longest * 0.013 * (len(part) + 1) else ""
-            piece_of = {"name": name, "order": order, "component": piece, "part": part, "figure": count}
-            place = {"start": float(start), "end": float(end), "middle": (start + end) / 2}
-            rows.append({**piece_of, **place, "inside": inside, "tip": f"{part} {count:,}".strip()})
-            start = end
-        rows.append({"name": name, "order": order, "end": float(start), "label": total})
-    return {**of_rows(rows), "room": [1.45 * longest] * len(rows)}
-
-
-@lru_cache
-def side_by_side(appearance: str, count: int, components: tuple[tuple[str, str], ...]) -> Spec:
-    """A horizontal bar for each of ``count`` models with its number at its end.
-
-    ``components`` are what the bars are made of, with the names for the legend; none where they have no parts.
-    """
-    step = max(24, min(90, _STACKED // count))
-    names = _names(appearance, FONT if count <= _MANY else SMALL)
-    x = alt.X("start:Q", axis=None, scale=alt.Scale(nice=False))
-    paper = BACKGROUND[appearance]
-    # What is one of the components has its colour, everything else the colour of none of them.
-    colors: dict[Any, str] = {**dict.fromkeys(QUANTITIES, NEUTRAL[appearance]), **COLORS[appearance]}
-    legend = None
-    if components:
-        called = ", ".join(f"'{component}': '{name}'" for component, name in components)
-        legend = alt.Legend(
-            orient="top",
-            title=None,
-            values=[component for component, _name in components],
-            labelExpr=f"({{{called}}})[datum.label]",
-            labelColor=INK[appearance],
-            labelFontSize=FONT,
-            symbolType="square",
-            symbolSize=180,
-        )
-    pieces, said = having("component"), tooltip("name", "tip")
-    color = colored("component", colors, legend=legend)
-    bars = pieces.mark_bar(size=min(0.66 * step, 48), stroke=paper, strokeWidth=1)
-    bars = bars.encode(x=x, x2="end:Q", y=names, color=color, tooltip=said)
-    inside = pieces.mark_text(fontSize=FONT - 1, color=paper)
-    inside = inside.encode(x="middle:Q", y=names, text="inside:N", tooltip=said)
-    ends = having("label")
-    labels = ends.mark_text(align="left", dx=8, fontSize=FONT, color=INK[appearance])
-    labels = labels.encode(x="end:Q", y=names, text="label:N", tooltip=tooltip("name", "label"))
-    room = ends.mark_bar(opacity=0).encode(x=alt.X("room:Q", axis=None, stack=None), y=names)
-    return spec_of(alt.layer(room, bars, inside, labels), step * count + (_LEGEND if components else 0))
 
 
 def points_frame(points: Sequence[ModelPoint]) -> Columns:
@@ -227,10 +97,3 @@ def scatter(appearance: str, parameters: str, flops: str) -> Spec:
         labelled.transform_filter(f"!{compared}").mark_text(fontSize=_NAME, color=ink).encode(**names),
     )
     return spec_of(alt.layer(corners, leaders, points, *texts), _AREA.bottom + _AXIS)
-
-
-def _names(appearance: str, font: int = FONT, *, narrow: bool = True) -> Any:
-    """The axis with the names; without ``narrow`` phones do not have it."""
-    lines = "split(datum.label, '\\n')" if narrow else f"{NARROW} ? '' : split(datum.label, '\\n')"
-    look = {"labelLimit": 330, "labelExpr": lines, "labelBaseline": "middle", "domain": False}
-    return in_order("name", names_axis(appearance, font, **look))

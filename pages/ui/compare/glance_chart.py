@@ -8,8 +8,7 @@ import altair as alt
 
 from pages.ui.charts import NARROW, SMALL, Spec, colored, either, having, in_order, names_axis, spec_of, tooltip
 from pages.ui.columns import Columns, of_rows
-from pages.ui.compare.compare_charts import NEUTRAL
-from pages.ui.theme import COLORS, INK
+from pages.ui.theme import COLORS, INK, NEUTRAL
 
 _BAR = 0.42  # the share of a column that its longest bar takes; the rest is for the label
 _HEIGHT = 286
