@@ -14,7 +14,7 @@ from pages.ui.i18n import _, in_a_row, listed
 from pages.ui.sidebar import Choice
 
 _FAMILY = family_of(PRESETS[DEFAULT_PRESET].config)
-_NAMED = 3  # parts of a difference from another family
+_NAMED = 3  # parts of a difference
 
 
 def sentence(choice: Choice) -> str:
@@ -96,18 +96,14 @@ def _changed(found: Explanation) -> str:
 
 
 def _words(found: Explanation) -> str:
-    """The two changes that contribute most to a difference, and the difference itself."""
-    counting = _counting(found)
-    words = [_phrase(part) for part in _named(found)]
-    if len(words) == 1:
-        changes = words[0]
-    elif len(counting or found.parts) == 2:
-        changes = _("{first} and {second}").format(first=words[0], second=words[1])
-    else:
-        changes = _("{first}, {second} and other changes").format(first=words[0], second=words[1])
+    """The changes that contribute most to a difference, and the difference itself."""
+    counting = [part for part in found.parts if part.difference]
+    changes = listed(map(_phrase, _named(found)))
     if not counting:
         return _("{changes}, with the same count").format(changes=changes)
     if len(counting) > 1:
+        if counting[_NAMED:]:
+            changes = _("{changes} and other changes").format(changes=changes)
         return _("{changes}, {difference} in all").format(changes=changes, difference=signed(found.difference))
     each = counting[0].each()
     if each is None or each == abs(found.difference):
@@ -116,11 +112,9 @@ def _words(found: Explanation) -> str:
 
 
 def _named(found: Explanation) -> list[Attribution]:
-    return sorted(_counting(found) or found.parts, key=lambda part: -abs(part.difference))[:2]
-
-
-def _counting(found: Explanation) -> list[Attribution]:
-    return [part for part in found.parts if part.difference]
+    """The parts to be named; if none counts, those that change something else."""
+    parts = [part for part in found.parts if part.difference] or found.parts
+    return sorted(parts, key=lambda part: -abs(part.difference))[:_NAMED]
 
 
 def _phrase(part: Attribution) -> str:

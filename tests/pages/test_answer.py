@@ -85,7 +85,7 @@ def test_the_papers_number_is_the_one_in_two_digits_and_the_other_rounded(langua
         (choice(hidden_size=832, num_attention_heads=13), "Yours has 64 more hidden units, +11,729,600."),
         (
             choice(hidden_size=1024, num_attention_heads=16, intermediate_size=4096),
-            "Yours has 256 more hidden units and 1,024 more feed-forward units, +74,504,960 in all.",
+            "Yours has 256 more hidden units, 1,024 more feed-forward units, +74,504,960 in all.",
         ),
         (choice(architecture="BertForMaskedLM"), "As BertForMaskedLM it has 109,514,298."),
         (
@@ -94,8 +94,13 @@ def test_the_papers_number_is_the_one_in_two_digits_and_the_other_rounded(langua
         ),
         (
             choice(LARGE),
-            "bert-large-uncased has 335,141,888: 256 more hidden units, 12 more layers and other changes, "
+            "bert-large-uncased has 335,141,888: 256 more hidden units, 12 more layers, 1,024 more feed-forward units, "
             "+225,659,648 in all.",
+        ),
+        (
+            choice("bert-large-cased"),
+            "bert-large-cased has 333,579,264: 256 more hidden units, 12 more layers, 1,024 more feed-forward units "
+            "and other changes, +224,097,024 in all.",
         ),
         (
             choice(LARGE, vocab_size=1),

@@ -25,8 +25,8 @@ from bertcalc.explore.quantities import Case as Quantified
 from bertcalc.families import family_of
 from bertcalc.presets import PRESETS
 from bertcalc.problem import InputError, Problem
-from pages.ui.compare.compare_charts import _AREA, ModelPoint, points_frame
 from pages.ui.compare.comparison import VIEW
+from pages.ui.compare.scatter_chart import _AREA, ModelPoint, points_frame
 from tests.oracle import Case
 from tests.pages.apptest import move, open_app, texts
 

@@ -18,9 +18,9 @@ from bertcalc.text import written
 from bertcalc.tree.nn import split_layer
 from bertcalc.tree.totals import COMPONENTS
 from pages.ui.batch import Batch
-from pages.ui.compare.compare_charts import ModelPoint, points_frame, scatter
 from pages.ui.compare.compare_words import relative, signed
 from pages.ui.compare.comparison import FIGURES, Compared, Comparison
+from pages.ui.compare.scatter_chart import ModelPoint, points_frame, scatter
 from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _
 from pages.ui.numbers import figure, scaled, unbroken

@@ -175,22 +175,23 @@ def _line_labels(lines: Lines, width: tuple[int, int], height: tuple[int, int], 
 def _room_for_labels(
     points: Sequence[MapPoint], width: tuple[int, int], height: tuple[int, int], *, logs: bool
 ) -> list[str]:
-    """The labels, emptied where they would cover an earlier one."""
+    """The labels, emptied where they would cover an earlier one or another point."""
+    places = [(_part(point.place[0], *width, logs=logs), _part(point.place[1], *height, logs=logs)) for point in points]
     boxes: list[tuple[float, float, float]] = []
     labels = []
-    for point in points:
-        x, y = (_part(one, *ends, logs=logs) for one, ends in zip(point.place, (width, height), strict=True))
+    for point, (x, y) in zip(points, places, strict=True):
         wide = _LETTER_WIDTH * len(point.label)
-        start, level = (x - wide / 2, y + _LABEL_HEIGHT) if point.above else (x, y)
+        start, level = (x - wide / 2, y + _LABEL_HEIGHT) if point.above else (x + _GAP, y)
         box = start, start + wide, level
-        free = all(box[1] < left or right < start or abs(level - at) > _LABEL_HEIGHT for left, right, at in boxes)
+        others = [*boxes, *((across, across, up) for across, up in places if (across, up) != (x, y))]
+        free = all(box[1] < left or right < start or abs(level - at) > _LABEL_HEIGHT for left, right, at in others)
         labels.append(point.label if free else "")
         if free and point.label:
             boxes.append(box)
     return labels
 
 
-_LETTER_WIDTH = 0.01
+_LETTER_WIDTH, _GAP = 0.01, 0.005
 _LABEL_HEIGHT = 0.04
 
 
