@@ -278,7 +278,8 @@ def test_names_tell_models_apart() -> None:
 
 def chart_rows(app: AppTest, title: str) -> pd.DataFrame:
     [chart] = [one for one in app.session_state["shown"] if one.title == title]
-    return chart.frame
+    frame: pd.DataFrame = chart.frame
+    return frame
 
 
 def test_bars_of_a_difference_begin_where_the_last_one_ends() -> None:
