@@ -74,7 +74,9 @@ class Comparison(NamedTuple):
 
     def case(self, one: Compared) -> Case | FoundCase:
         """A model with what goes through it."""
-        return case(one, self.batch)
+        if isinstance(one.subject, FoundModel):
+            return FoundCase(one.subject, *self.batch)
+        return Case(one.subject, *self.batch)
 
     def known(self, one: Compared, measure: str = "") -> int | None:
         """The quantity of a model, or another one; None where it is not known."""
@@ -111,13 +113,6 @@ class Comparison(NamedTuple):
         with suppress(InputError):
             return explain(self.case(self.models[0]), self.case(one), self.measure)
         return None
-
-
-def case(one: Compared, batch: Batch) -> Case | FoundCase:
-    """A model with what goes through it."""
-    if isinstance(one.subject, FoundModel):
-        return FoundCase(one.subject, *batch)
-    return Case(one.subject, *batch)
 
 
 def begin(choice: Choice) -> list[WrittenModel]:
