@@ -5,16 +5,14 @@ import streamlit as st
 from bertcalc.tree.difference import differences
 from bertcalc.tree.totals import totals_by_component
 from pages.ui import tables
-from pages.ui.charts import frozen_bars, frozen_frame
-from pages.ui.export.shown import draw_chart
 from pages.ui.frozen import choose_freezing
 from pages.ui.i18n import _
 from pages.ui.metrics import show_metric
 from pages.ui.model import track
 from pages.ui.numbers import percent
+from pages.ui.piece_bars import Piece, PieceBar, draw_pieces
 from pages.ui.present import presenting
 from pages.ui.sidebar import choice as current_choice
-from pages.ui.theme import appearance
 from pages.ui.tree import BESIDE, COUNTS, VIEW, signs_of, tree_html
 
 choice = current_choice()
@@ -24,8 +22,9 @@ with st.container(horizontal=True, vertical_alignment="center"):
     view = VIEW.show()
     if view == "tree":
         counts = COUNTS.show()
-        st.caption(_("Compared with"), width="content")
-        beside = BESIDE.show()
+        with st.container(horizontal=True, vertical_alignment="center", width="content"):
+            st.caption(_("Compared with"), width="content")
+            beside = BESIDE.show()
 
 if view == "tree":
     text = st.expander(_("The text of print(model), to copy"), key="text", on_change="rerun")
@@ -52,10 +51,15 @@ else:
     with st.container(horizontal=True):
         for label, count in ((_("Trainable"), split.trainable), (_("Frozen"), split.frozen), (_("Total"), split.total)):
             show_metric(label, f"{count:,}", percent(count, split.total), least=200)
-    names = [_(component) for component in components]
-    draw_chart(
-        frozen_frame(components, names, _("{trainable:,} trainable · {frozen:,} frozen")),
-        frozen_bars(appearance()),
+    label = _("{trainable:,} trainable · {frozen:,} frozen")
+    bars = []
+    for component, part in components.items():
+        pieces = [Piece(component, 0, part.trainable), Piece(component, part.trainable, part.total, filled=False)]
+        figures = {"trainable": part.trainable, "parameters": part.total}
+        bars.append(PieceBar(_(component), pieces, label.format(**part._asdict()), figures))
+    draw_pieces(
+        bars,
+        40,
         numbers={"name": _("Component"), "trainable": _("Trainable"), "parameters": _("Total")},
         alt=_("Trainable and frozen parameters of each component"),
     )

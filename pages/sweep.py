@@ -15,7 +15,7 @@ from pages.ui.present import lower, presenting
 from pages.ui.quantity_words import title_of
 from pages.ui.sidebar import choice as current_choice
 from pages.ui.sweep import growth_view, map_view
-from pages.ui.sweep.sweep_charts import Curve, Mark, curves, curves_frame, equal_values, map_frame
+from pages.ui.sweep.sweep_charts import LOW, LOW_MAP, Curve, Mark, curves, curves_frame, equal_values, map_frame
 from pages.ui.sweep.swept import LETTER_OF, array, choose
 from pages.ui.theme import appearance
 
@@ -40,7 +40,7 @@ if len(sweep.dimensions) == 1:
     rows = [Curve(name, _(QUANTITIES[name].meaning), sweep.row(name, values, array)) for name in swept.shown]
     draw_chart(
         curves_frame(values, rows, swept.measure, marks, look, logs=logs),
-        lower(curves(look, title, unit, logs=logs), 220),
+        lower(curves(look, title, unit, logs=logs), LOW),
         numbers={"x": label, "name": _("Quantity"), "y": _("Number")},
         alt=_("{measure} against {field}, with the current model at {field} = {value} marked").format(
             measure=measure, field=label, value=f"{now:,}"
@@ -70,7 +70,7 @@ else:
             [Mark(present[0], present[1], short(now, unit))] if swept.includes(present) else [],
             logs=logs,
         ),
-        lower(equal_values(look, *titles, measure, logs=logs), 280),
+        lower(equal_values(look, *titles, measure, logs=logs), LOW_MAP),
         numbers={**dict(zip("xy", labels, strict=True)), "figure": title_of(quantity)},
         key=chart,
         on_select=partial(map_view.take_clicked, sweep, chart),

@@ -14,7 +14,7 @@ from pages.ui.i18n import _
 from pages.ui.numbers import signed_count, signed_percent, unbroken
 from pages.ui.present import presenting
 from pages.ui.sidebar import choice as current_choice
-from pages.ui.tables import show_rows
+from pages.ui.tables import show_rows, show_table
 from pages.ui.theme import INK, appearance
 from pages.ui.tool_counts import TOOL, escaped, main_reason
 
@@ -26,13 +26,16 @@ counts = dict(tool_counts(config))
 
 heading = _("{architecture} has {count:,} parameters. Formulas of other tools give:")
 st.markdown(f"## {heading.format(architecture=architecture, count=total)}")
-rows = []
-for name, count in counts.items():
-    why = main_reason(corrections(TOOLS[name], model, sizes), total - count) if like_bert else ""
-    difference, share = signed_count(count - total), unbroken(signed_percent(Fraction(count - total, total)))
-    rows.append((f"**{escaped(name)}**", f"{count:,}", difference, share, f":small[{why}]" if why else ""))
-titles = (_("Tool"), _("Parameters"), _("Difference"), "%", _("Mostly because"))
-show_rows(titles, rows, _("What the formulas of other tools give"))
+columns = {
+    _("Tool"): [f"**{escaped(name)}**" for name in counts],
+    _("Parameters"): [f"{count:,}" for count in counts.values()],
+    _("Difference"): [signed_count(count - total) for count in counts.values()],
+    "%": [unbroken(signed_percent(Fraction(count - total, total))) for count in counts.values()],
+}
+if like_bert:
+    reasons = (main_reason(corrections(TOOLS[name], model, sizes), total - count) for name, count in counts.items())
+    columns[_("Mostly because")] = [f":small[{why}]" for why in reasons]
+show_table(columns, _("What the formulas of other tools give"))
 
 tool = TOOLS[TOOL.show()]
 formulas = tool_formulas(subject, tool.name)

@@ -30,4 +30,5 @@ else:
 
 if not presenting():
     st.header(_("Published counts"))
-    tables.show_published(PUBLISHED)
+    with st.container(key="published"):
+        tables.show_published(PUBLISHED)

@@ -33,27 +33,28 @@ class Box(NamedTuple):
         return min(max(x, self.left), self.right), min(max(y, self.top), self.bottom)
 
 
-def place(points: Sequence[tuple[float, float]], widths: Sequence[float], height: float, area: Box) -> list[Box]:
+def place(points: Sequence[tuple[float, float]], widths: Sequence[float], height: float, area: Box) -> list[Box | None]:
     """A box for the name of each point, as near to it as possible without covering other names or points.
 
-    Where there is no room at all a name is put to the right of its point, over others.
+    None where there is no room: a name far away from its point, or over another one, would say nothing.
     """
     marks = [_around(x, y, _MARK, _MARK) for x, y in points]
     placed: list[Box] = []
+    found: list[Box | None] = []
     for (x, y), width in zip(points, widths, strict=True):
-        boxes = list(_candidates(x, y, width, height))
         free = (
             box
-            for box in boxes
+            for box in _candidates(x, y, width, height)
             if box.within(area) and not any(map(box.overlaps, placed)) and not any(map(box.overlaps, marks))
         )
-        placed.append(next(free, boxes[0]))
-    return placed
+        found.append(next(free, None))
+        placed += filter(None, found[-1:])
+    return found
 
 
 _MARK = 10.0  # the side of the square that a point takes up
 _DIRECTIONS = 16
-_DISTANCES = (0, 8, 18, 30, 44, 60, 78, 98, 120, 150)
+_DISTANCES = (0, 8, 18, 30, 44, 60)
 
 
 def _candidates(x: float, y: float, width: float, height: float) -> Iterator[Box]:

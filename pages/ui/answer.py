@@ -7,11 +7,14 @@ from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.families import class_of, counterpart, family_of
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.subject import Subject
+from bertcalc.tree.names import PART_NAMES
+from bertcalc.tree.totals import totals_by_part
 from pages.ui.compare.compare_words import signed
 from pages.ui.i18n import _, in_a_row, listed
 from pages.ui.sidebar import Choice
 
 _FAMILY = family_of(PRESETS[DEFAULT_PRESET].config)
+_NAMED = 3  # parts of a difference
 
 
 def sentence(choice: Choice) -> str:
@@ -38,8 +41,28 @@ def yours(choice: Choice) -> str:
     """
     base, start = (_subject(name, choice.architecture) for name in (DEFAULT_PRESET, choice.preset))
     changed = _explained(start, choice.subject)
+    if not changed.parts and family_of(start.config) != _FAMILY:
+        return _of_another_family(choice, base, start)
     why = Explanation(0, 0, []) if changed.parts else _explained(base, start)
     return in_a_row([_start(choice, why), _changed(changed)])
+
+
+def _of_another_family(choice: Choice, base: Subject, start: Subject) -> str:
+    """A preset of another family by the parts in which it differs most, since BERT lacks some of its fields."""
+    here, there = (totals_by_part(subject.model()) for subject in (base, start))
+    found = {part: there.get(part, 0) - here.get(part, 0) for part in {**here, **there}}
+    most = sorted(filter(found.get, found), key=lambda part: -abs(found[part]))
+    words = listed(f"{_(PART_NAMES[part])} {signed(found[part])}" for part in most[:_NAMED])
+    parts = _("{parts} and smaller ones").format(parts=words) if most[_NAMED:] else words
+    difference = sum(found.values())
+    if not difference:
+        message = _("{name} has {count:,}, as many as {base}.")
+    elif difference > 0:
+        message = _("{name} has {count:,}, {difference:,} more than {base}: {parts}.")
+    else:
+        message = _("{name} has {count:,}, {difference:,} fewer than {base}: {parts}.")
+    count, name = _count(choice.preset, choice.architecture), _named_preset(choice)
+    return message.format(name=name, count=count, difference=abs(difference), base=DEFAULT_PRESET, parts=parts)
 
 
 def _start(choice: Choice, why: Explanation) -> str:
@@ -49,12 +72,19 @@ def _start(choice: Choice, why: Explanation) -> str:
     if preset == DEFAULT_PRESET:
         message = "" if class_of(architecture).task == "base" else _("As {architecture} it has {count:,}.")
         return message.format(architecture=architecture, count=count)
-    name = preset
-    if class_of(architecture).task != "base":
-        name = _("{preset} as {architecture}").format(preset=preset, architecture=architecture)
     if why.parts:
-        return _("{name} has {count:,}: {changes}.").format(name=name, count=count, changes=_words(why))
-    return _("{name} has {count:,}.").format(name=name, count=count)
+        return _("{name} has {count:,}: {changes}.").format(
+            name=_named_preset(choice), count=count, changes=_words(why)
+        )
+    return _("{name} has {count:,}.").format(name=_named_preset(choice), count=count)
+
+
+def _named_preset(choice: Choice) -> str:
+    """The preset, with its class unless that is the body alone."""
+    preset, architecture = choice.preset, choice.architecture
+    if class_of(architecture).task == "base":
+        return preset
+    return _("{preset} as {architecture}").format(preset=preset, architecture=architecture)
 
 
 def _changed(found: Explanation) -> str:
@@ -66,18 +96,14 @@ def _changed(found: Explanation) -> str:
 
 
 def _words(found: Explanation) -> str:
-    """The two changes that contribute most to a difference, and the difference itself."""
-    counting = _counting(found)
-    words = [_phrase(part) for part in _named(found)]
-    if len(words) == 1:
-        changes = words[0]
-    elif len(counting or found.parts) == 2:
-        changes = _("{first} and {second}").format(first=words[0], second=words[1])
-    else:
-        changes = _("{first}, {second} and other changes").format(first=words[0], second=words[1])
+    """The changes that contribute most to a difference, and the difference itself."""
+    counting = [part for part in found.parts if part.difference]
+    changes = listed(map(_phrase, _named(found)))
     if not counting:
         return _("{changes}, with the same count").format(changes=changes)
     if len(counting) > 1:
+        if counting[_NAMED:]:
+            changes = _("{changes} and other changes").format(changes=changes)
         return _("{changes}, {difference} in all").format(changes=changes, difference=signed(found.difference))
     each = counting[0].each()
     if each is None or each == abs(found.difference):
@@ -86,11 +112,9 @@ def _words(found: Explanation) -> str:
 
 
 def _named(found: Explanation) -> list[Attribution]:
-    return sorted(_counting(found) or found.parts, key=lambda part: -abs(part.difference))[:2]
-
-
-def _counting(found: Explanation) -> list[Attribution]:
-    return [part for part in found.parts if part.difference]
+    """The parts to be named; if none counts, those that change something else."""
+    parts = [part for part in found.parts if part.difference] or found.parts
+    return sorted(parts, key=lambda part: -abs(part.difference))[:_NAMED]
 
 
 def _phrase(part: Attribution) -> str:

@@ -8,6 +8,7 @@ from functools import lru_cache, partial
 from itertools import accumulate
 from typing import Any, NamedTuple
 
+import altair as alt
 import streamlit as st
 
 from bertcalc import build
@@ -18,8 +19,19 @@ from bertcalc.subject import Subject
 from bertcalc.text import N_, Translate
 from bertcalc.tree.names import PART_NAMES, norm_kind
 from bertcalc.tree.totals import breakdown, openable
-from pages.ui import charts
-from pages.ui.charts import FONT, NARROW, SMALL, Spec, figures_axis, having, in_order, names_axis, spec_of, tooltip
+from pages.ui.charts import (
+    FONT,
+    NARROW,
+    SMALL,
+    Spec,
+    either,
+    figures_axis,
+    having,
+    in_order,
+    names_axis,
+    spec_of,
+    tooltip,
+)
 from pages.ui.columns import Columns
 from pages.ui.controls import Select, set_values
 from pages.ui.export.shown import draw_chart
@@ -236,23 +248,20 @@ def ranked_bars(appearance: str, count: int, unit: str, words: tuple[str, ...], 
 
     It is solid as far as the preset's, which a mark ends; what is more is lighter, what is less a dashed outline.
     """
-    import altair as alt
-
     few, ink = count <= _MANY, INK[appearance]
     step, font, thin = ((18, FONT, 4) if low else (22, FONT, 6)) if few else (14 if low else 17, SMALL, 3)
 
-    either = partial(charts.either, alt)
     label = f"{NARROW} ? '' : datum.label"
-    axis = names_axis(alt, appearance, font, labelExpr=label, labelLimit=300, labelFlush=False)
+    axis = names_axis(appearance, font, labelExpr=label, labelLimit=300, labelFlush=False)
     scale = alt.Scale(nice=False, zero=True, range=[0, either("width - 12", f"width - min({_ROOM}, 0.36 * width)")])
 
     def x(field: str, **look: Any) -> Any:
         return alt.X(f"{field}:Q", title=None, stack=None, **look)
 
-    chart = having(alt, "name")
+    chart = having("name")
     color, edge = alt.Color("color:N", scale=None), alt.Stroke("color:N", scale=None)
     place = {"size": either(thin, 0.7 * step), "yOffset": either((step - thin - 1) / 2, 0)}
-    first = x("solid", scale=scale, axis=figures_axis(alt, appearance, unit, tickCount=either(3, 6)))
+    first = x("solid", scale=scale, axis=figures_axis(appearance, unit, tickCount=either(3, 6)))
     solid = chart.mark_bar(**place).encode(x=first, color=color)
     # What only some models have is nothing to a screen reader: it would be a picture without a name where it is empty.
     added = (
@@ -294,19 +303,17 @@ def ranked_bars(appearance: str, count: int, unit: str, words: tuple[str, ...], 
     chosen = alt.selection_point(name="bar", fields=["path"], on="click", empty=False)
     rows = (
         chart.mark_bar(opacity=0, cursor="pointer")
-        .encode(x=alt.value(0), x2=alt.value("width"), tooltip=_tooltip(alt, words))
+        .encode(x=alt.value(0), x2=alt.value("width"), tooltip=_tooltip(words))
         .add_params(chosen)
     )
-    layers = alt.layer(solid, added, missing, marks, *texts, end, rows).encode(y=in_order(alt, "name", axis))
+    layers = alt.layer(solid, added, missing, marks, *texts, end, rows).encode(y=in_order("name", axis))
     return spec_of(layers, step * count + _AXIS)
 
 
 @lru_cache
 def proportional_bar(appearance: str, words: tuple[str, ...]) -> Spec:
     """The whole model as one bar, cut into its parts in proportion."""
-    import altair as alt
-
-    paper, said = BACKGROUND[appearance], _tooltip(alt, words)
+    paper, said = BACKGROUND[appearance], _tooltip(words)
     x = alt.X("start:Q", axis=None, scale=alt.Scale(nice=False))
     room = "scale('x', datum.end) - scale('x', datum.start)"
     pieces = alt.Chart().mark_rect(stroke=paper, strokeWidth=1)
@@ -320,5 +327,5 @@ def proportional_bar(appearance: str, words: tuple[str, ...]) -> Spec:
     return spec_of(alt.layer(pieces, labels), 34)
 
 
-def _tooltip(alt: Any, words: Sequence[str]) -> list[Any]:
-    return tooltip(alt, "name", **dict(zip(("exact", "share", "formula", "was"), words, strict=True)))
+def _tooltip(words: Sequence[str]) -> list[Any]:
+    return tooltip("name", **dict(zip(("exact", "share", "formula", "was"), words, strict=True)))

@@ -3,17 +3,14 @@
 Altair checks its whole schema when it writes a chart, which takes ten times as long as anything else on a page.
 """
 
-from collections.abc import Mapping, Sequence
-from functools import lru_cache, partial
+from collections.abc import Mapping
 from typing import Any
 
+import altair as alt
 import pandas as pd
 
-from bertcalc.tree.freezing import Split
-from bertcalc.tree.totals import Component
-from pages.ui.columns import Columns
 from pages.ui.numbers import SUFFIXES
-from pages.ui.theme import BACKGROUND, COLORS, INK
+from pages.ui.theme import BACKGROUND, INK
 
 Spec = dict[str, Any]
 # Pixels: a phone, where what is said of a bar has a line of its own above it. Of these two Vega looks again only when
@@ -22,39 +19,7 @@ NARROW = "containerSize()[0] + 0 * width < 560"
 FONT, SMALL = 15, 13  # of what a chart says, and of its axes
 
 
-def frozen_frame(splits: Mapping[Component, Split], names: Sequence[str], label: str) -> Columns:
-    """The data of the freezing chart, one row for each component; ``label`` is a format with both counts."""
-    return {
-        "name": names,
-        "component": list(splits),
-        "trainable": [split.trainable for split in splits.values()],
-        "parameters": [split.total for split in splits.values()],
-        "label": [label.format(**split._asdict()) for split in splits.values()],
-        "room": [1.7 * max(split.total for split in splits.values())] * len(splits),
-    }
-
-
-@lru_cache
-def frozen_bars(appearance: str) -> Spec:
-    """One bar for each component: the trained part is filled, the frozen part is a dashed outline."""
-    import altair as alt
-
-    names = alt.Y("name:N", sort=None, title=None, axis=names_axis(alt, appearance, labelLimit=300, labelFlush=False))
-    trainable, length = (
-        alt.X(f"{field}:Q", axis=None, scale=alt.Scale(nice=False)) for field in ("trainable", "parameters")
-    )
-    chart, color = alt.Chart(), partial(colored, alt, "component", COLORS[appearance])
-    trained = chart.mark_bar(size=26).encode(x=trainable, y=names, color=color())
-    frozen = chart.transform_filter("datum.trainable < datum.parameters")
-    frozen = frozen.mark_bar(size=26, fillOpacity=0, strokeWidth=2, strokeDash=[5, 3])
-    frozen = frozen.encode(x=trainable, x2="parameters:Q", y=names, stroke=color(channel="Stroke"))
-    labels = chart.mark_text(align="left", dx=8, fontSize=FONT)
-    labels = labels.encode(x=length, y=names, text="label:N", color=alt.value(INK[appearance]))
-    room = chart.mark_bar(opacity=0).encode(x="room:Q", y=names, tooltip=tooltip(alt, "name", "label"))
-    return spec_of(alt.layer(trained, frozen, labels, room), alt.Step(40))
-
-
-def having(alt: Any, field: str) -> Any:
+def having(field: str) -> Any:
     """A chart of the rows that have something in a column: of none before the data are there."""
     return alt.Chart().transform_filter(f"isValid(datum.{field})")
 
@@ -65,12 +30,12 @@ def axis_look(appearance: str) -> dict[str, Any]:
     return {"labelColor": ink, "titleColor": ink, "labelFontSize": SMALL, "titleFontSize": FONT}
 
 
-def names_axis(alt: Any, appearance: str, font: int = FONT, **look: Any) -> Any:
+def names_axis(appearance: str, font: int = FONT, **look: Any) -> Any:
     """An axis that has a name for each bar."""
     return alt.Axis(labelColor=INK[appearance], labelFontSize=font, labelOverlap=False, ticks=False, **look)
 
 
-def in_order(alt: Any, field: str, axis: Any) -> Any:
+def in_order(field: str, axis: Any) -> Any:
     """Names from top to bottom by the column ``order``.
 
     Not in the order in which they come: in a chart that gets new data, those that it had before would be first.
@@ -78,26 +43,26 @@ def in_order(alt: Any, field: str, axis: Any) -> Any:
     return alt.Y(f"{field}:N", sort=alt.EncodingSortField("order", op="min"), title=None, axis=axis)
 
 
-def colored(alt: Any, field: str, colors: Mapping[Any, str], *, channel: str = "Color", legend: Any = None) -> Any:
+def colored(field: str, colors: Mapping[Any, str], *, channel: str = "Color", legend: Any = None) -> Any:
     """The encoding that gives each value of a column its colour; ``channel`` is Color, Fill or Stroke."""
     scale = alt.Scale(domain=list(colors), range=list(colors.values()))
     return getattr(alt, channel)(f"{field}:N", legend=legend, scale=scale)
 
 
-def tooltip(alt: Any, *fields: str, **titled: str) -> list[Any]:
+def tooltip(*fields: str, **titled: str) -> list[Any]:
     """A tooltip: the first field is its heading, the others have titles."""
     # What is called "title" is written large, and alone.
     titles = {field: " " if at else "title" for at, field in enumerate(fields)} | titled
     return [alt.Tooltip(f"{field}:N", title=title) for field, title in titles.items()]
 
 
-def inside(alt: Any, appearance: str) -> Any:
+def inside(appearance: str) -> Any:
     """The names that lie on areas, in the colour of paper."""
-    look = {"fontSize": FONT, "fontWeight": "bold", "color": BACKGROUND[appearance]}
-    return having(alt, "label").mark_text(**look).encode(text="label:N", tooltip=tooltip(alt, "label"))
+    text = having("label").mark_text(fontSize=FONT, fontWeight="bold", color=BACKGROUND[appearance])
+    return text.encode(text="label:N", tooltip=tooltip("label"))
 
 
-def whole_number(alt: Any, field: str, title: str) -> Any:
+def whole_number(field: str, title: str) -> Any:
     """A line of a tooltip with a whole number."""
     return alt.Tooltip(f"{field}:Q", title=title, format=",d")
 
@@ -109,15 +74,14 @@ def short_expression(unit: str) -> str:
     return f"datum.value ? replace(format(datum.value, '~s'), {written}) : '0'"
 
 
-def figures_axis(alt: Any, appearance: str, unit: str, **look: Any) -> Any:
+def figures_axis(appearance: str, unit: str, **look: Any) -> Any:
     """An axis with abbreviated figures of a unit, and faint grid lines."""
-    ink = INK[appearance]
-    lines = {"grid": True, "gridColor": ink, "gridOpacity": 0.12}
-    words = {"labelExpr": short_expression(unit), "labelFontSize": SMALL, "labelColor": ink, "labelPadding": 5}
-    return alt.Axis(title=None, **lines, **words, **look)
+    words: dict[str, Any] = {"labelExpr": short_expression(unit), "labelFontSize": SMALL, "labelPadding": 5}
+    lines: dict[str, Any] = {"grid": True, "gridColor": INK[appearance], "gridOpacity": 0.12}
+    return alt.Axis(title=None, labelColor=INK[appearance], **words, **lines, **look)
 
 
-def either(alt: Any, narrow: object, wide: object) -> Any:
+def either(narrow: object, wide: object) -> Any:
     """An expression with one value for narrow charts (phones) and another for wide ones."""
     return alt.ExprRef(f"{NARROW} ? {narrow} : {wide}")
 

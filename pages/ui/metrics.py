@@ -18,15 +18,9 @@ def show_metric(label: str, value: str, below: str = "", *, least: int, **look: 
 def show_total(architecture: str, total: int, difference: int, against: str) -> None:
     """The parameters of a class, and under them how they differ from others."""
     label, said = _("Parameters in {architecture}").format(architecture=architecture), signed_count(difference)
-    st.metric(
-        label,
-        f"{total:,}",
-        said,
-        delta_color="off",
-        delta_arrow="up" if difference > 0 else "down" if difference else "off",
-        delta_description=against,
-        width=metric_width(max(290, 7 * text_width(label)), f"{total:,}", "0" * text_width(f"{said} {against}")),
-    )
+    arrow = "up" if difference > 0 else "down" if difference else "off"
+    width = metric_width(max(290, 7 * text_width(label)), f"{total:,}", "0" * text_width(f"{said} {against}"))
+    show_metric(label, f"{total:,}", said, least=0, delta_arrow=arrow, delta_description=against, width=width)
 
 
 def show_metrics(figures: Mapping[str, tuple[str, str]]) -> None:

@@ -17,6 +17,7 @@ COLORS: dict[str, dict[Component, str]] = {
     "light": {"embeddings": "#0072b2", "encoder": "#b34700", "pooler": "#007556", "head": "#a8437d"},
     "dark": {"embeddings": "#56b4e9", "encoder": "#f0a050", "pooler": "#2fc79b", "head": "#e391c0"},
 }
+NEUTRAL = {"light": "#5b4bb5", "dark": "#b5a6ff"}  # of what is no component
 
 
 def appearance() -> str:

@@ -24,7 +24,7 @@ BESIDE = Select(
     ("none", *CLASSES),
     {"none": N_("Nothing")},
     label_visibility="collapsed",
-    width=300,
+    width=270,
 )
 Signs = Mapping[
     str, str

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc import ARCHITECTURES
+from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.diagnosis.known import readings
 from bertcalc.presets import PRESETS
 from bertcalc.track import ChosenModel
@@ -85,7 +85,7 @@ def test_the_papers_number_is_the_one_in_two_digits_and_the_other_rounded(langua
         (choice(hidden_size=832, num_attention_heads=13), "Yours has 64 more hidden units, +11,729,600."),
         (
             choice(hidden_size=1024, num_attention_heads=16, intermediate_size=4096),
-            "Yours has 256 more hidden units and 1,024 more feed-forward units, +74,504,960 in all.",
+            "Yours has 256 more hidden units, 1,024 more feed-forward units, +74,504,960 in all.",
         ),
         (choice(architecture="BertForMaskedLM"), "As BertForMaskedLM it has 109,514,298."),
         (
@@ -94,14 +94,23 @@ def test_the_papers_number_is_the_one_in_two_digits_and_the_other_rounded(langua
         ),
         (
             choice(LARGE),
-            "bert-large-uncased has 335,141,888: 256 more hidden units, 12 more layers and other changes, "
+            "bert-large-uncased has 335,141,888: 256 more hidden units, 12 more layers, 1,024 more feed-forward units, "
             "+225,659,648 in all.",
+        ),
+        (
+            choice("bert-large-cased"),
+            "bert-large-cased has 333,579,264: 256 more hidden units, 12 more layers, 1,024 more feed-forward units "
+            "and other changes, +224,097,024 in all.",
         ),
         (
             choice(LARGE, vocab_size=1),
             "bert-large-uncased has 335,141,888. Yours has 30,521 fewer word pieces, 1,024 each.",
         ),
         (choice("bert_uncased_L-12_H-768_A-12"), "bert_uncased_L-12_H-768_A-12 has 109,482,240."),
+        (
+            choice("gpt2", "GPT2Model", num_hidden_layers=11),
+            "gpt2 has 124,439,808. Yours has 1 fewer layer, −7,087,872.",
+        ),
     ],
 )
 def test_what_is_said_of_a_model(chosen: Choice, text: str) -> None:
@@ -140,8 +149,58 @@ def test_the_numbers_are_the_real_models(
     assert numbers(said(chosen, "zh")) == numbers(said(chosen))
 
 
+@pytest.mark.parametrize(
+    ("preset", "body", "parts"),
+    [
+        ("gpt2", "GPT2Model", {"Word embeddings": ("wte.", ".word_"), "Pooler": ("pooler", "pooler")}),
+        ("roberta-base", "RobertaModel", {"Word embeddings": (".word_", ".word_"), "Token types": ("_type_",) * 2}),
+        (
+            "albert-base-v2",
+            "AlbertModel",
+            {"Feed-forward": (".ffn", r"r\.\d+\.(intermediate|output)\.dense"), "Word embeddings": (".word_",) * 2},
+        ),
+    ],
+)
+def test_another_family_differs_by_parts_that_the_real_models_have(
+    preset: str, body: str, parts: dict[str, tuple[str, str]]
+) -> None:
+    """Each part is named in both models by a pattern of its tensors' names."""
+    there, here = choice(preset, body), choice()
+    text, difference = said(there), real(there) - real(here)
+    assert text.startswith(
+        f"{preset} has {real(there):,}, {abs(difference):,} {'more' if difference > 0 else 'fewer'} than {BASE}"
+    )
+    for part, patterns in parts.items():
+        more, less = (
+            sum(tensor.numel() for name, tensor in Case(*one.subject).real().named_parameters() if re.search(at, name))
+            for one, at in zip((there, here), patterns, strict=True)
+        )
+        amount = f"{more - less:+,}".replace("-", "−")
+        assert f"{part} {amount}" in text
+    assert numbers(said(there, "zh")) == numbers(text)
+
+
+@pytest.mark.parametrize("preset", {type(one.config): name for name, one in PRESETS.items()}.values())
+def test_the_named_parts_of_another_family_are_all_of_the_difference_or_smaller_ones_are_said_to_be_left(
+    preset: str,
+) -> None:
+    chosen = Choice(answer._subject(preset, "BertModel"), preset)
+    if isinstance(chosen.config, BertConfig):
+        return
+    count, difference, *parts = numbers(said(chosen).replace(preset, "").replace("−", "-"))
+    assert count == real(chosen)
+    assert ("and smaller ones" in said(chosen)) == (
+        sum(parts) != (difference if " more " in said(chosen) else -difference)
+    )
+
+
 def test_every_sentence_is_translated() -> None:
-    for chosen in (choice(num_hidden_layers=18), choice(LARGE), choice(architecture="BertForMaskedLM", pooler=False)):
+    for chosen in (
+        choice(num_hidden_layers=18),
+        choice(LARGE),
+        choice(architecture="BertForMaskedLM", pooler=False),
+        choice("albert-base-v2", "AlbertModel"),
+    ):
         text = said(chosen, "zh")
         assert text.endswith("。")
         assert not re.search(r"[a-z] [a-z]", text), text

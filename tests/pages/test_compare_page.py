@@ -25,8 +25,8 @@ from bertcalc.explore.quantities import Case as Quantified
 from bertcalc.families import family_of
 from bertcalc.presets import PRESETS
 from bertcalc.problem import InputError, Problem
-from pages.ui.compare.compare_charts import _AREA, ModelPoint, bars_frame, parts_frame, points_frame
 from pages.ui.compare.comparison import VIEW
+from pages.ui.compare.scatter_chart import _AREA, ModelPoint, points_frame
 from tests.oracle import Case
 from tests.pages.apptest import move, open_app, texts
 
@@ -276,25 +276,47 @@ def test_names_tell_models_apart() -> None:
     assert list(app.table[0].value.columns)[2].endswith("... (2)")
 
 
+def chart_rows(app: AppTest, title: str) -> pd.DataFrame:
+    [chart] = [one for one in app.session_state["shown"] if one.title == title]
+    frame: pd.DataFrame = chart.frame
+    return frame
+
+
 def test_bars_of_a_difference_begin_where_the_last_one_ends() -> None:
-    frame = pd.DataFrame(parts_frame([("a", 5), ("b", -7), ("c", 0)], ["+5", "-7", "0", "-2"], "together"))
-    assert list(zip(frame["start"], frame["end"], frame["kind"], strict=True)) == [
-        (0, 5, "more"),
-        (5, -2, "fewer"),
-        (-2, -2, "more"),
-        (0, -2, "together"),
+    app = open_app("compare.py", models="bert-base-uncased bert-base-uncased~num_hidden_layers-13~vocab_size-100")
+    rows = chart_rows(app, "The parts of the difference")
+    layer, words = 7_087_872, -(30_522 - 100) * 768
+    pieces = rows[rows["kind"].notna()]
+    assert list(zip(pieces["start"], pieces["end"], pieces["kind"], strict=True)) == [
+        (0, layer, "more"),
+        (layer, layer + words, "fewer"),
+        (0, layer + words, "together"),
     ]
-    assert list(frame["at"]) == [5, 5, -2, 0]
-    assert (frame["room"] > frame["at"]).all()
+    ends = rows[rows["label"].notna()]
+    assert list(ends["at"]) == [layer, layer, 0]
+    assert (ends["room"] > ends["at"]).all()
+    assert list(ends["difference"]) == [layer, words, layer + words]
+
+
+def test_of_many_changes_the_chart_shows_those_that_change_something() -> None:
+    app = open_app("compare.py", models="bert-base-uncased gpt2")
+    *parts, whole = chart_rows(app, "The parts of the difference")["difference"].dropna()
+    assert 0 not in parts
+    assert sum(parts) == whole
+    assert "pad_token_id" in str(app.table[0].value)  # the table has every step
+    few = open_app("compare.py", models="bert-base-uncased bert-large-uncased")
+    assert 0 in list(chart_rows(few, "The parts of the difference")["difference"])
 
 
 def test_bars_are_as_long_as_their_components_together() -> None:
-    models = {"one": {"embeddings": 40, "encoder": 60}, "two": {"encoder": 5}}
-    frame = pd.DataFrame(bars_frame(models, ["100", "5"], {"encoder": "e"}))
-    pieces = frame[frame["component"].notna()]
-    assert list(pieces["end"] - pieces["start"]) == [40, 60, 5]
-    assert list(frame[frame["label"].notna()]["end"]) == [100, 5]
-    assert list(pieces["inside"]) == ["", "e", "e"]
+    app = open_app("compare.py", compare="bars", models="bert-base-uncased bert_uncased_L-2_H-128_A-2")
+    rows = chart_rows(app, "The models side by side as bars")
+    pieces = rows[rows["kind"].notna()]
+    assert list(pieces["end"] - pieces["start"]) == list(pieces["figure"])
+    totals = [real(PRESETS[name].config) for name in ("bert-base-uncased", "bert_uncased_L-2_H-128_A-2")]
+    assert list(rows[rows["label"].notna()]["at"]) == totals
+    assert [pieces[pieces["order"] == order]["figure"].sum() for order in (0, 1)] == totals
+    assert list(pieces["inside"]) == ["embeddings", "encoder", "", "", "", ""]  # as far as there is room
 
 
 def points(compared: int) -> pd.DataFrame:
@@ -321,6 +343,8 @@ def test_every_preset_is_a_point_with_a_name_that_covers_no_other(compared: int)
         shown.loc["bert-large-cased" if compared == 1 else "my bert-large-cased = bert-large-cased", "tip"]
         == "333,579,264"
     )
+    assert frame[frame["compared"]]["label"].notna().sum() >= max(1, compared - 1)  # they get their places first
+    assert 15 < frame["label"].notna().sum() < len(frame)  # the others say it under the pointer
 
 
 def glance(app: AppTest) -> pd.DataFrame:
@@ -496,14 +520,16 @@ def test_without_pytorch_what_is_not_shipped_is_left_out(monkeypatch: pytest.Mon
 
 def test_names_are_placed_beside_each_other() -> None:
     at = [(100.0, 100.0), (104.0, 100.0), (108.0, 102.0), (104.0, 96.0), (20.0, 190.0)]
-    boxes = place(at, [60.0] * 5, 14, Box(0, 0, 300, 200))
-    for index, box in enumerate(boxes):
-        assert box.within(Box(0, 0, 300, 200))
-        assert not any(box.overlaps(other) for other in boxes[:index])
-        assert not any(box.left < x < box.right and box.top < y < box.bottom for x, y in at)
+    assert None not in place(at, [60.0] * 5, 14, Box(0, 0, 300, 200))
 
 
 @given(st.lists(st.tuples(st.floats(0, 780), st.floats(0, 320)), max_size=60))
-def test_every_point_has_a_place_for_its_name(at: list[tuple[float, float]]) -> None:
-    boxes = place(at, [80.0] * len(at), 14, _AREA)
-    assert [round(box.right - box.left) for box in boxes] == [80] * len(at)
+def test_a_name_has_room_or_is_left_out(at: list[tuple[float, float]]) -> None:
+    found = place(at, [80.0] * len(at), 14, _AREA)
+    assert len(found) == len(at)
+    boxes = [box for box in found if box]
+    for index, box in enumerate(boxes):
+        assert round(box.right - box.left) == 80
+        assert box.within(_AREA)
+        assert not any(box.overlaps(other) for other in boxes[:index])
+        assert not any(box.left < x < box.right and box.top < y < box.bottom for x, y in at)

@@ -17,9 +17,8 @@ from bertcalc.subject import Subject
 from pages.ui.batch import Batch
 from pages.ui.columns import Columns
 from pages.ui.export.cells import plain, table_of
-from pages.ui.export.files import File, Origin, model_files, table_files
+from pages.ui.export.files import File, Origin, model_files, svg, table_files
 from pages.ui.export.shown import Shown
-from pages.ui.export.svg import svg
 from pages.ui.sidebar import Choice
 from tests.pages.apptest import open_app, total
 

@@ -37,6 +37,11 @@ def test_every_tool_has_its_count_its_error_and_a_reason() -> None:
     assert "109,482,240" in app.markdown[1].value
 
 
+def test_a_family_that_is_not_like_bert_has_no_empty_column_of_reasons() -> None:
+    columns = [*open_app("tools.py", preset="gpt2", architecture="GPT2Model").table[0].value]
+    assert columns == ["Tool", "Parameters", "Difference", "%"]
+
+
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("tool", ["nanoGPT", "EleutherAI"])
 def test_the_sum_can_be_followed_line_by_line_to_the_real_count(architecture: str, tool: str) -> None:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from bertcalc.config import LETTERS, Problem
+from bertcalc.config import LETTERS
 from bertcalc.discover.compared import WrittenFound
 from bertcalc.explore.compare import Explanation
 from bertcalc.explore.models import PRESENT, WrittenModel
@@ -47,12 +47,6 @@ def _change(field: str, value: Any) -> str:
     if field == "architecture":
         return str(value)
     return f"{LETTERS[field]} {value:,}" if field in LETTERS else f"{field} {value}"
-
-
-def said(problem: Problem) -> str:
-    """A problem in the language of the session."""
-    # The translation of nothing would be the head of the catalogue.
-    return _(problem.message).format(**{name: value and _(value) for name, value in problem.values.items()})
 
 
 def signed(difference: int) -> str:

@@ -21,8 +21,8 @@ from bertcalc.text import N_
 from bertcalc.tree.totals import COMPONENTS
 from pages.ui.batch import BATCH_SIZE, SEQUENCE_LENGTH, Batch, choose_batch
 from pages.ui.compare import found_models
-from pages.ui.compare.compare_words import names_of, said
-from pages.ui.controls import Select, Text, change, view
+from pages.ui.compare.compare_words import names_of
+from pages.ui.controls import Select, Text, change, sentence, view
 from pages.ui.i18n import _
 from pages.ui.quantity_words import QUANTITY_NAMES, reason
 from pages.ui.sidebar import Choice
@@ -74,7 +74,9 @@ class Comparison(NamedTuple):
 
     def case(self, one: Compared) -> Case | FoundCase:
         """A model with what goes through it."""
-        return case(one, self.batch)
+        if isinstance(one.subject, FoundModel):
+            return FoundCase(one.subject, *self.batch)
+        return Case(one.subject, *self.batch)
 
     def known(self, one: Compared, measure: str = "") -> int | None:
         """The quantity of a model, or another one; None where it is not known."""
@@ -111,13 +113,6 @@ class Comparison(NamedTuple):
         with suppress(InputError):
             return explain(self.case(self.models[0]), self.case(one), self.measure)
         return None
-
-
-def case(one: Compared, batch: Batch) -> Case | FoundCase:
-    """A model with what goes through it."""
-    if isinstance(one.subject, FoundModel):
-        return FoundCase(one.subject, *batch)
-    return Case(one.subject, *batch)
 
 
 def begin(choice: Choice) -> list[WrittenModel]:
@@ -238,7 +233,7 @@ def _paste(items: Sequence[WrittenModel | WrittenFound]) -> None:
 def _quote(problems: Iterable[Problem]) -> None:
     for problem in problems:
         # st.text, because it quotes somebody else's text: none of it is Markdown.
-        st.text(said(problem))
+        st.text(sentence(problem, str))
 
 
 def _add_button(
@@ -288,7 +283,7 @@ def _show_wrong(wrong: Sequence[Wrong], right: Sequence[WrittenModel | WrittenFo
     with st.container(border=True, key="left_out"):
         for model, problem in wrong:
             # st.text, because a link is somebody else's text: none of it is Markdown.
-            st.text(_("{model} is left out: {why}").format(model=model, why=said(problem)))
+            st.text(_("{model} is left out: {why}").format(model=model, why=sentence(problem, str)))
         st.button(_("Remove it from the link"), on_click=change, args=({"models": write(right)},))
 
 

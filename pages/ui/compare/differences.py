@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 
 import streamlit as st
 
@@ -10,20 +11,20 @@ from bertcalc.explore.compare import Attribution, Explanation, PartChange
 from bertcalc.formula import latex_number
 from bertcalc.problem import InputError
 from bertcalc.text import written
-from pages.ui.compare.compare_charts import HEIGHT, LOW, difference_bars, parts_frame
 from pages.ui.compare.compare_words import relative, signed
 from pages.ui.compare.comparison import Comparison, explained
 from pages.ui.controls import show_problem
-from pages.ui.export.shown import draw_chart
 from pages.ui.formulas import aligned
 from pages.ui.i18n import _, listed
 from pages.ui.metrics import show_metric
 from pages.ui.numbers import scaled, size, text_width
+from pages.ui.piece_bars import Piece, PieceBar, draw_pieces
 from pages.ui.present import presenting
 from pages.ui.quantity_words import title_of
 from pages.ui.tables import show_rows
-from pages.ui.theme import appearance
 
+_MANY = 6
+_HEIGHT, _LOW = 270, 170  # pixels of the bars together, as far as their labels stay readable; on the projector
 _TERMS = 66  # digits and letters of a sum that fit on one line beside sidebar and figure at 1280 pixels
 
 
@@ -65,17 +66,26 @@ def show_differences(comparison: Comparison) -> None:
 
 
 def show_parts(comparison: Comparison, found: Explanation) -> None:
-    """The parts of a difference as bars, and their sum."""
-    labels = [_label(comparison, part.difference) for part in found.parts]
-    height = LOW if presenting() else HEIGHT
-    draw_chart(
-        parts_frame(
-            [(_phrase(part), part.difference) for part in found.parts],
-            [*labels, _label(comparison, found.difference) if found.difference else "0"],
-            _("together"),
-            height,
-        ),
-        difference_bars(appearance(), len(found.parts) + 1, height),
+    """The parts of a difference as bars, each from the end of the one before, and their sum; of many parts those that
+    change something.
+    """
+    parts = [part for part in found.parts if part.difference or len(found.parts) <= _MANY]
+    ends = accumulate((part.difference for part in parts), initial=0)
+    bars = [
+        PieceBar(
+            _phrase(part),
+            [Piece("more" if part.difference >= 0 else "fewer", start, end)],
+            _label(comparison, part.difference),
+            {"difference": part.difference},
+        )
+        for part, (start, end) in zip(parts, pairwise(ends), strict=True)
+    ]
+    whole = found.difference
+    label = _label(comparison, whole) if whole else "0"
+    bars.append(PieceBar(_("together"), [Piece("together", 0, whole)], label, {"difference": whole}))
+    draw_pieces(
+        bars,
+        max(22, min(42, (_LOW if presenting() else _HEIGHT) // len(bars))),
         numbers={"name": _("Part"), "difference": _("Difference")},
         alt=_("The parts of the difference"),
     )

@@ -4,7 +4,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from bertcalc.discover.compared import FoundModel, WrittenFound, components_of, known
+from bertcalc.discover.compared import FoundModel, WrittenFound
 from bertcalc.explore.models import PRESENT
 from bertcalc.families import family_of
 from bertcalc.formula import CALL_LETTERS
@@ -13,7 +13,7 @@ from bertcalc.track import ChosenModel
 from pages.ui.any_model.choice import PAGE
 from pages.ui.any_model.way import link_of
 from pages.ui.batch import Batch
-from pages.ui.compare.comparison import GLANCE, Compared, Comparison, case
+from pages.ui.compare.comparison import GLANCE, Compared, Comparison
 from pages.ui.compare.glance_chart import Cell, Row, glance_bars, glance_frame, pieces_of
 from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _
@@ -31,7 +31,7 @@ def show_glance(comparison: Comparison, choice: Choice) -> None:
         return
     st.caption(_("A click opens a model; the names in the table are links."))
     rows = [
-        (f"[{one.name}]({_link(one, choice)})", _family(one), *(cell.exact for cell in cells_of(one, comparison.batch)))
+        (f"[{one.name}]({_link(one, choice)})", _family(one), *(cell.exact for cell in cells_of(comparison, one)))
         for one in in_order(comparison)
     ]
     titles = (_("Model"), _("Family"), *_titles(comparison.batch))
@@ -52,7 +52,7 @@ def in_order(comparison: Comparison) -> list[Compared]:
 def draw_models(comparison: Comparison, choice: Choice | None = None) -> None:
     """The chart; on a phone with the one quantity that is asked for. With a choice a click opens a model."""
     rows = [
-        Row(_named(one), _link(one, choice) if choice else "", cells_of(one, comparison.batch))
+        Row(_named(one), _link(one, choice) if choice else "", cells_of(comparison, one))
         for one in in_order(comparison)
     ]
     shown = GLANCE.index(comparison.measure)
@@ -70,11 +70,10 @@ def _titles(batch: Batch) -> list[str]:
     return [_("Parameters"), _("Embeddings"), _("FLOPs for a token"), memory]
 
 
-def cells_of(one: Compared, batch: Batch) -> list[Cell]:
+def cells_of(comparison: Comparison, one: Compared) -> list[Cell]:
     """The figures of a model, in the order of the columns."""
-    here = case(one, batch)
-    count, embeddings, flops, memory = (known(name, here) for name in GLANCE)
-    parts: dict[str, int] = {component: count for component, count in components_of(here).items()}  # noqa: C416
+    count, embeddings, flops, memory = (comparison.known(one, name) for name in GLANCE)
+    parts, batch = comparison.components(one), comparison.batch
     whole, part, unknown = sum(parts.values()), embeddings or 0, Cell({}, "–", "–")
     label = f"{short(part, 'parameters')} · {percentage(f'{100 * part / whole:.0f}')}"
     each = (flops or 0) / (batch.batch_size * batch.sequence_length)

@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import altair as alt
+
 from pages.ui.charts import NARROW, SMALL, Spec, colored, either, having, in_order, names_axis, spec_of, tooltip
 from pages.ui.columns import Columns, of_rows
-from pages.ui.compare.compare_charts import NEUTRAL
-from pages.ui.theme import COLORS, INK
+from pages.ui.theme import COLORS, INK, NEUTRAL
 
 _BAR = 0.42  # the share of a column that its longest bar takes; the rest is for the label
 _HEIGHT = 286
@@ -62,24 +63,22 @@ def glance_frame(titles: Sequence[str], rows: Sequence[Row]) -> Columns:
 @lru_cache
 def glance_bars(appearance: str, rows: int, columns: int, shown: int, *, linked: bool) -> Spec:
     """Bars for so many models and columns; a phone has room for one column, ``shown``. A click opens what is linked."""
-    import altair as alt
-
     step, ink = min(_ROW, _HEIGHT // (rows + 1)), INK[appearance]
     colors: dict[Any, str] = {_OTHER: NEUTRAL[appearance], **COLORS[appearance]}
     label = f"{NARROW} ? '' : datum.label"
-    axis = names_axis(alt, appearance, _FONT, labelExpr=label, labelLimit=330, domain=False)
+    axis = names_axis(appearance, _FONT, labelExpr=label, labelLimit=330, domain=False)
     # On a phone all columns but one lie outside of the chart.
-    ends = [either(alt, f"{-shown} * width", 0), either(alt, f"{columns - shown} * width", "width")]
+    ends = [either(f"{-shown} * width", 0), either(f"{columns - shown} * width", "width")]
     scale = alt.Scale(domain=[0, columns], range=ends, nice=False, zero=False)
 
     def x(field: str) -> Any:
         return alt.X(f"{field}:Q", axis=None, scale=scale)
 
-    models = having(alt, "tip")
-    said = tooltip(alt, "row", "tip")
-    thin = {"size": either(alt, 6, 0.62 * step), "yOffset": either(alt, step / 2 - 4, 0)}
+    models = having("tip")
+    said = tooltip("row", "tip")
+    thin = {"size": either(6, 0.62 * step), "yOffset": either(step / 2 - 4, 0)}
     bars = models.transform_filter("isValid(datum.component)").mark_bar(clip=True, **thin)
-    bars = bars.encode(x=x("start"), x2="end:Q", color=colored(alt, "component", colors))
+    bars = bars.encode(x=x("start"), x2="end:Q", color=colored("component", colors))
     # There the name stands before the label, over the bar.
     name = "(datum.head ? '' : datum.row + ' · ')"
     only = f"datum.column == {shown} ? {name} + datum.label : ''"
@@ -87,14 +86,14 @@ def glance_bars(appearance: str, rows: int, columns: int, shown: int, *, linked:
     def text(chart: Any, **look: Any) -> Any:
         return chart.mark_text(
             align="left",
-            text=either(alt, f"({only})", "datum.label"),
-            dx=either(alt, "-scale('x', datum.end)", "datum.head ? 0 : 7"),
-            dy=either(alt, "datum.head ? 0 : -4", 0),
+            text=either(f"({only})", "datum.label"),
+            dx=either("-scale('x', datum.end)", "datum.head ? 0 : 7"),
+            dy=either("datum.head ? 0 : -4", 0),
             **look,
         ).encode(x=x("end"))
 
     labelled = models.transform_filter("isValid(datum.label)")
-    labels = text(labelled, fontSize=either(alt, SMALL, _FONT), color=ink)
+    labels = text(labelled, fontSize=either(SMALL, _FONT), color=ink)
     titles = alt.Chart().transform_filter("datum.head === true")
     # The title of the embeddings is the legend of the bars that have a part in its colour.
     of_title = alt.condition("datum.column == 1", alt.value(colors["embeddings"]), alt.value(ink))
@@ -104,7 +103,7 @@ def glance_bars(appearance: str, rows: int, columns: int, shown: int, *, linked:
         .mark_bar(opacity=0, clip=True)
         .encode(x=x("left"), x2="right:Q", tooltip=said, **({"href": "link:N"} if linked else {}))
     )
-    layers = alt.layer(bars, labels, heads, cells).encode(y=in_order(alt, "row", axis))
+    layers = alt.layer(bars, labels, heads, cells).encode(y=in_order("row", axis))
     return spec_of(layers, step * (rows + 1))
 
 

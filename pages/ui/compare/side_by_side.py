@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import accumulate, pairwise
 
 import streamlit as st
 
@@ -17,16 +18,18 @@ from bertcalc.text import written
 from bertcalc.tree.nn import split_layer
 from bertcalc.tree.totals import COMPONENTS
 from pages.ui.batch import Batch
-from pages.ui.compare.compare_charts import ModelPoint, bars_frame, points_frame, scatter, side_by_side
 from pages.ui.compare.compare_words import relative, signed
 from pages.ui.compare.comparison import FIGURES, Compared, Comparison
+from pages.ui.compare.scatter_chart import ModelPoint, points_frame, scatter
 from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _
 from pages.ui.numbers import figure, scaled, unbroken
+from pages.ui.piece_bars import Piece, PieceBar, draw_pieces
 from pages.ui.quantity_words import title_of
 from pages.ui.tables import shape_text, show_table
 from pages.ui.theme import appearance
 
+_HEIGHT = 246  # pixels of the bars together, as far as their labels stay readable
 _WIDE = 5  # more models than this are rows of the table, not columns
 
 
@@ -111,19 +114,25 @@ def show_bars(comparison: Comparison) -> None:
     """A bar for each model; parameters are stacked by component."""
     quantity = comparison.quantity
     names = comparison.names()
-    pieces = {model.name: _pieces(comparison, model) for model in comparison.models}
-    legend = tuple((name, text) for name, text in names.items() if any(name in one for one in pieces.values()))
-    first = sum(next(iter(pieces.values())).values())
-    labels = [
-        _label(comparison, sum(one.values()), at and first) if one else "–" for at, one in enumerate(pieces.values())
-    ]
+    found = {model.name: _pieces(comparison, model) for model in comparison.models}
+    legend = {kind: text for kind, text in names.items() if any(kind in one for one in found.values())}
+    first = sum(next(iter(found.values())).values())
+    bars = []
+    for at, (name, counts) in enumerate(found.items()):
+        ends = pairwise(accumulate(counts.values(), initial=0))
+        pieces = [
+            Piece(kind, start, end, part, figures={"part": part, "figure": end - start})
+            for (kind, part), (start, end) in zip(((kind, names.get(kind, "")) for kind in counts), ends, strict=True)
+        ]
+        bars.append(PieceBar(name, pieces, _label(comparison, sum(counts.values()), at and first) if counts else "–"))
     st.markdown(f"**{_(quantity.meaning)}**")
     parts = {"part": _("Part")} if legend else {}
-    draw_chart(
-        bars_frame(pieces, labels, names),
-        side_by_side(appearance(), len(pieces), legend),
-        numbers={"name": _("Model"), **parts, "figure": title_of(comparison.quantity)},
+    draw_pieces(
+        bars,
+        max(24, min(90, _HEIGHT // len(bars))),
+        numbers={"name": _("Model"), **parts, "figure": title_of(quantity)},
         alt=_("The models side by side as bars"),
+        legend=legend,
     )
 
 
@@ -158,7 +167,12 @@ def show_scatter(comparison: Comparison) -> None:
         numbers={"name": _("Model"), **dict(zip(("parameters", "flops"), titles, strict=True))},
         alt=_("Parameters and FLOPs of every preset"),
     )
-    st.caption(_("Every preset without a head; diamonds are the models of the comparison. Both axes are logarithmic."))
+    st.caption(
+        _(
+            "Every preset without a head; diamonds are the models of the comparison. A point whose name has no room "
+            "says it under the pointer. Both axes are logarithmic."
+        )
+    )
     if len(presets) < len(PRESETS):
         st.caption(_("Presets whose memory is not simulated yet are left out."))
 

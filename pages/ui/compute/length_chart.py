@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+import altair as alt
+
 from bertcalc.compute.flops import PARTS, Part
 from pages.ui.charts import SMALL, Spec, axis_look, colored, having, inside, spec_of, tooltip, whole_number
 from pages.ui.columns import Columns, of_rows
@@ -57,22 +59,20 @@ _LABELLED = 0.07  # a thinner area has no room for its name
 @lru_cache
 def length_areas(appearance: str, share: str) -> Spec:
     """Each part's share over the sequence length, stacked; with a line at each mark."""
-    import altair as alt
-
     ink, look = INK[appearance], axis_look(appearance)
     scale = alt.Scale(type="log", base=2, nice=False)
     x = alt.X("length:Q", title="S", scale=scale, axis=alt.Axis(grid=False, format=",d", **look))
     whole = alt.Scale(domain=[0, 1])
     y = alt.Y("share:Q", title=None, stack="zero", scale=whole, axis=alt.Axis(format="%", **look))
-    parts, color = having(alt, "part"), colored(alt, "part", part_colors(appearance))
+    parts, color = having("part"), colored("part", part_colors(appearance))
     places = {"x": x, "y": y, "order": "order:Q"}
-    areas = parts.mark_area(opacity=0.9).encode(**places, color=color, tooltip=tooltip(alt, "name"))
+    areas = parts.mark_area(opacity=0.9).encode(**places, color=color, tooltip=tooltip("name"))
     # An area has one tooltip; its figures are at its edge.
-    figures = [*tooltip(alt, "name", percent=share), whole_number(alt, "length", "S")]
+    figures = [*tooltip("name", percent=share), whole_number("length", "S")]
     edges = parts.mark_point(opacity=0, size=400).encode(**places, detail="part:N", tooltip=figures)
     middle = alt.Y("middle:Q", axis=None, scale=whole)
-    labels = inside(alt, appearance).encode(x=x, y=middle)
-    marks = having(alt, "text")
+    labels = inside(appearance).encode(x=x, y=middle)
+    marks = having("text")
     rules = marks.mark_rule(color=ink, strokeWidth=2, strokeDash=[6, 4]).encode(x=x)
     rows = alt.Y("row:Q", axis=None, scale=alt.Scale(domain=[0, 3], range=[-10, -58]))
     texts = marks.mark_text(fontSize=SMALL, color=ink).encode(x=x, y=rows, text="text:N")

@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
+import altair as alt
+
 from bertcalc.explore.design import Budget, Design
 from pages.ui.charts import FONT, SMALL, Spec, axis_look, colored, spec_of, whole_number
 from pages.ui.columns import Columns
@@ -30,19 +32,15 @@ def designs_frame(
 @lru_cache
 def near_budget(appearance: str, sides: tuple[str, str]) -> Spec:
     """Layers over hidden size: circles within the budget, triangles above it, and the first with their numbers."""
-    import altair as alt
-
     ink, colors = INK[appearance], COLORS[appearance]
     axis = alt.Axis(grid=False, format=",d", tickMinStep=1, **axis_look(appearance))
     x = alt.X("hidden:Q", title="H", scale=alt.Scale(type="log", nice=False, padding=20), axis=axis)
     y = alt.Y("layers:Q", title="L", scale=alt.Scale(nice=False, zero=False, padding=20), axis=axis)
     legend = alt.Legend(title=None, orient="top", labelFontSize=SMALL, labelColor=ink)
     hues = dict(zip(sides, (colors["embeddings"], colors["encoder"]), strict=True))
-    color = colored(alt, "side", hues, legend=legend)
+    color = colored("side", hues, legend=legend)
     shape = alt.Shape("side:N", scale=alt.Scale(domain=sides, range=["circle", "triangle-up"]), legend=legend)
-    sizes = [
-        whole_number(alt, field, letter) for field, letter in (("hidden", "H"), ("layers", "L"), ("intermediate", "I"))
-    ]
+    sizes = [whole_number(field, letter) for field, letter in (("hidden", "H"), ("layers", "L"), ("intermediate", "I"))]
     tooltip = [*sizes, alt.Tooltip("label:N", title=" ")]
     numbered = "datum.rank != ''"
     seen = {

@@ -15,7 +15,6 @@ from pages.ui.controls import set_values
 from pages.ui.export.cells import table_of
 from pages.ui.export.files import File, Origin, chart_file, model_files, own_files, renamed, table_files
 from pages.ui.export.shown import Shown, own, shown
-from pages.ui.export.svg import svg
 from pages.ui.i18n import _, translator
 from pages.ui.sidebar import Choice
 from pages.ui.theme import appearance
@@ -82,7 +81,7 @@ def _show(choice: Choice) -> None:
     make, chart = offered[title]
     files = table_files(choice, title, make)
     if chart:
-        files.append(chart_file(choice, title, partial(svg, chart, appearance())))
+        files.append(chart_file(choice, chart, title, appearance()))
     _buttons([renamed(file, choice, other) for file in files] if other else files)
     if chart:
         st.caption(_("PNG, as on this screen: in the menu at the chart's top right."))

@@ -13,14 +13,18 @@ from bertcalc.problem import InputError, Problem
 from bertcalc.text import code, literal, shorten
 from bertcalc.tree.totals import component_at
 from pages.ui import address, stepping
+from pages.ui.component import component
 from pages.ui.controls import Text, sentence, set_values
 from pages.ui.i18n import _, in_context, translator
-from pages.ui.lecture import notes, screen_files
+from pages.ui.lecture import screen_files
 from pages.ui.lecture.screen_parts import PARTS, VOCABULARY, draw_place, place, values
 from pages.ui.sidebar import Choice, show_only
 from pages.ui.theme import colors
 
 Fill = Callable[[str], str]
+# The speaker's notes: a window of their own, which follows the lecture in the same browser; never on its screen.
+_NOTES_BUTTON = component("bertcalc_notes_button", "lecture/notes.css", "lecture/notes_button.js")
+_NOTES = component("bertcalc_notes", "lecture/notes.css", "lecture/notes.js")
 
 
 def where(page: str) -> tuple[str, str]:
@@ -113,11 +117,13 @@ def choose_screen(lecture: Lecture, row: DeltaGenerator, fill: Fill) -> Screen:
         _say_nearest(asked, screen.name)
     name, at = screen.name, lecture.screens.index(screen)
     titles = [f"{number} / {len(order)} · {fill(one.title)}" for number, one in enumerate(lecture.screens, 1)]
-    said = notes.said_of(lecture.screens, at, titles, fill(screen.notes))
+    last = at + 1 == len(order)
+    after = _("The last screen") if last else _("Next: {title}").format(title=titles[at + 1])
+    said = {"name": name, "title": titles[at], "notes": fill(screen.notes), "after": after}
     st.session_state["jump"] = name
     with row:
         if not speaking:
-            notes.show(said)
+            _NOTES(key="notes-page", data={"said": said})
             st.button(_("To the screen"), on_click=set_values, args=({"notes": False},))
             return screen
         stepping.button(in_context("screen", "Previous"), "screen", -1, end=at == 0)
@@ -131,8 +137,8 @@ def choose_screen(lecture: Lecture, row: DeltaGenerator, fill: Fill) -> Screen:
             width=400,
             label_visibility="collapsed",
         )
-        stepping.button(in_context("screen", "Next"), "screen", 1, end=at + 1 == len(order))
-        notes.offer(said)
+        stepping.button(in_context("screen", "Next"), "screen", 1, end=last)
+        _NOTES_BUTTON(key="notes-button", data={"label": _("Notes"), "said": said})
         st.page_link("parameters.py", label=_("Leave"), icon=":material/close_fullscreen:")
     stepping.listen("screen", order, name)
     return screen

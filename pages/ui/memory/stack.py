@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import altair as alt
 import streamlit as st
 
 from bertcalc.memory.devices import Device
@@ -94,7 +95,7 @@ def bar_frame(stack: Stack, preset: str, end: int) -> Columns:
     return of_rows([*rows, {"axis": float(end)}])
 
 
-def legend(alt: Any, look: str) -> Any:
+def legend(look: str) -> Any:
     """Names below a chart, as many beside each other as there is room for, on a phone below each other."""
     return alt.Legend(
         orient="bottom",
@@ -118,18 +119,16 @@ def stacked_bar(look: str, words: tuple[str, ...], inks: tuple[tuple[str, str], 
 
     ``inks`` has the names of its parts, each with its colour.
     """
-    import altair as alt
-
     paper, ink = BACKGROUND[look], INK[look]
     scale = alt.Scale(nice=False, zero=True)
-    said = tooltip(alt, "name", **dict(zip(("exact", "size", "share", "formula"), words, strict=True)))
-    color = colored(alt, "name", dict(inks), legend=legend(alt, look))
+    said = tooltip("name", **dict(zip(("exact", "size", "share", "formula"), words, strict=True)))
+    color = colored("name", dict(inks), legend=legend(look))
 
     def x(field: str) -> Any:
-        return alt.X(f"{field}:Q", scale=scale, axis=figures_axis(alt, look, "bytes", tickCount=6))
+        return alt.X(f"{field}:Q", scale=scale, axis=figures_axis(look, "bytes", tickCount=6))
 
-    free = having(alt, "free").mark_rect().encode(x=x("start"), x2="end:Q", color=color, tooltip=said[:3])
-    parts = having(alt, "part")
+    free = having("free").mark_rect().encode(x=x("start"), x2="end:Q", color=color, tooltip=said[:3])
+    parts = having("part")
     pieces = parts.mark_rect(stroke=paper, strokeWidth=2).encode(x=x("start"), x2="end:Q", color=color, tooltip=said)
     room = "scale('x', datum.end) - scale('x', datum.start)"
     labels = (
@@ -138,10 +137,10 @@ def stacked_bar(look: str, words: tuple[str, ...], inks: tuple[tuple[str, str], 
         .encode(x=x("middle"), color=alt.value(paper), tooltip=said)
     )
     marks = [
-        having(alt, mark).mark_rule(color=ink, strokeWidth=stroke, aria=False).encode(x=x(mark), tooltip=said[:3])
+        having(mark).mark_rule(color=ink, strokeWidth=stroke, aria=False).encode(x=x(mark), tooltip=said[:3])
         for mark, stroke in (("was", 2), ("limit", 4))
     ]
-    end = having(alt, "axis").mark_rule(opacity=0, aria=False).encode(x=x("axis"))
+    end = having("axis").mark_rule(opacity=0, aria=False).encode(x=x("axis"))
     # The legend has its own lines, as many as it takes, below a bar that keeps its height.
     grown = alt.AutoSizeParams(type="fit-x", contains="padding")
     return spec_of(alt.layer(free, pieces, labels, *marks, end), 32, autosize=grown)

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+import altair as alt
+
 from bertcalc.memory.peak import Moment
 from bertcalc.memory.tape import AREAS, Area, Phase
 from pages.ui.charts import FONT, SMALL, Spec, colored, figures_axis, having, inside, spec_of, tooltip
@@ -56,16 +58,14 @@ def step_frame(
 @lru_cache
 def step_areas(look: str, names: tuple[str, ...], step: str) -> Spec:
     """The areas on each other, the phases above them, and a mark at the peak."""
-    import altair as alt
-
     ink = INK[look]
     inks = {name: COLORS[look][area] for name, area in zip(names, AREAS, strict=True)}
     x = alt.X("at:Q", title=None, axis=None, scale=alt.Scale(nice=False))
-    y = alt.Y("start:Q", axis=figures_axis(alt, look, "bytes", tickCount=4), scale=alt.Scale(zero=True))
-    color = colored(alt, "area", inks, legend=legend(alt, look))
-    said = tooltip(alt, "name", "size", where=step)
-    areas = having(alt, "area").mark_area(interpolate="step-after", opacity=0.9)
-    areas = areas.encode(x=x, y=y, y2="end:Q", color=color, tooltip=tooltip(alt, "name"))
+    y = alt.Y("start:Q", axis=figures_axis(look, "bytes", tickCount=4), scale=alt.Scale(zero=True))
+    color = colored("area", inks, legend=legend(look))
+    said = tooltip("name", "size", where=step)
+    areas = having("area").mark_area(interpolate="step-after", opacity=0.9)
+    areas = areas.encode(x=x, y=y, y2="end:Q", color=color, tooltip=tooltip("name"))
     # An area has one tooltip; its figures are at its edge.
     edges = (
         alt.Chart()
@@ -73,18 +73,18 @@ def step_areas(look: str, names: tuple[str, ...], step: str) -> Spec:
         .mark_point(opacity=0, size=200)
         .encode(x=x, y="end:Q", tooltip=said)
     )
-    labels = inside(alt, look).encode(x=x, y="middle:Q")
-    peak, was, bands = having(alt, "peak"), having(alt, "was"), having(alt, "phase")
+    labels = inside(look).encode(x=x, y="middle:Q")
+    peak, was, bands = having("peak"), having("was"), having("phase")
     mark = peak.mark_point(filled=True, size=90, color=ink, opacity=1).encode(x=x, y="peak:Q", tooltip=["text:N"])
     number = peak.mark_text(fontSize=FONT, fontWeight="bold", dy=-14, color=ink).encode(x=x, y="peak:Q", text="text:N")
-    before = was.mark_rule(color=ink, strokeWidth=2).encode(y="was:Q", tooltip=tooltip(alt, "name", "size"))
-    top = having(alt, "axis").mark_rule(opacity=0, aria=False).encode(y="axis:Q")
+    before = was.mark_rule(color=ink, strokeWidth=2).encode(y="was:Q", tooltip=tooltip("name", "size"))
+    top = having("axis").mark_rule(opacity=0, aria=False).encode(y="axis:Q")
     rules = bands.mark_rule(color=ink, strokeDash=[4, 4], opacity=0.6).encode(x=x)
     room = "scale('x', datum.until) - scale('x', datum.at) > 60 ? datum.phase : ''"
     phases = (
         bands.transform_calculate(center="(datum.at + datum.until) / 2")
         .mark_text(fontSize=SMALL, color=ink, text=alt.ExprRef(room))
-        .encode(x=alt.X("center:Q"), y=alt.value(-22), tooltip=tooltip(alt, "phase"))
+        .encode(x=alt.X("center:Q"), y=alt.value(-22), tooltip=tooltip("phase"))
     )
     named = was.mark_text(align="left", dy=-9, fontSize=SMALL, color=ink)
     named = named.encode(x=alt.value(6), y="was:Q", text="name:N")

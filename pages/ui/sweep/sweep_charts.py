@@ -7,15 +7,17 @@ from itertools import pairwise
 from math import log, sqrt
 from typing import Any, Literal, NamedTuple
 
+import altair as alt
+
 from bertcalc.explore.quantities import Unit
 from pages.ui.charts import FONT, SMALL, Spec, axis_look, either, having, json_of, short_expression, whole_number
 from pages.ui.columns import Columns, of_rows
 from pages.ui.numbers import ems
 from pages.ui.theme import BACKGROUND, COLORS, INK
 
-_HEIGHT = 270
-_MAP_HEIGHT = 340
-_LINE_OF_TEXT = 19 / _HEIGHT  # of the height of the curves: names at their ends keep this distance
+_HEIGHT, _MAP_HEIGHT = 270, 340
+LOW, LOW_MAP = 220, 280  # on the projector
+_LINE_OF_TEXT = 19 / LOW  # of the height of the curves: names at their ends keep this distance
 # What is no component is never on a chart with one.
 _HUES = {
     appearance: {
@@ -173,22 +175,23 @@ def _line_labels(lines: Lines, width: tuple[int, int], height: tuple[int, int], 
 def _room_for_labels(
     points: Sequence[MapPoint], width: tuple[int, int], height: tuple[int, int], *, logs: bool
 ) -> list[str]:
-    """The labels, emptied where they would cover an earlier one."""
+    """The labels, emptied where they would cover an earlier one or another point."""
+    places = [(_part(point.place[0], *width, logs=logs), _part(point.place[1], *height, logs=logs)) for point in points]
     boxes: list[tuple[float, float, float]] = []
     labels = []
-    for point in points:
-        x, y = (_part(one, *ends, logs=logs) for one, ends in zip(point.place, (width, height), strict=True))
+    for point, (x, y) in zip(points, places, strict=True):
         wide = _LETTER_WIDTH * len(point.label)
-        start, level = (x - wide / 2, y + _LABEL_HEIGHT) if point.above else (x, y)
+        start, level = (x - wide / 2, y + _LABEL_HEIGHT) if point.above else (x + _GAP, y)
         box = start, start + wide, level
-        free = all(box[1] < left or right < start or abs(level - at) > _LABEL_HEIGHT for left, right, at in boxes)
+        others = [*boxes, *((across, across, up) for across, up in places if (across, up) != (x, y))]
+        free = all(box[1] < left or right < start or abs(level - at) > _LABEL_HEIGHT for left, right, at in others)
         labels.append(point.label if free else "")
         if free and point.label:
             boxes.append(box)
     return labels
 
 
-_LETTER_WIDTH = 0.01
+_LETTER_WIDTH, _GAP = 0.01, 0.005
 _LABEL_HEIGHT = 0.04
 
 
@@ -217,41 +220,39 @@ def _titled(spec: str, *titles: str) -> Spec:
 
 @lru_cache
 def _curves(appearance: str, unit: Unit, logs: bool) -> str:
-    import altair as alt
-
     ink, paper = INK[appearance], BACKGROUND[appearance]
     scale = alt.Scale(type="log", nice=False) if logs else alt.Scale(zero=False, nice=False)
     title = _TITLES[0]
-    x = alt.X("x:Q", title=title, scale=scale, axis=_axis(alt, appearance, logs=logs))
+    x = alt.X("x:Q", title=title, scale=scale, axis=_axis(appearance, logs=logs))
     tall = alt.Scale(type="log", nice=False) if logs else alt.Scale(zero=True, nice=False)
-    y = alt.Y("y:Q", title=None, scale=tall, axis=_axis(alt, appearance, unit, logs=logs))
+    y = alt.Y("y:Q", title=None, scale=tall, axis=_axis(appearance, unit, logs=logs))
     color = alt.Color("color:N", scale=None)
-    tooltip = [alt.Tooltip("name:N", title=" "), whole_number(alt, "x", title), whole_number(alt, "y", " ")]
-    data = having(alt, "name")
+    tooltip = [alt.Tooltip("name:N", title=" "), whole_number("x", title), whole_number("y", " ")]
+    data = having("name")
     width = alt.StrokeWidth("width:Q", scale=None)
     lines = data.mark_line().encode(x=x, y=y, color=color, strokeWidth=width, detail="name:N")
     targets = data.mark_point(size=120, opacity=0, filled=True).encode(x=x, y=y, tooltip=tooltip)
     height = alt.Y("height:Q", axis=None, scale=alt.Scale(domain=[0, 1], nice=False))
     # On a phone the names stand below each other in the corner that growth leaves free, on an edge of paper.
-    ended = having(alt, "end")
+    ended = having("end")
     beside = {
         "align": "left",
-        "dx": either(alt, "8 - scale('x', datum.x)", 8),
-        "dy": either(alt, f"8 + {_CLOSE} * datum.rank - (1 - datum.height) * height", 0),
-        "fontSize": either(alt, SMALL, FONT),
+        "dx": either("8 - scale('x', datum.x)", 8),
+        "dy": either(f"8 + {_CLOSE} * datum.rank - (1 - datum.height) * height", 0),
+        "fontSize": either(SMALL, FONT),
     }
     ends = [
-        ended.mark_text(**beside, stroke=paper, strokeWidth=either(alt, 5, 0)).encode(x=x, y=height, text="end:N"),
+        ended.mark_text(**beside, stroke=paper, strokeWidth=either(5, 0)).encode(x=x, y=height, text="end:N"),
         ended.mark_text(**beside).encode(x=x, y=height, text="end:N", color=color),
     ]
-    marked = having(alt, "mark")
+    marked = having("mark")
     rules = marked.mark_rule(color=ink, strokeDash=[6, 4], strokeWidth=1.5).encode(x=x)
     points = marked.mark_point(size=140, filled=True, color=ink, stroke=paper, strokeWidth=2, opacity=1)
     points = points.encode(x=x, y=y)
-    bold = {"dy": -14, "fontSize": either(alt, SMALL, FONT), "fontWeight": "bold"}
+    bold = {"dy": -14, "fontSize": either(SMALL, FONT), "fontWeight": "bold"}
     texts = [
         marked.transform_filter(f"datum.align == '{side}'")
-        .mark_text(align=side, dx=either(alt, inside, dx), **bold, **look)
+        .mark_text(align=side, dx=either(inside, dx), **bold, **look)
         .encode(x=x, y=y, text="mark:N")
         for side, dx, inside in _SIDES
         for look in ({"stroke": paper, "strokeWidth": 5, "color": paper}, {"color": ink})
@@ -262,15 +263,13 @@ def _curves(appearance: str, unit: Unit, logs: bool) -> str:
 
 @lru_cache
 def _equal_values(appearance: str, logs: bool) -> str:
-    import altair as alt
-
     ink, paper = INK[appearance], BACKGROUND[appearance]
     hue_of_lines = COLORS[appearance]["embeddings"]
     scale = alt.Scale(type="log", nice=False) if logs else alt.Scale(zero=False, nice=False)
     x_title, y_title, figure_title = _TITLES
-    x = alt.X("x0:Q", title=x_title, scale=scale, axis=_axis(alt, appearance, logs=logs))
-    y = alt.Y("y0:Q", title=y_title, scale=scale, axis=_axis(alt, appearance, logs=logs))
-    place = [whole_number(alt, "x", x_title), whole_number(alt, "y", y_title)]
+    x = alt.X("x0:Q", title=x_title, scale=scale, axis=_axis(appearance, logs=logs))
+    y = alt.Y("y0:Q", title=y_title, scale=scale, axis=_axis(appearance, logs=logs))
+    place = [whole_number("x", x_title), whole_number("y", y_title)]
 
     def of(*kinds: str) -> Any:
         return alt.Chart().transform_filter(" || ".join(f"datum.kind == '{kind}'" for kind in kinds))
@@ -281,7 +280,7 @@ def _equal_values(appearance: str, logs: bool) -> str:
     cells = (
         of("cell")
         .mark_rect(opacity=0, cursor="pointer")
-        .encode(x=x, x2="x1", y=y, y2="y1", tooltip=[*place, whole_number(alt, "figure", figure_title)])
+        .encode(x=x, x2="x1", y=y, y2="y1", tooltip=[*place, whole_number("figure", figure_title)])
         .add_params(chosen)
     )
     names = alt.Tooltip("name:N", title=" ")
@@ -308,7 +307,7 @@ def _equal_values(appearance: str, logs: bool) -> str:
     return json.dumps(json_of(alt.layer(fills, lines, ring, cells, points, *labels, said, *ends), _MAP_HEIGHT))
 
 
-def _axis(alt: Any, appearance: str, unit: Unit | None = None, *, logs: bool) -> Any:
+def _axis(appearance: str, unit: Unit | None = None, *, logs: bool) -> Any:
     """An axis with whole numbers, or with those of a unit as ``short`` writes them."""
     text = "format(datum.value, ',d')" if unit is None else short_expression(unit)
     # Of the many ticks of a logarithmic axis those with round numbers get a label.

@@ -5,6 +5,7 @@ from functools import lru_cache, partial
 from itertools import groupby
 from typing import Any
 
+import altair as alt
 import streamlit as st
 
 from bertcalc import Config
@@ -110,13 +111,11 @@ def picture_frame(stops: Sequence[Stop], marked: Collection[str], config: Config
 @lru_cache
 def picture(look: str, rows: int, *, low: bool = False) -> Spec:
     """The picture of so many rows, as a chart that is fed with ``picture_frame``; ``low`` saves height."""
-    import altair as alt
-
     ink, paper = INK[look], BACKGROUND[look]
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, 1], nice=False))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[rows, 0], nice=False))
     here = alt.selection_point(name="box", fields=["step"], on="click", empty=False)
-    color = partial(colored, alt, "component", COLORS[look])
+    color = partial(colored, "component", COLORS[look])
 
     def shapes(mark: str) -> Any:
         return alt.Chart().transform_filter(f"datum.mark == '{mark}'").encode(x=x, y=y)
@@ -125,7 +124,7 @@ def picture(look: str, rows: int, *, low: bool = False) -> Spec:
     arcs = shapes("arc").mark_rule(color=ink, strokeWidth=1.5).encode(x2="x2", y2="y2")
     filled = {"fill": color(channel="Fill"), "fillOpacity": alt.FillOpacity("weight:Q", scale=None)}
     boxes = shapes("box").mark_rect(cornerRadius=4, cursor="pointer", strokeWidth=1.2).add_params(here)
-    said = tooltip(alt, "what", "step")
+    said = tooltip("what", "step")
     boxes = boxes.encode(x2="x2", y2="y2", stroke=color(channel="Stroke"), tooltip=said, **filled)
     slices = (
         alt.Chart()

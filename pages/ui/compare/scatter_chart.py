@@ -1,0 +1,99 @@
+"""The scatter plot of a comparison: parameters against FLOPs or another quantity."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from math import dist, exp, log
+from typing import NamedTuple
+
+import altair as alt
+
+from bertcalc.explore.chart_labels import Box, place
+from pages.ui.charts import Spec, axis_look, having, spec_of, tooltip
+from pages.ui.columns import Columns, of_rows
+from pages.ui.theme import COLORS, INK
+
+# The chart of points is laid out in this many pixels; where it is wider, names have only more room.
+_AREA = Box(0, 0, 780, 264)
+_AXIS = 65  # what its lower axis takes in addition
+_NAME = 12
+_BESIDE = 12
+
+
+class ModelPoint(NamedTuple):
+    """A model in the scatter plot."""
+
+    name: str
+    parameters: int
+    flops: int
+    compared: bool
+
+
+def points_frame(points: Sequence[ModelPoint]) -> Columns:
+    """The data of the scatter plot: models at one place are one point; a name is shown where there is room for it."""
+    groups: dict[tuple[int, int], list[ModelPoint]] = {}
+    for point in points:
+        groups.setdefault((point.parameters, point.flops), []).append(point)
+    # Those that are compared get their places first.
+    found = sorted(groups.items(), key=lambda group: not any(point.compared for point in group[1]))
+    names = [" = ".join(dict.fromkeys(point.name for point in group)) for _at, group in found]
+    (left, right), (low, high) = (_ends([at[axis] for at, _group in found]) for axis in (0, 1))
+    across, down = _AREA.right / (right - left), _AREA.bottom / (high - low)
+    pixels = [(across * (log(count) - left), down * (high - log(flops))) for (count, flops), _group in found]
+    boxes = place(pixels, [_NAME * (0.54 * len(name) + 0.4) for name in names], _NAME + 2, _AREA)
+
+    def model(x: float, y: float) -> tuple[float, float]:
+        return exp(left + x / across), exp(high - y / down)
+
+    rows: list[dict[str, object]] = []
+    for ((parameters, flops), group), name, box, at in zip(found, names, boxes, pixels, strict=True):
+        said = {"name": name, "compared": any(point.compared for point in group)}
+        figures = {"parameters": float(parameters), "flops": float(flops)}
+        rows.append({**said, **figures, "tip": f"{parameters:,}", "flops_tip": f"{flops:,}"})
+        if box:
+            x, y = model((box.left + box.right) / 2, (box.top + box.bottom) / 2)
+            # A line to the name only where it is not beside its point.
+            edge = box.nearest(*at)
+            edge_x, edge_y = model(*(edge if dist(edge, at) > _BESIDE else at))
+            rows[-1] |= {"label": name, "x": x, "y": y, "edge_x": edge_x, "edge_y": edge_y}
+    # The corners make the axes what the places were found for.
+    corners = [{"corner_x": exp(x), "corner_y": exp(y)} for x, y in ((left, low), (right, high))]
+    return of_rows([*rows, *corners])
+
+
+def _ends(values: Sequence[int]) -> tuple[float, float]:
+    """Both ends of a logarithmic axis, a little beyond the values."""
+    low, high = log(min(values)), log(max(values))
+    return low - 0.05 * (high - low) - 0.05, high + 0.05 * (high - low) + 0.05
+
+
+@lru_cache
+def scatter(appearance: str, parameters: str, flops: str) -> Spec:
+    """Every model as a point with its name, on logarithmic axes with these titles."""
+    ink = INK[appearance]
+    scale = alt.Scale(type="log", nice=False)
+    axis = alt.Axis(format="~s", gridOpacity=0.35, tickCount=6, **axis_look(appearance))
+    x = alt.X("parameters:Q", title=parameters, scale=scale, axis=axis)
+    y = alt.Y("flops:Q", title=flops, scale=scale, axis=axis)
+    palette = COLORS[appearance]
+    compared = "datum.compared"
+    color = alt.condition(compared, alt.value(palette["encoder"]), alt.value(palette["embeddings"]))
+    said = tooltip("name", tip=parameters, flops_tip=flops)
+    models = having("name")
+    ends = {"x": alt.X("corner_x:Q", title=parameters), "y": alt.Y("corner_y:Q", title=flops)}
+    corners = alt.Chart().mark_point(opacity=0).encode(**ends)
+    labelled = having("label")
+    leaders = labelled.mark_rule(color=ink, opacity=0.45).encode(x=x, y=y, x2="edge_x:Q", y2="edge_y:Q")
+    points = models.mark_point(filled=True, opacity=1).encode(
+        x=x,
+        y=y,
+        color=color,
+        size=alt.condition(compared, alt.value(150), alt.value(50)),
+        shape=alt.condition(compared, alt.value("diamond"), alt.value("circle")),
+        tooltip=said,
+    )
+    names = {"x": alt.X("x:Q", scale=scale), "y": alt.Y("y:Q", scale=scale), "text": "label:N", "tooltip": said}
+    texts = (
+        labelled.transform_filter(compared).mark_text(fontSize=_NAME, fontWeight="bold", color=ink).encode(**names),
+        labelled.transform_filter(f"!{compared}").mark_text(fontSize=_NAME, color=ink).encode(**names),
+    )
+    return spec_of(alt.layer(corners, leaders, points, *texts), _AREA.bottom + _AXIS)
