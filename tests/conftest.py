@@ -2,12 +2,16 @@
 
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
+from typing import Any
 
 import pytest
 from hypothesis import settings
 from streamlit.components.v2 import manifest_scanner
+
+from bertcalc.discover import asking
+from bertcalc.worker import WORKER
 
 # The real classes are built from configurations alone; nothing is ever fetched.
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -28,6 +32,28 @@ settings.load_profile("bertcalc")
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _pytorch_here() -> Iterator[None]:
+    """Pages ask PyTorch in this process, which has imported it: another one takes seconds to do so.
+
+    That they ask another one else, and what that does, is in tests/test_worker.py and tests/browser.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WORKER, "listen", _here)
+        yield
+
+
+@pytest.fixture
+def discovering_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A class is discovered in this process, likewise; the other one is in tests/discover/test_asking.py."""
+    monkeypatch.setattr(asking.WORKER, "listen", _here)
+    monkeypatch.setattr(asking, "limit_memory", lambda: None)
+
+
+def _here(_hear: object, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
+    return function(*given, **named)
+
+
 @pytest.fixture(scope="session")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
     """The address and the process of a server that all tests share which need none of their own."""
@@ -35,6 +61,11 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int
 
     with running_server(tmp_path_factory.mktemp("server") / "log") as found:
         yield found
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What asks transformers 4 comes first, so that most of it is in one worker, which starts it once."""
+    items.sort(key=lambda item: not hasattr(getattr(item, "module", None), "ask_transformers4"))
 
 
 def pytest_collection_finish() -> None:

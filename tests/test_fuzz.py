@@ -30,6 +30,7 @@ _TRIES = {
 }
 
 
+@pytest.mark.usefixtures("discovering_here")
 @pytest.mark.parametrize("name", [name for name in KINDS if name != "discovery"])  # each is seconds of PyTorch
 def test_readers_take_or_refuse_whatever_comes(name: str) -> None:
     tries = _TRIES.get(name, 20)

@@ -12,6 +12,7 @@ from bertcalc.config import DIMENSIONS, ConfigError
 from bertcalc.families import family_of
 from bertcalc.moves import SLIDERS, Locks, moved, stops
 from bertcalc.presets import PRESETS
+from tests.examples import sampled
 from tests.oracle import Case
 
 LOCKS = st.builds(Locks, st.booleans(), st.booleans())
@@ -61,7 +62,7 @@ def test_no_way_through_the_stops_leads_out(config: Config, moves: list[tuple[st
         replace(config)  # checks all fields once more
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", sampled(PRESETS, 3))
 def test_the_stops_beside_a_preset_are_built_by_transformers(preset: str) -> None:
     config = PRESETS[preset].config
     for locks in (Locks(), Locks(heads=False), Locks(intermediate=True)):

@@ -138,6 +138,7 @@ def test_what_is_printed_there_is_no_answer(worker: Worker) -> None:
 def test_the_server_never_imports_what_the_worker_needs() -> None:
     program = (
         "import sys; from tests.pages.apptest import open_app;"
+        "open_app(tensors='true');"
         "app = open_app('verify.py', num_hidden_layers='1', returned='true');"
         "assert len(app.success) == 2;"
         "app = open_app('compute.py', num_hidden_layers='1', pytorch='true');"

@@ -28,9 +28,10 @@ gc.freeze()  # what is imported stays: no collection of garbage looks through it
 
 def facts(case: dict[str, Any]) -> dict[str, Any]:
     # Its xielu reads a number out of a tensor while it is built, which a tensor without memory cannot give.
-    with torch.device("cpu" if case["config"]["hidden_act"] == "xielu" else "meta"):
+    with torch.device("cpu" if case["config"]["hidden_act"] == "xielu" else "meta"), no_init_weights():
         config = transformers.BertConfig(**case["config"])
         model = getattr(transformers, case["architecture"])(config, **case["options"])
+    model.tie_weights()
     return {
         "tensors": [(name, list(tensor.shape)) for name, tensor in model.named_parameters()],
         "total": model.num_parameters(),
@@ -95,8 +96,9 @@ def live(case: dict[str, Any]) -> list[int]:
     """What is alive, from each top to the next, in a training step by a plan, or in a forward pass without one."""
     config = transformers.BertConfig(**case["config"])
     config._attn_implementation = "eager"
-    with torch.device("meta"):
+    with torch.device("meta"), no_init_weights():
         model = getattr(transformers, case["architecture"])(config, **case["options"])
+    model.tie_weights()
     given = {
         name: torch.empty(shape, dtype=getattr(torch, dtype), device="meta")
         for name, (shape, dtype) in case["live"].items()

@@ -100,7 +100,7 @@ def test_flops_are_those_that_pytorch_counts(drawn: tuple[Case, Call]) -> None:
     assert tuple(ours) == real_flops(case, call)[1:]
 
 
-@examples(20)
+@examples(8)
 @given(passes(), st.booleans(), st.integers(0, 4), st.sampled_from(TRAIN))
 def test_what_is_frozen_costs_what_pytorch_counts(
     drawn: tuple[Case, Call], embeddings: bool, layers: int, train: Train
@@ -146,7 +146,7 @@ def test_what_a_family_cannot_run_again_is_refused() -> None:
         changes_in(build(AlbertConfig(), "AlbertModel"), Plan(recompute="full"), Sizes(1, 8))
 
 
-@examples(20)
+@examples(12)
 @given(passes())
 def test_every_module_costs_what_pytorch_counts_in_it(drawn: tuple[Case, Call]) -> None:
     case, call = drawn
@@ -161,7 +161,7 @@ def test_every_module_costs_what_pytorch_counts_in_it(drawn: tuple[Case, Call]) 
     assert {name: cost for name, cost in unfolded.items() if name in modules} == real_flops(case, call)[0]
 
 
-@examples(20)
+@examples(10)
 @given(passes([name for name in CLASSES if getattr(transformers, name).supports_gradient_checkpointing]))
 def test_recomputation_costs_what_pytorch_counts_with_checkpoints(drawn: tuple[Case, Call]) -> None:
     case, call = drawn
@@ -200,7 +200,7 @@ LANGUAGE_MODELS = [
 ]
 
 
-@examples(20)
+@examples(10)
 @given(passes(LANGUAGE_MODELS))
 def test_logits_at_masked_positions_are_the_head_on_a_shorter_sequence(drawn: tuple[Case, Call]) -> None:
     case, call = drawn

@@ -30,7 +30,7 @@ from tests.oracle import Case
 from tests.strategies import configs
 
 
-@examples(25)  # each builds every architecture
+@examples(10)
 @given(configs())
 def test_a_known_count_is_the_real_models(config: Config) -> None:
     for known in known_counts(config):
@@ -40,7 +40,7 @@ def test_a_known_count_is_the_real_models(config: Config) -> None:
         assert known.buffers in (0, sum(positions))
 
 
-@examples(15)
+@examples(8)
 @given(configs())
 def test_counts_by_other_conventions_are_the_real_models(config: Config) -> None:
     for known in more_counts(config):

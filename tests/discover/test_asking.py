@@ -60,25 +60,6 @@ def test_what_is_too_much_is_refused_and_the_next_reader_is_served(
     assert ask("gpt2", "GPT2Model", n_layer=2).found.share == 1
 
 
-def test_a_reader_who_leaves_ends_it() -> None:
-    class Left(BaseException):
-        """As Streamlit ends a run."""
-
-    def leave() -> None:
-        raise Left
-
-    ask("gpt2", "GPT2Model", n_layer=2)
-    before = asking.WORKER._process
-    assert before is not None
-    heard: list[str] = []
-    with pytest.raises(Left):
-        asking.ask(
-            "deepseek_v3", "DeepseekV3Model", {"num_hidden_layers": 9}, lambda what, *_more: heard.append(what), leave
-        )
-    assert "conditions" not in heard  # which is looked for at the end
-    assert before.poll() is not None  # the process has ended
-
-
 def test_flops_are_found_for_what_is_known_and_kept() -> None:
     given = {"n_layer": 2, "n_embd": 24, "n_head": 2}
     asked = ask("gpt2", "GPT2Model", **given)
@@ -91,12 +72,6 @@ def test_flops_are_found_for_what_is_known_and_kept() -> None:
     assert there.found.compute is not None
     assert (there.tree, there.found.total) == (asked.tree, asked.found.total)
     assert asking.known("gpt2", "GPT2Model", given) is there is look()
-
-
-def test_it_takes_no_longer_than_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking.WORKER, "limit", 0.5)
-    with pytest.raises(InputError, match="no formula was found"):
-        ask("swin", "SwinModel", depths=[1000] * 4)
 
 
 def test_who_waits_for_the_same_has_it_with_the_first_and_may_leave(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,3 +206,29 @@ def test_the_process_is_offline_and_has_little_memory() -> None:
     assert asking.WORKER.run(os.getenv, "HF_HUB_OFFLINE") == "1"
     with pytest.raises(MemoryError):
         asking.WORKER.run(bytearray, 2 * asking.BYTES)
+
+
+# The last of all: the process ends, and takes seconds to start again.
+def test_a_reader_who_leaves_ends_it() -> None:
+    class Left(BaseException):
+        """As Streamlit ends a run."""
+
+    def leave() -> None:
+        raise Left
+
+    ask("gpt2", "GPT2Model", n_layer=2)
+    before = asking.WORKER._process
+    assert before is not None
+    heard: list[str] = []
+    with pytest.raises(Left):
+        asking.ask(
+            "deepseek_v3", "DeepseekV3Model", {"num_hidden_layers": 9}, lambda what, *_more: heard.append(what), leave
+        )
+    assert "conditions" not in heard  # which is looked for at the end
+    assert before.poll() is not None  # the process has ended
+
+
+def test_it_takes_no_longer_than_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking.WORKER, "limit", 0.5)
+    with pytest.raises(InputError, match="no formula was found"):
+        ask("swin", "SwinModel", depths=[1000] * 4)

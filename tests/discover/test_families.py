@@ -30,7 +30,7 @@ def ours(architecture: str) -> Any:
     return exact(formula(Subject(default, architecture)).expression).subs(field_of).subs(FOUR_TIMES)
 
 
-@pytest.mark.parametrize("architecture", sampled(CLASSES, 9))
+@pytest.mark.parametrize("architecture", sampled(CLASSES, 18))
 def test_the_formula_of_a_class_is_the_one_that_is_discovered(architecture: str) -> None:
     found = discover(CLASSES[architecture].name, architecture)
     assert not found.unexplained
@@ -51,7 +51,7 @@ OF_FAMILIES = dict.fromkeys(next(cls for cls in CLASSES if CLASSES[cls].name == 
 WITH_FLOPS = dict.fromkeys([*OF_FAMILIES, *(cls for cls in CLASSES if CLASSES[cls].name == "bert")])
 
 
-@pytest.mark.parametrize("architecture", sampled(WITH_FLOPS, 8))
+@pytest.mark.parametrize("architecture", sampled(WITH_FLOPS, 16))
 def test_flops_are_the_same_expression(architecture: str) -> None:
     default = CLASSES[architecture].config.default()
     kind = build.config_class(CLASSES[architecture].name)

@@ -189,6 +189,7 @@ def test_shapes_on_the_way_are_those_of_the_real_model(exercise: Exercise) -> No
     assert exercise.right == found[shown(exercise.path, exercise.subject)]
 
 
+@examples(12)
 @given(exercises("flops"))
 def test_flops_are_those_that_pytorch_counts(exercise: Exercise) -> None:
     assert exercise.call is not None
@@ -236,7 +237,7 @@ def changed(config: Config, field: str) -> Config:
     return replace(config, **{field: other})
 
 
-@examples(8)
+@examples(5)
 @given(exercises("field"))
 def test_fields_change_what_they_change_in_the_real_model(exercise: Exercise) -> None:
     assert exercise.call is not None
@@ -330,7 +331,7 @@ def test_zeros_at_the_end_of_a_rounded_answer_are_not_known() -> None:
     assert check(model, "110,000,000").state == check(model, "100M").state == check(model, "111M").state == "wrong"
 
 
-@examples(12)
+@examples(8)
 @given(exercises("tensor", "layer", "model", "architecture", "error"))
 def test_each_miscount_is_named(exercise: Exercise) -> None:
     tensors, sizes = exercise.explained(), MiscountSizes.of(exercise.config)

@@ -105,7 +105,7 @@ def values(case: Case, quantity: str, allowed: Constraints) -> dict[Candidate, i
 
 
 @pytest.mark.parametrize("quantity", COUNTS)
-@examples(12)
+@examples(6)
 @given(bert_cases(), constraints(), st.data())
 def test_the_search_is_brute_force(quantity: str, case: Case, allowed: Constraints, data: st.DataObject) -> None:
     if QUANTITIES[quantity].known(case) is None:

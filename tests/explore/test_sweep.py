@@ -81,7 +81,7 @@ def test_a_row_holds_what_each_model_has_alone(name: str, sweep: Sweep) -> None:
 
 
 @pytest.mark.parametrize("name", ["parameters", "training", "training_memory"])
-@examples(25)
+@examples(10)
 @given(sweeps(2))
 def test_a_table_holds_what_each_model_has_alone_and_nothing_where_there_is_none(name: str, sweep: Sweep) -> None:
     if not countable(name, sweep):
@@ -144,7 +144,7 @@ LINES = ["parameters", "encoder", "forward", "activations", "training_memory", "
 
 
 @pytest.mark.parametrize("name", LINES)
-@examples(12)
+@examples(8)
 @given(sweeps(2), st.floats(0, 1))
 def test_a_line_is_between_what_is_below_the_level_and_what_is_not(name: str, sweep: Sweep, part: float) -> None:
     if not sweep.grows or not countable(name, sweep):

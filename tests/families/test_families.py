@@ -21,10 +21,11 @@ from bertcalc.forward.outputs import Call, inputs, outputs, run, taking_all
 from bertcalc.forward.steps import forward
 from bertcalc.forward.trace import Trace
 from bertcalc.forward.walk import walk
+from bertcalc.proof.tensor_proof import prove
 from bertcalc.subject import Subject
 from bertcalc.tree.totals import totals_by_part
 from pages.ui.navigation import PAGES
-from tests.families.made_up import made_up
+from tests.families.made_up import MADE_UP, made_up
 
 ROOT = Path(__file__).parents[2]
 # What a family is called is no name of a module: these are words that the whole field uses.
@@ -123,6 +124,11 @@ def test_a_head_added_in_one_place_counts_and_runs(known: Family) -> None:
     flops = forward_flops(model, 2, 9) - forward_flops(body, 2, 9)
     assert flops == 2 * (2 * 9 * 768 * 5 + 2 * 9 * 5 * 3)
     assert [stop.name for stop in walk(forward(model, 2, 9))][-2:] == ["first", "last"]
+
+
+def test_a_class_that_transformers_lacks_is_no_class_to_compare_with(known: Family) -> None:
+    with pytest.raises(NotImplementedError, match=MADE_UP):
+        prove(Subject(known.config.default(), MADE_UP))
 
 
 def test_a_made_up_family_is_on_every_page() -> None:

@@ -10,6 +10,7 @@ from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.forward.outputs import Call, inputs, outputs, possible, problems, run, taking_all
 from bertcalc.forward.transformers4 import differences
 from bertcalc.subject import Subject
+from tests.examples import sampled
 from tests.oracle import Case, Output, arguments, ask_transformers4, flat
 
 SMALL = BertConfig(
@@ -47,7 +48,7 @@ CALLS = [
 MODELS = [(architecture, True) for architecture in ARCHITECTURES] + [("BertModel", False)]
 EVERY = [
     (Case(config, architecture, pooler), call)
-    for (architecture, pooler), config, call in product(MODELS, CONFIGS, CALLS)
+    for (architecture, pooler), config, call in sampled(product(MODELS, CONFIGS, CALLS), 5)
     # What a decoder without cross attention refuses in both versions is tested with version 5.
     if "encoder_sequence_length" not in [problem.field for problem in problems(Subject(config, architecture), call)]
 ]
@@ -106,7 +107,7 @@ def test_with_relative_positions_every_call_returns_what_transformers_4_returns(
         for (case, call), answer in zip(EVERY, answers, strict=True)
         if case.config.position_embedding_type != "absolute"
     ]
-    assert len(relative) > 300
+    assert len(relative) > 60
     for case, call, answer in relative:
         assert ours(case, call) == answer, (case, call)
 
@@ -117,7 +118,7 @@ def test_where_the_versions_differ_it_is_said_and_nowhere_else(answers: list[Ans
         for (case, call), answer in zip(EVERY, answers, strict=True)
         if case.config.position_embedding_type == "absolute"
     ]
-    assert len(absolute) > 300
+    assert len(absolute) > 60
     for case, call, answer in absolute:
         five = ours(case, call)
         if call.return_dict and not isinstance(answer, str):

@@ -118,7 +118,6 @@ def training_moments(real: Any, given: dict[str, Any], plan: Plan, *, steps: int
     real.train()
     make = partial(_OPTIMIZERS[plan.optimizer], foreach=False)
     optimizer = Masters(real, make, plan.precision) if "mixed" in plan.precision else make(real.parameters())
-    gc.collect()
     gc.disable()
     try:
         live = Live(*real.parameters(), *real.buffers(), *given.values(), *getattr(optimizer, "holds", []))
@@ -226,7 +225,6 @@ def on_cpu(real: Any, given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
 def inference_moments(real: Any, given: dict[str, Any]) -> list[Moment]:
     """The moments of a forward pass that keeps nothing for a backward pass."""
     real.eval()
-    gc.collect()
     gc.disable()
     try:
         live = Live(*real.parameters(), *real.buffers(), *given.values())

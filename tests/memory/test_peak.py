@@ -76,7 +76,7 @@ def simulated(how: Plan | Inference, case: Case, call: Call, *, padded: bool = F
     return changes_in(case.ours(), how, sizes, padded=padded)
 
 
-@examples(20)
+@examples(12)
 @given(passes(SIMULATED), st.sampled_from(list(ITEM_BYTES)))
 def test_a_forward_pass_holds_what_the_real_one_holds(run: tuple[Case, Call], dtype: Dtype) -> None:
     case, call = run
@@ -155,7 +155,7 @@ def check_training(case: Case, call: Call, plan: Plan) -> None:
     assert tops(moment.live for moment in curve(ours)) == tops(moment.live for moment in moments)
 
 
-@examples(20)
+@examples(8)
 @given(passes(SIMULATED), st.booleans())
 def test_a_training_step_holds_what_the_real_one_holds(run: tuple[Case, Call], keep_outputs: bool) -> None:
     check_training(*run, Plan(keep_outputs=keep_outputs))
@@ -192,7 +192,7 @@ def test_any_plan(run: tuple[Case, Call], plan: Plan) -> None:
     check_training(*run, plan)
 
 
-@examples(6)
+@examples(4)
 @given(passes([cls.name for name in ("deberta", "deberta-v2") for cls in FAMILIES[name].classes]), plans())
 def test_any_plan_of_deberta(run: tuple[Case, Call], plan: Plan) -> None:
     """Its attention is like no other's, and a convolution of a single token sets a part of a view."""
@@ -205,7 +205,7 @@ def test_the_longest_sequence_takes_no_part_of_a_table_but_all_of_it(length: int
     check_training(Case(WITH_DISTANCES, "DebertaModel"), Call(2, length), plan)
 
 
-@examples(15)
+@examples(10)
 @given(passes(SIMULATED), st.booleans(), st.booleans(), st.sampled_from(ATTENTIONS))
 def test_numbers_in_memory(run: tuple[Case, Call], training: bool, padded: bool, attention: Attention) -> None:
     """On the CPU, where it is asked of the numbers whether there is padding, and where PyTorch has the fused kernel.
@@ -357,7 +357,7 @@ def test_several_sequences_of_which_none_can_be_padded_are_refused_as_the_real_c
         assert count(padded.ours(), 2, 8)
 
 
-@examples(10)
+@examples(5)
 @given(st.integers(1, 3), st.integers(1, 9), plans())
 def test_one_sequence_needs_no_padding(labels: int, length: int, plan: Plan) -> None:
     case = Case(GPT2Config(n_layer=2, n_embd=12, n_head=2, num_labels=labels), "GPT2ForSequenceClassification")
@@ -386,7 +386,7 @@ def test_the_first_of_several_choices_is_refused() -> None:
         inference_peak_bytes(model, 1, 8, num_choices=2)
 
 
-@examples(6)
+@examples(4)
 @given(passes(TWO_HEADS), plans())
 def test_any_plan_of_two_heads(run: tuple[Case, Call], plan: Plan) -> None:
     check_training(*run, plan)
@@ -399,7 +399,7 @@ def test_a_loss_that_takes_scores_in_pairs_is_refused_with_others() -> None:
         training_peak_bytes(model, 1, 8)
 
 
-@examples(3)
+@examples(1)
 @given(st.integers(5, 9))
 def test_shared_layers_have_one_gradient_however_often_they_run(layers: int) -> None:
     """Sums of the runs' gradients are there while the backward pass goes through the layers, once for each tensor."""

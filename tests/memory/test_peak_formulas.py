@@ -76,7 +76,7 @@ def test_a_run_with_letters_gives_the_peak_of_the_run_with_numbers(run: tuple[Su
         assert peak_bytes(*run) == peak(*run).num_bytes == expected
 
 
-@examples(20)
+@examples(12)
 @given(runs())
 def test_the_formulas_are_those_of_the_areas_and_of_the_pieces(run: tuple[Subject, Any, int, int]) -> None:
     subject, how, batch, length = run
@@ -96,7 +96,7 @@ def test_the_formulas_are_those_of_the_areas_and_of_the_pieces(run: tuple[Subjec
     assert sum(piece.num_bytes for piece in found.temporaries) == found.areas.get("temporaries", 0)
 
 
-@examples(12)
+@examples(8)
 @given(
     runs(),
     st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9), st.integers(1, 9), st.integers(1, 4)), min_size=1),
@@ -143,7 +143,7 @@ def test_designs_have_what_each_has_alone(
     assert peak_of_designs(subject, how, batch, length)(heads, intermediate)(layers) == expected
 
 
-@examples(6)
+@examples(4)
 @given(passes(SIMULATED), st.booleans(), st.sampled_from(("batch_size", "sequence_length")), st.integers(0, 200_000))
 def test_the_most_that_fits_fits_the_real_model_and_one_more_does_not(
     run: tuple[Case, Any], training: bool, field: str, more: int
@@ -168,6 +168,7 @@ def test_the_most_that_fits_fits_the_real_model_and_one_more_does_not(
         assert (measured(moments).live <= limit) == fits
 
 
+@examples(8)
 @given(st.integers(1, 12), st.integers(1, 2), ways)
 def test_the_longest_sequence_needs_no_part_of_a_table(longest: int, batch: int, how: Plan | Inference) -> None:
     """Of distances, of which it takes all: less than shorter ones would let expect."""
@@ -183,7 +184,7 @@ def test_the_longest_sequence_needs_no_part_of_a_table(longest: int, batch: int,
         assert found.number == max(fitting, default=0)
 
 
-@examples(20)
+@examples(10)
 @given(cases(classes=SIMULATED), freezings, st.integers(1, 4), st.integers(1, 9), st.integers(0, 10**6))
 def test_training_never_needs_less_than_inference(
     case: Case, freezing: Freezing, batch: int, length: int, more: int

@@ -71,7 +71,7 @@ def _is_index(tensor: torch.Tensor) -> bool:
     return tensor.dtype in (torch.int64, torch.int32)
 
 
-@examples(60)
+@examples(36)
 @given(passes(), st.sampled_from(sorted(DTYPES)))
 def test_eager_attention_keeps_what_the_hooks_see(run: tuple[Case, Call], dtype: Dtype) -> None:
     case, call = run
@@ -104,7 +104,7 @@ def test_what_few_classes_have_is_kept_as_the_hooks_see(run: tuple[Case, Call]) 
     assert total_bytes(saved) == seen_bytes(real, arguments(case, call))
 
 
-@examples(60)
+@examples(36)
 @given(passes(), freezings(), st.sampled_from(RECOMPUTE))
 def test_freezing_and_recomputing_keep_what_the_hooks_see(
     run: tuple[Case, Call], freezing: Freezing, recompute: Recompute

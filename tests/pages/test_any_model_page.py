@@ -29,6 +29,7 @@ from pages.ui.theme import COLORS
 from tests.markdown import read
 from tests.pages.apptest import component, open_app, texts, total, total_formula
 
+pytestmark = pytest.mark.usefixtures("discovering_here")
 transformers.logging.set_verbosity(transformers.logging.CRITICAL)
 PAGE = "any_model.py"
 
@@ -288,8 +289,6 @@ def test_what_cannot_be_read_is_said_and_not_tried_in_each_run(monkeypatch: pyte
         raise SystemExit
 
     monkeypatch.setattr(build, "config_class", leave)
-    monkeypatch.setattr(asking, "limit_memory", lambda: None)
-    monkeypatch.setattr(asking.WORKER, "listen", lambda _hear, function, *given: function(*given))
     app = opened(model_class="GPT2ForTokenClassification")
     for _run in range(2):
         assert [one.value for one in app.error] == ["GPT2ForTokenClassification could not be read: SystemExit."]

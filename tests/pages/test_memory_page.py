@@ -2,7 +2,7 @@
 
 import json
 import re
-from itertools import combinations
+from itertools import combinations, product
 from math import cbrt, dist
 from operator import mul
 from unittest.mock import patch
@@ -24,6 +24,7 @@ from bertcalc.tree.freezing import Freezing
 from pages.ui.memory.stack import AREA_WORDS, COLORS
 from pages.ui.numbers import scaled, size
 from tests.compute.test_flops import real_flops
+from tests.examples import sampled
 from tests.memory.test_saved import seen_bytes
 from tests.oracle import Case, arguments
 from tests.pages.apptest import open_app, texts
@@ -63,30 +64,29 @@ def test_adams_bytes_a_parameter(training_dtype: str, bytes_a_parameter: str) ->
     assert app.metric[1].value == f"{bytes_a_parameter} bytes a parameter"
 
 
-@pytest.mark.parametrize(
-    "preset",
-    [
-        "albert-base-v2",
-        "distilbert-base-uncased",
-        "electra-small-discriminator",
-        "all-mpnet-base-v2",
-        "ernie-3.0-base-zh",
-        "gpt2",
-        "ModernBERT-base",
-        "nomic-embed-text-v1.5",
-        "gte-multilingual-base",
-        "EuroBERT-210m",
-        "deberta-base",
-        "deberta-v3-base",
-        "deberta-v2-xlarge",  # which has a convolution
-    ],
-)
-def test_the_peaks_of_every_family_are_those_of_the_core(preset: str) -> None:
-    subject = subject_of_preset(preset)
-    for view, how in (("training", Plan()), ("inference", Inference())):
-        app = memory(view, preset=preset)
-        assert texts(app) == []
-        assert app.metric[0].value == size(peak_bytes(subject, how, 1, 128))
+PRESETS_WITH_PEAKS = [
+    "albert-base-v2",
+    "distilbert-base-uncased",
+    "electra-small-discriminator",
+    "all-mpnet-base-v2",
+    "ernie-3.0-base-zh",
+    "gpt2",
+    "ModernBERT-base",
+    "nomic-embed-text-v1.5",
+    "gte-multilingual-base",
+    "EuroBERT-210m",
+    "deberta-base",
+    "deberta-v3-base",
+    "deberta-v2-xlarge",  # which has a convolution
+]
+
+
+@pytest.mark.parametrize(("view", "preset"), sampled(product(["training", "inference"], PRESETS_WITH_PEAKS), 2))
+def test_the_peaks_of_every_family_are_those_of_the_core(view: str, preset: str) -> None:
+    how = Plan() if view == "training" else Inference()
+    app = memory(view, preset=preset)
+    assert texts(app) == []
+    assert app.metric[0].value == size(peak_bytes(subject_of_preset(preset), how, 1, 128))
 
 
 def test_what_is_frozen_has_no_gradient() -> None:
@@ -304,17 +304,17 @@ def test_nothing_to_train_keeps_nothing() -> None:
     assert said == "Everything in BertModel is frozen: there is nothing to train."
 
 
-@pytest.mark.parametrize("view", ["weights", "training", "activations", "inference", "fit"])
-@pytest.mark.parametrize(
-    "link",
-    [
-        {"position_embedding_type": "relative_key_query", "attention": "fused"},
-        {"is_decoder": "true", "add_cross_attention": "true", "architecture": "BertLMHeadModel"},
-        {"architecture": "BertForMultipleChoice", "hidden_dropout_prob": "0", "hidden_act": "xielu"},
-        {"sequence_length": "999", "freeze_layers": "-1", "batch_size": "0"},
-        {"freeze_layers": "12", "freeze_embeddings": "true", "recompute": "full", "optimizer": "adafactor"},
-    ],
-)
+VIEWS = ["weights", "training", "activations", "inference", "fit"]
+LINKS = [
+    {"position_embedding_type": "relative_key_query", "attention": "fused"},
+    {"is_decoder": "true", "add_cross_attention": "true", "architecture": "BertLMHeadModel"},
+    {"architecture": "BertForMultipleChoice", "hidden_dropout_prob": "0", "hidden_act": "xielu"},
+    {"sequence_length": "999", "freeze_layers": "-1", "batch_size": "0"},
+    {"freeze_layers": "12", "freeze_embeddings": "true", "recompute": "full", "optimizer": "adafactor"},
+]
+
+
+@pytest.mark.parametrize(("view", "link"), sampled(product(VIEWS, LINKS), 2))
 def test_every_view_shows_every_model(view: str, link: dict[str, str]) -> None:
     assert not memory(view, **link).exception
 

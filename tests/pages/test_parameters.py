@@ -5,13 +5,13 @@ from hypothesis import given
 
 from bertcalc.families import CLASSES, PRESETS
 from bertcalc.track import ChosenModel
-from tests.examples import examples
+from tests.examples import examples, sampled
 from tests.oracle import Case
 from tests.pages.apptest import move, open_app, total, total_formula
 from tests.strategies import chosen_models
 
 
-@pytest.mark.parametrize("architecture", CLASSES)
+@pytest.mark.parametrize("architecture", sampled(CLASSES, 3))
 def test_total_is_the_real_models(architecture: str) -> None:
     app = open_app(architecture=architecture)
     preset = next(iter(CLASSES[architecture].presets.values()))

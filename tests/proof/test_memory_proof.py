@@ -1,6 +1,7 @@
 """The proof of memory: PyTorch's hooks agree with us, and a wrong count would be seen."""
 
 from dataclasses import replace
+from itertools import product
 from typing import Any
 from unittest.mock import patch
 
@@ -14,14 +15,15 @@ from bertcalc.proof import memory_proof
 from bertcalc.proof.memory_proof import prove
 from bertcalc.subject import Subject
 from bertcalc.tree.freezing import Freezing
+from tests.examples import sampled
 
 SMALL = BertConfig(vocab_size=50, hidden_size=12, num_hidden_layers=3, num_attention_heads=2, intermediate_size=20)
 DECODER = replace(SMALL, is_decoder=True, add_cross_attention=True)
 
 
-@pytest.mark.parametrize("recompute", RECOMPUTE)
-@pytest.mark.parametrize("config", [SMALL, DECODER])
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize(
+    ("architecture", "config", "recompute"), sampled(product(ARCHITECTURES, [SMALL, DECODER], RECOMPUTE), 5)
+)
 def test_pytorch_counts_the_same(architecture: str, config: Config, recompute: Any) -> None:
     for precision, freezing in (("fp32", Freezing()), ("mixed-16", Freezing(embeddings=True, layers=2))):
         plan = Plan(precision, recompute=recompute, freezing=freezing)  # type: ignore[arg-type]  # a plain str here
