@@ -106,11 +106,7 @@ def _in_place(tape: Tape, tensors: Iterable[Tensor]) -> None:
 def _adamw(tape: Tape, tensors: Iterable[Tensor]) -> None:
     held: dict[str, Tensor] = {}
     for tensor in tensors:
-        held["denominator"] = _divided(tape, tape.like(tensor))
-
-
-def _divided(tape: Tape, root: Tensor) -> Tensor:
-    return tape.like(root)
+        held["denominator"] = tape.like(tape.like(tensor))  # a root, divided
 
 
 def _adafactor(tape: Tape, tensors: Iterable[Tensor]) -> None:

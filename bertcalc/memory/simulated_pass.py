@@ -235,65 +235,89 @@ class Pass:
             self._fill_cache(step)
 
     def _given(self, step: Step) -> Tensor | None:
-        tape = self.tape
-        match step.operation:
-            case "input":
+        """What a step gives, by its operation and by its role; None if that is the token types, which nobody gave."""
+        tape, values, shape = self.tape, self.values, step.gives.shape
+        if step.operation == "mean":
+            return self._mean(step)
+        taken = [values[value.name] for value in step.takes if value.name in values]
+        match step.operation, step.place.role:
+            case "input", _:
                 return self.batch.get(step.name)
-            case "lookup":
-                if step.place.role == "distance":
-                    return tape.index(self._tensor(step, "weight"), [self._distances(step)])
-                if step.place.role == "relative position":
-                    return tape.index(self._tensor(step, "weight"), [self._buckets(step.takes[0].shape)])
-                if self._own_positions and step.place.role == "token type":
-                    self.values["types"] = self.batch.get("token_type_ids") or tape.new(step.gives.shape[:2], _INT64)
-                if "positions" not in self.values and not self._own_positions:
-                    self._number_tokens(self.values[step.takes[0].name])
-                return tape.index(self._tensor(step, "weight"), [self._looked_up(step)])
-            case "linear" | "norm" | "dropout" | "activation":
-                return self.call(step, *self._taken(step))
-            case "softmax":
-                (x,) = self._taken(step)
-                return tape.to(tape.softmax(tape.to(x, 4)), x.item) if step.wide else tape.softmax(x)
-            case "table":
+            case "table", _:
                 return self._tensor(step, "weight")
-            case "multiply" if step.place.role == "mask_padding":
-                return self._without_padding(step)
-            case "multiply":
-                return tape.multiply(*self._taken(step))
-            case "angles":
+            case "lookup", role:
+                return tape.index(self._tensor(step, "weight"), [self._looked_up(step, role)])
+            case "linear" | "norm" | "dropout" | "activation", _:
+                return self.call(step, *taken)
+            case "softmax", _:
+                (x,) = taken
+                return tape.to(tape.softmax(tape.to(x, 4)), x.item) if step.wide else tape.softmax(x)
+            case "multiply", "mask_padding":
+                values["mask"] = tape.to(tape.unsqueeze(values["ones"], 2), taken[0].item)
+                return tape.multiply(taken[0], values["mask"])
+            case "multiply", _:
+                return tape.multiply(*taken)
+            case "angles", _:
                 frequencies = self.buffers[f"{step.name.rpartition('.')[2]}.inv_freq"]
-                size = step.gives.shape[-1]
-                found = layers.angles(tape, self.values["positions"], frequencies, size, self.width)
-                cosine, self.values[sine_of(step.gives.name)] = found
+                found = layers.angles(tape, values["positions"], frequencies, shape[-1], self.width)
+                cosine, values[sine_of(step.gives.name)] = found
                 return cosine
-            case "rotate":
-                return self._rotated(step)
-            case "repeat":
-                (x,) = self._taken(step)
-                return layers.repeated(tape, x, step.gives.shape[1])
-            case "mean":
-                return self._mean(step)
-            case "gather":  # of each choice its last token
-                (x,) = self._taken(step)
-                self.values["cls_index"] = tape.new((*x.shape[:2], 1, x.shape[3]), _INT64)
-                return tape.squeeze(tape.gather(x, self.values["cls_index"]), 2)
-            case "scale":
-                return tape.scale(*self._taken(step))
-            case "matmul":
-                return self._product(step)
-            case "add":
-                if step.place.role == "mask":
-                    mask = self.values.get(self._mask_of(step))
-                    scores = self.values[step.takes[0].name]
-                    return tape.add(scores, mask) if mask else scores
-                first, *others = self._taken(step)
+            case "rotate", role:
+                return self._rotated(step, role, *taken)
+            case "repeat", _:
+                return layers.repeated(tape, taken[0], shape[1])
+            case "gather", _:  # of each choice its last token
+                (x,) = taken
+                values["cls_index"] = tape.new((*x.shape[:2], 1, x.shape[3]), _INT64)
+                return tape.squeeze(tape.gather(x, values["cls_index"]), 2)
+            case "scale", _:
+                return tape.scale(*taken)
+            case "matmul", _ if len(taken) == 3:
+                return self._attention(step, *taken)
+            case "matmul", "scores":
+                return tape.matmul(taken[0], tape.transpose(taken[1], 2, 3))
+            case "matmul", "query_distances":
+                return tape.einsum("bhld,lrd->bhlr", *taken)
+            case "matmul", "key_distances":
+                return tape.einsum("bhrd,lrd->bhlr", *taken)
+            case "matmul", _:
+                return tape.matmul(*taken)
+            case "add", "mask":
+                mask = values.get(self._mask_of(step))
+                return tape.add(taken[0], mask) if mask else taken[0]
+            case "add", _:
+                total, *others = taken
                 for other in others:
-                    first = tape.add(first, other, in_place=step.in_place)
-                return first
-            case "view":
-                return self._seen(step)
-            case "copy":
-                return self._copied(step)
+                    total = tape.add(total, other, in_place=step.in_place)
+                return total
+            case "view", _ if not taken:
+                return None
+            case _, "merge_heads":  # the fused kernel's output is laid out so
+                return tape.reshape(tape.contiguous(tape.transpose(taken[0], 1, 2)), shape)
+            case "view", "cut":
+                self.pieces = self.pieces or self._cut(step, *taken)
+                return self.pieces.pop(0)
+            case "view", "first_token" | "tokens":
+                return tape.select(*taken)
+            case "view", role if role in HEADS:
+                (x,) = taken
+                batch, heads, length, size = shape
+                return tape.transpose(tape.view(x, (batch, length, heads, size)) if len(x.shape) == 3 else x, 1, 2)
+            case "view", _:
+                return tape.view(taken[0], shape)
+            case "copy", "start_logits" | "end_logits":
+                self.pieces = self.pieces or tape.split(taken[0], 2)
+                return tape.contiguous(tape.squeeze(self.pieces.pop(0)))
+            case "copy", "key_cached" | "value_cached":
+                self.cache.append(tape.cat_with_nothing(*taken))
+                return self.cache[-1]
+            case "copy", "last_token":
+                return self._last_token(*taken)
+            case "copy", "first_token":
+                return self._first_token(*taken)
+            case "copy", "position_bias":  # from (length, length, heads), the same for each sequence
+                heads_first = tape.unsqueeze(tape.permute(taken[0], (2, 0, 1)), 0)
+                return tape.contiguous(tape.expand(heads_first, shape))
         raise NotImplementedError(f"Nothing says what {step.name} ({step.operation}) allocates.")
 
     def call(self, step: Step, x: Tensor) -> Tensor:
@@ -319,9 +343,6 @@ class Pass:
             return tape.add(tape.linear(x, weight, None), bias)
         return tape.linear(x, weight, bias, transposed=not isinstance(module, Conv1D))
 
-    def _taken(self, step: Step) -> list[Tensor]:
-        return [self.values[value.name] for value in step.takes]
-
     def _tensor(self, step: Step, last: str) -> Tensor:
         found = self._learned(step, last)
         assert found
@@ -332,13 +353,22 @@ class Pass:
             return self.parameters[name]
         return next((self.parameters[one.name] for one in step.tensors if one.name.rpartition(".")[2] == last), None)
 
-    def _looked_up(self, step: Step) -> Tensor:
+    def _looked_up(self, step: Step, role: str) -> Tensor:
         """The ids that a table is asked for: all but the words' are made by the model."""
-        if step.place.role not in _IDS:
+        tape, values = self.tape, self.values
+        if role == "distance":
+            return self._distances(step)
+        if role == "relative position":
+            return self._buckets(step.takes[0].shape)
+        if self._own_positions and role == "token type":
+            values["types"] = self.batch.get("token_type_ids") or tape.new(step.gives.shape[:2], _INT64)
+        if "positions" not in values and not self._own_positions:
+            self._number_tokens(values[step.takes[0].name])
+        if role == "task type":
+            values["tasks"] = tape.new(step.takes[0].shape, _INT64)
+        if role not in _IDS:
             raise NotImplementedError(f"Nothing says where the ids of {step.name} come from.")
-        if step.place.role == "task type":
-            self.values["tasks"] = self.tape.new(step.takes[0].shape, _INT64)
-        return self.values[_IDS[step.place.role] or step.takes[0].name]
+        return values[_IDS[role] or step.takes[0].name]
 
     def _make_ones(self) -> None:
         """DeBERTa's body makes a mask of numbers if none is given, and token types, which it does not need."""
@@ -351,11 +381,6 @@ class Pass:
         """Zeros for what positions would give."""
         shape = (*self.values["ones"].shape, self.model.config.hidden_size)
         self.values["no_positions"] = self.tape.new(shape, self.width)
-
-    def _without_padding(self, step: Step) -> Tensor:
-        x = self.values[step.takes[0].name]
-        self.values["mask"] = self.tape.to(self.tape.unsqueeze(self.values["ones"], 2), x.item)
-        return self.tape.multiply(x, self.values["mask"])
 
     def _all_together(self, steps: Mapping[str, Step]) -> Tensor:
         """What a module gives whose steps are run together, because their variables are."""
@@ -390,14 +415,12 @@ class Pass:
             types = tape.new(positions.shape, _INT64)
         self.values["types"] = Tensor(types.storage, batch, types.strides, _INT64, is_view=True)
 
-    def _rotated(self, step: Step) -> Tensor:
+    def _rotated(self, step: Step, role: str, x: Tensor, cosine: Tensor) -> Tensor:
         """Query or key; when both are there, in as many bytes as they had."""
-        name = step.takes[1].name
-        x, cosine = self._taken(step)
-        found = layers.rotated(self.tape, x, cosine, self.values[sine_of(name)], wide=step.wide)
-        if step.place.role == "key_rotated" and step.wide:
+        found = layers.rotated(self.tape, x, cosine, self.values[sine_of(step.takes[1].name)], wide=step.wide)
+        if role == "key_rotated" and step.wide:
             query_name = step.gives.name.replace("key_rotated", "query_rotated")
-            query = self.values[query_name]
+            query = self.values[query_name]  # alive until both are there
             self.values[query_name] = self.tape.to(query, x.item)
             return self.tape.to(found, x.item)
         return found
@@ -425,23 +448,9 @@ class Pass:
             del self.values[step.takes[0].name], x
         return tape.divide(sums, tape.new((sums.shape[0], 1), _INT64), in_place=True)
 
-    def _product(self, step: Step) -> Tensor:
-        if len(step.takes) == 3:
-            return self._attention(step)
-        x, y = self._taken(step)
-        match step.place.role:
-            case "scores":
-                return self.tape.matmul(x, self.tape.transpose(y, 2, 3))
-            case "query_distances":
-                return self.tape.einsum("bhld,lrd->bhlr", x, y)
-            case "key_distances":
-                return self.tape.einsum("bhrd,lrd->bhlr", x, y)
-        return self.tape.matmul(x, y)
-
-    def _attention(self, step: Step) -> Tensor:
+    def _attention(self, step: Step, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         """The fused core, with a mask in numbers: each core makes its own of the one that says yes or no."""
         tape = self.tape
-        query, key, value = self._taken(step)
         mask = None
         if step.place.block == "attention" and (allowed := self.values.get(self._mask_of(step))):
             mask = self._in_numbers(allowed.shape)
@@ -452,25 +461,6 @@ class Pass:
                 value = layers.repeated(tape, value, query.shape[1])
         return tape.flash_attention(query, key, value, mask)
 
-    def _seen(self, step: Step) -> Tensor | None:
-        """A view of what a step takes."""
-        if step.takes[0].name not in self.values:  # token types, which nobody gave
-            return None
-        (x,) = self._taken(step)
-        if step.place.role == "merge_heads":  # of the fused kernel's output, which is laid out so
-            return self._copied(step)
-        if step.place.role == "cut":
-            self.pieces = self.pieces or self._cut(step, x)
-            return self.pieces.pop(0)
-        if step.place.role in ("first_token", "tokens"):
-            return self.tape.select(x)
-        if step.place.role in HEADS:
-            batch, heads, length, size = step.gives.shape
-            if len(x.shape) == 3:
-                x = self.tape.view(x, (batch, length, heads, size))
-            return self.tape.transpose(x, 1, 2)
-        return self.tape.view(x, step.gives.shape)
-
     def _cut(self, step: Step, x: Tensor) -> list[Tensor]:
         """Pieces of the last axis; those ``by_heads`` have their heads apart already."""
         parts = x.shape[-1] // step.gives.shape[-1]
@@ -480,30 +470,14 @@ class Pass:
         wide = self.tape.view(x, (*x.shape[:-1], parts, heads, step.gives.shape[-1] // heads))
         return self.tape.unbind(wide, len(wide.shape) - 3)
 
-    def _copied(self, step: Step) -> Tensor:
-        """A copy of what a step takes, unless it is laid out in order as it is."""
-        tape = self.tape
-        (x,) = self._taken(step)
-        if step.place.role == "merge_heads":
-            return tape.reshape(tape.contiguous(tape.transpose(x, 1, 2)), step.gives.shape)
-        if step.place.role in ("start_logits", "end_logits"):
-            self.pieces = self.pieces or tape.split(x, 2)
-            return tape.contiguous(tape.squeeze(self.pieces.pop(0)))
-        if step.place.role in ("key_cached", "value_cached"):
-            self.cache.append(tape.cat_with_nothing(x))
-            return self.cache[-1]
-        if step.place.role == "last_token":
-            return self._last_token(x)
-        if step.place.role == "first_token":  # that is no padding
-            self.values["rows"] = tape.new(x.shape[:1], _INT64)
-            columns = self.values["columns"] = tape.new(x.shape[:1] if self._given_mask else (), _INT64)
-            if not self._given_mask:  # a single number is the same for all
-                return tape.index(tape.select(x), [self.values["rows"]])
-            return tape.index(x, [self.values["rows"], columns])
-        if step.place.role == "position_bias":  # from (length, length, heads), the same for each sequence
-            heads_first = tape.unsqueeze(tape.permute(x, (2, 0, 1)), 0)
-            return tape.contiguous(tape.expand(heads_first, step.gives.shape))
-        raise NotImplementedError(f"Nothing says what {step.name} ({step.operation}) allocates.")
+    def _first_token(self, x: Tensor) -> Tensor:
+        """Of each sequence the first token that is no padding; without padding a single number is the same for all."""
+        tape, rows = self.tape, x.shape[:1]
+        self.values["rows"] = tape.new(rows, _INT64)
+        self.values["columns"] = tape.new(rows if self._given_mask else (), _INT64)
+        if not self._given_mask:
+            return tape.index(tape.select(x), [self.values["rows"]])
+        return tape.index(x, [self.values["rows"], self.values["columns"]])
 
     def _caches(self) -> bool:
         """Whether a decoder fills its cache.
