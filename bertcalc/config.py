@@ -15,7 +15,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 from bertcalc.activations import ACTIVATIONS
 from bertcalc.fields import DIMENSIONS as DIMENSIONS
-from bertcalc.fields import EVERY_LETTER, OWN_DIMENSIONS, SIZES, PositionEmbeddingType, is_int, is_number, known
+from bertcalc.fields import (
+    EVERY_LETTER,
+    FIELDS,
+    OWN_DIMENSIONS,
+    OWN_FIELDS,
+    SIZES,
+    PositionEmbeddingType,
+    is_int,
+    is_number,
+    known,
+)
 from bertcalc.fields import LETTERS as LETTERS
 from bertcalc.fields import POSITION_EMBEDDING_TYPES as POSITION_EMBEDDING_TYPES
 from bertcalc.problem import InputError
@@ -114,11 +124,11 @@ class Config(metaclass=_Kind):
         return cls.own_name(field) in _names(cls)
 
     def telling(self) -> dict[str, Any]:
-        """The sizes, and the other fields that differ from Hugging Face's defaults."""
-        values = vars(self)
+        """The sizes, and the other fields that differ from Hugging Face's defaults, in the order of FIELDS."""
+        values, order = vars(self), [*FIELDS, *OWN_FIELDS]
         return {
             field.name: values[field.name]
-            for field in fields(self)
+            for field in sorted(fields(self), key=lambda field: order.index(self.shared_name(field.name)))
             if values[field.name] != field.default or self.is_size(field.name)
         }
 
