@@ -384,10 +384,11 @@ def test_what_nothing_explains_is_too_small_or_too_large() -> None:
     for text, said in (
         ("17", "It is too small."),
         ("999,999,999,999", "It is too large."),
-        ("1/3", "It is too small."),
+        ("51/3", "It is too small."),
     ):
         verdict = check(model, text)
         assert (verdict.state, [sentence.message for sentence in verdict.said]) == ("wrong", [said])
+    assert check(model, "1/3").state == "unreadable"  # no count is a third
 
 
 @pytest.mark.parametrize(
