@@ -34,6 +34,7 @@ from bertcalc.diagnosis.known import (
     CLAIMS,
     HAND_COUNTS,
     KNOWN_ONLY,
+    PUBLISHED_CONFIGS,
     TRAINING,
     Claim,
     HandCount,
@@ -275,7 +276,7 @@ def _rounded(meanings: Sequence[Reading], *, parts: bool = True) -> Iterator[Els
             found: dict[str, Elsewhere] = {}
             if reading.exact is None and of_models:
                 for count, (preset, known) in published_counts().items():
-                    if reading.means(count):
+                    if reading.means(count) and known.subject.config == PUBLISHED_CONFIGS[preset]:  # tied as it is
                         found.setdefault(preset, Elsewhere(reading, preset, known=known))
             elif reading.exact is None and reading.key == "parameters":
                 for count, (preset, part) in published_parts().items():

@@ -15,6 +15,7 @@ from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
 from bertcalc.typed import typed
 from tests.examples import sampled
+from tests.oracle import Case
 
 CHINESE = PRESETS["bert-base-chinese"].config
 
@@ -428,3 +429,59 @@ def test_no_cause_is_named_that_changes_nothing(preset: str) -> None:
         found = of(f"{right + step * config.hidden_size}", config, subject.architecture)
         for one in (*found.miscounted, *found.behind, *found.possible):
             assert all(cause.amount for cause in one.explanation)
+
+
+@pytest.mark.parametrize(
+    ("preset", "changes"),
+    [
+        ("bert-base-uncased", {"intermediate_size": 3702}),
+        ("bert-base-uncased", {"hidden_size": 786, "num_attention_heads": 6}),
+        ("bert-base-uncased", {"vocab_size": 35022}),
+        ("gpt2", {"vocab_size": 50527}),
+        ("albert-base-v2", {"hidden_size": 786, "num_attention_heads": 6}),
+        ("electra-small-discriminator", {"embedding_size": 182}),
+        ("ModernBERT-base", {"intermediate_size": 1125}),
+    ],
+)
+@pytest.mark.parametrize("without_pooler", [False, True])
+def test_a_mistyped_size(preset: str, changes: dict[str, int], without_pooler: bool) -> None:
+    """The number is that of the real model with the other size; perhaps without its pooler as well."""
+    config = PRESETS[preset].config
+    other = type(config)(**{**config.shared(), **changes})
+    real = Case(other, family_of(config).base.name).real()
+    poolers = sum(tensor.numel() for name, tensor in real.named_parameters() if "pooler" in name)
+    found = of_preset(f"{real.num_parameters() - poolers * without_pooler}", preset).miscounted[0]
+    assert found.model.mix
+    assert found.model.mix.fields == (next(iter(changes)),)
+    assert [cause.miscount for cause in found.explanation[1:]] == ["pooler"] * (without_pooler and poolers > 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "preset", "architecture", "miscount"),
+    [
+        ("1.31亿", "bert-base-chinese", "BertModel", "gated"),
+        ("31,705,344", "albert-base-v2", "AlbertModel", "embedding_size"),  # 768, and a map of 768 x 768
+        ("about 343 million", "bert-base-uncased", "BertModel", "heads times"),
+        ("1.84e8", "bert-large-uncased", "BertModel", "intermediate as hidden"),
+        ("~90.0M", "bert-base-uncased", "BertModel", "one head"),
+        ("34M", "albert-base-v2", "AlbertForMaskedLM", "decoder of H"),
+    ],
+)
+def test_a_mistake_stands_among_three_at_most(text: str, preset: str, architecture: str, miscount: str) -> None:
+    found = of(text, PRESETS[preset].config, architecture)
+    assert miscount in [cause.miscount for one in found.miscounted for cause in one.explanation]
+    assert len(found.miscounted) <= 3
+
+
+def test_no_small_mistake_is_added_that_a_rounded_number_does_not_show() -> None:
+    found = of("343M").miscounted
+    assert {len(one.explanation) for one in found} == {1}
+
+
+def test_a_rounded_number_of_another_size_that_no_model_has() -> None:
+    assert not {one.preset for one in of("90.0M").elsewhere}  # 85 to 95 million would be, if its zero were not typed
+
+
+def test_the_hubs_rounded_number_for_gpt_2() -> None:
+    matches = of("137M", PRESETS["gpt2"].config, "GPT2Model").matches
+    assert {model.convention for match in matches for model in match.models} == {"masks"}

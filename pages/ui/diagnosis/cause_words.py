@@ -72,7 +72,12 @@ def _taken_sizes(known: Known, mix: Mix) -> tuple[str, str]:
     config, symbols = known.subject.config, sizes_of(type(known.subject.config))
     fields = listed([code(type(config).own_name(field)) for field in mix.fields])
     sizes = [f"${symbols[field]} = {latex_number(getattr(config, field))}$" for field in mix.fields]
-    said = _("{fields} of {preset}") if mix.preset else _("{fields} taken to be another number, perhaps mistyped")
+    if mix.preset:
+        said = _("{fields} of {preset}")
+    elif mix.fields == ("embedding_size",) and config.hidden_size == vars(config)["embedding_size"]:
+        said = _("{fields} taken to be the hidden size")
+    else:
+        said = _("{fields} taken to be another number, perhaps mistyped")
     return said.format(fields=fields, preset=mix.preset), listed(sizes)
 
 

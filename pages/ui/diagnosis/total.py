@@ -230,6 +230,8 @@ def _show_miscounted(found: Diagnosis, number: Typed, *, known: bool) -> None:
 def _summary(equals: Sequence[Miscounted]) -> str:
     """What explains a number, in a sentence."""
     if equals[0].reading.exact is None:
+        if len(equals) > 1:
+            return _("Counted in one of these ways it rounds to your number, the likeliest first.")
         return _("Counted like this it rounds to your number.")
     if len(equals) > 1:
         return _("{count} explanations lead to exactly this number, the likeliest first.").format(count=len(equals))
@@ -248,6 +250,8 @@ def _strength(found: Diagnosis) -> str:
     one_in = found.evidence.one_in
     if found.confident:
         return _("Of the numbers near it, one in {count:,} would be explained as simply.").format(count=one_in)
+    if found.miscounted[0].reading.exact is None:
+        return _("A rounded number leaves room for other mistakes: take it as a hint.")
     said = _("Of the numbers near it, one in {count:,} would be explained as simply: take it as a hint.")
     return said.format(count=one_in)
 
