@@ -9,11 +9,13 @@ from pages.ui.present import presenting, row
 from pages.ui.sidebar import choice as current_choice
 
 choice = current_choice()
-with row():
+top = row()
+with top:
     view = run.VIEW.show()
-    if view == "fit" and not unknown_peaks(choice.model()):
-        # In front of the controls, which a phone has below each other; where they are beside each other, after them.
-        answer = None if presenting() else st.container()
+if view == "fit" and not unknown_peaks(choice.model()):
+    # In front of the controls, which a phone has below each other; on the projector, where they are few lines, after.
+    answer = None if presenting() else st.empty()
+    with top if presenting() else st.container():
         task, device = run.choose_task()
 
 if view not in ("weights", "activations") and (problem := unknown_peaks(choice.model())):

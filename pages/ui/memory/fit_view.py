@@ -19,7 +19,7 @@ from pages.ui.present import presenting
 
 
 def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGenerator) -> None:
-    """In the place for the answer what fits and what the batch needs; then the bar, and the formulas."""
+    """In the place for the answer what fits and what the batch needs; then large numbers, the bar and the formulas."""
     found = peak(run.subject, how, *run.batch)
     total = found.num_bytes
     length = most(growths(run.subject, how, "sequence_length", *run.batch), device.usable, run.choice.config.longest)
@@ -38,8 +38,7 @@ def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGener
     longest = _("Longest sequence, batch {batch:,}").format(batch=run.batch.batch_size)
     largest = _("Largest batch of {length:,} tokens").format(length=run.batch.sequence_length)
     limit = _("one without a pad_token_id") if batch.limit == "positions" else _limit(batch)
-    with answer:
-        show_metrics({longest: (_number(length.number), _limit(length)), largest: (_number(batch.number), limit)})
+    show_metrics({longest: (_number(length.number), _limit(length)), largest: (_number(batch.number), limit)})
     start = run.of_preset()
     before = peak(start.subject, how, *start.batch).areas if start else {}
     formulas = {area: plain(formula.expression) for area, formula in found.formulas.items()}
