@@ -65,8 +65,8 @@ def test_wrong_values_are_named_and_the_rest_counts(visit: Open) -> None:
 
 
 @pytest.mark.parametrize("address", ["", "verify"])
-def test_an_impossible_pair_in_a_link_is_explained_on_every_page(look: Look, address: str) -> None:
-    page = look(f"{address}?hidden_size=770")
+def test_an_impossible_pair_in_a_link_is_explained_on_every_page(visit: Open, address: str) -> None:
+    page = visit(f"{address}?hidden_size=770")
     expect(page.get_by_text("768 or 780 would be")).to_be_visible()
     page.get_by_role("button", name="hidden_size = 780").click()
     expect(page.get_by_text("768 or 780 would be")).to_have_count(0)
