@@ -15,7 +15,10 @@ from playwright.sync_api import Browser, sync_playwright
 
 ROOT = Path(__file__).parents[2]
 # A page is seen for a second, in which optimized scripts and frequent collections of garbage cost more than they give.
-_SCRIPTS = ("--no-opt", "--no-maglev", "--no-flush-bytecode", "--single-threaded-gc", "--min-semi-space-size=32")
+_SCRIPTS = (
+    *("--no-opt", "--no-maglev", "--no-flush-bytecode", "--single-threaded-gc", "--no-parallel-scavenge"),
+    *("--min-semi-space-size=64", "--max-semi-space-size=64"),
+)
 # Without these Chromium looks up its maker's hosts at every start.
 FLAGS = [
     "--no-sandbox",

@@ -46,8 +46,8 @@ def test_a_link_shows_the_same_after_other_pages(look: Look) -> None:
     expect_query(page, {"model_type": "gpt2", "model_class": "GPT2LMHeadModel", **said})
 
 
-def test_keys_move_a_slider_and_steps_go_back(visit: Open) -> None:
-    page = visit("any_model?model_type=gpt2")
+def test_keys_move_a_slider_and_steps_go_back(look: Look) -> None:
+    page = look("any_model?model_type=gpt2")
     shown(page)
     slider(page, "n_layer").focus()
     page.keyboard.press("ArrowRight")
@@ -78,8 +78,8 @@ def test_a_size_that_is_refused_is_mended_where_it_stands(look: Look) -> None:
     expect(page.get_by_role("alert").filter(has_text="multiple")).to_have_count(0)
 
 
-def test_a_type_is_found_as_one_types_and_back_leads_back(visit: Open) -> None:
-    page = visit("any_model?model_type=gpt2&lang=zh")
+def test_a_type_is_found_as_one_types_and_back_leads_back(look: Look) -> None:
+    page = look("any_model?model_type=gpt2&lang=zh")
     shown(page)
     box = page.get_by_role("combobox").first
     box.click()
@@ -137,10 +137,9 @@ def test_flops_are_found_at_a_press_and_who_leaves_ends_it(visit: Open) -> None:
     expect(button).to_have_count(0)
 
 
-def test_on_a_phone_a_slider_and_the_total_are_on_one_screen(visit: Open) -> None:
-    page = visit("any_model?model_type=gpt2")
+def test_on_a_phone_a_slider_and_the_total_are_on_one_screen(visit: Open, page: Page) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
-    page.reload()
+    visit("any_model?model_type=gpt2")
     shown(page)
     assert bottom(total(page)) < bottom(slider(page, "vocab_size")) <= 844
     page.get_by_role("button", name="L 12").click()

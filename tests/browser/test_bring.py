@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from bertcalc import BertConfig, build
 from bertcalc.hub.asking import PLACES
-from tests.browser.conftest import Open
+from tests.browser.conftest import Look, Open
 from tests.browser.launch import running_server
 from tests.browser.look import bottom, expect_query, open_page, overflow, query, ready, settled, total
 from tests.hub.conftest import models
@@ -192,7 +192,7 @@ def test_who_closes_the_page_makes_room_for_others(page: Page, asking: str, hub:
     expect(page.get_by_text("has all of BertForMaskedLM, and other tensors as well")).to_be_visible(timeout=10_000)
 
 
-def test_offline_is_said(visit: Open) -> None:
-    page = visit("bring?bring=hub")
+def test_offline_is_said(look: Look) -> None:
+    page = look("bring?bring=hub")
     page.get_by_role("button", name="Read it from the Hub").click()
     expect(page.get_by_text("The Hub (huggingface.co) cannot be reached from this server.")).to_be_visible()

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from bertcalc.explore.compare import PAIRS
-from tests.browser.conftest import Look, Open
+from tests.browser.conftest import Look
 from tests.browser.look import bottom, boxes, expect_query, number, open_page, overflow, query, settled
 
 TIED = "models=bert-base-uncased~architecture-BertForMaskedLM+bert-base-uncased~architecture-BertForMaskedLM~"
@@ -114,8 +114,8 @@ def test_no_table_is_wider_than_the_page(look: Look, pair: str) -> None:
     assert overflow(table) <= 1
 
 
-def test_at_a_glance_twelve_models_need_no_scrolling_and_a_click_opens_one(visit: Open) -> None:
-    page = visit("compare?compare=glance&order=ascending")
+def test_at_a_glance_twelve_models_need_no_scrolling_and_a_click_opens_one(look: Look) -> None:
+    page = look("compare?compare=glance&order=ascending")
     page.get_by_role("button", name="well-known models").click()
     chart = page.get_by_test_id("stVegaLiteChart")
     names = chart.locator(".role-axis-label text")

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import ConsoleMessage, Error, Page, Request, expect
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, WebError, expect
 
 from pages.ui.i18n import LANGUAGES
 from tests.browser.conftest import Look
@@ -145,7 +145,7 @@ def serious(page: Page, options: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 @pytest.fixture
-def told(window: Page, server: str) -> Iterator[list[str]]:
+def told(context: BrowserContext, server: str) -> Iterator[list[str]]:
     """What the console said that is an error, and who was asked besides the server."""
     said: list[str] = []
 
@@ -157,16 +157,16 @@ def told(window: Page, server: str) -> Iterator[list[str]]:
         if urlsplit(request.url.removeprefix("blob:")).netloc != urlsplit(server).netloc:
             said.append(f"asks {request.url}")
 
-    def fail(error: Error) -> None:
-        said.append(str(error))
+    def fail(error: WebError) -> None:
+        said.append(str(error.error))
 
-    window.on("console", note)
-    window.on("request", ask)
-    window.on("pageerror", fail)
+    context.on("console", note)
+    context.on("request", ask)
+    context.on("weberror", fail)
     yield said
-    window.remove_listener("console", note)
-    window.remove_listener("request", ask)
-    window.remove_listener("pageerror", fail)
+    context.remove_listener("console", note)
+    context.remove_listener("request", ask)
+    context.remove_listener("weberror", fail)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import psutil
 from playwright.sync_api import Browser, expect
 
-from tests.browser.conftest import Open
+from tests.browser.conftest import Look
 from tests.browser.launch import running_server
 from tests.browser.look import expect_query, number, ready, slider, total
 
@@ -48,9 +48,9 @@ def test_the_next_key_counts_on(browser: Browser, tmp_path: Path) -> None:
             shows(17, "137,707,008")
 
 
-def test_a_newer_move_takes_the_place_of_a_question_that_hangs(visit: Open, running: tuple[str, int]) -> None:
+def test_a_newer_move_takes_the_place_of_a_question_that_hangs(look: Look, running: tuple[str, int]) -> None:
     """Verify asks the worker; while that is stopped, what its reader does next is done at once."""
-    page = visit("verify?num_hidden_layers=3")
+    page = look("verify?num_hidden_layers=3")
     expect(page.get_by_text("The real BertModel agrees")).to_be_visible(timeout=60_000)
     below = psutil.Process(running[1]).children(recursive=True)  # of this server: others' tests go on
     workers = []

@@ -94,7 +94,8 @@ def test_a_deep_link_is_the_first_request_of_a_server_and_no_telemetry_leaves(pa
         assert set(paths) == {"/compute"}
         expect(number(page, "hidden_size")).to_have_value("1,024")
         expect_query(page, {"vocab_size": "21128", "hidden_size": "1024", "num_attention_heads": "16", "lang": "zh"})
-        page.goto(f"{url}/memory")
+        page.get_by_role("link", name="内存").click()
+        page.wait_for_url("**/memory?**")
         settled(page)
         assert hosts == {urlsplit(url).netloc}
     page.remove_listener("request", note)

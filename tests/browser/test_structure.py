@@ -1,5 +1,8 @@
 """The Structure page in a real browser: folding, copying, links."""
 
+from functools import partial
+from itertools import cycle
+
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
@@ -24,14 +27,14 @@ def test_the_open_tree_reads_line_for_line_as_print_gives_it(look: Look, archite
     assert lines(page) == str(Case(BertConfig(), architecture).real()).splitlines()
 
 
-@pytest.mark.parametrize("key", ["Enter", "Space", "click"])
-def test_every_node_folds_and_unfolds_with_the_keyboard_and_the_mouse(look: Look, key: str) -> None:
+def test_every_node_folds_and_unfolds_with_the_keyboard_and_the_mouse(look: Look) -> None:
+    """By turns."""
     page = look("structure")
     nodes = tree(page).locator("summary")
     expect(nodes).to_have_count(11)  # the model, and all that have modules inside
     before = lines(page)
-    for node in nodes.all():
-        toggle = node.click if key == "click" else lambda node=node: node.press(key)
+    for node, key in zip(nodes.all(), cycle(("Enter", "Space", "click")), strict=False):
+        toggle = node.click if key == "click" else partial(node.press, key)
         below = node.locator("xpath=following-sibling::*").first
         toggle()
         expect(below).to_be_hidden()
@@ -40,9 +43,9 @@ def test_every_node_folds_and_unfolds_with_the_keyboard_and_the_mouse(look: Look
     assert lines(page) == before
 
 
-def test_the_text_can_be_copied_as_it_is(visit: Open, page: Page) -> None:
+def test_the_text_can_be_copied_as_it_is(look: Look) -> None:
+    page = look("structure")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    visit("structure")
     page.get_by_text("The text of print(model), to copy").click()
     code = page.get_by_test_id("stCode")
     code.hover()

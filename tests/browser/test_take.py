@@ -14,7 +14,7 @@ from pages.ui.batch import Batch
 from pages.ui.export.files import Origin, model_files
 from pages.ui.i18n import LANGUAGES, catalogue
 from pages.ui.sidebar import Choice
-from tests.browser.conftest import Open
+from tests.browser.conftest import Look, Open
 from tests.browser.look import boxes, number, ready, settled, slider, total_formula
 
 
@@ -123,8 +123,8 @@ def test_a_printed_page_has_what_is_read_and_nothing_that_is_pressed(visit: Open
     assert pages(page.pdf(prefer_css_page_size=True)) == 1
 
 
-def test_a_printed_page_says_its_name_its_view_and_its_model(visit: Open, page: Page) -> None:
-    visit("memory?preset=bert-base-chinese&num_hidden_layers=24&memory=training")
+def test_a_printed_page_says_its_name_its_view_and_its_model(look: Look) -> None:
+    page = look("memory?preset=bert-base-chinese&num_hidden_layers=24&memory=training")
     views = page.get_by_role("radiogroup", name="View")
     expect(views.get_by_role("radio", name="training")).to_be_visible()
     settled(page)
@@ -138,8 +138,8 @@ def test_a_printed_page_says_its_name_its_view_and_its_model(visit: Open, page: 
     expect(views.get_by_role("radio", name="weights")).to_be_hidden()
 
 
-def test_printed_exercises_are_the_whole_sheet(visit: Open, page: Page) -> None:
-    visit("exercises?seed=3")
+def test_printed_exercises_are_the_whole_sheet(look: Look) -> None:
+    page = look("exercises?seed=3")
     shown = page.get_by_role("heading", name="1 · A tensor")
     expect(shown).to_be_visible()
     settled(page)

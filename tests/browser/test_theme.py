@@ -1,13 +1,14 @@
-"""The theme that a reader chooses, in a browser of their own."""
+"""The theme that a reader chooses, and what others see then."""
 
+from collections.abc import Iterator
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from pages.ui.theme import BACKGROUND, COLORS
 from tests.browser.conftest import Look, Open
-from tests.browser.look import ready, total_formula
+from tests.browser.look import ready, slider, total, total_formula
 
 
 def rgb(color: str) -> str:
@@ -28,10 +29,18 @@ def test_terms_and_lines_have_the_colours_of_the_system(
     expect(line).to_have_css("color", color)
 
 
-def test_a_reader_chooses_dark_and_the_page_is_drawn_in_its_colors(server: str, browser: Browser, visit: Open) -> None:
-    context = browser.new_context(viewport={"width": 1280, "height": 720}, color_scheme="light")
-    page = context.new_page()
-    page.goto(server)
+@pytest.fixture
+def forgotten(page: Page, server: str) -> Iterator[None]:
+    """What a browser keeps of this test is forgotten after it."""
+    yield
+    page.goto(f"{server}/favicon.png")
+    page.evaluate("() => localStorage.clear()")
+
+
+@pytest.mark.usefixtures("forgotten")
+def test_a_reader_chooses_dark_and_the_page_is_drawn_in_its_colors(look: Look, visit: Open) -> None:
+    other = look()
+    page = visit()
     ready(page)
     expect(terms(page, "light")).not_to_have_count(0)
     expect(page.get_by_test_id("stHeader").get_by_text("Teach")).to_be_in_viewport()  # the menu leaves room for it
@@ -40,10 +49,11 @@ def test_a_reader_chooses_dark_and_the_page_is_drawn_in_its_colors(server: str, 
     expect(page.get_by_test_id("stApp")).to_have_css("background-color", rgb(BACKGROUND["dark"]))
     expect(terms(page, "dark")).not_to_have_count(0)
     expect(terms(page, "light")).to_have_count(0)
-    for address in ("", "layers", "lecture"):  # also where nobody chose anything
-        page.goto(f"{server}/{address}")
+    for address in ("layers", "lecture", ""):  # also where nobody chose anything
+        visit(address)
         expect(page.get_by_test_id("stApp")).to_have_css("background-color", rgb(BACKGROUND["dark"]))
-    page.goto(server)
     expect(terms(page, "dark")).not_to_have_count(0)
-    context.close()
-    expect(terms(visit(), "light")).not_to_have_count(0)  # nobody else's page is dark
+    slider(other, "num_hidden_layers").press("ArrowRight")  # nobody else's page is dark
+    expect(total(other)).to_have_text("116,570,112")
+    expect(terms(other, "light")).not_to_have_count(0)
+    expect(terms(other, "dark")).to_have_count(0)
