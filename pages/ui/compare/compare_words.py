@@ -52,7 +52,11 @@ def _change(field: str, value: Any) -> str:
 def said(problem: Problem) -> str:
     """A problem in the language of the session."""
     # The translation of nothing would be the head of the catalogue.
-    return _(problem.message).format(**{name: value and _(value) for name, value in problem.values.items()})
+    values = {
+        name: said(value) if isinstance(value, Problem) else value and _(value)
+        for name, value in problem.values.items()
+    }
+    return _(problem.message).format(**values)
 
 
 def signed(difference: int) -> str:
