@@ -9,14 +9,14 @@ class Problem(NamedTuple):
     """One thing that is wrong with an input.
 
     ``message`` is an English sentence with placeholders in braces, ``values`` fills them, so that a user
-    interface can translate the one and keep the other. Each of ``remedies`` is a change of fields that leads
-    to the nearest valid value, the nearest first.
+    interface can translate the one and keep the other; a value can be a sentence of this kind. Each of
+    ``remedies`` is a change of fields that leads to the nearest valid value, the nearest first.
     """
 
     field: str
     value: object
     message: str
-    values: dict[str, str]
+    values: dict[str, Any]
     remedies: tuple[dict[str, Any], ...] = ()
 
     @classmethod

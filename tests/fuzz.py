@@ -221,12 +221,12 @@ def read_sizes(text: str) -> bool:
     except InputError as error:
         show(error.problem)
         return False
-    outside = steps.refused(found, sizes)
-    if outside is None:
+    problem = steps.refused(found, sizes)
+    if problem is None:
         assert 0 < found.count(**sizes) <= steps.MOST_PARAMETERS
-    elif outside.problem:
-        show(outside.problem)
-    moved = steps.Steps(found, {} if outside else sizes)
+    else:
+        show(problem)
+    moved = steps.Steps(found, {} if problem else sizes)
     for field, value in list(sizes.items())[:3]:
         moved.move(field, value)
         if field in moved.attempt:
@@ -234,7 +234,7 @@ def read_sizes(text: str) -> bool:
         elif field in found.fields:
             assert moved.values()[field] == value
             assert value in steps.stops(found, field, moved.kept)
-    return outside is None
+    return problem is None
 
 
 def read_model(text: str) -> bool:

@@ -8,23 +8,27 @@ field is fitted (``fit``), and a formula counts only if it is right for sizes th
     305002496
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from copy import deepcopy
 from dataclasses import replace
 from functools import partial
+from math import prod
 from time import thread_time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from bertcalc.discover.fields import Recipe, minimal
+import sympy
+
+from bertcalc.discover import build, derived, explain, products
+from bertcalc.discover.build import Ended, Refused, reason
+from bertcalc.discover.fields import Recipe, inside, recipe_of
+from bertcalc.discover.find import Findings
+from bertcalc.discover.given import completions, structure
 from bertcalc.discover.lab import Lab, Progress
+from bertcalc.discover.regime import Regime, drawn
 from bertcalc.discover.result import Checked, Computed, Discovered, Tensors
+from bertcalc.discover.types import BASE, listed
 from bertcalc.problem import Problem
 from bertcalc.text import N_, shorten
-
-if TYPE_CHECKING:
-    from bertcalc.discover.find import Findings
-    from bertcalc.discover.regime import Regime
 
 __all__ = ["Checked", "Computed", "Discovered", "Tensors", "discover", "with_flops"]
 
@@ -50,21 +54,20 @@ def discover(
     With ``flops``, formulas for the matrix products of a forward pass are looked for, too, which takes ten times as
     long, and as many ``seconds`` once more at most; where there are none, the result says why.
     """
-    from bertcalc.discover import build
-    from bertcalc.discover.given import structure
-
     start = thread_time()
     kind = model if isinstance(model, str) else str(model.get("model_type", ""))
     given = structure({**({} if isinstance(model, str) else model), **(changes or {})})
     with build.readable(cls or kind), build.quiet():
         config = build.config_class(kind)
-        name = cls or (build.known()[kind].base if kind in build.known() else None)
+        name = cls or next(iter(listed(kind, BASE)), None)
         if name is None:
             message = N_("transformers has no base model of type {kind}.")
-            raise build.Refused.because(message, kind=shorten(kind) or '""')
+            raise Refused.because(message, kind=shorten(kind) or '""')
         real = build.model_class(name)
         lab, given = _begun(config, real, given, start + seconds, progress)
         found = _summary(lab, kind, name, given, start)
+        if not found.unexplained:
+            found = replace(found, derived=derived.derived(lab, inside(config, real)))
     return with_flops(found, seconds=seconds, progress=progress) if flops else found
 
 
@@ -72,18 +75,16 @@ def with_flops(
     found: Discovered, *, seconds: float = SECONDS, progress: Progress = lambda _doing, _done, _of: None
 ) -> Discovered:
     """The same with formulas for the matrix products of a forward pass; where there are none, the result says why."""
-    from bertcalc.discover import build
-
     if found.unexplained:
-        return replace(found, no_flops=build.reason(N_("not all of its parameters have a formula")))
+        return replace(found, no_flops=reason(N_("not all of its parameters have a formula")))
     until = thread_time() + seconds
     with build.readable(found.cls), build.quiet():
         try:
             cls = build.model_class(found.cls)
-            recipe = _recipe(build.config_class(found.model_type), cls, found.given, until)
+            recipe = recipe_of(build.config_class(found.model_type), cls, found.given, until)
             compute, why = _computed(recipe, cls, found, until, progress)
-        except build.Ended:
-            compute, why = None, build.reason(N_("the time was up"))
+        except Ended:
+            compute, why = None, reason(N_("the time was up"))
     return replace(found, compute=compute, no_flops=why)
 
 
@@ -91,24 +92,22 @@ def _begun(
     config: Any, cls: Any, given: dict[str, Any], until: float, progress: Progress
 ) -> tuple[Lab, dict[str, Any]]:
     """A lab, and what is given for it: where a default leaves open what a class needs, sizes are put there."""
-    from bertcalc.discover.build import Ended, Refused, not_built, tensors
-    from bertcalc.discover.given import completions
 
     def begin(given: dict[str, Any]) -> Lab:
         try:
-            recipe = _recipe(config, cls, given, until)
+            recipe = recipe_of(config, cls, given, until)
         except (Refused, Ended):
             raise
         except Exception as error:  # transformers raises whatever it likes
-            raise not_built(error) from None
-        return Lab(recipe, partial(tensors, cls), until=until, progress=progress)
+            raise build.not_built(error) from None
+        return Lab(recipe, partial(build.tensors, cls), until=until, progress=progress)
 
     try:
         return begin(given), given
     except Refused:
         if given:
             raise
-        inner = _inner(config, cls)
+        inner = inside(config, cls)
         for sizes in completions(cls.config_class):
             with suppress(Refused):
                 more = {inner: sizes} if inner else sizes
@@ -116,33 +115,11 @@ def _begun(
         raise
 
 
-def _inner(config: Any, cls: Any) -> str:
-    """The name of the configuration inside of a type's that a class takes, such as the text's; "" if it takes that."""
-    if cls.config_class is config:
-        return ""
-    return next((name for name, inner in config.sub_configs.items() if inner is cls.config_class), "")
-
-
-def _recipe(config: Any, cls: Any, given: Mapping[str, Any], until: float) -> Recipe:
-    if not _inner(config, cls):
-        return Recipe(config, given, until)
-    here = configured(config, cls, given)
-    return Recipe(cls.config_class, minimal(cls.config_class, here, until) or here.to_dict(), until)
-
-
-def configured(config: Any, cls: Any, given: Mapping[str, Any]) -> Any:
-    """The configuration that a class takes: its type's, or as transformers' AutoModel does, the text's in it."""
-    here, inner = config(**deepcopy(dict(given))), _inner(config, cls)
-    return (getattr(here, inner) or cls.config_class()) if inner else here
-
-
 def _summary(lab: Lab, kind: str, name: str, given: dict[str, Any], start: float) -> Discovered:
     import transformers
 
-    from bertcalc.discover.explain import explain
-
     lab.look()
-    lab, findings, area = explain(lab)
+    lab, findings, area = explain.explain(lab)
     formulas = _formulas(lab, findings, area)
     sizes = {each: _elements(shapes) for each, shapes in lab.given.tensors.items()}
     return Discovered(
@@ -162,16 +139,11 @@ def _computed(
     recipe: Recipe, cls: Any, found: Discovered, until: float, progress: Progress
 ) -> tuple[Computed | None, Problem | None]:
     """The matrix products of a forward pass, or None and why there are no formulas for them."""
-    from bertcalc.discover.build import Refused, reason
-    from bertcalc.discover.explain import explain
-    from bertcalc.discover.products import proven
-    from bertcalc.discover.regime import drawn
-
     try:
         lab = caller(recipe, cls, until, progress)
         lab.counts |= {each.name for tensors in found.tensors for each in tensors.copies.free_symbols}
         lab.look()
-        lab, findings, area = explain(lab, found.regime)
+        lab, findings, area = explain.explain(lab, found.regime)
         formulas = _formulas(lab, findings, area)
         if formulas["unexplained"]:
             name, why = next(iter(formulas["unexplained"].items()))
@@ -180,7 +152,7 @@ def _computed(
         formulas["fields"] = found.fields | formulas["fields"]
         formulas["regime"] = tuple(dict.fromkeys((*found.regime, *formulas["regime"])))
         compute = Computed(**formulas)
-        wrong = proven(cls, lab, compute, drawn(lab, lab.free, compute.regime))
+        wrong = products.proven(cls, lab, compute, drawn(lab, lab.free, compute.regime))
     except Refused as error:
         return None, error.problem
     return (None, wrong) if wrong else (compute, None)
@@ -188,19 +160,17 @@ def _computed(
 
 def caller(recipe: Recipe, cls: Any, until: float, progress: Progress) -> Lab:
     """A lab for calls of a class, with masks or without, as it runs. Raises Refused."""
-    from bertcalc.discover.build import Refused
-    from bertcalc.discover.products import MASKS, Calls, products
-
     refusals: list[Refused] = []
-    for masks in MASKS:
+    for masks in products.MASKS:
         try:
-            return Lab(Calls(recipe, cls, masks), partial(products, cls), until=until, progress=progress)
+            calls = products.Calls(recipe, cls, masks)
+            return Lab(calls, partial(products.products, cls), until=until, progress=progress)
         except Refused as error:
             refusals.append(error)
     raise refusals[0]
 
 
-def _formulas(lab: Lab, findings: "Findings", area: "Regime") -> dict[str, Any]:
+def _formulas(lab: Lab, findings: Findings, area: Regime) -> dict[str, Any]:
     """What formulas there are, as ``Formulas`` has it."""
     unexplained = dict(findings.unexplained)
     for why in area.open:
@@ -222,13 +192,9 @@ def _formulas(lab: Lab, findings: "Findings", area: "Regime") -> dict[str, Any]:
     }
 
 
-def _product(expressions: Any) -> Any:
-    from sympy import prod, sympify
-
-    return sympify(prod(expressions))
+def _product(expressions: Iterable[Any]) -> Any:
+    return sympy.sympify(sympy.prod(expressions))
 
 
 def _elements(shapes: Mapping[tuple[int, ...], tuple[int, ...]]) -> int:
-    from math import prod
-
     return sum(prod(shape) for shape in shapes.values())

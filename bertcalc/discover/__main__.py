@@ -3,9 +3,9 @@
     python -m bertcalc.discover bert roberta.RobertaModel
     python -m bertcalc.discover --all --write bertcalc/discover/found.json
 
-Without --classes it is one class of each type: its causal, masked or sequence-to-sequence language model, else its base
-model, else the first that transformers lists. With --missing, what the files have is taken from there: so a run that
-was interrupted goes on.
+Without --classes it is one class of each type, the first that is offered: its sequence-to-sequence, masked or causal
+language model, else its base model, else the first that transformers lists. With --missing, what the files have is
+taken from there: so a run that was interrupted goes on.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import json
 import resource
 import signal
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from datetime import date
 from difflib import get_close_matches
 from pathlib import Path
@@ -24,10 +24,10 @@ from typing import Any, NamedTuple, NoReturn
 
 from bertcalc.discover import discover, with_flops
 from bertcalc.discover.asking import limit_memory, too_large
-from bertcalc.discover.build import Classes, Ended, Refused, known
+from bertcalc.discover.build import Ended, Refused
 from bertcalc.discover.result import NOT_ASKED, Discovered, of_json
 from bertcalc.discover.shipped import by_class
-from bertcalc.discover.types import installed
+from bertcalc.discover.types import BASE, LANGUAGE, SEQ2SEQ, installed, listed
 from bertcalc.problem import InputError, wrong
 from bertcalc.text import shorten
 
@@ -116,18 +116,19 @@ def chosen(types: Collection[str], groups: Collection[str] = (), *, classes: boo
 
     A type can be named with the class that is meant. Raises InputError for what transformers does not have.
     """
-    listed, named = installed(), set[tuple[str, str]]()
+    known, named = installed(), set[tuple[str, str]]()
     if not (types or groups):
         raise wrong("Name model types, such as bert, or a group of them, such as --all.")
     for text in types:
         kind, _dot, cls = text.partition(".")
-        if kind not in listed:
-            _unknown("The installed transformers has no model type {name}", kind, listed)
-        if cls and cls not in listed[kind]:
-            _unknown(f"{kind} has no class {{name}}", cls, listed[kind])
+        if kind not in known:
+            _unknown("The installed transformers has no model type {name}", kind, known)
+        if cls and cls not in known[kind]:
+            _unknown(f"{kind} has no class {{name}}", cls, known[kind])
         named.add((kind, cls))
-    named |= {(kind, "") for kind in listed if any(is_in(kind, group) for group in groups)}
-    return [(kind, each) for kind, cls in sorted(named) for each in ([cls] if cls else _classes(listed, kind, classes))]
+    named |= {(kind, "") for kind in known if any(is_in(kind, group) for group in groups)}
+    every = {kind: listed(kind, *SEQ2SEQ, *LANGUAGE, BASE) if classes else [] for kind, _cls in named}
+    return [(kind, each) for kind, cls in sorted(named) for each in ([cls] if cls else every[kind] or known[kind][:1])]
 
 
 def _unknown(message: str, name: str, known: Collection[str]) -> NoReturn:
@@ -136,30 +137,19 @@ def _unknown(message: str, name: str, known: Collection[str]) -> NoReturn:
     raise wrong(message + "{more}", name=shorten(name) or '""', more=more)
 
 
-def _classes(listed: Mapping[str, Sequence[str]], kind: str, every: bool) -> Sequence[str]:
-    names = known().get(kind)
-    of_type = (names.causal, names.masked, names.seq2seq, names.base) if names else ()
-    found = [*dict.fromkeys(cls for cls in of_type if cls)] or listed[kind][:1]
-    return found if every else found[:1]
-
-
 def is_in(kind: str, group: str) -> bool:
-    """Whether a type is in a group: all, text, or language."""
-    names = known().get(kind)
-    return group == "all" or (names is not None and (names.language if group == "language" else is_text(names)))
-
-
-def is_text(names: Classes) -> bool:
-    """Whether a type is a language model, encoder-decoder, or has a base model that reads text alone."""
+    """Whether a type is in a group: all, text (language, encoder-decoder, or a base that reads text), or language."""
     import transformers
 
-    if names.language or names.seq2seq:
+    if group == "all" or listed(kind, *LANGUAGE):
         return True
+    if group == "language" or listed(kind, *SEQ2SEQ):
+        return group != "language"
     try:
-        base: Any = getattr(transformers, str(names.base))
+        base: Any = getattr(transformers, next(iter(listed(kind, BASE)), ""))
         modalities = base.input_modalities
         return base.main_input_name == "input_ids" and modalities in ("text", ("text",), ["text"])
-    except (AttributeError, ImportError):  # its libraries are not installed
+    except (AttributeError, ImportError):  # there is none, or its libraries are not installed
         return False
 
 

@@ -13,9 +13,9 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from math import inf
-from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from bertcalc.discover.build import Ended, Refused
 from bertcalc.discover.given import structure
@@ -41,18 +41,15 @@ _LOCK = threading.Lock()
 _TURN = threading.Lock()  # of the reader whose model is discovered
 _WAITING: set[int] = set()  # the threads of those who ask for parameters
 
-_Kept = TypeVar("_Kept", "Asked", "Said")
-
 # What is being done, how much of it is done, of how much; nothing while others are before it.
 Hear = Callable[[str, int, int], object]
 
 
 class Asked(NamedTuple):
-    """What was found, the model as PyTorch prints it, and fields that follow others unless they are given."""
+    """What was found, and the model as PyTorch prints it."""
 
     found: Discovered
     tree: str
-    derived: Mapping[str, list[str]] = MappingProxyType({})
 
 
 class Said(NamedTuple):
@@ -97,10 +94,12 @@ def ask(model_type: str, cls: str, given: Mapping[str, Any], hear: Hear, wanted:
         if held := _held(key):
             return held
         try:
-            return _keep(key, _discover(model_type, cls, given, hear, wanted))
+            asked = _discover(model_type, cls, given, hear, wanted)
         except InputError as error:
             _keep(key, Said(error.problems, time.monotonic() + AGAIN))
             raise
+        _keep(key, asked)
+        return asked
 
 
 def ask_flops(
@@ -124,7 +123,9 @@ def ask_flops(
             WORKER.wanted = still
             with _refusals():
                 json_of = WORKER.listen(lambda said: hear(*said), computed, json.dumps(held.found.json()))
-            return _keep(_key(model_type, cls, given), held._replace(found=of_json(json_of)))
+            asked = held._replace(found=of_json(json_of))
+            _keep(_key(model_type, cls, given), asked)
+            return asked
     raise _others()
 
 
@@ -160,11 +161,11 @@ def _discover(model_type: str, cls: str, given: Mapping[str, Any], hear: Hear, w
     WORKER.wanted = wanted
     fields = json.dumps(structure(given))
     with _refusals():
-        json_of, tree, derived = WORKER.listen(lambda said: hear(*said), discovered, model_type, cls, fields)
+        json_of, tree = WORKER.listen(lambda said: hear(*said), discovered, model_type, cls, fields)
     found = of_json(json_of)
     if too_many := more_than_shown(found.parameters):
         raise InputError(too_many)
-    return Asked(found, tree, derived)
+    return Asked(found, tree)
 
 
 @contextmanager
@@ -186,12 +187,11 @@ def _refusals() -> Iterator[None]:
         raise
 
 
-def _keep(key: tuple[str, str, str], asked: _Kept) -> _Kept:
+def _keep(key: tuple[str, str, str], answer: "Asked | Said") -> None:
     with _LOCK:
-        _FOUND[key] = asked
+        _FOUND[key] = answer
         while len(_FOUND) > _KEPT:
             _FOUND.popitem(last=False)
-    return asked
 
 
 def too_large() -> InputError:
@@ -204,33 +204,32 @@ def _key(model_type: str, cls: str, given: Mapping[str, Any]) -> tuple[str, str,
     return model_type, cls, json.dumps(dict(given), sort_keys=True)
 
 
-def discovered(model_type: str, cls: str, given: str) -> tuple[dict[str, Any], str, dict[str, list[str]]]:
-    """In the process: what is found, as plain data, the printed model, and what is derived."""
-    limit_memory()
+def discovered(model_type: str, cls: str, given: str) -> tuple[dict[str, Any], str]:
+    """In the process: what is found, as plain data, and the printed model."""
+    _begin()
     from bertcalc.discover import discover
-    from bertcalc.discover.build import config_class, known, readable
-    from bertcalc.discover.derived import derived
+    from bertcalc.discover.build import config_class, readable
 
-    tell(("imports", 0, 0))
-    known()
     with readable(cls):
         config_class(model_type)
-        until = time.thread_time() + SECONDS
         found = discover(model_type, cls, json.loads(given), seconds=SECONDS, progress=lambda *said: tell(said))
-        more = derived(model_type, cls, found.given, until)
-        return found.json(), _printed(model_type, cls, found.given), more
+        return found.json(), _printed(model_type, cls, found.given)
 
 
 def computed(json_of: str) -> dict[str, Any]:
     """In the process: the same with FLOPs, or with why there are none."""
-    limit_memory()
+    _begin()
     from bertcalc.discover import with_flops
-    from bertcalc.discover.build import known
 
-    tell(("imports", 0, 0))
-    known()
     found = of_json(json.loads(json_of))
     return with_flops(found, seconds=SECONDS, progress=lambda *said: tell(said)).json()
+
+
+def _begin() -> None:
+    """In the process: its limits, and PyTorch, which is no part of the time of a model."""
+    limit_memory()
+    tell(("imports", 0, 0))
+    import_module("transformers.models.auto.modeling_auto")
 
 
 def limit_memory() -> None:
@@ -245,8 +244,8 @@ def limit_memory() -> None:
 
 def _printed(model_type: str, cls: str, given: Mapping[str, Any]) -> str:
     """What print(model) says, or nothing if it is too long."""
-    from bertcalc.discover import configured
     from bertcalc.discover.build import config_class, made, model_class, quiet
+    from bertcalc.discover.fields import configured
 
     with suppress(Exception), quiet():  # transformers raises whatever it likes
         real = model_class(cls)

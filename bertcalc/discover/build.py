@@ -4,10 +4,9 @@ import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from threading import get_ident
 from time import thread_time
-from typing import Any, NamedTuple
+from typing import Any
 
 from bertcalc.problem import InputError, Problem
 from bertcalc.text import N_, shorten, visible
@@ -31,20 +30,6 @@ class Refused(InputError):  # noqa: N818 # it is no fault of ours: transformers 
 
 class Ended(Exception):  # noqa: N818
     """The time is up."""
-
-
-class Classes(NamedTuple):
-    """The classes of a model type that this is for."""
-
-    base: str | None
-    masked: str | None
-    causal: str | None
-    seq2seq: str | None  # text to text, or speech to text
-
-    @property
-    def language(self) -> bool:
-        """Whether there is a masked or causal language model."""
-        return bool(self.masked or self.causal)
 
 
 def reason(message: str, **values: str) -> Problem:
@@ -72,25 +57,6 @@ def readable(name: str) -> Iterator[None]:
     except (Exception, SystemExit) as error:
         kind = type(error).__name__
         raise Refused.because(N_("{name} could not be read: {error}."), name=shorten(name), error=kind) from None
-
-
-@cache
-def known() -> dict[str, Classes]:
-    """Every model type of the installed transformers that has a base model or a language model."""
-    from transformers.models.auto import modeling_auto as auto
-
-    tables = (
-        auto.MODEL_MAPPING_NAMES,
-        auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
-        auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
-        {**auto.MODEL_FOR_SPEECH_SEQ_2_SEQ_MAPPING_NAMES, **auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES},
-    )
-    types = dict.fromkeys(name for table in tables for name in table)
-    return {name: Classes(*(_first(table.get(name)) for table in tables)) for name in types}
-
-
-def _first(found: Any) -> str | None:
-    return found if found is None or isinstance(found, str) else found[0]
 
 
 def config_class(kind: str) -> Any:

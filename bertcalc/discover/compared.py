@@ -22,8 +22,8 @@ from bertcalc.config import Config, Problem
 from bertcalc.discover.given import read_fields
 from bertcalc.discover.parts import components, count
 from bertcalc.discover.result import Discovered
-from bertcalc.discover.steps import Outside, refused
 from bertcalc.discover.steps import read as read_sizes
+from bertcalc.discover.steps import refused
 from bertcalc.discover.types import types
 from bertcalc.discover.written import usual_names
 from bertcalc.explore import quantities
@@ -83,7 +83,7 @@ class FoundModel(NamedTuple):
         """What models of other sizes have in common with it: the class, and what is given of its configuration."""
         return self.found.model_type, self.found.cls, text_of(self.found.given)
 
-    def problem(self) -> Outside | None:
+    def problem(self) -> Problem | None:
         """Why there is no such model; None if there is one."""
         return refused(self.found, dict(self.changes)) if self.changes else None
 

@@ -7,26 +7,16 @@ from typing import NamedTuple
 from bertcalc.problem import Problem
 from bertcalc.text import N_
 
-# Each sentence with what it needs beside the field.
+# Each sentence with what it needs beside the size.
 SENTENCES = {
-    "is": N_("{field} is {other}"),
-    "share": N_("{field} is {factor} times {other}"),
-    "multiple": N_("{field} is a multiple of {other}"),
-    "differs": N_("{field} differs from {other}"),
-    "at least": N_("{field} is at least {other}"),
-    "at most": N_("{field} is at most {other}"),
-    "more": N_("{field} is more than {other}"),
-    "less": N_("{field} is less than {other}"),
-}
-PROBLEMS = {
-    "is": N_("The formula holds where {field} is {other}; here, {here}."),
-    "share": N_("The formula holds where {field} is {factor} times {other}; here, {here}."),
-    "multiple": N_("The formula holds where {field} is a multiple of {other}; here, {here}."),
-    "differs": N_("The formula holds where {field} differs from {other}; here, {here}."),
-    "at least": N_("The formula holds where {field} is at least {other}; here, {here}."),
-    "at most": N_("The formula holds where {field} is at most {other}; here, {here}."),
-    "more": N_("The formula holds where {field} is more than {other}; here, {here}."),
-    "less": N_("The formula holds where {field} is less than {other}; here, {here}."),
+    "is": N_("{size} is {other}"),
+    "share": N_("{size} is {factor} times {other}"),
+    "multiple": N_("{size} is a multiple of {other}"),
+    "differs": N_("{size} differs from {other}"),
+    "at least": N_("{size} is at least {other}"),
+    "at most": N_("{size} is at most {other}"),
+    "more": N_("{size} is more than {other}"),
+    "less": N_("{size} is less than {other}"),
 }
 
 
@@ -39,19 +29,12 @@ class Condition(NamedTuple):
     factor: Fraction = Fraction(1)
 
     def __str__(self) -> str:
-        message, values = self.sentence()
-        return message.format(**values)
+        return str(self.sentence())
 
-    def sentence(self) -> tuple[str, dict[str, str]]:
-        """What it says, as an English message with placeholders, and what fills them."""
-        return SENTENCES[self._key()], self._filled()
-
-    def _key(self) -> str:
-        return "is" if self.factor == 1 and self.kind == "share" else self.kind
-
-    def _filled(self) -> dict[str, str]:
-        other = self.other if isinstance(self.other, str) else f"{self.other:,}"
-        return {"field": self.field, "other": other, "factor": str(self.factor)}
+    def sentence(self) -> Problem:
+        """What it says."""
+        kind = "is" if self.factor == 1 and self.kind == "share" else self.kind
+        return Problem.of(SENTENCES[kind], size=self.field, other=self.other, factor=self.factor)
 
     def fields(self) -> set[str]:
         """The fields in it."""
@@ -76,7 +59,8 @@ class Condition(NamedTuple):
     def problem(self, values: Mapping[str, int]) -> Problem:
         """What is wrong with values for which it does not hold."""
         here = ", ".join(f"{name} = {values[name]:,}" for name in sorted(self.fields()))
-        return Problem(self.field, values[self.field], PROBLEMS[self._key()], {**self._filled(), "here": here})
+        message = N_("The formula holds where {condition}; here, {here}.")
+        return Problem(self.field, values[self.field], message, {"condition": self.sentence(), "here": here})
 
 
 # What is said first where several conditions explain the same.

@@ -43,7 +43,9 @@ class Recipe:
             for name, value in vars(self.config).items()
             if is_config(value)
         }
-        self.follows = self._followers(until)
+        self.follows: set[str] = set()  # fields that the class derives from others
+        self.leaders: dict[str, list[str]] = {}  # the others of each, and of what changes with it
+        self._look_for_followers(until)
 
     def changed(self, values: Mapping[str, Any]) -> Any:
         """The configuration with other values of some fields. Raises what its class raises."""
@@ -89,12 +91,10 @@ class Recipe:
             place = place[step]
         place[steps[-1]] = value
 
-    def _followers(self, until: float) -> set[str]:
-        """The fields that the class derives from others: they change when another is changed."""
-        found: set[str] = set()
+    def _look_for_followers(self, until: float) -> None:
+        """What changes when a field is changed: what follows it, unless it follows others itself."""
         for path, value in self.fields.items():
-            if path in found:
-                continue
+            leads = path not in self.follows
             if thread_time() > until:
                 raise Ended
             for other in (2 * value, value + 1):
@@ -102,12 +102,34 @@ class Recipe:
                     after = integers(self.changed({path: other}))
                 except Exception:  # transformers raises whatever it likes
                     continue
-                moved = {name for name, here in self.fields.items() if after.get(name, here) != here} - {path}
+                moved = [name for name, here in self.fields.items() if name != path and after.get(name, here) != here]
                 if after.get(path) == other:
-                    found |= moved
-                elif value > 0:
-                    found.add(path)  # set by others, whatever is said
-        return found
+                    for name in moved:
+                        self.leaders.setdefault(name, []).append(path)
+                    self.follows |= {*moved} if leads else set()
+                elif leads and value > 0:
+                    self.follows.add(path)  # set by others, whatever is said
+
+
+def inside(config: Any, cls: Any) -> str:
+    """The name of the configuration in a type's that a class takes, such as the text's; "" if it takes that itself."""
+    if cls.config_class is config:
+        return ""
+    return next((name for name, inner in config.sub_configs.items() if inner is cls.config_class), "")
+
+
+def recipe_of(config: Any, cls: Any, given: Mapping[str, Any], until: float) -> Recipe:
+    """The recipe of the configuration that a class takes."""
+    if not inside(config, cls):
+        return Recipe(config, given, until)
+    here = configured(config, cls, given)
+    return Recipe(cls.config_class, minimal(cls.config_class, here, until) or here.to_dict(), until)
+
+
+def configured(config: Any, cls: Any, given: Mapping[str, Any]) -> Any:
+    """The configuration that a class takes: its type's, or as transformers' AutoModel does, the text's in it."""
+    here, inner = config(**deepcopy(dict(given))), inside(config, cls)
+    return (getattr(here, inner) or cls.config_class()) if inner else here
 
 
 def integers(config: Any) -> dict[str, int]:

@@ -5,7 +5,7 @@
 '2*H + I + 3'
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations, combinations_with_replacement, permutations, product
@@ -117,10 +117,6 @@ class Fit:
     def value(self, values: Values) -> Fraction:
         """Its value, which is not whole where a field does not divide as it did in the samples."""
         return sum((coefficient * term.value(values) for coefficient, term in self.terms), Fraction())
-
-    def agrees(self, samples: Iterable[Values], numbers: Iterable[int]) -> bool:
-        """Whether it is right for all samples."""
-        return all(self.value(values) == number for values, number in zip(samples, numbers, strict=True))
 
     def specials(self) -> list[Step | Bound]:
         """Its parts that are rounded, or the smaller or larger of two."""
@@ -242,26 +238,9 @@ class _Table(NamedTuple):
         return cls(terms, [[term.value(values) for values in samples] for term in terms], pairs)
 
 
-class _Tired(Exception):  # noqa: N818
-    """The search was long enough."""
-
-
-class _Patience:
-    """How many terms may still be tried."""
-
-    def __init__(self, left: int) -> None:
-        self.left = left
-
-    def spend(self) -> None:
-        """One more. Raises _Tired when there are none left."""
-        self.left -= 1
-        if self.left < 0:
-            raise _Tired
-
-
 def _search(table: _Table, one: _Table | None, numbers: Sequence[int], least: int, most: int) -> Fit | None:
     """A sum of at least and at most so many terms; one of them is of the second table if there is one."""
-    patience = _Patience(_PATIENCE)
+    patience = iter(range(_PATIENCE))  # a term that is tried takes one
     most = min(most, len(numbers) - 3)  # a formula with as many coefficients as samples fits anything
     try:
         for depth in range(least, most + 1):
@@ -269,13 +248,13 @@ def _search(table: _Table, one: _Table | None, numbers: Sequence[int], least: in
                 return Fit(found)
             if depth == 2 and (found := _two(table, one, numbers, patience)):
                 return Fit(found)
-    except _Tired:
-        return None
+    except StopIteration:  # the search was long enough
+        pass
     return None
 
 
 def _peel(
-    table: _Table, special: _Table | None, rest: list[Number], depth: int, patience: _Patience
+    table: _Table, special: _Table | None, rest: list[Number], depth: int, patience: Iterator[int]
 ) -> list[tuple[Fraction, Term]] | None:
     """Take one term away after the other: each explains all that one field changes by itself."""
     if all(number == rest[0] for number in rest):
@@ -292,7 +271,7 @@ def _peel(
             by = column[one] - column[other]
             if not by:
                 continue
-            patience.spend()
+            next(patience)
             coefficient = Fraction(change) / by
             if coefficient.denominator > _LARGEST_DENOMINATOR:
                 continue
@@ -323,14 +302,14 @@ def _choices(table: _Table, one: _Table | None) -> Iterator[tuple[Term, list[Num
 
 
 def _two(
-    table: _Table, one: _Table | None, numbers: Sequence[int], patience: _Patience
+    table: _Table, one: _Table | None, numbers: Sequence[int], patience: Iterator[int]
 ) -> list[tuple[Fraction, Term]] | None:
     """Two terms with the same field, and a constant, by elimination: (2 w + 1) h."""
     right = [number - numbers[0] for number in numbers]
     rows = range(1, len(numbers))
     those, others = _moved(table), _moved(one) if one else None
     for (first, left, column), (second, other, column2) in product(those, others) if others else combinations(those, 2):
-        patience.spend()
+        next(patience)
         pivot = next((row for row in rows if left[row]), None)
         if pivot is None:
             continue

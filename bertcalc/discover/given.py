@@ -92,8 +92,8 @@ def structure(given: Mapping[str, Any], left: list[str] | None = None) -> dict[s
         most = MOST_LABELS if _LABELS.search(name) else MOST_LISTED if listed else MOST
         most = MOST_COPIES if _COPIES.match(name) else most
         if isinstance(value, int) and abs(value) > most and "theta" not in name:  # that is no size
-            message = N_("{field} {value} is too large: at most {most} is tried here.")
-            raise wrong(message, name, value, field=name, value=_shown(value), most=f"{most:,}")
+            message = N_("{size} {value} is too large: at most {most} is tried here.")
+            raise wrong(message, name, value, size=name, value=_shown(value), most=f"{most:,}")
     return found
 
 
@@ -123,8 +123,8 @@ def _cleaned(value: Any, left: list[str] | None, level: int, name: str = "") -> 
         raise wrong(N_("This is nested too deeply."))
     if isinstance(value, list | tuple):
         if len(value) > MOST_COPIES:
-            message = N_("{field} has {count} entries: at most {most} are read here.")
-            raise wrong(message, name, None, field=name, count=f"{len(value):,}", most=f"{MOST_COPIES:,}")
+            message = N_("{size} has {count} entries: at most {most} are read here.")
+            raise wrong(message, name, None, size=name, count=f"{len(value):,}", most=f"{MOST_COPIES:,}")
         return [_cleaned(each, left, level + 1, name) for each in value]
     if not isinstance(value, Mapping):
         return value

@@ -59,9 +59,7 @@ class Lab:
         self.free: list[str] = []
         self.idle: list[str] = []
         self.held: list[str] = []
-        self.links: dict[
-            str, tuple[str, int, int]
-        ] = {}  # field -> the one it follows, and its share of that as a ratio
+        self.links: dict[str, tuple[str, int, int]] = {}  # the field that one follows, and its share as a ratio
         self.lists: dict[str, list[str]] = {}  # field -> lists that get as long as it says
         self.counts: set[str] = set()  # fields that say how many tensors there are
         self.loose: set[str] = set()  # fields that may have any value, as far as is known
@@ -187,10 +185,8 @@ class Lab:
         """False if no other value works by itself."""
         good: list[int] = []
         changes = False
-        tried = 0
         for value in alternatives(self.at[field]):
             found = self.build({field: value})
-            tried += 1
             if isinstance(found, Failure):
                 continue
             good.append(value)

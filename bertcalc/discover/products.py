@@ -70,7 +70,8 @@ def products(cls: Any, call: Call, until: float) -> Folded:
     the same number of multiply-adds as sorted by experts, and does not depend on which are chosen. Raises Refused, or
     Ended when the time is up.
     """
-    recorder = _recorded(cls, call, until)
+    recorder = _recorder(until)
+    _forward(cls, call, until, recorder.watching)
     found: Folded = {}
     for (name, line), shapes in recorder.found.items():
         numbers = tuple(int(number) for number in NUMBER.findall(name))
@@ -106,12 +107,6 @@ def proven(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping[str, i
         if compared == _COMPARED:
             return None
     return reason(N_("too few configurations could be compared with FlopCounterMode"))
-
-
-def _recorded(cls: Any, call: Call, until: float) -> Any:
-    recorder = _recorder(until)
-    _forward(cls, call, until, recorder.watching)
-    return recorder
 
 
 def _forward(cls: Any, call: Call, until: float, watching: Callable[[Any], AbstractContextManager[Any]]) -> None:

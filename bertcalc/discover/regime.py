@@ -155,24 +155,19 @@ class _Inspector:
         """Add a condition that it does not meet. One between two fields has to be right about the other, too."""
         good = [each.values for each in self.lab.known() if self.agrees(each) and self.inside(each)]
         refused = isinstance(found, Failure) and found.refused
-        for condition in offered(found.values, good, self.names, self.lab.at):
+        conditions = offered(found.values, good, self.names, self.lab.at)
+        if refused and self.within is not None:
             # How a forward pass fails is no bound on a size: heads of an odd size have no halves to rotate.
-            bound = isinstance(condition.other, int) and condition.kind in ("at least", "at most")
-            if refused and bound and self.within is not None and condition.field != LENGTH:
-                continue
-            if self._confirmed(condition, found.values):
-                self.conditions.append(condition)
-                return True
-        # Rather refuse sizes that are right than give a wrong number: a condition that is more than has to be.
-        if isinstance(found, Sample) or not found.refused:
+            bounds = [each for each in conditions if isinstance(each.other, int) and each.kind.startswith("at ")]
+            conditions = [each for each in conditions if each not in bounds or each.field == LENGTH]
+        if not refused:
+            # Rather refuse sizes that are right than give a wrong number: a condition that is more than has to be.
             known = [self.lab.given.values, self.lab.base.values]
             more = [each for each in offered(found.values, known, self.names, self.lab.at) if each.kind == "multiple"]
-            more.sort(key=lambda each: sum(not each.holds(values) for values in good))
-            for condition in more[:_MOST_MORE]:
-                if self._confirmed(condition, found.values):
-                    self.conditions.append(condition)
-                    return True
-        return False
+            conditions += sorted(more, key=lambda each: sum(not each.holds(values) for values in good))[:_MOST_MORE]
+        explained = next((each for each in conditions if self._confirmed(each, found.values)), None)
+        self.conditions += [explained] if explained else []
+        return explained is not None
 
     def _changed(self, values: Values) -> Values:
         return {name: values[name] for name in self.names if values[name] != self.lab.at[name]}

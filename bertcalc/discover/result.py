@@ -1,7 +1,7 @@
 """What was found out about a class: formulas, where they hold, and what was tried."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from dataclasses import fields as members
 from fractions import Fraction
 from functools import cached_property
@@ -73,19 +73,13 @@ class Formulas:
         """
         for name, value in fields.items():
             if name not in self.fields:
-                raise wrong(
-                    N_("{field} is no size that matters here: {known} are."),
-                    name,
-                    value,
-                    field=name,
-                    known=", ".join(self.fields),
-                )
+                message = N_("{size} is no size that matters here: {known} are.")
+                raise wrong(message, name, value, size=name, known=", ".join(self.fields))
             if isinstance(value, bool) or not isinstance(value, int) or (value < 1 and value != self.fields[name]):
-                raise wrong(N_("{field} has to be a whole number from 1."), name, value, field=name)
+                raise wrong(N_("{size} has to be a whole number from 1."), name, value, size=name)
         values = self.completed(**fields)
         for condition in self.outside(**fields):
-            problem = condition.problem(values)
-            raise wrong(problem.message, problem.field, problem.value, **problem.values)
+            raise InputError(condition.problem(values))
         return values
 
     def completed(self, **fields: int) -> dict[str, int]:
@@ -148,6 +142,8 @@ class Discovered(Formulas):
     transformers: str  # the version
     compute: Computed | None = None
     no_flops: Problem | None = NOT_ASKED  # why there is no formula for FLOPs
+    # Fields that follow others until they are given, with those, which may be none.
+    derived: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def share(self) -> float:

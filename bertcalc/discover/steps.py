@@ -6,11 +6,10 @@ Every stop lies in the regime. What was typed and does not is said; the last siz
 import re
 from collections.abc import Mapping
 from math import lcm
-from typing import Any, NamedTuple
+from typing import Any
 
 import sympy
 
-from bertcalc.discover.conditions import Condition
 from bertcalc.discover.parts import count
 from bertcalc.discover.result import Discovered, exact
 from bertcalc.problem import InputError, Problem, wrong
@@ -24,28 +23,12 @@ _NEAR = 600
 _MOST_STEPS = 200
 
 
-class Outside(NamedTuple):
-    """Sizes that are refused: the condition that they do not meet, with all values; or another problem."""
-
-    condition: Condition | None
-    values: dict[str, int]
-    problem: Problem | None = None
-
-
-def refused(found: Discovered, sizes: Mapping[str, int]) -> Outside | None:
+def refused(found: Discovered, sizes: Mapping[str, int]) -> Problem | None:
     """Why these sizes have no count, or None if they have one."""
     try:
-        values = found.values(**sizes)
-        total = count(found.tensors, values)
-        found.count(**sizes)
+        return more_than_shown(found.count(**sizes))
     except InputError as error:
-        known = {name: value for name, value in sizes.items() if name in found.fields}
-        whole = not [value for value in known.values() if value < 1]
-        conditions = found.outside(**known) if whole else []
-        return Outside(conditions[0] if conditions else None, found.completed(**known), error.problem)
-    if too_many := more_than_shown(total):
-        return Outside(None, values, too_many)
-    return None
+        return error.problem
 
 
 def more_than_shown(total: int) -> Problem | None:

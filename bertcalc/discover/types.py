@@ -4,6 +4,7 @@
 """
 
 import json
+import re
 from collections.abc import Collection, Mapping
 from functools import cache
 from importlib.resources import files
@@ -11,8 +12,11 @@ from pathlib import Path
 from typing import Any
 
 FILE = "types.json"
-# The tables of transformers in the order in which their classes are offered; the others come after them.
-_FIRST = ("CAUSAL_LM", "MASKED_LM", "SEQ_TO_SEQ_CAUSAL_LM")
+# Tables of transformers, each with the class of a type for a task, whole models first: an encoder-decoder stands before
+# its decoder alone, and BERT as it was trained before BERT as a decoder.
+SEQ2SEQ = ("FOR_SEQ_TO_SEQ_CAUSAL_LM_", "FOR_SPEECH_SEQ_2_SEQ_")
+LANGUAGE = ("FOR_MASKED_LM_", "FOR_CAUSAL_LM_")
+BASE = ""
 
 
 @cache
@@ -28,17 +32,24 @@ def installed(only: Collection[str] = ()) -> dict[str, list[str]]:
     from transformers.models.auto import modeling_auto as auto
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
-    tables = [name for name in dir(auto) if name.startswith("MODEL_") and name.endswith("_MAPPING_NAMES")]
-    first = [*(f"MODEL_FOR_{name}_MAPPING_NAMES" for name in _FIRST), "MODEL_MAPPING_NAMES"]
-    found, exported = dict[str, list[str]](), set(dir(transformers))
-    for kind in sorted(only or CONFIG_MAPPING_NAMES):
-        named: dict[str, None] = {}
-        for table in (*first, *(name for name in tables if name not in first)):
-            classes = getattr(auto, table).get(kind) or ()
-            named |= dict.fromkeys([classes] if isinstance(classes, str) else classes)
-        if classes := [name for name in named if name in exported]:
-            found[kind] = classes
-    return found
+    every = [table for name in dir(auto) for table in re.findall("^MODEL_(.*)MAPPING_NAMES$", name)]
+    exported = set(dir(transformers))
+    found = {
+        kind: [cls for cls in listed(kind, *SEQ2SEQ, *LANGUAGE, BASE, *every) if cls in exported]
+        for kind in sorted(only or CONFIG_MAPPING_NAMES)
+    }
+    return {kind: classes for kind, classes in found.items() if classes}
+
+
+def listed(kind: str, *tables: str) -> list[str]:
+    """The classes that tables of the installed transformers have for a model type, in their order."""
+    from transformers.models.auto import modeling_auto as auto
+
+    found: dict[str, None] = {}
+    for table in tables:
+        classes = getattr(auto, f"MODEL_{table}MAPPING_NAMES").get(kind) or ()
+        found |= dict.fromkeys([classes] if isinstance(classes, str) else classes)
+    return list(found)
 
 
 def main() -> None:

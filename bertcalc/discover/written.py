@@ -9,7 +9,6 @@ from typing import Any
 
 import sympy
 
-from bertcalc.discover.conditions import SENTENCES
 from bertcalc.discover.result import Discovered, exact
 from bertcalc.fields import EVERY_LETTER
 
@@ -32,11 +31,12 @@ _USUAL = {other: EVERY_LETTER[field] for field, others in _ALSO.items() for othe
     "num_key_value_heads": "K",
     "moe_intermediate_size": "M",
 }
-_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ" + "αβγδεζηθκλμνξπρστφχψω"  # no I and O, which look like numbers
+# No I and O, which look like numbers, and no B and S, which are the batch size and the sequence length.
+_LETTERS = "ACDEFGHJKLMNPQRTUVWXYZ" + "αβγδεζηθκλμνξπρστφχψω"
 
 
 def letters(found: Discovered) -> dict[str, str]:
-    """A letter for each field: that of the other pages, an initial of its name, or any other."""
+    """A letter for each field: that of the other pages, an initial of its name, another letter in it, or any other."""
     used = {name: None for one in found.tensors for name in _names(one.expression)}
     fields = [field for field in found.fields if field in used] + [name for name in found.fields if name not in used]
     chosen: dict[str, str] = {}
@@ -46,8 +46,9 @@ def letters(found: Discovered) -> dict[str, str]:
             chosen[field] = usual
     for field in fields:
         if field not in chosen:
-            words = re.findall("[a-zA-Z]+", field.rpartition(".")[2])
-            wanted = [word[0].upper() for word in words if word not in ("num", "n", "size")]
+            words = re.findall("[A-Z]+", field.rpartition(".")[2].upper())
+            telling = [word for word in words if word not in ("NUM", "N", "SIZE")]
+            wanted = [word[0] for word in telling] + [*"".join(telling)]
             left = [each for each in (*wanted, *_LETTERS) if each not in chosen.values() and each in _LETTERS]
             chosen[field] = left[0] if left else field
     return {field: chosen[field] for field in found.fields}
@@ -161,7 +162,7 @@ def function(found: Discovered) -> str:
             f"    # {names[field]} is {factor} times {names.get(other, other)}"
             for field, (other, factor) in followers.items()
         ),
-        *(f"    assert {_condition(each, names)}, {_sentence(each)!r}" for each in found.regime),
+        *(f"    assert {_condition(each, names)}, {str(each)!r}" for each in found.regime),
         "    return (",
         *(
             f"        {'+ ' if at else ''}{_python(group.copies, names, tight=True)} * ({_one(group, names)})"
@@ -180,11 +181,6 @@ def function(found: Discovered) -> str:
 def identifier(field: str) -> str:
     """A field's path as a name in Python."""
     return re.sub(r"\W+", "_", field).strip("_")
-
-
-def _sentence(condition: Any) -> str:
-    assert condition.kind in SENTENCES
-    return str(condition)
 
 
 def _condition(condition: Any, names: Mapping[str, str]) -> str:

@@ -56,6 +56,10 @@ class Control(Generic[Value]):
         """What is wrong with a text in the link, or None."""
         raise NotImplementedError
 
+    def wrong_in(self, link: Mapping[str, str]) -> Reason | None:
+        """What is wrong with what a whole link says of it, or None: for some, that depends on what else it says."""
+        return self.wrong(link[self.name])
+
     def _bound(self, look: Mapping[str, Any]) -> dict[str, Any]:
         """What binds a control of Streamlit's to the link.
 
@@ -290,7 +294,9 @@ def label_of(name: str) -> str:
 
 def sentence(problem: Problem, write: Callable[[str], str] = literal) -> str:
     """What is wrong, in the language of the session, as Markdown; with ``str`` where none is read."""
-    named = {name: label_of(value) if name in _NAMING else _(value) for name, value in problem.values.items()}
+    inner = {name: sentence(value, str) for name, value in problem.values.items() if isinstance(value, Problem)}
+    texts = {name: value for name, value in problem.values.items() if name not in inner}
+    named = {name: label_of(value) if name in _NAMING else _(value) for name, value in texts.items()} | inner
     if re.fullmatch(r"-[0-9.,]+", value := named.get("value", "")):
         named["value"] = value.replace("-", MINUS)
     return _(problem.message).format(**{name: write(value) for name, value in named.items()})

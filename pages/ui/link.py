@@ -50,7 +50,7 @@ def rejections(given: Mapping[str, str]) -> list[tuple[str, str, str, dict[str, 
     """
     unknown = islice((name for name in given if name not in CONTROLS), _MOST_UNKNOWN)
     names = [*(name for name in given if name in CONTROLS), *unknown]
-    return [(name, given[name], *reason) for name in names if (reason := _reason(name, given[name]))]
+    return [(name, given[name], *reason) for name in names if (reason := _reason(name, given))]
 
 
 def show_rejected() -> None:
@@ -83,9 +83,10 @@ def _got_it() -> None:
     model.stood_in().clear()
 
 
-def _reason(name: str, text: str) -> Reason | None:
+def _reason(name: str, given: Mapping[str, str]) -> Reason | None:
     if name in CONTROLS:
-        return CONTROLS[name].wrong(text)
-    if meant := get_close_matches(name[:_LONGEST], KNOWN, n=1, cutoff=0.8):
+        return CONTROLS[name].wrong_in(given)
+    whole = [known for known in KNOWN if known == f"model_{name}"]  # class, type: of the model
+    if meant := [*whole, *get_close_matches(name[:_LONGEST], KNOWN, n=1, cutoff=0.8)]:
         return N_("{name} in the link is unknown: did you mean {nearest}?"), {"nearest": meant[0]}
     return None  # somebody else's parameter, such as utm_source

@@ -5,11 +5,8 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-import torch
-import transformers
 from hypothesis import given
 from hypothesis import strategies as st
-from transformers.initialization import no_init_weights
 
 from bertcalc.discover.compared import (
     FoundCase,
@@ -26,16 +23,10 @@ from bertcalc.discover.shipped import shipped, shipped_classes
 from bertcalc.explore.models import subject_of_preset, write
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.problem import InputError
+from tests.discover.real import real
 from tests.examples import examples
 
 KNOWN = ["parameters", "embeddings", "encoder", "pooler", "head", "forward", "weights"]
-
-
-def real(model_type: str, cls: str, **fields: Any) -> int:
-    with torch.device("meta"), no_init_weights():
-        model = getattr(transformers, cls)(transformers.CONFIG_MAPPING[model_type](**fields))
-    model.tie_weights()
-    return int(sum(tensor.numel() for tensor in model.parameters()))
 
 
 def model(model_type: str, cls: str, **sizes: int) -> FoundModel:

@@ -26,20 +26,13 @@ from pages.ui.any_model.tensors import tensor_columns
 from pages.ui.export.cells import table_of
 from pages.ui.i18n import catalogue
 from pages.ui.theme import COLORS
+from tests.discover.real import real
 from tests.markdown import read
 from tests.pages.apptest import component, open_app, texts, total, total_formula
 
 pytestmark = pytest.mark.usefixtures("discovering_here")
 transformers.logging.set_verbosity(transformers.logging.CRITICAL)
 PAGE = "any_model.py"
-
-
-def real(model_type: str, cls: str, **fields: Any) -> int:
-    """The number of parameters of the class that transformers builds."""
-    with torch.device("meta"), no_init_weights():
-        model = getattr(transformers, cls)(transformers.CONFIG_MAPPING[model_type](**fields))
-    model.tie_weights()
-    return int(sum(tensor.numel() for tensor in model.parameters()))
 
 
 def opened(**link: str) -> AppTest:
@@ -170,6 +163,11 @@ def test_impossible_sizes_in_a_link_are_named_and_left_out(sizes: str, why: str)
     assert not app.text
 
 
+def test_a_refused_field_has_the_name_of_this_model_and_not_of_the_sidebars_family() -> None:
+    app = opened(model_type="llama", sizes="hidden_size-0", preset="distilbert-base-uncased")  # which says dim
+    assert "hidden_size has to be a whole number from 1" in texts(app)[0]
+
+
 @pytest.mark.parametrize(
     "link",
     [
@@ -185,6 +183,37 @@ def test_what_a_link_cannot_say_is_refused_before_the_page(link: dict[str, str])
     app = opened(**link)
     assert len(texts(app)) == 1
     assert total(app) == ("6,738,415,616" if "model_type" in link else "124,439,808")
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize(
+    ("link", "said", "shown"),
+    [
+        ({"model_type": "nosuch"}, ["model_type=nosuch llama"], "LlamaForCausalLM"),
+        ({"model_class": "LlamaModel"}, ["model_class=LlamaModel gpt2 GPT2"], "GPT2LMHeadModel"),
+        ({"model_class": "GPT2ModelX"}, ["model_class=GPT2ModelX gpt2 GPT2Model"], "GPT2LMHeadModel"),
+        (
+            {"model_type": "gpt3", "model_class": "GPT2Model"},
+            ["model_type=gpt3 gpt", "model_class=GPT2Model llama LlamaModel"],
+            "LlamaForCausalLM",
+        ),
+        ({"class": "GPT2Model"}, ["class model_class"], "GPT2LMHeadModel"),
+        ({"type": "llama"}, ["type model_type"], "GPT2LMHeadModel"),
+    ],
+)
+def test_a_type_or_class_that_is_none_is_named(
+    link: dict[str, str], said: list[str], shown: str, language: str
+) -> None:
+    app = opened(**link, lang=language)
+    for _run in range(2):  # until somebody has read it
+        for message, words in zip(texts(app), said, strict=True):
+            assert all(word in message for word in words.split())
+        assert shown in app.metric[0].label
+        app.run()
+
+
+def test_a_class_of_the_type_is_not_named() -> None:
+    assert not texts(opened(model_type="t5", model_class="T5Model"))
 
 
 def test_parts_open() -> None:

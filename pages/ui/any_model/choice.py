@@ -8,18 +8,18 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from bertcalc.discover import asking, derived
+from bertcalc.discover import asking
 from bertcalc.discover.compared import WrittenFound, text_of
+from bertcalc.discover.derived import put
 from bertcalc.discover.given import read_fields
 from bertcalc.discover.result import Discovered
 from bertcalc.discover.shipped import shipped, shipped_classes
-from bertcalc.discover.steps import Outside, Steps, read, refused, write
+from bertcalc.discover.steps import Steps, read, refused, write
 from bertcalc.discover.types import types
-from bertcalc.problem import InputError
+from bertcalc.problem import InputError, Problem
 from bertcalc.text import N_
 from pages.ui import address, model
-from pages.ui.any_model.words import refusal
-from pages.ui.controls import Reason, Select, Text
+from pages.ui.controls import Reason, Select, Text, sentence
 from pages.ui.i18n import _
 
 PAGE = "any_model"
@@ -53,7 +53,23 @@ class _Names(Select[str]):
 
 
 MODEL_TYPE = _Names("model_type", N_("Model type"), types(), default="llama", label_visibility="collapsed")
-MODEL_CLASS = _Names(
+
+
+class _Classes(_Names):
+    """The classes of all types, of which a link can mean those of its own type."""
+
+    def wrong_in(self, link: Mapping[str, str]) -> Reason | None:
+        """A class that the type of the link does not have."""
+        text, said = link[self.name], link.get(MODEL_TYPE.name, "")
+        kind = said if said in types() else MODEL_TYPE.default
+        if text in types()[kind]:
+            return None
+        near = get_close_matches(text[:_LONGEST], types()[kind], n=1, cutoff=0.0)
+        message = N_("{name}={text} in the link is not possible: it must be a class of {kind}, such as {nearest}.")
+        return message, {"kind": kind, "nearest": near[0]}
+
+
+MODEL_CLASS = _Classes(
     "model_class",
     N_("Class"),
     sorted({cls for classes in types().values() for cls in classes}),
@@ -96,7 +112,7 @@ def of(model_type: str, cls: str, given: dict[str, Any]) -> Chosen:
     """A class of a type, with what is known of it already."""
     asked = asking.known(model_type, cls, given)
     if asked is None and not given and (found := shipped(model_type, cls)):
-        asked = asking.Asked(found, "", derived.shipped(model_type, cls))
+        asked = asking.Asked(found, "")
     return Chosen(model_type, cls, given, asked)
 
 
@@ -121,7 +137,7 @@ def give(field: str, value: int) -> None:
     """Give a field that follows others a value of its own: then it is a size like them, which keep theirs."""
     now = chosen()
     held = steps(now)
-    take(now.model_type, now.cls, derived.put(now.given, field, value), held.kept if held else {})
+    take(now.model_type, now.cls, put(now.given, field, value), held.kept if held else {})
 
 
 def _given(kind: str) -> dict[str, Any]:
@@ -161,12 +177,12 @@ def _is_linked() -> bool:
     return address.went_back() or (model.is_opened() and MODEL_TYPE.name in st.query_params)
 
 
-def _sizes(found: Discovered, linked: str) -> tuple[dict[str, int], Outside | None]:
+def _sizes(found: Discovered, linked: str) -> tuple[dict[str, int], Problem | None]:
     """The sizes of a link, or none of them where there is no such model."""
     try:
         sizes = read(linked)
     except InputError as error:
-        return {}, Outside(None, {}, error.problem)
+        return {}, error.problem
     wrong = refused(found, sizes)
     return ({}, wrong) if wrong else (sizes, None)
 
@@ -176,11 +192,11 @@ def show_wrong_in_link() -> None:
     known = chosen().found
     if known and known.unexplained and st.query_params.get(SIZES.name):
         st.text(_("The link asks for other sizes, but this model has no formula for them: showing those given."))
-    found: Outside | None = st.session_state.get("any wrong")
+    found: Problem | None = st.session_state.get("any wrong")
     held: tuple[object, Steps] | None = st.session_state.get("any steps")
     if found and held and not (held[1].past or held[1].attempt):
         message = _("The link asks for a model that is not possible: {problem} Showing {shown} instead.")
-        st.text(message.format(problem=refusal(found), shown=_("the sizes that were given")))
+        st.text(message.format(problem=sentence(found, str), shown=_("the sizes that were given")))
 
 
 def write_link(now: Chosen, sizes: Steps | None) -> None:

@@ -12,7 +12,7 @@ from bertcalc.proof import real_model
 from bertcalc.server.run_queue import RUN_QUEUE
 from bertcalc.text import N_, code, literal
 from pages.ui.any_model.choice import Chosen
-from pages.ui.any_model.words import condition, doing
+from pages.ui.any_model.words import doing
 from pages.ui.controls import Fold, sentence, show_problem
 from pages.ui.i18n import _, in_a_row
 from pages.ui.oracle import wanted
@@ -90,7 +90,9 @@ def show_verdict(found: Discovered) -> None:
     said = _("✓ Proven on {agreed:,} of {of:,} other sizes of the real class.").format(
         agreed=found.checked.agreed, of=found.checked.of
     )
-    where = [condition(one) for one in found.regime]
+    # What is said of a token is of least interest.
+    regime = sorted(found.regime, key=lambda one: any(name.endswith("_id") for name in one.fields()))
+    where = [sentence(one.sentence(), str) for one in regime]
     if where and not presenting():
         first = where[0] + (_(" and {count:,} more").format(count=len(where) - 1) if where[1:] else "")
         said = in_a_row([said, _("It holds where {conditions}.").format(conditions=literal(first))])
@@ -128,7 +130,7 @@ def show_proof(found: Discovered) -> None:
         )
         if found.regime:
             st.markdown(_("It holds where all of this is so; other sizes are refused here:"))
-            st.markdown("\n".join(f"- {code(condition(one))}" for one in found.regime))
+            st.markdown("\n".join(f"- {code(sentence(one.sentence(), str))}" for one in found.regime))
         else:
             st.markdown(_("No sizes were met at which it does not hold."))
 

@@ -4,13 +4,11 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from bertcalc.discover.result import NOT_ASKED, Computed, Discovered
-from bertcalc.discover.steps import Outside
+from bertcalc.discover.result import NOT_ASKED, Discovered
 from bertcalc.problem import InputError
 from bertcalc.proof import real_model
 from pages.ui.any_model.choice import Chosen
 from pages.ui.any_model.discovering import look_for_flops
-from pages.ui.any_model.words import refusal
 from pages.ui.batch import BATCH_SIZE, SEQUENCE_LENGTH
 from pages.ui.controls import sentence, show_problem
 from pages.ui.i18n import _
@@ -27,7 +25,7 @@ def show_flops(now: Chosen, sizes: Mapping[str, int]) -> None:
     if found is None or presenting():
         return
     if found.compute:
-        _show_count(found, found.compute, sizes)
+        _show_count(found, sizes)
     elif found.unexplained:
         st.caption(_("FLOPs are looked for only where every parameter has a formula."))
     elif found.no_flops is not None and found.no_flops != NOT_ASKED:
@@ -52,14 +50,11 @@ def _offer(now: Chosen) -> None:
             st.rerun()
 
 
-def _show_count(found: Discovered, compute: Computed, sizes: Mapping[str, int]) -> None:
+def _show_count(found: Discovered, sizes: Mapping[str, int]) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         batch_size = BATCH_SIZE.show_within(1, _MOST)
         length = SEQUENCE_LENGTH.show_within(1, _MOST)
         said = {"batch_size": batch_size, "sequence_length": length, **sizes}
-        if outside := compute.outside(**said):
-            st.error(refusal(Outside(outside[0], compute.completed(**said))))
-            return
         try:
             count = found.count_flops(**said)
         except InputError as error:

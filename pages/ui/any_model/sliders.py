@@ -5,11 +5,11 @@ from typing import Any
 import streamlit as st
 
 from bertcalc.discover.given import MOST
-from bertcalc.discover.steps import Outside, Steps, nearest, refused, stops
+from bertcalc.discover.steps import Steps, nearest, refused, stops
 from bertcalc.discover.written import letters, names
 from pages.ui import panel
 from pages.ui.any_model.choice import chosen, give, steps
-from pages.ui.any_model.words import refusal
+from pages.ui.controls import sentence
 from pages.ui.i18n import _, listed
 
 _MOST = 5
@@ -27,7 +27,7 @@ def show(page: str) -> None:
     others = [field for field in sizes.found.fields if field not in sliders]
     values = sizes.values() | {field: value for field, value in sizes.attempt.items() if field in others}
     differ = [field for field in others if field in sizes.kept]
-    derived = now.asked.derived if now.asked else {}
+    derived = sizes.found.derived
     if not (others or derived):
         return
     label = _("More fields ({count} changed)").format(count=len(differ)) if differ else _("More fields")
@@ -72,9 +72,9 @@ def _shown(sizes: Steps) -> list[str]:
 def _why(sizes: Steps, field: str) -> str:
     typed = sizes.attempt[field]
     if not isinstance(typed, int):
-        return _("{field} has to be a whole number from 1.").format(field=field)
+        return _("{size} has to be a whole number from 1.").format(size=field)
     found = refused(sizes.found, {**sizes.kept, field: typed})
-    return refusal(found) if isinstance(found, Outside) else ""
+    return sentence(found, str) if found else ""
 
 
 class _Driver:

@@ -152,13 +152,10 @@ def show_tensors(found: Discovered, values: Mapping[str, int]) -> None:
             columns,
             hide_index=True,
             height="content" if len(columns["name"]) < 40 else 640,
-            column_config={
-                "name": st.column_config.TextColumn(names["name"]),
+            column_config={name: st.column_config.TextColumn(label) for name, label in names.items()}
+            | {
                 "copies": st.column_config.NumberColumn(names["copies"], format="%d ×"),
-                "fields": st.column_config.TextColumn(names["fields"]),
-                "shape": st.column_config.TextColumn(names["shape"]),
                 "parameters": st.column_config.NumberColumn(names["parameters"], format="%,d"),
-                "share": st.column_config.TextColumn(names["share"]),
             },
             alt=title,
         )

@@ -14,7 +14,6 @@ from bertcalc.text import N_
 from pages.ui.any_model.choice import classes_of, of
 from pages.ui.any_model.discovering import MISSING, look
 from pages.ui.any_model.way import link_of
-from pages.ui.any_model.words import refusal
 from pages.ui.i18n import _, listed
 
 _FAILED = "compared without a formula"
@@ -71,11 +70,11 @@ def build(item: WrittenFound) -> FoundModel:
     """The model that is meant, with the formula that is known. Raises InputError."""
     found = of(item.model_type, item.cls, item.fields()).found
     if found is None:
-        problem = st.session_state[_FAILED].get((item.base, item.given))
-        raise InputError(problem) if problem else wrong(MISSING)
+        failed = st.session_state[_FAILED].get((item.base, item.given))
+        raise InputError(failed) if failed else wrong(MISSING)
     if found.unexplained and item.changes:
         raise wrong(N_("not all of it has a formula, so that its sizes cannot be changed."))
     model = FoundModel(found, item.changes)
-    if outside := model.problem():
-        raise wrong("{why}", why=refusal(outside))
+    if problem := model.problem():
+        raise InputError(problem)
     return model
