@@ -78,7 +78,7 @@ _UNRELATED = 3  # so many mistakes are a possibility only
 _SLIP = 5.0
 # Miscounts that are no rarer stand beside a known count of the present configuration, or of another model.
 _BESIDE_COUNT, _BESIDE_MODEL = 4.0, 7.0
-_HABIT = 5.5  # and a habit that is so common, as a hint
+_HABIT = 5.0  # and a habit that is so common, as a hint
 
 _CLAIMED = 10**6  # numbers are published as millions
 
@@ -367,7 +367,7 @@ def _miscounted(model: Known, meanings: Sequence[Reading]) -> Diagnosis:
     )
     exactly = likely[0].reading.exact is not None
     if not exactly and near.explained > _CHANCE * near.numbers:
-        rough = rough or likely[0].bits <= (_HABIT if likely[0].is_habit else _BESIDE_COUNT)  # a hint at least
+        rough = rough or likely[0].bits <= (_HABIT if likely[0].habit else _BESIDE_COUNT)  # a hint at least
     if not rough and near.explained > (_CHANCE_OF_A_HINT if exactly else _CHANCE) * near.numbers:
         return Diagnosis(possible=tuple(found[:MOST_FOUND]), evidence=near)
     front = likely if rough else [one for one in likely if _is_equal(one, likely[0], model)]

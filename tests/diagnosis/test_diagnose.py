@@ -352,6 +352,12 @@ def test_a_rounded_number_with_two_miscounts_is_possible_only(
     assert not found.elsewhere
 
 
+def test_a_rounded_number_by_a_usual_habit_is_a_hint() -> None:
+    found = of("108.4M", PRESETS["bert-base-uncased"].config, "BertModel")
+    assert found.miscounted[0].total == 12 * 12 * 768**2 + 30_522 * 768
+    assert not found.confident
+
+
 @pytest.mark.parametrize(("preset", "architecture"), [("bert-base-uncased", "BertModel"), ("gpt2", "GPT2LMHeadModel")])
 @pytest.mark.parametrize("digits", [1, 2])
 def test_few_random_rounded_numbers_are_explained(preset: str, architecture: str, digits: int) -> None:
@@ -359,7 +365,9 @@ def test_few_random_rounded_numbers_are_explained(preset: str, architecture: str
     right = Subject(config, architecture).model().num_parameters()
     drawn = random.Random(23)
     numbers = [f"{right * drawn.uniform(0.9, 1.1) / 10**6:.{digits}f}M" for _number in range(150)]
-    assert sum(bool(of(number, config, architecture).miscounted) for number in numbers) <= 4
+    found = [of(number, config, architecture) for number in numbers]
+    assert sum(one.confident for one in found) <= 4
+    assert sum(bool(one.miscounted) for one in found) <= 9  # with hints, such as 12 L H^2 + V H for 108.4M
 
 
 @pytest.mark.parametrize("preset", ["bert-base-uncased", "bert-base-chinese", "bert-base-multilingual-cased"])
