@@ -87,7 +87,7 @@ def test_a_file_of_weights_in_chinese(visit: Open, models: Path) -> None:
     wrong = models / "wrong.safetensors"
     wrong.write_bytes(b"PK\x03\x04" + bytes(1000))
     page.locator("input[type=file]").set_input_files(wrong)
-    expect(page.get_by_text("67,324,752")).to_be_visible()
+    expect(page.get_by_text("这是 PyTorch 文件")).to_be_visible()
     expect(page.get_by_test_id("stTable")).to_be_visible()  # the last that could be read
 
 

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Look
+from tests.browser.conftest import Look, Open
 from tests.browser.look import bottom, boxes, expect_query, number, open_page, overflow, ready, settled
 
 LINK = {
@@ -91,8 +91,8 @@ def test_digits_in_fields_take_nothing(look: Look) -> None:
     expect(number(page, "hidden_size")).to_have_value("768")
 
 
-def test_an_amount_that_cannot_be_read_is_explained(look: Look) -> None:
-    page = look("design")
+def test_an_amount_that_cannot_be_read_is_explained(visit: Open) -> None:
+    page = visit("design")
     before = table(page)
     field = page.get_by_role("textbox", name="Budget")
     field.fill("**many**")

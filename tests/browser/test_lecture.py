@@ -77,8 +77,8 @@ def test_the_slider_of_a_screen_moves_its_numbers_and_stays_in_the_link(look: Lo
     expect_query(page, {"screen": "all-layers", "num_hidden_layers": "13"})
 
 
-def test_each_screen_of_the_second_lecture_brings_its_model_and_back_brings_the_last(look: Look) -> None:
-    page = look(f"lecture?lecture={SECOND}")
+def test_each_screen_of_the_second_lecture_brings_its_model_and_back_brings_the_last(visit: Open) -> None:
+    page = visit(f"lecture?lecture={SECOND}")
     model = page.get_by_role("combobox", name="Start from")
     ready(page, 1, SECOND)
     for _press in range(2):

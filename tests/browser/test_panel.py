@@ -107,7 +107,7 @@ def test_the_page_follows_a_drag_and_the_last_value_stays(fresh: Open) -> None:
     settled(page)
     count = int(slider(page, "num_hidden_layers").input_value())
     expect(total(page)).to_have_text(layers(count))
-    expect_query(page, {"num_hidden_layers": str(count)})
+    expect_query(page, {"num_hidden_layers": str(count)} if count != 12 else {})  # 12 are the preset's
     assert page.evaluate("history.length") == entries + 1  # a drag is one step
     page.keyboard.press("Control+z")
     expect(total(page)).to_have_text("109,482,240")
@@ -191,8 +191,8 @@ def test_every_value_can_be_typed(look: Look) -> None:
 
 
 @pytest.mark.parametrize("place", ["", "?present=1", "lecture?screen=base-and-large"])
-def test_locks_are_worked_everywhere_and_are_in_the_link(look: Look, place: str) -> None:
-    page = look(place)
+def test_locks_are_worked_everywhere_and_are_in_the_link(visit: Open, place: str) -> None:
+    page = visit(place)
     expect(slider(page, "hidden_size")).to_be_visible()
     settled(page)
     own = query(page)

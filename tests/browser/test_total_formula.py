@@ -102,8 +102,11 @@ _TIPS = """async (buttons) => {
     const said = [];
     for (const button of buttons) {
         button.focus();
-        await new Promise(requestAnimationFrame);
-        const tip = button.getRootNode().getElementById(button.getAttribute("aria-describedby"));
+        let tip = null;
+        for (let frame = 0; frame < 60 && !tip?.checkVisibility(); frame++) {
+            await new Promise(requestAnimationFrame);
+            tip = button.getRootNode().getElementById(button.getAttribute("aria-describedby"));
+        }
         const {left, top, right, bottom} = tip?.getBoundingClientRect() ?? {left: -1};
         const inside = tip?.checkVisibility() && tip.innerText.trim() !== ""
             && left >= 0 && top >= 0 && right <= innerWidth && bottom <= innerHeight;

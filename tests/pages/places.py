@@ -136,7 +136,7 @@ PLACES: dict[str, Callable[[AppTest, str], AppTest]] = {
         files,
         lambda text: [
             ("a.safetensors", checkpoint()),
-            ("a.safetensors.index.json", json.dumps({"weight_map": {"a": text}}).encode()),
+            ("a.safetensors.index.json", json.dumps({"weight_map": {"a": f"{text}.safetensors"}}).encode()),
         ],
     ),
     "hub name": hub,

@@ -222,7 +222,7 @@ def test_another_dimension_has_other_ends() -> None:
     assert not app.error
 
 
-@pytest.mark.parametrize(("name", "text"), [("x", "hidden"), ("measure", "flops"), ("sweep", "two"), ("x_to", "1e3")])
+@pytest.mark.parametrize(("name", "text"), [("x", "hidden"), ("measure", "flops"), ("sweep", "two"), ("x_to", "1,3e")])
 def test_a_wrong_value_in_a_link_is_named(name: str, text: str) -> None:
     [message] = texts(open_app("sweep.py", **{name: text}))
     assert message.startswith(f"{name}={text}")
