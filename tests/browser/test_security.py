@@ -55,6 +55,7 @@ def _addresses(page: Page) -> Iterator[str]:
     header = page.get_by_test_id("stHeader")
     links, sections = header.get_by_test_id("stTopNavLink"), header.get_by_test_id("stTopNavSection")
     expect(links.first).to_be_visible()
+    settled(page)  # how many sections have room is known once all lies still
     for link in links.all():
         yield _address(link)
     for section in sections.all():

@@ -132,13 +132,6 @@ PLACES: dict[str, Callable[[AppTest, str], AppTest]] = {
     "file twice": partial(
         files, lambda text: [("a.safetensors", checkpoint(text)), ("b.safetensors", file_of({text: tensor(0, 4)}))]
     ),
-    "file index": partial(
-        files,
-        lambda text: [
-            ("a.safetensors", checkpoint()),
-            ("a.safetensors.index.json", json.dumps({"weight_map": {"a": f"{text}.safetensors"}}).encode()),
-        ],
-    ),
     "hub name": hub,
     "number": partial(typed, "number"),
     "number calculation": lambda app, text: typed("number", app, f"1+{text}"[:60]),
