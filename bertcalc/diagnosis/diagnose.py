@@ -78,7 +78,7 @@ _UNRELATED = 3  # so many mistakes are a possibility only
 _SLIP = 5.0
 # Miscounts that are no rarer stand beside a known count of the present configuration, or of another model.
 _BESIDE_COUNT, _BESIDE_MODEL = 4.0, 7.0
-_HABIT = 5.0  # and a habit that is so common, as a hint
+_HABIT = 5.0  # a habit that is no rarer is a hint at least, where a rounded number has no better explanation
 
 _CLAIMED = 10**6  # numbers are published as millions
 
@@ -243,8 +243,8 @@ def _with_slips(model: Known, number: int, found: Diagnosis) -> Diagnosis:
     if likeliest.bits <= _SLIP or (found.confident and not beside):
         return found._replace(slips=beside)
     several = likeliest.ideas > 1 and len(likeliest.explanation) >= _UNRELATED
-    mistyped = several and any(slip.meant == model.total for slip in slips)
-    if likeliest.model.subject == model.subject and not mistyped:
+    typing_error = several and any(slip.meant == model.total for slip in slips)
+    if likeliest.model.subject == model.subject and not typing_error:
         return found._replace(slips=slips)
     return found._replace(slips=slips, miscounted=(), behind=(), possible=(*found.miscounted, *found.possible))
 
@@ -442,12 +442,8 @@ def _mistyped(subject: Subject) -> Iterator[tuple[float, Known, dict[str, int]]]
         own = getattr(config, field)
         if field == "num_attention_heads" or own < _LONG_SIZE:
             continue
-
-        def with_size(number: int, field: str = field) -> Known:
-            other = subject._replace(config=unchecked(config, **{field: number}))
-            return Known(other, other.model().num_parameters(), mix=Mix("", (field,), right))
-
-        known = [with_size(own + more) for more in (1, 2, 3)]
+        near = [_with_size(subject, field, own + more) for more in (1, 2, 3)]
+        known = [Known(other, other.model().num_parameters(), mix=Mix("", (field,), right)) for other in near]
         counts = [{**_with_common(one, _common(subject)), _WHOLE: one.parameters} for one in known]
         for number in dict.fromkeys(mistyped(own)):
             step = number - own - 1
@@ -456,12 +452,13 @@ def _mistyped(subject: Subject) -> Iterator[tuple[float, Known, dict[str, int]]]
                 second, third = counts[1][name], counts[2][name]
                 amounts[name] = first + step * (second - first) + step * (step - 1) // 2 * (third - 2 * second + first)
             exchanged = sorted(f"{number}") == sorted(f"{own}")
-            one = known[0]._replace(parameters=amounts.pop(_WHOLE))
-            yield (
-                _EXCHANGED if exchanged else _WRONG_DIGIT,
-                one._replace(subject=subject._replace(config=unchecked(config, **{field: number}))),
-                amounts,
-            )
+            meant = known[0]._replace(subject=_with_size(subject, field, number), parameters=amounts.pop(_WHOLE))
+            yield _EXCHANGED if exchanged else _WRONG_DIGIT, meant, amounts
+
+
+def _with_size(subject: Subject, field: str, number: int) -> Subject:
+    """The model with another size, which need not be possible."""
+    return subject._replace(config=unchecked(subject.config, **{field: number}))
 
 
 _WHOLE = "whole"

@@ -21,11 +21,8 @@ def which(said: str) -> Concerned:
     known: dict[tuple[str, int, Place], bool] = {}
 
     def concerned(tensor: Tensor) -> bool:
-        what = (
-            tensor.name,
-            len(tensor.shape),
-            tensor.place,
-        )  # all that is asked for; a size or a number of copies is not
+        # All that a condition asks for: sizes and copies are not in it.
+        what = (tensor.name, len(tensor.shape), tensor.place)
         if (found := known.get(what)) is None:
             found = known[what] = all(condition(tensor) for condition in conditions)
         return found
