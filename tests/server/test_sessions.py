@@ -4,6 +4,8 @@ import runpy
 import threading
 
 import pytest
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime.forward_msg_cache import populate_hash_if_needed
 from streamlit.runtime.state import SafeSessionState, SessionState
 
 from bertcalc.server import sessions
@@ -56,3 +58,10 @@ def test_the_launcher_does_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SafeSessionState, "__init__", sessions._made)
     runpy.run_path("app.py")
     assert len(locks()) == 1
+
+
+def test_no_message_is_so_large_that_the_browser_is_asked_to_keep_it() -> None:
+    message = ForwardMsg()
+    message.delta.new_element.markdown.body = "x" * 10**6
+    populate_hash_if_needed(message)
+    assert not message.metadata.cacheable
