@@ -1,5 +1,8 @@
 """The Sweep page in a browser: its link is its state, a click on the map is a model, and the first screen is enough."""
 
+import re
+from itertools import pairwise
+
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
@@ -132,3 +135,13 @@ def test_every_dimension_can_be_chosen(look: Look) -> None:
     page.get_by_role("combobox", name="x axis").click()
     for field in DIMENSIONS:
         expect(page.get_by_role("option", name=field, exact=True)).to_have_count(1)
+
+
+@pytest.mark.parametrize("address", ["sweep", "sweep?present=1&lang=zh"])
+def test_names_at_the_ends_of_curves_do_not_lie_on_each_other(look: Look, address: str) -> None:
+    page = look(address)
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    names = boxes(page.locator(".vega-embed text").filter(has_text=re.compile("^parameters|参数量$")))
+    tops = sorted({box["y"] for box in names})  # each is drawn twice: an edge of paper, and the name
+    assert len(tops) == 4
+    assert all(below - above > 0.8 * names[0]["height"] for above, below in pairwise(tops))

@@ -17,7 +17,8 @@ from pages.ui.theme import BACKGROUND, COLORS, INK
 
 _HEIGHT, _MAP_HEIGHT = 270, 340
 LOW, LOW_MAP = 220, 280  # on the projector
-_LINE_OF_TEXT = 19 / LOW  # of the height of the curves: names at their ends keep this distance
+_BELOW = 63  # the axis and its title, which are within a chart's height
+_LINE_OF_TEXT = 21 / (LOW - _BELOW)  # of the height of the curves: names at their ends keep this distance
 # What is no component is never on a chart with one.
 _HUES = {
     appearance: {
