@@ -382,3 +382,20 @@ def test_keys_of_a_screen_are_free_after_a_drag(look: Look) -> None:
     settled(page)
     page.keyboard.press("ArrowRight")
     page.wait_for_url("**screen=pooler**")
+
+
+def test_the_keyboard_alone_reaches_the_controls_and_opens_a_part(visit: Open) -> None:
+    page = visit()
+    ready(page)
+    page.wait_for_timeout(1000)  # while charts are still being drawn, the browser drops the focus
+    reached = set()
+    for _press in range(60):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.getAttribute('aria-label')"))
+    for field in ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size"):
+        names = [name for name in reached if name and field in name]
+        assert [name.endswith(", exact value") for name in sorted(names)] == [False, True], (field, reached)
+    page.get_by_role("combobox", name="Open").focus()
+    page.keyboard.type("pooler")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("dense.weight")).to_be_visible()
