@@ -12,7 +12,7 @@ from pages.ui.i18n import LANGUAGES
 from pages.ui.lecture.screen_files import DEFAULT, FOLDER
 from pages.ui.lecture.screen_parts import VOCABULARY
 from tests.browser.conftest import Look, Open
-from tests.browser.look import boxes, crowded, expect_query, settled, slider, total
+from tests.browser.look import boxes, crowded, expect_query, query, settled, slider, total
 from tests.examples import sampled
 
 SECOND = "same-layers"
@@ -44,41 +44,6 @@ def test_keys_lead_from_screen_to_screen_and_each_is_a_link(look: Look) -> None:
     expect(page.get_by_role("heading", name="Why does BERT have")).to_be_visible()
 
 
-def test_notes_are_in_a_window_of_their_own_that_follows(visit: Open) -> None:
-    page = visit("lecture?screen=word-table&hidden_size=512")
-    ready(page, 2)
-    with page.expect_popup() as opened:
-        page.keyboard.press("n")
-    notes = opened.value
-    expect(notes.get_by_text("A fifth of the model")).to_be_visible()
-    expect(notes.get_by_text("Next: 3 / 15 · Where a word stands")).to_be_visible()
-    expect(page.get_by_text("A fifth of the model")).to_have_count(0)
-    page.keyboard.press("ArrowRight")
-    expect(notes.get_by_text("There are 512 positions")).to_be_visible()
-    notes.keyboard.press("ArrowRight")
-    ready(page, 4)
-    expect(notes.get_by_role("heading", name="4 / 15")).to_be_visible()
-    expect(notes.get_by_text("Double the hidden size")).to_be_visible()
-    notes.close()
-    page.evaluate("window.open = (address) => { window.opened = address.href; }")
-    page.get_by_role("button", name="Notes").click()
-    asked = dict(parse_qsl(urlsplit(page.evaluate("opened")).query))
-    assert asked == {"hidden_size": "512", "screen": NAMES[3], "notes": "true"}
-
-
-def test_the_slider_of_a_screen_moves_its_numbers_and_stays_in_the_link(look: Look) -> None:
-    page = look("lecture?screen=all-layers")
-    ready(page, 8)
-    layers = slider(page, "num_hidden_layers")
-    expect(page.get_by_role("slider")).to_have_count(1)
-    expect(total(page)).to_have_text("85,054,464")
-    layers.focus()
-    layers.press("ArrowUp")
-    expect(total(page)).to_have_text("92,142,336")
-    expect(page.get_by_role("heading", name="13 such layers")).to_be_visible()
-    expect_query(page, {"screen": "all-layers", "num_hidden_layers": "13"})
-
-
 def test_each_screen_of_the_second_lecture_brings_its_model_and_back_brings_the_last(look: Look) -> None:
     page = look(f"lecture?lecture={SECOND}")
     model = page.get_by_role("combobox", name="Start from")
@@ -106,6 +71,42 @@ def test_each_screen_of_the_second_lecture_brings_its_model_and_back_brings_the_
     page.get_by_role("link", name="Leave").click()
     expect(total(page)).to_have_text("278,043,648")
     page.wait_for_url("**preset=xlm-roberta-base**")
+
+
+def test_notes_are_in_a_window_of_their_own_that_follows(visit: Open) -> None:
+    page = visit("lecture?screen=word-table&hidden_size=512")
+    ready(page, 2)
+    with page.expect_popup() as opened:
+        page.keyboard.press("n")
+    notes = opened.value
+    expect(notes.get_by_text("A fifth of the model")).to_be_visible()
+    expect(notes.get_by_text("Next: 3 / 15 · Where a word stands")).to_be_visible()
+    expect(page.get_by_text("A fifth of the model")).to_have_count(0)
+    page.keyboard.press("ArrowRight")
+    expect(notes.get_by_text("There are 512 positions")).to_be_visible()
+    notes.keyboard.press("ArrowRight")
+    ready(page, 4)
+    expect(notes.get_by_role("heading", name="4 / 15")).to_be_visible()
+    expect(notes.get_by_text("Double the hidden size")).to_be_visible()
+    notes.close()
+    page.evaluate("() => { window.open = (address) => { window.opened = address.href; }; }")
+    page.get_by_role("button", name="Notes").click()
+    asked = dict(parse_qsl(urlsplit(page.evaluate("opened")).query))
+    assert asked == query(page) | {"screen": NAMES[3], "notes": "true"}
+    assert asked["hidden_size"] == "512"
+
+
+def test_the_slider_of_a_screen_moves_its_numbers_and_stays_in_the_link(look: Look) -> None:
+    page = look("lecture?screen=all-layers")
+    ready(page, 8)
+    layers = slider(page, "num_hidden_layers")
+    expect(page.get_by_role("slider")).to_have_count(1)
+    expect(total(page)).to_have_text("85,054,464")
+    layers.focus()
+    layers.press("ArrowUp")
+    expect(total(page)).to_have_text("92,142,336")
+    expect(page.get_by_role("heading", name="13 such layers")).to_be_visible()
+    expect_query(page, {"screen": "all-layers", "num_hidden_layers": "13"})
 
 
 @pytest.mark.parametrize("lecture", SCREENS)

@@ -209,7 +209,7 @@ def test_locks_are_worked_everywhere_and_are_in_the_link(look: Look, place: str)
 
 
 # The link is looked at again half a second after each answer, which must not be when the next one is arriving.
-PAUSES = sampled(range(380, 560, 10), 2)
+PAUSES = sampled(range(380, 560, 10), 3)
 
 
 def test_the_link_never_goes_back_while_moves_follow_each_other(look: Look) -> None:
