@@ -165,3 +165,49 @@ def open_page(page: Page, section: str, name: str) -> None:
     """Choose a page from a section of the navigation."""
     page.get_by_test_id("stHeader").get_by_text(section, exact=True).click()
     page.get_by_role("menuitem", name=name).click()
+
+
+# What no tooltip calls anything by: fields of the data of charts.
+_RAW = {
+    *("name", "label", "short", "brief", "more", "text", "tip", "mark", "kind", "part", "component", "color", "order"),
+    *("start", "end", "middle", "room", "limit", "far", "at", "x0", "x1", "y0", "y1", "edge_x", "edge_y", "height"),
+    *("solid", "width", "exact", "figure", "step", "line", "inside", "rank", "side", "difference", "percent", "head"),
+}
+
+# Points at all that is drawn in a chart, once at each thing, within the browser: a thousand points through Playwright
+# take half a minute.
+_POINT = """(chart) => {
+    const { left, top, width, height } = chart.getBoundingClientRect();
+    const found = {};
+    const done = new Set();
+    for (let y = 4; y < height; y += 14) {
+        for (let x = 4; x < width; x += 61) {
+            const at = { clientX: left + x, clientY: top + y, bubbles: true };
+            const under = document.elementFromPoint(at.clientX, at.clientY);
+            if (done.has(under)) continue;
+            done.add(under);
+            under?.dispatchEvent(new PointerEvent("pointermove", at));
+            under?.dispatchEvent(new MouseEvent("mousemove", at));
+            const shown = document.querySelector("#vg-tooltip-element.visible");
+            const texts = (selector) => [...(shown?.querySelectorAll(selector) ?? [])].map((one) => one.textContent);
+            const names = (found[texts("h2").join()] ??= []);
+            names.push(...texts("td.key").map((text) => text.replace(":", "").trim()));
+        }
+    }
+    document.querySelector("#vg-tooltip-element")?.classList.remove("visible");
+    return found;
+}"""
+
+
+def said(chart: Locator) -> dict[str, set[str]]:
+    """All tooltips of a chart, found by pointing at each thing: their headings with the names of what is under them."""
+    chart.scroll_into_view_if_needed()
+    return {heading: set(names) for heading, names in chart.evaluate(_POINT).items()}
+
+
+def raw(page: Page) -> list[str]:
+    """Fields of the data that tooltips of the page's charts show, and charts that say nothing."""
+    settled(page)
+    found = [said(chart) for chart in page.get_by_test_id("stVegaLiteChart").all()]
+    silent = [f"nothing is said: {one}" for one in found if len(one) < 2 and not any(one.values())]
+    return [*silent, *(set().union(*(names for one in found for names in one.values())) & _RAW)]

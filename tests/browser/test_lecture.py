@@ -2,6 +2,7 @@
 
 import re
 from typing import Literal
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -11,7 +12,7 @@ from pages.ui.i18n import LANGUAGES
 from pages.ui.lecture.screen_files import DEFAULT, FOLDER
 from pages.ui.lecture.screen_parts import VOCABULARY
 from tests.browser.conftest import Look, Open
-from tests.browser.look import boxes, crowded, expect_query, settled, slider, total
+from tests.browser.look import boxes, crowded, expect_query, query, settled, slider, total
 from tests.examples import sampled
 
 SECOND = "same-layers"
@@ -20,6 +21,7 @@ SCREENS = {
     for lecture in (DEFAULT, SECOND)
 }
 NAMES = SCREENS[DEFAULT]
+PROJECTORS = ((1280, 720), (1920, 1080))
 
 
 def ready(page: Page, number: int, lecture: str = DEFAULT) -> None:
@@ -38,63 +40,12 @@ def test_keys_lead_from_screen_to_screen_and_each_is_a_link(look: Look) -> None:
     page.wait_for_url(f"**screen={NAMES[5]}")
     page.keyboard.press("PageUp")
     ready(page, 5)
-    page.reload()
-    ready(page, 5)
     page.get_by_role("link", name="Leave").click()
     expect(page.get_by_role("heading", name="Why does BERT have")).to_be_visible()
 
 
-def test_notes_are_in_a_window_of_their_own_that_follows(visit: Open) -> None:
-    page = visit("lecture?screen=word-table&hidden_size=512")
-    ready(page, 2)
-    with page.expect_popup() as opened:
-        page.keyboard.press("n")
-    notes = opened.value
-    expect(notes.get_by_text("A fifth of the model")).to_be_visible()
-    expect(notes.get_by_text("Next: 3 / 15 · Where a word stands")).to_be_visible()
-    expect(page.get_by_text("A fifth of the model")).to_have_count(0)
-    page.keyboard.press("ArrowRight")
-    expect(notes.get_by_text("There are 512 positions")).to_be_visible()
-    notes.keyboard.press("ArrowRight")
-    ready(page, 4)
-    expect(notes.get_by_role("heading", name="4 / 15")).to_be_visible()
-    notes.close()
-    with page.expect_popup() as opened:
-        page.get_by_role("button", name="Notes").click()
-    expect(opened.value.get_by_text("Double the hidden size")).to_be_visible()
-
-
-def test_notes_follow_the_lecture_that_opened_them_and_no_other(visit: Open, look: Look) -> None:
-    other = look("lecture?screen=word-table")
-    page = visit("lecture?screen=word-table")
-    ready(page, 2)
-    with page.expect_popup() as opened:
-        page.keyboard.press("n")
-    notes = opened.value
-    expect(notes.get_by_text("A fifth of the model")).to_be_visible()
-    notes.keyboard.press("ArrowRight")
-    ready(page, 3)
-    expect(notes.get_by_role("heading", name="3 / 15")).to_be_visible()
-    other.keyboard.press("ArrowLeft")  # the key in the notes did not move it
-    ready(other, 1)
-    expect(notes.get_by_role("heading", name="3 / 15")).to_be_visible()
-
-
-def test_the_slider_of_a_screen_moves_its_numbers_and_stays_in_the_link(look: Look) -> None:
-    page = look("lecture?screen=all-layers")
-    ready(page, 8)
-    layers = slider(page, "num_hidden_layers")
-    expect(page.get_by_role("slider")).to_have_count(1)
-    expect(total(page)).to_have_text("85,054,464")
-    layers.focus()
-    layers.press("ArrowUp")
-    expect(total(page)).to_have_text("92,142,336")
-    expect(page.get_by_role("heading", name="13 such layers")).to_be_visible()
-    expect_query(page, {"screen": "all-layers", "num_hidden_layers": "13"})
-
-
-def test_each_screen_of_the_second_lecture_brings_its_model_and_back_brings_the_last(visit: Open) -> None:
-    page = visit(f"lecture?lecture={SECOND}")
+def test_each_screen_of_the_second_lecture_brings_its_model_and_back_brings_the_last(look: Look) -> None:
+    page = look(f"lecture?lecture={SECOND}")
     model = page.get_by_role("combobox", name="Start from")
     ready(page, 1, SECOND)
     for _press in range(2):
@@ -122,16 +73,53 @@ def test_each_screen_of_the_second_lecture_brings_its_model_and_back_brings_the_
     page.wait_for_url("**preset=xlm-roberta-base**")
 
 
+def test_notes_are_in_a_window_of_their_own_that_follows(visit: Open) -> None:
+    page = visit("lecture?screen=word-table&hidden_size=512")
+    ready(page, 2)
+    with page.expect_popup() as opened:
+        page.keyboard.press("n")
+    notes = opened.value
+    expect(notes.get_by_text("A fifth of the model")).to_be_visible()
+    expect(notes.get_by_text("Next: 3 / 15 · Where a word stands")).to_be_visible()
+    expect(page.get_by_text("A fifth of the model")).to_have_count(0)
+    page.keyboard.press("ArrowRight")
+    expect(notes.get_by_text("There are 512 positions")).to_be_visible()
+    notes.keyboard.press("ArrowRight")
+    ready(page, 4)
+    expect(notes.get_by_role("heading", name="4 / 15")).to_be_visible()
+    expect(notes.get_by_text("Double the hidden size")).to_be_visible()
+    notes.close()
+    page.evaluate("() => { window.open = (address) => { window.opened = address.href; }; }")
+    page.get_by_role("button", name="Notes").click()
+    asked = dict(parse_qsl(urlsplit(page.evaluate("opened")).query))
+    assert asked == query(page) | {"screen": NAMES[3], "notes": "true"}
+    assert asked["hidden_size"] == "512"
+
+
+def test_the_slider_of_a_screen_moves_its_numbers_and_stays_in_the_link(look: Look) -> None:
+    page = look("lecture?screen=all-layers")
+    ready(page, 8)
+    layers = slider(page, "num_hidden_layers")
+    expect(page.get_by_role("slider")).to_have_count(1)
+    expect(total(page)).to_have_text("85,054,464")
+    layers.focus()
+    layers.press("ArrowUp")
+    expect(total(page)).to_have_text("92,142,336")
+    expect(page.get_by_role("heading", name="13 such layers")).to_be_visible()
+    expect_query(page, {"screen": "all-layers", "num_hidden_layers": "13"})
+
+
 @pytest.mark.parametrize("lecture", SCREENS)
 @pytest.mark.parametrize(("language", "appearance"), [*zip(LANGUAGES, ("light", "dark"), strict=True)])
 def test_no_screen_needs_scrolling_and_nothing_is_small(
     look: Look, lecture: str, language: str, appearance: Literal["light", "dark"]
 ) -> None:
-    """Every second screen in one language, the others in the other one."""
+    """Every second screen in one language, the others in the other one; in `make test` at one size, by turns."""
     for name in sampled(SCREENS[lecture], 2, begin=LANGUAGES.index(language)):
         page = look(f"lecture?lang={language}&lecture={lecture}&screen={name}", appearance)
-        ready(page, SCREENS[lecture].index(name) + 1, lecture)
-        for width, height in ((1920, 1080), (1280, 720)):
+        at = SCREENS[lecture].index(name)
+        ready(page, at + 1, lecture)
+        for width, height in sampled(PROJECTORS, 2, begin=at // 2):  # all grows with the window
             page.set_viewport_size({"width": width, "height": height})
             assert crowded(page) == [], (name, width)
 
@@ -158,3 +146,19 @@ def readable(page: Page, number: int, width: int, height: int) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.get_by_role("button", name="Next").click()  # in sight, wherever one has scrolled
     ready(page, number + 1)
+
+
+def test_notes_follow_the_lecture_that_opened_them_and_no_other(visit: Open, look: Look) -> None:
+    other = look("lecture?screen=word-table")
+    page = visit("lecture?screen=word-table")
+    ready(page, 2)
+    with page.expect_popup() as opened:
+        page.keyboard.press("n")
+    notes = opened.value
+    expect(notes.get_by_text("A fifth of the model")).to_be_visible()
+    notes.keyboard.press("ArrowRight")
+    ready(page, 3)
+    expect(notes.get_by_role("heading", name="3 / 15")).to_be_visible()
+    other.keyboard.press("ArrowLeft")  # the key in the notes did not move it
+    ready(other, 1)
+    expect(notes.get_by_role("heading", name="3 / 15")).to_be_visible()

@@ -1,10 +1,13 @@
-"""What a person sees on a lecture screen of 1280 x 720."""
+"""What a person sees on a lecture screen of 1280 x 720, and the presentation view: its key and its pointer.
+
+How each page looks there is in test_every_page.py.
+"""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Look, Open
-from tests.browser.look import bottom, overflow, ready, total_formula
+from tests.browser.look import bottom, boxes, expect_query, open_page, overflow, ready, total, total_formula
 
 
 def test_this_machine_has_a_chinese_font(page: Page) -> None:
@@ -33,27 +36,69 @@ def test_total_formula_and_chart_need_no_scrolling_and_are_no_wider_than_the_pag
     ready(page)
     charts = page.get_by_test_id("stVegaLiteChart")
     charts.locator("canvas, svg").first.wait_for()
-    for things in (page.get_by_test_id("stMetric"), total_formula(page), charts):
+    sliders = page.get_by_test_id("stSidebar").get_by_test_id("stExpander")  # the last of them
+    for things in (page.get_by_test_id("stMetric"), total_formula(page), charts, sliders):
         assert 0 < bottom(things) <= 720
     assert overflow(total_formula(page)) <= 0
     if "open" in link:
         assert overflow(page.locator(".katex-display")) <= 3  # italics hang over the edge by a pixel or two
 
 
-def test_the_language_is_the_sessions_own(visit: Open, page: Page) -> None:
-    visit("?lang=zh")
+def test_the_language_is_the_sessions_own(look: Look, visit: Open) -> None:
+    page = visit("?lang=zh")
     ready(page)
     expect(page.get_by_text("BertModel 的参数量")).to_be_visible()
-    other = page.context.new_page()
-    other.goto(page.url.split("?")[0])
-    expect(other.get_by_text("Parameters in BertModel")).to_be_visible()
+    expect(look().get_by_text("Parameters in BertModel")).to_be_visible()
     page.get_by_role("radio", name="en").click()
     expect(page.get_by_text("Parameters in BertModel")).to_be_visible()
     expect(page.get_by_role("link", name="Memory")).to_be_visible()
 
 
-def test_verify_says_its_verdict_on_the_first_screen(look: Look) -> None:
-    page = look("verify")
-    verdict = page.get_by_text("The real BertModel agrees: 199 tensors, 109,482,240 parameters.")
-    expect(verdict).to_be_visible(timeout=60_000)
-    assert bottom(verdict) < 720
+def controls(page: Page) -> Locator:
+    """The row below the page."""
+    return page.get_by_test_id("stSidebar")
+
+
+def top(thing: Locator) -> float:
+    """Its first line, in pixels."""
+    (box,) = boxes(thing)
+    return box["y"]
+
+
+def test_the_structure_is_a_tree(look: Look) -> None:
+    page = look("structure?present=1")
+    for module in ("word_embeddings", "BertLayer", "intermediate", "BertPooler"):
+        expect(page.locator(".tree").get_by_text(module).first).to_be_in_viewport()
+
+
+def test_tooltips_and_clicks_are_where_the_pointer_is(look: Look) -> None:
+    page = look("?present=1")
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    (row,) = boxes(page.get_by_test_id("stVegaLiteChart").get_by_text("Feed-forward", exact=True))
+    middle = (960, row["y"] + row["height"] / 2)
+    page.mouse.move(*middle)
+    tooltip = page.locator("#vg-tooltip-element")
+    expect(tooltip).to_contain_text("Feed-forward")
+    (said,) = boxes(tooltip)
+    assert abs(said["x"] - middle[0]) < 60
+    page.mouse.click(*middle)
+    expect(page.get_by_role("combobox", name="Open")).to_have_value("encoder.layer.*")
+
+
+def test_the_key_switches_and_pages_keep_it(look: Look) -> None:
+    page = look("?num_hidden_layers=6")
+    ready(page)
+    before = total(page).inner_text()
+    page.keyboard.press("p")
+    expect(page.get_by_test_id("stSidebar").get_by_role("button", name="Leave")).to_be_visible()
+    expect_query(page, {"num_hidden_layers": "6", "present": "1"})
+    expect(total(page)).to_have_text(before)
+    assert top(controls(page)) > 560
+    open_page(page, "Explore", "Sweep")
+    expect(page.get_by_test_id("stSidebar").get_by_role("button", name="Leave")).to_be_visible()
+    expect(page.get_by_role("slider", name="num_hidden_layers")).to_have_value("6")
+    page.reload()
+    expect(page.get_by_test_id("stSidebar").get_by_role("button", name="Leave")).to_be_visible()
+    page.keyboard.press("p")
+    expect(page.get_by_test_id("stSidebar").get_by_role("button", name="Present")).to_be_visible()
+    assert top(controls(page)) == 0

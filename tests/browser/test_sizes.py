@@ -1,11 +1,11 @@
-"""A phone and a lecture screen in use. How every page looks at every size is in test_every_page.py."""
+"""A phone in use. How every page looks at every size is in test_every_page.py."""
 
 import re
 
 from playwright.sync_api import Page, ViewportSize, expect
 
-from tests.browser.conftest import Look, Open
-from tests.browser.look import bottom, number, ready, settled, slider, total
+from tests.browser.conftest import Open
+from tests.browser.look import number, ready, settled, slider, total
 
 PHONE: ViewportSize = {"width": 390, "height": 844}
 
@@ -59,9 +59,3 @@ def test_on_a_phone_a_slider_is_moved_while_the_number_is_seen(visit: Open, page
     page.get_by_role("button", name="Close", exact=True).click()
     page.set_viewport_size({"width": 1280, "height": 720})
     expect(names).to_have_text(["Word embeddings"])
-
-
-def test_a_lecture_screen_shows_the_whole_sidebar(look: Look) -> None:
-    page = look()
-    ready(page)
-    assert 0 < bottom(page.get_by_test_id("stSidebar").get_by_test_id("stExpander")) <= 720

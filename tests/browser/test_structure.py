@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from bertcalc import BertConfig
-from tests.browser.conftest import Look, Open
+from tests.browser.conftest import Look
 from tests.browser.look import bottom, boxes, expect_query, settled
 from tests.oracle import Case
 
@@ -103,9 +103,9 @@ def test_metrics_and_chart_of_freezing_need_no_scrolling(look: Look, link: str) 
         assert 0 < bottom(things) <= 720
 
 
-def test_back_and_forward_go_through_the_views(visit: Open) -> None:
+def test_back_and_forward_go_through_the_views(look: Look) -> None:
     """A choice is not bound to the link by Streamlit: the page writes and reads it."""
-    page = visit("structure")
+    page = look("structure")
     expect(page.locator(".tree")).to_be_visible()
     page.get_by_role("radio", name="Module types").click()
     page.wait_for_url("**/structure?view=parts")

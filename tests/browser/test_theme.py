@@ -49,7 +49,7 @@ def test_a_reader_chooses_dark_and_the_page_is_drawn_in_its_colors(look: Look, v
     expect(page.get_by_test_id("stApp")).to_have_css("background-color", rgb(BACKGROUND["dark"]))
     expect(terms(page, "dark")).not_to_have_count(0)
     expect(terms(page, "light")).to_have_count(0)
-    for address in ("layers", "lecture", ""):  # also where nobody chose anything
+    for address in ("lecture", ""):  # also where nobody chose anything
         visit(address)
         expect(page.get_by_test_id("stApp")).to_have_css("background-color", rgb(BACKGROUND["dark"]))
     expect(terms(page, "dark")).not_to_have_count(0)
