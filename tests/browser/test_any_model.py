@@ -11,14 +11,13 @@ from tests.browser.look import (
     bottom,
     boxes,
     crowded,
-    expect_query,
     number,
-    open_page,
     settled,
     slider,
     total,
     total_formula,
 )
+from tests.examples import sampled
 
 
 def count(**sizes: int) -> str:
@@ -32,18 +31,6 @@ def shown(page: Page) -> str:
     expect(total_formula(page)).to_have_count(3, timeout=60_000)
     settled(page)
     return total(page).inner_text()
-
-
-def test_a_link_shows_the_same_after_other_pages(look: Look) -> None:
-    page = look("any_model?model_type=gpt2&sizes=n_layer-48~n_embd-1600~n_head-25&part=transformer.h.*.attn")
-    assert shown(page) == "1,557,611,200"
-    page.get_by_role("link", name="Parameters").click()
-    expect(total(page)).to_have_text("109,482,240")
-    open_page(page, "Check", "Any model")
-    page.wait_for_url("**sizes=**")
-    assert shown(page) == "1,557,611,200"
-    said = {"sizes": "n_layer-48~n_embd-1600~n_head-25", "part": "transformer.h.*.attn"}
-    expect_query(page, {"model_type": "gpt2", "model_class": "GPT2LMHeadModel", **said})
 
 
 def test_keys_move_a_slider_and_steps_go_back(look: Look) -> None:
@@ -149,7 +136,7 @@ def test_on_a_phone_a_slider_and_the_total_are_on_one_screen(visit: Open, page: 
 
 
 @pytest.mark.parametrize(
-    ("kind", "lang"), [("deepseek_v3", "en"), ("deepseek_v3", "zh"), ("bert", "zh"), ("bart", "zh")]
+    ("kind", "lang"), sampled([("deepseek_v3", "zh"), ("deepseek_v3", "en"), ("bart", "zh"), ("bert", "zh")], 2)
 )
 def test_long_formulas_fit_on_a_projector(look: Look, lang: str, kind: str) -> None:
     page = look(f"any_model?present=1&model_type={kind}&lang={lang}")

@@ -1,38 +1,18 @@
-"""Bringing models in, in a browser: files, the keyboard, the link, and a server that speaks the Hub's protocol."""
+"""Bringing models in, in a browser: files, the keyboard and the link; from the Hub: test_own_server.py."""
 
 import json
-from collections.abc import Iterator
 from math import prod
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from bertcalc import BertConfig, build
-from bertcalc.hub.asking import PLACES
 from tests.browser.conftest import Look, Open
-from tests.browser.launch import running_server
-from tests.browser.look import bottom, expect_query, open_page, overflow, query, ready, settled, total
+from tests.browser.look import bottom, expect_query, overflow, ready, settled, total
 from tests.hub.conftest import models
-from tests.hub.hub_server import Server, serving, slow_headers
 from tests.test_config_json import CHINESE
 
 __all__ = ["models"]  # a fixture
-HUB = "bring?bring=hub&repo_id=some/published"
-
-
-@pytest.fixture(scope="module")
-def hub(models: Path) -> Iterator[Server]:
-    with serving(models) as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def asking(hub: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The app with another Hub."""
-    log = tmp_path_factory.mktemp("asking") / "log"
-    with running_server(log, HF_ENDPOINT=hub.url, HF_HUB_OFFLINE="0") as (url, _process):
-        yield url
 
 
 def shown(page: Page) -> None:
@@ -104,12 +84,25 @@ def checkpoint(path: Path, more_layers: int = 0, cut: int = 0) -> Path:
     return path
 
 
-def test_a_file_of_any_size_is_read_and_its_weights_are_not_sent(page: Page, server: str, tmp_path: Path) -> None:
+def test_a_pickle_is_refused_and_a_file_of_any_size_is_read_and_its_weights_are_not_sent(
+    page: Page, server: str, tmp_path: Path
+) -> None:
     sent: list[int] = []
     page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(len(frame))))
     page.goto(f"{server}/bring?bring=file")
     button = page.get_by_role("button", name="Choose files")
     expect(button).to_be_visible()
+    place = page.locator(".chooser")
+    dropped = page.evaluate_handle(
+        """() => {
+            const files = new DataTransfer();
+            files.items.add(new File(["pickled"], "pytorch_model.bin"));
+            return files;
+        }"""
+    )
+    place.dispatch_event("drop", {"dataTransfer": dropped})
+    expect(page.get_by_text("pytorch_model.bin is no .safetensors file. Other files")).to_be_visible()
+    expect(place).to_contain_text("or drop them here")
     for more_layers, count in ((0, 109_482_240), (168, 109_482_240 + 168 * 7_087_872)):
         path = checkpoint(tmp_path / f"{more_layers}.safetensors", more_layers)
         with page.expect_file_chooser() as chooser:
@@ -126,70 +119,6 @@ def test_a_file_of_any_size_is_read_and_its_weights_are_not_sent(page: Page, ser
     chooser.value.set_files(cut)
     expect(page.get_by_text("its header announces 437,928,960 bytes of data, and 37,928,960 are there")).to_be_visible()
     expect(page.get_by_text("every tensor is there with its shape, and no other")).to_be_visible()
-
-
-def test_files_are_dropped_and_pickles_are_refused(visit: Open, tmp_path: Path) -> None:
-    page = visit("bring?bring=file")
-    place = page.locator(".chooser")
-    expect(place).to_be_visible()
-    dropped = page.evaluate_handle(
-        """() => {
-            const files = new DataTransfer();
-            files.items.add(new File(["pickled"], "pytorch_model.bin"));
-            return files;
-        }"""
-    )
-    place.dispatch_event("drop", {"dataTransfer": dropped})
-    expect(page.get_by_text("pytorch_model.bin is no .safetensors file. Other files")).to_be_visible()
-    expect(place).to_contain_text("or drop them here")
-
-
-def test_a_model_of_the_hub_is_read_on_request(page: Page, asking: str, hub: Server) -> None:
-    page.goto(f"{asking}/{HUB}")
-    button = page.get_by_role("button", name="Read it from the Hub")
-    expect(button).to_be_visible(timeout=30_000)
-    assert hub.asked == []
-    button.focus()
-    page.keyboard.press("Enter")
-    shown(page)
-    nothing_is_cut(page)
-    expect(page.get_by_text("has all of BertForMaskedLM, and other tensors as well")).to_be_visible()
-    expect(page.get_by_text("head of another class")).to_be_in_viewport()
-    assert len(hub.asked) == 2
-    page.get_by_role("link", name="Parameters").click()
-    ready(page)
-    assert "repo_id" not in query(page)
-    open_page(page, "Check", "Your model")
-    page.wait_for_url("**repo_id=some**published**")
-    page.wait_for_url("**bring=hub**")
-    shown(page)
-    page.get_by_role("textbox", name="Name on the Hub").fill("some/sharded")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**repo_id=some**sharded**")
-    button.click()
-    expect(page.get_by_text("is BertForSequenceClassification: every tensor is there")).to_be_visible()
-    page.get_by_role("textbox", name="Name on the Hub").fill("some/nothing")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**repo_id=some**nothing**")
-    button.click()
-    expect(page.get_by_text("some/nothing is not on the Hub, or it is not public.")).to_be_visible()
-    expect(page.get_by_text("is BertForSequenceClassification: every tensor is there")).to_be_visible()
-
-
-def test_who_closes_the_page_makes_room_for_others(page: Page, asking: str, hub: Server) -> None:
-    hub.written["some/headers"] = slow_headers
-    slow = [page.context.new_page() for _place in PLACES]
-    for other in slow:
-        asked = len(hub.asked)
-        other.goto(f"{asking}/bring?bring=hub&repo_id=some/headers")
-        other.get_by_role("button", name="Read it from the Hub").click(timeout=30_000)
-        while len(hub.asked) == asked:
-            other.wait_for_timeout(50)
-    for other in slow:
-        other.close()
-    page.goto(f"{asking}/{HUB}")
-    page.get_by_role("button", name="Read it from the Hub").click(timeout=30_000)
-    expect(page.get_by_text("has all of BertForMaskedLM, and other tensors as well")).to_be_visible(timeout=10_000)
 
 
 def test_offline_is_said(look: Look) -> None:

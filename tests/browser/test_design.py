@@ -4,21 +4,12 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Look, Open
-from tests.browser.look import bottom, boxes, expect_query, number, open_page, overflow, ready, settled
+from tests.browser.look import bottom, boxes, number, overflow, settled
 
-LINK = {
-    "budget_of": "memory",
-    "target_memory": "24 GiB",
-    "batch_size": "32",
-    "sequence_length": "512",
-    "training_dtype": "mixed-16",
-    "head_size": "32",
-    "intermediate_ratio": "8/3",
-    "multiple_of": "128",
-    "layers_to": "12",
-    "pad_vocab": "true",
-}
-ADDRESS = "design?" + "&".join(f"{name}={value}" for name, value in LINK.items())
+CONSTRAINED = (
+    "budget_of=memory&target_memory=24 GiB&batch_size=32&sequence_length=512&training_dtype=mixed-16"
+    "&head_size=32&intermediate_ratio=8/3&multiple_of=128&layers_to=12&pad_vocab=true"
+)
 
 
 def table(page: Page) -> list[str]:
@@ -27,18 +18,6 @@ def table(page: Page) -> list[str]:
     expect(page.get_by_role("cell")).to_have_count(8 * 11)
     settled(page)
     return page.get_by_role("cell").all_inner_texts()
-
-
-def test_a_link_shows_the_same_after_other_pages(look: Look) -> None:
-    page = look(ADDRESS)
-    before = table(page)
-    expect_query(page, LINK)
-    page.get_by_role("link", name="Parameters").click()
-    ready(page)
-    open_page(page, "Explore", "Design")
-    page.wait_for_url("**pad_vocab=true**")
-    expect(page.get_by_role("cell")).to_have_text(before)
-    expect_query(page, LINK)
 
 
 def test_typing_a_budget_goes_into_the_link(look: Look) -> None:
@@ -66,19 +45,6 @@ def test_a_key_takes_a_design(look: Look) -> None:
     page.get_by_role("button", name="Use Shortcut 1").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("cell", name="1 ✓")).to_be_visible()
-
-
-@pytest.mark.parametrize(("address", "count"), [("design", 8), ("design?lang=zh", 8), ("design?present=1", 5)])
-def test_every_button_stands_in_its_row(look: Look, address: str, count: int) -> None:
-    page = look(address)
-    buttons = page.locator(".st-key-designs-take button")
-    expect(buttons).to_have_count(count, timeout=30_000)
-    for width in (1280, 390):
-        page.set_viewport_size({"width": width, "height": 844})
-        rows = boxes(page.locator(".st-key-designs tbody tr"))
-        for button, row in zip(boxes(buttons), rows, strict=True):
-            assert row["y"] - 2 <= button["y"], width
-            assert button["y"] + button["height"] <= row["y"] + row["height"] + 2, width
 
 
 def test_digits_in_fields_take_nothing(look: Look) -> None:
@@ -109,10 +75,21 @@ def test_an_impossible_budget_is_explained_in_a_link_too(look: Look) -> None:
     expect(page.get_by_text("No model within these constraints has 30 parameters")).to_be_visible()
 
 
-@pytest.mark.parametrize("link", ["", "?lang=zh", "?budget_of=FLOPs&target_FLOPs=1T", ADDRESS.removeprefix("design")])
-def test_the_table_and_its_buttons_need_no_scrolling(look: Look, link: str) -> None:
-    page = look(f"design{link}")
-    table(page)
-    shown = page.get_by_test_id("stTable")
-    assert overflow(shown) <= 1
-    assert bottom(shown) <= bottom(page.locator(".st-key-take_8, .st-key-take-8")) + 1 <= 721
+@pytest.mark.parametrize(
+    ("link", "count"),
+    [("", 8), ("lang=zh", 8), ("present=1", 5), ("budget_of=FLOPs&target_FLOPs=1T", 8), (CONSTRAINED, 8)],
+)
+def test_the_table_needs_no_scrolling_and_every_button_stands_in_its_row(look: Look, link: str, count: int) -> None:
+    page = look(f"design?{link}")
+    buttons = page.locator(".st-key-designs-take button")
+    expect(buttons).to_have_count(count, timeout=30_000)
+    if not link.startswith("present"):  # that is in test_every_page.py
+        shown = page.get_by_test_id("stTable")
+        assert overflow(shown) <= 1
+        assert bottom(shown) <= bottom(page.locator(".st-key-take_8, .st-key-take-8")) + 1 <= 721
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 844})
+        rows = boxes(page.locator(".st-key-designs tbody tr"))
+        for button, row in zip(boxes(buttons), rows, strict=True):
+            assert row["y"] - 2 <= button["y"], width
+            assert button["y"] + button["height"] <= row["y"] + row["height"] + 2, width

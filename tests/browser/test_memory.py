@@ -1,43 +1,34 @@
-"""The Memory page in a browser: the first screen, the link, and PyTorch's verdict."""
-
-from typing import Literal
+"""The Memory page in a browser: the first screen, its views, and what is not possible."""
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from pages.ui.i18n import LANGUAGES
 from tests.browser.conftest import Look
-from tests.browser.look import bottom, expect_query, overflow, settled
+from tests.browser.look import bottom, overflow, settled
+from tests.examples import sampled
 
-LINK = {
-    "memory": "training",
-    "optimizer": "adafactor",
-    "training_dtype": "mixed-16",
-    "recompute": "full",
-    "fused_dropout": "true",
-    "freeze_layers": "3",
-    "batch_size": "4",
+# By view, what is on the first screen.
+SHOWN = {
+    "weights": ("stMetric", "stTable", "stAlert"),
+    "training": ("stMetric", "stVegaLiteChart"),
+    "activations": ("stMetric", "stVegaLiteChart", "stExpander"),
+    "inference": ("stMetric", "stVegaLiteChart"),
+    "fit": ("stMetric", "stVegaLiteChart", "stAlert"),
 }
+TURNS = [[*LANGUAGES], [*LANGUAGES][::-1]]
 
 
 @pytest.mark.parametrize(
-    ("view", "things"),
-    [
-        ("weights", ("stMetric", "stTable", "stAlert")),
-        ("training", ("stMetric", "stVegaLiteChart")),
-        ("activations", ("stMetric", "stVegaLiteChart", "stExpander")),
-        ("inference", ("stMetric", "stVegaLiteChart")),
-        ("fit", ("stMetric", "stVegaLiteChart", "stAlert")),
-    ],
+    ("language", "view"),
+    # By turns: a view is looked at in one language, in `make test-all` in each.
+    sampled([(language, view) for at, view in enumerate(SHOWN) for language in TURNS[at % 2]], 2),
 )
-# Below the views, so that it changes once: what is dark begins anew.
-@pytest.mark.parametrize(("language", "appearance"), [("en", "light"), ("zh", "dark")])
-def test_the_first_screen_has_it_all(
-    look: Look, view: str, things: tuple[str, ...], language: str, appearance: Literal["light", "dark"]
-) -> None:
-    page = look(f"memory?memory={view}&lang={language}", appearance)
+def test_the_first_screen_has_it_all(look: Look, language: str, view: str) -> None:
+    page = look(f"memory?memory={view}&lang={language}")
     expect(page.get_by_test_id("stMetric").first).to_be_visible()
     settled(page)
-    for thing in things:
+    for thing in SHOWN[view]:
         found = page.get_by_test_id("stMain").get_by_test_id(thing)
         expect(found.first).to_be_visible()
         assert 0 < bottom(found) <= 720, thing
@@ -51,27 +42,6 @@ def figures(page: Page) -> list[str]:
     return page.get_by_test_id("stMetricValue").all_inner_texts()
 
 
-def test_a_link_shows_the_same_after_other_views_and_other_pages(look: Look) -> None:
-    page = look("memory?" + "&".join(f"{name}={value}" for name, value in LINK.items()))
-    expected = figures(page)
-    page.get_by_role("radio", name="Weights").click()
-    expect(page.get_by_test_id("stMetric")).to_have_count(1)
-    page.get_by_role("radio", name="Training").click()
-    assert figures(page) == expected
-    page.get_by_role("link", name="Parameters").click()
-    expect(page.get_by_text("Parameters in BertModel")).to_be_visible()
-    page.get_by_role("link", name="Memory").click()
-    assert figures(page) == expected
-    expect_query(page, LINK)
-
-
-def test_pytorch_is_asked(look: Look) -> None:
-    page = look("memory?memory=activations&recompute=selective")
-    page.get_by_text("Check with PyTorch").click()
-    expect(page.get_by_text("PyTorch counts the same: ")).to_be_visible(timeout=60_000)
-    page.wait_for_url("**hooks=true**")
-
-
 def test_an_impossible_layer_is_explained_where_it_was_entered(look: Look) -> None:
     page = look("memory?memory=training&freeze_layers=99")
     sentence = page.get_by_text("Frozen layers 99 is not possible")
@@ -79,3 +49,12 @@ def test_an_impossible_layer_is_explained_where_it_was_entered(look: Look) -> No
     page.get_by_role("button", name="More (1)").click()
     page.get_by_role("button", name="Frozen layers = 12").click()
     expect(sentence).to_have_count(0)
+
+
+def test_a_view_shows_the_same_after_another(look: Look) -> None:
+    page = look("memory?memory=training&optimizer=adafactor&training_dtype=mixed-16&recompute=full&freeze_layers=3")
+    expected = figures(page)
+    page.get_by_role("radio", name="Weights").click()
+    expect(page.get_by_test_id("stMetric")).to_have_count(1)
+    page.get_by_role("radio", name="Training").click()
+    assert figures(page) == expected
