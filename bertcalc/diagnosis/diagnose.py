@@ -219,7 +219,7 @@ def _diagnose(model: Known, number: Typed) -> Diagnosis:
                 break
     if hand:
         return Diagnosis(hand=hand)
-    here = tuple(_halved(first, model.subject)) or tuple(_rounded(first, parts=not explained.miscounted))
+    here = tuple(_halved(first, model.subject.config)) or tuple(_rounded(first, parts=not explained.miscounted))
     if not explained.usual and (matches := tuple(_matches(training, model.subject))):
         return explained._replace(matches=matches, elsewhere=here)
     exact = next((reading.exact for reading in meanings if reading.exact), None)
@@ -301,18 +301,26 @@ def _rounded(meanings: Sequence[Reading], *, parts: bool = True) -> Iterator[Els
                 return
 
 
-def _halved(meanings: Sequence[Reading], subject: Subject) -> Iterator[Elsewhere]:
-    """The published models with twice the layers, and otherwise alike, of which a rounded number is the half."""
-    config = subject.config
-    alike = (config.vocab_size, config.hidden_size, config.intermediate_size, 2 * config.num_hidden_layers)
+def _halved(meanings: Sequence[Reading], config: Config) -> Iterator[Elsewhere]:
+    """A published model with twice the layers, and otherwise alike, of which a rounded number is the half."""
     for reading in meanings:
         half = reading._replace(key="half", low=2 * reading.low, high=2 * reading.high)
-        for count, (preset, known) in published_counts().items() if not (reading.exact or reading.rounded) else ():
-            other = known.subject.config
-            sizes = (other.vocab_size, other.hidden_size, other.intermediate_size, other.num_hidden_layers)
-            if sizes == alike and other == PUBLISHED_CONFIGS[preset] and half.means(count):
+        for count, preset, known in _doubled(config) if not (reading.exact or reading.rounded) else ():
+            if half.means(count):
                 yield Elsewhere(half, preset, known=known)
                 return
+
+
+@lru_cache(maxsize=16)
+def _doubled(config: Config) -> list[tuple[int, str, Known]]:
+    alike = (config.vocab_size, config.hidden_size, config.intermediate_size, 2 * config.num_hidden_layers)
+    found = []
+    for count, (preset, known) in published_counts().items():
+        other = known.subject.config
+        sizes = (other.vocab_size, other.hidden_size, other.intermediate_size, other.num_hidden_layers)
+        if sizes == alike and other == PUBLISHED_CONFIGS[preset]:
+            found.append((count, preset, known))
+    return found
 
 
 def _own(model: Known, meanings: Sequence[Reading]) -> tuple[Own, ...]:

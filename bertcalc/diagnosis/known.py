@@ -118,7 +118,7 @@ class Claim(NamedTuple):
     def is_meant(self, number: Typed) -> bool:
         """Whether a number is this one, to as many digits."""
         zeros = len(f"{self.parameters}") - len(f"{self.parameters}".rstrip("0"))
-        return number.unit != "bytes" and number.high - number.low <= 10**zeros and number.means(self.parameters)
+        return number.means(self.parameters) and number.unit != "bytes" and number.high - number.low <= 10**zeros
 
 
 CLAIMS = tuple(Claim(**line) for line in _TABLES["claims"])
