@@ -11,6 +11,11 @@ from bertcalc.family import Model
 DEFAULT_PRESET = next(iter(PRESETS))
 
 
+def without_owner(name: str) -> str:
+    """The preset that a repository on the Hub may be: deberta-v3-base of microsoft/deberta-v3-base."""
+    return name.rpartition("/")[2]
+
+
 class PublishedCount(NamedTuple):
     """A number of parameters that somebody else published, and the model that it is of.
 

@@ -3,7 +3,7 @@
 A comma is a decimal one where it cannot be anything else, as in 109,5M, and so are dots between thousands.
 
 >>> typed("72.1 MB")
-Typed(value=Fraction(72100000, 1), low=Fraction(72050000, 1), high=Fraction(72150000, 1), unit='bytes')
+Typed(value=Fraction(72100000, 1), low=Fraction(72050000, 1), high=Fraction(72150000, 1), unit='bytes', zeros=False)
 >>> typed("109,482,240").means(109_482_241)
 False
 >>> typed("110M").means(109_482_240)
@@ -41,13 +41,15 @@ _LARGEST_WHOLE = 2**53 - 1  # the largest whole number of a browser
 class Typed(NamedTuple):
     """The value of a text, the lowest and highest number that rounds to it, and its unit if it has one.
 
-    A whole number without prefix or exponent means itself alone; 110M means 109.5 to 110.5 million.
+    A whole number without prefix or exponent means itself alone; 110M means 109.5 to 110.5 million. ``zeros`` are those
+    after a point at its end, which somebody means: 90.0M.
     """
 
     value: Fraction
     low: Fraction
     high: Fraction
     unit: Unit | None
+    zeros: bool = False
 
     def means(self, count: int) -> bool:
         """Whether this count rounds to the text."""
@@ -125,7 +127,7 @@ def typed(text: str, unit: Unit | None = None) -> Typed:
     low, high = max(value - rounded, Fraction(0)), value + rounded
     if ceil(low) > floor(high):
         raise _not_whole(text, unit)
-    return Typed(value, low, high, found or unit)
+    return Typed(value, low, high, found or unit, decimals.endswith("0"))
 
 
 def _not_whole(text: str, unit: Unit | None) -> InputError:
@@ -137,7 +139,7 @@ def whole(text: str) -> int | str:
     """The whole number that is typed into a field for a size, with a minus or without; the text if it is none."""
     plain = text.strip()
     with suppress(InputError):
-        value, _low, _high, unit = typed(plain.removeprefix("-"))
+        value, _low, _high, unit, _zeros = typed(plain.removeprefix("-"))
         if unit is None and value.denominator == 1 and value <= _LARGEST_WHOLE:
             return -int(value) if plain.startswith("-") else int(value)
     return text
@@ -184,8 +186,10 @@ def _in_digits(plain: str) -> str:
     step = Fraction(1) if place < _EXACT and total.denominator == 1 else place
     if not last or (total / step).denominator != 1:
         return plain
-    power = len(f"{step.numerator}") - len(f"{step.denominator}")
-    return f"{total / step}" + (f"e{power}" if power else "") + plain[end:]
+    power, shown = len(f"{step.numerator}") - len(f"{step.denominator}"), f"{total / step}"
+    if step > 1 and "." in digits and digits.endswith("0"):  # as a decimal: 0.60亿 is 6.0e7
+        power, shown = power + 1, f"{shown[:-1] or 0}.0"
+    return shown + (f"e{power}" if power else "") + plain[end:]
 
 
 _SIGNS = re.compile(r"[-+*/^×·÷()²³]")

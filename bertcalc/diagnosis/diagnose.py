@@ -15,6 +15,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from itertools import groupby
 from typing import NamedTuple
 
 from bertcalc.config import Config, sizes_of, unchecked
@@ -34,6 +35,7 @@ from bertcalc.diagnosis.known import (
     CLAIMS,
     HAND_COUNTS,
     KNOWN_ONLY,
+    PROVE_LITTLE,
     PUBLISHED_CONFIGS,
     TRAINING,
     Claim,
@@ -41,6 +43,7 @@ from bertcalc.diagnosis.known import (
     Known,
     Mix,
     Reading,
+    adapted_counts,
     every_count,
     known_counts,
     mixes,
@@ -51,7 +54,7 @@ from bertcalc.diagnosis.known import (
     published_parts,
     readings,
 )
-from bertcalc.diagnosis.layer_parts import PARTS, Counted, own_counts
+from bertcalc.diagnosis.layer_parts import PARTS, TERMS, Counted, own_counts
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
 from bertcalc.diagnosis.slips import Slip, mistyped, slips_to
 from bertcalc.families import build
@@ -77,10 +80,8 @@ _UNRELATED = 3  # so many mistakes are a possibility only
 # A slip of the keyboard is likelier than a miscount that is rarer than this.
 _SLIP = 5.0
 # Miscounts that are no rarer stand beside a known count of the present configuration, or of another model.
-_BESIDE_COUNT, _BESIDE_MODEL = 4.0, 7.0
-_HABIT = 5.0  # a habit that is no rarer is a hint at least, where a rounded number has no better explanation
-
-_CLAIMED = 10**6  # numbers are published as millions
+_BESIDE_COUNT, _BESIDE_MODEL = 4.0, 7.5
+_HABIT = 5.5  # a habit that is no rarer is a hint at least, where a rounded number has no better explanation
 
 
 class Match(NamedTuple):
@@ -149,9 +150,14 @@ class Diagnosis(NamedTuple):
 
     @property
     def confident(self) -> bool:
-        """Whether so few of the numbers nearby would be explained as simply that it can hardly be chance."""
+        """Whether so few of the numbers nearby would be explained as simply that it can hardly be chance.
+
+        What rounds to a number is a hint only, if a known count does so as well.
+        """
         found = self.evidence
-        return bool(self.miscounted) and found is not None and found.explained <= _CHANCE * found.numbers
+        if found is None or not self.miscounted or (self.matches and self.miscounted[0].reading.exact is None):
+            return False
+        return found.explained <= _CHANCE * found.numbers
 
     @property
     def usual(self) -> bool:
@@ -169,10 +175,13 @@ def diagnose(model: Known, number: Typed) -> Diagnosis:
 
     A rounded number is explained by miscounts if it has so many digits that few others would be.
     """
-    digits = number.unit != "bytes" and number.high - number.low <= _CLAIMED  # as many as are claimed
-    claims = tuple(claim for claim in CLAIMS if digits and number.means(claim.parameters))
+    claims = tuple(claim for claim in CLAIMS if claim.is_meant(number))
     found = _diagnose(model, number)
     if not claims:
+        return found
+    if any(PRESETS[claim.preset].config == model.subject.config for claim in claims):
+        return Diagnosis(matches=found.matches, claims=claims)
+    if found.matches or found.own or found.usual:
         return found
     elsewhere = tuple(one for one in found.elsewhere if one.reading.key == "parameters")
     return found._replace(claims=claims, elsewhere=elsewhere)
@@ -189,12 +198,14 @@ def _diagnose(model: Known, number: Typed) -> Diagnosis:
     for some in (first, others):
         matches = tuple(_matches(some, model.subject))
         own = () if matches else _own(model, some)
+        matches = matches or _adapted(some, model.subject)
         if rounding and some is first and not (matches or own):
             matches = tuple(_without_embeddings(rounding, model.subject))
         if matches or own:
             conventions = {one.convention for match in matches for one in match.models}
-            rarest = _BESIDE_MODEL if conventions == {"labels"} else _BESIDE_COUNT  # they prove little
-            if meanings[0].exact or (some is first and matches and "" not in conventions):
+            rarest = _BESIDE_MODEL if conventions and conventions <= PROVE_LITTLE else _BESIDE_COUNT
+            other = matches and model.total not in {match.total for match in matches}
+            if meanings[0].exact or (some is first and (other or (matches and "" not in conventions))):
                 beside = _beside(model, meanings, rarest)
             else:  # all sorts of counts round to a number
                 beside = explained if explained.miscounted else Diagnosis()
@@ -208,14 +219,16 @@ def _diagnose(model: Known, number: Typed) -> Diagnosis:
                 break
     if hand:
         return Diagnosis(hand=hand)
-    here = tuple(_rounded(first, parts=not explained.miscounted))
+    here = tuple(_halved(first, model.subject.config)) or tuple(_rounded(first, parts=not explained.miscounted))
     if not explained.usual and (matches := tuple(_matches(training, model.subject))):
-        return Diagnosis(matches=matches, elsewhere=here)
+        return explained._replace(matches=matches, elsewhere=here)
     exact = next((reading.exact for reading in meanings if reading.exact), None)
     if exact is None:
         by_mistakes = explained.miscounted or explained.possible
         return explained._replace(elsewhere=here or (() if by_mistakes else tuple(_rounded(others))))
     found = _with_slips(model, exact, _miscounted(model, meanings))
+    if not (found.miscounted or found.slips) and (matches := _adapted(first, model.subject, others=True)):
+        return Diagnosis(matches=matches)
     if rounding and not (found.miscounted or found.slips):
         found = max(found, _miscounted(model, [rounding]), key=lambda one: len(one.miscounted))
     return found._replace(elsewhere=here)
@@ -225,7 +238,7 @@ def _beside(model: Known, meanings: Sequence[Reading], rarest: float) -> Diagnos
     """The explanation of a number as a count of the present model, beside what else it is: none if it is rarer."""
     found = _miscounted(model, meanings if meanings[0].exact else meanings[:1])
     some = [one for one in found.miscounted if one.model == model or rarest > _BESIDE_COUNT]
-    here = tuple(one for one in some if one.bits <= rarest)
+    here = tuple(one for one in some if one.bits <= max(rarest, _HABIT if one.habit else 0.0))
     return Diagnosis(miscounted=here, evidence=found.evidence if here else None)
 
 
@@ -239,7 +252,7 @@ def _with_slips(model: Known, number: int, found: Diagnosis) -> Diagnosis:
     if not slips or not found.miscounted:
         return found._replace(slips=slips)
     likeliest = found.miscounted[0]
-    beside = tuple(slip for slip in slips if abs(slip.meant - number) == 1)
+    beside = tuple(slip for slip in slips if abs(slip.meant - number) == 1 and not slip.preset)
     if likeliest.bits <= _SLIP or (found.confident and not beside):
         return found._replace(slips=beside)
     several = likeliest.ideas > 1 and len(likeliest.explanation) >= _UNRELATED
@@ -288,6 +301,28 @@ def _rounded(meanings: Sequence[Reading], *, parts: bool = True) -> Iterator[Els
                 return
 
 
+def _halved(meanings: Sequence[Reading], config: Config) -> Iterator[Elsewhere]:
+    """A published model with twice the layers, and otherwise alike, of which a rounded number is the half."""
+    for reading in meanings:
+        half = reading._replace(key="half", low=2 * reading.low, high=2 * reading.high)
+        for count, preset, known in _doubled(config) if not (reading.exact or reading.rounded) else ():
+            if half.means(count):
+                yield Elsewhere(half, preset, known=known)
+                return
+
+
+@lru_cache(maxsize=16)
+def _doubled(config: Config) -> list[tuple[int, str, Known]]:
+    alike = (config.vocab_size, config.hidden_size, config.intermediate_size, 2 * config.num_hidden_layers)
+    found = []
+    for count, (preset, known) in published_counts().items():
+        other = known.subject.config
+        sizes = (other.vocab_size, other.hidden_size, other.intermediate_size, other.num_hidden_layers)
+        if sizes == alike and other == PUBLISHED_CONFIGS[preset]:
+            found.append((count, preset, known))
+    return found
+
+
 def _own(model: Known, meanings: Sequence[Reading]) -> tuple[Own, ...]:
     """What of the model has so many parameters, or so many bytes if that is exact, in the first meaning that fits."""
     for reading in meanings:
@@ -330,7 +365,46 @@ class _Place(NamedTuple):
 
 def _miscounted(model: Known, meanings: Sequence[Reading]) -> Diagnosis:
     """The explanations of a number in its order: equals, rarer ones, and mere possibilities."""
-    first, exact = meanings[0], meanings[0].exact
+    places, found = _explained(model, meanings)
+    first, exactly = meanings[0], meanings[0].exact
+    likely = [one for one in found if not _is_far_fetched(one)]
+    if not likely:
+        possible = dict.fromkeys(found + (_rarer(places[0]) if exactly and places else []))
+        return Diagnosis(possible=tuple(possible)[:MOST_FOUND])
+    best = likely[0]
+    near = evidence(
+        [(place.search, place.bits) for place in places if place.reading is best.reading],
+        *best.reading.bounds,
+        best.bits,
+        model.subject.config.hidden_size,
+        _mixed_bits(model.subject) if best.reading is first else (),
+    )
+    rough = len(meanings) == 1 and _is_rough(first)
+    if best.reading.exact is None and near.explained > _CHANCE * near.numbers:
+        rough = rough or _is_hint(best)
+    if not rough and near.explained > (_CHANCE_OF_A_HINT if best.reading.exact else _CHANCE) * near.numbers:
+        return Diagnosis(possible=tuple(found[:MOST_FOUND]), evidence=near)
+    front = likely if rough else [one for one in likely if _is_equal(one, best, model)]
+    front = sorted(front[:_MOST_COMPARED], key=lambda one: one.model != model)[:_MOST_EQUAL]
+    return Diagnosis(
+        miscounted=tuple(front),
+        behind=tuple([one for one in likely if one not in front][:MOST_FOUND]),
+        possible=tuple([one for one in found if one not in likely][:MOST_FOUND]),
+        evidence=near,
+    )
+
+
+def _is_hint(found: Miscounted) -> bool:
+    """Whether an explanation of a rounded number is so usual that it is a hint, even if it may be chance."""
+    return found.bits <= (_HABIT if found.habit else _MOST_THERE if found.ideas > 1 else _BESIDE_COUNT)
+
+
+def _explained(model: Known, meanings: Sequence[Reading]) -> tuple[list[_Place], list[Miscounted]]:
+    """Where explanations of a number are looked for, and those that are there, the likeliest first.
+
+    Other classes and other models' sizes are looked at where the model itself has no usual one.
+    """
+    first = meanings[0]
     places = [
         _Place(reading, model, 0.0 if reading is first else _OTHER_UNITS, _search(model.subject, reading is first))
         for reading in meanings
@@ -352,33 +426,7 @@ def _miscounted(model: Known, meanings: Sequence[Reading]) -> Diagnosis:
             mixed = counts[bisect_left(counts, (low, 0.0)) : bisect_right(counts, (high, rarest))]
             found += [_mixed(model.subject)[one]._replace(reading=first) for one, bits in mixed if bits <= rarest]
     found.sort(key=lambda one: one.bits)
-    if not exact:
-        found = _told_apart_in(found)
-    likely = [one for one in found if not _is_far_fetched(one)]
-    if not likely:
-        possible = dict.fromkeys(found + (_rarer(places[0]) if exact and places else []))
-        return Diagnosis(possible=tuple(possible)[:MOST_FOUND])
-    near = evidence(
-        [(place.search, place.bits) for place in places if place.reading is likely[0].reading],
-        *likely[0].reading.bounds,
-        likely[0].bits,
-        model.subject.config.hidden_size,
-        _mixed_bits(model.subject) if likely[0].reading is first else (),
-    )
-    exactly = likely[0].reading.exact is not None
-    if not exactly and near.explained > _CHANCE * near.numbers:
-        rough = rough or likely[0].bits <= (_HABIT if likely[0].habit else _BESIDE_COUNT)  # a hint at least
-    if not rough and near.explained > (_CHANCE_OF_A_HINT if exactly else _CHANCE) * near.numbers:
-        return Diagnosis(possible=tuple(found[:MOST_FOUND]), evidence=near)
-    front = likely if rough else [one for one in likely if _is_equal(one, likely[0], model)]
-    front = sorted(front[:_MOST_COMPARED], key=lambda one: one.model != model)[:_MOST_EQUAL]
-    behind = [one for one in likely if one not in front]
-    return Diagnosis(
-        miscounted=tuple(front),
-        behind=tuple(behind[:MOST_FOUND]),
-        possible=tuple([one for one in found if one not in likely][:MOST_FOUND]),
-        evidence=near,
-    )
+    return places, found if first.exact else _told_apart_in(found)
 
 
 def _least(found: Iterable[Miscounted]) -> float:
@@ -451,9 +499,14 @@ def _mistyped(subject: Subject) -> Iterator[tuple[float, Known, dict[str, int]]]
             for name, first in counts[0].items():
                 second, third = counts[1][name], counts[2][name]
                 amounts[name] = first + step * (second - first) + step * (step - 1) // 2 * (third - 2 * second + first)
-            exchanged = sorted(f"{number}") == sorted(f"{own}")
+            exchanged = sorted(f"{number}") == sorted(f"{own}") or _runs(number) == _runs(own)
             meant = known[0]._replace(subject=_with_size(subject, field, number), parameters=amounts.pop(_WHOLE))
             yield _EXCHANGED if exchanged else _WRONG_DIGIT, meant, amounts
+
+
+def _runs(number: int) -> list[str]:
+    """The digits of a number, each once where it is repeated: who doubles the wrong one keeps these."""
+    return [digit for digit, _same in groupby(f"{number}")]
 
 
 def _with_size(subject: Subject, field: str, number: int) -> Subject:
@@ -462,7 +515,7 @@ def _with_size(subject: Subject, field: str, number: int) -> Subject:
 
 
 _WHOLE = "whole"
-_LONG_SIZE, _EXCHANGED, _WRONG_DIGIT = 100, 6.5, 9.0  # with so many digits, two are exchanged, or one is wrong
+_LONG_SIZE, _EXCHANGED, _WRONG_DIGIT = 100, 6.5, 9.0  # with so many digits: two are exchanged, or one is wrong
 _COUNTED = Reading("parameters", Fraction(0), Fraction(0), rounded=False)
 
 
@@ -504,7 +557,7 @@ def _told_apart_in(found: Sequence[Miscounted]) -> list[Miscounted]:
     kept: list[tuple[set[str], Miscounted]] = []
     for one in found:
         names = {cause.miscount for cause in one.explanation}
-        if not any(names >= fewer or one.total == other.total for fewer, other in kept):
+        if not any((names >= fewer and not one.habit) or one.total == other.total for fewer, other in kept):
             kept.append((names, one))
     return [one for _names, one in kept]
 
@@ -540,20 +593,6 @@ def _is_far_fetched(found: Miscounted) -> bool:
 _SMALL = 4.5
 
 
-# The terms of a count that people write down, by which equals are told apart.
-_TERMS = (
-    "word embeddings",
-    "position embeddings",
-    "token type embeddings",
-    "LayerNorm of the embeddings",
-    "attention",
-    "LayerNorms of the layers",
-    "feed-forward",
-    "pooler",
-    "head",
-)
-
-
 def told_apart(some: Sequence[Miscounted]) -> list[tuple[str, tuple[int, ...]]]:
     """The parts of a count that come out differently by several explanations of one number, with their counts."""
     counts = []
@@ -563,7 +602,7 @@ def told_apart(some: Sequence[Miscounted]) -> list[tuple[str, tuple[int, ...]]]:
         for cause in one.explanation:
             tensors = MISCOUNTS[cause.miscount].make(tensors, sizes)
         counts.append(tensors)
-    rows = [(part, tuple(total(filter(PARTS[part][0], tensors)) for tensors in counts)) for part in _TERMS]
+    rows = [(part, tuple(total(filter(PARTS[part][0], tensors)) for tensors in counts)) for part in TERMS]
     return [(part, amounts) for part, amounts in rows if len(set(amounts)) > 1]
 
 
@@ -590,6 +629,15 @@ def _matches(meanings: Sequence[Reading], subject: Subject) -> Iterator[Match]:
         if (exact := reading.exact) and (models := otherwise.get(exact) or tuple(other_labels(subject.config, exact))):
             yield Match(reading, exact, models)
             return
+
+
+def _adapted(meanings: Sequence[Reading], subject: Subject, *, others: bool = False) -> tuple[Match, ...]:
+    """The count of a model with adapters, or of other classes as well: these lead to many numbers."""
+    for reading in meanings:
+        models = _by_total(subject.config, adapted_counts).get(reading.exact or 0, ())
+        if here := tuple(one for one in models if others or one.subject == subject):
+            return (Match(reading, here[0].total, here),)
+    return ()
 
 
 def _without_embeddings(reading: Reading, subject: Subject) -> Iterator[Match]:

@@ -6,48 +6,31 @@
 ['BertForMaskedLM', 'BertLMHeadModel']
 """
 
-from collections.abc import Callable, Iterator, Mapping
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
-from itertools import chain, combinations
+from itertools import chain, combinations, product
 from math import ceil, floor
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 from bertcalc.config import Config, sizes_of
 from bertcalc.diagnosis.layer_parts import Counted, own_counts
 from bertcalc.diagnosis.miscounts import counted
+from bertcalc.diagnosis.which import which
 from bertcalc.families import family_of
 from bertcalc.presets import PRESETS
 from bertcalc.problem import InputError
 from bertcalc.subject import Subject
-from bertcalc.text import N_
 from bertcalc.tree.nn import Tensor
 from bertcalc.typed import Typed
 
+_TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 # What a number may be instead of a number of parameters, and what it has to be multiplied by to become one.
-READINGS: dict[str, tuple[str, Fraction]] = {
-    "parameters": (N_("a number of parameters"), Fraction(1)),
-    "float32": (N_("bytes in float32: 4 for each parameter"), Fraction(1, 4)),
-    "16-bit": (N_("bytes in 16 bits: 2 for each parameter"), Fraction(1, 2)),
-    "8-bit": (N_("bytes in 8 bits: 1 for each parameter"), Fraction(1)),
-    "float64": (N_("bytes in float64: 8 for each parameter"), Fraction(1, 8)),
-    "bits": (N_("bits in float32: 32 for each parameter"), Fraction(1, 32)),
-    "half": (N_("half of a count"), Fraction(2)),
-    "moments": (N_("weights and Adam's two moments: 3 numbers for each parameter"), Fraction(1, 3)),
-    "training": (N_("weights, gradients and Adam's two moments: 4 numbers for each parameter"), Fraction(1, 4)),
-    "moments float32": (N_("bytes of weights and Adam's two moments: 12 for each parameter"), Fraction(1, 12)),
-    "training float32": (
-        N_("bytes of weights, gradients and Adam's two moments: 16 for each parameter"),
-        Fraction(1, 16),
-    ),
-    "training mixed": (
-        N_("bytes in mixed training with Adam, and gradients in float32: 18 for each parameter"),
-        Fraction(1, 18),
-    ),
-    "mebi": (N_("divided by 1,024 · 1,024: M means 1,048,576"), Fraction(2**20, 10**6)),
-    "mebi float32": (N_("bytes in float32, divided by 1,024 · 1,024: MB means MiB"), Fraction(2**20, 4 * 10**6)),
-    "mebi 16-bit": (N_("bytes in 16 bits, divided by 1,024 · 1,024: MB means MiB"), Fraction(2**20, 2 * 10**6)),
+READINGS: Mapping[str, tuple[str, Fraction]] = {
+    line["key"]: (line["said"], Fraction(line["factor"])) for line in _TABLES["readings"]
 }
 TRAINING = tuple(key for key in READINGS if key.startswith(("moments", "training")))
 # Among all that these may mean no parts of a model are looked for, and no miscounts.
@@ -68,9 +51,10 @@ class Known(NamedTuple):
 
     subject: Subject
     parameters: int
-    buffers: int = 0  # elements of position_ids, which files of older releases hold beside the parameters
+    buffers: int = 0  # elements beside the parameters: of position_ids, in files of older releases, or of adapters
     convention: str = ""  # of CONVENTIONS
     mix: Mix | None = None
+    rank: int = 0  # of the adapters
 
     @property
     def total(self) -> int:
@@ -89,26 +73,25 @@ class Known(NamedTuple):
 
 
 # Counts that are right otherwise than as the number of a class's parameters.
-CONVENTIONS = {
-    "no embeddings": N_("without embeddings, as num_parameters(exclude_embeddings=True) counts"),
-    "pooler": N_("with a pooler, which files and older releases have here"),
-    "both buffers": N_("with {count:,} position_ids and token_type_ids, which are buffers"),
-    "masks": N_("with the causal masks of the layers, {count:,} elements of buffers in files of older releases"),
-    "labels": N_("with {count:,} labels"),
+CONVENTIONS: Mapping[str, str] = {line["name"]: line["said"] for line in _TABLES["conventions"]}
+# Conventions that lead to many numbers, and prove little.
+PROVE_LITTLE = {name for name in CONVENTIONS if name.startswith(("labels", "adapters"))}
+# What peft gives an adapter unless it is told otherwise, and as "all-linear"; each with usual ranks.
+_ADAPTED = {
+    "adapters": (which("query and value, matrix"), (4, 8, 16, 32, 64)),
+    "adapters everywhere": (which("attention + feed-forward + pooler + map + transform, matrix"), (8, 16)),
 }
-_TABLES = ("word", "position", "token type", "task type", "distance", "relative position")
+_TRAINED = ("classifier", "score", "qa_outputs")  # how the names of heads end that peft trains beside the adapters
+_TABLE_ROLES = ("word", "position", "token type", "task type", "distance", "relative position")
 _MOST_LABELS, _MOST_WITHOUT_BIAS = 100, 10
 
 
-# Published models whose counts people quote, by their names on the Hugging Face Hub; they are no presets.
-_UNLISTED: Mapping[str, tuple[str, dict[str, Any]]] = {
-    "bert-base-multilingual-uncased": ("bert-base-uncased", {"vocab_size": 105_879}),
-    "bge-small-zh-v1.5": ("bert_uncased_L-4_H-512_A-8", {"vocab_size": 21_128}),
-    "multilingual-e5-small": ("all-MiniLM-L12-v2", {"vocab_size": 250_037}),
-}
 PUBLISHED_CONFIGS: Mapping[str, Config] = {
     **{name: preset.config for name, preset in PRESETS.items()},
-    **{name: replace(PRESETS[like].config, **sizes) for name, (like, sizes) in _UNLISTED.items()},
+    **{
+        line["name"]: replace(PRESETS[line["like"]].config, vocab_size=line["vocab_size"])
+        for line in _TABLES["unlisted"]
+    },
 }
 
 
@@ -118,17 +101,10 @@ class HandCount(NamedTuple):
     parameters: int
     said: str
     preset: str
-    miscounts: tuple[str, ...]  # of MISCOUNTS, in their order
+    miscounts: Sequence[str]  # of MISCOUNTS, in their order
 
 
-HAND_COUNTS = (
-    HandCount(
-        75_641_856,
-        N_("an article's hand count for bert-base-chinese, from its config.json"),
-        "bert-base-chinese",
-        ("layer biases", "pooler", "attention once"),
-    ),
-)
+HAND_COUNTS = tuple(HandCount(**line) for line in _TABLES["hand_counts"])
 
 
 class Claim(NamedTuple):
@@ -139,14 +115,13 @@ class Claim(NamedTuple):
     said: str
     source: str
 
+    def is_meant(self, number: Typed) -> bool:
+        """Whether a number is this one, to as many digits."""
+        zeros = len(f"{self.parameters}") - len(f"{self.parameters}".rstrip("0"))
+        return number.means(self.parameters) and number.unit != "bytes" and number.high - number.low <= 10**zeros
 
-_GPT2 = N_("OpenAI's first number for it, which its repository later called wrong")
-CLAIMS = (
-    Claim(117_000_000, "gpt2", N_("OpenAI's first number for it; GPT-1 has as many"), "Radford et al. 2019, Table 2"),
-    Claim(345_000_000, "gpt2-medium", _GPT2, "Radford et al. 2019, Table 2"),
-    Claim(762_000_000, "gpt2-large", _GPT2, "Radford et al. 2019, Table 2"),
-    Claim(139_000_000, "ModernBERT-base", N_("the number of its release"), "huggingface.co/blog/modernbert"),
-)
+
+CLAIMS = tuple(Claim(**line) for line in _TABLES["claims"])
 
 
 class Reading(NamedTuple):
@@ -202,13 +177,27 @@ def more_counts(config: Config) -> Iterator[Known]:
         if found.buffers:
             continue
         tensors = list(found.subject.model().tensors())
-        tables = sum(tensor.num_parameters() for tensor in tensors if tensor.place.role in _TABLES)
+        tables = sum(tensor.num_parameters() for tensor in tensors if tensor.place.role in _TABLE_ROLES)
         yield found._replace(parameters=found.parameters - tables, convention="no embeddings")
         if any(tensor.place.role == "token type" for tensor in tensors):
             yield found._replace(buffers=2 * config.max_position_embeddings, convention="both buffers")
         if pooler and found.subject.cls.task != "base" and not any(_is_pooler(tensor) for tensor in tensors):
             pooled = found._replace(parameters=found.parameters + hidden * hidden + hidden, convention="pooler")
             yield from (pooled, pooled._replace(buffers=config.max_position_embeddings))
+
+
+def adapted_counts(config: Config) -> Iterator[Known]:
+    """Every class with LoRA adapters, as peft adds them: beside its head a copy is counted, if that is trained."""
+    for found in every_count(config, known_counts):
+        tensors = list(found.subject.model().tensors())
+        head = sum(one.num_parameters() for one in tensors if one.name.partition(".")[0].endswith(_TRAINED))
+        for name, (concerned, ranks) in _ADAPTED.items() if not found.buffers else ():
+            sides = sum(one.copies * sum(one.shape) for one in filter(concerned, tensors))
+            for rank, trained in product(ranks, {0, head}):
+                adapted = found._replace(buffers=rank * sides + trained, convention=name, rank=rank)
+                yield adapted
+                if trained or found.subject.cls.task == "base":
+                    yield adapted._replace(parameters=0, convention=f"{name} alone")
 
 
 @lru_cache(maxsize=8)
@@ -323,7 +312,7 @@ def readings(number: Typed) -> list[Reading]:
             if key.startswith("mebi") and (whole or rounded) and not 0 < reach * _DIVIDED <= number.value:
                 continue  # whole numbers were not divided, unless a few zeros stand for digits that were left out
             precise = whole or (number.unit == "bytes" and reach * _DIVIDED <= number.value)
-            if key in ("bits", *KNOWN_ONLY) and (rounded or not precise):
+            if key in ("float64", "bits", "half", *TRAINING[1:]) and (rounded or not precise):
                 continue  # nobody rounds these, but bytes a little
             low, high = ((number.value + way * reach) * factor for way in (-1, 1))
             found.append(Reading(key, max(low, Fraction(0)), high, rounded))
@@ -339,11 +328,10 @@ def _reach(number: Typed, rounded: bool) -> Fraction:
     A whole number means itself, unless it ends in three zeros.
     """
     reach = number.high - number.value
-    if not rounded or not number.value:
+    if not rounded or not number.value or number.zeros:
         return reach
     if not reach:
         reach = Fraction(1, 2) if number.value % 1000 == 0 else reach
-    place = f"{float(2 * reach):.0e}"  # what one in the last digit is worth: in 90.0M, zeros are typed on purpose
-    while reach and int(place[2:]) in (0, 3, 4, 6, 8, 9, 12) and number.value % (20 * reach) == 0:
+    while reach and number.value % (20 * reach) == 0:
         reach *= 10
     return reach

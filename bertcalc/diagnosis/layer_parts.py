@@ -18,10 +18,10 @@ from bertcalc.tree.nn import Tensor, split_layer
 Layers = Literal["all", "one", "others"]
 
 # Parts that people count in one line: which tensors they are, and what a line that is about them has in its name.
-PARTS: dict[str, tuple[Concerned, str]] = {
-    line["part"]: (which(line["of"]), line["called"])
-    for line in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))["parts"]
-}
+_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))["parts"]
+PARTS: dict[str, tuple[Concerned, str]] = {line["part"]: (which(line["of"]), line["called"]) for line in _TABLE}
+# Where no part is right as it stands, miscounts are looked for in the usual ones; explanations differ in the terms.
+USUAL, TERMS = ([line["part"] for line in _TABLE if line.get(key)] for key in ("usual", "term"))
 
 
 class Counted(NamedTuple):

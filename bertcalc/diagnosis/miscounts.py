@@ -24,7 +24,7 @@ from bertcalc.family import LANGUAGE_MODEL, Model
 from bertcalc.tree.nn import AFTER_LAYERS, Place, Shape, Tensor, split_layer
 
 # Multiples to which libraries pad a vocabulary, for the sake of the hardware, and to which people round one.
-PADDED_TO, ROUNDED_TO = (8, 64, 128), (1_000, 10_000)
+PADDED_TO, ROUNDED_TO = (8, 64, 128), (100, 1_000, 10_000)
 
 
 class MiscountSizes(NamedTuple):

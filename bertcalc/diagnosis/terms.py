@@ -14,7 +14,7 @@ from typing import NamedTuple
 from bertcalc.arithmetic import evaluate
 from bertcalc.config import Config, Problem, letters
 from bertcalc.diagnosis.explain import MOST_MISCOUNTS, Explanation, causes, ways
-from bertcalc.diagnosis.layer_parts import PARTS, Counted, parts_of
+from bertcalc.diagnosis.layer_parts import PARTS, USUAL, Counted, parts_of
 from bertcalc.diagnosis.miscounts import MiscountSizes, counted, total
 from bertcalc.family import Model
 from bertcalc.problem import InputError
@@ -25,26 +25,6 @@ from bertcalc.tree.totals import COMPONENTS
 
 MOST_LINES = 40
 LONGEST = 4000
-# Where no part is right as it stands, miscounts are looked for in these: they are what most people mean by the names.
-_USUAL = (
-    "word embeddings",
-    "position embeddings",
-    "token type embeddings",
-    "embeddings without LayerNorm",
-    "projection of the embeddings",
-    "all LayerNorms",
-    "attention",
-    "feed-forward",
-    "layers",
-    "pooler",
-    "transform of the head",
-    "matrix of the decoder",
-    "decoder",
-    "masked language model",
-    "next sentence prediction",
-    "head",
-    "the whole model",
-)
 
 
 class TypedLine(NamedTuple):
@@ -217,7 +197,7 @@ def _verdict(
         return LineVerdict(line, None, (), modules=True)
     is_named = any(_is_called(part, line.name) for part in PARTS)
     whole = [found for found in candidates if found.layers == "all"]
-    usual = [found for found in whole if found.part in _USUAL] or whole
+    usual = [found for found in whole if found.part in USUAL] or whole
     parts = [found for found in candidates if found.layers == "one" and found.part in {one.part for one in usual}]
     # Without a name that says what is counted, only what is nearly right can be told.
     most = MOST_MISCOUNTS if is_named else 1

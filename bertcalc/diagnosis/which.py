@@ -75,6 +75,7 @@ _NAMED: dict[str, Concerned] = {
     "matrix": lambda tensor: len(tensor.shape) == 2,
     "whole": lambda tensor: len(tensor.shape) == 3,  # a LayerNorm that a model lacks with its gamma, and not beta alone
     "qkv": _role(*_QKV),
+    "query and value": _role("query", "value", *_QKV[3:]),
     "key and value": _role("key", "value", "key, value"),
     "attention": _role(*_QKV, "position query", "position key", "output"),
     "first": _role("up", "up and gate"),

@@ -10,13 +10,13 @@ from bertcalc.families import CLASSES, FAMILIES
 from bertcalc.family import Model as Tree
 from bertcalc.fields import EVERY_LETTER
 from bertcalc.moves import SLIDERS
-from bertcalc.presets import DEFAULT_PRESET, PRESETS
+from bertcalc.presets import DEFAULT_PRESET, PRESETS, without_owner
 from bertcalc.subject import Subject
 from bertcalc.track import DECIMALS, NUMBERS, OPTIONS, SWITCHES, ChosenModel
 from pages.ui import model, panel
 from pages.ui.any_model import choice as any_model
 from pages.ui.any_model import sliders
-from pages.ui.controls import Decimal, Number, Select, Switch, show_problem
+from pages.ui.controls import Decimal, Number, Reason, Select, Switch, show_problem
 from pages.ui.i18n import _
 from pages.ui.present import SCREENS
 
@@ -24,6 +24,13 @@ _CHANGED = "changed"
 _STEPS = {"hidden_dropout_prob": 0.05, "attention_probs_dropout_prob": 0.05, "layer_norm_eps": 1e-12}
 # The folded controls, and what they say in a preset.
 _FOLDED = ("add_pooling_layer", *NUMBERS, *SWITCHES, *OPTIONS, *DECIMALS)
+
+
+class _Preset(Select[str]):
+    """The preset of a link, which may be said as its repository."""
+
+    def wrong(self, text: str) -> Reason | None:
+        return super().wrong(without_owner(text))
 
 
 def _declare() -> None:
@@ -41,7 +48,7 @@ def _declare() -> None:
         if kind := kinds.get(type(default)):
             kind(name, name, default)
         else:
-            Select(name, name, options[name], default=default)
+            (_Preset if name == "preset" else Select)(name, name, options[name], default=default)
 
 
 _declare()

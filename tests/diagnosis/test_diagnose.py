@@ -217,6 +217,7 @@ def test_millions_of_2_to_the_20(text: str) -> None:
         ("345M", "gpt2-medium"),
         ("762M", "gpt2-large"),
         ("0.139B", "ModernBERT-base"),
+        ("1.5B", "gpt2-xl"),
     ],
 )
 def test_a_published_number_that_is_no_count_is_said_to_be_that(text: str, preset: str) -> None:
@@ -493,3 +494,87 @@ def test_a_rounded_number_of_another_size_that_no_model_has() -> None:
 def test_the_hubs_rounded_number_for_gpt_2() -> None:
     matches = of("137M", PRESETS["gpt2"].config, "GPT2Model").matches
     assert {model.convention for match in matches for model in match.models} == {"masks"}
+
+
+@pytest.mark.parametrize(
+    ("text", "preset"), [("270M", "xlm-roberta-base"), ("0.55B", "xlm-roberta-large"), ("117M", "gpt2")]
+)
+def test_a_published_number_of_the_model_itself_is_nothing_else(text: str, preset: str) -> None:
+    found = of_preset(text, preset)
+    assert [claim.preset for claim in found.claims] == [preset]
+    assert found == Diagnosis(claims=found.claims)
+
+
+@pytest.mark.parametrize(
+    ("text", "architecture", "convention", "rank"),
+    [
+        ("109,777,152", "BertModel", "adapters", 8),
+        ("296,450", "BertForSequenceClassification", "adapters alone", 8),
+        ("1,339,392", "BertModel", "adapters everywhere alone", 8),
+        ("109,483,010", "BertForQuestionAnswering", "adapters", 16),
+    ],
+)
+def test_a_model_with_adapters_is_known(text: str, architecture: str, convention: str, rank: int) -> None:
+    [match] = of(text, architecture=architecture).matches
+    assert {(one.subject.architecture, one.convention, one.rank) for one in match.models} == {
+        (architecture, convention, rank)
+    }
+
+
+def test_adapters_of_another_class_are_known_where_nothing_explains_a_number() -> None:
+    [match] = of("109,777,152", architecture="BertForSequenceClassification").matches
+    assert {one.subject.architecture for one in match.models} == {"BertModel"}
+    found = of("109,483,010", architecture="BertForSequenceClassification")  # with them, of a token classifier
+    assert not found.matches
+    assert [cause.miscount for cause in found.miscounted[0].explanation] == ["pooler bias"]
+
+
+@pytest.mark.parametrize(
+    ("text", "preset", "miscounts"),
+    [
+        ("1.095e8", "electra-base-discriminator", {"pooler added"}),
+        ("277M", "xlm-roberta-base", {"biases", "LayerNorm", "positions", "token types", "pooler"}),
+        ("366M", "bert-large-uncased", {"decoder again"}),
+    ],
+)
+def test_a_usual_explanation_stands_beside_other_classes_that_round_to_a_number(
+    text: str, preset: str, miscounts: set[str]
+) -> None:
+    found = of_preset(text, preset)
+    assert found.matches
+    assert miscounts in [{cause.miscount for cause in one.explanation} for one in found.miscounted]
+    assert not found.confident
+
+
+def test_two_very_common_mistakes_are_a_hint_for_a_rounded_number() -> None:
+    found = of("133.5M", architecture="BertForMaskedLM").miscounted
+    assert [cause.miscount for cause in found[0].explanation] == ["pooler added", "decoder again"]
+
+
+def test_the_rule_of_thumb_with_a_decoder() -> None:
+    [found] = of("162.1M", PRESETS["gpt2"].config, "GPT2Model").miscounted  # 12 H H L + 2 V H
+    assert found.total == 12 * 12 * 768**2 + 2 * 50_257 * 768
+    assert found.ideas == 1
+
+
+def test_a_size_with_the_wrong_digit_doubled() -> None:
+    [found] = of("109,505,280").miscounted  # V = 30,552
+    assert found.model.mix
+    assert found.model.subject.config.vocab_size == 30_552
+
+
+def test_half_of_the_model_with_twice_the_layers() -> None:
+    [found] = of_preset("~55M", "distilbert-base-uncased").elsewhere
+    assert (found.reading.key, found.preset) == ("half", "bert-base-uncased")
+
+
+def test_three_numbers_for_each_parameter_stand_beside_a_model_that_rounds_to_it() -> None:
+    found = of("about 330 million")
+    assert {match.reading.key for match in found.matches} == {"moments"}
+    assert found.elsewhere[0].preset == "bert-large-uncased"
+
+
+def test_a_slip_to_another_models_neighbour_is_none_where_a_miscount_is_plain() -> None:
+    found = of_preset("109,483,008", "roberta-base")  # V = 30,522; a class of bert-base has one more
+    assert found.confident
+    assert not found.slips

@@ -12,6 +12,7 @@ from bertcalc import BertConfig, Config
 from bertcalc.diagnosis.known import (
     PUBLISHED_CONFIGS,
     Known,
+    adapted_counts,
     known_counts,
     mixes,
     more_counts,
@@ -56,6 +57,29 @@ def test_counts_by_other_conventions_are_the_real_models(config: Config) -> None
         else:
             pooler = transformers.models.bert.modeling_bert.BertPooler(real.config)
             assert known.parameters == parameters + sum(tensor.numel() for tensor in pooler.parameters())
+
+
+@pytest.mark.parametrize(
+    ("preset", "architecture", "convention", "trained", "all_of_it"),
+    [
+        ("bert-base-uncased", "BertModel", "adapters", 294_912, 109_777_152),
+        ("bert-base-uncased", "BertForSequenceClassification", "adapters", 296_450, 109_780_228),
+        ("bert-base-uncased", "BertForSequenceClassification", "adapters", 294_912, 109_778_690),
+        ("bert-base-uncased", "BertForQuestionAnswering", "adapters", 296_450, 109_189_636),
+        ("bert-base-uncased", "BertForMaskedLM", "adapters", 294_912, 109_809_210),
+        ("bert-base-uncased", "BertModel", "adapters everywhere", 1_339_392, 110_821_632),
+        ("bert-base-uncased", "BertForSequenceClassification", "adapters everywhere", 1_340_930, 110_824_708),
+        ("roberta-base", "RobertaForSequenceClassification", "adapters", 887_042, 125_534_212),
+        ("distilbert-base-uncased", "DistilBertForSequenceClassification", "adapters", 739_586, 67_694_596),
+    ],
+)
+def test_lora_adapters(preset: str, architecture: str, convention: str, trained: int, all_of_it: int) -> None:
+    """As peft 0.21 prints them for rank 8: "trainable params" and "all params"."""
+    config = PRESETS[preset].config
+    found = {(one.total, one.subject.architecture, one.convention) for one in adapted_counts(config) if one.rank == 8}
+    own = architecture if (trained, architecture, f"{convention} alone") in found else family_of(config).base.name
+    assert (trained, own, f"{convention} alone") in found  # without a head it is the same in every class
+    assert (all_of_it, architecture, convention) in found
 
 
 def test_another_number_of_labels_is_known() -> None:
@@ -165,6 +189,12 @@ def test_every_reading_holds_what_was_typed(number: int, zeros: int, unit: str) 
     for reading in others:
         assert (reading.low, reading.high) != (first.low, first.high)
         assert reading.low <= first.low <= first.high <= reading.high
+
+
+@pytest.mark.parametrize("text", ["90.0M", "0.60亿", "1.10e8", "6.0 million"])
+def test_zeros_after_a_point_are_meant(text: str) -> None:
+    assert not any(reading.rounded for reading in readings(typed(text)))
+    assert any(reading.rounded for reading in readings(typed("60M")))
 
 
 def test_the_published_models_are_found_by_their_counts() -> None:

@@ -185,6 +185,7 @@ def by_hand(c: Any, case: Case) -> dict[str, int]:
             f"padded to {multiple}": (up(v, multiple) - v) * (h * (1 + untied) + lm + untied)
             for multiple in (8, 64, 128)
         },
+        "padded to 100": vocabulary(int(v / 100 + 0.5) * 100 or v),
         "padded to 1000": vocabulary(int(v / 1000 + 0.5) * 1000 or v),
         "padded to 10000": vocabulary(int(v / 10000 + 0.5) * 10000 or v),
         "attention once": -(attentions - 1 - c.add_cross_attention) * attention,
@@ -195,7 +196,7 @@ def by_hand(c: Any, case: Case) -> dict[str, int]:
 
 
 VOCABULARIES = (
-    *(18000, 20000, 21128, 28996, 30000, 30522, 32000, 40000, 50257, 50265, 50280),
+    *(18000, 20000, 21128, 28996, 30000, 30522, 32000, 37000, 40000, 50257, 50265, 50280),
     *(100000, 105879, 110000, 119547, 250002),
 )
 # What BERT has not, or cannot have wrong: tests of their own below are of families that do.

@@ -42,6 +42,7 @@ def test_every_control_has_a_name_of_its_own() -> None:
         ("tie_word_embeddings", "maybe", "true or false"),
         ("architecture", "BertForMaskedLm", "BertForMaskedLM"),
         ("preset", "bert-base", "bert-base"),
+        ("preset", "google/electra-bas", "such as electra-base"),
         ("lang", "fr", "such as"),
         ("open", "encoder.layer.99", "encoder.layer"),
         ("view", "trees", "such as tree"),
@@ -55,6 +56,21 @@ def test_a_wrong_value_is_named_and_the_rest_counts(name: str, text: str, why: s
     assert message.startswith((f"{name}={text[:30]}", f"{name} in the link"))
     assert why in message
     assert total(app) == "102,267,648"
+
+
+@pytest.mark.parametrize(
+    ("repository", "count"),
+    [
+        ("google/electra-base-discriminator", "108,891,648"),
+        ("microsoft/deberta-v3-base", "183,831,552"),
+        ("answerdotai/ModernBERT-base", "149,014,272"),
+    ],
+)
+def test_a_preset_can_be_said_as_its_repository(repository: str, count: str) -> None:
+    app = open_app(preset=repository)
+    assert not texts(app)
+    assert total(app) == count
+    assert app.sidebar.selectbox(key="preset").value == repository.partition("/")[2]
 
 
 def test_a_whole_number_can_have_an_exponent() -> None:

@@ -22,8 +22,8 @@ def describe(known: Known) -> str:
     if known.convention:
         labels = known.convention == "labels"
         count = known.subject.config.num_labels if labels else known.buffers
-        said.append(_(CONVENTIONS[known.convention]).format(count=count))
-    if known.buffers and known.convention not in ("both buffers", "masks"):
+        said.append(_(CONVENTIONS[known.convention]).format(count=count, rank=known.rank))
+    if known.buffers and known.convention in ("", "pooler"):
         said.append(_("with {count:,} position_ids, a buffer in files of older releases").format(count=known.buffers))
     return " · ".join(said)
 
