@@ -19,7 +19,7 @@ def headline(app: object) -> str:
     return str(app.markdown[1].value).splitlines()[0]  # type: ignore[attr-defined]  # AppTest has no types
 
 
-@pytest.mark.parametrize("architecture", sampled(ARCHITECTURES, 4))
+@pytest.mark.parametrize("architecture", sampled(ARCHITECTURES, 5))
 def test_next_leads_to_the_end_and_the_real_total(architecture: str) -> None:
     app = open_app("layers.py", architecture=architecture)
     stops = walk(forward(Case(BertConfig(), architecture).ours(), 1, 128))
