@@ -109,6 +109,8 @@ def test_what_freezing_and_adding_up_save_is_said() -> None:
     app = memory("training", num_hidden_layers="3", freeze_embeddings="true", freeze_layers="2")
     [said] = [str(one.value) for one in app.markdown if "It saves " in str(one.value)]
     assert f"{scaled(whole - left, 'FLOPs')} of {scaled(whole, 'FLOPs')}" in said
+    thawed, frozen = (peak_bytes(case.subject, plan, 1, 128) for plan in (Plan(), Plan(freezing=freezing)))
+    assert any(f"saves {size(thawed - frozen)} of {size(thawed)}" in str(one.value) for one in app.markdown)
     app = memory("training", accumulate="4", batch_size="8", architecture="BertForMaskedLM")
     [said] = [str(one.value) for one in app.markdown if "their gradients added up" in str(one.value)]
     subject = Subject(BertConfig(), "BertForMaskedLM")
