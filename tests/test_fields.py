@@ -103,7 +103,7 @@ def along(base: Config, changes: dict[str, Any]) -> dict[str, Any]:
     return next(remedy for remedy in caught.value.problem.remedies if not remedy.keys() & changes.keys())
 
 
-@examples(15)
+@examples(8)
 @given(cases())
 def test_parameters_are_the_difference_of_two_real_models(case: Case) -> None:
     @cache

@@ -1,6 +1,7 @@
 """Every stop of every slider is a model; the real class is built at some of them."""
 
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pytest
@@ -62,15 +63,16 @@ def test_no_way_through_the_stops_leads_out(config: Config, moves: list[tuple[st
         replace(config)  # checks all fields once more
 
 
-@pytest.mark.parametrize("preset", sampled(PRESETS, 3))
-def test_the_stops_beside_a_preset_are_built_by_transformers(preset: str) -> None:
+@pytest.mark.parametrize(
+    ("preset", "locks"), sampled(product(PRESETS, (Locks(), Locks(heads=False), Locks(intermediate=True))), 5)
+)
+def test_the_stops_beside_a_preset_are_built_by_transformers(preset: str, locks: Locks) -> None:
     config = PRESETS[preset].config
-    for locks in (Locks(), Locks(heads=False), Locks(intermediate=True)):
-        found = stops(config, "hidden_size", locks)
-        beside = found[(found.index(config.hidden_size) + 1) % len(found)]
-        model = moved(config, "hidden_size", beside, locks)
-        real = Case(model, family_of(model).base.name).real()
-        assert real.num_parameters() == build(model).num_parameters()
+    found = stops(config, "hidden_size", locks)
+    beside = found[(found.index(config.hidden_size) + 1) % len(found)]
+    model = moved(config, "hidden_size", beside, locks)
+    real = Case(model, family_of(model).base.name).real()
+    assert real.num_parameters() == build(model).num_parameters()
 
 
 @given(starts(), LOCKS)

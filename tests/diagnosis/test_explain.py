@@ -52,7 +52,7 @@ def mistaken(draw: st.DrawFn, most: int) -> Mistaken:
     return Mistaken(case, tuple(made), total(tensors))
 
 
-@examples(20)
+@examples(10)
 @given(mistaken(most=2))
 def test_one_or_two_usual_miscounts_are_found_again(count: Mistaken) -> None:
     bits = sum(MISCOUNTS[name].bits for name in count.miscounts)
@@ -75,7 +75,7 @@ def made(case: Case, miscounts: tuple[str, ...]) -> tuple[Tensor, ...]:
     return tensors
 
 
-@examples(20)
+@examples(8)
 @given(mistaken(most=4))
 def test_what_is_found_comes_out_line_by_line(count: Mistaken) -> None:
     tensors, sizes = counted(count.case.ours()), MiscountSizes.of(count.case.config)
@@ -88,7 +88,7 @@ def test_what_is_found_comes_out_line_by_line(count: Mistaken) -> None:
         assert 1 <= way.ideas <= len(way.miscounts) or not way.miscounts
 
 
-@examples(8)
+@examples(4)
 @given(cases(), st.integers(0, 10**12))
 def test_nothing_is_found_that_is_not_there(case: Case, wrong: int) -> None:
     tensors, sizes = counted(case.ours()), MiscountSizes.of(case.config)

@@ -41,7 +41,7 @@ def test_a_known_count_is_the_real_models(config: Config) -> None:
         assert known.buffers in (0, sum(positions))
 
 
-@examples(8)
+@examples(4)
 @given(configs())
 def test_counts_by_other_conventions_are_the_real_models(config: Config) -> None:
     for known in more_counts(config):

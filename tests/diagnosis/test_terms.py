@@ -153,7 +153,7 @@ def test_a_miscount_in_a_term_is_found(case: Case, miscount: str, name: str) -> 
         assert verdict.modules
 
 
-@examples(15)
+@examples(6)
 @given(cases())
 def test_every_part_is_found_under_its_own_name(case: Case) -> None:
     for part in PARTS:

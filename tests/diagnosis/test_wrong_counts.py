@@ -11,6 +11,7 @@ has looked at. Of 100 such counts, tried once after all this, 92 were explained 
 
 import csv
 from collections import Counter
+from operator import itemgetter
 from pathlib import Path
 from typing import Literal
 
@@ -55,7 +56,9 @@ def _names(some: tuple[Miscounted, ...]) -> list[frozenset[str]]:
 
 
 def test_most_wrong_counts_are_explained_rightly() -> None:
-    found = Counter(map(outcome, sampled(COUNTS, 6)))
+    # What is known of a model is kept for the next count of it.
+    rows = sorted(sampled(COUNTS, 6), key=itemgetter("preset", "architecture"))
+    found = Counter(map(outcome, rows))
     assert found["in front"] + found["first of the possible"] >= 0.97 * found.total()
     assert found["wrong"] <= 0.01 * found.total()
     assert found.total() > 60

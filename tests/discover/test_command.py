@@ -2,7 +2,6 @@
 
 import os
 from pathlib import Path
-from random import Random
 
 import pytest
 import sympy
@@ -180,8 +179,12 @@ def test_the_data_is_small_and_its_classes_are_what_they_say() -> None:
             assert found.total is None
 
 
-# Another handful each day would be red for some and green for others: which ones is a matter of this number.
-HANDFUL = Random(22).sample([case for case in shipped_classes() if not shipped(*case).unexplained], 3)  # type: ignore[union-attr]
+# Drawn once from those whose formula is complete: to read all of them for that takes a second at each start.
+HANDFUL = [
+    ("ernie", "ErnieForCausalLM"),
+    ("gpt_neox_japanese", "GPTNeoXJapaneseForCausalLM"),
+    ("beam", "BeamForCausalLM"),
+]
 
 
 @pytest.mark.parametrize("case", HANDFUL, ids=lambda case: case[1])

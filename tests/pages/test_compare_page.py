@@ -22,7 +22,6 @@ from bertcalc.explore.compare import PAIRS, WELL_KNOWN
 from bertcalc.explore.models import LONGEST, MOST, subject_of_preset
 from bertcalc.explore.quantities import QUANTITIES
 from bertcalc.explore.quantities import Case as Quantified
-from bertcalc.families import family_of
 from bertcalc.presets import PRESETS
 from bertcalc.problem import InputError, Problem
 from pages.ui.compare.comparison import VIEW
@@ -175,7 +174,7 @@ def test_a_pair_is_one_press_away_and_says_what_it_teaches(pair: str) -> None:
     assert not app.error
 
 
-@pytest.mark.parametrize(("view", "pair"), sampled(product(VIEW.options, PAIRS), 2))
+@pytest.mark.parametrize(("view", "pair"), sampled(product(VIEW.options, PAIRS), 4))
 def test_every_view_of_every_pair_comes_up(view: str, pair: str) -> None:
     app = open_app("compare.py", compare=view, models=PAIRS[pair].models, compare_by="training_memory")
     assert not app.error
@@ -322,9 +321,7 @@ def test_bars_are_as_long_as_their_components_together() -> None:
 def points(compared: int) -> pd.DataFrame:
     presets = [(name, preset.config) for name, preset in PRESETS.items()]
     found = [
-        ModelPoint(
-            name, count := real(config, family_of(config).base.name), 2 * count * config.num_hidden_layers, False
-        )
+        ModelPoint(name, count := build(config).num_parameters(), 2 * count * config.num_hidden_layers, False)
         for name, config in presets
     ]
     mine = [point._replace(name=f"my {point.name}", compared=True) for point in found[:compared]]
@@ -477,6 +474,7 @@ def test_sizes_that_no_formula_holds_for_are_left_out_in_the_readers_language() 
     assert "The formula" not in said
 
 
+@pytest.mark.usefixtures("discovering_here")
 def test_a_config_of_another_type_joins_the_comparison_and_is_discovered() -> None:
     app = open_app("compare.py", models="bert-base-uncased")
     fields = {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_heads": 4}

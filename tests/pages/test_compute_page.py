@@ -24,8 +24,8 @@ def figures(app: AppTest) -> list[str]:
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_the_figures_are_those_that_pytorch_counts(architecture: str) -> None:
-    app = open_app("compute.py", architecture=architecture, batch_size="2", sequence_length="16")
-    modules, forward, both = real_flops(Case(BertConfig(), architecture), Call(2, 16))
+    app = open_app("compute.py", architecture=architecture, num_hidden_layers="2", batch_size="2", sequence_length="16")
+    modules, forward, both = real_flops(Case(BertConfig(num_hidden_layers=2), architecture), Call(2, 16))
     choices = 2 if architecture.endswith("MultipleChoice") else 1
     assert figures(app) == [f"{forward:,}", f"{round(forward / (32 * choices)):,}", f"{both:,}"]
     assert len(modules) > 15

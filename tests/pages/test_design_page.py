@@ -193,7 +193,7 @@ def test_a_wrong_value_in_a_link_is_named(name: str, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "architecture"),
-    sampled(product(KINDS, ["BertForPreTraining", "BertForMultipleChoice", "BertLMHeadModel"]), 2),
+    sampled(product(KINDS, ["BertForPreTraining", "BertForMultipleChoice", "BertLMHeadModel"]), 4),
 )
 def test_every_kind_of_budget_comes_up_for_every_kind_of_model(kind: str, architecture: str) -> None:
     link = {"architecture": architecture, "is_decoder": "true", "add_cross_attention": "true"}

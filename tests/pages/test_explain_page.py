@@ -48,7 +48,7 @@ def test_what_rounds_to_110_million() -> None:
     assert ["**109,482,240**", "`BertModel` · with pooler"] in rows
 
 
-@pytest.mark.parametrize("published", sampled([one for one in PUBLISHED if not one.more], 8))
+@pytest.mark.parametrize("published", sampled([one for one in PUBLISHED if not one.more], 16))
 def test_a_published_total_is_recognised(published: Any) -> None:
     app = open_app("explain.py", preset=published.preset, number=f"{published.parameters:,}")
     assert "Exactly a known count" in app.success[0].value
@@ -248,7 +248,7 @@ def test_a_long_text_in_the_link_is_refused() -> None:
     assert {text.value.split(" ")[0] for text in app.text} == {"number", "The"}
 
 
-@examples(25)
+@examples(8)
 @given(st.text(max_size=60) | st.text("0123456789*+-/^×(), HLMe", max_size=20), st.text(max_size=200))
 def test_no_text_ends_in_a_traceback(number: str, lines: str) -> None:
     for view in ("total", "terms"):

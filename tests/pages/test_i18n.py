@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from functools import cache
 from string import Formatter
 from typing import Any
 
@@ -18,6 +19,7 @@ from tests.pages.apptest import ROOT, open_app
 OTHERS = LANGUAGES[1:]
 
 
+@cache
 def in_source() -> set[str]:
     """As ``make messages`` finds it."""
     keywords = {"_": None, "N_": None, "in_context": ((1, "c"), 2)}
@@ -30,6 +32,7 @@ def in_source() -> set[str]:
     return set(map(str, found))
 
 
+@cache
 def in_catalogue(language: str) -> Catalog:
     with (LOCALE / f"{language}.po").open("rb") as file:
         return read_po(file, locale=language)

@@ -19,17 +19,18 @@ def headline(app: object) -> str:
     return str(app.markdown[1].value).splitlines()[0]  # type: ignore[attr-defined]  # AppTest has no types
 
 
-@pytest.mark.parametrize("architecture", sampled(ARCHITECTURES, 4))
+@pytest.mark.parametrize("architecture", sampled(ARCHITECTURES, 5))
 def test_next_leads_to_the_end_and_the_real_total(architecture: str) -> None:
     app = open_app("layers.py", architecture=architecture)
     stops = walk(forward(Case(BertConfig(), architecture).ours(), 1, 128))
+    total = f"{Case(BertConfig(), architecture).real().num_parameters():,}"
     for number in range(1, len(stops) + 1):
         assert headline(app).startswith(f"## {number} / {len(stops)} · ")
         assert app.selectbox(key="step").value == stops[number - 1].name
+        assert any(f" of {total}, learned here " in one.proto.text for one in app.get("progress"))
         if number < len(stops):
             app.button(key="forward step").click().run()
             assert not app.exception
-    total = f"{Case(BertConfig(), architecture).real().num_parameters():,}"
     assert f"So far {total} of {total}" in app.get("progress")[0].proto.text
     assert app.button(key="forward step").disabled
     assert not app.button(key="back step").disabled

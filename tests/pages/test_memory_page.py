@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from itertools import combinations, product
 from math import cbrt, dist
 from operator import mul
@@ -84,9 +85,11 @@ PRESETS_WITH_PEAKS = [
 @pytest.mark.parametrize(("view", "preset"), sampled(product(["training", "inference"], PRESETS_WITH_PEAKS), 2))
 def test_the_peaks_of_every_family_are_those_of_the_core(view: str, preset: str) -> None:
     how = Plan() if view == "training" else Inference()
-    app = memory(view, preset=preset)
+    subject = subject_of_preset(preset)
+    small = subject._replace(config=replace(subject.config, num_hidden_layers=2))
+    app = memory(view, preset=preset, num_hidden_layers="2")
     assert texts(app) == []
-    assert app.metric[0].value == size(peak_bytes(subject_of_preset(preset), how, 1, 128))
+    assert app.metric[0].value == size(peak_bytes(small, how, 1, 128))
 
 
 def test_what_is_frozen_has_no_gradient() -> None:
@@ -100,12 +103,14 @@ def test_what_is_frozen_has_no_gradient() -> None:
 
 
 def test_what_freezing_and_adding_up_save_is_said() -> None:
-    freezing = Freezing(embeddings=True, layers=11)
-    case, call = Case(BertConfig(), "BertModel"), Call(1, 128)
+    freezing = Freezing(embeddings=True, layers=2)
+    case, call = Case(BertConfig(num_hidden_layers=3), "BertModel"), Call(1, 128)
     left, whole = (real_flops(case, call, frozen=frozen)[2] for frozen in (freezing.names(case.ours()), ()))
-    app = memory("training", freeze_embeddings="true", freeze_layers="11")
+    app = memory("training", num_hidden_layers="3", freeze_embeddings="true", freeze_layers="2")
     [said] = [str(one.value) for one in app.markdown if "It saves " in str(one.value)]
     assert f"{scaled(whole - left, 'FLOPs')} of {scaled(whole, 'FLOPs')}" in said
+    thawed, frozen = (peak_bytes(case.subject, plan, 1, 128) for plan in (Plan(), Plan(freezing=freezing)))
+    assert any(f"saves {size(thawed - frozen)} of {size(thawed)}" in str(one.value) for one in app.markdown)
     app = memory("training", accumulate="4", batch_size="8", architecture="BertForMaskedLM")
     [said] = [str(one.value) for one in app.markdown if "their gradients added up" in str(one.value)]
     subject = Subject(BertConfig(), "BertForMaskedLM")
@@ -115,8 +120,8 @@ def test_what_freezing_and_adding_up_save_is_said() -> None:
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_activations_are_what_the_hooks_see(architecture: str) -> None:
-    app = memory("activations", architecture=architecture, batch_size="2", sequence_length="64")
-    case = Case(BertConfig(), architecture)
+    app = memory("activations", architecture=architecture, num_hidden_layers="2", batch_size="2", sequence_length="64")
+    case = Case(BertConfig(num_hidden_layers=2), architecture)
     real = case.real().train()
     real.set_attn_implementation("eager")
     seen = seen_bytes(real, arguments(case, Call(2, 64, num_choices=1)))
@@ -314,7 +319,7 @@ LINKS = [
 ]
 
 
-@pytest.mark.parametrize(("view", "link"), sampled(product(VIEWS, LINKS), 2))
+@pytest.mark.parametrize(("view", "link"), sampled(product(VIEWS, LINKS), 3))
 def test_every_view_shows_every_model(view: str, link: dict[str, str]) -> None:
     assert not memory(view, **link).exception
 

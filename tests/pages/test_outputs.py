@@ -28,8 +28,8 @@ def captions(app: AppTest) -> str:
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_every_class_shows_the_outputs_of_the_real_one(architecture: str) -> None:
-    app = open_app("outputs.py", architecture=architecture, batch_size="2", **EVERYTHING)
-    config = BertConfig(is_decoder=True, add_cross_attention=True)
+    app = open_app("outputs.py", architecture=architecture, num_hidden_layers="2", batch_size="2", **EVERYTHING)
+    config = BertConfig(is_decoder=True, add_cross_attention=True, num_hidden_layers=2)
     call = Call(2, 128, 40, 2, output_hidden_states=True, output_attentions=True)
     real = real_outputs(Case(config, architecture), call)
     assert column(app, 1, "Name") == [output.name for output in real]

@@ -11,7 +11,7 @@ from tests.pages.apptest import move, open_app, total, total_formula
 from tests.strategies import chosen_models
 
 
-@pytest.mark.parametrize("architecture", sampled(CLASSES, 3))
+@pytest.mark.parametrize("architecture", sampled(CLASSES, 6))
 def test_total_is_the_real_models(architecture: str) -> None:
     app = open_app(architecture=architecture)
     preset = next(iter(CLASSES[architecture].presets.values()))

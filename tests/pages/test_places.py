@@ -26,7 +26,7 @@ def test_text_is_text(place: str) -> None:
 
 def test_a_lecturers_mistakes_are_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(screen_files, "FOLDER", tmp_path)
-    for payload in PAYLOADS:
+    for payload in sampled(PAYLOADS, 3):
         text = "".join(rf"\U{ord(sign):08x}" for sign in payload)
         for said in (
             f'"{text}" = 1',

@@ -29,7 +29,8 @@ def test_style_sheets_and_scripts_know_streamlits_elements_by_their_names() -> N
             wanted |= {one[1] for one in named}
     streamlits = "".join(path.read_text(encoding="utf-8") for path in SCRIPTS.glob("*.js"))
     assert len(wanted) > 40
-    assert sorted(name for name in wanted if not re.search(rf"""["'`]{name}\b""", streamlits)) == []
+    # The quote is looked for behind the name: a pattern that begins with a plain text is found ten times as fast.
+    assert sorted(name for name in wanted if not re.search(rf"""{name}(?<=["'`]{name})\b""", streamlits)) == []
 
 
 def test_a_page_that_is_kept_can_be_copied_for_each_run() -> None:

@@ -39,8 +39,8 @@ STEP = Select(
     dict.fromkeys(
         stop.name
         for name, family in CLASSES.items()
-        for more in _FULLEST
-        for stop in walk(forward(build(family.fullest(**more), name), **BATCH, encoder_sequence_length=1), layer=1)
+        for config in dict.fromkeys(family.fullest(**more) for more in _FULLEST)
+        for stop in walk(forward(build(config, name), **BATCH, encoder_sequence_length=1), layer=1)
     ),
     label_visibility="collapsed",
 )
