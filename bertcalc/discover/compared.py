@@ -31,9 +31,8 @@ from bertcalc.explore.compare import Attribution, Explanation, FieldChange, Part
 from bertcalc.explore.compare import explain as explain_fields
 from bertcalc.explore.models import WrittenModel, Wrong, read_item, read_with
 from bertcalc.explore.quantities import QUANTITIES, Case
-from bertcalc.memory.optimizers import PRECISIONS
+from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS
 from bertcalc.memory.plan import Plan
-from bertcalc.memory.saved import ITEM_BYTES
 from bertcalc.presets import PRESETS
 from bertcalc.problem import InputError, wrong
 from bertcalc.text import N_, shorten

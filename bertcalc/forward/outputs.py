@@ -21,7 +21,7 @@ from bertcalc.forward.call import attends as attends
 from bertcalc.forward.call import caches as caches
 from bertcalc.forward.meanings import UNUSED
 from bertcalc.forward.stack import stack
-from bertcalc.forward.steps import LARGEST, Step, forward
+from bertcalc.forward.steps import LARGEST, Step
 from bertcalc.forward.trace import Sizes
 from bertcalc.subject import Subject
 from bertcalc.text import N_
@@ -32,13 +32,8 @@ IGNORED = -100  # the label that PyTorch's cross entropy leaves out
 
 def run(subject: Subject, call: Call) -> list[Step]:
     """The steps of the call; encoder_hidden_states count only where the class takes them and the layers see them."""
-    return forward(
-        subject.model(),
-        call.batch_size,
-        call.sequence_length,
-        encoder_sequence_length=call.encoder_sequence_length if attends(subject, call) else None,
-        num_choices=call.num_choices,
-    )
+    seen = call.encoder_sequence_length if attends(subject, call) else None
+    return subject.model().run(Sizes(call.batch_size, call.sequence_length, seen, call.num_choices))
 
 
 def taking_all(subject: Subject) -> Subject:

@@ -154,8 +154,9 @@ def _differ(copies: int, runs: int) -> bool:
 class Sizes(NamedTuple):
     """What goes through a model at once.
 
-    ``encoder_sequence_length`` is that of ``encoder_hidden_states``, None if there are none. ``cached`` says whether a
-    decoder that is configured to fill a cache does so: causal language models with labels do not.
+    ``encoder_sequence_length`` is that of ``encoder_hidden_states``, None if there are none: then a decoder leaves its
+    cross attention out. ``num_choices`` is read by classes for multiple choice alone. ``cached`` says whether a decoder
+    that is configured to fill a cache does so: causal language models with labels do not.
     """
 
     batch_size: int = 1

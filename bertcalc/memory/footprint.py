@@ -5,16 +5,10 @@ from typing import Literal
 from bertcalc.config import unchecked
 from bertcalc.families import FAMILIES
 from bertcalc.forward.outputs import Call, outputs, run
-from bertcalc.memory.optimizers import PRECISIONS
+from bertcalc.forward.trace import Sizes
+from bertcalc.memory.optimizers import ITEM_BYTES, Dtype
 from bertcalc.memory.plan import Plan
-from bertcalc.memory.saved import (
-    ITEM_BYTES,
-    Dtype,
-    Recompute,
-    Saved,
-    saved_activations,
-    total_bytes,
-)
+from bertcalc.memory.saved import Saved, saved_activations, total_bytes
 from bertcalc.subject import Subject
 from bertcalc.text import N_
 from bertcalc.tree.freezing import Freezing
@@ -43,21 +37,10 @@ def checkpoint_bytes(subject: Subject) -> dict[Checkpoint, int]:
     return {file: count for file, count in found.items() if file != "every name" or twice != once}
 
 
-def kept(
-    subject: Subject, plan: Plan, batch_size: int, sequence_length: int, recompute: Recompute | None = None
-) -> list[Saved]:
-    """What autograd keeps under a plan, or under the plan with another way to recompute."""
-    return saved_activations(
-        subject.model(),
-        batch_size,
-        sequence_length,
-        dtype=PRECISIONS[plan.precision].dtype,
-        attention=plan.attention,
-        fused_dropout=plan.fused_dropout,
-        recompute=recompute or plan.recompute,
-        freezing=plan.freezing,
-        encoder_sequence_length=subject.seen(sequence_length),
-    )
+def kept(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -> list[Saved]:
+    """What autograd keeps under a plan."""
+    sizes = Sizes(batch_size, sequence_length, subject.seen(sequence_length))
+    return saved_activations(subject.model(), sizes, plan)
 
 
 def korthikanti(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -> list[tuple[str, int]]:
@@ -112,17 +95,8 @@ _REASONS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
 
 
 def _one_layer(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -> int:
-    one, two = (
-        total_bytes(
-            kept(
-                subject._replace(config=unchecked(subject.config, num_hidden_layers=n)),
-                plan,
-                batch_size,
-                sequence_length,
-            )
-        )
-        for n in (1, 2)
-    )
+    models = (subject._replace(config=unchecked(subject.config, num_hidden_layers=n)) for n in (1, 2))
+    one, two = (total_bytes(kept(model, plan, batch_size, sequence_length)) for model in models)
     return two - one
 
 

@@ -14,9 +14,9 @@ from typing import NamedTuple
 from bertcalc.family import Model
 from bertcalc.forward.outputs import in_pairs, unpadded
 from bertcalc.forward.trace import Sizes
-from bertcalc.memory.optimizers import Optimizer
-from bertcalc.memory.plan import Inference, Plan
-from bertcalc.memory.saved import Attention, Dtype, check_recompute
+from bertcalc.memory.optimizers import Dtype, Optimizer
+from bertcalc.memory.plan import Attention, Inference, Plan
+from bertcalc.memory.saved import check_recompute
 from bertcalc.memory.simulated_optimizer import Optimizing
 from bertcalc.memory.simulated_pass import Pass
 from bertcalc.memory.tape import AREAS, Area, Change, Phase, Tensor

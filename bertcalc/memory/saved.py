@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from math import prod
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from bertcalc.activations import Kept
 from bertcalc.family import Model
@@ -10,18 +10,11 @@ from bertcalc.forward.gradients import NOTHING_FROZEN, gradients
 from bertcalc.forward.stack import stack
 from bertcalc.forward.steps import Operation, Step, Value
 from bertcalc.forward.trace import Sizes
+from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS, Dtype
+from bertcalc.memory.plan import Attention, Plan, Recompute
 from bertcalc.problem import InputError, Problem
 from bertcalc.text import N_
-from bertcalc.tree.freezing import Freezing
 from bertcalc.tree.nn import NOWHERE, Activation, Dropout, Norm, Place, Shape, split_layer
-
-Dtype = Literal["float32", "bfloat16", "float16"]
-Attention = Literal["eager", "fused"]
-Recompute = Literal["none", "selective", "full"]
-ITEM_BYTES: dict[Dtype, int] = {"float32": 4, "bfloat16": 2, "float16": 2}
-ATTENTIONS: tuple[Attention, ...] = ("eager", "fused")
-RECOMPUTE: tuple[Recompute, ...] = ("none", "selective", "full")
-
 
 # The operations whose backward passes are known here: a family with another one is refused (families/complete.py).
 KNOWN_OPERATIONS: frozenset[Operation] = frozenset(
@@ -64,11 +57,8 @@ def saved_activation_bytes(
     flash attention keeps: query, key, value, the output and one float32 for each row of scores; local attention, too,
     needs no mask there.
     """
-    return total_bytes(
-        saved_activations(
-            model, batch_size, sequence_length, dtype=dtype, attention=attention, fused_dropout=fused_dropout
-        )
-    )
+    plan = Plan("fp32" if dtype == "float32" else "bf16", attention=attention, fused_dropout=fused_dropout)
+    return total_bytes(saved_activations(model, Sizes(batch_size, sequence_length), plan))
 
 
 def total_bytes(kept: Sequence[Saved]) -> int:
@@ -76,37 +66,18 @@ def total_bytes(kept: Sequence[Saved]) -> int:
     return sum(saved.num_bytes() for saved in kept)
 
 
-def saved_activations(
-    model: Model,
-    batch_size: int,
-    sequence_length: int,
-    *,
-    dtype: Dtype = "float32",
-    attention: Attention = "eager",
-    fused_dropout: bool = False,
-    recompute: Recompute = "none",
-    freezing: Freezing = NOTHING_FROZEN,
-    encoder_sequence_length: int | None = None,
-    num_choices: int = 1,
-) -> list[Saved]:
+def saved_activations(model: Model, sizes: Sizes, plan: Plan) -> list[Saved]:
     """The tensors themselves, in the order in which they are saved; those of a layer once, with their copies.
 
-    ``recompute`` keeps only what goes into the attention core (selective) or into a layer (full): the backward pass
-    runs these again. In front of what is trained, nothing is kept; transformers' gradient checkpointing would go on to
-    the embeddings nevertheless, unless its ``disable_input_require_grads()`` is called.
+    A plan's ``recompute`` keeps only what goes into the attention core (selective) or into a layer (full): the backward
+    pass runs these again. In front of what is trained, nothing is kept; transformers' gradient checkpointing would go
+    on to the embeddings nevertheless, unless its ``disable_input_require_grads()`` is called.
 
     Raises InputError where the model's layers cannot be run again so.
     """
-    check_recompute(model, recompute)
+    check_recompute(model, plan.recompute)
     cached = not model.cls.labels_stop_caching  # training has labels
-    return saved_by(
-        model.run(Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices, cached)),
-        dtype=dtype,
-        attention=attention,
-        fused_dropout=fused_dropout,
-        recompute=recompute,
-        freezing=freezing,
-    )
+    return saved_by(model.run(sizes._replace(cached=cached)), plan)
 
 
 def check_recompute(model: Model, recompute: Recompute) -> None:
@@ -118,22 +89,15 @@ def check_recompute(model: Model, recompute: Recompute) -> None:
         raise InputError(Problem("recompute", recompute, message, shown, ({"recompute": "none"},)))
 
 
-def saved_by(
-    steps: list[Step],
-    *,
-    dtype: Dtype = "float32",
-    attention: Attention = "eager",
-    fused_dropout: bool = False,
-    recompute: Recompute = "none",
-    freezing: Freezing = NOTHING_FROZEN,
-) -> list[Saved]:
+def saved_by(steps: list[Step], plan: Plan) -> list[Saved]:
     """The same of the steps of a forward pass."""
-    if attention == "fused":
+    recompute, freezing = plan.recompute, plan.freezing
+    if plan.attention == "fused":
         steps = fuse_attention(steps)
     first = freezing != NOTHING_FROZEN and any(map(_asks_for_gradient, steps))
     steps, trained, flowing = gradients(steps, freezing, first=first)
-    width = ITEM_BYTES[dtype]
-    mask = 1 if fused_dropout else width
+    width = ITEM_BYTES[PRECISIONS[plan.precision].dtype]
+    mask = 1 if plan.fused_dropout else width
     regions = {step.name: recomputed_in(step, recompute) for step in steps}
     runs_again = {regions[name] for name in flowing}
     storages: dict[str, Value] = {}  # of the values that are a view of another one

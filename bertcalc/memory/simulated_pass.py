@@ -10,9 +10,9 @@ from bertcalc.memory import simulated_deberta as deberta
 from bertcalc.memory import simulated_first_deberta as first_deberta
 from bertcalc.memory import simulated_layers as layers
 from bertcalc.memory.held import BUCKETS, DISTANCES, HEADS, held_until, numbers_positions, sine_of, unfolded
-from bertcalc.memory.optimizers import PRECISIONS
+from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS
 from bertcalc.memory.plan import Inference, Plan
-from bertcalc.memory.saved import ITEM_BYTES, fuse_attention, recomputed_in
+from bertcalc.memory.saved import fuse_attention, recomputed_in
 from bertcalc.memory.simulated_activations import simulate_activation
 from bertcalc.memory.tape import Memory, Region, Tape, Tensor
 from bertcalc.problem import InputError, Problem

@@ -31,7 +31,7 @@ from bertcalc.families import CLASSES, FAMILIES, class_of
 from bertcalc.family import Model
 from bertcalc.forward.outputs import Call
 from bertcalc.forward.trace import Sizes
-from bertcalc.memory.optimizers import PRECISIONS, Optimizer, Precision, parts, sizes
+from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS, Dtype, Optimizer, Precision, parts, sizes
 from bertcalc.memory.peak import (
     NotSimulatedError,
     alive_at_peak,
@@ -40,8 +40,7 @@ from bertcalc.memory.peak import (
     run_of,
 )
 from bertcalc.memory.peak import peak as our_peak
-from bertcalc.memory.plan import Inference, Plan
-from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES, RECOMPUTE, Attention, Dtype
+from bertcalc.memory.plan import ATTENTIONS, RECOMPUTE, Attention, Inference, Plan
 from bertcalc.memory.tape import AREAS, Change
 from bertcalc.tree.freezing import TRAIN, Freezing
 from tests.examples import examples
