@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from bertcalc.compute.flops import Convention, as_stated, total
 from bertcalc.families import build, family_of
@@ -11,7 +11,7 @@ from bertcalc.presets import PRESETS
 from bertcalc.text import N_
 
 Precision = Literal["16bit", "tf32", "fp32"]
-PRECISIONS: tuple[Precision, ...] = ("16bit", "tf32", "fp32")
+PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 
 
 class Chip(NamedTuple):

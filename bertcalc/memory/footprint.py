@@ -1,5 +1,6 @@
 """Weights, what autograd keeps under a plan, and the outputs, in bytes."""
 
+from itertools import pairwise
 from typing import Literal
 
 from bertcalc.config import unchecked
@@ -64,25 +65,22 @@ def korthikanti(subject: Subject, plan: Plan, batch_size: int, sequence_length: 
         add_cross_attention=False,
     )
     how = plan._replace(precision="mixed-16", attention="eager", fused_dropout=True, freezing=Freezing())
-    found, before = [(N_("Korthikanti et al. 2022"), theirs)], theirs
     bert = next(iter(FAMILIES.values()))
     twin = unchecked(bert.config.default(), **{**now.shared(), "use_cache": False})
-    first, *_rest = _REASONS
-    after = _one_layer(Subject(twin, bert.base.name), how, batch_size, sequence_length)
-    found.append((first[0], after - before))
-    before = after
-    for reason, fields, changes in ((N_("layers that are made otherwise than BERT's"), (), ()), *_REASONS[1:]):
+    counts = [0, theirs, _one_layer(Subject(twin, bert.base.name), how, batch_size, sequence_length)]
+    for _reason, fields, changes in _REASONS[2:]:
         now = unchecked(now, **{field: getattr(config, field) for field in fields})
         how = how._replace(**{change: getattr(plan, change) for change in changes})
-        after = _one_layer(subject._replace(config=now), how, batch_size, sequence_length)
-        found.append((reason, after - before))
-        before = after
-    return found
+        counts.append(_one_layer(subject._replace(config=now), how, batch_size, sequence_length))
+    more = (after - before for before, after in pairwise(counts))
+    return [(reason, one) for (reason, _fields, _changes), one in zip(_REASONS, more, strict=True)]
 
 
-# What differs from their model, with the fields of the configuration and of the plan that say so.
+# Their model, and what differs from it, with the fields of the configuration and of the plan that say so.
 _REASONS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
+    (N_("Korthikanti et al. 2022"), (), ()),
     (N_("mean and deviation of each LayerNorm, in float32"), (), ()),
+    (N_("layers that are made otherwise than BERT's"), (), ()),
     (N_("intermediate_size is not 4 H"), ("intermediate_size",), ()),
     (N_("another activation than gelu"), ("hidden_act",), ()),
     (N_("no dropout, or all of it"), ("hidden_dropout_prob", "attention_probs_dropout_prob"), ()),

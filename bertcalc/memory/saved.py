@@ -62,7 +62,6 @@ def saved_activation_bytes(
 
 
 def total_bytes(kept: Sequence[Saved]) -> int:
-    """Bytes of all of them."""
     return sum(saved.num_bytes() for saved in kept)
 
 
@@ -169,18 +168,10 @@ def largest(figures: Iterable[int]) -> int:
     return most
 
 
-def cache_bytes(steps: Iterable[Step], dtype: Dtype = "float32") -> int:
-    """Bytes of the keys and values that a decoder gives back, so that the next token need not compute them again."""
-    total = 0
-    for step in steps:
-        if is_cached(step):
-            total = total + step.runs * prod(step.gives.shape) * ITEM_BYTES[dtype]
-    return total
-
-
-def is_cached(step: Step) -> bool:
-    """Whether a decoder can give back what the step gives."""
-    return step.place.role in ("key_heads", "value_heads")
+def cache_bytes(steps: Iterable[Step]) -> int:
+    """Bytes of the keys and values in float32 that a decoder gives back, so that nobody need compute them again."""
+    cached = (step for step in steps if step.place.role in ("key_heads", "value_heads"))
+    return sum(4 * step.runs * prod(step.gives.shape) for step in cached)
 
 
 def fuse_attention(steps: Sequence[Step]) -> list[Step]:
@@ -214,42 +205,41 @@ def can_fuse(steps: Iterable[Step]) -> bool:
     return not any(step.place.role in apart for step in steps)
 
 
-def is_view(step: Step, training: bool = True) -> bool:
+def is_view(step: Step) -> bool:
     """Whether a step gives the memory that it takes, under another shape or none."""
-    match step.operation:
-        case "view":
+    match step.operation, step.module:
+        case "view", _:
             return True
-        case "dropout":
-            return not (training and _dropout(step).p)
-        case "activation":
-            return _activation(step).kept == Kept()
-        case "repeat":  # of a single head, and a single sequence
+        case "dropout", Dropout(p=p):
+            return not p
+        case "activation", Activation(kept=kept):
+            return kept == Kept()
+        case "repeat", _:  # of a single head, and a single sequence
             return all(map(_is_one, step.takes[0].shape[:2]))
     return False
 
 
 def _kept_values(step: Step, trained: set[str], flows: Sequence[bool], width: int) -> tuple[Value, ...]:
     """What a step takes or gives that its backward needs, with ``trained`` of its tensors; ``width`` in bytes."""
-    match step.operation:
-        case "linear":
+    match step.operation, step.module:
+        case "linear", _:
             return step.takes if "weight" in trained else ()
-        case "norm" if _norm(step).written_out:  # computed in float32; without the mean, which is another tensor
-            return step.takes if flows[0] and width == 4 and not _norm(step).centers else ()
-        case "norm" | "gather" | "convolution":
+        case "norm", Norm(written_out=True, centers=centers):  # in float32; without the mean, which is another tensor
+            return step.takes if flows[0] and width == 4 and not centers else ()
+        case "norm" | "gather" | "convolution", _:
             return step.takes
-        case "matmul" if _is_fused(step):
+        case "matmul", _ if _is_fused(step):
             return (*step.takes, step.gives)
-        case "matmul":  # each factor's gradient needs the other factor
+        case "matmul", _:  # each factor's gradient needs the other factor
             takes = (_laid_out(step), *step.takes[1:])
             return tuple(value for value, needed in zip(takes, reversed(flows), strict=True) if needed)
-        case "multiply":
+        case "multiply", _:
             return tuple(value for value, needed in zip(step.takes, reversed(flows), strict=True) if needed)
-        case "rotate":  # cosine and sine, which all layers share
+        case "rotate", _:  # cosine and sine, which all layers share
             return step.takes[1:]
-        case "softmax":
+        case "softmax", _:
             return () if step.wide and width < 4 else (step.gives,)
-        case "activation":
-            kept = _activation(step).kept
+        case "activation", Activation(kept=kept):
             return step.takes * kept.input + (step.gives,) * kept.output
     return ()
 
@@ -284,55 +274,47 @@ def _kept_besides(
 ) -> Iterator[tuple[str, Shape, int]]:
     """What a step makes for its backward alone: a name, a shape, and bytes for each element."""
     shape = step.gives.shape
-    match step.operation:
-        case "norm" if _norm(step).written_out:
+    match step.operation, step.module:
+        case "norm", Norm(written_out=True, centers=centers):
             if flows[0]:
                 yield "root of the mean square", (*shape[:-1], 1), 4
-                if _norm(step).centers:
+                if centers:
                     yield "differences to be squared", shape, 4
                     yield "differences to be divided", shape, 4
                 elif width < 4:
                     yield "in float32", shape, 4
             if "weight" in trained:
                 yield "before gamma", shape, width
-        case "norm":
+        case "norm", _:
             yield "mean", (*shape[:-1], 1), 4
             yield "rstd", (*shape[:-1], 1), 4
-        case "dropout" if _dropout(step).p:
+        case "dropout", Dropout(p=p) if p:
             # All or nothing: PyTorch multiplies by a single 0.
-            yield ("mask", shape, mask) if _dropout(step).p < 1 else ("zero", (), width)
-        case "activation":
-            kept = _activation(step).kept
+            yield ("mask", shape, mask) if p < 1 else ("zero", (), width)
+        case "activation", Activation(kept=kept):
             yield from ((f"part {number}", shape, width) for number in range(kept.more + bool(trained) * kept.learning))
             yield from ((f"choice {number}", shape, 1) for number in range(kept.bools))
             # transformers makes xielu's tensors in bfloat16, also for a float32 model.
             yield from ((f"scalar {number}", (1,), 2) for number in range(kept.scalars))
-        case "matmul" if _is_fused(step):
+        case "matmul", _ if _is_fused(step):
             yield "logsumexp", shape[:-1], 4
-        case "softmax" if step.wide and width < 4:
+        case "softmax", _ if step.wide and width < 4:
             yield "in float32", shape, 4
-        case "divide":  # by a tensor of one number
+        case "divide", _:  # by a tensor of one number
             yield "divisor", (), 4 if step.wide else width
-        case "fill":
+        case "fill", _:
             yield "mask", step.takes[1].shape, 1
-        case "mean" if len(step.takes) > 1 and not step.takes[1].ids:
+        case "mean", _ if len(step.takes) > 1 and not step.takes[1].ids:
             yield "mask", step.takes[1].shape, 1
 
 
 def recomputed_in(step: Step, recompute: Recompute) -> str:
     """The part of the model that the backward pass runs again, if the step is in one."""
-    match recompute:
-        case "none":
-            return ""
-        case "selective":
-            inside = _in_core(step)
-        case "full":
-            inside = step.place.component == "encoder"
-    return _region_of(step.name, recompute) if inside else ""
-
-
-def _region_of(name: str, recompute: Recompute) -> str:
-    return split_layer(name)[0] if recompute == "full" else name.rpartition(".")[0]
+    if recompute == "selective" and _in_core(step):
+        return step.name.rpartition(".")[0]
+    if recompute == "full" and step.place.component == "encoder":
+        return split_layer(step.name)[0]
+    return ""
 
 
 def _in_core(step: Step) -> bool:
@@ -344,27 +326,12 @@ def _is_fused(step: Step) -> bool:
     return step.operation == "matmul" and len(step.takes) == 3
 
 
-def _activation(step: Step) -> Activation:
-    assert isinstance(step.module, Activation)
-    return step.module
-
-
 def _asks_for_gradient(step: Step) -> bool:
     """Whether less is kept in the first layer that learns, to whose input no gradient flows.
 
     A norm that is written out keeps nothing of such an input. Where the query has no bias and its weight is frozen, no
     gradient flows to it there.
     """
-    if step.operation == "norm":
-        return _norm(step).written_out
+    if isinstance(step.module, Norm):
+        return step.module.written_out
     return step.place.role == "query" and len(step.tensors) == 1
-
-
-def _norm(step: Step) -> Norm:
-    assert isinstance(step.module, Norm)
-    return step.module
-
-
-def _dropout(step: Step) -> Dropout:
-    assert isinstance(step.module, Dropout)
-    return step.module
