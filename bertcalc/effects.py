@@ -10,7 +10,8 @@ from bertcalc.activations import ACTIVATIONS
 from bertcalc.compute.flops import total
 from bertcalc.config import DIMENSIONS, Config, ConfigError, divisors, sizes_of
 from bertcalc.fields import known
-from bertcalc.forward.steps import forward
+from bertcalc.forward.trace import Sizes
+from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import cache_bytes, saved_by, total_bytes
 from bertcalc.subject import Subject
 
@@ -64,9 +65,9 @@ def _cost(subject: Subject, batch_size: int, sequence_length: int) -> tuple[tupl
     subject = subject._replace(config=config)
     model = subject.model()
     length = min(sequence_length, config.longest)
-    steps = forward(model, batch_size, length, encoder_sequence_length=subject.seen(length))
+    steps = model.run(Sizes(batch_size, length, encoder_sequence_length=subject.seen(length)))
     parameters = model.num_parameters()
-    memory = 4 * parameters + total_bytes(saved_by(steps))
+    memory = 4 * parameters + total_bytes(saved_by(steps, Plan()))
     if config.is_decoder and config.use_cache:
         memory += cache_bytes(steps)
     return (parameters, total(steps), memory), frozenset(read)

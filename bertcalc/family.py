@@ -216,7 +216,7 @@ class Model(Module):
         return self
 
     def run(self, sizes: Sizes) -> list[Step]:
-        """The steps of a forward pass."""
+        """Every step from the token ids to the outputs, in order; the steps of a layer once, with their runs."""
         steps: list[Step] = []
         self._run(Model(self.family, self.cls, self.config, self.pooler), sizes, steps)
         return steps

@@ -17,7 +17,8 @@ import sympy
 from bertcalc.config import Config, sizes_of, unchecked
 from bertcalc.family import Model
 from bertcalc.fields import EVERY_LETTER
-from bertcalc.forward.steps import Step, forward
+from bertcalc.forward.steps import Step
+from bertcalc.forward.trace import Sizes
 from bertcalc.subject import Subject
 from bertcalc.tree.inventory import inventory, named
 from bertcalc.tree.nn import Component, Module, ModuleList, Shape, Tensor
@@ -266,7 +267,7 @@ def symbolic_steps(subject: Subject, *, cross: bool = False) -> tuple[SymbolicSt
         SymbolicStep(
             step, write(_rows_times_units(exact(step.num_parameters()))) if step.tensors and not step.again else None
         )
-        for step in forward(symbolic_model(subject), **sizes)
+        for step in symbolic_model(subject).run(Sizes(**sizes))
     )
 
 

@@ -20,7 +20,7 @@ from bertcalc import Config
 from bertcalc.families import CLASSES, FAMILIES, class_of
 from bertcalc.family import TARGETS, Model
 from bertcalc.forward.outputs import Call, Entry, needs_mask
-from bertcalc.memory.saved import Recompute
+from bertcalc.memory.plan import Recompute
 from bertcalc.proof.real_model import with_values
 from bertcalc.subject import Subject
 

@@ -2,16 +2,16 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from bertcalc.compute.flops import Convention, as_stated, total
 from bertcalc.families import build, family_of
-from bertcalc.forward.steps import forward
+from bertcalc.forward.trace import Sizes
 from bertcalc.presets import PRESETS
 from bertcalc.text import N_
 
 Precision = Literal["16bit", "tf32", "fp32"]
-PRECISIONS: tuple[Precision, ...] = ("16bit", "tf32", "fp32")
+PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 
 
 class Chip(NamedTuple):
@@ -81,7 +81,7 @@ class PublishedRun(NamedTuple):
         model = build(config, family_of(config).for_task("pretraining"))
 
         def cost(length: int) -> int:
-            return total(as_stated(forward(model, 1, length), flops, length), flops, "training")
+            return total(as_stated(model.run(Sizes(1, length)), flops, length), flops, "training")
 
         return sum(stage.sequences * cost(stage.sequence_length) for stage in self.stages)
 

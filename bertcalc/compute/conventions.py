@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 from bertcalc.compute.flops import Counting, Phase
 from bertcalc.config import Config
 from bertcalc.families import build
-from bertcalc.forward.steps import Step, forward
+from bertcalc.forward.steps import Step
+from bertcalc.forward.trace import Sizes
 from bertcalc.presets import PRESETS
 from bertcalc.text import N_
 
@@ -133,7 +134,7 @@ class PublishedFigure(NamedTuple):
     def ours(self) -> Fraction:
         """What the rule gives, in the unit of the figure."""
         config = PRESETS[self.preset].config
-        steps = forward(build(config, add_pooling_layer=self.pooler), self.batch_size, self.sequence_length)
+        steps = build(config, add_pooling_layer=self.pooler).run(Sizes(self.batch_size, self.sequence_length))
         return RULES[self.rule].flops(config, self.batch_size, self.sequence_length, steps) / UNITS[self.unit]
 
 

@@ -7,8 +7,10 @@ from typing import Literal, NamedTuple
 
 from bertcalc.family import LANGUAGE_MODEL, Model
 from bertcalc.forward.gradients import NOTHING_FROZEN, gradients
-from bertcalc.forward.steps import Operation, Step, Value, forward
-from bertcalc.memory.saved import Recompute, check_recompute, recomputed_in
+from bertcalc.forward.steps import Operation, Step, Value
+from bertcalc.forward.trace import Sizes
+from bertcalc.memory.plan import Recompute
+from bertcalc.memory.saved import check_recompute, recomputed_in
 from bertcalc.text import N_
 from bertcalc.tree.freezing import Freezing
 from bertcalc.tree.nn import Dropout
@@ -108,9 +110,7 @@ def forward_flops(
 
     The remaining operations (embeddings, sums, norms, softmax, activations) are no matrix products and count nothing.
     """
-    steps = forward(
-        model, batch_size, sequence_length, encoder_sequence_length=encoder_sequence_length, num_choices=num_choices
-    )
+    steps = model.run(Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices))
     return total(steps)
 
 
@@ -133,9 +133,7 @@ def training_flops(
     Raises InputError where the model's layers cannot be run again so.
     """
     check_recompute(model, recompute)
-    steps = forward(
-        model, batch_size, sequence_length, encoder_sequence_length=encoder_sequence_length, num_choices=num_choices
-    )
+    steps = model.run(Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices))
     if freezing == NOTHING_FROZEN and recompute == "none":
         return total(steps, phase="training")
     steps, trained, flowing = gradients(steps, freezing, first=True)

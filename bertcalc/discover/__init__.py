@@ -8,7 +8,7 @@ field is fitted (``fit``), and a formula counts only if it is right for sizes th
     305002496
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -121,7 +121,7 @@ def _summary(lab: Lab, kind: str, name: str, given: dict[str, Any], start: float
     lab.look()
     lab, findings, area = explain.explain(lab)
     formulas = _formulas(lab, findings, area)
-    sizes = {each: _elements(shapes) for each, shapes in lab.given.tensors.items()}
+    sizes = {each: sum(map(prod, shapes.values())) for each, shapes in lab.given.tensors.items()}
     return Discovered(
         model_type=kind,
         cls=name,
@@ -181,7 +181,9 @@ def _formulas(lab: Lab, findings: Findings, area: Regime) -> dict[str, Any]:
         "fields": {field: value for field, value in lab.here.items() if field in named},
         "tensors": tuple(
             Tensors(
-                each.name, _product(fit.expression for fit in each.copies), tuple(fit.expression for fit in each.shape)
+                each.name,
+                sympy.sympify(sympy.prod(fit.expression for fit in each.copies)),
+                tuple(fit.expression for fit in each.shape),
             )
             for kinds in findings.kinds.values()
             for each in kinds
@@ -190,11 +192,3 @@ def _formulas(lab: Lab, findings: Findings, area: Regime) -> dict[str, Any]:
         "checked": Checked(agreed, agreed, findings.all_changed),
         "unexplained": unexplained,
     }
-
-
-def _product(expressions: Iterable[Any]) -> Any:
-    return sympy.sympify(sympy.prod(expressions))
-
-
-def _elements(shapes: Mapping[tuple[int, ...], tuple[int, ...]]) -> int:
-    return sum(prod(shape) for shape in shapes.values())

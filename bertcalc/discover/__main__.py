@@ -226,7 +226,6 @@ def _cell(text: str) -> str:
 
 
 def line(row: Row) -> str:
-    """A line of the table."""
     return f"| {row.model_type} | {row.cls} | {row.outcome} | {row.remark} | {row.flops} | {row.seconds:.1f} |"
 
 

@@ -3,7 +3,7 @@
 import re
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from threading import get_ident
 from time import thread_time
 from typing import Any
@@ -24,7 +24,6 @@ class Refused(InputError):  # noqa: N818 # it is no fault of ours: transformers 
 
     @classmethod
     def because(cls, message: str, **values: str) -> "Refused":
-        """The exception for one reason."""
         return cls(reason(message, **values))
 
 
@@ -151,12 +150,7 @@ def _limited(until: float) -> Iterator[None]:
         if not built % 64 and thread_time() > until:
             raise Ended
 
-    hooks = (
-        module.register_module_module_registration_hook(count),
-        module.register_module_parameter_registration_hook(count),
-    )
-    try:
+    with ExitStack() as hooks:
+        hooks.callback(module.register_module_module_registration_hook(count).remove)
+        hooks.callback(module.register_module_parameter_registration_hook(count).remove)
         yield
-    finally:
-        for hook in hooks:
-            hook.remove()

@@ -27,13 +27,12 @@ from bertcalc.discover.steps import refused
 from bertcalc.discover.types import types
 from bertcalc.discover.written import usual_names
 from bertcalc.explore import quantities
-from bertcalc.explore.compare import Attribution, Explanation, FieldChange, PartChange
+from bertcalc.explore.compare import Explanation, FieldChange, PartChange, attributed
 from bertcalc.explore.compare import explain as explain_fields
 from bertcalc.explore.models import WrittenModel, Wrong, read_item, read_with
 from bertcalc.explore.quantities import QUANTITIES, Case
-from bertcalc.memory.optimizers import PRECISIONS
+from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS
 from bertcalc.memory.plan import Plan
-from bertcalc.memory.saved import ITEM_BYTES
 from bertcalc.presets import PRESETS
 from bertcalc.problem import InputError, wrong
 from bertcalc.text import N_, shorten
@@ -54,7 +53,6 @@ class WrittenFound(NamedTuple):
 
     @property
     def base(self) -> str:
-        """What it starts from."""
         return f"{self.model_type}.{self.cls}"
 
     def fields(self) -> dict[str, Any]:
@@ -75,7 +73,6 @@ class FoundModel(NamedTuple):
 
     @property
     def architecture(self) -> str:
-        """Its class."""
         return self.found.cls
 
     @property
@@ -105,7 +102,6 @@ class FoundCase(NamedTuple):
     sequence_length: int = 128
 
     def parameters(self) -> int:
-        """All that is learned."""
         return sum(self.components().values())
 
     def components(self) -> dict[Component, int]:
@@ -173,21 +169,19 @@ def explain(here: Case | FoundCase, there: Case | FoundCase, measure: str) -> Ex
     if isinstance(here, Case) and isinstance(there, Case):
         return explain_fields(here, there, QUANTITIES[measure])
     before, after = figure(measure, here), figure(measure, there)
-    total, parts = before, list[Attribution]()
     if isinstance(here, FoundCase) and isinstance(there, FoundCase) and here.subject.kind == there.subject.kind:
-        for changes, subject in _path(here.subject, there.subject):
-            now = figure(measure, here._replace(subject=subject))
-            parts.append(Attribution(changes, now, now - total))
-            total = now
-    elif measure == "parameters":
-        own, others = components_of(here), components_of(there)
-        for name in (name for name in COMPONENTS if name in own or name in others):
+        way = _path(here.subject, there.subject)
+        return attributed(before, ((changes, figure(measure, here._replace(subject=one))) for changes, one in way))
+    if measure != "parameters":
+        return attributed(before, [((PartChange("", before, after),), after)])
+    own, others = components_of(here), components_of(there)
+    counts, total = [], before
+    for name in COMPONENTS:
+        if name in own or name in others:
             change = PartChange(name, own.get(name, 0), others.get(name, 0))
             total += change.after - change.before
-            parts.append(Attribution((change,), total, change.after - change.before))
-    else:
-        parts.append(Attribution((PartChange("", before, after),), after, after - before))
-    return Explanation(before, after, parts)
+            counts.append(((change,), total))
+    return attributed(before, counts)
 
 
 def _path(here: FoundModel, there: FoundModel) -> Iterator[tuple[tuple[FieldChange, ...], FoundModel]]:
@@ -215,14 +209,11 @@ def read(text: str, present: type[Config] | None = None) -> tuple[list[WrittenMo
     return read_with(text, partial(_read_item, present=present))
 
 
-def _read_item(text: str, present: type[Config] | None) -> WrittenModel | WrittenFound | Problem:
+def _read_item(text: str, present: type[Config] | None) -> WrittenModel | WrittenFound:
     base = text.partition("~")[0]
     if base in PRESETS or base.rpartition(".")[0] not in types():
         return read_item(text, present)
-    try:
-        return _read_found(text)
-    except InputError as error:
-        return error.problem
+    return _read_found(text)
 
 
 def _read_found(text: str) -> WrittenFound:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from operator import ge, gt, le, lt, ne
 from typing import NamedTuple
 
 from bertcalc.problem import Problem
@@ -19,6 +20,8 @@ SENTENCES = {
     "less": N_("{size} is less than {other}"),
 }
 
+_COMPARED = {"differs": ne, "at least": ge, "at most": le, "more": gt, "less": lt}
+
 
 class Condition(NamedTuple):
     """One condition on a field: ``kind`` is a key of SENTENCES, ``other`` a number or another field."""
@@ -32,29 +35,21 @@ class Condition(NamedTuple):
         return str(self.sentence())
 
     def sentence(self) -> Problem:
-        """What it says."""
         kind = "is" if self.factor == 1 and self.kind == "share" else self.kind
         return Problem.of(SENTENCES[kind], size=self.field, other=self.other, factor=self.factor)
 
     def fields(self) -> set[str]:
-        """The fields in it."""
         return {self.field} | ({self.other} if isinstance(self.other, str) else set())
 
     def holds(self, values: Mapping[str, int]) -> bool:
-        """Whether it does for these values."""
         here = values[self.field]
         other = values[self.other] if isinstance(self.other, str) else self.other
         if self.kind == "multiple":
             return other != 0 and here % other == 0
         if self.kind in ("is", "share"):
             return here == self.factor * other
-        return {
-            "differs": here != other,
-            "at least": here >= other,
-            "at most": here <= other,
-            "more": here > other,
-            "less": here < other,
-        }[self.kind]
+        met: bool = _COMPARED[self.kind](here, other)
+        return met
 
     def problem(self, values: Mapping[str, int]) -> Problem:
         """What is wrong with values for which it does not hold."""

@@ -4,7 +4,7 @@ A field is named by its path: ``hidden_size``, ``text_config.hidden_size``, ``bl
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from itertools import pairwise
 from math import inf
@@ -38,11 +38,7 @@ class Recipe:
             raise Refused.because(message, most=f"{_MOST_FIELDS:,}")
         least = minimal(kind, self.config, until)
         self.given = dict(changes) if least is None else least
-        self._nested = {
-            name: {"model_type": value.model_type, **(minimal(type(value), value) or {})}
-            for name, value in vars(self.config).items()
-            if is_config(value)
-        }
+        self._nested = {name: _as_given(value) for name, value in vars(self.config).items() if is_config(value)}
         self.follows: set[str] = set()  # fields that the class derives from others
         self.leaders: dict[str, list[str]] = {}  # the others of each, and of what changes with it
         self._look_for_followers(until)
@@ -58,19 +54,19 @@ class Recipe:
         """The lists of the same configuration that have as many entries as the field says."""
         above = field.rpartition(".")[0]
         prefix = f"{above}." if above else ""
-        here = self.config
-        for name in above.split(".") if above else ():
-            here = getattr(here, name)
         length = self.fields[field]
         return [
             prefix + name
-            for name, value in vars(here).items()
+            for name, value in vars(self.value(above)).items()
             if isinstance(value, list) and len(value) == length > 1 and not name.startswith("_")
         ]
 
     def value(self, path: str) -> Any:
         """What is at a path."""
-        return _at(self.config, path)
+        value = self.config
+        for step in _steps(path):
+            value = value[step] if isinstance(step, int) else getattr(value, step)
+        return value
 
     def _put(self, given: dict[str, Any], path: str, value: Any) -> None:
         steps = _steps(path)
@@ -80,12 +76,7 @@ class Recipe:
             here = here[step] if isinstance(step, int) else getattr(here, step)
             if isinstance(place, dict) and step not in place:
                 nested = self._nested.get(str(step)) if place is given else None
-                if is_config(here):
-                    place[step] = deepcopy(
-                        nested or {"model_type": here.model_type, **(minimal(type(here), here) or {})}
-                    )
-                else:
-                    place[step] = deepcopy(here)
+                place[step] = deepcopy((nested or _as_given(here)) if is_config(here) else here)
             if isinstance(following, int) and isinstance(place[step], tuple):
                 place[step] = list(place[step])
             place = place[step]
@@ -141,17 +132,14 @@ def integers(config: Any) -> dict[str, int]:
 
 def left_open(config: Any) -> list[str]:
     """The whole numbers that a configuration may have and does not."""
-    kinds = {name: f"{kind}" for above in type(config).__mro__ for name, kind in _annotated(above)}
+    kinds: dict[str, Any] = {}
+    for above in type(config).__mro__:
+        kinds |= vars(above).get("__annotations__", {})
     return [
         name
         for name, value in vars(config).items()
-        if value is None and "int" in kinds.get(name, "") and not name.endswith(("_id", "num_labels"))
+        if value is None and "int" in f"{kinds.get(name, '')}" and not name.endswith(("_id", "num_labels"))
     ]
-
-
-def _annotated(kind: type) -> Iterable[tuple[str, Any]]:
-    found: dict[str, Any] = vars(kind).get("__annotations__", {})
-    return found.items()
 
 
 def is_config(value: Any) -> bool:
@@ -177,12 +165,6 @@ def _steps(path: str) -> list[str | int]:
     return [name or int(index) for name, index in _STEP.findall(path)]
 
 
-def _at(value: Any, path: str) -> Any:
-    for step in _steps(path):
-        value = value[step] if isinstance(step, int) else getattr(value, step)
-    return value
-
-
 def minimal(kind: Any, config: Any, until: float = inf) -> dict[str, Any] | None:
     """The fewest arguments, in their order, with which a class makes the same configuration; None if none do.
 
@@ -197,13 +179,18 @@ def minimal(kind: Any, config: Any, until: float = inf) -> dict[str, Any] | None
                 raise Ended
             value = getattr(config, name)
             if is_config(value):
-                value = {"model_type": value.model_type, **(minimal(type(value), value) or {})}
+                value = _as_given(value)
             given[name] = deepcopy(value)
     except Ended:
         raise
     except Exception:  # transformers raises whatever it likes
         return None
     return given
+
+
+def _as_given(config: Any) -> dict[str, Any]:
+    """A nested configuration as the fewest arguments that make it."""
+    return {"model_type": config.model_type, **(minimal(type(config), config) or {})}
 
 
 def _differences(one: Any, other: Any) -> Iterator[str]:

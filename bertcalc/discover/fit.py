@@ -30,6 +30,9 @@ def symbol(field: str) -> Any:
     return sympy.Symbol(field, integer=True, positive=True)
 
 
+# Each of the following has the fields in it, its value for some sizes, and what it is in SymPy.
+
+
 class Step(NamedTuple):
     """⌊(factor · field + plus - less) / by⌋, or rounded up; by is a number or another field, less one or none."""
 
@@ -42,18 +45,15 @@ class Step(NamedTuple):
     less: str = ""  # every eighth layer from the fourth on
 
     def fields(self) -> set[str]:
-        """The fields in it."""
         return {field for field in (self.field, self.by, self.less) if isinstance(field, str) and field}
 
     def value(self, values: Values) -> int:
-        """Its value."""
         by = values[self.by] if isinstance(self.by, str) else self.by
         less = values[self.less] if self.less else 0
         inside = (self.factor * values[self.field] + self.plus - less) / by
         return int((-floor(-inside) if self.up else floor(inside)) ** self.power)
 
     def expression(self) -> Any:
-        """In SymPy."""
         by = symbol(self.by) if isinstance(self.by, str) else self.by
         less = symbol(self.less) if self.less else 0
         inside = (_rational(self.factor) * symbol(self.field) + self.plus - less) / by
@@ -68,16 +68,13 @@ class Bound(NamedTuple):
     larger: bool = False
 
     def fields(self) -> set[str]:
-        """The fields in it."""
         return {self.field} | ({self.other} if isinstance(self.other, str) else set())
 
     def value(self, values: Values) -> int:
-        """Its value."""
         other = values[self.other] if isinstance(self.other, str) else self.other
         return max(values[self.field], other) if self.larger else min(values[self.field], other)
 
     def expression(self) -> Any:
-        """In SymPy."""
         other = symbol(self.other) if isinstance(self.other, str) else self.other
         return (sympy.Max if self.larger else sympy.Min)(symbol(self.field), other)
 
@@ -90,7 +87,6 @@ class Term(NamedTuple):
     special: Step | Bound | None = None
 
     def fields(self) -> set[str]:
-        """The fields in it."""
         return {*self.times, *self.over} | (self.special.fields() if self.special else set())
 
     def value(self, values: Values) -> Number:
@@ -99,7 +95,6 @@ class Term(NamedTuple):
         return whole(Fraction(above, prod(values[field] for field in self.over))) if self.over else above
 
     def expression(self) -> Any:
-        """In SymPy."""
         above = prod(map(symbol, self.times)) * (self.special.expression() if self.special else 1)
         return sympy.sympify(above) / prod(map(symbol, self.over))
 
@@ -111,7 +106,6 @@ class Fit:
         self.terms = tuple((coefficient, term) for coefficient, term in terms if coefficient)
 
     def fields(self) -> set[str]:
-        """The fields in it."""
         return {field for _coefficient, term in self.terms for field in term.fields()}
 
     def value(self, values: Values) -> Fraction:

@@ -97,7 +97,8 @@ class Lab:
         """A configuration with these values; what is linked follows. Raises Ended when the time is up."""
         if thread_time() > self.until:
             raise Ended
-        changes = {name: value for name, value in {**self._shrunk(), **changes}.items() if self.here[name] != value}
+        changes = {name: self.at[name] for name in self.fewer} | {**changes}
+        changes = {name: value for name, value in changes.items() if self.here[name] != value}
         key = tuple(sorted(changes.items()))
         if key not in self._built:
             self._built[key] = self._build(changes)
@@ -134,9 +135,6 @@ class Lab:
                     raise Refused.because(message, name=name, leader=leader)
                 values[name] = changes[leader] * above // below
         return values
-
-    def _shrunk(self) -> Values:
-        return {name: self.at[name] for name in self.fewer}
 
     def _shrink(self) -> None:
         """Fewer layers, where that leaves all kinds of tensors: models with 12 layers are built sooner than with 61."""

@@ -37,7 +37,6 @@ class Part(NamedTuple):
     tensors: tuple[Tensors, ...]
 
     def count(self, values: Mapping[str, int]) -> int:
-        """Its parameters."""
         return count(self.tensors, values)
 
 

@@ -7,7 +7,7 @@ formulas are found for both in the same way.
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from inspect import signature
 from math import prod
 from threading import get_ident
@@ -54,11 +54,9 @@ class Calls(Recipe):
         return Call(self.recipe.changed(others), sizes, self.masks)
 
     def lists_along(self, field: str) -> list[str]:
-        """As of the recipe."""
         return [] if field in self.sizes else self.recipe.lists_along(field)
 
     def value(self, path: str) -> Any:
-        """As of the recipe."""
         return self.recipe.value(path)
 
 
@@ -189,16 +187,10 @@ def _recorder(until: float) -> Any:
                 if get_ident() == here:
                     self.inside.pop()
 
-            handles = (
-                hooks.register_module_forward_pre_hook(enter),
-                hooks.register_module_forward_hook(leave),
-            )
-            try:
-                with self:
-                    yield
-            finally:
-                for handle in handles:
-                    handle.remove()
+            with ExitStack() as watched, self:
+                watched.callback(hooks.register_module_forward_pre_hook(enter).remove)
+                watched.callback(hooks.register_module_forward_hook(leave).remove)
+                yield
 
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             del types
@@ -232,7 +224,6 @@ def _recorder(until: float) -> Any:
             return torch.empty(shape, dtype=self.types[key], device="meta")
 
         def add(self, shape: Shape | None, flops: int, what: str) -> None:
-            """One more product."""
             if shape is None or 2 * prod(shape) != flops:
                 raise Refused.because(N_("it uses {operation}, whose sides are not known here"), operation=what)
             module = self.inside[-1] if self.inside else None

@@ -64,31 +64,23 @@ def drawn(lab: Lab, names: Sequence[str], conditions: Sequence[Condition]) -> It
             yield values
 
 
-def _fixed(lab: Lab) -> list[Condition]:
-    links = [
-        Condition("share", name, leader, Fraction(above, below)) for name, (leader, above, below) in lab.links.items()
-    ]
-    return [*(Condition("is", name, lab.here[name]) for name in lab.held), *links]
-
-
 class _Inspector:
     def __init__(self, lab: Lab, findings: Findings, within: Sequence[Condition] | None) -> None:
         self.lab, self.findings = lab, findings
         idle = [name for name in lab.idle if lab.here[name] > 0]
         self.names = [name for name in lab.here if name in {*lab.free, *idle}]
         self.within = None if within is None else [each for each in within if each.kind not in ("is", "share")]
-        self.conditions = [*_fixed(lab), *(self.within or ())]
+        self.conditions = [Condition("is", name, lab.here[name]) for name in lab.held]
+        for name, (leader, above, below) in lab.links.items():
+            self.conditions.append(Condition("share", name, leader, Fraction(above, below)))
+        self.conditions += self.within or ()
         self.open: list[Problem] = []
         self.wrong: list[Sample] = []
         self._judged: dict[int, bool] = {}
         self._wild: list[Sample] = []
 
     def inside(self, found: Sample | Failure) -> bool:
-        """Whether all conditions are met."""
         return all(each.holds(found.values) for each in self.conditions)
-
-    def _of_interest(self, values: Values) -> bool:
-        return all(each.holds(values) for each in self.within or ())
 
     def agreed(self) -> int:
         """How many configurations of any sizes inside of the conditions have agreed."""
@@ -136,15 +128,13 @@ class _Inspector:
         self.open.append(reason(why.message, **why.values, changes=changes))
 
     def _far(self, found: Sample | Failure) -> tuple[int, float]:
-        at = self.lab.at
-        ratios = [found.values[name] / at[name] for name in self.names if found.values[name] != at[name]]
+        ratios = [value / self.lab.at[name] for name, value in self._changed(found.values).items()]
         return len(ratios), sum(max(ratio, 1 / ratio) if ratio > 0 else 99 for ratio in ratios)
 
     def _less(self, found: Sample | Failure) -> Sample | Failure:
         """The same with as few fields changed as leave it bad."""
-        at = self.lab.at
         for name in self.names:
-            changes = {each: found.values[each] for each in self.names if found.values[each] != at[each]}
+            changes = self._changed(found.values)
             if name in changes and len(changes) > 1:
                 less = self.lab.build({each: value for each, value in changes.items() if each != name})
                 if self.inside(less) and not self.agrees(less):
@@ -224,7 +214,8 @@ class _Inspector:
 
     def _all_of(self, changes: list[Values]) -> None:
         """Build changes of several fields at once, and in halves where the formulas do not agree with all."""
-        changes = [change for change in changes if self._of_interest({**self.lab.here, **self.lab.at, **change})]
+        for condition in self.within or ():
+            changes = [each for each in changes if condition.holds({**self.lab.here, **self.lab.at, **each})]
         if not changes:
             return
         found = self.lab.build({name: value for change in changes for name, value in change.items()})

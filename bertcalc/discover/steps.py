@@ -55,7 +55,8 @@ def stops(found: Discovered, field: str, sizes: Mapping[str, int]) -> list[int]:
     else:
         wanted = {start * part // _PARTS for part in range(1, _FARTHEST * _PARTS + 1)}
         wanted = {max(1, round(value / by)) * by for value in wanted} | {start}
-    doubtful = [one for one in _expressions(found) if _is_doubtful(one) and field in {str(n) for n in one.free_symbols}]
+    expressions = {one for tensors in found.tensors for one in (tensors.copies, *tensors.shape)}
+    doubtful = [one for one in expressions if _is_doubtful(one) and field in {str(n) for n in one.free_symbols}]
 
     def is_possible(value: int) -> bool:
         values = found.completed(**{**sizes, field: value})
@@ -68,10 +69,6 @@ def stops(found: Discovered, field: str, sizes: Mapping[str, int]) -> list[int]:
     while possible and count(found.tensors, found.completed(**{**sizes, field: possible[-1]})) > MOST_PARAMETERS:
         possible.pop()
     return sorted({*possible, here[field]})
-
-
-def _expressions(found: Discovered) -> set[Any]:
-    return {one for tensors in found.tensors for one in (tensors.copies, *tensors.shape)}
 
 
 def _is_doubtful(expression: Any) -> bool:
@@ -143,7 +140,6 @@ class Steps:
             self._step(self.present)
 
     def reset(self) -> None:
-        """Back to the given sizes."""
         self._step({})
 
     def undo(self) -> None:

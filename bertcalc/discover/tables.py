@@ -52,7 +52,6 @@ class Tables:
         self._known: dict[tuple[bool, tuple[int | None, ...]], Fit | None] = {}
 
     def add(self, sample: Sample) -> None:
-        """One more sample."""
         self.samples.append(sample)
         self._values.append({field: sample.values[field] for field in self.fields})
 

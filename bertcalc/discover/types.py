@@ -53,7 +53,6 @@ def listed(kind: str, *tables: str) -> list[str]:
 
 
 def main() -> None:
-    """Write the file."""
     write(installed(), Path(__file__).parent / FILE)
 
 

@@ -245,5 +245,4 @@ def value(expression: Any, values: Mapping[str, int]) -> int:
 
 
 def shape_numbers(shape: Sequence[Any], values: Mapping[str, int]) -> tuple[int, ...]:
-    """A shape with these sizes."""
     return tuple(value(side, values) for side in shape)

@@ -19,7 +19,7 @@ from bertcalc.exercises.draw import Level
 from bertcalc.exercises.questions import Exercise, Kind, Memory, Mistake, Said, asked, by_place, shown
 from bertcalc.families import FAMILIES
 from bertcalc.family import Family, Task
-from bertcalc.forward.steps import Step, forward
+from bertcalc.forward.steps import Step
 from bertcalc.forward.trace import Sizes
 from bertcalc.memory.optimizers import PRECISIONS, Optimizer, Precision
 from bertcalc.subject import Subject
@@ -184,7 +184,7 @@ def _others(right: int, mistakes: Iterable[Mistake]) -> tuple[Mistake, ...]:
 def _step(random: Random, level: Level, family: Family) -> Exercise:
     subject = _subject(random, level, family)
     call = draw.call(random, level, subject.config)
-    steps = {step.name: step for step in forward(subject.model(), *call)}
+    steps = {step.name: step for step in subject.model().run(Sizes(*call))}
     meaning, path = random.choice(tuple(_paths(subject, _STEPS).items()))
     question = Said(
         N_("What is the shape of {what} (`{name}`)?"), {"what": _STEPS[meaning], "name": shown(path, subject)}
@@ -200,13 +200,13 @@ def _flops(random: Random, level: Level, family: Family) -> Exercise:
         N_("How many FLOPs does a forward pass take for {what}? Only matrix products count, 2 for each multiply-add."),
         {"what": _PRODUCTS[level][meaning]},
     )
-    right = _cost(forward(subject.model(), *call), path)
+    right = _cost(subject.model().run(Sizes(*call)), path)
     mistakes = _others(right, _flops_mistakes(subject, call, path))
     return Exercise("flops", subject, question, right, "FLOPs", call, path, mistakes=mistakes)
 
 
 def _flops_mistakes(subject: Subject, call: tuple[int, int], path: str) -> Iterator[Mistake]:
-    steps = forward(subject.model(), *call)
+    steps = subject.model().run(Sizes(*call))
     layers = subject.config.num_hidden_layers
     no_square = [step for step in steps if part_of(step) != "scores and context"]
     single = subject._replace(config=replace(subject.config, num_hidden_layers=1))
@@ -216,14 +216,14 @@ def _flops_mistakes(subject: Subject, call: tuple[int, int], path: str) -> Itera
     )
     yield Mistake(
         Said(N_("one sequence is counted, and there are {batch_size}"), {"batch_size": f"{call[0]:,}"}),
-        _cost(forward(subject.model(), 1, call[1]), path),
+        _cost(subject.model().run(Sizes(1, call[1])), path),
     )
-    yield Mistake(Said(N_("one token is counted")), _cost(forward(subject.model(), 1, 1), path))
+    yield Mistake(Said(N_("one token is counted")), _cost(subject.model().run(Sizes(1, 1)), path))
     yield Mistake(Said(N_("scores and context are left out")), _cost(no_square, path))
     if "*" in path:
         yield Mistake(_EVERYWHERE, layers * _cost(steps, path))
     elif not path:
-        yield Mistake(Said(N_("a single layer is counted")), _cost(forward(single.model(), *call), path))
+        yield Mistake(Said(N_("a single layer is counted")), _cost(single.model().run(Sizes(*call)), path))
 
 
 def _cost(steps: Iterable[Step], path: str, convention: Convention = PYTORCH) -> int:

@@ -20,7 +20,6 @@ class Box(NamedTuple):
         )
 
     def within(self, other: "Box") -> bool:
-        """Whether all of it is inside the other."""
         return (
             self.left >= other.left
             and self.right <= other.right

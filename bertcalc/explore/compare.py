@@ -16,7 +16,7 @@ more where there are more hidden units.
 """
 
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -104,10 +104,13 @@ _PARTS = {
 }
 
 
+Changes = tuple[FieldChange | PartChange, ...]
+
+
 class Attribution(NamedTuple):
     """Fields that change together, what is counted after that, and how much more it is."""
 
-    changes: tuple[FieldChange | PartChange, ...]
+    changes: Changes
     total: int
     difference: int
 
@@ -145,10 +148,14 @@ class Explanation(NamedTuple):
 
 def explain(here: Case, there: Case, quantity: Quantity) -> Explanation:
     """The difference between two models, which are otherwise the same case, as a sum."""
-    before = total = quantity.of(here)
-    parts = []
-    for changes, subject in path(here.subject, there.subject):
-        now = quantity.of(here._replace(subject=subject))
+    way = path(here.subject, there.subject)
+    return attributed(quantity.of(here), ((changes, quantity.of(here._replace(subject=one))) for changes, one in way))
+
+
+def attributed(before: int, counts: Iterable[tuple[Changes, int]]) -> Explanation:
+    """The difference between a figure and another as a sum, by what changes and what is counted after that."""
+    parts, total = [], before
+    for changes, now in counts:
         parts.append(Attribution(changes, now, now - total))
         total = now
     return Explanation(before, total, parts)

@@ -21,6 +21,7 @@ from bertcalc.config import ABSENT, Config, ConfigError, Problem, absent, check_
 from bertcalc.families import CLASSES, SHARED, class_of, family_of
 from bertcalc.fields import OWN_FIELDS
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
+from bertcalc.problem import InputError, wrong
 from bertcalc.subject import Subject
 from bertcalc.text import N_, shorten
 from bertcalc.typed import whole
@@ -105,24 +106,23 @@ def read(text: str, present: type[Config] | None = None) -> tuple[list[WrittenMo
 Item = TypeVar("Item")
 
 
-def read_with(text: str, read_one: Callable[[str], Item | Problem]) -> tuple[list[Item], list[Wrong]]:
-    """The same with another reading of each model."""
+def read_with(text: str, read_one: Callable[[str], Item]) -> tuple[list[Item], list[Wrong]]:
+    """The same with another reading of each model, which raises InputError."""
     if (length := len(text)) > LONGEST:
         message = N_("a comparison has at most {most} characters, this has {length}.")
         return [], [Wrong(shorten(text), Problem.of(message, "models", length, most=LONGEST, length=length))]
     items: list[Item] = []
-    wrong = []
+    refused = []
     parts = list(dict.fromkeys(text.split()))
     for part in parts[:MOST]:
-        found = read_one(part)
-        if isinstance(found, Problem):
-            wrong.append(Wrong(shorten(part), found))
-        else:
-            items.append(found)
+        try:
+            items.append(read_one(part))
+        except InputError as error:
+            refused.append(Wrong(shorten(part), error.problem))
     if parts[MOST:]:
         problem = Problem.of(N_("at most {most} models can be compared."), "models", text, most=MOST)
-        wrong.append(Wrong(shorten(" ".join(parts[MOST:])), problem))
-    return items, wrong
+        refused.append(Wrong(shorten(" ".join(parts[MOST:])), problem))
+    return items, refused
 
 
 def item_of(subject: Subject, base: str | None = None) -> WrittenModel:
@@ -173,12 +173,12 @@ def subject_of(values: Mapping[str, Any]) -> Subject:
     return Subject(family.config(**config), architecture, pooler or not cls.pooler_is_optional)
 
 
-def read_item(text: str, present: type[Config] | None = None) -> WrittenModel | Problem:
-    """One model, or what is wrong with it."""
+def read_item(text: str, present: type[Config] | None = None) -> WrittenModel:
+    """One model. Raises InputError."""
     base, *assignments = text.split("~")
     if base != PRESENT and base not in PRESETS:
         message = N_("there is no preset {name}: did you mean {nearest}?")
-        return _unknown("models", base, message, [PRESENT, *PRESETS])
+        raise InputError(_unknown("models", base, message, [PRESENT, *PRESETS]))
     kind = type(PRESETS[DEFAULT_PRESET if base == PRESENT else base].config)
     if base == PRESENT and present:
         kind = present
@@ -192,16 +192,17 @@ def read_item(text: str, present: type[Config] | None = None) -> WrittenModel | 
         # What one family calls a field that all share can be another field of another family.
         field = kind.shared_name(name) if kind.has(name) else SHARED.get(name, name)
         if field not in FIELDS:
-            return _unknown(field, field, N_("there is no field {name}: did you mean {nearest}?"), FIELDS)
+            message = N_("there is no field {name}: did you mean {nearest}?")
+            raise InputError(_unknown(field, field, message, FIELDS))
         if not dash or field in changes:
             message = N_("write each field once, with a value: {field}-{value}.")
             like = values_of(subject_of_preset(DEFAULT_PRESET)).get(field, 1)
-            return Problem.of(message, field, said, field=field, value=_written(like))
+            raise wrong(message, field, said, field=field, value=_written(like))
         value = _value(said)
         if isinstance(value, float) and value.is_integer() and _check(kind, field, value):
             value = int(value)  # 1e5 where it is a size
         if problem := _check(kind, field, value):
-            return problem
+            raise InputError(problem)
         changes[field] = value
     return WrittenModel(base, tuple((field, changes[field]) for field in FIELDS if field in changes))
 

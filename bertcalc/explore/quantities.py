@@ -15,9 +15,9 @@ from typing import Any, Literal, NamedTuple
 from bertcalc.compute.flops import forward_flops, training_flops
 from bertcalc.config import unchecked
 from bertcalc.memory.footprint import kept
-from bertcalc.memory.optimizers import PRECISIONS
+from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS
 from bertcalc.memory.plan import Inference, Plan
-from bertcalc.memory.saved import ITEM_BYTES, total_bytes
+from bertcalc.memory.saved import total_bytes
 from bertcalc.problem import InputError
 from bertcalc.subject import Subject
 from bertcalc.text import N_

@@ -249,12 +249,12 @@ def around(values: Sequence[int], present: int) -> tuple[int | None, int | None]
     return values[before - 1] if before else None, values[after] if after < len(values) else None
 
 
-def levels(low: int, high: int, most: int = 11) -> list[int]:
+def levels(low: int, high: int) -> list[int]:
     """Round numbers between two: 1, 2 and 5 with zeros, 1 and 3 or 1 where these are too many; steps where too few."""
     digits = range(len(str(high)))
     for heads in ((1, 2, 5), (1, 3), (1,)):
         found = [head * 10**power for power in digits for head in heads if low < head * 10**power < high]
-        if len(found) <= most:
+        if len(found) <= _MANY:
             break
     if len(found) >= _FEW:
         return found
@@ -262,23 +262,23 @@ def levels(low: int, high: int, most: int = 11) -> list[int]:
     return [step * place for place in range(low // step + 1, -(-high // step))]
 
 
-_FEW = 3
+_FEW, _MANY = 3, 11
 
 
 def line(
-    xs: Sequence[int], ys: Sequence[int], table: Sequence[Sequence[int | None]], level: int, most: int = 60
+    xs: Sequence[int], ys: Sequence[int], table: Sequence[Sequence[int | None]], level: int
 ) -> list[tuple[float, float]]:
     """Where a quantity that grows along both dimensions reaches a level: places from the top left to the bottom right.
 
-    ``table`` has a list for each x with a figure for each y, None where there is no such model. At about ``most``
+    ``table`` has a list for each x with a figure for each y, None where there is no such model. At about 60
     values of either dimension the place between two values of the other one is found, exactly for a polynomial of
     degree 2: all quantities but the memory of inference.
     """
     places = set()
-    for x, figures in _some(list(zip(xs, table, strict=True)), most):
+    for x, figures in _some(list(zip(xs, table, strict=True))):
         if (place := crossing(ys, figures, level)) is not None:
             places.add((float(x), place))
-    for y, figures in _some(list(zip(ys, zip(*table, strict=True), strict=True)), most):
+    for y, figures in _some(list(zip(ys, zip(*table, strict=True), strict=True))):
         if (place := crossing(xs, figures, level)) is not None:
             places.add((place, float(y)))
     return sorted(places, key=lambda one: (one[0], -one[1]))
@@ -321,7 +321,7 @@ def round_up(number: Fraction) -> int:
     return next(step * power for step in (1, 2, 5, 10) if step * power >= number)
 
 
-def _some(things: Sequence[_Thing], most: int) -> Sequence[_Thing]:
-    """About ``most`` of them, with the first and the last."""
-    step = -(-len(things) // most)
+def _some(things: Sequence[_Thing]) -> Sequence[_Thing]:
+    """About 60 of them, with the first and the last."""
+    step = -(-len(things) // 60)
     return [*things[:-1:step], things[-1]]

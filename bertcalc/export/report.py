@@ -20,20 +20,14 @@ from bertcalc.text import Translate, written
 
 
 class Heading(NamedTuple):
-    """The title of a section."""
-
     text: str
 
 
 class Program(NamedTuple):
-    """A program."""
-
     text: str
 
 
 class Link(NamedTuple):
-    """An address."""
-
     url: str
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from bertcalc.config import Config, Problem, check_whole_number
 from bertcalc.families import family_of, output_names
-from bertcalc.family import Class
+from bertcalc.family import Class, Model
 from bertcalc.forward import transformers4
 from bertcalc.forward.call import Call as Call
 from bertcalc.forward.call import Container, remark
@@ -21,7 +21,7 @@ from bertcalc.forward.call import attends as attends
 from bertcalc.forward.call import caches as caches
 from bertcalc.forward.meanings import UNUSED
 from bertcalc.forward.stack import stack
-from bertcalc.forward.steps import LARGEST, Step, forward
+from bertcalc.forward.steps import LARGEST, Step
 from bertcalc.forward.trace import Sizes
 from bertcalc.subject import Subject
 from bertcalc.text import N_
@@ -32,13 +32,8 @@ IGNORED = -100  # the label that PyTorch's cross entropy leaves out
 
 def run(subject: Subject, call: Call) -> list[Step]:
     """The steps of the call; encoder_hidden_states count only where the class takes them and the layers see them."""
-    return forward(
-        subject.model(),
-        call.batch_size,
-        call.sequence_length,
-        encoder_sequence_length=call.encoder_sequence_length if attends(subject, call) else None,
-        num_choices=call.num_choices,
-    )
+    seen = call.encoder_sequence_length if attends(subject, call) else None
+    return subject.model().run(Sizes(call.batch_size, call.sequence_length, seen, call.num_choices))
 
 
 def taking_all(subject: Subject) -> Subject:
@@ -242,7 +237,7 @@ def problems(subject: Subject, call: Call) -> Iterator[Problem]:
             yield problem
             return
     two, unlabelled = {"num_labels": 2}, {"labels": False}
-    if cls.task == "question-answering" and labels != 2 and _scores_of_answers(subject) != 2:
+    if cls.task == "question-answering" and labels != 2 and scores_of_answers(subject.model()) != 2:
         message = N_("{architecture} needs num_labels 2 for a forward pass: the start and the end of an answer.")
         yield Problem.of(message, "num_labels", labels, two, architecture=architecture)
     if problem := unpadded(cls, config, call.batch_size):
@@ -269,9 +264,9 @@ def problems(subject: Subject, call: Call) -> Iterator[Problem]:
     yield from _label_problems(subject, call)
 
 
-def _scores_of_answers(subject: Subject) -> int:
+def scores_of_answers(model: Model) -> int:
     """How many scores for answers each token gets."""
-    return next(step.takes[0].shape[-1] for step in subject.model().run(Sizes()) if step.output == "start_logits")
+    return next(step.takes[0].shape[-1] for step in model.run(Sizes()) if step.output == "start_logits")
 
 
 def _label_problems(subject: Subject, call: Call) -> Iterator[Problem]:

@@ -1,10 +1,10 @@
 """The layers of a forward pass: the steps before them, the steps of each kind of layer, and the steps after them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from bertcalc.forward.trace import Step, Value
+from bertcalc.forward.trace import Step
 from bertcalc.tree.nn import split_layer
 
 
@@ -70,15 +70,9 @@ def stack(steps: Sequence[Step]) -> Stack:
     return found
 
 
-def angles_of(step: Step, layers: Sequence[int] | None) -> Iterator[Value]:
-    """The angles that a step of rotary positions takes in some layers; in all kinds of layers if none are named."""
-    numbers = range(len(step.turns)) if layers is None else [layer % len(step.turns) for layer in layers]
-    for number in dict.fromkeys(numbers):
-        yield step.turns[number]
-
-
 def in_layers(step: Step, layers: Sequence[int] | None) -> Step:
-    """A step as it is in some layers, with all that it takes there."""
+    """A step as it is in some layers, with all angles that it takes there; in all kinds of layers if none are named."""
     if not step.turns:
         return step
-    return step._replace(takes=(*step.takes[:1], *{value.name: value for value in angles_of(step, layers)}.values()))
+    turns = step.turns if layers is None else [step.turns[layer % len(step.turns)] for layer in layers]
+    return step._replace(takes=(*step.takes[:1], *{value.name: value for value in turns}.values()))

@@ -1,13 +1,12 @@
-"""The forward pass of a model: what goes through it, and the steps that its program runs."""
+"""What goes through a model at once, and what is wrong with it; the steps that its program runs are in trace.py."""
 
 from collections.abc import Iterator, Mapping
 
 from bertcalc.config import Config, Problem, check_whole_number
-from bertcalc.family import Model
-from bertcalc.forward.trace import Operation, Sizes, Step, Value
+from bertcalc.forward.trace import Operation, Step, Value
 from bertcalc.text import N_
 
-__all__ = ["BATCH", "LARGEST", "Operation", "Step", "Value", "batch_problems", "forward"]
+__all__ = ["BATCH", "LARGEST", "Operation", "Step", "Value", "batch_problems"]
 
 # What goes through the model at once, if nobody says otherwise; and the most that is counted.
 BATCH = {"batch_size": 1, "sequence_length": 128}
@@ -27,19 +26,3 @@ def batch_problems(config: Config, values: Mapping[str, object]) -> Iterator[Pro
         )
         remedies = {"sequence_length": longest}, {"max_position_embeddings": length}
         yield Problem.of(message, "sequence_length", length, *remedies, value=length, longest=longest)
-
-
-def forward(
-    model: Model,
-    batch_size: int,
-    sequence_length: int,
-    *,
-    encoder_sequence_length: int | None = None,
-    num_choices: int = 1,
-) -> list[Step]:
-    """Every step from the token ids to the outputs, in order; the steps of a layer once, with their runs.
-
-    ``encoder_sequence_length`` is that of ``encoder_hidden_states``: without them a decoder leaves its cross
-    attention out, as transformers does. ``num_choices`` is read by classes for multiple choice alone.
-    """
-    return model.run(Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices))

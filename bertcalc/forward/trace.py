@@ -11,6 +11,7 @@ Sizes are whatever the program is given: integers, SymPy symbols, NumPy columns.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from math import prod
 from types import TracebackType
 from typing import Any, Literal, NamedTuple
 
@@ -141,9 +142,7 @@ class Step(NamedTuple):
             products = self.takes[0].shape[-1]
         else:
             return 0
-        for side in self.gives.shape:
-            products = products * side
-        return products
+        return products * prod(self.gives.shape)
 
 
 def _differ(copies: int, runs: int) -> bool:
@@ -154,8 +153,9 @@ def _differ(copies: int, runs: int) -> bool:
 class Sizes(NamedTuple):
     """What goes through a model at once.
 
-    ``encoder_sequence_length`` is that of ``encoder_hidden_states``, None if there are none. ``cached`` says whether a
-    decoder that is configured to fill a cache does so: causal language models with labels do not.
+    ``encoder_sequence_length`` is that of ``encoder_hidden_states``, None if there are none: then a decoder leaves its
+    cross attention out. ``num_choices`` is read by classes for multiple choice alone. ``cached`` says whether a decoder
+    that is configured to fill a cache does so: causal language models with labels do not.
     """
 
     batch_size: int = 1
@@ -354,12 +354,10 @@ class Trace:
         module = Linear(x.shape[-1], out_features, {"weight": table}, bias=False)
         return self.step(name, "linear", x, shape=shape, role=role, module=module, tensors=using)
 
-    def norm(
-        self, name: str, x: Value, eps: float, *, kind: str = "LayerNorm", bias: bool = True, role: str = "norm"
-    ) -> Value:
+    def norm(self, name: str, x: Value, eps: float, *, kind: str = "LayerNorm", bias: bool = True) -> Value:
         """A normalization over the last axis; RMSNorm has no bias."""
         shape = x.shape
-        return self._call(name, Norm(kind, shape[-1], eps, bias), "norm", x, shape, role)
+        return self._call(name, Norm(kind, shape[-1], eps, bias), "norm", x, shape, "norm")
 
     def dropout(self, name: str, x: Value, p: float, *, role: str = "dropout") -> Value:
         """Dropout; one that was called before is called again."""

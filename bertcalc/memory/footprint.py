@@ -1,20 +1,15 @@
 """Weights, what autograd keeps under a plan, and the outputs, in bytes."""
 
+from itertools import pairwise
 from typing import Literal
 
 from bertcalc.config import unchecked
 from bertcalc.families import FAMILIES
 from bertcalc.forward.outputs import Call, outputs, run
-from bertcalc.memory.optimizers import PRECISIONS
+from bertcalc.forward.trace import Sizes
+from bertcalc.memory.optimizers import ITEM_BYTES, Dtype
 from bertcalc.memory.plan import Plan
-from bertcalc.memory.saved import (
-    ITEM_BYTES,
-    Dtype,
-    Recompute,
-    Saved,
-    saved_activations,
-    total_bytes,
-)
+from bertcalc.memory.saved import Saved, saved_activations, total_bytes
 from bertcalc.subject import Subject
 from bertcalc.text import N_
 from bertcalc.tree.freezing import Freezing
@@ -43,21 +38,10 @@ def checkpoint_bytes(subject: Subject) -> dict[Checkpoint, int]:
     return {file: count for file, count in found.items() if file != "every name" or twice != once}
 
 
-def kept(
-    subject: Subject, plan: Plan, batch_size: int, sequence_length: int, recompute: Recompute | None = None
-) -> list[Saved]:
-    """What autograd keeps under a plan, or under the plan with another way to recompute."""
-    return saved_activations(
-        subject.model(),
-        batch_size,
-        sequence_length,
-        dtype=PRECISIONS[plan.precision].dtype,
-        attention=plan.attention,
-        fused_dropout=plan.fused_dropout,
-        recompute=recompute or plan.recompute,
-        freezing=plan.freezing,
-        encoder_sequence_length=subject.seen(sequence_length),
-    )
+def kept(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -> list[Saved]:
+    """What autograd keeps under a plan."""
+    sizes = Sizes(batch_size, sequence_length, subject.seen(sequence_length))
+    return saved_activations(subject.model(), sizes, plan)
 
 
 def korthikanti(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -> list[tuple[str, int]]:
@@ -81,25 +65,22 @@ def korthikanti(subject: Subject, plan: Plan, batch_size: int, sequence_length: 
         add_cross_attention=False,
     )
     how = plan._replace(precision="mixed-16", attention="eager", fused_dropout=True, freezing=Freezing())
-    found, before = [(N_("Korthikanti et al. 2022"), theirs)], theirs
     bert = next(iter(FAMILIES.values()))
     twin = unchecked(bert.config.default(), **{**now.shared(), "use_cache": False})
-    first, *_rest = _REASONS
-    after = _one_layer(Subject(twin, bert.base.name), how, batch_size, sequence_length)
-    found.append((first[0], after - before))
-    before = after
-    for reason, fields, changes in ((N_("layers that are made otherwise than BERT's"), (), ()), *_REASONS[1:]):
+    counts = [0, theirs, _one_layer(Subject(twin, bert.base.name), how, batch_size, sequence_length)]
+    for _reason, fields, changes in _REASONS[2:]:
         now = unchecked(now, **{field: getattr(config, field) for field in fields})
         how = how._replace(**{change: getattr(plan, change) for change in changes})
-        after = _one_layer(subject._replace(config=now), how, batch_size, sequence_length)
-        found.append((reason, after - before))
-        before = after
-    return found
+        counts.append(_one_layer(subject._replace(config=now), how, batch_size, sequence_length))
+    more = (after - before for before, after in pairwise(counts))
+    return [(reason, one) for (reason, _fields, _changes), one in zip(_REASONS, more, strict=True)]
 
 
-# What differs from their model, with the fields of the configuration and of the plan that say so.
+# Their model, and what differs from it, with the fields of the configuration and of the plan that say so.
 _REASONS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
+    (N_("Korthikanti et al. 2022"), (), ()),
     (N_("mean and deviation of each LayerNorm, in float32"), (), ()),
+    (N_("layers that are made otherwise than BERT's"), (), ()),
     (N_("intermediate_size is not 4 H"), ("intermediate_size",), ()),
     (N_("another activation than gelu"), ("hidden_act",), ()),
     (N_("no dropout, or all of it"), ("hidden_dropout_prob", "attention_probs_dropout_prob"), ()),
@@ -112,17 +93,8 @@ _REASONS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
 
 
 def _one_layer(subject: Subject, plan: Plan, batch_size: int, sequence_length: int) -> int:
-    one, two = (
-        total_bytes(
-            kept(
-                subject._replace(config=unchecked(subject.config, num_hidden_layers=n)),
-                plan,
-                batch_size,
-                sequence_length,
-            )
-        )
-        for n in (1, 2)
-    )
+    models = (subject._replace(config=unchecked(subject.config, num_hidden_layers=n)) for n in (1, 2))
+    one, two = (total_bytes(kept(model, plan, batch_size, sequence_length)) for model in models)
     return two - one
 
 

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable
 from math import prod
 from typing import Literal, NamedTuple
 
-from bertcalc.memory.saved import Dtype
 from bertcalc.text import N_
 from bertcalc.tree.nn import Tensor
 
+Dtype = Literal["float32", "bfloat16", "float16"]
+ITEM_BYTES: dict[Dtype, int] = {"float32": 4, "bfloat16": 2, "float16": 2}
 Part = Literal["weights", "master weights", "gradients", "optimizer states"]
 Precision = Literal["fp32", "bf16", "mixed-18", "mixed-16"]
 Optimizer = Literal["sgd", "momentum", "adamw", "adamw-8bit", "adafactor"]

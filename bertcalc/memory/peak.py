@@ -12,11 +12,11 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from bertcalc.family import Model
-from bertcalc.forward.outputs import in_pairs, unpadded
+from bertcalc.forward.outputs import in_pairs, scores_of_answers, unpadded
 from bertcalc.forward.trace import Sizes
-from bertcalc.memory.optimizers import Optimizer
-from bertcalc.memory.plan import Inference, Plan
-from bertcalc.memory.saved import Attention, Dtype, check_recompute
+from bertcalc.memory.optimizers import Dtype, Optimizer
+from bertcalc.memory.plan import Attention, Inference, Plan
+from bertcalc.memory.saved import check_recompute
 from bertcalc.memory.simulated_optimizer import Optimizing
 from bertcalc.memory.simulated_pass import Pass
 from bertcalc.memory.tape import AREAS, Area, Change, Phase, Tensor
@@ -118,13 +118,6 @@ def moments_of_step(
     found = curve(changes_of(subject, how, batch_size, sequence_length))
     step = -(-len(found) // most)
     return [max(found[at : at + step], key=lambda moment: moment.live) for at in range(0, len(found), step)]
-
-
-def alive_at_peak(changes: Sequence[Change]) -> list[Change]:
-    """How each storage came that is alive at the peak, with the area that it is in then."""
-    before = sum(change.phase == "before" for change in changes)
-    live = [moment.live for moment in curve(changes)]
-    return alive(changes[: before + live.index(max(live)) + 1])
 
 
 def run_of(model: Model, where: str) -> tuple[str, int | None]:
@@ -252,8 +245,7 @@ def unknown_peaks(model: Model) -> Problem | None:
 def two_labels(model: Model, *, training: bool) -> str:
     """What is wrong if a model has not two labels; nothing, of most."""
     if model.cls.task == "question-answering":
-        scores = next(step for step in model.run(Sizes()) if step.output == "start_logits").takes[0].shape[-1]
-        return "" if scores == 2 != model.config.num_labels else ANSWERS  # GPT-2's are two all the same
+        return "" if scores_of_answers(model) == 2 != model.config.num_labels else ANSWERS  # GPT-2's are always two
     return ORDER if training and "sentence_order_label" in model.cls.inputs else ""
 
 

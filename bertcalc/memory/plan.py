@@ -1,11 +1,14 @@
 """How a model is trained and run, as far as memory depends on it."""
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
-from bertcalc.memory.optimizers import Optimizer, Precision
-from bertcalc.memory.saved import Attention, Dtype, Recompute
+from bertcalc.memory.optimizers import Dtype, Optimizer, Precision
 from bertcalc.tree.freezing import Freezing
 
+Attention = Literal["eager", "fused"]
+Recompute = Literal["none", "selective", "full"]
+ATTENTIONS: tuple[Attention, ...] = get_args(Attention)
+RECOMPUTE: tuple[Recompute, ...] = get_args(Recompute)
 ALONE = 4  # layers: in the peak's formulas the first two and the last two stand for themselves
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from math import prod
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from bertcalc.activations import Kept
 from bertcalc.family import Model
@@ -10,18 +10,11 @@ from bertcalc.forward.gradients import NOTHING_FROZEN, gradients
 from bertcalc.forward.stack import stack
 from bertcalc.forward.steps import Operation, Step, Value
 from bertcalc.forward.trace import Sizes
+from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS, Dtype
+from bertcalc.memory.plan import Attention, Plan, Recompute
 from bertcalc.problem import InputError, Problem
 from bertcalc.text import N_
-from bertcalc.tree.freezing import Freezing
 from bertcalc.tree.nn import NOWHERE, Activation, Dropout, Norm, Place, Shape, split_layer
-
-Dtype = Literal["float32", "bfloat16", "float16"]
-Attention = Literal["eager", "fused"]
-Recompute = Literal["none", "selective", "full"]
-ITEM_BYTES: dict[Dtype, int] = {"float32": 4, "bfloat16": 2, "float16": 2}
-ATTENTIONS: tuple[Attention, ...] = ("eager", "fused")
-RECOMPUTE: tuple[Recompute, ...] = ("none", "selective", "full")
-
 
 # The operations whose backward passes are known here: a family with another one is refused (families/complete.py).
 KNOWN_OPERATIONS: frozenset[Operation] = frozenset(
@@ -64,49 +57,26 @@ def saved_activation_bytes(
     flash attention keeps: query, key, value, the output and one float32 for each row of scores; local attention, too,
     needs no mask there.
     """
-    return total_bytes(
-        saved_activations(
-            model, batch_size, sequence_length, dtype=dtype, attention=attention, fused_dropout=fused_dropout
-        )
-    )
+    plan = Plan("fp32" if dtype == "float32" else "bf16", attention=attention, fused_dropout=fused_dropout)
+    return total_bytes(saved_activations(model, Sizes(batch_size, sequence_length), plan))
 
 
 def total_bytes(kept: Sequence[Saved]) -> int:
-    """Bytes of all of them."""
     return sum(saved.num_bytes() for saved in kept)
 
 
-def saved_activations(
-    model: Model,
-    batch_size: int,
-    sequence_length: int,
-    *,
-    dtype: Dtype = "float32",
-    attention: Attention = "eager",
-    fused_dropout: bool = False,
-    recompute: Recompute = "none",
-    freezing: Freezing = NOTHING_FROZEN,
-    encoder_sequence_length: int | None = None,
-    num_choices: int = 1,
-) -> list[Saved]:
+def saved_activations(model: Model, sizes: Sizes, plan: Plan) -> list[Saved]:
     """The tensors themselves, in the order in which they are saved; those of a layer once, with their copies.
 
-    ``recompute`` keeps only what goes into the attention core (selective) or into a layer (full): the backward pass
-    runs these again. In front of what is trained, nothing is kept; transformers' gradient checkpointing would go on to
-    the embeddings nevertheless, unless its ``disable_input_require_grads()`` is called.
+    A plan's ``recompute`` keeps only what goes into the attention core (selective) or into a layer (full): the backward
+    pass runs these again. In front of what is trained, nothing is kept; transformers' gradient checkpointing would go
+    on to the embeddings nevertheless, unless its ``disable_input_require_grads()`` is called.
 
     Raises InputError where the model's layers cannot be run again so.
     """
-    check_recompute(model, recompute)
+    check_recompute(model, plan.recompute)
     cached = not model.cls.labels_stop_caching  # training has labels
-    return saved_by(
-        model.run(Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices, cached)),
-        dtype=dtype,
-        attention=attention,
-        fused_dropout=fused_dropout,
-        recompute=recompute,
-        freezing=freezing,
-    )
+    return saved_by(model.run(sizes._replace(cached=cached)), plan)
 
 
 def check_recompute(model: Model, recompute: Recompute) -> None:
@@ -118,22 +88,15 @@ def check_recompute(model: Model, recompute: Recompute) -> None:
         raise InputError(Problem("recompute", recompute, message, shown, ({"recompute": "none"},)))
 
 
-def saved_by(
-    steps: list[Step],
-    *,
-    dtype: Dtype = "float32",
-    attention: Attention = "eager",
-    fused_dropout: bool = False,
-    recompute: Recompute = "none",
-    freezing: Freezing = NOTHING_FROZEN,
-) -> list[Saved]:
+def saved_by(steps: list[Step], plan: Plan) -> list[Saved]:
     """The same of the steps of a forward pass."""
-    if attention == "fused":
+    recompute, freezing = plan.recompute, plan.freezing
+    if plan.attention == "fused":
         steps = fuse_attention(steps)
     first = freezing != NOTHING_FROZEN and any(map(_asks_for_gradient, steps))
     steps, trained, flowing = gradients(steps, freezing, first=first)
-    width = ITEM_BYTES[dtype]
-    mask = 1 if fused_dropout else width
+    width = ITEM_BYTES[PRECISIONS[plan.precision].dtype]
+    mask = 1 if plan.fused_dropout else width
     regions = {step.name: recomputed_in(step, recompute) for step in steps}
     runs_again = {regions[name] for name in flowing}
     storages: dict[str, Value] = {}  # of the values that are a view of another one
@@ -205,18 +168,10 @@ def largest(figures: Iterable[int]) -> int:
     return most
 
 
-def cache_bytes(steps: Iterable[Step], dtype: Dtype = "float32") -> int:
-    """Bytes of the keys and values that a decoder gives back, so that the next token need not compute them again."""
-    total = 0
-    for step in steps:
-        if is_cached(step):
-            total = total + step.runs * prod(step.gives.shape) * ITEM_BYTES[dtype]
-    return total
-
-
-def is_cached(step: Step) -> bool:
-    """Whether a decoder can give back what the step gives."""
-    return step.place.role in ("key_heads", "value_heads")
+def cache_bytes(steps: Iterable[Step]) -> int:
+    """Bytes of the keys and values in float32 that a decoder gives back, so that nobody need compute them again."""
+    cached = (step for step in steps if step.place.role in ("key_heads", "value_heads"))
+    return sum(4 * step.runs * prod(step.gives.shape) for step in cached)
 
 
 def fuse_attention(steps: Sequence[Step]) -> list[Step]:
@@ -250,42 +205,41 @@ def can_fuse(steps: Iterable[Step]) -> bool:
     return not any(step.place.role in apart for step in steps)
 
 
-def is_view(step: Step, training: bool = True) -> bool:
+def is_view(step: Step) -> bool:
     """Whether a step gives the memory that it takes, under another shape or none."""
-    match step.operation:
-        case "view":
+    match step.operation, step.module:
+        case "view", _:
             return True
-        case "dropout":
-            return not (training and _dropout(step).p)
-        case "activation":
-            return _activation(step).kept == Kept()
-        case "repeat":  # of a single head, and a single sequence
+        case "dropout", Dropout(p=p):
+            return not p
+        case "activation", Activation(kept=kept):
+            return kept == Kept()
+        case "repeat", _:  # of a single head, and a single sequence
             return all(map(_is_one, step.takes[0].shape[:2]))
     return False
 
 
 def _kept_values(step: Step, trained: set[str], flows: Sequence[bool], width: int) -> tuple[Value, ...]:
     """What a step takes or gives that its backward needs, with ``trained`` of its tensors; ``width`` in bytes."""
-    match step.operation:
-        case "linear":
+    match step.operation, step.module:
+        case "linear", _:
             return step.takes if "weight" in trained else ()
-        case "norm" if _norm(step).written_out:  # computed in float32; without the mean, which is another tensor
-            return step.takes if flows[0] and width == 4 and not _norm(step).centers else ()
-        case "norm" | "gather" | "convolution":
+        case "norm", Norm(written_out=True, centers=centers):  # in float32; without the mean, which is another tensor
+            return step.takes if flows[0] and width == 4 and not centers else ()
+        case "norm" | "gather" | "convolution", _:
             return step.takes
-        case "matmul" if _is_fused(step):
+        case "matmul", _ if _is_fused(step):
             return (*step.takes, step.gives)
-        case "matmul":  # each factor's gradient needs the other factor
+        case "matmul", _:  # each factor's gradient needs the other factor
             takes = (_laid_out(step), *step.takes[1:])
             return tuple(value for value, needed in zip(takes, reversed(flows), strict=True) if needed)
-        case "multiply":
+        case "multiply", _:
             return tuple(value for value, needed in zip(step.takes, reversed(flows), strict=True) if needed)
-        case "rotate":  # cosine and sine, which all layers share
+        case "rotate", _:  # cosine and sine, which all layers share
             return step.takes[1:]
-        case "softmax":
+        case "softmax", _:
             return () if step.wide and width < 4 else (step.gives,)
-        case "activation":
-            kept = _activation(step).kept
+        case "activation", Activation(kept=kept):
             return step.takes * kept.input + (step.gives,) * kept.output
     return ()
 
@@ -320,55 +274,47 @@ def _kept_besides(
 ) -> Iterator[tuple[str, Shape, int]]:
     """What a step makes for its backward alone: a name, a shape, and bytes for each element."""
     shape = step.gives.shape
-    match step.operation:
-        case "norm" if _norm(step).written_out:
+    match step.operation, step.module:
+        case "norm", Norm(written_out=True, centers=centers):
             if flows[0]:
                 yield "root of the mean square", (*shape[:-1], 1), 4
-                if _norm(step).centers:
+                if centers:
                     yield "differences to be squared", shape, 4
                     yield "differences to be divided", shape, 4
                 elif width < 4:
                     yield "in float32", shape, 4
             if "weight" in trained:
                 yield "before gamma", shape, width
-        case "norm":
+        case "norm", _:
             yield "mean", (*shape[:-1], 1), 4
             yield "rstd", (*shape[:-1], 1), 4
-        case "dropout" if _dropout(step).p:
+        case "dropout", Dropout(p=p) if p:
             # All or nothing: PyTorch multiplies by a single 0.
-            yield ("mask", shape, mask) if _dropout(step).p < 1 else ("zero", (), width)
-        case "activation":
-            kept = _activation(step).kept
+            yield ("mask", shape, mask) if p < 1 else ("zero", (), width)
+        case "activation", Activation(kept=kept):
             yield from ((f"part {number}", shape, width) for number in range(kept.more + bool(trained) * kept.learning))
             yield from ((f"choice {number}", shape, 1) for number in range(kept.bools))
             # transformers makes xielu's tensors in bfloat16, also for a float32 model.
             yield from ((f"scalar {number}", (1,), 2) for number in range(kept.scalars))
-        case "matmul" if _is_fused(step):
+        case "matmul", _ if _is_fused(step):
             yield "logsumexp", shape[:-1], 4
-        case "softmax" if step.wide and width < 4:
+        case "softmax", _ if step.wide and width < 4:
             yield "in float32", shape, 4
-        case "divide":  # by a tensor of one number
+        case "divide", _:  # by a tensor of one number
             yield "divisor", (), 4 if step.wide else width
-        case "fill":
+        case "fill", _:
             yield "mask", step.takes[1].shape, 1
-        case "mean" if len(step.takes) > 1 and not step.takes[1].ids:
+        case "mean", _ if len(step.takes) > 1 and not step.takes[1].ids:
             yield "mask", step.takes[1].shape, 1
 
 
 def recomputed_in(step: Step, recompute: Recompute) -> str:
     """The part of the model that the backward pass runs again, if the step is in one."""
-    match recompute:
-        case "none":
-            return ""
-        case "selective":
-            inside = _in_core(step)
-        case "full":
-            inside = step.place.component == "encoder"
-    return _region_of(step.name, recompute) if inside else ""
-
-
-def _region_of(name: str, recompute: Recompute) -> str:
-    return split_layer(name)[0] if recompute == "full" else name.rpartition(".")[0]
+    if recompute == "selective" and _in_core(step):
+        return step.name.rpartition(".")[0]
+    if recompute == "full" and step.place.component == "encoder":
+        return split_layer(step.name)[0]
+    return ""
 
 
 def _in_core(step: Step) -> bool:
@@ -380,27 +326,12 @@ def _is_fused(step: Step) -> bool:
     return step.operation == "matmul" and len(step.takes) == 3
 
 
-def _activation(step: Step) -> Activation:
-    assert isinstance(step.module, Activation)
-    return step.module
-
-
 def _asks_for_gradient(step: Step) -> bool:
     """Whether less is kept in the first layer that learns, to whose input no gradient flows.
 
     A norm that is written out keeps nothing of such an input. Where the query has no bias and its weight is frozen, no
     gradient flows to it there.
     """
-    if step.operation == "norm":
-        return _norm(step).written_out
+    if isinstance(step.module, Norm):
+        return step.module.written_out
     return step.place.role == "query" and len(step.tensors) == 1
-
-
-def _norm(step: Step) -> Norm:
-    assert isinstance(step.module, Norm)
-    return step.module
-
-
-def _dropout(step: Step) -> Dropout:
-    assert isinstance(step.module, Dropout)
-    return step.module

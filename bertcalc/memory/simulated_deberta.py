@@ -13,11 +13,15 @@ from bertcalc.memory.tape import Tape, Tensor, is_contiguous
 _INT64, _FLOAT32, _BOOL = 8, 4, 1
 
 
+Steps = Mapping[str, Step]  # of a module, by their roles
+
+
 class Pass(Protocol):
     """What runs a forward pass, as far as it is asked here."""
 
     tape: Tape
     parameters: dict[str, Tensor]
+    values: dict[str, Tensor]  # the variables of forward methods
 
     def call(self, step: Step, x: Tensor) -> Tensor:
         """What the module of a step gives."""
@@ -37,38 +41,28 @@ def together(steps: Sequence[Step]) -> dict[str, dict[str, Step]]:
     return found
 
 
-def attention(
-    run: Pass,
-    steps: Mapping[str, Step],
-    hidden_states: Tensor,
-    attention_mask: Tensor,
-    relative_pos: Tensor | None,
-    rel_embeddings: Tensor | None,
-) -> Tensor:
+def attention(run: Pass, steps: Steps, hidden_states: Tensor, rel_embeddings: Tensor | None) -> Tensor:
     """DisentangledSelfAttention.forward, with the steps of our program by their roles."""
     tape, item = run.tape, hidden_states.item
     batch, heads, length, size = steps["query_heads"].gives.shape
-    query_layer = _heads(tape, call(run, steps["query"], hidden_states), heads, size)
-    key_layer = _heads(tape, call(run, steps["key"], hidden_states), heads, size)
-    value_layer = _heads(tape, call(run, steps["value"], hidden_states), heads, size)
-    rel_att = None
+    query_layer = _heads(tape, run.call(steps["query"], hidden_states), heads, size)
+    key_layer = _heads(tape, run.call(steps["key"], hidden_states), heads, size)
+    value_layer = _heads(tape, run.call(steps["value"], hidden_states), heads, size)
     for_step(run, steps["scores"])
     scale = scaled_size_sqrt(tape)
     attention_scores = tape.bmm(query_layer, tape.divide(tape.transpose(key_layer, 1, 2), tape.to(scale, item)))
     if rel_embeddings:
-        assert relative_pos
-        rel_embeddings = call(run, steps["distances_dropout"], rel_embeddings)
-        rel_att = _bias(run, steps, query_layer, key_layer, relative_pos, rel_embeddings)
-    if rel_att:
+        rel_embeddings = run.call(steps["distances_dropout"], rel_embeddings)
+        rel_att = _bias(run, steps, query_layer, key_layer, rel_embeddings)
         for_step(run, steps["add_distances"])
         attention_scores = tape.add(attention_scores, rel_att)
     for_step(run, steps["mask"])
     attention_scores = tape.view(attention_scores, (batch, heads, length, length))
-    attention_mask = tape.new(attention_mask.shape, _BOOL)
+    attention_mask = tape.new(run.values["attention_mask"].shape, _BOOL)
     attention_scores = tape.masked(attention_scores, tape.like(attention_mask))
     for_step(run, steps["softmax"])
     attention_probs = tape.softmax(attention_scores)
-    attention_probs = call(run, steps["weights_dropout"], attention_probs)
+    attention_probs = run.call(steps["weights_dropout"], attention_probs)
     for_step(run, steps["context"])
     context_layer = tape.bmm(tape.view(attention_probs, (batch * heads, length, length)), value_layer)
     for_step(run, steps["merge_heads"])
@@ -76,25 +70,18 @@ def attention(
     return tape.view(context_layer, (batch, length, heads * size))
 
 
-def _bias(
-    run: Pass,
-    steps: Mapping[str, Step],
-    query_layer: Tensor,
-    key_layer: Tensor,
-    relative_pos: Tensor,
-    rel_embeddings: Tensor,
-) -> Tensor:
+def _bias(run: Pass, steps: Steps, query_layer: Tensor, key_layer: Tensor, rel_embeddings: Tensor) -> Tensor:
     """disentangled_attention_bias, whatever the order of c2p and p2c in pos_att_type."""
     tape, item = run.tape, query_layer.item
     batch, heads, _rows, size = steps["pos_key_heads"].gives.shape
     length = query_layer.shape[1]
-    relative_pos = tape.view(relative_pos, (1, 1, length, length))
+    relative_pos = tape.view(run.values["relative_pos"], (1, 1, length, length))
     for_step(run, steps["one_batch"])
     rel_embeddings = tape.unsqueeze(tape.same(rel_embeddings), 0)
 
     def positions(name: str) -> Tensor:
         own = steps.get(f"position {name}")
-        y = _heads(tape, call(run, own or steps[f"{name} again"], rel_embeddings), heads, size)
+        y = _heads(tape, run.call(own or steps[f"{name} again"], rel_embeddings), heads, size)
         return tape.repeat(y, batch)
 
     if "query again" in steps:
@@ -126,11 +113,6 @@ def for_step(run: Pass, step: Step) -> None:
     run.tape.memory.where = step.name
 
 
-def call(run: Pass, step: Step, x: Tensor) -> Tensor:
-    for_step(run, step)
-    return run.call(step, x)
-
-
 def _heads(tape: Tape, x: Tensor, heads: int, size: int) -> Tensor:
     """transpose_for_scores: the heads of all sequences, one after the other."""
     batch, length, _width = x.shape
@@ -151,11 +133,9 @@ def for_each(positions: Tensor, scores: Tensor) -> Tensor:
     return Tensor(positions.storage, (*heads, length, length), strides, _INT64, is_view=True)
 
 
-def convolution(
-    run: Pass, steps: Mapping[str, Step], hidden_states: Tensor, residual_states: Tensor, input_mask: Tensor
-) -> Tensor:
+def convolution(run: Pass, steps: Steps, hidden_states: Tensor, residual_states: Tensor) -> Tensor:
     """ConvLayer.forward."""
-    tape = run.tape
+    tape, input_mask = run.tape, run.values["ones"]
     for_step(run, steps["convolution"])
     base: Tensor | None = run.call(steps["convolution"], tape.contiguous(tape.permute(hidden_states, (0, 2, 1))))
     assert base
@@ -167,10 +147,10 @@ def convolution(
     rmask = tape.made(input_mask.shape, _BOOL, tape.like(input_mask))
     out = tape.changed_in_view(base, out, rmask) if base else tape.masked(out, rmask, in_place=True)
     del base
-    out = call(run, steps["activation"], call(run, steps["dropout"], out))
+    out = run.call(steps["activation"], run.call(steps["dropout"], out))
     for_step(run, steps["add"])
     layer_norm_input = tape.add(residual_states, out)
-    output = call(run, steps["norm"], layer_norm_input)
+    output = run.call(steps["norm"], layer_norm_input)
     for_step(run, steps["mask_padding"])
     input_mask = tape.to(tape.unsqueeze(input_mask, 2), output.item)
     return tape.multiply(output, input_mask)

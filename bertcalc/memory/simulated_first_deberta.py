@@ -4,28 +4,19 @@ Each function is written with the operations, the variables and in the order of 
 5.23, because these say how long a tensor is alive.
 """
 
-from collections.abc import Mapping
-
 from bertcalc.forward.steps import Step
-from bertcalc.memory.simulated_deberta import Pass, call, for_each, for_step, scaled_size_sqrt
+from bertcalc.memory.simulated_deberta import Pass, Steps, for_each, for_step, scaled_size_sqrt
 from bertcalc.memory.simulated_layers import quotient
 from bertcalc.memory.tape import Tape, Tensor
 
 _INT64, _BOOL = 8, 1
 
 
-def attention(
-    run: Pass,
-    steps: Mapping[str, Step],
-    hidden_states: Tensor,
-    attention_mask: Tensor,
-    relative_pos: Tensor | None,
-    rel_embeddings: Tensor | None,
-) -> Tensor:
+def attention(run: Pass, steps: Steps, hidden_states: Tensor, rel_embeddings: Tensor | None) -> Tensor:
     """DisentangledSelfAttention.forward, with the steps of our program by their roles."""
     tape, item = run.tape, hidden_states.item
     batch, heads, length, size = steps["query_heads"].gives.shape
-    qp = call(run, steps["query, key, value"], hidden_states)
+    qp = run.call(steps["query, key, value"], hidden_states)
     query_layer, key_layer, value_layer = tape.split(_heads(tape, qp, heads), 3)
     for_step(run, steps["query bias"])
     query_layer = tape.add(query_layer, _bias_of_heads(run, steps["query bias"], heads))
@@ -37,19 +28,18 @@ def attention(
     for_step(run, steps["scores"])
     attention_scores = tape.matmul(query_layer, tape.transpose(key_layer, 2, 3))
     if rel_embeddings:
-        assert relative_pos
-        rel_embeddings = call(run, steps["distances_dropout"], rel_embeddings)
-        rel_att = _bias(run, steps, query_layer, key_layer, relative_pos, rel_embeddings)
+        rel_embeddings = run.call(steps["distances_dropout"], rel_embeddings)
+        rel_att = _bias(run, steps, query_layer, key_layer, rel_embeddings)
         for_step(run, steps["add_distances"])
         attention_scores = tape.add(attention_scores, rel_att)
     else:
         attention_scores = tape.shift(attention_scores)  # rel_att is the number 0
     for_step(run, steps["mask"])
-    attention_mask = tape.new(attention_mask.shape, _BOOL)
+    attention_mask = tape.new(run.values["attention_mask"].shape, _BOOL)
     attention_scores = tape.masked(attention_scores, tape.like(attention_mask))
     for_step(run, steps["softmax"])
     attention_probs = tape.softmax(attention_scores)
-    attention_probs = call(run, steps["weights_dropout"], attention_probs)
+    attention_probs = run.call(steps["weights_dropout"], attention_probs)
     for_step(run, steps["context"])
     context_layer = tape.matmul(attention_probs, value_layer)
     for_step(run, steps["merge_heads"])
@@ -57,24 +47,17 @@ def attention(
     return tape.view(context_layer, (batch, length, heads * size))
 
 
-def _bias(
-    run: Pass,
-    steps: Mapping[str, Step],
-    query_layer: Tensor,
-    key_layer: Tensor,
-    relative_pos: Tensor,
-    rel_embeddings: Tensor,
-) -> Tensor:
+def _bias(run: Pass, steps: Steps, query_layer: Tensor, key_layer: Tensor, rel_embeddings: Tensor) -> Tensor:
     """disentangled_att_bias."""
     tape = run.tape
     heads = query_layer.shape[1]
-    relative_pos = tape.unsqueeze(relative_pos, 1)
+    relative_pos = tape.unsqueeze(run.values["relative_pos"], 1)
     for_step(run, steps["near"])
     att_span = tape.new((), _INT64)
     rel_embeddings = _near(
         tape, rel_embeddings, steps["near"].gives.shape[1:], tape.like(att_span), tape.like(att_span)
     )
-    pos_key_layer = call(run, steps["position key"], rel_embeddings)
+    pos_key_layer = run.call(steps["position key"], rel_embeddings)
     pos_key_layer = _heads(tape, pos_key_layer, heads)
     for_step(run, steps["c2p"])
     c2p_att = tape.matmul(query_layer, tape.transpose(pos_key_layer, 2, 3))
@@ -82,7 +65,7 @@ def _bias(
     c2p_pos = tape.like(tape.like(relative_pos), tape.like(tape.like(att_span)))  # clamped
     c2p_att = tape.gather(c2p_att, for_each(c2p_pos, c2p_att))
     score = tape.shift(c2p_att)  # Python begins with 0
-    linear = call(run, steps["position query"], rel_embeddings)
+    linear = run.call(steps["position query"], rel_embeddings)
     pos_query_layer = _heads(tape, linear, heads)
     for_step(run, steps["pos_query_scaled"])
     pos_query_layer = tape.changed_in_view(linear, pos_query_layer, scaled_size_sqrt(tape))

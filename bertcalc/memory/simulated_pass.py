@@ -10,9 +10,9 @@ from bertcalc.memory import simulated_deberta as deberta
 from bertcalc.memory import simulated_first_deberta as first_deberta
 from bertcalc.memory import simulated_layers as layers
 from bertcalc.memory.held import BUCKETS, DISTANCES, HEADS, held_until, numbers_positions, sine_of, unfolded
-from bertcalc.memory.optimizers import PRECISIONS
+from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS
 from bertcalc.memory.plan import Inference, Plan
-from bertcalc.memory.saved import ITEM_BYTES, fuse_attention, recomputed_in
+from bertcalc.memory.saved import fuse_attention, recomputed_in
 from bertcalc.memory.simulated_activations import simulate_activation
 from bertcalc.memory.tape import Memory, Region, Tape, Tensor
 from bertcalc.problem import InputError, Problem
@@ -99,7 +99,7 @@ class Pass:
 
     def begin(self) -> None:
         """What is there before the first step."""
-        tape, ids = self.tape, self._ids
+        tape = self.tape
         frozen = self.plan.freezing.owned(self.model)
         for _path, module, _copies in self.model.modules(folded=False):
             for name, (shape, whole) in module.buffers.items():
@@ -111,13 +111,13 @@ class Pass:
             if xielu:
                 self.buffers[name] = tape.new((), 2, "buffers and batch")  # one beside each of the two
         self.memory.where = "batch"
+        types = self.padded and self._has_types
+        given = {"input_ids": True, "attention_mask": self._given_mask, "token_type_ids": types}
         for step in self.steps:
             if step.name == "input_ids":
-                more = [
-                    *(("attention_mask",) if self._given_mask else ()),
-                    *(("token_type_ids",) if self.padded and self._has_types else ()),
-                ]
-                self.batch |= {name: ids(step.gives.shape) for name in ("input_ids", *more)}
+                for name, there in given.items():
+                    if there:
+                        self.batch[name] = tape.new(step.gives.shape, _INT64, "buffers and batch")
             for value in step.takes:
                 if value.name == _ENCODED and _ENCODED not in self.batch:
                     self.batch[_ENCODED] = tape.new(value.shape, self.width, "buffers and batch")
@@ -131,9 +131,6 @@ class Pass:
         *first, length = self.batch["input_ids"].shape
         return prod(first), length
 
-    def _ids(self, shape: tuple[int, ...]) -> Tensor:
-        return self.tape.new(shape, _INT64, "buffers and batch")
-
     def _label(self, name: str) -> Tensor:
         cls = self.model.cls
         shape: tuple[int, ...] = (self.batch_size,)
@@ -143,7 +140,6 @@ class Pass:
         return self.tape.new(shape, 4 if regression else _INT64, "buffers and batch")
 
     def trained(self) -> dict[str, Tensor]:
-        """What has a gradient."""
         return {name: tensor for name, tensor in self.parameters.items() if tensor.node and tensor.node.grad}
 
     def forward(self) -> list[Tensor]:
@@ -321,8 +317,8 @@ class Pass:
         raise NotImplementedError(f"Nothing says what {step.name} ({step.operation}) allocates.")
 
     def call(self, step: Step, x: Tensor) -> Tensor:
-        """What the module of a step gives."""
         tape, module = self.tape, step.module
+        self.memory.where = step.name
         match module:
             case Norm(centers=False):
                 return layers.rms_norm(tape, x, self._tensor(step, "weight"))
@@ -387,12 +383,12 @@ class Pass:
         values = self.values
         if "convolution" in steps:
             x, first = (values[steps[name].takes[0].name] for name in ("channels", "add"))
-            return deberta.convolution(self, steps, x, first, values["ones"])
+            return deberta.convolution(self, steps, x, first)
         fused = steps.get("query, key, value")
         x, table = values[(fused or steps["query"]).takes[0].name], steps.get("distances_dropout")
         distances = values[table.takes[0].name] if table else None
         attention = first_deberta.attention if fused else deberta.attention
-        return attention(self, steps, x, values["attention_mask"], values.get("relative_pos"), distances)
+        return attention(self, steps, x, distances)
 
     def _number_tokens(self, ids: Tensor) -> None:
         """The positions, and a token type for each of them."""
@@ -454,9 +450,8 @@ class Pass:
         mask = None
         if step.place.block == "attention" and (allowed := self.values.get(self._mask_of(step))):
             mask = self._in_numbers(allowed.shape)
-            if (
-                key.shape[1] != query.shape[1] and query.shape[2] != 1
-            ):  # with a mask, the kernel does not repeat what heads share
+            # With a mask, the kernel does not repeat what heads share.
+            if key.shape[1] != query.shape[1] and query.shape[2] != 1:
                 key = layers.repeated(tape, key, query.shape[1])
                 value = layers.repeated(tape, value, query.shape[1])
         return tape.flash_attention(query, key, value, mask)

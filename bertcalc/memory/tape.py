@@ -11,20 +11,13 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from heapq import heappop, heappush
 from math import prod
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 from weakref import ref
 
 from bertcalc.tree.nn import Shape
 
 Area = Literal["weights", "buffers and batch", "gradients", "optimizer states", "kept activations", "temporaries"]
-AREAS: tuple[Area, ...] = (
-    "weights",
-    "buffers and batch",
-    "gradients",
-    "optimizer states",
-    "kept activations",
-    "temporaries",
-)
+AREAS: tuple[Area, ...] = get_args(Area)
 Phase = Literal["before", "forward", "loss", "backward", "optimizer"]
 
 
@@ -50,7 +43,6 @@ class Memory:
         self.closed = False  # what happens from then on is not written down
 
     def change(self, area: Area, num_bytes: int, storage: int, moved_from: Area | None = None) -> None:
-        """Write down a change."""
         if not self.closed:
             self.changes.append(Change(self.phase, self.where, area, num_bytes, storage, moved_from))
 
@@ -270,7 +262,6 @@ class Tape:
         return self.record((x,), Tensor(x.storage, shape, strides, x.item, is_view=is_view), (), rule)
 
     def view(self, x: Tensor, shape: Shape, *, is_view: bool = True) -> Tensor:
-        """The same numbers in another shape."""
         strides = view_strides(x.shape, x.strides, shape)
         assert strides is not None
         before = x.shape
@@ -281,13 +272,11 @@ class Tape:
         return self.view(x, shape, is_view=x.is_view)
 
     def transpose(self, x: Tensor, one: int, other: int) -> Tensor:
-        """Two axes exchanged."""
         order = list(range(len(x.shape)))
         order[one], order[other] = order[other], order[one]
         return self.permute(x, order)
 
     def permute(self, x: Tensor, order: Sequence[int]) -> Tensor:
-        """The axes in another order."""
         shape, strides = (tuple(sides[axis] for axis in order) for sides in (x.shape, x.strides))
         back = [order.index(axis) for axis in range(len(order))]
         return self._view(x, shape, strides, lambda grad: (self.permute(grad, back),))
@@ -322,7 +311,6 @@ class Tape:
         return self._view(x, shape, x.strides)
 
     def select(self, x: Tensor) -> Tensor:
-        """One along the second axis."""
         return self._view(x, *_without(x, 1))
 
     def unbind(self, x: Tensor, axis: int) -> list[Tensor]:
@@ -548,7 +536,6 @@ class Tape:
         return self.record((x, y), total, (), lambda grad: (grad, grad.detached()))
 
     def subtract(self, x: Tensor, y: Tensor) -> Tensor:
-        """A difference."""
         difference = self.new(broadcast(x.shape, y.shape), common_item(x, y))
         needed = y.node is not None
         return self.record((x, y), difference, (), lambda grad: (grad, self.like(grad) if needed else None))
@@ -619,7 +606,6 @@ class Tape:
         return self.record((x,), made, (), lambda grad: (self.expand(self.unsqueeze(grad, axis), shape),))
 
     def sum(self, x: Tensor) -> Tensor:
-        """Of all numbers."""
         shape = x.shape
 
         def rule(grad: Tensor) -> Gradients:

@@ -31,8 +31,8 @@ from bertcalc.forward.outputs import Call, run
 from bertcalc.forward.steps import Step
 from bertcalc.forward.trace import Sizes
 from bertcalc.memory.peak import changes_in
-from bertcalc.memory.plan import Plan
-from bertcalc.memory.saved import Recompute, saved_activations
+from bertcalc.memory.plan import Plan, Recompute
+from bertcalc.memory.saved import saved_activations
 from bertcalc.presets import PRESETS
 from bertcalc.problem import InputError
 from bertcalc.subject import Subject
@@ -139,9 +139,11 @@ def test_what_a_family_cannot_run_again_is_refused() -> None:
     for architecture, recompute in (("MPNetModel", "full"), ("AlbertModel", "full"), ("DebertaV2Model", "selective")):
         model = build(CLASSES[architecture].config.default(), architecture)
         how: dict[str, Any] = {"recompute": recompute}
-        for count in (training_flops, saved_activations):
-            with pytest.raises(InputError, match=f"{architecture} cannot be trained with recompute {recompute}"):
-                count(model, 1, 8, **how)
+        said = f"{architecture} cannot be trained with recompute {recompute}"
+        with pytest.raises(InputError, match=said):
+            training_flops(model, 1, 8, **how)
+        with pytest.raises(InputError, match=said):
+            saved_activations(model, Sizes(1, 8), Plan(**how))
     with pytest.raises(InputError, match="AlbertModel cannot be trained with recompute full"):
         changes_in(build(AlbertConfig(), "AlbertModel"), Plan(recompute="full"), Sizes(1, 8))
 

@@ -13,10 +13,10 @@ from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.families import family_of
 from bertcalc.formula import ALL_SYMBOLS, exact, in_letters
 from bertcalc.memory.footprint import kept
-from bertcalc.memory.optimizers import PRECISIONS
+from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS
 from bertcalc.memory.peak import changes_of, peak
-from bertcalc.memory.plan import Inference, Plan
-from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES, total_bytes
+from bertcalc.memory.plan import ATTENTIONS, Inference, Plan
+from bertcalc.memory.saved import total_bytes
 from tests.examples import examples
 from tests.oracle import Case as Model
 from tests.strategies import cases as models

@@ -18,8 +18,7 @@ from bertcalc.family import Family, Hidden
 from bertcalc.formula import component_formulas, symbolic_steps
 from bertcalc.forward.lessons import lesson
 from bertcalc.forward.outputs import Call, inputs, outputs, run, taking_all
-from bertcalc.forward.steps import forward
-from bertcalc.forward.trace import Trace
+from bertcalc.forward.trace import Sizes, Trace
 from bertcalc.forward.walk import walk
 from bertcalc.proof.tensor_proof import prove
 from bertcalc.subject import Subject
@@ -43,7 +42,7 @@ def names() -> set[str]:
             bare = path.removeprefix(f"{family.prefix}.")
             found |= {bare} if "." in bare else set()
             found |= {part for part in bare.split(".") if "_" in part}
-    meanings = {step.key for name, family in CLASSES.items() for step in forward(build(family.fullest(), name), 1, 2)}
+    meanings = {step.key for name, family in CLASSES.items() for step in build(family.fullest(), name).run(Sizes(1, 2))}
     return found - WORDS - meanings
 
 
@@ -84,7 +83,7 @@ def test_every_class_of_every_family_can_be_read_in_every_way(architecture: str)
     assert sum(totals_by_part(model).values()) == model.num_parameters()
     assert all(lesson(stop).text for stop in walk(steps))
     assert component_formulas(subject)
-    assert len(symbolic_steps(subject)) == len(forward(model, 2, 3))
+    assert len(symbolic_steps(subject)) == len(model.run(Sizes(2, 3)))
     flops = forward_flops(model, batch_size=2, sequence_length=3)
     assert training_flops(model, batch_size=2, sequence_length=3) == 3 * flops > 0
     assert saved_activation_bytes(model, batch_size=2, sequence_length=3) > 0
@@ -123,7 +122,7 @@ def test_a_head_added_in_one_place_counts_and_runs(known: Family) -> None:
     assert model.num_parameters() == body.num_parameters() + more
     flops = forward_flops(model, 2, 9) - forward_flops(body, 2, 9)
     assert flops == 2 * (2 * 9 * 768 * 5 + 2 * 9 * 5 * 3)
-    assert [stop.name for stop in walk(forward(model, 2, 9))][-2:] == ["first", "last"]
+    assert [stop.name for stop in walk(model.run(Sizes(2, 9)))][-2:] == ["first", "last"]
 
 
 def test_a_class_that_transformers_lacks_is_no_class_to_compare_with(known: Family) -> None:
@@ -197,6 +196,6 @@ def test_no_class_lacks_anything_in_any_way_that_it_runs(architecture: str) -> N
     for config in (family.config.default(), family.fullest()):
         model = build(config, architecture)
         for seen in (None, 1):
-            steps = forward(model, 1, 1, encoder_sequence_length=seen)
+            steps = model.run(Sizes(1, 1, encoder_sequence_length=seen))
             assert not list(lacks(model, steps))
             assert output_names(architecture) == tuple(step.output for step in steps if step.output)

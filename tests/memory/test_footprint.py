@@ -19,8 +19,8 @@ from bertcalc.memory.footprint import (
     weight_bytes,
 )
 from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS
-from bertcalc.memory.plan import Plan
-from bertcalc.memory.saved import ATTENTIONS, RECOMPUTE, total_bytes
+from bertcalc.memory.plan import ATTENTIONS, RECOMPUTE, Plan
+from bertcalc.memory.saved import total_bytes
 from bertcalc.subject import Subject
 from bertcalc.tree.freezing import TRAIN, Freezing
 from tests.examples import examples

@@ -31,17 +31,16 @@ from bertcalc.families import CLASSES, FAMILIES, class_of
 from bertcalc.family import Model
 from bertcalc.forward.outputs import Call
 from bertcalc.forward.trace import Sizes
-from bertcalc.memory.optimizers import PRECISIONS, Optimizer, Precision, parts, sizes
+from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS, Dtype, Optimizer, Precision, parts, sizes
 from bertcalc.memory.peak import (
     NotSimulatedError,
-    alive_at_peak,
+    alive,
     changes_in,
     curve,
     run_of,
 )
 from bertcalc.memory.peak import peak as our_peak
-from bertcalc.memory.plan import Inference, Plan
-from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES, RECOMPUTE, Attention, Dtype
+from bertcalc.memory.plan import ATTENTIONS, RECOMPUTE, Attention, Inference, Plan
 from bertcalc.memory.tape import AREAS, Change
 from bertcalc.tree.freezing import TRAIN, Freezing
 from tests.examples import examples
@@ -318,11 +317,13 @@ def test_areas_add_up_and_what_is_alive_at_the_peak_is_named() -> None:
     changes = changes_in(model, Plan(keep_outputs=True), Sizes(32, 128))
     assert all(sum(moment.areas.values()) == moment.live for moment in curve(changes))
     top = our_peak(changes)
-    alive = alive_at_peak(changes)
+    before = sum(change.phase == "before" for change in changes)
+    live = [moment.live for moment in curve(changes)]
+    there = alive(changes[: before + live.index(max(live)) + 1])
     for area in AREAS:
-        assert sum(change.num_bytes for change in alive if change.area == area) == top.areas[area]
+        assert sum(change.num_bytes for change in there if change.area == area) == top.areas[area]
     assert top.areas["weights"] == 4 * model.num_parameters()
-    scores = [change.where for change in alive if change.num_bytes == 4 * 32 * 128 * 3000]
+    scores = [change.where for change in there if change.num_bytes == 4 * 32 * 128 * 3000]
     assert scores == ["cls.predictions.decoder", "loss", "loss", "loss"]  # log-softmax, and the gradients of both
 
 

@@ -13,12 +13,11 @@ from bertcalc import BertConfig, GPT2Config, columns
 from bertcalc.fields import POSITION_EMBEDDING_TYPES
 from bertcalc.formula import ALL_SYMBOLS, COUNT_SYMBOLS
 from bertcalc.memory.fit import most
-from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS
+from bertcalc.memory.optimizers import ITEM_BYTES, OPTIMIZERS, PRECISIONS
 from bertcalc.memory.peak import changes_of
 from bertcalc.memory.peak import peak as simulated
 from bertcalc.memory.peak_formulas import growths, most_sequences, peak, peak_bytes, peak_of_designs
-from bertcalc.memory.plan import ALONE, Inference, Plan
-from bertcalc.memory.saved import ITEM_BYTES, RECOMPUTE
+from bertcalc.memory.plan import ALONE, RECOMPUTE, Inference, Plan
 from bertcalc.problem import InputError
 from bertcalc.subject import Subject
 from bertcalc.tree.freezing import TRAIN, Freezing

@@ -12,10 +12,9 @@ from bertcalc.families import class_of
 from bertcalc.fields import POSITION_EMBEDDING_TYPES
 from bertcalc.forward.outputs import Call
 from bertcalc.forward.trace import Sizes
-from bertcalc.memory.optimizers import PRECISIONS
+from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS
 from bertcalc.memory.peak import changes_in, curve
-from bertcalc.memory.plan import Inference, Plan
-from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES
+from bertcalc.memory.plan import ATTENTIONS, Inference, Plan
 from bertcalc.tree.freezing import TRAIN, Freezing
 from tests.examples import sampled
 from tests.memory.live import tops

@@ -24,8 +24,10 @@ from bertcalc.activations import ACTIVATIONS
 from bertcalc.families import CLASSES, FAMILIES, class_of
 from bertcalc.family import Family
 from bertcalc.forward.outputs import Call, needs_mask
-from bertcalc.forward.steps import forward
-from bertcalc.memory.saved import RECOMPUTE, Dtype, Recompute, cache_bytes, saved_activations, total_bytes
+from bertcalc.forward.trace import Sizes
+from bertcalc.memory.optimizers import Dtype
+from bertcalc.memory.plan import RECOMPUTE, Attention, Plan, Recompute
+from bertcalc.memory.saved import cache_bytes, saved_activations, total_bytes
 from bertcalc.tree.freezing import TRAIN, Freezing, Train
 from tests.examples import examples
 from tests.oracle import Case, arguments, possible, real_config, real_outputs
@@ -82,14 +84,8 @@ def test_eager_attention_keeps_what_the_hooks_see(run: tuple[Case, Call], dtype:
     given = arguments(case, call)
     if "encoder_hidden_states" in given:
         given["encoder_hidden_states"] = given["encoder_hidden_states"].to(DTYPES[dtype])
-    saved = saved_activations(
-        case.ours(),
-        call.batch_size,
-        call.sequence_length,
-        dtype=dtype,
-        encoder_sequence_length=call.encoder_sequence_length,
-        num_choices=call.num_choices,
-    )
+    plan = Plan("fp32" if dtype == "float32" else "bf16")
+    saved = saved_activations(case.ours(), Sizes(*call[:4]), plan)
     assert total_bytes(saved) == seen_bytes(real, given)
 
 
@@ -100,7 +96,7 @@ def test_what_few_classes_have_is_kept_as_the_hooks_see(run: tuple[Case, Call]) 
     case, call = run
     real = case.real().train()
     real.set_attn_implementation("eager")
-    saved = saved_activations(case.ours(), call.batch_size, call.sequence_length, num_choices=call.num_choices)
+    saved = saved_activations(case.ours(), Sizes(*call[:4]), Plan())
     assert total_bytes(saved) == seen_bytes(real, arguments(case, call))
 
 
@@ -114,15 +110,7 @@ def test_freezing_and_recomputing_keep_what_the_hooks_see(
     real = case.real().train()
     recompute = possible(case, recompute)
     freeze(real, freezing, case.ours())
-    saved = saved_activations(
-        case.ours(),
-        call.batch_size,
-        call.sequence_length,
-        recompute=recompute,
-        freezing=freezing,
-        encoder_sequence_length=call.encoder_sequence_length,
-        num_choices=call.num_choices,
-    )
+    saved = saved_activations(case.ours(), Sizes(*call[:4]), Plan(recompute=recompute, freezing=freezing))
     masks = recompute_in(real, "eager", recompute)
     assert total_bytes(saved) == seen_bytes(real, arguments(case, call), masks)
 
@@ -134,7 +122,7 @@ def test_what_a_checkpoint_of_each_family_keeps(family: Family) -> None:
     for recompute in (one for one in RECOMPUTE if one in family.recomputes):
         real = case.real().train()
         masks = recompute_in(real, "eager", recompute)
-        saved = saved_activations(case.ours(), 2, 5, recompute=recompute)
+        saved = saved_activations(case.ours(), Sizes(2, 5), Plan(recompute=recompute))
         assert total_bytes(saved) == seen_bytes(real, arguments(case, Call(2, 5)), masks)
 
 
@@ -195,14 +183,8 @@ def test_fused_attention_keeps_what_the_cpu_kernel_keeps(
     # Where none is given, DeBERTa makes a mask of floats, which a checkpoint keeps.
     if needs_mask(case.subject) or config.has("relative_attention"):
         given["attention_mask"] = torch.ones_like(given["input_ids"])
-    saved = saved_activations(
-        case._replace(config=config).ours(),
-        batch_size,
-        length,
-        attention="fused",
-        recompute=recompute,
-        freezing=freezing,
-    )
+    plan = Plan(attention="fused", recompute=recompute, freezing=freezing)
+    saved = saved_activations(case._replace(config=config).ours(), Sizes(batch_size, length), plan)
     masks = recompute_in(real, "sdpa", recompute)
     assert total_bytes(saved) == seen_bytes(real, given, masks)
 
@@ -228,15 +210,9 @@ def test_every_way_to_freeze_a_decoder(train: Train, recompute: Recompute, atten
             freezing = Freezing(embeddings, layers, train)
             real = transformers.BertModel(real_config(config)).train()
             freeze(real, freezing, build(config))
-            saved = saved_activations(
-                build(config),
-                2,
-                5,
-                attention="eager" if attention == "eager" else "fused",
-                recompute=recompute,
-                freezing=freezing,
-                encoder_sequence_length=7,
-            )
+            ours: Attention = "eager" if attention == "eager" else "fused"
+            plan = Plan(attention=ours, recompute=recompute, freezing=freezing)
+            saved = saved_activations(build(config), Sizes(2, 5, encoder_sequence_length=7), plan)
             masks = recompute_in(real, attention, recompute)
             assert total_bytes(saved) == seen_bytes(real, given, masks), freezing
 
@@ -273,7 +249,5 @@ def test_the_cache_is_the_one_that_the_real_model_returns(run: tuple[Case, Call]
         call = call._replace(encoder_sequence_length=None)
     caches = [output for output in real_outputs(case, call) if output.name == "past_key_values"]
     elements = sum(torch.Size(shape).numel() for cache in caches for shape, _dtype in cache.tensors)
-    steps = forward(
-        case.ours(), call.batch_size, call.sequence_length, encoder_sequence_length=call.encoder_sequence_length
-    )
+    steps = case.ours().run(Sizes(*call[:3]))
     assert cache_bytes(steps) == 4 * elements

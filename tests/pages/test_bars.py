@@ -14,7 +14,7 @@ from bertcalc.compute.flops import PYTORCH, by_part
 from bertcalc.config import letters as letters_of
 from bertcalc.families import CLASSES
 from bertcalc.formula import piece_formulas
-from bertcalc.forward.steps import forward
+from bertcalc.forward.trace import Sizes
 from bertcalc.tree.names import PART_NAMES
 from bertcalc.tree.totals import breakdown, openable, place_of
 from pages.ui.bars import Bars, bars_frame, proportions_frame, ranked_bars
@@ -63,7 +63,7 @@ def test_the_formula_of_each_bar_gives_its_figure(case: Case) -> None:
 
 @given(cases())
 def test_the_formula_of_each_part_of_compute_gives_its_figure(case: Case) -> None:
-    costs = by_part(forward(case.ours(), 3, 5, num_choices=2))
+    costs = by_part(case.ours().run(Sizes(3, 5, num_choices=2)))
     written = plain_formulas(letters(case.subject, PYTORCH), PYTORCH)
     assert {part: value(one, case.config, B=3, S=5, N=2) for part, one in written.items()} == costs
 

@@ -5,7 +5,7 @@ import pytest
 from bertcalc import ARCHITECTURES, BertConfig, build
 from bertcalc.families import CLASSES
 from bertcalc.forward.lessons import lesson
-from bertcalc.forward.steps import forward
+from bertcalc.forward.trace import Sizes
 from bertcalc.forward.walk import walk
 from bertcalc.presets import PRESETS
 from pages.ui.batch import Batch
@@ -22,7 +22,7 @@ def headline(app: object) -> str:
 @pytest.mark.parametrize("architecture", sampled(ARCHITECTURES, 5))
 def test_next_leads_to_the_end_and_the_real_total(architecture: str) -> None:
     app = open_app("layers.py", architecture=architecture)
-    stops = walk(forward(Case(BertConfig(), architecture).ours(), 1, 128))
+    stops = walk(Case(BertConfig(), architecture).ours().run(Sizes(1, 128)))
     total = f"{Case(BertConfig(), architecture).real().num_parameters():,}"
     for number in range(1, len(stops) + 1):
         assert headline(app).startswith(f"## {number} / {len(stops)} · ")
@@ -127,7 +127,7 @@ def test_heads_whose_matrix_has_no_bias() -> None:
 @pytest.mark.parametrize("architecture", CLASSES)
 def test_every_lesson_has_its_numbers(architecture: str) -> None:
     config = CLASSES[architecture].fullest()
-    for stop in walk(forward(build(config, architecture), 1, 16)):
+    for stop in walk(build(config, architecture).run(Sizes(1, 16))):
         assert "{" not in lesson(stop).text.format(**_values(config, stop, Batch(1, 16)))
 
 

@@ -9,8 +9,7 @@ import pytest
 
 from bertcalc import ARCHITECTURES, BertConfig, Config
 from bertcalc.memory.footprint import kept
-from bertcalc.memory.plan import Plan
-from bertcalc.memory.saved import RECOMPUTE
+from bertcalc.memory.plan import RECOMPUTE, Plan
 from bertcalc.proof import memory_proof
 from bertcalc.proof.memory_proof import prove
 from bertcalc.subject import Subject

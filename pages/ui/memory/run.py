@@ -9,9 +9,9 @@ from bertcalc.formula import Formula
 from bertcalc.forward.steps import LARGEST, batch_problems
 from bertcalc.forward.trace import Sizes
 from bertcalc.memory.devices import DEFAULT, DEVICES, KEPT_FREE, Device, kept_free
-from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS
-from bertcalc.memory.plan import Inference, Plan
-from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES, RECOMPUTE, Recompute, can_fuse
+from bertcalc.memory.optimizers import ITEM_BYTES, OPTIMIZERS, PRECISIONS
+from bertcalc.memory.plan import ATTENTIONS, RECOMPUTE, Inference, Plan, Recompute
+from bertcalc.memory.saved import can_fuse
 from bertcalc.subject import Subject
 from bertcalc.text import N_
 from pages.ui.bars import preset_of

@@ -8,9 +8,9 @@ from bertcalc.formula import Formula, latex_number, shape_letters
 from bertcalc.forward.outputs import Call
 from bertcalc.memory import footprint
 from bertcalc.memory.byte_formulas import kept_formulas, korthikanti_formulas
-from bertcalc.memory.optimizers import PRECISIONS
+from bertcalc.memory.optimizers import PRECISIONS, Dtype
 from bertcalc.memory.plan import Plan
-from bertcalc.memory.saved import Dtype, Saved, by_module, total_bytes
+from bertcalc.memory.saved import Saved, by_module, total_bytes
 from bertcalc.proof import memory_proof
 from bertcalc.text import N_
 from bertcalc.tree.totals import Component, component_at

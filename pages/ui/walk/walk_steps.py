@@ -14,7 +14,7 @@ from bertcalc.family import Model
 from bertcalc.formula import Formula, shape_letters, symbolic_model, symbolic_steps
 from bertcalc.forward.lessons import lesson, questions
 from bertcalc.forward.outputs import Call, attends, run
-from bertcalc.forward.steps import BATCH, forward
+from bertcalc.forward.trace import Sizes
 from bertcalc.forward.walk import KerasRow, Stop, factors, in_layer, per_head, walk
 from bertcalc.subject import Subject
 from bertcalc.text import N_, written
@@ -40,7 +40,7 @@ STEP = Select(
         stop.name
         for name, family in CLASSES.items()
         for config in dict.fromkeys(family.fullest(**more) for more in _FULLEST)
-        for stop in walk(forward(build(config, name), **BATCH, encoder_sequence_length=1), layer=1)
+        for stop in walk(build(config, name).run(Sizes(encoder_sequence_length=1)), layer=1)
     ),
     label_visibility="collapsed",
 )
