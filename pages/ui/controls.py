@@ -129,7 +129,6 @@ class Decimal(Control[float]):
         return N_("{name}={text} in the link is not possible: it must be a number."), {}
 
     def show(self, **look: Any) -> float:
-        """Draw it; the number in it, which need not be possible."""
         value: float = st.number_input(value=self.default, format="%.2f", **self._bound(look))
         return value
 
@@ -150,7 +149,6 @@ class Switch(Control[bool]):
         return N_("{name}={text} in the link is not possible: it must be true or false."), {}
 
     def show(self, **look: Any) -> bool:
-        """Draw it; whether it is on."""
         return self._draw(value=self.default, **self._bound(look))
 
 
@@ -187,7 +185,6 @@ class Text(Control[str]):
         return N_("{name} in the link is too long: at most {most} characters."), {"most": f"{self.longest:,}"}
 
     def show(self, **look: Any) -> str:
-        """Draw it; what is in it."""
         return self._draw(value=self.default, max_chars=self.longest, **self._bound(look))
 
 

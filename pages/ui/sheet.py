@@ -46,11 +46,9 @@ class ChosenSheet(NamedTuple):
 
     @property
     def exercises(self) -> tuple[Exercise, ...]:
-        """The exercises of the sheet."""
         return generate.sheet(self.seed, self.level, self.family)
 
     def link(self) -> str:
-        """What a link to the sheet says."""
         family = "" if self.family == generate.BERT else f"&architecture={FAMILIES[self.family].base.name}"
         return f"/exercises?level={self.level}&seed={self.seed}{family}"
 

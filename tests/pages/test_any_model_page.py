@@ -222,7 +222,7 @@ def test_parts_open() -> None:
     assert list(bars.data["name"]) == ["c_attn", "c_proj"]
     assert sum(bars.data["figure"]) == 28_348_416
     assert "28{,}348{,}416" in app.latex[0].value
-    app.selectbox(key="any part").set_value("").run()
+    app.selectbox(key="part").set_value("").run()
     assert "part" not in app.query_params
     assert not app.latex
     assert total(opened(part="no.such.part")) == total(app)

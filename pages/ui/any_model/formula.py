@@ -18,7 +18,6 @@ _EQUALS, _NEXT, _PLUS = ["sign", "="], ["between", "+"], ["sign", "+"]
 
 
 def show_formula(found: Discovered, values: Mapping[str, int], colors: Mapping[Component, str]) -> None:
-    """Draw it."""
     draw_formula(formula(found, values, colors))
 
 

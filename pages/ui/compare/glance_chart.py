@@ -26,7 +26,6 @@ class Cell(NamedTuple):
 
     @property
     def figure(self) -> int:
-        """The figure."""
         return sum(self.pieces.values())
 
 

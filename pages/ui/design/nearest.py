@@ -152,7 +152,6 @@ _SEARCHED = {
 
 
 def answer(question: BudgetQuestion, constraints: Constraints) -> Result:
-    """The models nearest to the budget."""
     return _found(question.case.replace(**_SEARCHED), question.budget, constraints)
 
 

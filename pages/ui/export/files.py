@@ -83,7 +83,6 @@ def table_files(choice: Choice, title: str, make: Callable[[], Table]) -> list[F
 
 
 def chart_file(choice: Choice, chart: Shown, title: str, appearance: str) -> File:
-    """A chart."""
     name = f"{_stem(choice)}-{_slug(title)}.svg"
     return File("SVG", name, "image/svg+xml", lambda: svg(chart, appearance).encode())
 

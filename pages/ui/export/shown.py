@@ -55,7 +55,6 @@ def shown() -> list[Shown]:
 
 
 def note(one: Shown) -> None:
-    """Add what is shown next."""
     shown().append(one)
 
 
@@ -70,7 +69,9 @@ def draw_chart(columns: Columns, spec: dict[str, Any], *, numbers: Mapping[str, 
 
 
 def draw_frame(columns: Columns, *, alt: str, column_config: Mapping[str, Any], **options: Any) -> None:
-    """A table to scroll in, of texts and numbers as they are."""
+    """A table to scroll in, of texts and numbers as they are; up to forty rows without scrolling."""
     labels = {name: column["label"] or name for name, column in column_config.items()}
     note(Shown(alt, {labels.get(name, name): cells for name, cells in columns.items()}))
-    st.dataframe(sent(columns), alt=alt, column_config=column_config, **options)
+    few = all(len(cells) < 40 for cells in columns.values())
+    look = {"hide_index": True, "height": "content" if few else 640, **options}
+    st.dataframe(sent(columns), alt=alt, column_config=column_config, **look)

@@ -89,7 +89,7 @@ def _bars(choice: Choice, path: str) -> None:
     if not bars.figures:
         raise KeyError(path)
     alt = _("Parameters of each part of {opened}").format(opened=path)
-    draw_bars(choice, bars, "lecture", path, alt=alt)
+    draw_bars(bars, "lecture", choice.architecture, path, alt=alt)
 
 
 def _so_far(choice: Choice, path: str) -> None:
@@ -265,7 +265,6 @@ VOCABULARY = Vocabulary({name: part.arguments for name, part in PARTS.items()}, 
 
 
 def values(choice: Choice) -> dict[str, str]:
-    """What fills the placeholders."""
     config, count = choice.config, choice.model().num_parameters()
     sizes = {name: getattr(config, name) for name in (*LETTERS, "attention_head_size")}
     sizes["embedding_size"] = getattr(config, "embedding_size", config.hidden_size)

@@ -81,15 +81,12 @@ _LARGEST_GIB = 1_000_000
 
 
 class Run(NamedTuple):
-    """A model and a batch."""
-
     choice: Choice
     batch: Batch
     batches: int = 1  # that are added up for one step of the optimizer
 
     @property
     def subject(self) -> Subject:
-        """The model as the core takes it."""
         return self.choice.subject
 
     def of_preset(self) -> "Run | None":
@@ -131,7 +128,6 @@ def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
 
 
 def choose_inference(choice: Choice) -> tuple[Run, Inference]:
-    """Draw batch and inference settings."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         batch = choose_batch(choice.config)
         how = Inference(DTYPE.show(), ATTENTION.show())

@@ -44,7 +44,7 @@ def show_activations(run: Run, plan: Plan) -> None:
     modules = by_module(saved)
     if modules:
         bars = _module_bars(run, plan, modules, formulas.modules)
-        draw_bars(run.choice, bars, "activations", alt=_("Bytes kept for each module"))
+        draw_bars(bars, "activations", run.subject.architecture, alt=_("Bytes kept for each module"))
     if tensors := KEPT.unfolded():
         with tensors:
             _show_saved(saved, formulas.saved, PRECISIONS[plan.precision].dtype)
@@ -71,6 +71,7 @@ def _module_bars(run: Run, plan: Plan, modules: Mapping[str, int], formulas: Map
         [inks[component_at(run.choice.model(), path)] for path in modules],
         [formulas.get(path, "") for path in modules],
         unit="bytes",
+        preset=run.choice.preset,
     )
 
 
@@ -84,8 +85,6 @@ def _show_saved(saved: Sequence[Saved], letters: Sequence[Saved], dtype: Dtype) 
             "formula": [_product(one) for one in letters],
             "bytes": [one.num_bytes() for one in saved],
         },
-        hide_index=True,
-        height="content" if len(saved) < 40 else 640,
         column_config={
             "name": st.column_config.TextColumn(_("Tensor"), width="large"),
             "step": st.column_config.TextColumn(_("First needed by")),

@@ -11,7 +11,6 @@ _component = component("total_formula", "total_formula/formula.css", "total_form
 
 
 def show_total_formula(subject: Subject) -> None:
-    """Draw it."""
     draw_formula(total_formula(subject, colors()))
 
 
