@@ -52,6 +52,4 @@ draw_bars(
     alt=_("Parameters of each part of {opened}").format(opened=OPEN.word(opened)),
 )
 
-if details := tables.TENSORS.unfolded():
-    with details:
-        tables.show_tensors(choice.subject, model, unfolded=tables.UNFOLD.show())
+tables.TENSORS.around(tables.show_tensors, choice.subject, model)

@@ -36,9 +36,9 @@ TENSORS = Fold("tensors", N_("Tensors: name, shape, formula, count, share"))
 UNFOLD = Switch("unfold", N_("Unfold the layers"))
 
 
-def show_tensors(subject: Subject, model: Module, *, unfolded: bool) -> None:
+def show_tensors(subject: Subject, model: Module) -> None:
     """Every tensor with shape, formula, count and share; a repeated layer once, or in full."""
-    columns = tensor_columns(subject, model, unfolded=unfolded)
+    columns = tensor_columns(subject, model, unfolded=UNFOLD.show())
     rows, total = len(columns["name"]), sum(columns["parameters"])
     st.caption(_("{rows:,} rows, {total:,} parameters").format(rows=rows, total=total))
     draw_frame(

@@ -366,7 +366,7 @@ def test_the_export_has_this_model_and_not_the_sidebars() -> None:
     assert labels == ["Formula, LaTeX", "Formula, Python", "CSV", "Markdown", "LaTeX", "SVG"]
     assert len(app.selectbox(key="taken").options) == len(app.session_state["shown"]) == 2
     own = app.session_state["own files"]
-    latex, python = (write() for _label, _end, _kind, write in own.files)
+    latex, python = (file.make().decode() for file in own.files)
     assert r"\mathtt{n\_embd}" in latex
     assert "n_layer=12" in python
     for one in app.session_state["shown"]:

@@ -97,7 +97,7 @@ class Comparison(NamedTuple):
         return found
 
     def components(self, one: Compared) -> dict[str, int]:
-        return {component: count for component, count in components_of(self.case(one)).items()}  # noqa: C416
+        return dict(components_of(self.case(one)).items())
 
     def names(self) -> dict[str, str]:
         """What components are called beside each other: those of a discovered model are told apart by names alone."""

@@ -24,11 +24,20 @@ class Shown(NamedTuple):
         return pd.DataFrame(self.data, dtype=object)
 
 
+class File(NamedTuple):
+    """A file: what its button says, its name, its type, and the function that writes it."""
+
+    label: str
+    name: str
+    mime: str
+    make: Callable[[], bytes]
+
+
 class Own(NamedTuple):
-    """What a page offers of a model of its own instead of the session's: how the names of files begin, and texts."""
+    """What a page offers of a model of its own instead of the session's: how the names of files begin, and files."""
 
     stem: str
-    files: tuple[tuple[str, str, str, Callable[[], str]], ...]  # label, end of the name, type, what writes the text
+    files: tuple[File, ...]
 
 
 def begin() -> None:

@@ -147,12 +147,12 @@ def _since(choice: Choice, preset: str) -> None:
 def _costs(choice: Choice, preset: str, batch_size: str) -> None:
     """A published model and the present one at a glance: parameters beside FLOPs and memory."""
     comparison = _comparison(choice, WrittenModel(preset), _present(choice), measure="training_memory")
-    _draw(comparison._replace(batch=comparison.batch._replace(batch_size=int(batch_size)), order="chosen"))
+    draw_models(comparison._replace(batch=comparison.batch._replace(batch_size=int(batch_size)), order="chosen"))
 
 
 def _relatives(choice: Choice, sort: str) -> None:
     """Well-known models and the present one at a glance, the largest first."""
-    _draw(_comparison(choice, *map(WrittenModel, WELL_KNOWN), _present(choice), measure=sort))
+    draw_models(_comparison(choice, *map(WrittenModel, WELL_KNOWN), _present(choice), measure=sort))
 
 
 def _present(choice: Choice) -> WrittenModel:
@@ -176,10 +176,6 @@ def _explain(comparison: Comparison, *, changing: bool = False) -> None:
     if changing:
         found = found._replace(parts=[part for part in found.parts if part.difference])
     show_differences(comparison, found)
-
-
-def _draw(comparison: Comparison) -> None:
-    draw_models(comparison)
 
 
 def _compute(choice: Choice) -> None:

@@ -45,12 +45,8 @@ def show_activations(run: Run, plan: Plan) -> None:
     if modules:
         bars = _module_bars(run, plan, modules, formulas.modules)
         draw_bars(bars, "activations", run.subject.architecture, alt=_("Bytes kept for each module"))
-    if tensors := KEPT.unfolded():
-        with tensors:
-            _show_saved(saved, formulas.saved, PRECISIONS[plan.precision].dtype)
-    if published := KORTHIKANTI.unfolded():
-        with published:
-            _show_korthikanti(run, plan)
+    KEPT.around(_show_saved, saved, formulas.saved, PRECISIONS[plan.precision].dtype)
+    KORTHIKANTI.around(_show_korthikanti, run, plan)
     if check:
         with verdict:
             _show_verdict(run, plan)
