@@ -150,7 +150,7 @@ def show_exercise(chosen: ChosenSheet, at: int) -> None:
         elif st.session_state.get("unanswered") == (chosen.level, chosen.seed, number):
             st.warning(_("There is no answer yet."), icon=":material/help:")
         if chosen.solutions or (verdict and verdict.counts):
-            _show_solution(exercise)
+            st.markdown(f"**{_right(exercise)}**\n\n{_bullets(_lines(_, worked(exercise)))}")
     with sizes:
         _show_sizes(exercise)
         st.button(_("Open this model"), icon=":material/tune:", on_click=change, args=(_differences(exercise),))
@@ -216,10 +216,6 @@ def _fill(_: Translate, said: Said, *, plain: bool = False) -> str:
     if plain:
         values = {name: literal(value) for name, value in values.items()}
     return _(said.message).format(**values)
-
-
-def _show_solution(exercise: Exercise) -> None:
-    st.markdown(f"**{_right(exercise)}**\n\n{_bullets(_lines(_, worked(exercise)))}")
 
 
 def _right(exercise: Exercise) -> str:
