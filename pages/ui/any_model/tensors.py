@@ -94,7 +94,14 @@ def show_tensors(found: Discovered, values: Mapping[str, int]) -> None:
     """Every tensor, folded, in a table that opens; the export has it in any case."""
     columns, title = tensor_columns(found, values), _("The tensors of the model")
     details = TENSORS.unfolded()
-    names = _columns()
+    names = {
+        "name": _("Name"),
+        "copies": _("Copies"),
+        "fields": _("Shape in fields"),
+        "shape": _("Shape"),
+        "parameters": _("Parameters"),
+        "share": _("Share"),
+    }
     if details is None:
         note(Shown(title, {names[name]: cells for name, cells in columns.items()}))
         return
@@ -111,17 +118,6 @@ def show_tensors(found: Discovered, values: Mapping[str, int]) -> None:
             },
             alt=title,
         )
-
-
-def _columns() -> dict[str, str]:
-    return {
-        "name": _("Name"),
-        "copies": _("Copies"),
-        "fields": _("Shape in fields"),
-        "shape": _("Shape"),
-        "parameters": _("Parameters"),
-        "share": _("Share"),
-    }
 
 
 def tensor_columns(found: Discovered, values: Mapping[str, int]) -> Columns:

@@ -11,7 +11,7 @@ from bertcalc.forward.trace import Sizes
 from bertcalc.memory.devices import DEFAULT, DEVICES, KEPT_FREE, Device, kept_free
 from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS
 from bertcalc.memory.plan import Inference, Plan
-from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES, RECOMPUTE, Recompute, can_fuse
+from bertcalc.memory.saved import ATTENTIONS, ITEM_BYTES, RECOMPUTE, can_fuse
 from bertcalc.subject import Subject
 from bertcalc.text import N_
 from pages.ui.bars import preset_of
@@ -99,11 +99,6 @@ class Run(NamedTuple):
         return formula.latex(), formula.latex(self.choice.config, **self.batch._asdict())
 
 
-def _recomputations(choice: Choice) -> list[Recompute]:
-    """What can run again: transformers does it with the layers of most families, but not of all."""
-    return [one for one in RECOMPUTE if one in ("none", *choice.model().family.recomputes)]
-
-
 def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
     """Draw batch and training settings; ``states``: whether the optimizer matters."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
@@ -111,7 +106,9 @@ def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
         said: dict[str, Any] = {"precision": TRAINING_DTYPE.show(width=163)}
         if states:
             said["optimizer"] = OPTIMIZER.show()
-        said |= {"attention": ATTENTION.show(), "recompute": RECOMPUTATION.show(_recomputations(choice))}
+        # transformers runs the layers of most families again, but not of all.
+        again = [one for one in RECOMPUTE if one in ("none", *choice.model().family.recomputes)]
+        said |= {"attention": ATTENTION.show(), "recompute": RECOMPUTATION.show(again)}
         changed = sum(control.name in st.query_params for control in _MORE)
         with st.popover(f"{_('More')} ({changed})" if changed else _("More")):
             batches = ACCUMULATE.show_within(1, LARGEST)
