@@ -5,13 +5,14 @@ import streamlit as st
 from bertcalc.discover.parts import NAMES, components, count
 from pages.ui.any_model import bring, choice, discovering, flops, tensors
 from pages.ui.any_model.export import offer
-from pages.ui.any_model.formula import show_formula
+from pages.ui.any_model.formula import formula
 from pages.ui.any_model.way import show_way_to_compare
 from pages.ui.i18n import _
 from pages.ui.metrics import show_metric, show_total
 from pages.ui.numbers import percent
 from pages.ui.present import presenting
 from pages.ui.theme import colors
+from pages.ui.total_formula.show import draw_formula
 
 with st.container(horizontal=True):
     kind = choice.MODEL_TYPE.show()
@@ -34,7 +35,7 @@ else:
         for component, parts in components(found).items():
             part = count(parts, values)
             show_metric(_(NAMES[component]), percent(part, total), f"{part:,}", least=112)
-    show_formula(found, values, colors())
+    draw_formula(formula(found, values, colors()))
     discovering.show_verdict(found)
     tensors.show_parts(found, values)
     flops.show_flops(now, sizes.present if sizes else {})

@@ -22,9 +22,7 @@ if view == "forward":
     st.latex(forward.forward_formula(count, part_colors(look)))
     forward.show_parts(count, "compute")
     forward.show_verdict(count)
-    if names := forward.MODULES.unfolded():
-        with names:
-            forward.show_names(count)
+    forward.MODULES.around(forward.show_names, count)
 elif view == "length":
     lengths.show_lengths(count, look)
 elif view == "conventions":

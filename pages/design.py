@@ -10,7 +10,6 @@ question = nearest.choose_question(choice)
 constraints = nearest.choose_constraints()
 result = nearest.answer(question, constraints)
 nearest.show_result(question, result, choice.config)
-if not presenting() and (nearby := nearest.NEARBY.unfolded()):
-    with nearby:
-        nearest.show_chart(question, result, appearance())
+if not presenting():
+    nearest.NEARBY.around(nearest.show_chart, question, result, appearance())
 nearest.show_space(question, constraints, result)

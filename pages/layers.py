@@ -28,9 +28,5 @@ with words:
 with picture:
     show_picture(stops, at, subject.config, layer)
 
-if heads := walk_steps.HEADS.unfolded():
-    with heads:
-        walk_steps.show_heads(subject)
-if table := walk_steps.ROWS.unfolded():
-    with table:
-        walk_steps.show_keras_rows(rows)
+walk_steps.HEADS.around(walk_steps.show_heads, subject)
+walk_steps.ROWS.around(walk_steps.show_keras_rows, rows)

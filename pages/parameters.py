@@ -43,15 +43,13 @@ with st.container(horizontal=True, vertical_alignment="center"):
         bars = parameter_bars(choice, opened)
         st.latex(node_formula(choice.subject, opened, sum(bars.figures.values())))
 draw_bars(
-    choice,
     bars,
     "parameters",
+    choice.architecture,
     opened,
     key=f"bars of {opened}",
-    on_select=partial(open_clicked, f"bars of {opened}"),
+    on_select=partial(open_clicked, OPEN, f"bars of {opened}"),
     alt=_("Parameters of each part of {opened}").format(opened=OPEN.word(opened)),
 )
 
-if details := tables.TENSORS.unfolded():
-    with details:
-        tables.show_tensors(choice.subject, model, unfolded=tables.UNFOLD.show())
+tables.TENSORS.around(tables.show_tensors, choice.subject, model)

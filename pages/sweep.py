@@ -51,9 +51,8 @@ if len(sweep.dimensions) == 1:
     if sweep.following and len(values) < growth_view.FEW:
         said = _("Only multiples of {unit} are possible here, because the sizes that follow must be whole numbers.")
         st.caption(said.format(unit=f"{sweep.unit(field):,}"))
-    if not presenting() and (details := growth_view.GROWTHS.unfolded()):
-        with details:
-            growth_view.show_each_quantity(swept)
+    if not presenting():
+        growth_view.GROWTHS.around(growth_view.show_each_quantity, swept)
 else:
     drawn = map_view.map_of(sweep, tuple(swept.ranges.values()), swept.measure)
     now = quantity.of(sweep.case)

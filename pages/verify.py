@@ -24,9 +24,7 @@ else:
     tables.show_checks(checks[:TOTALS] if presenting() else checks)
     if not presenting():
         show_weights(subject)
-        if returned := RETURNED.unfolded():
-            with returned:
-                show_returned(subject)
+        RETURNED.around(show_returned, subject)
 
 if not presenting():
     st.header(_("Published counts"))

@@ -69,7 +69,7 @@ class Bars(NamedTuple):
     """The data of a bar chart: a figure for each part, with its name, colour, formula and path.
 
     ``before`` are the figures of the preset, which can have other parts; empty where there is nothing to compare with.
-    A click opens the path; what has none cannot be opened.
+    A click opens the path; what has none cannot be opened. ``preset`` is the one that is meant.
     """
 
     figures: Mapping[Any, int]
@@ -79,6 +79,7 @@ class Bars(NamedTuple):
     formulas: Sequence[str]
     paths: Sequence[str] | None = None
     unit: str = "parameters"
+    preset: str = ""
 
     @property
     def changed(self) -> bool:
@@ -109,19 +110,20 @@ def parameter_bars(choice: Choice, path: str = "") -> Bars:
         [inks[piece.component] for piece in pieces],
         piece_formulas(choice.subject, path=path),
         [piece.path for piece in pieces],
+        preset=choice.preset,
     )
 
 
-def draw_bars(choice: Choice, bars: Bars, place: str, *looked_at: Hashable, alt: str, **options: Any) -> None:
+def draw_bars(bars: Bars, place: str, *looked_at: Hashable, alt: str, **options: Any) -> None:
     """Draw a bar for each part, and a legend if the preset differs; ``place`` names the scale, which is kept.
 
-    ``looked_at`` is what the figures are of, beside the preset and the architecture.
+    ``looked_at`` is what the figures are of, beside the preset.
     """
     present, before = (max(figures.values(), default=0) for figures in (bars.figures, bars.before))
-    limit = kept(place, (choice.preset, choice.architecture, *looked_at), with_room(before), present)
+    limit = kept(place, (bars.preset, *looked_at), with_room(before), present)
     numbers = {"name": _("Part"), "figure": _(_UNITS[bars.unit]), "share": _("Share"), "formula": _("Formula")}
     if bars.changed:
-        numbers["preset"] = choice.preset
+        numbers["preset"] = bars.preset
     draw_chart(
         bars_frame(bars, limit),
         ranked_bars(appearance(), len(bars.figures), bars.unit, words(bars.unit, _), low=presenting()),
@@ -130,7 +132,7 @@ def draw_bars(choice: Choice, bars: Bars, place: str, *looked_at: Hashable, alt:
         **options,
     )
     if bars.changed:
-        show_legend(choice.preset)
+        show_legend(bars.preset)
 
 
 def with_room(before: int) -> int:
@@ -147,11 +149,11 @@ def show_legend(preset: str) -> None:
         st.caption(said)
 
 
-def open_clicked(key: str) -> None:
+def open_clicked(control: Select[str], key: str) -> None:
     """Open what was clicked in the chart ``key``; a single tensor has nothing to open."""
     for bar in st.session_state[key]["selection"]["bar"]:
         if bar["path"]:
-            set_values({OPEN.name: bar["path"]})
+            set_values({control.name: bar["path"]})
 
 
 def draw_proportions(bars: Bars) -> None:
@@ -217,7 +219,6 @@ def _line(name: str, now: int, was: int, share: str, ways: Sequence[Callable[[in
 
 
 def proportions_frame(bars: Bars) -> Columns:
-    """The data of the proportional bar, one row for each part."""
     ends = [0, *accumulate(bars.figures.values())]
     return {
         **_said(bars),
@@ -312,7 +313,6 @@ def ranked_bars(appearance: str, count: int, unit: str, words: tuple[str, ...], 
 
 @lru_cache
 def proportional_bar(appearance: str, words: tuple[str, ...]) -> Spec:
-    """The whole model as one bar, cut into its parts in proportion."""
     paper, said = BACKGROUND[appearance], _tooltip(words)
     x = alt.X("start:Q", axis=None, scale=alt.Scale(nice=False))
     room = "scale('x', datum.end) - scale('x', datum.start)"

@@ -31,7 +31,6 @@ def axis_look(appearance: str) -> dict[str, Any]:
 
 
 def names_axis(appearance: str, font: int = FONT, **look: Any) -> Any:
-    """An axis that has a name for each bar."""
     return alt.Axis(labelColor=INK[appearance], labelFontSize=font, labelOverlap=False, ticks=False, **look)
 
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 from difflib import get_close_matches
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -28,6 +28,7 @@ from pages.ui import address, model
 from pages.ui.i18n import _
 from pages.ui.numbers import MINUS
 
+P = ParamSpec("P")
 Value = TypeVar("Value")
 Whole = TypeVar("Whole", bound=int | None)
 Option = TypeVar("Option", bound=str)
@@ -129,7 +130,6 @@ class Decimal(Control[float]):
         return N_("{name}={text} in the link is not possible: it must be a number."), {}
 
     def show(self, **look: Any) -> float:
-        """Draw it; the number in it, which need not be possible."""
         value: float = st.number_input(value=self.default, format="%.2f", **self._bound(look))
         return value
 
@@ -150,17 +150,22 @@ class Switch(Control[bool]):
         return N_("{name}={text} in the link is not possible: it must be true or false."), {}
 
     def show(self, **look: Any) -> bool:
-        """Draw it; whether it is on."""
         return self._draw(value=self.default, **self._bound(look))
 
 
 class Fold(Switch):
     """A part of a page that is folded away until somebody opens it."""
 
-    def unfolded(self, **look: Any) -> DeltaGenerator | None:
+    def unfolded(self) -> DeltaGenerator | None:
         """Draw it; the place for what is in it, if it is open."""
-        folder = st.expander(**self._bound(look))
+        folder = st.expander(**self._bound({}))
         return folder if folder.open else None
+
+    def around(self, show: Callable[P, object], *arguments: P.args, **named: P.kwargs) -> None:
+        """Draw it, and what ``show`` draws in it, if it is open."""
+        if folder := self.unfolded():
+            with folder:
+                show(*arguments, **named)
 
 
 class Text(Control[str]):
@@ -187,7 +192,6 @@ class Text(Control[str]):
         return N_("{name} in the link is too long: at most {most} characters."), {"most": f"{self.longest:,}"}
 
     def show(self, **look: Any) -> str:
-        """Draw it; what is in it."""
         return self._draw(value=self.default, max_chars=self.longest, **self._bound(look))
 
 

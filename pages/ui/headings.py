@@ -1,6 +1,5 @@
 """The heading of every page, the line under it, and the title of the browser's tab."""
 
-from collections.abc import Sequence
 from html import escape
 
 import streamlit as st
@@ -11,7 +10,7 @@ from bertcalc.moves import SLIDERS
 from pages.ui.any_model import choice as any_model
 from pages.ui.controls import assignment
 from pages.ui.i18n import _
-from pages.ui.navigation import PAGES, PageEntry
+from pages.ui.navigation import PAGES
 from pages.ui.present import presenting
 from pages.ui.sidebar import Choice
 
@@ -27,13 +26,9 @@ def show_heading(path: str, choice: Choice) -> None:
         st.title(_(page.heading), anchor=False)
         if page.line and not presenting():
             st.markdown(_(page.line))
-        # What shows on paper alone, see style.css.
-        st.html(_paper(page, [escape(state)] if path == any_model.PAGE else _model(choice)))
-
-
-def _paper(page: PageEntry, lines: Sequence[str]) -> str:
-    """For print, where navigation and sidebar are left out: the page, and the lines of what it is about."""
-    return f'<div class="on-paper">{"<br>".join([f"<b>bertcalc · {escape(_(page.title))}</b>", *lines])}</div>'
+        # What shows on paper alone, where navigation and sidebar are left out, see style.css.
+        model = [escape(state)] if path == any_model.PAGE else _model(choice)
+        st.html(f'<div class="on-paper">{"<br>".join([f"<b>bertcalc · {escape(_(page.title))}</b>", *model])}</div>')
 
 
 def _model(choice: Choice) -> list[str]:

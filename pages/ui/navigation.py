@@ -128,17 +128,13 @@ def navigation() -> st.Page:
     """Draw the navigation in the language of the session; the page that is asked for."""
     return st.navigation(
         {
-            _(section): [_page_of(path, _(entry.title), entry.icon) for path, entry in entries.items()]
+            # Copies for this run alone: st.navigation changes the page that may run (Streamlit 1.67).
+            _(section): [copy(_page(path, _(entry.title), entry.icon)) for path, entry in entries.items()]
             for section, entries in SECTIONS.items()
         },
         position="top",
         expanded=True,  # on a phone, where the list lies in the sidebar
     )
-
-
-def _page_of(path: str, title: str, icon: str | None) -> st.Page:
-    """A copy of st.Page for this run alone: st.navigation changes the page that may run (Streamlit 1.67)."""
-    return copy(_page(path, title, icon))
 
 
 # Made once: st.Page looks its file up on the disk, and there are many in every run.

@@ -62,7 +62,6 @@ def signed_count(difference: int, none: str = "±0") -> str:
 
 
 def unbroken(text: str) -> str:
-    """The text with no-break spaces."""
     return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 

@@ -46,11 +46,9 @@ class ChosenSheet(NamedTuple):
 
     @property
     def exercises(self) -> tuple[Exercise, ...]:
-        """The exercises of the sheet."""
         return generate.sheet(self.seed, self.level, self.family)
 
     def link(self) -> str:
-        """What a link to the sheet says."""
         family = "" if self.family == generate.BERT else f"&architecture={FAMILIES[self.family].base.name}"
         return f"/exercises?level={self.level}&seed={self.seed}{family}"
 
@@ -152,7 +150,7 @@ def show_exercise(chosen: ChosenSheet, at: int) -> None:
         elif st.session_state.get("unanswered") == (chosen.level, chosen.seed, number):
             st.warning(_("There is no answer yet."), icon=":material/help:")
         if chosen.solutions or (verdict and verdict.counts):
-            _show_solution(exercise)
+            st.markdown(f"**{_right(exercise)}**\n\n{_bullets(_lines(_, worked(exercise)))}")
     with sizes:
         _show_sizes(exercise)
         st.button(_("Open this model"), icon=":material/tune:", on_click=change, args=(_differences(exercise),))
@@ -218,10 +216,6 @@ def _fill(_: Translate, said: Said, *, plain: bool = False) -> str:
     if plain:
         values = {name: literal(value) for name, value in values.items()}
     return _(said.message).format(**values)
-
-
-def _show_solution(exercise: Exercise) -> None:
-    st.markdown(f"**{_right(exercise)}**\n\n{_bullets(_lines(_, worked(exercise)))}")
 
 
 def _right(exercise: Exercise) -> str:

@@ -62,16 +62,13 @@ class Choice(NamedTuple):
 
     @property
     def config(self) -> Config:
-        """Its configuration."""
         return self.subject.config
 
     @property
     def architecture(self) -> str:
-        """Its class."""
         return self.subject.architecture
 
     def model(self) -> Tree:
-        """Its tree."""
         return self.subject.model()
 
 

@@ -36,15 +36,13 @@ TENSORS = Fold("tensors", N_("Tensors: name, shape, formula, count, share"))
 UNFOLD = Switch("unfold", N_("Unfold the layers"))
 
 
-def show_tensors(subject: Subject, model: Module, *, unfolded: bool) -> None:
+def show_tensors(subject: Subject, model: Module) -> None:
     """Every tensor with shape, formula, count and share; a repeated layer once, or in full."""
-    columns = tensor_columns(subject, model, unfolded=unfolded)
-    rows = len(columns["name"])
-    st.caption(_("{rows:,} rows, {total:,} parameters").format(rows=rows, total=sum(columns["parameters"])))
+    columns = tensor_columns(subject, model, unfolded=UNFOLD.show())
+    rows, total = len(columns["name"]), sum(columns["parameters"])
+    st.caption(_("{rows:,} rows, {total:,} parameters").format(rows=rows, total=total))
     draw_frame(
         columns,
-        hide_index=True,
-        height="content" if rows < 40 else 640,
         column_config={
             "name": st.column_config.TextColumn(_("Name"), width="large"),
             "copies": st.column_config.NumberColumn(_("Copies"), format="%d ×"),
@@ -91,7 +89,6 @@ def show_differences(differences: Sequence[Difference]) -> None:
 
 
 def show_run(run: RealRun) -> None:
-    """The results of a forward pass."""
     said = _("It ran in {seconds:.1f} s: {parameters:,} parameters in {weights}.")
     st.success(said.format(seconds=run.seconds, parameters=run.parameters, weights=size(run.weight_bytes)))
     rows = [(name, shape_text(shape)) for name, shape in run.outputs]
@@ -178,7 +175,6 @@ def show_named_parameters(model: Module) -> None:
             "shape": [str(shape) for _name, shape in tensors],
             "numel": [prod(shape) for _name, shape in tensors],
         },
-        hide_index=True,
         height=260 if presenting() else 430,
         column_config={
             "name": st.column_config.TextColumn(width="large"),

@@ -26,7 +26,6 @@ def appearance() -> str:
 
 
 def colors() -> dict[Component, str]:
-    """The colour of each component on the reader's page."""
     return COLORS[appearance()]
 
 

@@ -223,7 +223,7 @@ def test_parts_open() -> None:
     assert list(bars.data["name"]) == ["c_attn", "c_proj"]
     assert sum(bars.data["figure"]) == 28_348_416
     assert "28{,}348{,}416" in app.latex[0].value
-    app.selectbox(key="any part").set_value("").run()
+    app.selectbox(key="part").set_value("").run()
     assert "part" not in app.query_params
     assert not app.latex
     assert total(opened(part="no.such.part")) == total(app)
@@ -367,7 +367,7 @@ def test_the_export_has_this_model_and_not_the_sidebars() -> None:
     assert labels == ["Formula, LaTeX", "Formula, Python", "CSV", "Markdown", "LaTeX", "SVG"]
     assert len(app.selectbox(key="taken").options) == len(app.session_state["shown"]) == 2
     own = app.session_state["own files"]
-    latex, python = (write() for _label, _end, _kind, write in own.files)
+    latex, python = (file.make().decode() for file in own.files)
     assert r"\mathtt{n\_embd}" in latex
     assert "n_layer=12" in python
     for one in app.session_state["shown"]:

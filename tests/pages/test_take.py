@@ -17,8 +17,8 @@ from bertcalc.subject import Subject
 from pages.ui.batch import Batch
 from pages.ui.columns import Columns
 from pages.ui.export.cells import plain, table_of
-from pages.ui.export.files import File, Origin, model_files, svg, table_files
-from pages.ui.export.shown import Shown
+from pages.ui.export.files import Origin, model_files, stem_of, svg, table_files
+from pages.ui.export.shown import File, Shown
 from pages.ui.sidebar import Choice
 from tests.pages.apptest import open_app, total
 
@@ -159,10 +159,10 @@ def test_files_say_what_they_are_and_nothing_is_made_before_it_is_asked_for() ->
     names = [file.name for file in model_files(DEFAULT, Batch(1, 128), PLACE, str)]
     assert names == ["config.json", *(f"bert-base-uncased.{ending}" for ending in ("py", "md", "html"))]
     changed = DEFAULT._replace(subject=Subject(BertConfig(vocab_size=21128), "BertForMaskedLM"))
-    files = table_files(changed, "Model: a/b <c>", never)  # type: ignore[arg-type]
+    files = table_files(stem_of(changed), "Model: a/b <c>", never)  # type: ignore[arg-type]
     assert files[0].name == "bert-base-uncased-changed-a-b-c.csv"
     for title in ("Chart: Parameters of each part of the model", "图：模型各部分的参数量", "Table: " + 80 * "x"):
-        assert len(table_files(changed, title, never)[0].name) <= 60  # type: ignore[arg-type]
+        assert len(table_files(stem_of(changed), title, never)[0].name) <= 60  # type: ignore[arg-type]
     with pytest.raises(AssertionError, match="too early"):
         files[0].make()
 

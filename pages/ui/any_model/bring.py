@@ -32,36 +32,30 @@ def show_bring(now: Chosen) -> None:
         )
         if too_long(now):
             st.caption(_("It is too long for the link: who opens that sees the type's default."))
-    details = BRING.unfolded()
-    if details is None:
-        return
-    with details:
-        left, right = st.columns(2)
-        with left:
-            st.text_area(
-                "config.json",
-                key="any config",
-                height=130,
-                max_chars=LARGEST,
-                placeholder='{"model_type": "llama", "hidden_size": 2048, ...}',
-                persist_state="session",
-            )
-            st.button(_("Find its formula"), key="any take", on_click=_take_config)
-        with right:
-            if reader.installed():
-                st.text_input(
-                    _("Name on the Hub"), "openai-community/gpt2-xl", key="any repo", max_chars=reader.LONGEST
-                )
-                if st.button(_("Read its config.json"), key="any hub"):
-                    _take_hub()
-        for problem in st.session_state.get("any problems", ()):
-            st.error(sentence(problem))
-        for remark in st.session_state.get("any remarks", ()):
-            st.caption(sentence(remark))
+    BRING.around(_show_ways)
 
 
-def _take_config() -> None:
-    _take(st.session_state.get("any config", ""))
+def _show_ways() -> None:
+    left, right = st.columns(2)
+    with left:
+        st.text_area(
+            "config.json",
+            key="any config",
+            height=130,
+            max_chars=LARGEST,
+            placeholder='{"model_type": "llama", "hidden_size": 2048, ...}',
+            persist_state="session",
+        )
+        st.button(_("Find its formula"), key="any take", on_click=lambda: _take(st.session_state["any config"]))
+    with right:
+        if reader.installed():
+            st.text_input(_("Name on the Hub"), "openai-community/gpt2-xl", key="any repo", max_chars=reader.LONGEST)
+            if st.button(_("Read its config.json"), key="any hub"):
+                _take_hub()
+    for problem in st.session_state.get("any problems", ()):
+        st.error(sentence(problem))
+    for remark in st.session_state.get("any remarks", ()):
+        st.caption(sentence(remark))
 
 
 def _take(text: str) -> None:
@@ -90,8 +84,6 @@ def _take_hub() -> None:
 def _brief(value: Any) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}".replace("-", MINUS)
-    return (
-        "..."
-        if isinstance(value, list | dict)
-        else "`" + "".join(s for s in str(value)[:30] if s.isalnum() or s in "_-. ") + "`"
-    )
+    if isinstance(value, list | dict):
+        return "..."
+    return "`" + "".join(sign for sign in f"{value}"[:30] if sign.isalnum() or sign in "_-. ") + "`"

@@ -40,7 +40,6 @@ class _Names(Select[str]):
     """Options that are names in every language: there are hundreds."""
 
     def word(self, option: str) -> str:
-        """The option itself."""
         return option
 
     def wrong(self, text: str) -> Reason | None:
@@ -91,7 +90,6 @@ class Chosen(NamedTuple):
 
     @property
     def found(self) -> Discovered | None:
-        """What was found."""
         return self.asked.found if self.asked else None
 
 

@@ -12,7 +12,6 @@ from bertcalc.proof import real_model
 from bertcalc.server.run_queue import RUN_QUEUE
 from bertcalc.text import N_, code, literal
 from pages.ui.any_model.choice import Chosen
-from pages.ui.any_model.words import doing
 from pages.ui.controls import Fold, sentence, show_problem
 from pages.ui.i18n import _, in_a_row
 from pages.ui.oracle import wanted
@@ -22,6 +21,14 @@ from pages.ui.tables import show_table
 PROOF = Fold("proof", N_("How it was found, and where it holds"))
 MISSING = N_("This needs torch and transformers, which are not installed here.")
 TREE = Fold("printed", N_("As PyTorch prints it"))
+# What the discovery says that it does; anything else is a field that is changed.
+_DOING = {
+    "": N_("Waiting until the model of another reader is done"),
+    "imports": N_("Starting PyTorch"),
+    "formulas": N_("Fitting formulas"),
+    "fresh configurations": N_("Building the class at sizes that no formula has seen"),
+    "conditions": N_("Looking for sizes at which the formula ends"),
+}
 
 
 def discover(now: Chosen) -> None:
@@ -59,8 +66,8 @@ def _watched(title: str, why: str, ask: Callable[[asking.Hear, Callable[[], obje
     note.caption(why)
 
     def hear(what: str, done: int, of: int) -> None:
-        counted = _("{doing}: {done} of {of}").format(doing=doing(what), done=f"{done + 1:,}", of=f"{of:,}")
-        bar.progress(min(1.0, done / of) if of else 0.0, counted if of else doing(what))
+        counted = _("{doing}: {done} of {of}").format(doing=_doing(what), done=f"{done + 1:,}", of=f"{of:,}")
+        bar.progress(min(1.0, done / of) if of else 0.0, counted if of else _doing(what))
 
     try:
         with RUN_QUEUE.pause():
@@ -70,6 +77,10 @@ def _watched(title: str, why: str, ask: Callable[[asking.Hear, Callable[[], obje
         note.empty()
         return error.problem
     return None
+
+
+def _doing(what: str) -> str:
+    return _(_DOING[what]) if what in _DOING else _("Changing {field}").format(field=what[:60])
 
 
 def show_verdict(found: Discovered) -> None:
@@ -109,34 +120,33 @@ def show_proof(found: Discovered) -> None:
             },
             _("What is not explained"),
         )
-    details = PROOF.unfolded()
-    if details is None:
-        return
-    with details:
-        st.markdown(
-            _(
-                "The real class was built {builds:,} times without weights, in {seconds:.1f} s, with transformers"
-                " {version}: each field was changed alone, then several and all of them together. The formulas were"
-                " made from some of these models, and then compared with {of:,} others, tensor by tensor: {agreed:,}"
-                " agreed, {all:,} of which had every field changed at once."
-            ).format(
-                builds=found.builds,
-                seconds=found.seconds,
-                version=found.transformers,
-                of=found.checked.of,
-                agreed=found.checked.agreed,
-                all=found.checked.all_changed,
-            )
+    PROOF.around(_show_how, found)
+
+
+def _show_how(found: Discovered) -> None:
+    st.markdown(
+        _(
+            "The real class was built {builds:,} times without weights, in {seconds:.1f} s, with transformers"
+            " {version}: each field was changed alone, then several and all of them together. The formulas were"
+            " made from some of these models, and then compared with {of:,} others, tensor by tensor: {agreed:,}"
+            " agreed, {all:,} of which had every field changed at once."
+        ).format(
+            builds=found.builds,
+            seconds=found.seconds,
+            version=found.transformers,
+            of=found.checked.of,
+            agreed=found.checked.agreed,
+            all=found.checked.all_changed,
         )
-        if found.regime:
-            st.markdown(_("It holds where all of this is so; other sizes are refused here:"))
-            st.markdown("\n".join(f"- {code(sentence(one.sentence(), str))}" for one in found.regime))
-        else:
-            st.markdown(_("No sizes were met at which it does not hold."))
+    )
+    if found.regime:
+        st.markdown(_("It holds where all of this is so; other sizes are refused here:"))
+        st.markdown("\n".join(f"- {code(sentence(one.sentence(), str))}" for one in found.regime))
+    else:
+        st.markdown(_("No sizes were met at which it does not hold."))
 
 
 def show_tree(text: str) -> None:
     """The printed model, where it was built for this page."""
-    if text and (details := TREE.unfolded()):
-        with details:
-            st.code(text, language=None, height=480)
+    if text:
+        TREE.around(st.code, text, language=None, height=480)

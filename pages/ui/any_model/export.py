@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from bertcalc.discover.parts import NAMES, components, groups
 from bertcalc.discover.result import Discovered
 from bertcalc.discover.written import function, latex
-from pages.ui.export.shown import Own
+from pages.ui.export.shown import File, Own
 from pages.ui.export.shown import offer as note
 from pages.ui.i18n import _
 
@@ -14,8 +14,8 @@ def offer(found: Discovered, values: Mapping[str, int]) -> None:
     """Have the export dialog offer this model instead of the session's."""
     stem = f"{found.model_type}-{found.cls}"
     files = (
-        (_("Formula, LaTeX"), "-formula.tex", "text/x-tex", lambda: formula_latex(found)),
-        (_("Formula, Python"), "-parameters.py", "text/x-python", lambda: function(found)),
+        File(_("Formula, LaTeX"), f"{stem}-formula.tex", "text/x-tex", lambda: formula_latex(found).encode()),
+        File(_("Formula, Python"), f"{stem}-parameters.py", "text/x-python", lambda: function(found).encode()),
     )
     note(Own(stem, () if found.unexplained else files))
 

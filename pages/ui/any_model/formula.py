@@ -11,15 +11,9 @@ from pages.ui.i18n import _
 from pages.ui.numbers import percent, unbroken
 from pages.ui.tables import shape_text
 from pages.ui.total_formula.parts import Part, Tips, leaves
-from pages.ui.total_formula.show import draw_formula
 
 _LINES = 7  # of a tip
 _EQUALS, _NEXT, _PLUS = ["sign", "="], ["between", "+"], ["sign", "+"]
-
-
-def show_formula(found: Discovered, values: Mapping[str, int], colors: Mapping[Component, str]) -> None:
-    """Draw it."""
-    draw_formula(formula(found, values, colors))
 
 
 def formula(found: Discovered, values: Mapping[str, int], colors: Mapping[Component, str]) -> dict[str, Any]:

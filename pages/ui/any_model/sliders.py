@@ -1,5 +1,6 @@
 """The sizes of the page's model in the sidebar: sliders for those that change its count most, fields for the others."""
 
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -20,10 +21,13 @@ def show(page: str) -> None:
     now = chosen()
     sizes = steps(now)
     with st.container(key="own-sliders"):
-        panel.show_other(page, _Driver(sizes))
-    if sizes is None:
-        return
-    sliders = _shown(sizes)
+        if sizes is None:
+            panel.draw(page, [], panel.actions(True, True, True, ""), lambda event: None)
+            return
+        sliders = [field for field in sizes.found.fields if field in sizes.ranked[:_MOST]]
+        plain = not (sizes.kept or sizes.attempt)
+        actions = panel.actions(not (sizes.past or sizes.attempt), not sizes.future, plain, sizes.found.cls)
+        panel.draw(page, [_field(sizes, field) for field in sliders], actions, partial(_take, sizes))
     others = [field for field in sizes.found.fields if field not in sliders]
     values = sizes.values() | {field: value for field, value in sizes.attempt.items() if field in others}
     differ = [field for field in others if field in sizes.kept]
@@ -64,11 +68,6 @@ def _given(key: str, field: str) -> None:
         give(field, value)
 
 
-def _shown(sizes: Steps) -> list[str]:
-    """The fields that have sliders, in the order of the configuration."""
-    return [field for field in sizes.found.fields if field in sizes.ranked[:_MOST]]
-
-
 def _why(sizes: Steps, field: str) -> str:
     typed = sizes.attempt[field]
     if not isinstance(typed, int):
@@ -77,66 +76,45 @@ def _why(sizes: Steps, field: str) -> str:
     return sentence(found, str) if found else ""
 
 
-class _Driver:
-    """What the panel shows and does for this page."""
+def _field(sizes: Steps, field: str) -> dict[str, Any]:
+    typed = sizes.attempt.get(field)
+    letter = letters(sizes.found)[field]
+    repairs = [f"{field} = {one:,}" for one in _repairs(sizes, field)]
+    return {
+        "name": field,
+        "label": names(sizes.found)[field],
+        "letter": letter,
+        "slider": f"{field} {letter}",
+        "help": field,
+        "exact": _("{field}, exact value").format(field=field),
+        "value": sizes.values()[field],
+        "stops": stops(sizes.found, field, sizes.kept),
+        "typed": f"{typed:,}" if isinstance(typed, int) else typed,
+        "lock": None,
+        "note": None,
+        "problem": None if typed is None else {"text": _why(sizes, field), "repairs": repairs},
+    }
 
-    def __init__(self, sizes: Steps | None) -> None:
-        self._sizes = sizes
-        self._letters = letters(sizes.found) if sizes else {}
-        self._names = names(sizes.found) if sizes else {}
 
-    def fields(self) -> list[dict[str, Any]]:
-        """The sliders' data."""
-        return [self._field(self._sizes, field) for field in _shown(self._sizes)] if self._sizes else []
+def _repairs(sizes: Steps, field: str) -> list[int]:
+    typed = sizes.attempt.get(field)
+    return nearest(sizes.found, field, typed, sizes.kept) if isinstance(typed, int) else []
 
-    def actions(self) -> tuple[bool, bool, bool, str]:
-        """Whether there is nothing to undo, to redo and to reset, and what is reset to."""
-        if self._sizes is None:
-            return True, True, True, ""
-        nothing = not (self._sizes.kept or self._sizes.attempt)
-        return not (self._sizes.past or self._sizes.attempt), not self._sizes.future, nothing, self._sizes.found.cls
 
-    def take(self, event: dict[str, Any]) -> None:
-        """Handle an event of the browser, which need not be honest."""
-        if self._sizes is None:
-            return
-        match event:
-            case {"do": "move", "field": str(field), "value": int(value), "final": bool(final)}:
-                self._sizes.move(field, value, final=final)
-            case {"do": "type", "field": str(field), "text": str(text)}:
-                self._sizes.move(field, panel.whole_number(text))
-            case {"do": "repair", "field": str(field), "repair": int(number)}:
-                repairs = self._repairs(self._sizes, field)
-                if 0 <= number < len(repairs):
-                    self._sizes.move(field, repairs[number])
-            case {"do": "undo"}:
-                self._sizes.undo()
-            case {"do": "redo"}:
-                self._sizes.redo()
-            case {"do": "reset"}:
-                self._sizes.reset()
-
-    def _field(self, sizes: Steps, field: str) -> dict[str, Any]:
-        typed = sizes.attempt.get(field)
-        label = self._names[field]
-        return {
-            "name": field,
-            "label": label,
-            "letter": self._letters[field],
-            "slider": f"{field} {self._letters[field]}",
-            "help": field,
-            "exact": _("{field}, exact value").format(field=field),
-            "value": sizes.values()[field],
-            "stops": stops(sizes.found, field, sizes.kept),
-            "typed": f"{typed:,}" if isinstance(typed, int) else typed,
-            "lock": None,
-            "note": None,
-            "problem": None
-            if typed is None
-            else {"text": _why(sizes, field), "repairs": [f"{field} = {one:,}" for one in self._repairs(sizes, field)]},
-        }
-
-    @staticmethod
-    def _repairs(sizes: Steps, field: str) -> list[int]:
-        typed = sizes.attempt.get(field)
-        return nearest(sizes.found, field, typed, sizes.kept) if isinstance(typed, int) else []
+def _take(sizes: Steps, event: dict[str, Any]) -> None:
+    """Handle an event of the browser, which need not be honest."""
+    match event:
+        case {"do": "move", "field": str(field), "value": int(value), "final": bool(final)}:
+            sizes.move(field, value, final=final)
+        case {"do": "type", "field": str(field), "text": str(text)}:
+            sizes.move(field, panel.whole_number(text))
+        case {"do": "repair", "field": str(field), "repair": int(number)}:
+            repairs = _repairs(sizes, field)
+            if 0 <= number < len(repairs):
+                sizes.move(field, repairs[number])
+        case {"do": "undo"}:
+            sizes.undo()
+        case {"do": "redo"}:
+            sizes.redo()
+        case {"do": "reset"}:
+            sizes.reset()

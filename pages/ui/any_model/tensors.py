@@ -1,6 +1,7 @@
 """The parts and the tensors of the page's model: ranked bars that open, and a table of names and shapes."""
 
 from collections.abc import Mapping
+from functools import partial
 
 import streamlit as st
 
@@ -9,17 +10,15 @@ from bertcalc.discover.result import Discovered, Tensors
 from bertcalc.discover.written import latex, letters, shape_numbers, text, value
 from bertcalc.formula import latex_number
 from bertcalc.text import N_
-from pages.ui import address
 from pages.ui.any_model.choice import PAGE
-from pages.ui.bars import Bars, bars_frame, ranked_bars, words
+from pages.ui.bars import Bars, draw_bars, open_clicked
 from pages.ui.columns import Columns
-from pages.ui.controls import Fold, Reason, Text, set_values
-from pages.ui.export.shown import Shown, draw_chart, draw_frame, note
+from pages.ui.controls import Fold, Reason, Select
+from pages.ui.export.shown import Shown, draw_frame, note
 from pages.ui.formulas import aligned
 from pages.ui.i18n import _
 from pages.ui.numbers import percent
 from pages.ui.present import presenting
-from pages.ui.scale import kept
 from pages.ui.tables import shape_text
 from pages.ui.theme import INK, appearance, colors
 
@@ -27,68 +26,33 @@ _WHOLE = ""
 _LONG, _FEW, _SOME = 8, 3, 7  # fields of a long formula; bars on the projector with it, and with others
 
 
-def _check_path(text: str) -> Reason | None:
-    """Whatever it is, it is looked for in the model."""
-    return None
+class _Paths(Select[str]):
+    def wrong(self, text: str) -> Reason | None:
+        """Nothing: what the present model does not have is the whole of it."""
+        return None
 
 
-OPEN = Text("part", N_("Open"), _WHOLE, 200, check=_check_path)
+OPEN = _Paths("part", N_("Open"), words={_WHOLE: N_("the whole model")}, label_visibility="collapsed", width=320)
 TENSORS = Fold("any_tensors", N_("Tensors: name, copies, shape in fields and in numbers"))
 
 
 def show_parts(found: Discovered, values: Mapping[str, int]) -> None:
     """A bar for each part; a click opens it, or the control beside it does."""
-    paths = openable(found)
-    opened = _opened(paths)
+    paths = [_WHOLE, *openable(found)]
+    opened = OPEN.value(paths)
     shown = parts(found, opened)
     long = presenting() and len(found.fields) > _LONG
     if presenting():  # where nothing is scrolled
         shown = folded(shown, _FEW if long else _SOME, found.fields)
     if not long:
-        _show_opener(found, shown, values, opened, paths)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            OPEN.show(paths)
+            if opened:
+                st.latex(_formula(found, shown, values))
+            else:
+                st.caption(_("Click a bar, or choose here, to open a part of the model"))
     _draw(found, shown, values, opened, paths)
     st.session_state["drawn choices"][OPEN.name] = opened or None
-
-
-def _show_opener(
-    found: Discovered, shown: list[Part], values: Mapping[str, int], opened: str, paths: list[str]
-) -> None:
-    """The control that opens a part, and the formula of what is open."""
-    names = {_WHOLE: _("the whole model")}
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.session_state["any part"] = opened
-        st.selectbox(
-            OPEN.title,
-            [_WHOLE, *paths],
-            key="any part",
-            format_func=lambda path: names.get(path, path),
-            on_change=_open_chosen,
-            label_visibility="collapsed",
-            width=320,
-        )
-        if opened:
-            st.latex(_formula(found, shown, values))
-        else:
-            st.caption(_("Click a bar, or choose here, to open a part of the model"))
-
-
-def _opened(paths: list[str]) -> str:
-    held = st.session_state.get("any open")
-    linked = st.query_params.get(OPEN.name, _WHOLE)
-    path = linked if held is None or address.went_back() else held
-    found: str = path if path in paths else _WHOLE
-    st.session_state["any open"] = found
-    return found
-
-
-def _open_chosen() -> None:
-    set_values({"any open": st.session_state["any part"]})
-
-
-def _open_clicked(key: str) -> None:
-    for bar in st.session_state[key]["selection"]["bar"]:
-        if bar["path"]:
-            set_values({"any open": bar["path"]})
 
 
 def _formula(found: Discovered, shown: list[Part], values: Mapping[str, int]) -> str:
@@ -104,35 +68,25 @@ def _formula(found: Discovered, shown: list[Part], values: Mapping[str, int]) ->
 
 
 def _draw(found: Discovered, shown: list[Part], values: Mapping[str, int], opened: str, paths: list[str]) -> None:
-    inks, said = colors(), letters(found)
-    multiplied = {part.path: text(sum(one.expression for one in part.tensors), said) for part in shown}
-    bars = Bars(
-        {part.path: part.count(values) for part in shown},
-        {},
-        [part.name for part in shown],
-        [inks[part.component] for part in shown],
-        [multiplied[part.path] for part in shown],
-        [part.path if part.path in paths else "" for part in shown],
-    )
+    inks, said, key = colors(), letters(found), f"any bars of {opened}"
+    figures = {part.path: part.count(values) for part in shown}
+    names, hues = [part.name for part in shown], [inks[part.component] for part in shown]
+    formulas = [text(sum(one.expression for one in part.tensors), said) for part in shown]
+    opening = [part.path if part.path in paths else "" for part in shown]
     rest = found.parameters - found.explained
     if rest and not opened:  # rows sum to the total
-        bars = Bars(
-            {**bars.figures, "": rest},
-            {},
-            [*bars.names, _("without a formula")],
-            [*bars.colors, INK[appearance()]],
-            [*bars.formulas, "?"],
-            [*(bars.paths or []), ""],
-        )
-    largest = max(bars.figures.values(), default=0)
-    limit = kept(PAGE, (found.model_type, found.cls, opened), 0, largest)
-    draw_chart(
-        bars_frame(bars, limit),
-        ranked_bars(appearance(), len(bars.figures), bars.unit, words(bars.unit, _), low=presenting()),
-        numbers={"name": _("Part"), "figure": _("Parameters"), "share": _("Share"), "formula": _("Formula")},
+        figures[""] = rest
+        names.append(_("without a formula"))
+        hues.append(INK[appearance()])
+        formulas.append("?")
+        opening.append("")
+    draw_bars(
+        Bars(figures, {}, names, hues, formulas, opening),
+        PAGE,
+        (found.model_type, found.cls, opened),
         alt=_("Parameters of each part of {opened}").format(opened=opened or found.cls),
-        key=f"any bars of {opened}",
-        on_select=lambda: _open_clicked(f"any bars of {opened}"),
+        key=key,
+        on_select=partial(open_clicked, OPEN, key),
     )
 
 
@@ -140,7 +94,14 @@ def show_tensors(found: Discovered, values: Mapping[str, int]) -> None:
     """Every tensor, folded, in a table that opens; the export has it in any case."""
     columns, title = tensor_columns(found, values), _("The tensors of the model")
     details = TENSORS.unfolded()
-    names = _columns()
+    names = {
+        "name": _("Name"),
+        "copies": _("Copies"),
+        "fields": _("Shape in fields"),
+        "shape": _("Shape"),
+        "parameters": _("Parameters"),
+        "share": _("Share"),
+    }
     if details is None:
         note(Shown(title, {names[name]: cells for name, cells in columns.items()}))
         return
@@ -150,8 +111,6 @@ def show_tensors(found: Discovered, values: Mapping[str, int]) -> None:
         )
         draw_frame(
             columns,
-            hide_index=True,
-            height="content" if len(columns["name"]) < 40 else 640,
             column_config={name: st.column_config.TextColumn(label) for name, label in names.items()}
             | {
                 "copies": st.column_config.NumberColumn(names["copies"], format="%d ×"),
@@ -159,17 +118,6 @@ def show_tensors(found: Discovered, values: Mapping[str, int]) -> None:
             },
             alt=title,
         )
-
-
-def _columns() -> dict[str, str]:
-    return {
-        "name": _("Name"),
-        "copies": _("Copies"),
-        "fields": _("Shape in fields"),
-        "shape": _("Shape"),
-        "parameters": _("Parameters"),
-        "share": _("Share"),
-    }
 
 
 def tensor_columns(found: Discovered, values: Mapping[str, int]) -> Columns:

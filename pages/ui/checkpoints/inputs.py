@@ -41,14 +41,13 @@ def show_config(subject: Subject) -> None:
     with file:
         st.caption(_("or a file"))
         choose_files("config_file", _CONFIG, _take_file_of_config)
-    found = st.session_state.get("problems of config", ())
-    if not found and pasted.strip():
+    if "problems of config" not in st.session_state and pasted.strip():
         try:
             st.session_state["config read last"] = read(pasted)
         except InputError as error:
-            found = error.problems
+            st.session_state["problems of config"] = error.problems
     reading: Described | None = st.session_state.get("config read last")
-    _show_problems(found, older=bool(found) and reading is not None)
+    found = _show_problems("config")
     if any(problem.field in ("model_type", "architectures") for problem in found):
         show_way_of_config(pasted)
     if reading is None or (not found and not pasted.strip()):
@@ -99,9 +98,7 @@ def show_hub() -> None:
             st.session_state["problems of hub"] = error.problems
             st.session_state["other config of hub"] = _other_config(repo_id.strip(), error.problems)
     last: tuple[Brought, Described] | None = st.session_state.get("hub read last")
-    found = st.session_state.get("problems of hub", ())
-    _show_problems(found, older=bool(found) and last is not None)
-    if found:
+    if _show_problems("hub"):
         show_way_of_config(st.session_state.get("other config of hub", ""))
     if last is not None:
         brought, reading = last
@@ -135,8 +132,7 @@ def show_file() -> None:
     )
     choose_files("weights_files", _WEIGHTS, _take_files_of_weights)
     last: Brought | None = st.session_state.get("file read last")
-    found = st.session_state.get("problems of file", ())
-    _show_problems(found, older=bool(found) and last is not None, of_files=True)
+    _show_problems("file")
     if last is not None:
         show_brought(last)
 
@@ -166,13 +162,15 @@ def _forget(view: str) -> None:
     st.session_state.pop(f"problems of {view}", None)
 
 
-def _show_problems(found: Sequence[Problem], *, older: bool, of_files: bool = False) -> None:
-    """Show each problem, with its file's name, and say if the model below is an older one."""
+def _show_problems(view: str) -> Sequence[Problem]:
+    """Show each problem of a view, with its file's name, and say if the model below is an older one."""
+    found: Sequence[Problem] = st.session_state.get(f"problems of {view}", ())
     for problem in found:
-        file = f"{code(shorten(problem.field))}: " if of_files and problem.field else ""
+        file = f"{code(shorten(problem.field))}: " if view == "file" and problem.field else ""
         st.error(f"{file}{sentence(problem)}")
-    if older:
+    if found and f"{view} read last" in st.session_state:
         st.caption(_("Still showing the last one that could be read."))
+    return found
 
 
 def _show_remarks(reading: Described) -> None:

@@ -69,7 +69,6 @@ class Comparison(NamedTuple):
 
     @property
     def quantity(self) -> Quantity:
-        """What is counted."""
         return QUANTITIES[self.measure]
 
     def case(self, one: Compared) -> Case | FoundCase:
@@ -98,8 +97,7 @@ class Comparison(NamedTuple):
         return found
 
     def components(self, one: Compared) -> dict[str, int]:
-        """The parameters of each component of a model."""
-        return {component: count for component, count in components_of(self.case(one)).items()}  # noqa: C416
+        return dict(components_of(self.case(one)).items())
 
     def names(self) -> dict[str, str]:
         """What components are called beside each other: those of a discovered model are told apart by names alone."""

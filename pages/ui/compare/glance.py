@@ -14,7 +14,7 @@ from pages.ui.any_model.choice import PAGE
 from pages.ui.any_model.way import link_of
 from pages.ui.batch import Batch
 from pages.ui.compare.comparison import GLANCE, Compared, Comparison
-from pages.ui.compare.glance_chart import Cell, Row, glance_bars, glance_frame, pieces_of
+from pages.ui.compare.glance_chart import OTHER, Cell, Row, glance_bars, glance_frame
 from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _
 from pages.ui.numbers import percent, percentage, short, size
@@ -79,10 +79,10 @@ def cells_of(comparison: Comparison, one: Compared) -> list[Cell]:
     each = (flops or 0) / (batch.batch_size * batch.sequence_length)
     return [
         Cell(parts, short(whole, "parameters"), f"{count:,}"),
-        Cell(pieces_of("embeddings", part), label, f"{part:,} ({percent(part, whole)})"),
+        Cell({"embeddings": part}, label, f"{part:,} ({percent(part, whole)})"),
         # Numbers beside each other are written alike: these are of FLOPs, as the title says.
-        unknown if flops is None else Cell(pieces_of(None, flops), short(each, "parameters"), f"{each:,.0f}"),
-        unknown if memory is None else Cell(pieces_of(None, memory), short(memory, "bytes"), size(memory)),
+        unknown if flops is None else Cell({OTHER: flops}, short(each, "parameters"), f"{each:,.0f}"),
+        unknown if memory is None else Cell({OTHER: memory}, short(memory, "bytes"), size(memory)),
     ]
 
 

@@ -14,7 +14,7 @@ _BAR = 0.42  # the share of a column that its longest bar takes; the rest is for
 _HEIGHT = 286
 _ROW = 30
 _FONT = 14
-_OTHER = "other"  # the colour of what is of no component
+OTHER = "other"  # the colour of what is of no component
 
 
 class Cell(NamedTuple):
@@ -26,7 +26,6 @@ class Cell(NamedTuple):
 
     @property
     def figure(self) -> int:
-        """The figure."""
         return sum(self.pieces.values())
 
 
@@ -64,7 +63,7 @@ def glance_frame(titles: Sequence[str], rows: Sequence[Row]) -> Columns:
 def glance_bars(appearance: str, rows: int, columns: int, shown: int, *, linked: bool) -> Spec:
     """Bars for so many models and columns; a phone has room for one column, ``shown``. A click opens what is linked."""
     step, ink = min(_ROW, _HEIGHT // (rows + 1)), INK[appearance]
-    colors: dict[Any, str] = {_OTHER: NEUTRAL[appearance], **COLORS[appearance]}
+    colors: dict[Any, str] = {OTHER: NEUTRAL[appearance], **COLORS[appearance]}
     label = f"{NARROW} ? '' : datum.label"
     axis = names_axis(appearance, _FONT, labelExpr=label, labelLimit=330, domain=False)
     # On a phone all columns but one lie outside of the chart.
@@ -105,8 +104,3 @@ def glance_bars(appearance: str, rows: int, columns: int, shown: int, *, linked:
     )
     layers = alt.layer(bars, labels, heads, cells).encode(y=in_order("row", axis))
     return spec_of(layers, step * (rows + 1))
-
-
-def pieces_of(component: str | None, count: int) -> dict[str, int]:
-    """The pieces of a bar of one colour: of a component, or of none."""
-    return {component or _OTHER: count}

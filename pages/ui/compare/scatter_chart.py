@@ -20,8 +20,6 @@ _BESIDE = 12
 
 
 class ModelPoint(NamedTuple):
-    """A model in the scatter plot."""
-
     name: str
     parameters: int
     flops: int

@@ -58,7 +58,6 @@ class Count(NamedTuple):
 
     @property
     def letters(self) -> Letters:
-        """The same steps in letters."""
         subject = self.choice.subject
         return letters(subject, self.convention, cross=attends(subject, self.call))
 

@@ -51,7 +51,7 @@ def forward_formula(count: Count, colors: dict[Part, str]) -> str:
 
 def show_parts(count: Count, place: str) -> None:
     """A bar for each part, in the order of the model, on the scale that ``place`` keeps."""
-    choice, convention = count.choice, count.convention
+    convention, choice = count.convention, count.choice
     costs = by_part(count.steps, convention)
     inks = part_colors(appearance())
     formulas = plain_formulas(count.letters, convention)
@@ -62,8 +62,9 @@ def show_parts(count: Count, place: str) -> None:
         [inks[part] for part in costs],
         [formulas[part] for part in costs],
         unit=convention.unit,
+        preset=choice.preset,
     )
-    draw_bars(choice, bars, place, convention.unit, alt=_("Share of each part in the forward pass"))
+    draw_bars(bars, place, choice.architecture, convention.unit, alt=_("Share of each part in the forward pass"))
 
 
 def _preset_costs(count: Count) -> dict[Part, int]:

@@ -37,8 +37,6 @@ _MOST_EXPENSIVE = 1e6
 
 
 class TrainingRun(NamedTuple):
-    """A training run: FLOPs, and the devices that it runs on."""
-
     flops: Fraction
     device: Chip
     precision: Precision

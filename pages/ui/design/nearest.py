@@ -14,7 +14,7 @@ from bertcalc.memory.plan import Plan
 from bertcalc.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.problem import InputError
 from bertcalc.text import N_
-from bertcalc.typed import LONGEST, Unit, typed
+from bertcalc.typed import LONGEST, Typed, typed
 from pages.ui.batch import choose_batch
 from pages.ui.controls import Fold, Number, Reason, Select, Switch, Text, change, show_problem
 from pages.ui.design.nearest_chart import designs_frame, near_budget
@@ -27,34 +27,23 @@ from pages.ui.quantity_words import reason, title_of
 from pages.ui.sidebar import Choice
 from pages.ui.tables import show_table
 
-
-class Kind(NamedTuple):
-    """A kind of budget: its quantity, and the default of its field."""
-
-    quantity: str
-    default: str
-
-    @property
-    def unit(self) -> Unit:
-        """What the amount is of."""
-        return QUANTITIES[self.quantity].unit
-
-
-KINDS = {
-    "parameters": Kind("parameters", "30M"),
-    "FLOPs": Kind("forward", "5 GFLOPs"),
-    "memory": Kind("training_memory", "16 GB"),
-}
+# The kinds of budget, each with its quantity.
+KINDS = {"parameters": "parameters", "FLOPs": "forward", "memory": "training_memory"}
 # How many are in the table, each with a button and a key; and in the chart.
 FEW, LISTED, DRAWN = 5, 8, 60
 
 
-def _check(kind: Kind, text: str) -> Reason | None:
+def _read(name: str, text: str) -> Typed:
+    """A typed amount of a kind. Raises InputError."""
+    return typed(text, QUANTITIES[KINDS[name]].unit)
+
+
+def _check(name: str, text: str) -> Reason | None:
     try:
-        typed(text, kind.unit)
+        _read(name, text)
     except InputError:
         message = N_("{name}={text} in the link is not possible: it must be an amount, such as {example}.")
-        return message, {"example": kind.default}
+        return message, {"example": TARGETS[name].default}
     return None
 
 
@@ -68,8 +57,8 @@ BUDGET_OF = Select(
 )
 # An amount of each kind keeps its own.
 TARGETS = {
-    name: Text(f"target_{name}", N_("Budget"), kind.default, LONGEST, check=partial(_check, kind), width=140)
-    for name, kind in KINDS.items()
+    name: Text(f"target_{name}", N_("Budget"), default, LONGEST, check=partial(_check, name), width=140)
+    for name, default in {"parameters": "30M", "FLOPs": "5 GFLOPs", "memory": "16 GB"}.items()
 }
 HEAD_SIZE = Select("head_size", N_("Head size"), tuple(map(str, HEAD_SIZES)), default=f"{_START.head_size}", width=105)
 RATIO = Select("intermediate_ratio", N_("Feed-forward ratio"), RATIOS, {"any": N_("Any")}, default="4", width=150)
@@ -107,22 +96,22 @@ def choose_question(choice: Choice) -> BudgetQuestion:
         batch = choose_batch(choice.config)
         said = _("Training memory: weights, gradients, AdamW's states, and the activations of eager attention.")
         precision = TRAINING_DTYPE.show(help=said, width=145)
-    budget = Budget(KINDS[name].quantity, _amount(name, text))
+    budget = Budget(KINDS[name], _amount(name, text))
     return BudgetQuestion(Case(choice.subject, *batch, Plan(precision=precision)), budget, TARGETS[name].name)
 
 
 def _amount(name: str, text: str) -> int:
     """The typed amount in whole units; the last valid one if this one is not."""
-    kind, field = KINDS[name], TARGETS[name].name
+    field = TARGETS[name].name
     last = f"last {field}"
     try:
-        amount = typed(text, kind.unit).value
+        amount = _read(name, text)
     except InputError as error:
-        before: str = st.session_state.get(last, kind.default)
+        before: str = st.session_state.get(last, TARGETS[name].default)
         show_problem(error.problem._replace(field=field, remedies=({field: before},)))
-        return floor(typed(before, kind.unit).value)
+        return floor(_read(name, before).value)
     st.session_state[last] = text
-    return floor(amount)
+    return floor(amount.value)
 
 
 def choose_constraints() -> Constraints:
@@ -152,7 +141,6 @@ _SEARCHED = {
 
 
 def answer(question: BudgetQuestion, constraints: Constraints) -> Result:
-    """The models nearest to the budget."""
     return _found(question.case.replace(**_SEARCHED), question.budget, constraints)
 
 

@@ -44,31 +44,24 @@ def _cell(value: object, marked: bool) -> Cell:
 
 def plain(markdown: str) -> Cell:
     """Markdown as a reader sees it: text, formulas and code."""
-    parts: list[Part] = [""]
-    at = 0
+    parts: list[Part] = []
+    text, at = "", 0
     for mark in _MARKS.finditer(markdown):
-        before = markdown[at : mark.start()]
-        at = mark.end()
-        kind = mark.lastgroup
+        text += markdown[at : mark.start()]
+        at, kind = mark.end(), mark.lastgroup
         if kind in ("math", "code"):
-            made = Math(mark["math"]) if kind == "math" else Code(_inside(mark["code"]))
-            parts += [_said(parts.pop()) + _said(before), made, ""]
-        else:
-            written = "\n" if kind == "line" else mark[kind] if kind in ("sign", "inner") else ""
-            parts.append(_said(parts.pop()) + _said(before) + _said(written))
-    parts.append(_said(parts.pop()) + _said(markdown[at:]))
-    found = tuple(part for part in parts if part)
+            parts += [text, Math(mark["math"]) if kind == "math" else Code(_inside(mark["code"]))]
+            text = ""
+        elif kind in ("sign", "inner", "line"):
+            text += "\n" if kind == "line" else mark[kind]
+    parts.append(text + markdown[at:])
+    found = tuple(part.replace("\N{NO-BREAK SPACE}", " ") if isinstance(part, str) else part for part in parts if part)
     return found[0] if len(found) == 1 else found or ""
 
 
 def _inside(code: str) -> str:
     """What is in a code span, without the spaces that belong to its fence."""
     return code[1:-1] if code.startswith(" ") and code.endswith(" ") and code.strip() else code
-
-
-def _said(part: Part) -> str:
-    assert isinstance(part, str)
-    return part.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def _text(cell: Cell) -> str:

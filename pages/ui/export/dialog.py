@@ -13,8 +13,8 @@ from pages.ui.batch import present_batch
 from pages.ui.columns import sent
 from pages.ui.controls import set_values
 from pages.ui.export.cells import table_of
-from pages.ui.export.files import File, Origin, chart_file, model_files, own_files, renamed, table_files
-from pages.ui.export.shown import Shown, own, shown
+from pages.ui.export.files import Origin, chart_file, model_files, stem_of, table_files
+from pages.ui.export.shown import File, Shown, own, shown
 from pages.ui.i18n import _, translator
 from pages.ui.sidebar import Choice
 from pages.ui.theme import appearance
@@ -67,7 +67,7 @@ def _show(choice: Choice) -> None:
     st.markdown(_("**The model**"))
     other = own()
     if other:
-        _buttons(own_files(other))
+        _buttons(other.files)
     else:
         place = Origin(url, st.session_state.get("lang", "en"))
         _buttons(model_files(choice, present_batch(choice.config), place, translator()))
@@ -79,10 +79,11 @@ def _show(choice: Choice) -> None:
         return
     title = st.selectbox(_("What"), list(offered), key="taken", label_visibility="collapsed")
     make, chart = offered[title]
-    files = table_files(choice, title, make)
+    stem = other.stem if other else stem_of(choice)
+    files = table_files(stem, title, make)
     if chart:
-        files.append(chart_file(choice, chart, title, appearance()))
-    _buttons([renamed(file, choice, other) for file in files] if other else files)
+        files.append(chart_file(stem, chart, title, appearance()))
+    _buttons(files)
     if chart:
         st.caption(_("PNG, as on this screen: in the menu at the chart's top right."))
         st.vega_lite_chart(sent(chart.data), dict(chart.spec or {}), alt=chart.title)

@@ -19,20 +19,11 @@ from bertcalc.text import Translate
 from bertcalc.worker import SlowError, StoppedError
 from pages.ui.bars import preset_of
 from pages.ui.batch import Batch
-from pages.ui.export.shown import Own, Shown
+from pages.ui.export.shown import File, Shown
 from pages.ui.oracle import answer
 from pages.ui.sidebar import Choice
 from pages.ui.theme import BACKGROUND, INK
 from pages.ui.verdict import in_words
-
-
-class File(NamedTuple):
-    """A file: what its button says, its name, its type, and the function that writes it."""
-
-    label: str
-    name: str
-    mime: str
-    make: Callable[[], bytes]
 
 
 class Origin(NamedTuple):
@@ -47,7 +38,7 @@ def model_files(choice: Choice, batch: Batch, place: Origin, _: Translate) -> li
 
     Nothing is computed before somebody asks for it, and then outside of a run: hence ``_``, a translator.
     """
-    subject, stem = choice.subject, _stem(choice)
+    subject, stem = choice.subject, stem_of(choice)
     told = partial(_report, choice, batch, place, _)
     return [
         File("config.json", "config.json", "application/json", lambda: config_json.write(subject).encode()),
@@ -57,23 +48,9 @@ def model_files(choice: Choice, batch: Batch, place: Origin, _: Translate) -> li
     ]
 
 
-def own_files(own: Own) -> list[File]:
-    """What a page offers of a model of its own."""
-    return [File(label, f"{own.stem}{end}", kind, partial(_bytes, write)) for label, end, kind, write in own.files]
-
-
-def _bytes(write: Callable[[], str]) -> bytes:
-    return write().encode()
-
-
-def renamed(file: File, choice: Choice, own: Own) -> File:
-    """A file under the name of the page's own model."""
-    return file._replace(name=f"{own.stem}{file.name.removeprefix(_stem(choice))}")
-
-
-def table_files(choice: Choice, title: str, make: Callable[[], Table]) -> list[File]:
-    """A table in each format."""
-    stem = f"{_stem(choice)}-{_slug(title)}"
+def table_files(stem: str, title: str, make: Callable[[], Table]) -> list[File]:
+    """A table in each format, under names that begin with the model's."""
+    stem = f"{stem}-{_slug(title)}"
     return [
         # The mark at the beginning has spreadsheets read UTF-8.
         File("CSV", f"{stem}.csv", "text/csv", lambda: csv_text(make()).encode("utf-8-sig")),
@@ -82,10 +59,8 @@ def table_files(choice: Choice, title: str, make: Callable[[], Table]) -> list[F
     ]
 
 
-def chart_file(choice: Choice, chart: Shown, title: str, appearance: str) -> File:
-    """A chart."""
-    name = f"{_stem(choice)}-{_slug(title)}.svg"
-    return File("SVG", name, "image/svg+xml", lambda: svg(chart, appearance).encode())
+def chart_file(stem: str, chart: Shown, title: str, appearance: str) -> File:
+    return File("SVG", f"{stem}-{_slug(title)}.svg", "image/svg+xml", lambda: svg(chart, appearance).encode())
 
 
 _WIDTH = 900  # as on a lecture screen beside the sidebar
@@ -164,7 +139,8 @@ def _evidence(subject: Subject, _: Translate) -> Evidence:
     return Evidence(verdict, Table(_("What was compared, and the verdicts"), columns, rows))
 
 
-def _stem(choice: Choice) -> str:
+def stem_of(choice: Choice) -> str:
+    """How the names of a model's files begin."""
     return f"{choice.preset}{'-changed' if choice != preset_of(choice) else ''}"
 
 

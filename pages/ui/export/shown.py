@@ -24,11 +24,20 @@ class Shown(NamedTuple):
         return pd.DataFrame(self.data, dtype=object)
 
 
+class File(NamedTuple):
+    """A file: what its button says, its name, its type, and the function that writes it."""
+
+    label: str
+    name: str
+    mime: str
+    make: Callable[[], bytes]
+
+
 class Own(NamedTuple):
-    """What a page offers of a model of its own instead of the session's: how the names of files begin, and texts."""
+    """What a page offers of a model of its own instead of the session's: how the names of files begin, and files."""
 
     stem: str
-    files: tuple[tuple[str, str, str, Callable[[], str]], ...]  # label, end of the name, type, what writes the text
+    files: tuple[File, ...]
 
 
 def begin() -> None:
@@ -55,7 +64,6 @@ def shown() -> list[Shown]:
 
 
 def note(one: Shown) -> None:
-    """Add what is shown next."""
     shown().append(one)
 
 
@@ -70,7 +78,9 @@ def draw_chart(columns: Columns, spec: dict[str, Any], *, numbers: Mapping[str, 
 
 
 def draw_frame(columns: Columns, *, alt: str, column_config: Mapping[str, Any], **options: Any) -> None:
-    """A table to scroll in, of texts and numbers as they are."""
+    """A table to scroll in, of texts and numbers as they are; up to forty rows without scrolling."""
     labels = {name: column["label"] or name for name, column in column_config.items()}
     note(Shown(alt, {labels.get(name, name): cells for name, cells in columns.items()}))
-    st.dataframe(sent(columns), alt=alt, column_config=column_config, **options)
+    few = all(len(cells) < 40 for cells in columns.values())
+    look = {"hide_index": True, "height": "content" if few else 640, **options}
+    st.dataframe(sent(columns), alt=alt, column_config=column_config, **look)

@@ -17,8 +17,7 @@ export default function ({ data, parentElement }) {
 class Notes {
   constructor(parent) {
     this.parts = ["title", "notes", "after"].map((name) => {
-      const part = document.createElement(name === "title" ? "h1" : "p");
-      part.className = name;
+      const part = element(name === "title" ? "h1" : "p", { class: name });
       parent.append(part);
       return [name, part];
     });

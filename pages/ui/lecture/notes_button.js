@@ -13,8 +13,7 @@ export default function ({ data, parentElement }) {
 
 class Door {
   constructor(parent) {
-    this.button = document.createElement("button");
-    this.button.type = "button";
+    this.button = element("button", { type: "button" });
     this.button.onclick = () => this.open();
     parent.append(this.button);
     this.channel = new BroadcastChannel("bertcalc-lecture");
@@ -41,9 +40,7 @@ class Door {
 
   update({ label, said }) {
     this.said = said;
-    const key = document.createElement("kbd");
-    key.textContent = "N";
-    this.button.replaceChildren(label, key);
+    this.button.replaceChildren(label, element("kbd", { text: "N" }));
     this.say();
   }
 

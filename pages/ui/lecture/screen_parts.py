@@ -89,7 +89,7 @@ def _bars(choice: Choice, path: str) -> None:
     if not bars.figures:
         raise KeyError(path)
     alt = _("Parameters of each part of {opened}").format(opened=path)
-    draw_bars(choice, bars, "lecture", path, alt=alt)
+    draw_bars(bars, "lecture", choice.architecture, path, alt=alt)
 
 
 def _so_far(choice: Choice, path: str) -> None:
@@ -147,12 +147,12 @@ def _since(choice: Choice, preset: str) -> None:
 def _costs(choice: Choice, preset: str, batch_size: str) -> None:
     """A published model and the present one at a glance: parameters beside FLOPs and memory."""
     comparison = _comparison(choice, WrittenModel(preset), _present(choice), measure="training_memory")
-    _draw(comparison._replace(batch=comparison.batch._replace(batch_size=int(batch_size)), order="chosen"))
+    draw_models(comparison._replace(batch=comparison.batch._replace(batch_size=int(batch_size)), order="chosen"))
 
 
 def _relatives(choice: Choice, sort: str) -> None:
     """Well-known models and the present one at a glance, the largest first."""
-    _draw(_comparison(choice, *map(WrittenModel, WELL_KNOWN), _present(choice), measure=sort))
+    draw_models(_comparison(choice, *map(WrittenModel, WELL_KNOWN), _present(choice), measure=sort))
 
 
 def _present(choice: Choice) -> WrittenModel:
@@ -176,10 +176,6 @@ def _explain(comparison: Comparison, *, changing: bool = False) -> None:
     if changing:
         found = found._replace(parts=[part for part in found.parts if part.difference])
     show_differences(comparison, found)
-
-
-def _draw(comparison: Comparison) -> None:
-    draw_models(comparison)
 
 
 def _compute(choice: Choice) -> None:
@@ -265,7 +261,6 @@ VOCABULARY = Vocabulary({name: part.arguments for name, part in PARTS.items()}, 
 
 
 def values(choice: Choice) -> dict[str, str]:
-    """What fills the placeholders."""
     config, count = choice.config, choice.model().num_parameters()
     sizes = {name: getattr(config, name) for name in (*LETTERS, "attention_head_size")}
     sizes["embedding_size"] = getattr(config, "embedding_size", config.hidden_size)

@@ -23,8 +23,8 @@ from pages.ui.theme import colors
 
 Fill = Callable[[str], str]
 # The speaker's notes: a window of their own, which follows the lecture in the same browser; never on its screen.
-_NOTES_BUTTON = component("bertcalc_notes_button", "lecture/notes.css", "lecture/notes_button.js")
-_NOTES = component("bertcalc_notes", "lecture/notes.css", "lecture/notes.js")
+_NOTES_BUTTON = component("bertcalc_notes_button", "lecture/notes.css", "dom.js", "lecture/notes_button.js")
+_NOTES = component("bertcalc_notes", "lecture/notes.css", "dom.js", "lecture/notes.js")
 
 
 def where(page: str) -> tuple[str, str]:

@@ -82,13 +82,15 @@ def show_peak(run: Run, how: Plan | Inference) -> None:
     letters = _("$N$: all parameters; $N_t$: trainable parameters.") if frozen else _("$N$: all parameters.")
     of_plan = [_(PRECISIONS[how.precision].meaning), loop(run, how, found.num_bytes)] if isinstance(how, Plan) else []
     st.caption(in_a_row([letters, *of_plan, _(NOT_COUNTED)]))
-    if pieces := TEMPORARIES.unfolded():
-        with pieces:
-            made = [
-                (_step_words(model, piece.where, "`"), f"${piece.formula.latex()}$", unbroken(size(piece.num_bytes)))
-                for piece in found.temporaries
-            ]
-            show_rows((_("Made for"), _("Formula, in bytes"), _("Size")), made, _("Temporary tensors at the peak"))
+    TEMPORARIES.around(_show_temporaries, model, found)
+
+
+def _show_temporaries(model: Model, found: Peak) -> None:
+    made = [
+        (_step_words(model, piece.where, "`"), f"${piece.formula.latex()}$", unbroken(size(piece.num_bytes)))
+        for piece in found.temporaries
+    ]
+    show_rows((_("Made for"), _("Formula, in bytes"), _("Size")), made, _("Temporary tensors at the peak"))
 
 
 def _figures(run: Run, how: Plan | Inference, found: Peak, before: int) -> dict[str, tuple[str, str]]:

@@ -10,7 +10,7 @@ from bertcalc.forward.steps import LARGEST, batch_problems
 from bertcalc.forward.trace import Sizes
 from bertcalc.memory.devices import DEFAULT, DEVICES, KEPT_FREE, Device, kept_free
 from bertcalc.memory.optimizers import ITEM_BYTES, OPTIMIZERS, PRECISIONS
-from bertcalc.memory.plan import ATTENTIONS, RECOMPUTE, Inference, Plan, Recompute
+from bertcalc.memory.plan import ATTENTIONS, RECOMPUTE, Inference, Plan
 from bertcalc.memory.saved import can_fuse
 from bertcalc.subject import Subject
 from bertcalc.text import N_
@@ -81,15 +81,12 @@ _LARGEST_GIB = 1_000_000
 
 
 class Run(NamedTuple):
-    """A model and a batch."""
-
     choice: Choice
     batch: Batch
     batches: int = 1  # that are added up for one step of the optimizer
 
     @property
     def subject(self) -> Subject:
-        """The model as the core takes it."""
         return self.choice.subject
 
     def of_preset(self) -> "Run | None":
@@ -102,11 +99,6 @@ class Run(NamedTuple):
         return formula.latex(), formula.latex(self.choice.config, **self.batch._asdict())
 
 
-def _recomputations(choice: Choice) -> list[Recompute]:
-    """What can run again: transformers does it with the layers of most families, but not of all."""
-    return [one for one in RECOMPUTE if one in ("none", *choice.model().family.recomputes)]
-
-
 def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
     """Draw batch and training settings; ``states``: whether the optimizer matters."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
@@ -114,7 +106,9 @@ def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
         said: dict[str, Any] = {"precision": TRAINING_DTYPE.show(width=163)}
         if states:
             said["optimizer"] = OPTIMIZER.show()
-        said |= {"attention": ATTENTION.show(), "recompute": RECOMPUTATION.show(_recomputations(choice))}
+        # transformers runs the layers of most families again, but not of all.
+        again = [one for one in RECOMPUTE if one in ("none", *choice.model().family.recomputes)]
+        said |= {"attention": ATTENTION.show(), "recompute": RECOMPUTATION.show(again)}
         changed = sum(control.name in st.query_params for control in _MORE)
         with st.popover(f"{_('More')} ({changed})" if changed else _("More")):
             batches = ACCUMULATE.show_within(1, LARGEST)
@@ -131,7 +125,6 @@ def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
 
 
 def choose_inference(choice: Choice) -> tuple[Run, Inference]:
-    """Draw batch and inference settings."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         batch = choose_batch(choice.config)
         how = Inference(DTYPE.show(), ATTENTION.show())

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from bertcalc.formula import Formula, latex_number, shape_letters
+from bertcalc.formula import latex_number, shape_letters
 from bertcalc.forward.outputs import Call
 from bertcalc.memory import footprint
 from bertcalc.memory.byte_formulas import kept_formulas, korthikanti_formulas
@@ -13,7 +13,7 @@ from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import Saved, by_module, total_bytes
 from bertcalc.proof import memory_proof
 from bertcalc.text import N_
-from bertcalc.tree.totals import Component, component_at
+from bertcalc.tree.totals import component_at
 from pages.ui.bars import Bars, draw_bars
 from pages.ui.controls import Fold, Switch
 from pages.ui.export.shown import draw_frame
@@ -40,26 +40,17 @@ def show_activations(run: Run, plan: Plan) -> None:
         show_metrics({_("Kept for the backward pass"): (size(total), counted(total, "bytes"))})
         check = HOOKS.show()
     verdict = st.container()  # filled last: the first comparison takes seconds
-    st.latex(_kept_latex(run, formulas.components, total))
+    terms = [(*run.written(formula), colors()[component]) for component, formula in formulas.components.items()]
+    st.latex(colored_equation(r"\text{bytes} &= ", terms, latex_number(total)))
     modules = by_module(saved)
     if modules:
         bars = _module_bars(run, plan, modules, formulas.modules)
-        draw_bars(run.choice, bars, "activations", alt=_("Bytes kept for each module"))
-    if tensors := KEPT.unfolded():
-        with tensors:
-            _show_saved(saved, formulas.saved, PRECISIONS[plan.precision].dtype)
-    if published := KORTHIKANTI.unfolded():
-        with published:
-            _show_korthikanti(run, plan)
+        draw_bars(bars, "activations", run.subject.architecture, alt=_("Bytes kept for each module"))
+    KEPT.around(_show_saved, saved, formulas.saved, PRECISIONS[plan.precision].dtype)
+    KORTHIKANTI.around(_show_korthikanti, run, plan)
     if check:
         with verdict:
             _show_verdict(run, plan)
-
-
-def _kept_latex(run: Run, components: Mapping[Component, Formula], total: int) -> str:
-    """The bytes of each component in its colour, with letters, with numbers, and what comes out."""
-    terms = [(*run.written(formula), colors()[component]) for component, formula in components.items()]
-    return colored_equation(r"\text{bytes} &= ", terms, latex_number(total))
 
 
 def _module_bars(run: Run, plan: Plan, modules: Mapping[str, int], formulas: Mapping[str, str]) -> Bars:
@@ -71,6 +62,7 @@ def _module_bars(run: Run, plan: Plan, modules: Mapping[str, int], formulas: Map
         [inks[component_at(run.choice.model(), path)] for path in modules],
         [formulas.get(path, "") for path in modules],
         unit="bytes",
+        preset=run.choice.preset,
     )
 
 
@@ -84,8 +76,6 @@ def _show_saved(saved: Sequence[Saved], letters: Sequence[Saved], dtype: Dtype) 
             "formula": [_product(one) for one in letters],
             "bytes": [one.num_bytes() for one in saved],
         },
-        hide_index=True,
-        height="content" if len(saved) < 40 else 640,
         column_config={
             "name": st.column_config.TextColumn(_("Tensor"), width="large"),
             "step": st.column_config.TextColumn(_("First needed by")),

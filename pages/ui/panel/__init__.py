@@ -6,7 +6,7 @@ answers come; what is drawn at the end of the page says that it is there.
 
 from collections.abc import Callable, Collection
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import streamlit as st
 
@@ -49,33 +49,22 @@ def show(page: str, fields: Collection[str] = tuple(SLIDERS), *, lecture: bool =
     found = {problem.field: problem for problem in steps.problems()}
     shown = [field for field in SLIDERS if field in fields or field in found]
     plain = steps.kept == steps.kept.reset() and not steps.attempt
-    actions = _actions(not (steps.at or steps.attempt), steps.at == steps.last, plain, steps.kept.preset)
-    sliders = [_field(steps, field, found.get(field)) for field in shown]
-    _draw(page, _take, link=model.link(), actions=actions, fields=sliders, lecture=lecture)
+    acts = actions(not (steps.at or steps.attempt), steps.at == steps.last, plain, steps.kept.preset)
+    draw(page, [_field(steps, field, found.get(field)) for field in shown], acts, _take, lecture=lecture)
 
 
-class Driver(Protocol):
-    """What a page shows and does that has sliders of its own."""
-
-    def fields(self) -> list[dict[str, Any]]:
-        """The data of the sliders, as ``_field`` gives them."""
-
-    def actions(self) -> tuple[bool, bool, bool, str]:
-        """Whether there is nothing to undo, to redo and to reset, and what is reset to."""
-
-    def take(self, event: dict[str, Any]) -> None:
-        """Handle an event of the browser, which is not trusted."""
-
-
-def show_other(page: str, driver: Driver) -> None:
-    """Draw the sliders of a page that has its own."""
-    actions, link = _actions(*driver.actions()), model.track().kept.link()
-    _draw(page, driver.take, link=link, actions=actions, fields=driver.fields(), lecture=False)
-
-
-def _draw(page: str, take: Callable[[dict[str, Any]], None], **data: Any) -> None:
+def draw(
+    page: str,
+    fields: list[dict[str, Any]],
+    actions: list[dict[str, Any]],
+    take: Callable[[dict[str, Any]], None],
+    *,
+    lecture: bool = False,
+) -> None:
+    """Draw sliders, from data as ``_field`` gives them; ``take`` handles an event of the browser, not to be trusted."""
     # With the page, so that the browser looks at the address again on another one.
-    data |= {"names": NAMES, "page": page, "menu": _menu()}
+    data: dict[str, Any] = {"names": NAMES, "page": page, "menu": _menu(), "link": model.link()}
+    data |= {"fields": fields, "actions": actions, "lecture": lecture}
     before = st.session_state.get("last event", 0)
     _PANEL(key="panel", data=data, on_events_change=partial(_take_events, take))
     # Streamlit calls nothing for the first message of a session, which a browser sends to a server that came again.
@@ -97,7 +86,8 @@ def _menu() -> dict[str, str]:
     return {"lang": lang, "menu": _("Menu"), "close": _("Close"), "more": _("More"), "skip": _("Skip to main content")}
 
 
-def _actions(undone: bool, redone: bool, plain: bool, preset: str) -> list[dict[str, Any]]:
+def actions(undone: bool, redone: bool, plain: bool, preset: str) -> list[dict[str, Any]]:
+    """Undo, redo and reset: whether there is nothing for each of them to do, and what is reset to."""
     named = (
         (_("Undo"), _("One step back (Ctrl+Z)"), "undo", ["ctrl+z"], undone),
         (_("Redo"), _("One step forward again (Ctrl+Y)"), "redo", ["ctrl+y", "ctrl+shift+z"], redone),
@@ -199,5 +189,4 @@ def _take(event: dict[str, Any]) -> None:
 
 
 def whole_number(text: str) -> int | str:
-    """Typed text as a number; the text, cut, if it is none."""
     return whole(text[:_LONGEST])

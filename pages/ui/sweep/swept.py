@@ -67,7 +67,6 @@ class Swept(NamedTuple):
 
     @property
     def quantity(self) -> Quantity:
-        """What is counted."""
         return QUANTITIES[self.measure]
 
     def includes(self, place: Sequence[int]) -> bool:

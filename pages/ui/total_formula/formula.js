@@ -12,11 +12,10 @@ export default function ({ data, parentElement }) {
 }
 
 function start(parent) {
-  const spoken = make("span", "spoken", parent);
-  spoken.setAttribute("role", "math");
-  const formula = make("div", "formula", parent);
-  const tip = make("div", "tip", parent);
-  Object.assign(tip, { id: "tip", role: "tooltip", popover: "manual" });
+  const spoken = element("span", { class: "spoken", role: "math" });
+  const formula = element("div", { class: "formula" });
+  const tip = element("div", { class: "tip", id: "tip", role: "tooltip", popover: "manual" });
+  parent.append(spoken, formula, tip);
   let tips = {};
   let open = null; // what is shown: its key, and by what it was opened
   let waiting;
@@ -115,13 +114,6 @@ function start(parent) {
   };
 }
 
-function make(tag, name, parent) {
-  const node = document.createElement(tag);
-  node.className = name;
-  parent?.append(node);
-  return node;
-}
-
 // What tells one part from another when it is drawn again: nodes stay, so that focus stays.
 const kind = (part) => (Array.isArray(part) ? part[0] : `${part.is} ${part.key ?? ""}`);
 
@@ -136,7 +128,7 @@ function fill(parent, parts) {
 }
 
 function create(part) {
-  const node = make(part[0] === "power" ? "sup" : "span", Array.isArray(part) ? part[0] : part.is);
+  const node = element(part[0] === "power" ? "sup" : "span", { class: Array.isArray(part) ? part[0] : part.is });
   node.kind = kind(part);
   if (Array.isArray(part)) node.ariaHidden = !["title", "said"].includes(part[0]); // the labels say it all
   if (part.key) node.dataset.key = part.key;

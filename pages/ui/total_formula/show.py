@@ -7,11 +7,10 @@ from pages.ui.component import component
 from pages.ui.theme import colors
 from pages.ui.total_formula.parts import total_formula
 
-_component = component("total_formula", "total_formula/formula.css", "total_formula/formula.js")
+_component = component("total_formula", "dom.js", "total_formula/formula.css", "total_formula/formula.js")
 
 
 def show_total_formula(subject: Subject) -> None:
-    """Draw it."""
     draw_formula(total_formula(subject, colors()))
 
 

@@ -52,7 +52,6 @@ def choose_layer(config: Config) -> int:
 
 
 def stops_of(subject: Subject, batch: Batch, layer: int) -> list[Stop]:
-    """The walk through the chosen model."""
     return walk(run(subject, call_of(subject, batch)), layer)
 
 
