@@ -16,7 +16,7 @@ from bertcalc.families import CLASSES
 from bertcalc.forward.outputs import Call
 from bertcalc.forward.steps import Step, batch_problems, forward
 from tests.examples import examples
-from tests.oracle import Case, arguments, bare, layers_of
+from tests.oracle import Case, arguments, bare, layers_of, numbered
 from tests.strategies import passes
 
 Called = tuple[str, tuple[int, ...], tuple[int, ...]]
@@ -34,7 +34,7 @@ def steps_of(case: Case, call: Call) -> list[Step]:
 
 def real_calls(case: Case, call: Call) -> list[Called]:
     """Name, input shape and output shape of every module without children that the real model calls."""
-    real = case.real()
+    real = case.real("cpu")
     real.set_attn_implementation("eager")
     found: list[Called] = []
 
@@ -44,7 +44,8 @@ def real_calls(case: Case, call: Call) -> list[Called]:
     for name, module in real.named_modules():
         if not list(module.children()) and not isinstance(module, torch.nn.Identity):
             module.register_forward_hook(listen(bare(name, case.architecture)))
-    real(**arguments(case, call))
+    with torch.no_grad():
+        real(**numbered(arguments(case, call)))
     return found
 
 
