@@ -50,12 +50,12 @@ class Case(NamedTuple):
     def ours(self) -> Model:
         return self.subject.model()
 
-    def real(self) -> Any:
+    def real(self, device: str = "meta") -> Any:
         """Built as ``from_pretrained`` builds it: what would fill the weights, half of the time, is left out."""
-        with torch.device("meta"), no_init_weights():
+        with torch.device(device), no_init_weights():
             model = getattr(transformers, self.architecture)(real_config(self.config), **self.options)
         model.tie_weights()
-        if self.architecture == "ModernBertForMultipleChoice":
+        if device == "meta" and self.architecture == "ModernBertForMultipleChoice":
             model.forward = with_values(model.forward)
         return model
 
@@ -96,18 +96,27 @@ def flat(entry: Entry, named: bool) -> Output:
 
 
 def real_outputs(case: Case, call: Call) -> list[Output]:
-    """What the real forward method returns, on the meta device."""
-    returned = _eager(case)(**arguments(case, call))
+    """What the real forward method returns, with numbers: for small models a tenth of the time of the meta device."""
+    with torch.no_grad():
+        returned = _eager(case)(**numbered(arguments(case, call)))
     pairs = [(None, value) for value in returned] if isinstance(returned, tuple) else list(returned.items())
     return [Output(name, type(value).__name__, tensors_in(value)) for name, value in pairs]
 
 
 @lru_cache(8)
 def _eager(case: Case) -> Any:
-    """The real model with an attention that gives its scores, which a call leaves as it was."""
-    real = case.real()
+    """The real model with an attention that gives its scores, which a call leaves as it was; its numbers are any."""
+    real = case.real("cpu")
     real.set_attn_implementation("eager")
     return real
+
+
+def numbered(given: dict[str, Any]) -> dict[str, Any]:
+    """Arguments of the meta device with numbers: the first word, the first label, and no padding."""
+    return {
+        name: torch.full_like(value, int(name == "attention_mask"), device="cpu") if torch.is_tensor(value) else value
+        for name, value in given.items()
+    }
 
 
 def arguments(case: Case, call: Call, *, masked: bool = True) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from bertcalc.discover.build import NUMBER, Ended, Folded, Refused, Shape, made, not_built, reason
 from bertcalc.discover.fields import Recipe, is_config
+from bertcalc.discover.kernels import Kernels
 from bertcalc.discover.result import Computed
 from bertcalc.problem import InputError, Problem
 from bertcalc.text import N_
@@ -168,6 +169,7 @@ def _recorder(until: float) -> Any:
             self.inside: list[Any] = []
             self.seen = 0
             self.types: dict[Any, Any] = {}
+            self.kernels = Kernels()
 
         @classmethod
         def _should_skip_dynamo(cls) -> bool:
@@ -210,7 +212,7 @@ def _recorder(until: float) -> Any:
         def result(self, func: Any, args: Any, kwargs: Any) -> Any:
             """What PyTorch gives; of an operation on each number alone, only the type is asked for, and that once."""
             if torch.Tag.pointwise not in func.tags or func._schema.is_mutable or kwargs:
-                return func(*args, **kwargs)
+                return self.kernels(func, args, kwargs)
             tensors = [each for each in args if isinstance(each, torch.Tensor)]
             key = (
                 func,

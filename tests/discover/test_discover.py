@@ -236,7 +236,7 @@ def test_a_small_size_is_tried_where_it_is_large() -> None:
         found.count(num_mem_blocks=10)
 
 
-@pytest.mark.parametrize("case", sampled(shipped_classes(), 15), ids=lambda case: case[1])
+@pytest.mark.parametrize("case", sampled(shipped_classes(), 25), ids=lambda case: case[1])
 def test_what_is_shipped_is_right_where_small_sizes_are_large(case: tuple[str, str]) -> None:
     found = shipped(*case)
     assert found is not None

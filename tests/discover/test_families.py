@@ -30,7 +30,7 @@ def ours(architecture: str) -> Any:
     return exact(formula(Subject(default, architecture)).expression).subs(field_of).subs(FOUR_TIMES)
 
 
-@pytest.mark.parametrize("architecture", sampled(CLASSES, 18))
+@pytest.mark.parametrize("architecture", sampled(CLASSES, 24))
 def test_the_formula_of_a_class_is_the_one_that_is_discovered(architecture: str) -> None:
     found = discover(CLASSES[architecture].name, architecture)
     assert not found.unexplained

@@ -2,6 +2,7 @@
 
 import contextlib
 import re
+from itertools import product
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import transformers
 from bertcalc.discover import asking, build, discover
 from bertcalc.discover.__main__ import row_of
 from bertcalc.discover.build import Refused, not_built
+from tests.examples import sampled
 
 
 class SpeechlessError(Exception):
@@ -20,6 +22,7 @@ class SpeechlessError(Exception):
 
 
 ERRORS = [RecursionError("too deep"), AssertionError(), SystemExit(3), SpeechlessError()]
+PLACES = [("n_layer", 0), ("n_layer", 30), ("model_type", 5), ("to_dict", 0)]  # and how often it is read before
 
 
 def odd(error: BaseException, where: str, after: int) -> Any:
@@ -37,11 +40,11 @@ def odd(error: BaseException, where: str, after: int) -> Any:
     return OddConfig
 
 
-@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
-@pytest.mark.parametrize(("where", "after"), [("n_layer", 0), ("n_layer", 30), ("model_type", 5), ("to_dict", 0)])
+@pytest.mark.parametrize(("error", "place"), sampled(product(ERRORS, PLACES), 3))
 def test_whatever_a_configuration_raises_is_said(
-    monkeypatch: pytest.MonkeyPatch, error: BaseException, where: str, after: int
+    monkeypatch: pytest.MonkeyPatch, error: BaseException, place: tuple[str, int]
 ) -> None:
+    where, after = place
     monkeypatch.setattr(asking, "limit_memory", lambda: None)
     monkeypatch.setattr(build, "config_class", lambda _kind: odd(error, where, after))
     row = row_of("gpt2", "GPT2Model", 60)

@@ -31,7 +31,7 @@ def found_for(model_type: str, cls: str) -> Discovered:
     return found
 
 
-@pytest.mark.parametrize("key", sampled(EXPLAINED, 2), ids="-".join)
+@pytest.mark.parametrize("key", sampled(EXPLAINED, 4), ids="-".join)
 def test_parts_components_and_the_program_sum_to_the_total(key: tuple[str, str]) -> None:
     found = found_for(*key)
     here = found.fields

@@ -154,6 +154,7 @@ def test_counts_and_shapes_are_those_of_the_real_model(exercise: Exercise) -> No
             )
 
 
+@examples(12)
 @given(exercises("step"))
 def test_shapes_on_the_way_are_those_of_the_real_model(exercise: Exercise) -> None:
     assert exercise.call is not None
@@ -237,7 +238,7 @@ def changed(config: Config, field: str) -> Config:
     return replace(config, **{field: other})
 
 
-@examples(5)
+@examples(3)
 @given(exercises("field"))
 def test_fields_change_what_they_change_in_the_real_model(exercise: Exercise) -> None:
     assert exercise.call is not None
@@ -331,7 +332,7 @@ def test_zeros_at_the_end_of_a_rounded_answer_are_not_known() -> None:
     assert check(model, "110,000,000").state == check(model, "100M").state == check(model, "111M").state == "wrong"
 
 
-@examples(8)
+@examples(5)
 @given(exercises("tensor", "layer", "model", "architecture", "error"))
 def test_each_miscount_is_named(exercise: Exercise) -> None:
     tensors, sizes = exercise.explained(), MiscountSizes.of(exercise.config)
@@ -350,6 +351,7 @@ def test_each_miscount_is_named(exercise: Exercise) -> None:
         assert mistakes or set.union(*told) & miscounts
 
 
+@examples(15)
 @given(exercises("tensor", "layer", "flops", "memory", "error"))
 def test_each_mistake_of_an_exercise_is_named(exercise: Exercise) -> None:
     for mistake in exercise.mistakes:

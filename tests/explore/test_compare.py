@@ -37,7 +37,7 @@ def difference(name: str, quantity: str) -> int:
     return explain(here, there, QUANTITIES[quantity]).difference
 
 
-@examples(4)
+@examples(2)
 @given(subjects(), subjects(), sizes)
 def test_the_parts_sum_to_the_difference_of_every_quantity(
     here: Subject, there: Subject, sizes: tuple[int, int]

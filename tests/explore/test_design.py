@@ -112,8 +112,8 @@ def test_the_search_is_brute_force(quantity: str, case: Case, allowed: Constrain
         return
     if quantity == "training_memory":  # each candidate is a simulated step, which takes its time with every layer
         first = 1 + allowed.layers_from % 9
-        last = first + min(2, allowed.layers_to - allowed.layers_from)
-        widest = min(allowed.hidden_to, 4 * allowed.step - 1)
+        last = first + min(1, allowed.layers_to - allowed.layers_from)
+        widest = min(allowed.hidden_to, 3 * allowed.step - 1)
         allowed = allowed._replace(layers_from=first, layers_to=last, hidden_to=widest)
     every = values(case, quantity, allowed)
     some = st.sampled_from(list(every.values()))

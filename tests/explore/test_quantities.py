@@ -55,7 +55,7 @@ def test_the_parameters_are_the_real_models(case: Model) -> None:
 
 
 @pytest.mark.parametrize("name", QUANTITIES)
-@examples(10)
+@examples(5)
 @given(cases(), st.lists(st.tuples(st.integers(1, 200), st.integers(1, 30), st.integers(1, 300)), min_size=1))
 def test_a_column_holds_what_each_row_gives_alone(name: str, case: Case, rows: list[tuple[int, int, int]]) -> None:
     if QUANTITIES[name].known(case) is None:

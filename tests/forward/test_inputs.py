@@ -73,7 +73,11 @@ def returned(model: Any, **given: Any) -> list[torch.Tensor]:
 
 
 def differ(model: Any, here: Mapping[str, Any], there: Mapping[str, Any]) -> bool:
-    pairs = zip(returned(model, **here), returned(model, **there), strict=True)
+    return unlike(returned(model, **here), returned(model, **there))
+
+
+def unlike(here: list[torch.Tensor], there: list[torch.Tensor]) -> bool:
+    pairs = zip(here, there, strict=True)
     return any(not torch.allclose(one, other, atol=1e-5, equal_nan=True) for one, other in pairs)
 
 
@@ -87,15 +91,18 @@ def tokens(architecture: str) -> torch.Tensor:
 def test_inputs_that_are_said_to_have_no_effect_are_those_that_change_nothing(architecture: str) -> None:
     for config in ways(architecture):
         subject, model = Subject(config, architecture), built(config, architecture)
+        before: dict[str, Any] = {"input_ids": tokens(architecture)}
+        plain = returned(model, **before)
         refused = any(problem.field == "encoder_sequence_length" for problem in problems(subject, CALL))
         for entry in inputs(subject, CALL, run(taking_all(subject), CALL)):
             if entry.name not in GIVEN or (refused and entry.name.startswith("encoder")):
                 continue
-            before = {"input_ids": tokens(architecture)}
+            here, changed = plain, {**before, entry.name: GIVEN[entry.name](entry.tensors[0].shape)}
             if entry.name == "encoder_attention_mask":
-                before["encoder_hidden_states"] = torch.linspace(-1, 1, 2 * 3 * 8).reshape(2, 3, 8)
-            after = {**before, entry.name: GIVEN[entry.name](entry.tensors[0].shape)}
-            assert differ(model, before, after) != (entry.meaning in UNUSED.values()), (config, entry.name)
+                states = {"encoder_hidden_states": torch.linspace(-1, 1, 2 * 3 * 8).reshape(2, 3, 8)}
+                here, changed = returned(model, **before, **states), {**changed, **states}
+            there = returned(model, **changed)
+            assert unlike(here, there) != (entry.meaning in UNUSED.values()), (config, entry.name)
 
 
 @pytest.mark.parametrize("architecture", [name for name in CLASSES if class_of(name).caches])

@@ -17,7 +17,7 @@ from bertcalc.forward.outputs import Call
 from bertcalc.forward.steps import Step, batch_problems
 from bertcalc.forward.trace import Sizes
 from tests.examples import examples
-from tests.oracle import Case, arguments, bare, layers_of
+from tests.oracle import Case, arguments, bare, layers_of, numbered
 from tests.strategies import passes
 
 Called = tuple[str, tuple[int, ...], tuple[int, ...]]
@@ -29,7 +29,7 @@ def steps_of(case: Case, call: Call) -> list[Step]:
 
 def real_calls(case: Case, call: Call) -> list[Called]:
     """Name, input shape and output shape of every module without children that the real model calls."""
-    real = case.real()
+    real = case.real("cpu")
     real.set_attn_implementation("eager")
     found: list[Called] = []
 
@@ -39,7 +39,8 @@ def real_calls(case: Case, call: Call) -> list[Called]:
     for name, module in real.named_modules():
         if not list(module.children()) and not isinstance(module, torch.nn.Identity):
             module.register_forward_hook(listen(bare(name, case.architecture)))
-    real(**arguments(case, call))
+    with torch.no_grad():
+        real(**numbered(arguments(case, call)))
     return found
 
 

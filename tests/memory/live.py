@@ -15,6 +15,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten
 
+from bertcalc.discover.kernels import Kernels
 from bertcalc.memory.optimizers import Optimizer, Precision
 from bertcalc.memory.plan import Plan
 
@@ -55,6 +56,7 @@ class Live(TorchDispatchMode):  # type: ignore[misc]  # torch's types are not fo
         self.live = 0
         self.moments: list[Moment] = []
         self._followed: dict[int, int] = {}  # bytes by address
+        self._kernels = Kernels()
         self._follow_all(given)
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -69,7 +71,7 @@ class Live(TorchDispatchMode):  # type: ignore[misc]  # torch's types are not fo
             return 1.0  # Adafactor asks for norms
         if function is torch.ops.aten.index.Tensor:
             self._follow_all(args)  # a list of numbers is a tensor that no dispatch mode sees come on the meta device
-        outputs = function(*args, **(kwargs or {}))
+        outputs = self._kernels(function, args, kwargs or {})
         if function is torch.ops.aten._to_copy.default and not args[0].is_meta and outputs.is_meta:
             self._move(args[0].untyped_storage()._cdata)
         self._follow_all(outputs)
