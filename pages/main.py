@@ -5,7 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from bertcalc.server.run_queue import RUN_QUEUE
-from pages.ui import controls, link, model, panel, present, sidebar
+from pages.ui import address, controls, link, model, panel, present, sidebar
 from pages.ui.export import dialog, shown
 from pages.ui.headings import show_heading
 from pages.ui.i18n import choose_language
@@ -20,6 +20,7 @@ print_dark_on_white()
 
 
 with RUN_QUEUE.enter(st.session_state):
+    address.restore()
     link.check(before_rerun=navigation)
     controls.begin()
     shown.begin()

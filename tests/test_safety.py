@@ -36,7 +36,7 @@ def test_no_text_is_run_and_no_markdown_is_html(path: Path) -> None:
 
 
 # The tree, what is said on paper, and the squares of the lecture have tests of their own.
-_OURS = ("'<style>", '"<style>', "tree_html(", "_paper(", '\'<div class="squares"')
+_OURS = ("'<style>", '"<style>', "tree_html(", '"""<div class="on-paper">', '\'<div class="squares"')
 
 
 def test_html_is_a_style_sheet_of_ours_or_one_of_a_few_things() -> None:

@@ -81,7 +81,7 @@ _ADAPTED = {
     "adapters": (which("query and value, matrix"), (4, 8, 16, 32, 64)),
     "adapters everywhere": (which("attention + feed-forward + pooler + map + transform, matrix"), (8, 16)),
 }
-_TRAINED = ("classifier", "score", "qa_outputs")  # how the names of heads end that peft trains beside the adapters
+_TRAINED = tuple(_TABLES["trained_heads"])
 _TABLE_ROLES = ("word", "position", "token type", "task type", "distance", "relative position")
 _MOST_LABELS, _MOST_WITHOUT_BIAS = 100, 10
 

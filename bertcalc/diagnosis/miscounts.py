@@ -9,7 +9,7 @@ of what it changes. ``miscounts.toml`` says which there are.
 >>> total(after) - 109482240  # 512 rows of 768
 -393216
 >>> HABITS["words and layers"].miscounts
-('positions', 'token types', 'embedding LayerNorm', 'pooler')
+('positions', 'token types', 'embedding LayerNorm', 'final LayerNorm', 'pooler')
 """
 
 import tomllib

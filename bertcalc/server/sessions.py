@@ -1,17 +1,24 @@
-"""One lock for what Streamlit keeps of a session.
+"""One lock for what Streamlit keeps of a session, and one entry of the history for a page that is opened.
 
 A reader who moves on gets a new run at once, while the run before goes on to its next command. Streamlit 1.67 gives
 each of the two a lock of its own for the same values (streamlit/streamlit#16763): one walks through a dictionary that
 the other lets grow, and a page ends in "RuntimeError: dictionary changed size during iteration".
 tests/server/test_sessions.py fails when Streamlit does otherwise.
+
+Where a page is opened, Streamlit 1.67 takes what the page before has controls for out of the link, and tells the
+browser so while that still shows the page before: Back then leads to that page without its values. The browser is not
+told: a page's address begins empty, and pages/ui/address.py puts into it what both pages have.
+tests/browser/test_links.py fails without that.
 """
 
 import threading
 from collections.abc import Callable
 
 from streamlit.runtime.state import SafeSessionState, SessionState
+from streamlit.runtime.state.query_params import QueryParams
 
 _made = SafeSessionState.__init__
+_populate = QueryParams.populate_from_query_string
 
 
 def share_lock() -> None:
@@ -24,3 +31,16 @@ def _with_shared_lock(safe: SafeSessionState, state: SessionState, yield_callbac
     # The state has no place for an attribute; its query parameters do, and live as long.
     lock = vars(state.query_params).setdefault("lock of session", threading.RLock())
     object.__setattr__(safe, "_lock", lock)  # the object's own sets a value of the session
+
+
+def leave_quietly() -> None:
+    """Leave the link of a page as it is when another one is opened."""
+    QueryParams.populate_from_query_string = _populate_quietly  # type: ignore[assignment, method-assign]
+
+
+def _populate_quietly(params: QueryParams, query_string: str, valid_script_hashes: set[str] | None = None) -> None:
+    vars(params)["_send_query_param_msg"] = lambda: None
+    try:
+        _populate(params, query_string, valid_script_hashes)
+    finally:
+        del vars(params)["_send_query_param_msg"]

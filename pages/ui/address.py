@@ -19,6 +19,34 @@ def went_back() -> bool:
     return context is not None and context.is_history_navigation
 
 
+def restore() -> None:
+    """After Back and Forward, take the address as it is: before any control is drawn.
+
+    Where both pages have a control of the same name, Streamlit 1.67 leaves out what the address says of it, as if it
+    were the other page's, and the control begins with its default.
+    """
+    context = get_script_run_ctx()
+    if context is not None and context.is_history_navigation:
+        with context.session_state.query_params() as params:
+            params.populate_from_query_string(context.query_string)
+            params.set_initial_query_params(context.query_string)
+
+
+def carry(names: Collection[str], said: Mapping[str, str]) -> None:
+    """The same as ``write`` on a page that is just opened, without telling the browser.
+
+    It is told at the end of the run what the whole address is (see the panel), and adds nothing to the history, where
+    Streamlit would make an entry for each name.
+    """
+    context = get_script_run_ctx()
+    if context is not None:
+        with context.session_state.query_params() as params:
+            for name in names:
+                params.discard_param_no_forward_msg(name)
+            for name, text in said.items():
+                params.set_with_no_forward_msg(name, text)
+
+
 def write(names: Collection[str], said: Mapping[str, str]) -> None:
     """Replace these parameters of the link by what is ``said``, in one message, so that it is one entry of the history.
 

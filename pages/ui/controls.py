@@ -53,6 +53,12 @@ class Control(Generic[Value]):
         """The label, in the language of the session."""
         return _(self.label)
 
+    @property
+    def is_changed(self) -> bool:
+        """Whether it has another value than its default, also where it is not drawn yet."""
+        held = st.session_state.get(self.name)
+        return self.name in st.query_params if held is None else held != self.default
+
     def wrong(self, text: str) -> Reason | None:
         """What is wrong with a text in the link, or None."""
         raise NotImplementedError
@@ -70,7 +76,10 @@ class Control(Generic[Value]):
         value = st.session_state.get(self.name, self.default)
         if value != self.default and self.name not in st.query_params:
             with suppress(StreamlitAPIException):  # it is this page's control already, and writes the link itself
-                st.query_params[self.name] = _in_link(value)
+                if model.is_opened():
+                    address.carry((), {self.name: _in_link(value)})
+                else:
+                    st.query_params[self.name] = _in_link(value)
                 st.session_state[self.name] = value
         return {"label": self.title, "key": self.name, "bind": "query-params", **self.look, **look}
 
@@ -281,7 +290,8 @@ def write_link() -> None:
     drawn: dict[str, str | None] = st.session_state["drawn choices"]
     wanted = dict.fromkeys(st.session_state.get("choices in the link", ())) | drawn
     if any(st.query_params.get(name) != value for name, value in wanted.items()):
-        address.write(wanted.keys(), {name: value for name, value in wanted.items() if value is not None})
+        said = {name: value for name, value in wanted.items() if value is not None}
+        (address.carry if model.is_opened() else address.write)(wanted.keys(), said)
     st.session_state["choices in the link"] = list(drawn)
 
 

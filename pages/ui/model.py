@@ -23,7 +23,8 @@ def begin(place: str = "", preset: str = "") -> None:
         model, found = read(st.query_params.to_dict(), _meant())
         st.session_state["track"], st.session_state["stood in"] = Track(model), found
     elif address.went_back():
-        track().go_to(read(st.query_params.to_dict(), _meant())[0])
+        model, st.session_state["stood in"] = read(st.query_params.to_dict(), _meant())
+        track().go_to(model)
     elif preset not in ("", track().kept.preset) and place != before:
         take_preset(preset)
 

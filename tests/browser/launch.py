@@ -26,6 +26,7 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--font-render-hinting=none",  # the shell alone would make letters wider, as screens with few pixels do
     f"--js-flags={' '.join(_SCRIPTS)}",
 ]
 

@@ -1,6 +1,5 @@
 """The link is the state: it can be opened, kept, reloaded, and gone back to."""
 
-import re
 from urllib.parse import urlencode
 
 from playwright.sync_api import Page, expect
@@ -83,7 +82,7 @@ def said(page: Page, link: dict[str, str]) -> list[str]:
     expect_query(page, link)
     settled(page)
     found: list[str] = page.evaluate(_SAID)
-    return [re.sub(r"\bMore( \([0-9]+\))?\n", "", one) for one in found]  # the number is not there on coming back
+    return found
 
 
 def go(page: Page, path: str) -> None:
@@ -184,3 +183,18 @@ def test_wrong_values_are_named_and_back_to_them_does_no_harm(visit: Open) -> No
         expect(number(page, field)).to_have_value(value)
     expect(page.get_by_text("could not be shown")).to_have_count(0)
     settled(page)
+
+
+def test_a_page_that_is_opened_is_one_step_and_back_leads_to_all_that_the_page_before_showed(visit: Open) -> None:
+    shared = {"batch_size": "4", "sequence_length": "256"}
+    own = {"memory": "training", "optimizer": "sgd", "accumulate": "3"}
+    page = visit("memory?" + urlencode(shared | own))
+    shown = said(page, shared | own)
+    before = page.evaluate("history.length")
+    go(page, "compute")
+    there = said(page, shared)
+    assert page.evaluate("history.length") == before + 1
+    page.go_back()
+    assert said(page, shared | own) == shown
+    page.go_forward()
+    assert said(page, shared) == there

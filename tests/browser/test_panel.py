@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, TimeoutError, expect
 
 from bertcalc import BertConfig, build
 from tests.browser.conftest import Look, Open
-from tests.browser.look import boxes, expect_query, number, query, ready, settled, slider, total
+from tests.browser.look import boxes, expect_query, number, ready, settled, slider, total
 from tests.examples import sampled
 from tests.oracle import Case
 
@@ -193,7 +193,7 @@ def test_locks_are_worked_everywhere_and_are_in_the_link(look: Look, place: str)
     page = look(place)
     expect(slider(page, "hidden_size")).to_be_visible()
     settled(page)
-    own = query(page)
+    own = dict(parse_qsl(urlsplit(place).query))
     page.get_by_role("button", name="A follows H: 64 per head").click()
     page.get_by_role("button", name="I stays: now 4 H").click()
     expect(page.get_by_role("button", name="A stays: H is a multiple of 12")).to_be_visible()

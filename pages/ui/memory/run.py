@@ -109,7 +109,7 @@ def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
         # transformers runs the layers of most families again, but not of all.
         again = [one for one in RECOMPUTE if one in ("none", *choice.model().family.recomputes)]
         said |= {"attention": ATTENTION.show(), "recompute": RECOMPUTATION.show(again)}
-        changed = sum(control.name in st.query_params for control in _MORE)
+        changed = sum(control.is_changed for control in _MORE)
         with st.popover(f"{_('More')} ({changed})" if changed else _("More")):
             batches = ACCUMULATE.show_within(1, LARGEST)
             said["fused_dropout"] = FUSED_DROPOUT.show()

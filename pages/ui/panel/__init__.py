@@ -77,7 +77,10 @@ def say_drawn(page: str) -> None:
     """Tell the panel, at the end of a run, which of its events the page has answered; and after another page's own
     controls have written their link, to look at it again.
     """
-    _DRAWN(key="drawn", data={"event": st.session_state.get("last event", 0), "page": page, "link": model.link()})
+    whole = model.is_opened()
+    link = {**(st.query_params.to_dict() if whole else {}), **model.link()}
+    answered = st.session_state.get("last event", 0)
+    _DRAWN(key="drawn", data={"event": answered, "page": page, "link": link, "whole": whole})
 
 
 def _menu() -> dict[str, str]:

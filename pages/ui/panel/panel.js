@@ -30,7 +30,7 @@ class Panel {
     this.awaited = null; // the number of the last event that was sent, until the page is drawn that answers it
     this.open = []; // what was sent and not yet answered: sent again with the next, as Streamlit may drop an older one
     this.keys = (event) => this.shortcut(event);
-    this.drawn = ({ detail }) => this.answered(detail.event, detail.link);
+    this.drawn = ({ detail }) => this.answered(detail.event, detail.link, detail.whole);
     this.asked = ({ detail }) => this.ask(detail);
     document.addEventListener("keydown", this.keys);
     window.addEventListener("bertcalc-drawn", this.drawn);
@@ -75,8 +75,8 @@ class Panel {
   }
 
   // The page is drawn that answers an event: the server says its number at the page's end.
-  answered(number, link = this.link) {
-    this.link = link;
+  answered(number, link = this.link, whole = this.whole) {
+    [this.link, this.whole] = [link, whole];
     // Now, and when Streamlit has taken out what the page before it had bound, which it does after the page's end.
     for (const later of [0, 500]) setTimeout(() => this.mendLink(later > 0), later);
     if (number !== Infinity) this.open = this.open.filter((event) => event.number > number);
@@ -90,7 +90,7 @@ class Panel {
   // Not while the next event or Back is under way: their link may be there before what the panel shows of them.
   mendLink(idle) {
     const running = document.querySelector(".stApp")?.dataset.testScriptState !== "notRunning";
-    if (this.awaited === null && !(idle && running)) writeLink(this.data.names, this.link);
+    if (this.awaited === null && !(idle && running)) writeLink(this.whole ? null : this.data.names, this.link);
   }
 
   waits(name) {
@@ -351,11 +351,12 @@ class Field {
   }
 }
 
-// The address says the model on every page: Streamlit leaves it out where it opens another page. Nothing is added to
-// the history: the server does that, once for each step.
+// The address says the model on every page: Streamlit leaves it out where it opens another page. There, and where the
+// names of what is ours are null, the link is the whole address. Nothing is added to the history: the server does that,
+// once for each step.
 function writeLink(names, link) {
   const parts = window.location.search.slice(1).split("&").filter(Boolean);
-  const others = parts.filter((part) => !names.includes(new URLSearchParams(part).keys().next().value));
+  const others = parts.filter((part) => names && !names.includes(new URLSearchParams(part).keys().next().value));
   const ours = Object.entries(link).map(([name, text]) => `${name}=${encodeURIComponent(text)}`);
   const before = parts.filter((part) => !others.includes(part));
   if ([...before].sort().join("&") === [...ours].sort().join("&")) return;
