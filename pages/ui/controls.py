@@ -56,7 +56,7 @@ class Control(Generic[Value]):
     @property
     def is_changed(self) -> bool:
         """Whether it has another value than its default, also where it is not drawn yet."""
-        held = st.session_state.get(self.name)
+        held = None if address.went_back() else st.session_state.get(self.name)
         return self.name in st.query_params if held is None else held != self.default
 
     def wrong(self, text: str) -> Reason | None:

@@ -2,7 +2,7 @@
 
 from urllib.parse import urlencode
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from pages.ui.navigation import SECTIONS
 from tests.browser.conftest import Look, Open
@@ -185,10 +185,14 @@ def test_wrong_values_are_named_and_back_to_them_does_no_harm(visit: Open) -> No
     settled(page)
 
 
-def test_a_page_that_is_opened_is_one_step_and_back_leads_to_all_that_the_page_before_showed(visit: Open) -> None:
+def test_a_page_that_is_opened_is_one_step_and_back_leads_to_all_that_the_page_before_showed(
+    context: BrowserContext, server: str
+) -> None:
     shared = {"batch_size": "4", "sequence_length": "256"}
     own = {"memory": "training", "optimizer": "sgd", "accumulate": "3"}
-    page = visit("memory?" + urlencode(shared | own))
+    page = context.new_page()  # a history ends at 50 entries: one that is empty
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.goto(f"{server}/memory?{urlencode(shared | own)}")
     shown = said(page, shared | own)
     before = page.evaluate("history.length")
     go(page, "compute")
@@ -198,3 +202,4 @@ def test_a_page_that_is_opened_is_one_step_and_back_leads_to_all_that_the_page_b
     assert said(page, shared | own) == shown
     page.go_forward()
     assert said(page, shared) == there
+    page.close()

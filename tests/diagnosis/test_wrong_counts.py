@@ -6,7 +6,8 @@ miscounts, joined by "+", with "|" between causes that no number tells apart; or
 "typing" or "nothing". Those of an examiner, who had not seen the code, say so in their source; of these 80 to 88 %
 were explained rightly in front at first, and 2 to 15 % wrongly, most of them rounded. All of them were looked at while
 the explanations were written: what is asserted here keeps what was reached, and says nothing about counts that nobody
-has looked at. Of 100 such counts, tried once after all this, 92 were explained rightly in front and 4 wrongly.
+has looked at. Of 200 such counts of two more examiners, which nobody who wrote the explanations has seen, a fourth
+person found 192 explained rightly in front, 2 wrongly and 6 not at all.
 """
 
 import csv
