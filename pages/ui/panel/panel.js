@@ -90,7 +90,11 @@ class Panel {
   // Not while the next event or Back is under way: their link may be there before what the panel shows of them.
   mendLink(idle) {
     const running = document.querySelector(".stApp")?.dataset.testScriptState !== "notRunning";
-    if (this.awaited === null && !(idle && running)) writeLink(this.whole ? null : this.data.names, this.link);
+    if (this.awaited !== null || (idle && running)) return;
+    // The whole address at once alone: half a second later somebody may have changed another control.
+    const names = this.whole && !idle ? null : this.data.names;
+    const ours = Object.entries(this.link).filter(([name]) => names === null || names.includes(name));
+    writeLink(names, Object.fromEntries(ours));
   }
 
   waits(name) {
