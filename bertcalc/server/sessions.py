@@ -7,8 +7,8 @@ tests/server/test_sessions.py fails when Streamlit does otherwise.
 
 Where a page is opened, Streamlit 1.67 takes what the page before has controls for out of the link, and tells the
 browser so while that still shows the page before: Back then leads to that page without its values. The browser is not
-told: a page's address begins empty, and pages/ui/address.py puts into it what both pages have.
-tests/browser/test_links.py fails without that.
+told: the panel writes the whole address of a page that is opened, once that is drawn. tests/browser/test_links.py fails
+without that.
 """
 
 import threading

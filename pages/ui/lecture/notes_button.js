@@ -22,7 +22,9 @@ class Door {
     this.channel.onmessage = ({ data }) => {
       if (data === "hello") this.say();
       // Keys that are pressed while the window of the notes is in front lead through the lecture, too.
-      else if (data.by && (!data.to || data.to === this.lecture)) window.dispatchEvent(new CustomEvent("bertcalc-ask", { detail: { do: "go", by: data.by } }));
+      else if (data.by && (!data.to || data.to === this.lecture)) {
+        window.dispatchEvent(new CustomEvent("bertcalc-ask", { detail: { do: "go", by: data.by } }));
+      }
     };
     this.keys = (event) => {
       const typing = "input:not([type=range]), textarea, [contenteditable=true]";
