@@ -32,29 +32,31 @@ def restore() -> None:
             params.set_initial_query_params(context.query_string)
 
 
-def carry(names: Collection[str], said: Mapping[str, str]) -> None:
-    """The same as ``write`` on a page that is just opened, without telling the browser.
+def open_page(page: str) -> None:
+    """A run of this page begins."""
+    st.session_state["opened"] = st.session_state.get("page of the link", page) != page
+    st.session_state["page of the link"] = page
 
-    It is told at the end of the run what the whole address is (see the panel), and adds nothing to the history, where
-    Streamlit would make an entry for each name.
-    """
-    context = get_script_run_ctx()
-    if context is not None:
-        with context.session_state.query_params() as params:
-            for name in names:
-                params.discard_param_no_forward_msg(name)
-            for name, text in said.items():
-                params.set_with_no_forward_msg(name, text)
+
+def is_opened() -> bool:
+    """Whether this run opens another page."""
+    opened: bool = st.session_state["opened"]
+    return opened
 
 
 def write(names: Collection[str], said: Mapping[str, str]) -> None:
     """Replace these parameters of the link by what is ``said``, in one message, so that it is one entry of the history.
 
-    ``st.query_params`` has no way to take several out at once: each ``del`` would be an entry of its own.
+    ``st.query_params`` has no way to take several out at once: each ``del`` would be an entry of its own. On a page
+    that is just opened the browser is not told: it hears at the end of the run what the whole address is (see the
+    panel), and adds nothing to the history.
     """
     context = get_script_run_ctx()
     if context is not None:
         with context.session_state.query_params() as params:
             for name in names:
                 params.discard_param_no_forward_msg(name)
-    st.query_params.update(said)
+            for name, text in said.items() if is_opened() else ():
+                params.set_with_no_forward_msg(name, text)
+    if not is_opened():
+        st.query_params.update(said)

@@ -76,10 +76,7 @@ class Control(Generic[Value]):
         value = st.session_state.get(self.name, self.default)
         if value != self.default and self.name not in st.query_params:
             with suppress(StreamlitAPIException):  # it is this page's control already, and writes the link itself
-                if model.is_opened():
-                    address.carry((), {self.name: _in_link(value)})
-                else:
-                    st.query_params[self.name] = _in_link(value)
+                address.write((), {self.name: _in_link(value)})
                 st.session_state[self.name] = value
         return {"label": self.title, "key": self.name, "bind": "query-params", **self.look, **look}
 
@@ -269,7 +266,7 @@ class Select(Control[Option]):
         offered = self.options if options is None else options
         linked: Any = st.query_params.get(self.name)
         held = st.session_state.get(self.name)
-        if address.went_back() or held is None or (linked is not None and model.is_opened()):
+        if address.went_back() or held is None or (linked is not None and address.is_opened()):
             held = linked or self.default
         return next((one for one in (held, linked, self.default) if one in offered), offered[0])
 
@@ -291,7 +288,7 @@ def write_link() -> None:
     wanted = dict.fromkeys(st.session_state.get("choices in the link", ())) | drawn
     if any(st.query_params.get(name) != value for name, value in wanted.items()):
         said = {name: value for name, value in wanted.items() if value is not None}
-        (address.carry if model.is_opened() else address.write)(wanted.keys(), said)
+        address.write(wanted.keys(), said)
     st.session_state["choices in the link"] = list(drawn)
 
 

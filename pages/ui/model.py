@@ -57,8 +57,8 @@ def write_link(page: str) -> None:
     what we add would be an entry of its own. The browser puts it in there (see the panel), we with the next run.
     """
     kept = track().kept
-    st.session_state["opened"] = st.session_state.get("page of the link", page) != page
-    if not is_opened():
+    address.open_page(page)
+    if not address.is_opened():
         query = st.query_params.to_dict()
         said, wrong = read(query, _meant())
         # Going back adds no entry, so that what no control can show is taken out there, too.
@@ -67,13 +67,6 @@ def write_link(page: str) -> None:
             for step in track().unsaid or [kept]:
                 address.write(NAMES, step.link(_meant()))
         track().unsaid.clear()
-    st.session_state["page of the link"] = page
-
-
-def is_opened() -> bool:
-    """Whether this run opens another page."""
-    opened: bool = st.session_state["opened"]
-    return opened
 
 
 def stood_in() -> list[Problem]:

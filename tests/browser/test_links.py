@@ -1,5 +1,6 @@
 """The link is the state: it can be opened, kept, reloaded, and gone back to."""
 
+import re
 from urllib.parse import urlencode
 
 from playwright.sync_api import BrowserContext, Page, expect
@@ -92,6 +93,7 @@ def go(page: Page, path: str) -> None:
         open_page(page, section, name)
     else:
         page.get_by_role("link", name=name, exact=True).click()
+    expect(page).to_have_title(re.compile(f"^{name} · "))  # its run has begun: the address alone is there before
 
 
 def test_the_link_of_every_page_shows_the_same_after_all_others(look: Look) -> None:
@@ -199,7 +201,9 @@ def test_a_page_that_is_opened_is_one_step_and_back_leads_to_all_that_the_page_b
     there = said(page, shared)
     assert page.evaluate("history.length") == before + 1
     page.go_back()
+    expect(page).to_have_title(re.compile("^Memory · "))
     assert said(page, shared | own) == shown
     page.go_forward()
+    expect(page).to_have_title(re.compile("^Compute · "))
     assert said(page, shared) == there
     page.close()

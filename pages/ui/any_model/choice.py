@@ -18,7 +18,7 @@ from bertcalc.discover.steps import Steps, read, refused, write
 from bertcalc.discover.types import types
 from bertcalc.problem import InputError, Problem
 from bertcalc.text import N_
-from pages.ui import address, model
+from pages.ui import address
 from pages.ui.controls import Reason, Select, Text, sentence
 from pages.ui.i18n import _
 
@@ -172,7 +172,7 @@ def steps(now: Chosen) -> Steps | None:
 
 def _is_linked() -> bool:
     """Whether it is the link that says what is shown in this run."""
-    return address.went_back() or (model.is_opened() and MODEL_TYPE.name in st.query_params)
+    return address.went_back() or (address.is_opened() and MODEL_TYPE.name in st.query_params)
 
 
 def _sizes(found: Discovered, linked: str) -> tuple[dict[str, int], Problem | None]:

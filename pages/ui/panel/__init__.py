@@ -17,7 +17,7 @@ from bertcalc.presets import PRESETS
 from bertcalc.text import N_
 from bertcalc.track import NAMES, Track
 from bertcalc.typed import whole
-from pages.ui import model, stepping
+from pages.ui import address, model, stepping
 from pages.ui.component import component
 from pages.ui.controls import sentence
 from pages.ui.i18n import _, listed
@@ -77,7 +77,7 @@ def say_drawn(page: str) -> None:
     """Tell the panel, at the end of a run, which of its events the page has answered; and after another page's own
     controls have written their link, to look at it again.
     """
-    whole = model.is_opened()
+    whole = address.is_opened()
     link = {**(st.query_params.to_dict() if whole else {}), **model.link()}
     answered = st.session_state.get("last event", 0)
     _DRAWN(key="drawn", data={"event": answered, "page": page, "link": link, "whole": whole})
