@@ -187,6 +187,8 @@ def test_inference_counts_a_decoders_cache() -> None:
     decoder = memory("inference", is_decoder="true", dtype="bfloat16", sequence_length="512", temporaries="true")
     found = peak_bytes(Subject(BertConfig(is_decoder=True)), Inference("bfloat16"), 1, 512)
     assert decoder.metric[0].value == size(found)
+    [chart] = [one for one in decoder.session_state["shown"] if one.spec]
+    assert max(filter(None, chart.data["peak"])) == found
     assert found > peak_bytes(Subject(BertConfig()), Inference("bfloat16"), 1, 512) + 11 * 2 * 512 * 768 * 2
 
 
