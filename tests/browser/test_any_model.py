@@ -82,6 +82,14 @@ def test_a_type_is_found_as_one_types_and_back_leads_back(look: Look) -> None:
     expect(total(page)).to_have_text("124,439,808")
 
 
+def test_a_link_of_another_page_leads_to_its_model_and_not_to_the_last_one(look: Look) -> None:
+    look("any_model?model_type=gpt2")
+    page = look("compare?compare_by=forward&models=bert-base-uncased albert.AlbertModel")
+    page.get_by_role("link", name="Find the FLOPs of AlbertModel").click()
+    page.wait_for_url("**/any_model?**model_type=albert**")
+    expect(total(page)).to_have_text("222,595,584")
+
+
 def test_a_bar_opens_its_part(look: Look) -> None:
     page = look("any_model?model_type=gpt2")
     shown(page)
