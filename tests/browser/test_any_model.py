@@ -40,6 +40,9 @@ def test_keys_move_a_slider_and_steps_go_back(look: Look) -> None:
     page.keyboard.press("ArrowRight")
     expect(total(page)).to_have_text(count(n_layer=13))
     page.wait_for_url("**sizes=n_layer-13")
+    expect(page).to_have_title("Any model · GPT2LMHeadModel, n_layer = 13 · bertcalc")
+    feed_forward = 13 * (2 * 768 * 3072 + 768 + 3072)
+    expect(page.get_by_test_id("stVegaLiteChart")).to_contain_text(f"{feed_forward:,}")
     page.keyboard.press("Control+z")
     expect(total(page)).to_have_text(count())
     page.wait_for_url(lambda url: "sizes" not in url)
@@ -79,6 +82,14 @@ def test_a_type_is_found_as_one_types_and_back_leads_back(look: Look) -> None:
     expect(total(page)).to_have_text("124,439,808")
 
 
+def test_a_link_of_another_page_leads_to_its_model_and_not_to_the_last_one(look: Look) -> None:
+    look("any_model?model_type=gpt2")
+    page = look("compare?compare_by=forward&models=bert-base-uncased albert.AlbertModel")
+    page.get_by_role("link", name="Find the FLOPs of AlbertModel").click()
+    page.wait_for_url("**/any_model?**model_type=albert**")
+    expect(total(page)).to_have_text("222,595,584")
+
+
 def test_a_bar_opens_its_part(look: Look) -> None:
     page = look("any_model?model_type=gpt2")
     shown(page)
@@ -93,9 +104,10 @@ def test_a_config_is_pasted_and_its_formula_is_found_while_others_are_served(
 ) -> None:
     page = visit("any_model?any_bring=true")
     shown(page)
-    page.get_by_role("textbox", name="config.json").fill(
-        '{"model_type": "t5", "architectures": ["T5EncoderModel"], "d_model": 160, "num_layers": 7}'
-    )
+    config = page.get_by_role("textbox", name="config.json")
+    config.press("0")
+    expect(config).to_have_value("0")  # here it resets nothing
+    config.fill('{"model_type": "t5", "architectures": ["T5EncoderModel"], "d_model": 160, "num_layers": 7}')
     page.get_by_role("button", name="Find its formula").click()
     expect(page.get_by_role("progressbar").or_(page.get_by_text("Parameters in T5EncoderModel")).first).to_be_visible()
     other = page.context.new_page()

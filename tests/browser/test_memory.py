@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 
 from pages.ui.i18n import LANGUAGES
 from tests.browser.conftest import Look
-from tests.browser.look import bottom, overflow, settled
+from tests.browser.look import bottom, expect_query, overflow, settled
 from tests.examples import sampled
 
 # By view, what is on the first screen.
@@ -56,5 +56,6 @@ def test_a_view_shows_the_same_after_another(look: Look) -> None:
     expected = figures(page)
     page.get_by_role("radio", name="Weights").click()
     expect(page.get_by_test_id("stMetric")).to_have_count(1)
+    expect_query(page, {"memory": "weights"})  # what this view does not draw is no part of its link
     page.get_by_role("radio", name="Training").click()
     assert figures(page) == expected

@@ -20,11 +20,13 @@ from bertcalc.discover.result import NOT_ASKED, Checked
 from bertcalc.discover.shipped import shipped, shipped_classes
 from bertcalc.discover.steps import Steps
 from bertcalc.problem import wrong
+from bertcalc.server.run_queue import RUN_QUEUE
 from pages.ui.any_model.export import formula_latex
 from pages.ui.any_model.formula import formula
 from pages.ui.any_model.tensors import tensor_columns
 from pages.ui.export.cells import table_of
 from pages.ui.i18n import catalogue
+from pages.ui.oracle import wanted
 from pages.ui.theme import COLORS
 from tests.discover.real import real
 from tests.examples import sampled
@@ -331,7 +333,9 @@ def test_what_cannot_be_read_is_said_and_not_tried_in_each_run(monkeypatch: pyte
 def test_progress_says_what_is_done(language: str, monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[str] = []
 
-    def ask(_type: str, _cls: str, _given: object, hear: Any, _wanted: object) -> None:
+    def ask(_type: str, _cls: str, _given: object, hear: Any, asked_for: object) -> None:
+        assert not RUN_QUEUE.taken  # others are served meanwhile
+        assert asked_for is wanted  # who leaves ends it
         for one in (("", 0, 0), ("imports", 0, 0), ("n_embd", 2, 6), ("fresh configurations", 3, 12)):
             hear(*one)
         raise wrong("No.")

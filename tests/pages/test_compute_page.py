@@ -45,6 +45,19 @@ def test_the_table_has_every_module_with_its_formula() -> None:
     assert formulas["`pooler.dense`"] == "$2 B H^{2}$"
 
 
+def axis(app: AppTest) -> float:
+    """Where the axis of the bars ends."""
+    [chart] = [one for one in app.session_state["shown"] if one.spec]
+    return float(chart.data["limit"][0])
+
+
+def test_bars_in_another_unit_have_an_axis_of_their_own() -> None:
+    app = open_app("compute.py")
+    flops = axis(app)
+    app.session_state["unit"] = "MACs"
+    assert axis(app.run()) == axis(open_app("compute.py", unit="MACs")) < flops
+
+
 def test_the_conventions_change_the_figures_and_say_so() -> None:
     plain = [int(figure.replace(",", "")) for figure in figures(open_app("compute.py", architecture="BertForMaskedLM"))]
     app = open_app("compute.py", architecture="BertForMaskedLM", unit="MACs")

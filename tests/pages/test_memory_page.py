@@ -187,7 +187,19 @@ def test_inference_counts_a_decoders_cache() -> None:
     decoder = memory("inference", is_decoder="true", dtype="bfloat16", sequence_length="512", temporaries="true")
     found = peak_bytes(Subject(BertConfig(is_decoder=True)), Inference("bfloat16"), 1, 512)
     assert decoder.metric[0].value == size(found)
+    [chart] = [one for one in decoder.session_state["shown"] if one.spec]
+    assert max(filter(None, chart.data["peak"])) == found
     assert found > peak_bytes(Subject(BertConfig()), Inference("bfloat16"), 1, 512) + 11 * 2 * 512 * 768 * 2
+
+
+def test_a_step_of_another_batch_has_an_axis_of_its_own() -> None:
+    app = memory("inference", batch_size="4")
+    axes = []
+    for batch_size in (4, 1):
+        app.number_input(key="batch_size").set_value(batch_size).run()
+        [chart] = [one for one in app.session_state["shown"] if one.spec]
+        axes.append(max(filter(None, chart.data["axis"])))
+    assert axes[1] < axes[0] < 8 * axes[1]  # as far as it would stay with the same batch
 
 
 def usable(app: AppTest, name: str) -> int:

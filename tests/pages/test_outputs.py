@@ -146,6 +146,9 @@ def test_relative_positions_show_transformers_4() -> None:
     assert "head_mask" in column(app, 2, "Name")
     assert "cross_attentions" not in column(app, 1, "Name")
     assert "transformers 4" not in captions(open_app("outputs.py"))
+    chinese = captions(open_app("outputs.py", position_embedding_type="relative_key", lang="zh"))
+    assert "transformers 4" in chinese
+    assert "This is" not in chinese
 
 
 def test_what_was_chosen_is_kept_on_a_page_switch() -> None:
