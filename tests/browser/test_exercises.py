@@ -52,6 +52,9 @@ def test_a_link_opens_the_same_sheet_again_in_both_languages(look: Look) -> None
     expect(page.get_by_role("heading", name="4 · ")).to_be_visible()
     expect(formulas).to_have_text(shown)
     expect_query(page, link | {"lang": "zh"})
+    with page.expect_download() as download:
+        page.get_by_role("button", name="LaTeX").click()
+    assert "ctex" in Path(download.value.path()).read_text(encoding="utf-8")  # which sets Chinese
 
 
 def test_the_sheet_can_be_downloaded(look: Look, tmp_path: Path) -> None:
