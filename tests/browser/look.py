@@ -90,6 +90,12 @@ def overflow(things: Locator) -> float:
     return widest
 
 
+def smallest(things: Locator) -> float:
+    """The size of their smallest type, in pixels."""
+    size: float = things.evaluate_all("all => Math.min(...all.map(one => parseFloat(getComputedStyle(one).fontSize)))")
+    return size
+
+
 def query(page: Page) -> dict[str, str]:
     """What the link says."""
     return _query(page.url)
@@ -137,18 +143,20 @@ _CROWDED = """() => {
         .filter((one) => one.checkVisibility({ visibilityProperty: true }))
         .map((one) => one.getBoundingClientRect()).filter(({ width, height }) => width && height)
         .map(({ bottom }) => bottom);
-    const controls = document.querySelector('[data-testid=stSidebar]').getBoundingClientRect();
+    const sidebar = '[data-testid=stSidebar]';
+    const controls = document.querySelector(sidebar).getBoundingClientRect();
+    const pressed = bottoms(`${sidebar} :is(button, input)`);
     const shown = bottoms('[data-testid=stMain] [data-testid=stElementContainer]:not(:has(style))');
-    const sliders = bottoms('[data-testid=stSidebar] input[type=range]');
+    const sliders = bottoms(`${sidebar} input[type=range]`);
     const screen = '.st-key-lecture-screen';
     const [lecture] = bottoms(screen);
     const below = (what, bottom, end) => bottom <= end || found.push(`${what} ends at ${bottom}, not at ${end}`);
+    below('controls', Math.max(...pressed), innerHeight);
     if (lecture === undefined) {
         below('page', Math.max(...shown), controls.top + 3);
-        below('sliders', Math.max(...sliders), innerHeight);
     } else {
         below('screen', lecture, controls.top + 1);
-        below('controls', controls.bottom, innerHeight + 1);
+        below('their row', controls.bottom, innerHeight + 1);
         for (const [selector, spare] of [['.katex-display', 3], ['[data-testid=stTable]', 1]]) {
             for (const one of document.querySelectorAll(selector)) {
                 const cut = (one.querySelector('table') ?? one).scrollWidth - one.clientWidth;
@@ -156,7 +164,7 @@ _CROWDED = """() => {
             }
         }
     }
-    if (!shown.length || (lecture === undefined && !sliders.length)) found.push('nothing is shown');
+    if (!shown.length || !pressed.length || (lecture === undefined && !sliders.length)) found.push('nothing is shown');
     return found;
 }"""
 

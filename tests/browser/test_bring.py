@@ -50,6 +50,7 @@ def test_what_is_wrong_is_said_and_the_last_stays(visit: Open, tmp_path: Path) -
     large.write_bytes(b" " * 1_100_000)
     chooser.set_input_files(good)
     shown(page)
+    expect(chooser).to_have_value("")  # where it stays, the same file cannot be chosen again
     chooser.set_input_files(bad)
     expect(page.get_by_text("hidden_size 770 is not a multiple of num_attention_heads 12")).to_be_visible()
     expect(page.get_by_text("Still showing the last one that could be read.")).to_be_visible()
@@ -84,6 +85,10 @@ def checkpoint(path: Path, more_layers: int = 0, cut: int = 0) -> Path:
     return path
 
 
+_PREVENTED = """(place, [event, dataTransfer]) =>
+    !place.dispatchEvent(new DragEvent(event, { dataTransfer, bubbles: true, cancelable: true }))"""
+
+
 def test_a_pickle_is_refused_and_a_file_of_any_size_is_read_and_its_weights_are_not_sent(
     page: Page, server: str, tmp_path: Path
 ) -> None:
@@ -100,7 +105,9 @@ def test_a_pickle_is_refused_and_a_file_of_any_size_is_read_and_its_weights_are_
             return files;
         }"""
     )
-    place.dispatch_event("drop", {"dataTransfer": dropped})
+    for event in ("dragover", "drop"):  # the browser would open it
+        assert place.evaluate(_PREVENTED, [event, dropped])
+        expect(page.locator(".chooser.over")).to_have_count(int(event == "dragover"))
     expect(page.get_by_text("pytorch_model.bin is no .safetensors file. Other files")).to_be_visible()
     expect(place).to_contain_text("or drop them here")
     for more_layers, count in ((0, 109_482_240), (168, 109_482_240 + 168 * 7_087_872)):
@@ -111,6 +118,7 @@ def test_a_pickle_is_refused_and_a_file_of_any_size_is_read_and_its_weights_are_
         chooser.value.set_files(path)
         expect(total(page)).to_have_text(f"{199 + 16 * more_layers:,}")
         expect(page.get_by_test_id("stMetricValue").nth(1)).to_have_text(f"{count:,}")
+        expect(page.get_by_text("is no .safetensors file")).to_have_count(0)
     assert path.stat().st_size > 5 * 10**9
     assert sum(sent) < 10**6
     cut = checkpoint(tmp_path / "cut.safetensors", cut=400_000_000)

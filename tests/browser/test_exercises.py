@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Look
-from tests.browser.look import bottom, expect_query, open_page, overflow, settled
+from tests.browser.look import bottom, boxes, expect_query, open_page, overflow, settled
 
 
 def ready(page: Page, heading: str) -> None:
@@ -52,6 +52,9 @@ def test_a_link_opens_the_same_sheet_again_in_both_languages(look: Look) -> None
     expect(page.get_by_role("heading", name="4 · ")).to_be_visible()
     expect(formulas).to_have_text(shown)
     expect_query(page, link | {"lang": "zh"})
+    with page.expect_download() as download:
+        page.get_by_role("button", name="LaTeX").click()
+    assert "ctex" in Path(download.value.path()).read_text(encoding="utf-8")  # which sets Chinese
 
 
 def test_the_sheet_can_be_downloaded(look: Look, tmp_path: Path) -> None:
@@ -63,6 +66,10 @@ def test_the_sheet_can_be_downloaded(look: Look, tmp_path: Path) -> None:
         assert download.value.suggested_filename == f"bertcalc-easy-3-solutions.{name}"
         download.value.save_as(tmp_path / name)
         assert (tmp_path / name).read_text(encoding="utf-8").startswith(start)
+    page.set_viewport_size({"width": 390, "height": 844})
+    numbers = boxes(page.locator(".st-key-exercise-row [role=radio]"))
+    assert len(numbers) == 10
+    assert len({box["y"] for box in numbers}) == 1  # on a phone they are a row
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,8 @@ def ready(page: Page, number: int, lecture: str = DEFAULT) -> None:
 def test_keys_lead_from_screen_to_screen_and_each_is_a_link(look: Look) -> None:
     page = look("lecture")
     ready(page, 1)
+    for name in ("Export", "Reset"):
+        expect(page.get_by_role("button", name=name)).to_be_visible()
     for _press in range(5):  # quicker than pages are drawn
         page.keyboard.press("ArrowRight")
     ready(page, 6)

@@ -18,6 +18,9 @@ def test_on_a_phone_the_menu_has_a_name_and_closes_after_a_choice(visit: Open, p
     expect(choice).to_be_hidden()
     button.click()
     expect(page.get_by_role("button", name="关闭", exact=True)).to_be_visible()
+    sizes = (slider(page, "hidden_size"), slider(page, "intermediate_size"))  # below the page there is one at a time
+    for thing in (page.get_by_role("radio", name="en"), choice, page.get_by_role("combobox", name="起始模型"), *sizes):
+        expect(thing).to_be_visible()
     page.set_viewport_size({"width": PHONE["height"], "height": PHONE["width"]})
     page.goto("about:blank")  # left while it is turned, with the menu open
     page.set_viewport_size(PHONE)
@@ -41,6 +44,7 @@ def test_on_a_phone_a_slider_is_moved_while_the_number_is_seen(visit: Open, page
     expect(names).to_have_text(["Word embeddings · 23,440,896 · 21.4 %"] * 2)  # each twice, first as an edge of paper
     expect(slider(page, "hidden_size")).to_be_in_viewport(ratio=1)
     expect(slider(page, "num_hidden_layers")).to_be_hidden()
+    expect(page.get_by_role("combobox", name="Start from")).to_be_hidden()  # that is in the menu
     expect(total(page)).to_be_in_viewport(ratio=1)
     letters = page.locator(".panel-tabs")
     letters.get_by_role("button", name="L 12").click()

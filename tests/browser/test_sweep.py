@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from bertcalc.config import DIMENSIONS
 from tests.browser.conftest import Look
-from tests.browser.look import bottom, boxes, expect_query, number, overflow, settled, slider
+from tests.browser.look import bottom, boxes, expect_query, number, overflow, settled, slider, smallest
 
 SIDEBAR = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
 
@@ -48,6 +48,10 @@ def test_a_click_takes_a_model_that_there_is(look: Look) -> None:
     expect_sizes(page, hidden, layers, hidden // 64, 4 * hidden)
     page.wait_for_url(f"**hidden_size={hidden}**")
     expect(page.get_by_text("The sidebar makes no model")).to_have_count(0)
+    page.keyboard.press("Control+z")
+    expect_sizes(page, 768, 12, 12, 3072)
+    chart(page).click(position={"x": 500, "y": 90})  # once more at the same place
+    expect_sizes(page, hidden, layers, hidden // 64, 4 * hidden)
 
 
 def test_a_click_on_a_published_model_takes_it(look: Look) -> None:
@@ -103,6 +107,7 @@ def test_formula_and_chart_need_no_scrolling_and_nothing_is_cut(look: Look, link
     page = look(f"sweep?{link}")
     assert 0 < bottom(chart(page)) <= 720
     assert overflow(page.locator(".katex-display")) <= 3
+    assert smallest(page.locator(".katex-display .katex")) >= 17  # no smaller than words
     if "growths" in link:
         expect(page.get_by_test_id("stTable")).to_be_visible()
         assert overflow(page.get_by_test_id("stTable")) <= 1

@@ -43,6 +43,7 @@ def test_everything_is_taken_with_the_keyboard(visit: Open, tmp_path: Path) -> N
     ready(page)
     slider(page, "num_hidden_layers").press("ArrowRight")
     expect(number(page, "num_hidden_layers")).to_have_value("13")
+    page.wait_for_url("**num_hidden_layers=13**")
     settled(page)
     page.evaluate("() => document.activeElement.blur()")
     page.keyboard.press("t")
@@ -51,6 +52,9 @@ def test_everything_is_taken_with_the_keyboard(visit: Open, tmp_path: Path) -> N
     page.go_back()  # the page runs again, and what is open stays open
     expect(number(page, "num_hidden_layers")).to_have_value("12")
     expect(dialog.get_by_text(page.url, exact=True)).to_be_visible()
+    page.emulate_media(media="print")
+    expect(dialog).to_be_hidden()
+    page.emulate_media(media="screen")
     buttons = {name: dialog.get_by_role("button", name=name, exact=True) for name in ("config.json", "CSV", "SVG")}
 
     config = downloaded(page, buttons["config.json"])
@@ -118,7 +122,8 @@ def test_a_printed_page_has_what_is_read_and_nothing_that_is_pressed(visit: Open
     page.set_viewport_size({"width": 703, "height": 1000})
     for part in ("stSidebar", "stHeader"):
         expect(page.get_by_test_id(part)).to_be_hidden()
-    expect(page.get_by_test_id("stButton").filter(visible=True)).to_have_count(0)
+    for kind in ("stButton", "stExpander"):
+        expect(page.get_by_test_id(kind).filter(visible=True)).to_have_count(0)
     expect(page.get_by_test_id("stMetricValue").first).to_be_visible()
     expect(total_formula(page).first).to_be_visible()
     settled(page)
@@ -131,18 +136,23 @@ def test_a_printed_page_has_what_is_read_and_nothing_that_is_pressed(visit: Open
 
 
 def test_a_printed_page_says_its_name_its_view_and_its_model(look: Look) -> None:
-    page = look("memory?preset=bert-base-chinese&num_hidden_layers=24&memory=training")
+    page = look("sweep?preset=bert-base-chinese&num_hidden_layers=24&sweep=map")
     views = page.get_by_role("radiogroup", name="View")
-    expect(views.get_by_role("radio", name="training")).to_be_visible()
+    expect(views.get_by_role("radio", name="Map of two")).to_be_visible()
     settled(page)
     model = page.locator(".on-paper")
     expect(model).to_be_hidden()
+    pressed = [page.get_by_test_id("stMain").get_by_test_id(kind).first for kind in ("stButton", "stCheckbox")]
+    for one in pressed:
+        expect(one).to_be_visible()
     page.emulate_media(media="print")
     expect(model).to_be_visible()
-    for said in ("Memory", "BertModel · bert-base-chinese", "vocab_size V = 21,128", "Changed: num_hidden_layers = 24"):
+    for said in ("Sweep", "BertModel · bert-base-chinese", "vocab_size V = 21,128", "Changed: num_hidden_layers = 24"):
         expect(model).to_contain_text(said)
-    expect(views.get_by_role("radio", name="training")).to_be_visible()
-    expect(views.get_by_role("radio", name="weights")).to_be_hidden()
+    expect(views.get_by_role("radio", name="Map of two")).to_be_visible()
+    expect(views.get_by_role("radio", name="One dimension")).to_be_hidden()
+    for one in pressed:
+        expect(one).to_be_hidden()
 
 
 def test_printed_exercises_are_the_whole_sheet(look: Look) -> None:

@@ -65,6 +65,9 @@ def test_what_was_clicked_stays_open_and_follows_a_slider(look: Look) -> None:
     slider(page, "num_hidden_layers").press("ArrowUp")
     expect(tip(page)).to_contain_text("In each layer: 13 · 6,912 = 89,856")
     assert node.evaluate("node => node.isConnected")  # not drawn anew
+    page.mouse.move(5, 5)
+    page.wait_for_timeout(400)
+    expect(tip(page)).to_be_visible()
     page.get_by_test_id("stMetric").first.click()
     expect(tip(page)).to_be_hidden()
 

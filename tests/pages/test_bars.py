@@ -164,7 +164,10 @@ def test_a_label_is_drawn_on_a_scale_that_data_alone_change() -> None:
     assert ranked_bars("light", 2, "parameters", words) is ranked_bars("light", 2, "parameters", words)
 
 
-@pytest.mark.parametrize(("page", "link"), [*PAGES, ("compute.py", {}), ("memory.py", {"memory": "fit"})])
+@pytest.mark.parametrize(
+    ("page", "link"),
+    [*PAGES, ("compute.py", {}), ("memory.py", {"memory": "fit"}), ("compare.py", {"compare": "glance"})],
+)
 def test_no_chart_says_the_fields_that_it_is_drawn_from(page: str, link: dict[str, str]) -> None:
     for one in noted(open_app(page, **link)):
         if one.spec is None:

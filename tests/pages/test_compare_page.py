@@ -380,10 +380,11 @@ def test_at_a_glance_embeddings_and_tokens_are_the_real_models() -> None:
 
 def test_a_name_at_a_glance_is_the_link_of_the_model() -> None:
     models = "present bert-base-uncased~architecture-BertForMaskedLM~vocab_size-21128 albert-large-v2"
-    app = open_app("compare.py", compare="glance", models=models, order="chosen", num_hidden_layers="13")
-    counts = [number(text) for text in glance(app)["Parameters"]]
-    for text, count in zip(glance(app)["Model"], counts, strict=True):
+    app = open_app("compare.py", compare="glance", models=models, order="chosen", num_hidden_layers="13", lang="zh")
+    counts = [number(text) for text in glance(app)["参数量"]]
+    for text, count in zip(glance(app)["模型"], counts, strict=True):
         link = dict(parse_qsl(text.split("(./?")[1].rstrip(")")))
+        assert link["lang"] == "zh"
         opened = open_app("parameters.py", **link)
         assert f"{count:,}" in [str(one.value) for one in opened.metric]
 

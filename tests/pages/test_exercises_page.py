@@ -10,7 +10,7 @@ from bertcalc.exercises import sheet as documents
 from bertcalc.exercises.draw import LEVELS
 from bertcalc.exercises.generate import KINDS, exercise, sheet
 from pages.ui.i18n import LANGUAGES, catalogue
-from pages.ui.sheet import NUMBERS, ChosenSheet, printable
+from pages.ui.sheet import NUMBERS, ChosenSheet, _fill, printable
 from tests.exercises.test_sheet import check_latex
 from tests.pages.apptest import open_app, texts
 
@@ -134,10 +134,16 @@ def test_the_teachers_link_shows_the_solutions() -> None:
 
 
 def test_the_whole_sheet_is_there_for_paper() -> None:
-    [sheet_on_paper] = [str(one.value) for one in open_app(PAGE, seed="7").markdown if str(one.value).startswith("# ")]
-    for one in sheet(7, "easy"):
-        assert one.question.message.format(**one.question.values) in sheet_on_paper
-    assert "____" in sheet_on_paper
+    papers = [
+        str(one.value)
+        for language in LANGUAGES
+        for one in open_app(PAGE, seed="7", lang=language).markdown
+        if str(one.value).startswith("# ")
+    ]
+    for language, paper in zip(LANGUAGES, papers, strict=True):
+        for one in sheet(7, "easy"):
+            assert _fill(catalogue(language).gettext, one.question) in paper
+        assert "____" in paper
 
 
 def test_an_impossible_seed_is_explained_and_the_nearest_taken() -> None:

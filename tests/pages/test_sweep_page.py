@@ -1,5 +1,6 @@
 """The Sweep page: what it says is what the real models have, and what cannot be is explained."""
 
+import json
 from itertools import pairwise, permutations
 
 import pandas as pd
@@ -62,7 +63,9 @@ def test_what_goes_along_can_stay() -> None:
 
 
 def test_every_quantity_of_the_unit_has_its_formula_and_order() -> None:
-    table = open_app("sweep.py", architecture="BertForMaskedLM", growths="true").table[0].value
+    app = open_app("sweep.py", architecture="BertForMaskedLM", growths="true", log="true")
+    assert '"type": "log"' in json.dumps(app.session_state["shown"][0].spec)
+    table = app.table[0].value
     names = [QUANTITIES[name].meaning for name in ("parameters", "embeddings", "encoder", "head")]
     assert list(table["Quantity"]) == names
     assert list(table["Growth"]) == ["$O(H^2)$", "$O(H)$", "$O(H^2)$", "$O(H^2)$"]
@@ -136,6 +139,9 @@ def test_a_step_on_the_map_takes_the_model_into_the_sidebar() -> None:
     count = real(hidden_size=832, num_attention_heads=13, intermediate_size=3328)
     assert f"**{number(count)} parameters**" in said(app)
     assert [one for one in app.button if one.label == "↑ L = 13"]
+    [chart] = app.session_state["shown"]
+    [ring] = [row for row in chart.frame.itertuples() if row.kind == "here"]
+    assert (ring.x0, ring.y0) == (832, 12)
 
 
 def test_steps_are_only_to_models_that_there_are() -> None:

@@ -7,6 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from bertcalc import ARCHITECTURES, BertConfig, Config
 from bertcalc.diagnosis.tools import TOOLS
+from pages.ui.i18n import catalogue
 from tests.oracle import Case
 from tests.pages.apptest import open_app, texts
 
@@ -63,6 +64,14 @@ def test_a_tool_is_shown_with_its_formula_and_its_source(tool: str) -> None:
     table = app.table[1].value
     assert table["Where it differs"].iloc[0] == f"**{tool} gives**".replace("_", r"\_")
     assert not app.error
+
+
+def test_what_is_noted_of_a_tool_is_in_the_language_of_the_page() -> None:
+    translate = catalogue("zh").gettext
+    name, tool = next((name, tool) for name, tool in TOOLS.items() if tool.notes)
+    [said] = [str(one.value) for one in open_app("tools.py", tool=name, lang="zh").caption if "来源" in str(one.value)]
+    for note in tool.notes:
+        assert translate(note) in said
 
 
 def test_a_padded_vocabulary_is_in_the_numbers() -> None:
