@@ -23,7 +23,6 @@ _SCRIPTS = (
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
-    "--disable-threaded-compositing",  # frames that nobody sees are drawn less often: a sixth of what pages take
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
