@@ -97,6 +97,8 @@ class Number(Control[Whole]):
         with suppress(ValueError):
             if float(text).is_integer() and abs(float(text)) < 10**15:
                 return None
+            if float(text).is_integer() or re.fullmatch(r"\s*[+-]?\d+\s*", text):
+                return N_("{name}={text} in the link is not possible: a whole number here has at most 15 digits."), {}
         return N_("{name}={text} in the link is not possible: it must be a whole number."), {}
 
     def show(self, **look: Any) -> Whole:
