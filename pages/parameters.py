@@ -4,9 +4,9 @@ from functools import partial
 
 import streamlit as st
 
-from bertcalc.tree.totals import openable, totals_by_component
+from bertcalc.tree.totals import totals_by_component
 from pages.ui import answer, tables
-from pages.ui.bars import OPEN, WHOLE, draw_bars, open_clicked, parameter_bars, preset_of
+from pages.ui.bars import OPEN, WHOLE, draw_bars, open_clicked, openable_in, parameter_bars, preset_of
 from pages.ui.formulas import node_formula
 from pages.ui.i18n import _
 from pages.ui.metrics import show_metric, show_total
@@ -36,7 +36,7 @@ show_total_formula(choice.subject)
 bars = parameter_bars(choice)
 
 with st.container(horizontal=True, vertical_alignment="center"):
-    opened = OPEN.show([WHOLE, *openable(model)[1:]])
+    opened = OPEN.show(openable_in(model))
     if opened == WHOLE:
         st.caption(_("Click a bar, or choose here, to open a part of the model"))
     else:

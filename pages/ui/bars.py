@@ -13,6 +13,7 @@ import streamlit as st
 
 from bertcalc import build
 from bertcalc.families import CLASSES
+from bertcalc.family import Model
 from bertcalc.formula import piece_formulas
 from bertcalc.presets import PRESETS
 from bertcalc.subject import Subject
@@ -36,6 +37,7 @@ from pages.ui.columns import Columns
 from pages.ui.controls import Select, set_values
 from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _
+from pages.ui.model import linked
 from pages.ui.numbers import ems, figure, percent, short, signed
 from pages.ui.present import presenting
 from pages.ui.scale import kept
@@ -52,7 +54,14 @@ _UNITS = {"parameters": N_("Parameters"), "FLOPs": "FLOPs", "MACs": "MACs", "byt
 
 
 WHOLE = "model"  # what the link says for the whole model: its path in the tree is empty
-# Everything that the chart can open in any architecture; it shows the whole model where this one has no such part.
+
+
+def openable_in(model: Model) -> list[str]:
+    """Everything that the chart can open in a model."""
+    return [WHOLE, *openable(model)[1:]]
+
+
+# Everything in any architecture; the chart shows the whole model where this one has no such part.
 OPEN = Select(
     "open",
     N_("Open"),
@@ -60,6 +69,7 @@ OPEN = Select(
         path or WHOLE for name, family in CLASSES.items() for path in openable(build(family.fullest(), name))
     ),
     {WHOLE: N_("the whole model")},
+    here=lambda link: openable_in(linked(link).subject().model()),
     label_visibility="collapsed",
     width=240,
 )

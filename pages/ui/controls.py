@@ -9,7 +9,7 @@ A control that is declared is one that the link knows: link.py checks what it sa
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from functools import partial
@@ -97,6 +97,8 @@ class Number(Control[Whole]):
         with suppress(ValueError):
             if float(text).is_integer() and abs(float(text)) < 10**15:
                 return None
+            if float(text).is_integer() or re.fullmatch(r"\s*[+-]?\d+\s*", text):
+                return N_("{name}={text} in the link is not possible: a whole number here has at most 15 digits."), {}
         return N_("{name}={text} in the link is not possible: it must be a whole number."), {}
 
     def show(self, **look: Any) -> Whole:
@@ -217,25 +219,31 @@ class Select(Control[Option]):
         *,
         default: Option | None = None,
         row: bool = False,
+        here: Callable[[Mapping[str, str]], Collection[str]] | None = None,
         **look: Any,
     ) -> None:
-        """``options`` are those that have words unless given, ``default`` the first; ``row``: all are in sight."""
+        """``options`` are those that have words unless given, ``default`` the first; ``row``: all are in sight.
+
+        ``here`` gives those that the model of a link has, where not every model has all.
+        """
         self._words = words
         self.options: tuple[Option, ...] = tuple(options or words)  # type: ignore[arg-type]  # words: of a Select[str]
         super().__init__(name, label, self.options[0] if default is None else default, **look)
-        self._row = row
+        self._row, self._here = row, here
 
     def wrong(self, text: str) -> Reason | None:
         """Anything that is no option."""
-        if text in self.options:
+        return None if text in self.options else (_NO_OPTION, {"nearest": _nearest(text, self.options)})
+
+    def wrong_in(self, link: Mapping[str, str]) -> Reason | None:
+        """Also an option that the model of the link does not have."""
+        text = link[self.name]
+        if self._here is None:
+            return self.wrong(text)
+        if text in (here := self._here(link)):
             return None
-        options: tuple[str, ...] = self.options
-        starting = [
-            option for option in options if text and option.startswith(text)
-        ]  # of bert-base, before roberta-base
-        nearest = (*starting, *get_close_matches(text[:_LONGEST], options, n=1, cutoff=0.0), options[0])[0]
-        message = N_("{name}={text} in the link is not possible: it must be one of the options, such as {nearest}.")
-        return message, {"nearest": nearest}
+        unlike = N_("{name}={text} in the link is not possible for this model: {nearest} would be.")
+        return unlike if text in self.options else _NO_OPTION, {"nearest": _nearest(text, here)}
 
     def word(self, option: Option) -> str:
         """What an option is called, in the language of the session."""
@@ -269,6 +277,15 @@ class Select(Control[Option]):
         if address.went_back() or held is None or (linked is not None and address.is_opened()):
             held = linked or self.default
         return next((one for one in (held, linked, self.default) if one in offered), offered[0])
+
+
+_NO_OPTION = N_("{name}={text} in the link is not possible: it must be one of the options, such as {nearest}.")
+
+
+def _nearest(text: str, options: Collection[str]) -> str:
+    """The option that may be meant; of bert-base, before roberta-base, what begins like it."""
+    starting = [option for option in options if text and option.startswith(text)]
+    return (*starting, *get_close_matches(text[:_LONGEST], options, n=1, cutoff=0.0), *options)[0]
 
 
 def view(name: str, words: Mapping[str, str]) -> Select[str]:

@@ -7,7 +7,7 @@ import streamlit as st
 
 from bertcalc.config import Problem
 from bertcalc.presets import DEFAULT_PRESET
-from bertcalc.track import NAMES, Track, read
+from bertcalc.track import NAMES, ChosenModel, Track, read
 from pages.ui import address, scale
 
 
@@ -48,6 +48,11 @@ def link() -> dict[str, str]:
 def own_name(field: str) -> str:
     """What the family of the session's model calls a field."""
     return track().present.config.own_name(field) if "track" in st.session_state else field
+
+
+def linked(link: Mapping[str, str]) -> ChosenModel:
+    """The model of a link, which is not the session's yet."""
+    return read(link)[0]
 
 
 def write_link(page: str) -> None:

@@ -35,9 +35,11 @@ def test_every_control_has_a_name_of_its_own() -> None:
         ("hidden_size", "768.5", "whole number"),
         ("hidden_size", "1.5e0", "whole number"),
         ("hidden_size", "inf", "whole number"),
-        ("hidden_size", "9" * 400, "whole number"),
+        ("hidden_size", "9" * 400, "at most 15 digits"),
+        ("hidden_size", "99999999999999999999", "at most 15 digits"),
+        ("seed", "-99999999999999999999999", "at most 15 digits"),
         ("hidden_size", "", "whole number"),
-        ("hidden_size", "1e15", "whole number"),
+        ("hidden_size", "1e15", "at most 15 digits"),
         ("hidden_dropout_prob", "nan", "number"),
         ("tie_word_embeddings", "maybe", "true or false"),
         ("architecture", "BertForMaskedLm", "BertForMaskedLM"),
@@ -71,6 +73,37 @@ def test_a_preset_can_be_said_as_its_repository(repository: str, count: str) -> 
     assert not texts(app)
     assert total(app) == count
     assert app.sidebar.selectbox(key="preset").value == repository.partition("/")[2]
+
+
+@pytest.mark.parametrize("preset", ["bert-base-uncased", "gpt2"])
+@pytest.mark.parametrize(
+    ("page", "name", "text"),
+    [
+        ("layers.py", "step", "zzz"),
+        ("layers.py", "step", "multiple_choice_head.squeeze"),
+        ("parameters.py", "open", "multiple_choice"),
+        ("sweep.py", "x", "foo"),
+        ("sweep.py", "x", "task_type_vocab_size"),
+        ("memory.py", "recompute", "fully"),
+    ],
+)
+def test_the_option_that_is_named_is_one_that_the_model_has(page: str, name: str, text: str, preset: str) -> None:
+    [message] = texts(open_app(page, preset=preset, memory="training", **{name: text}))
+    assert message.startswith(f"{name}={text} in the link is not possible")
+    named = message.rstrip(".").removesuffix(" would be").split()[-1]
+    app = open_app(page, preset=preset, memory="training", **{name: named})
+    assert not texts(app)
+    assert app.session_state[name] == named
+
+
+def test_an_option_is_looked_for_in_the_model_and_the_layer_of_the_link() -> None:
+    for link in (
+        {"layer": "3", "step": "encoder.layer.before"},
+        {"preset": "deberta-v3-base", "x": "position_buckets"},
+    ):
+        assert not texts(open_app("layers.py" if "step" in link else "sweep.py", **link))
+    [message] = texts(open_app("layers.py", step="encoder.layer.before"))
+    assert "not possible for this model" in message
 
 
 def test_a_whole_number_can_have_an_exponent() -> None:

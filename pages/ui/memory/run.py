@@ -5,12 +5,13 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
+from bertcalc.family import Model
 from bertcalc.formula import Formula
 from bertcalc.forward.steps import LARGEST, batch_problems
 from bertcalc.forward.trace import Sizes
 from bertcalc.memory.devices import DEFAULT, DEVICES, KEPT_FREE, Device, kept_free
 from bertcalc.memory.optimizers import ITEM_BYTES, OPTIMIZERS, PRECISIONS
-from bertcalc.memory.plan import ATTENTIONS, RECOMPUTE, Inference, Plan
+from bertcalc.memory.plan import ATTENTIONS, RECOMPUTE, Inference, Plan, Recompute
 from bertcalc.memory.saved import can_fuse
 from bertcalc.subject import Subject
 from bertcalc.text import N_
@@ -19,6 +20,7 @@ from pages.ui.batch import Batch, choose_batch, show_seen
 from pages.ui.controls import Control, Decimal, Number, Select, Switch, show_problem, view
 from pages.ui.frozen import FREEZE_EMBEDDINGS, FREEZE_LAYERS, TRAINED, choose_freezing
 from pages.ui.i18n import _
+from pages.ui.model import linked
 from pages.ui.sidebar import Choice
 
 VIEW = view(
@@ -56,11 +58,19 @@ OPTIMIZER = Select(
     width=138,
 )
 ATTENTION = Select("attention", N_("Attention"), ATTENTIONS, {"eager": N_("Eager"), "fused": N_("Fused")}, width=94)
+
+
+def _recomputed(model: Model) -> list[Recompute]:
+    """transformers runs the layers of most families again, but not of all."""
+    return [one for one in RECOMPUTE if one in ("none", *model.family.recomputes)]
+
+
 RECOMPUTATION = Select(
     "recompute",
     N_("Recompute"),
     RECOMPUTE,
     {"none": N_("None"), "selective": N_("Selective"), "full": N_("Full")},
+    here=lambda link: _recomputed(linked(link).subject().model()),
     width=116,
 )
 FUSED_DROPOUT = Switch("fused_dropout", N_("One-byte dropout masks"), draw=st.checkbox)
@@ -106,9 +116,7 @@ def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
         said: dict[str, Any] = {"precision": TRAINING_DTYPE.show(width=163)}
         if states:
             said["optimizer"] = OPTIMIZER.show()
-        # transformers runs the layers of most families again, but not of all.
-        again = [one for one in RECOMPUTE if one in ("none", *choice.model().family.recomputes)]
-        said |= {"attention": ATTENTION.show(), "recompute": RECOMPUTATION.show(again)}
+        said |= {"attention": ATTENTION.show(), "recompute": RECOMPUTATION.show(_recomputed(choice.model()))}
         changed = sum(control.is_changed for control in _MORE)
         with st.popover(f"{_('More')} ({changed})" if changed else _("More")):
             batches = ACCUMULATE.show_within(1, LARGEST)

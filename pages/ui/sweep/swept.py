@@ -1,6 +1,6 @@
 """The controls of the Sweep page."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ from bertcalc.text import N_
 from pages.ui.batch import BATCH_SIZE, SEQUENCE_LENGTH, choose_batch
 from pages.ui.controls import Number, Select, Switch, set_values, show_problem, view
 from pages.ui.i18n import _
+from pages.ui.model import linked
 from pages.ui.numbers import counted, size
 from pages.ui.quantity_words import QUANTITY_NAMES
 from pages.ui.sidebar import Choice
@@ -39,9 +40,15 @@ RANGES: dict[str, tuple[int, int]] = {
 VIEW = view("sweep", {"one": N_("One size"), "map": N_("Map of two")})
 MEASURE = Select("measure", N_("Quantity"), QUANTITIES, QUANTITY_NAMES, label_visibility="collapsed", width=172)
 _SIZES = {control.name: control.label for control in (BATCH_SIZE, SEQUENCE_LENGTH)}
+
+
+def _swept_of(link: Mapping[str, str]) -> list[str]:
+    return sweepable(linked(link).config)
+
+
 AXES = {
-    "x": Select("x", N_("x axis"), SWEPT, _SIZES, default=X, width=178),
-    "y": Select("y", N_("y axis"), SWEPT, _SIZES, default=Y, width=178),
+    "x": Select("x", N_("x axis"), SWEPT, _SIZES, default=X, here=_swept_of, width=178),
+    "y": Select("y", N_("y axis"), SWEPT, _SIZES, default=Y, here=_swept_of, width=178),
 }
 ENDS = {
     "x": (Number("x_from", N_("x from"), None, width=86), Number("x_to", N_("x to"), None, width=86)),

@@ -1,6 +1,6 @@
 """The walk as the Layers page shows it: which stop, what is said there, its shapes, its formula, the heads."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from itertools import islice
 from math import prod
@@ -19,11 +19,13 @@ from bertcalc.forward.walk import KerasRow, Stop, factors, in_layer, per_head, w
 from bertcalc.subject import Subject
 from bertcalc.text import N_, written
 from bertcalc.tree.nn import Attention, Dropout, Shape, split_layer
+from bertcalc.typed import whole
 from pages.ui import stepping
-from pages.ui.batch import Batch
+from pages.ui.batch import Batch, present_batch
 from pages.ui.controls import Fold, Number, Select
 from pages.ui.formulas import stop_formula
 from pages.ui.i18n import _
+from pages.ui.model import linked
 from pages.ui.numbers import unbroken
 from pages.ui.present import presenting
 from pages.ui.tables import shape_text, show_rows, show_table
@@ -31,6 +33,16 @@ from pages.ui.tables import shape_text, show_rows, show_table
 LAYER = Number("layer", N_("Layer"), 0, width=66)
 HEADS = Fold("heads", N_("Query, key and value head by head"))
 ROWS = Fold("rows", N_("The whole forward pass, one Keras-style row for each layer"))
+
+
+def _steps_of(link: Mapping[str, str]) -> list[str]:
+    """The stops of a link's model, with the layer of the link open."""
+    subject = linked(link).subject()
+    said = whole(link.get(LAYER.name, ""))
+    layer = max(0, min(said if isinstance(said, int) else 0, subject.config.num_hidden_layers - 1))
+    return [stop.name for stop in stops_of(subject, present_batch(subject.config), layer)]
+
+
 # Every stop of any walk; a walk without it begins at its first.
 _FULLEST: tuple[dict[str, str], ...] = ({}, {"position_embedding_type": "relative_key_query"})
 STEP = Select(
@@ -42,6 +54,7 @@ STEP = Select(
         for config in dict.fromkeys(family.fullest(**more) for more in _FULLEST)
         for stop in walk(build(config, name).run(Sizes(encoder_sequence_length=1)), layer=1)
     ),
+    here=_steps_of,
     label_visibility="collapsed",
 )
 
