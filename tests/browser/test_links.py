@@ -93,7 +93,7 @@ def go(page: Page, path: str) -> None:
         open_page(page, section, name)
     else:
         page.get_by_role("link", name=name, exact=True).click()
-    expect(page).to_have_title(re.compile(f"^{re.escape(name)} · "))  # its run has begun: the address alone is there before
+    expect(page).to_have_title(re.compile(f"^{re.escape(name)} · "))  # its run has begun; the address was first
 
 
 def test_the_link_of_every_page_shows_the_same_after_all_others(look: Look) -> None:
