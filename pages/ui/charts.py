@@ -55,9 +55,9 @@ def tooltip(*fields: str, **titled: str) -> list[Any]:
     return [alt.Tooltip(f"{field}:N", title=title) for field, title in titles.items()]
 
 
-def inside(appearance: str) -> Any:
+def inside(appearance: str, **look: Any) -> Any:
     """The names that lie on areas, in the colour of paper."""
-    text = having("label").mark_text(fontSize=FONT, fontWeight="bold", color=BACKGROUND[appearance])
+    text = having("label").mark_text(fontSize=FONT, fontWeight="bold", color=BACKGROUND[appearance], **look)
     return text.encode(text="label:N", tooltip=tooltip("label"))
 
 

@@ -213,6 +213,30 @@ def said(chart: Locator) -> dict[str, set[str]]:
     return {heading: set(names) for heading, names in chart.evaluate(_POINT).items()}
 
 
+# Words at the axes, and those above the area, may reach beyond it.
+_CROWD = """(chart) => {
+    const area = chart.querySelector(".mark-group path.background").getBoundingClientRect();
+    const words = [...chart.querySelectorAll(".role-mark text")]
+        .filter((one) => one.textContent.trim() && one.checkVisibility({ opacityProperty: true }))
+        .map((one) => ({ said: one.textContent, box: one.getBoundingClientRect() }));
+    const outside = words.filter(({ box }) => box.top > area.top - 1
+        && (box.left < area.left - 2 || box.right > area.right + 2));
+    const over = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 3
+        && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 6;
+    const pairs = words.flatMap((one, at) => words.slice(at + 1)
+        .filter((other) => one.said !== other.said && over(one.box, other.box))
+        .map((other) => `on each other: ${one.said} and ${other.said}`));
+    return [...outside.map(({ said }) => `outside: ${said}`), ...pairs];
+}"""
+
+
+def crowd(chart: Locator) -> list[str]:
+    """The words in a chart that lie on each other, and those that leave it sideways, once it lies still."""
+    settled(chart.page)
+    found: list[str] = chart.evaluate(_CROWD)
+    return found
+
+
 def raw(page: Page) -> list[str]:
     """Fields of the data that tooltips of the page's charts show, and charts that say nothing."""
     settled(page)

@@ -8,7 +8,7 @@ from PIL import Image
 from playwright.sync_api import Locator, expect
 
 from tests.browser.conftest import Look
-from tests.browser.look import boxes, expect_query, number, raw, ready, said, settled
+from tests.browser.look import boxes, crowd, expect_query, number, overflow, raw, ready, said, settled
 
 # A link for each chart that no page begins with: those are in test_every_page.py.
 CHARTS = (
@@ -23,6 +23,7 @@ CHARTS = (
     "design?nearby=true",
     "lecture?screen=one-layer",
 )
+NAMED = ("compute?compute=length",)  # with names in what they name
 BLUE = (0, 114, 178)  # of the embeddings, in the light theme
 ORANGE = (179, 71, 0)  # of the encoder
 
@@ -34,13 +35,6 @@ def longest(chart: Locator, color: tuple[int, int, int]) -> int:
     assert pixels is not None
     lines = ([pixels[x, y] == color for x in range(image.width)] for y in range(image.height))
     return max(len(list(run)) for line in lines for same, run in groupby(line) if same)
-
-
-@pytest.mark.parametrize("link", CHARTS)
-def test_no_tooltip_shows_a_field_of_the_data(look: Look, link: str) -> None:
-    page = look(link)
-    page.get_by_test_id("stVegaLiteChart").last.locator("canvas, svg").first.wait_for(timeout=60_000)
-    assert raw(page) == []
 
 
 def test_a_bar_its_label_and_its_piece_say_name_figure_share_and_formula(look: Look) -> None:
@@ -108,3 +102,17 @@ def test_a_click_on_a_bar_opens_it(look: Look) -> None:
     page.mouse.click(box["x"] + 0.35 * box["width"], box["y"] + 6.5 * (box["height"] - axis) / 8)
     page.wait_for_url("**/?open=encoder.layer*")
     expect(page.get_by_text("intermediate.dense")).to_be_visible()
+
+
+# Last: a phone leaves the sidebar closed.
+@pytest.mark.parametrize("link", CHARTS)
+def test_no_tooltip_shows_a_field_of_the_data_and_on_a_phone_nothing_is_cut(look: Look, link: str) -> None:
+    page = look(link)
+    page.get_by_test_id("stVegaLiteChart").last.locator("canvas, svg").first.wait_for(timeout=60_000)
+    assert raw(page) == []
+    page.mouse.move(0, 0)
+    page.set_viewport_size({"width": 390, "height": 844})
+    settled(page)
+    assert overflow(page.get_by_test_id("stMetricValue").locator("div")) <= 1
+    if link in NAMED:
+        assert crowd(page.get_by_test_id("stVegaLiteChart")) == []

@@ -6,9 +6,9 @@ from functools import lru_cache
 import altair as alt
 
 from bertcalc.compute.flops import PARTS, Part
-from pages.ui.charts import SMALL, Spec, axis_look, colored, having, inside, spec_of, tooltip, whole_number
+from pages.ui.charts import FONT, SMALL, Spec, axis_look, colored, having, inside, spec_of, tooltip, whole_number
 from pages.ui.columns import Columns, of_rows
-from pages.ui.numbers import percent
+from pages.ui.numbers import ems, percent
 from pages.ui.theme import COLORS, INK
 
 # The parts of the encoder have hues of their own, of Okabe and Ito's too; the others are components and keep theirs.
@@ -45,7 +45,7 @@ def length_frame(
                 widest[part] = max(widest.get(part, (0.0, 0.0, 0)), (share, below + share / 2, length))
             below += share
     labels = [
-        {"length": length, "label": names[part], "middle": middle}
+        {"length": length, "label": names[part], "middle": middle, "wide": ems(names[part])}
         for part, (share, middle, length) in widest.items()
         if share > _LABELLED
     ]
@@ -71,9 +71,11 @@ def length_areas(appearance: str, share: str) -> Spec:
     figures = [*tooltip("name", percent=share), whole_number("length", "S")]
     edges = parts.mark_point(opacity=0, size=400).encode(**places, detail="part:N", tooltip=figures)
     middle = alt.Y("middle:Q", axis=None, scale=whole)
-    labels = inside(appearance).encode(x=x, y=middle)
+    # On a phone a name would begin or end outside of the chart, white on white.
+    half, at = f"{FONT} * datum.wide / 2", "scale('x', datum.length)"
+    labels = inside(appearance, dx=alt.ExprRef(f"clamp({at}, {half}, width - {half}) - {at}")).encode(x=x, y=middle)
     marks = having("text")
     rules = marks.mark_rule(color=ink, strokeWidth=2, strokeDash=[6, 4]).encode(x=x)
     rows = alt.Y("row:Q", axis=None, scale=alt.Scale(domain=[0, 3], range=[-10, -58]))
     texts = marks.mark_text(fontSize=SMALL, color=ink).encode(x=x, y=rows, text="text:N")
-    return spec_of(alt.layer(areas, edges, labels, rules, texts).resolve_scale(y="independent"), 335)
+    return spec_of(alt.layer(alt.layer(areas, edges), labels, rules, texts).resolve_scale(y="independent"), 335)
