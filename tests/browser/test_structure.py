@@ -50,7 +50,8 @@ def test_the_text_can_be_copied_as_it_is(look: Look) -> None:
     code = page.get_by_test_id("stCode")
     code.hover()
     code.get_by_role("button", name="Copy").first.click()
-    assert page.evaluate("navigator.clipboard.readText()") == str(Case(BertConfig()).real())
+    copied = "text => navigator.clipboard.readText().then((now) => now === text)"  # a click does not wait for it
+    page.wait_for_function(copied, arg=str(Case(BertConfig()).real()))
 
 
 def test_counts_stand_in_one_column_at_the_right_end(look: Look) -> None:
