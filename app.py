@@ -17,7 +17,7 @@ from bertcalc.server.assets import Assets
 from bertcalc.server.connections import guard
 from bertcalc.server.gate import Gate
 from bertcalc.server.headers import SecurityHeaders
-from bertcalc.server.sessions import leave_quietly, share_lock
+from bertcalc.server.sessions import end_callbacks, leave_quietly, share_lock
 from pages.ui.i18n import translator
 from pages.ui.preview import Preview
 from pages.ui.warm import warm_up
@@ -45,6 +45,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
 
 guard()
 share_lock()
+end_callbacks()
 leave_quietly()
 app = st.App(
     "pages/main.py",

@@ -1,9 +1,13 @@
-"""One lock for what Streamlit keeps of a session, and one entry of the history for a page that is opened.
+"""One lock for what Streamlit keeps of a session, callbacks that end, and one entry of the history for an opened page.
 
 A reader who moves on gets a new run at once, while the run before goes on to its next command. Streamlit 1.67 gives
 each of the two a lock of its own for the same values (streamlit/streamlit#16763): one walks through a dictionary that
 the other lets grow, and a page ends in "RuntimeError: dictionary changed size during iteration".
 tests/server/test_sessions.py fails when Streamlit does otherwise.
+
+A run that the next one ends may be in a callback: where that reads or writes a value of the session, Streamlit 1.67
+leaves it there, and what was pressed is lost, as the next run does not call it again. A dialog that was closed just
+before a slider moved stayed open. Callbacks come to their end; then the next run begins.
 
 Where a page is opened, Streamlit 1.67 takes what the page before has controls for out of the link, and tells the
 browser so while that still shows the page before: Back then leads to that page without its values. The browser is not
@@ -14,10 +18,12 @@ without that.
 import threading
 from collections.abc import Callable
 
+from streamlit.runtime.scriptrunner import ScriptRunner
 from streamlit.runtime.state import SafeSessionState, SessionState
 from streamlit.runtime.state.query_params import QueryParams
 
 _made = SafeSessionState.__init__
+_begin_next = ScriptRunner._maybe_handle_execution_control_request
 _populate = QueryParams.populate_from_query_string
 
 
@@ -31,6 +37,17 @@ def _with_shared_lock(safe: SafeSessionState, state: SessionState, yield_callbac
     # The state has no place for an attribute; its query parameters do, and live as long.
     lock = vars(state.query_params).setdefault("lock of session", threading.RLock())
     object.__setattr__(safe, "_lock", lock)  # the object's own sets a value of the session
+
+
+def end_callbacks() -> None:
+    """Let a callback come to its end before the next run begins."""
+    ScriptRunner._maybe_handle_execution_control_request = _begin_next_outside_callbacks  # type: ignore[assignment, method-assign]
+
+
+def _begin_next_outside_callbacks(runner: ScriptRunner) -> None:
+    # A run has the lock of its session while it calls callbacks, and never while it draws.
+    if not runner._session_state._lock._is_owned():  # type: ignore[attr-defined]  # as threading.Condition asks it
+        _begin_next(runner)
 
 
 def leave_quietly() -> None:

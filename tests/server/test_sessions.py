@@ -1,4 +1,4 @@
-"""Two runs of one session, of which one moves on while the other still draws."""
+"""Two runs of one session, of which one moves on while the other still draws, or calls what was pressed."""
 
 import runpy
 import threading
@@ -6,7 +6,9 @@ import threading
 import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.forward_msg_cache import populate_hash_if_needed
+from streamlit.runtime.scriptrunner import ScriptRunner
 from streamlit.runtime.state import SafeSessionState, SessionState
+from streamlit.testing.v1 import AppTest
 
 from bertcalc.server import sessions
 
@@ -54,10 +56,40 @@ def test_streamlit_has_two_locks_without_it(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(locks()) == 2
 
 
+def page() -> None:
+    """A button that says that it was pressed, while the next run is asked for."""
+    import streamlit as st
+    from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
+
+    def press() -> None:
+        context = get_script_run_ctx()
+        assert context is not None
+        assert context.script_requests is not None
+        context.script_requests.request_rerun(RerunData(page_script_hash=context.page_script_hash))
+        st.session_state["pressed"] = True
+
+    st.button("Press", on_click=press)
+    st.text(st.session_state.get("pressed", False))
+
+
+def is_pressed() -> bool:
+    shown: str = AppTest.from_function(page).run().button[0].click().run().text[0].value
+    return shown == "True"
+
+
+def test_what_is_pressed_is_not_lost_where_the_next_run_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ScriptRunner, "_maybe_handle_execution_control_request", sessions._begin_next)
+    assert not is_pressed()
+    sessions.end_callbacks()
+    assert is_pressed()
+
+
 def test_the_launcher_does_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SafeSessionState, "__init__", sessions._made)
+    monkeypatch.setattr(ScriptRunner, "_maybe_handle_execution_control_request", sessions._begin_next)
     runpy.run_path("app.py")
     assert len(locks()) == 1
+    assert is_pressed()
 
 
 def test_no_message_is_so_large_that_the_browser_is_asked_to_keep_it() -> None:
