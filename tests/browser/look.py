@@ -115,9 +115,9 @@ def _query(url: str) -> dict[str, str]:
 def crowded(page: Page) -> list[str]:
     """What is wrong with a page on a projector, once it lies still: small type, and what does not fit in its place.
 
-    Type is small that is lower than 1/45 of the window, in charts and formulas, too. What is shown ends above the row
-    of controls, and this at the window's end; formulas and tables of a lecture's screen are not cut. KaTeX's italics
-    hang over the edge by a pixel or two.
+    Type is small that is lower than 1/45 of a window of 16:9, in charts and formulas, too. What is shown ends above the
+    row of controls, and this at the window's end; formulas and tables of a lecture's screen are not cut, and what is
+    said in a box of the picture stays in it. KaTeX's italics hang over the edge by a pixel or two.
     """
     settled(page)
     found: list[str] = page.evaluate(_CROWDED)
@@ -137,7 +137,8 @@ _CROWDED = """() => {
         const drawn = element.ownerSVGElement && element.getScreenCTM();
         const zoom = drawn ? Math.hypot(drawn.c, drawn.d) : element.currentCSSZoom;
         const size = parseFloat(getComputedStyle(element).fontSize) * zoom;
-        if (size < innerHeight / 45) found.push(`small: ${size.toFixed(1)}px ${text.data.trim()}`);
+        const least = Math.min(innerHeight, innerWidth * 9 / 16) / 45 - 0.05;
+        if (size < least) found.push(`small: ${size.toFixed(1)}px ${text.data.trim()}`);
     }
     const bottoms = (selector) => [...document.querySelectorAll(selector)]
         .filter((one) => one.checkVisibility({ visibilityProperty: true }))
@@ -163,6 +164,16 @@ _CROWDED = """() => {
                 if (cut > spare) found.push(`${selector} is cut by ${cut}`);
             }
         }
+    }
+    const picture = ':is(.st-key-lecture-place, [class*=st-key-picture])';
+    const areas = [...document.querySelectorAll(`${picture} .mark-rect path`)]
+        .map((one) => one.getBoundingClientRect());
+    for (const text of document.querySelectorAll(`${picture} .mark-text text`)) {
+        const { left, right, top, bottom } = text.getBoundingClientRect();
+        const [x, y] = [(left + right) / 2, (top + bottom) / 2];
+        const [around] = areas.filter((one) => one.left < x && x < one.right && one.top < y && y < one.bottom)
+            .sort((one, other) => one.width * one.height - other.width * other.height);
+        if (left < around.left || right > around.right) found.push(`out of its box: ${text.textContent}`);
     }
     if (!shown.length || !pressed.length || (lecture === undefined && !sliders.length)) found.push('nothing is shown');
     return found;
@@ -214,7 +225,7 @@ def said(chart: Locator) -> dict[str, set[str]]:
 
 
 # Words at the axes, and those above the area, may reach beyond it.
-_CROWD = """(chart) => {
+_MISPLACED = """(chart) => {
     const area = chart.querySelector(".mark-group path.background").getBoundingClientRect();
     const words = [...chart.querySelectorAll(".role-mark text")]
         .filter((one) => one.textContent.trim() && one.checkVisibility({ opacityProperty: true }))
@@ -230,10 +241,10 @@ _CROWD = """(chart) => {
 }"""
 
 
-def crowd(chart: Locator) -> list[str]:
+def misplaced(chart: Locator) -> list[str]:
     """The words in a chart that lie on each other, and those that leave it sideways, once it lies still."""
     settled(chart.page)
-    found: list[str] = chart.evaluate(_CROWD)
+    found: list[str] = chart.evaluate(_MISPLACED)
     return found
 
 

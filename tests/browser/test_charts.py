@@ -8,7 +8,7 @@ from PIL import Image
 from playwright.sync_api import Locator, expect
 
 from tests.browser.conftest import Look
-from tests.browser.look import boxes, crowd, expect_query, number, overflow, raw, ready, said, settled
+from tests.browser.look import boxes, expect_query, misplaced, number, overflow, raw, ready, said, settled
 
 # A link for each chart that no page begins with: those are in test_every_page.py.
 CHARTS = (
@@ -23,7 +23,7 @@ CHARTS = (
     "design?nearby=true",
     "lecture?screen=one-layer",
 )
-NAMED = ("compute?compute=length",)  # with names in what they name
+NAMED = ("compute?compute=length", "memory?memory=training")  # with names in what they name
 BLUE = (0, 114, 178)  # of the embeddings, in the light theme
 ORANGE = (179, 71, 0)  # of the encoder
 
@@ -115,4 +115,4 @@ def test_no_tooltip_shows_a_field_of_the_data_and_on_a_phone_nothing_is_cut(look
     settled(page)
     assert overflow(page.get_by_test_id("stMetricValue").locator("div")) <= 1
     if link in NAMED:
-        assert crowd(page.get_by_test_id("stVegaLiteChart")) == []
+        assert misplaced(page.get_by_test_id("stVegaLiteChart")) == []

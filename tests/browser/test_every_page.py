@@ -84,6 +84,9 @@ _FAULTS = """() => {
             words.push([place, parentElement, ...[...range.getClientRects()].filter((one) => one.width > 1)]);
         }
     }
+    for (const cell of main.querySelectorAll("[data-testid=stTable] td")) {
+        if (cell.scrollWidth > cell.clientWidth + 1) faults.push(`out of its cell: ${name(cell)}`);
+    }
     words.forEach(([place, element, ...boxes], at) => {
         for (const [otherPlace, other, ...otherBoxes] of words.slice(at + 1)) {
             if (place !== otherPlace || element === other) continue;

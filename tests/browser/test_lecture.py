@@ -21,7 +21,7 @@ SCREENS = {
     for lecture in (DEFAULT, SECOND)
 }
 NAMES = SCREENS[DEFAULT]
-PROJECTORS = ((1280, 720), (1920, 1080))
+PROJECTORS = ((1280, 720), (1440, 900))
 
 
 def ready(page: Page, number: int, lecture: str = DEFAULT) -> None:

@@ -16,6 +16,7 @@ from pages.ui.charts import Spec, colored, spec_of, tooltip
 from pages.ui.columns import Columns, of_rows
 from pages.ui.export.shown import draw_chart
 from pages.ui.i18n import _, listed
+from pages.ui.numbers import ems
 from pages.ui.present import presenting
 from pages.ui.theme import BACKGROUND, COLORS, INK, appearance
 
@@ -50,6 +51,7 @@ _ROWS: dict[str, tuple[tuple[str, ...], ...]] = {
 _HEIGHT, _LOW = 484, 402  # where there is room, and on the projector, whose type is larger
 _GAP, _LEFT, _RIGHT = 0.012, 0.075, 0.987  # in widths of the picture
 _BOX = 0.84  # the height of a box, in rows
+_MARGIN = 2  # what a box is wider than its words, in their height: the sign of the step has room
 _MOST_HEADS = 64  # more slices than this would be a bar
 
 
@@ -94,11 +96,14 @@ def picture_frame(stops: Sequence[Stop], marked: Collection[str], config: Config
             top, row = row, row + 1
             residual = row
         left, right = (_LEFT, _RIGHT) if inside else (0.0, 1.0)
-        width = (right - left) / len(group)
-        for column, stop in enumerate(group):
-            x = left + column * width
+        labels = [_label(stop, config) for stop in group]
+        widths = [_MARGIN + ems(label) for label in labels]
+        x = left
+        for stop, label, width in zip(group, labels, widths, strict=True):
             mark = "" if stop.name not in marked else "▶ " if len(marked) == 1 else " "
-            shapes.append(_box(stop, config, x, x + width - _GAP, row, mark))
+            x2 = x + (right - left) * width / sum(widths)
+            shapes.append(_box(stop, config, x, x2 - _GAP, row, label, mark))
+            x = x2
             if inside and stop.key.endswith(".add"):
                 shapes += _arc(residual, row)
                 residual = row + 1
@@ -158,13 +163,17 @@ def _row_of(stop: Stop) -> tuple[str, int | str]:
     return block, next((number for number, roles in enumerate(_ROWS.get(block, ())) if role in roles), stop.name)
 
 
-def _box(stop: Stop, config: Config, x: float, x2: float, row: int, mark: str) -> dict[str, Any]:
-    label, heads = _(lesson(stop).label), 0
+def _label(stop: Stop, config: Config) -> str:
     if stop.layers:
-        label = _("{count} × the same layer").format(count=f"{stop.layers:,}")
-    elif stop.key.endswith(".heads"):
-        label = _("heads: {heads:,}").format(heads=config.num_attention_heads)
-        heads = config.num_attention_heads if config.num_attention_heads <= _MOST_HEADS else 0
+        return _("{count} × the same layer").format(count=f"{stop.layers:,}")
+    if stop.key.endswith(".heads"):
+        return _("heads: {heads:,}").format(heads=config.num_attention_heads)
+    return _(lesson(stop).label)
+
+
+def _box(stop: Stop, config: Config, x: float, x2: float, row: int, label: str, mark: str) -> dict[str, Any]:
+    few = stop.key.endswith(".heads") and config.num_attention_heads <= _MOST_HEADS
+    heads = config.num_attention_heads if few else 0
     said = {"label": f"{mark}{label}".lstrip(), "what": label, "step": stop.name}
     weight = 1 if mark else 0.25 if stop.parameters else 0.03
     component = stop.steps[0].place.component
