@@ -5,9 +5,9 @@ each of the two a lock of its own for the same values (streamlit/streamlit#16763
 the other lets grow, and a page ends in "RuntimeError: dictionary changed size during iteration".
 tests/server/test_sessions.py fails when Streamlit does otherwise.
 
-A run that the next one ends may be in a callback: where that reads or writes a value of the session, Streamlit 1.67
-leaves it there, and what was pressed is lost, as the next run does not call it again. A dialog that was closed just
-before a slider moved stayed open. Callbacks come to their end; then the next run begins.
+Where the next run is asked for while a callback is called, Streamlit 1.67 leaves the callback as soon as that reads or
+writes a value of the session, and does not call it again: what was pressed is lost. A dialog that is closed just before
+a slider moves would stay open. Here a callback comes to its end before the next run begins.
 
 Where a page is opened, Streamlit 1.67 takes what the page before has controls for out of the link, and tells the
 browser so while that still shows the page before: Back then leads to that page without its values. The browser is not
@@ -45,7 +45,7 @@ def end_callbacks() -> None:
 
 
 def _begin_next_outside_callbacks(runner: ScriptRunner) -> None:
-    # A run has the lock of its session while it calls callbacks, and never while it draws.
+    # A run has its session's lock while it calls callbacks, and otherwise for a moment only.
     if not runner._session_state._lock._is_owned():  # type: ignore[attr-defined]  # as threading.Condition asks it
         _begin_next(runner)
 

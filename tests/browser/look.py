@@ -98,17 +98,18 @@ def smallest(things: Locator) -> float:
 
 def query(page: Page) -> dict[str, str]:
     """What the link says."""
-    return _query(page.url)
+    return query_of(page.url)
 
 
 def expect_query(page: Page, wanted: dict[str, str]) -> None:
     """Wait until that is what the link says: it follows the page."""
     with suppress(TimeoutError):
-        page.wait_for_url(lambda url: _query(url) == wanted, timeout=20_000)
+        page.wait_for_url(lambda url: query_of(url) == wanted, timeout=20_000)
     assert query(page) == wanted
 
 
-def _query(url: str) -> dict[str, str]:
+def query_of(url: str) -> dict[str, str]:
+    """What a link says."""
     return {name: values[-1] for name, values in parse_qs(urlsplit(url).query).items()}
 
 
@@ -127,6 +128,7 @@ def crowded(page: Page) -> list[str]:
 _CROWDED = """() => {
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     const found = [];
+    const least = Math.min(innerHeight, innerWidth * 9 / 16) / 45;
     for (let text; (text = walker.nextNode());) {
         const element = text.parentElement;
         const range = document.createRange();
@@ -137,7 +139,6 @@ _CROWDED = """() => {
         const drawn = element.ownerSVGElement && element.getScreenCTM();
         const zoom = drawn ? Math.hypot(drawn.c, drawn.d) : element.currentCSSZoom;
         const size = parseFloat(getComputedStyle(element).fontSize) * zoom;
-        const least = Math.min(innerHeight, innerWidth * 9 / 16) / 45 - 0.05;
         if (size < least) found.push(`small: ${size.toFixed(1)}px ${text.data.trim()}`);
     }
     const bottoms = (selector) => [...document.querySelectorAll(selector)]

@@ -2,7 +2,6 @@
 
 import re
 from typing import Literal
-from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -12,7 +11,7 @@ from pages.ui.i18n import LANGUAGES
 from pages.ui.lecture.screen_files import DEFAULT, FOLDER
 from pages.ui.lecture.screen_parts import VOCABULARY
 from tests.browser.conftest import Look, Open
-from tests.browser.look import boxes, crowded, expect_query, query, settled, slider, total
+from tests.browser.look import boxes, crowded, expect_query, query, query_of, settled, slider, total
 from tests.examples import sampled
 
 SECOND = "same-layers"
@@ -21,7 +20,7 @@ SCREENS = {
     for lecture in (DEFAULT, SECOND)
 }
 NAMES = SCREENS[DEFAULT]
-PROJECTORS = ((1280, 720), (1440, 900))
+PROJECTORS = ((1280, 720), (1920, 1080), (1440, 900))
 
 
 def ready(page: Page, number: int, lecture: str = DEFAULT) -> None:
@@ -93,7 +92,7 @@ def test_notes_are_in_a_window_of_their_own_that_follows(visit: Open) -> None:
     notes.close()
     page.evaluate("() => { window.open = (address) => { window.opened = address.href; }; }")
     page.get_by_role("button", name="Notes").click()
-    asked = dict(parse_qsl(urlsplit(page.evaluate("opened")).query))
+    asked = query_of(page.evaluate("opened"))
     assert asked == query(page) | {"screen": NAMES[3], "notes": "true"}
     assert asked["hidden_size"] == "512"
 

@@ -3,14 +3,13 @@
 import math
 from collections.abc import Iterable
 from contextlib import suppress
-from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from playwright.sync_api import Locator, Page, TimeoutError, expect
 
 from bertcalc import BertConfig, build
 from tests.browser.conftest import Look, Open
-from tests.browser.look import boxes, expect_query, number, ready, settled, slider, total
+from tests.browser.look import boxes, expect_query, number, query_of, ready, settled, slider, total
 from tests.examples import sampled
 from tests.oracle import Case
 
@@ -193,7 +192,7 @@ def test_locks_are_worked_everywhere_and_are_in_the_link(look: Look, place: str)
     page = look(place)
     expect(slider(page, "hidden_size")).to_be_visible()
     settled(page)
-    own = dict(parse_qsl(urlsplit(place).query))
+    own = query_of(place)
     page.get_by_role("button", name="A follows H: 64 per head").click()
     page.get_by_role("button", name="I stays: now 4 H").click()
     expect(page.get_by_role("button", name="A stays: H is a multiple of 12")).to_be_visible()
@@ -220,9 +219,8 @@ def test_the_link_never_goes_back_while_moves_follow_each_other(look: Look) -> N
         slider(page, "num_hidden_layers").press("ArrowRight")
         page.wait_for_timeout(pause)
     expect_query(page, {"num_hidden_layers": f"{12 + len(PAUSES)}"})
-    # What Streamlit writes again of the page that was opened says nothing of the layers: they are the preset's.
-    said = [dict(parse_qsl(urlsplit(link).query)) for link in page.evaluate("links")]
-    layers = [int(link.get("num_hidden_layers", 12)) for link in said]
+    # A link that says nothing of the layers means the preset's.
+    layers = [int(query_of(link).get("num_hidden_layers", 12)) for link in page.evaluate("links")]
     assert layers == sorted(layers)
 
 

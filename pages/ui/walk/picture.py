@@ -98,10 +98,11 @@ def picture_frame(stops: Sequence[Stop], marked: Collection[str], config: Config
         left, right = (_LEFT, _RIGHT) if inside else (0.0, 1.0)
         labels = [_label(stop, config) for stop in group]
         widths = [_MARGIN + ems(label) for label in labels]
+        scale = (right - left) / sum(widths)
         x = left
         for stop, label, width in zip(group, labels, widths, strict=True):
             mark = "" if stop.name not in marked else "▶ " if len(marked) == 1 else " "
-            x2 = x + (right - left) * width / sum(widths)
+            x2 = x + scale * width
             shapes.append(_box(stop, config, x, x2 - _GAP, row, label, mark))
             x = x2
             if inside and stop.key.endswith(".add"):
