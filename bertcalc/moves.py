@@ -10,7 +10,10 @@ A follows; with ``intermediate`` intermediate_size stays the same multiple of H.
 [1, 2, 3, 4, 6, 8]
 """
 
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 from typing import Any, NamedTuple
 
 from bertcalc.config import DIMENSIONS, Config, ConfigError, Problem, check_field, divisors, nearest_divisors
@@ -100,7 +103,11 @@ def moved(config: Config, field: str, value: int, locks: Locks = LOCKS) -> Confi
         raise ConfigError(_no_divisor(config, value, locks))
     elif field == "vocab_size" and SLIDERS[field][0] <= value < config.fewest_words:
         changes["pad_token_id"] = value - 1  # EuroBERT pads with its word 128,001: no slider could go below
-    return replace(config, **changes)
+    try:
+        return replace(config, **changes)
+    except ConfigError as error:  # between this field and others: the way out is beside the field that was changed
+        ways = _models(config, ({**changes, **way} for way in error.problem.remedies))
+        raise ConfigError(error.problem._replace(field=field, remedies=(*ways,))) from None
 
 
 def _following(config: Config, hidden_size: int, locks: Locks) -> dict[str, int]:
@@ -142,12 +149,22 @@ def _ways_out(config: Config, field: str, value: int, locks: Locks) -> tuple[dic
             for size in _nearest_multiples(unit, value)
         ]
         found.append({field: value, "num_attention_heads": nearest_divisors(value, heads)[0]})
-        return tuple(one | _following(config, one[field], locks) for one in found)
+        ways = _models(config, (one | _following(config, one[field], locks) for one in found))
+        return (*ways,) or ({field: hidden},)
     if field == "num_attention_heads":
-        remedies: list[dict[str, int]] = [{field: count} for count in nearest_divisors(hidden, value)[:2]]
-        sizes = _nearest_multiples(value, hidden)[:1]
-        return (*remedies, *({"hidden_size": size, field: value, **_following(config, size, locks)} for size in sizes))
+        counts = islice(_models(config, ({field: count} for count in nearest_divisors(hidden, value))), 2)
+        sizes = _nearest_multiples(value * config.heads_of, hidden)[:1]
+        others = ({"hidden_size": size, field: value, **_following(config, size, locks)} for size in sizes)
+        return (*counts, *_models(config, others))
     return ({field: value},)
+
+
+def _models(config: Config, ways: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Those changes that make a model: heads may have to be pairs, and share keys and values."""
+    for way in ways:
+        with suppress(ConfigError):
+            replace(config, **way)
+            yield way
 
 
 def _unit(config: Config, locks: Locks) -> int:
