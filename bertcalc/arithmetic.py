@@ -98,7 +98,7 @@ class _Calculation:
                 yield {"x": "*", "X": "*", "^": "**"}.get(sign, sign)
                 complete = False
             else:
-                raise self._unreadable(self._text[at:])
+                raise self._unreadable(at)
             at += 1
         if not complete:
             raise wrong(N_('"{text}" is incomplete: a number is missing at the end.'), text=shorten(self._text))
@@ -166,7 +166,11 @@ class _Calculation:
     def _too_large(self) -> InputError:
         return wrong(N_('"{text}" has numbers that are too large or have too many digits.'), text=shorten(self._text))
 
-    def _unreadable(self, rest: str) -> InputError:
+    def _unreadable(self, at: int) -> InputError:
+        """The error for text that cannot be read from ``at`` on: it is quoted from the beginning of its word."""
+        while 0 < at < len(self._text) and self._text[at].isalpha() and self._text[at - 1].isalpha():
+            at -= 1
+        rest = self._text[at:]
         if not self._names:
             return wrong(N_('Cannot read "{rest}": use numbers, + - * / ^ and parentheses.'), rest=shorten(rest))
         message = N_('Cannot read "{rest}": use numbers, {letters}, + - * / ^ and parentheses.')

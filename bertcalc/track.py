@@ -145,7 +145,7 @@ def _as_moved(start: Config, values: Mapping[str, Any], problem: Problem) -> Pro
     except ConfigError as error:
         return problem if said == ["hidden_size"] else error.problem
     follows = {"num_attention_heads": followed.num_attention_heads}
-    return problem._replace(remedies=(follows, *problem.remedies))
+    return problem._replace(remedies=(follows, *(remedy for remedy in problem.remedies if remedy != follows)))
 
 
 def _read(link: Mapping[str, str], defaults: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -127,6 +127,8 @@ def test_what_people_type(text: str, value: Fraction) -> None:
         ("1,234 567", 'Cannot read "567"'),
         ("85M", 'Cannot read "M": use numbers, V H L A I P T C,'),
         ("__import__('os')", "Cannot read"),
+        ("import os", 'Cannot read "import os"'),
+        ("2 * log(3)", 'Cannot read "log\\(3\\)"'),
         ("3 = 3", 'Cannot read "= 3"'),
         ("1/0", "divides by zero"),
         ("0^-1", "divides by zero"),

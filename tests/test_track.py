@@ -233,3 +233,8 @@ def test_a_link_to_heads_that_fit_nothing_shows_another_model(link: dict[str, st
     assert found[-1].remedies[0] == shown
     assert {name: getattr(model.config, name) for name in shown} == shown
     assert read(model.link()) == (model, [])
+
+
+def test_a_link_offers_no_way_twice() -> None:
+    _model, [problem] = read({"hidden_size": "1024"})
+    assert problem.remedies == ({"num_attention_heads": 16}, {"hidden_size": 1020}, {"hidden_size": 1032})

@@ -210,6 +210,11 @@ def test_half_a_parameter_is_no_count(text: str) -> None:
         amount(text)
 
 
+def test_of_a_calculation_the_whole_text_is_quoted_where_its_unit_is_unknown() -> None:
+    with pytest.raises(InputError, match=r'^"12\*3\^2 kg" has an unknown unit'):
+        amount("12*3^2 kg")
+
+
 @given(st.integers(10, 10**12 - 1))
 def test_a_number_in_chinese_is_the_number(number: int) -> None:
     """As a Chinese reader writes it: four digits for each unit, with a zero where one is skipped."""
