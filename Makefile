@@ -5,6 +5,9 @@ VENV ?= .venv
 VENV4 ?= .venv-transformers4
 PIN = $(VENV)/bin/uv pip compile -q --universal --python-version 3.11 --no-header --no-annotate -
 
+# What is imported is compiled once and kept, whatever the shell says: a hundred tests start a Python of their own.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: environments run test test-all lint messages constraints benchmark audit
 # Where another program has port 8501, Streamlit takes the next one, and says the address.
 run: $(VENV)/run
@@ -61,6 +64,7 @@ $(VENV)/run: requirements.txt requirements-lite.txt constraints.txt | $(VENV)/bi
 
 $(VENV)/dev: requirements.txt requirements-lite.txt requirements-dev.txt constraints.txt | $(VENV)/bin/python
 	$(VENV)/bin/python -m pip install -q --no-compile -r requirements-dev.txt
+	$(VENV)/bin/python -m pytest -q --collect-only >/dev/null  # compiles, so that no three workers do the same at once
 	touch $@
 
 $(VENV4)/done: tests/requirements-transformers4.txt tests/constraints-transformers4.txt
