@@ -1,4 +1,4 @@
-"""What training takes on real hardware: devices, the time and the price, and pre-training runs that were published."""
+"""Training on real hardware: devices, time, price, and published pre-training runs."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -15,9 +15,9 @@ PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 
 
 class Chip(NamedTuple):
-    """A chip: its peak FLOP/s for dense matrix products by number format, and bytes/s of its memory.
+    """A chip: its peak FLOP/s for dense matrix products in each number format, and its memory bandwidth in bytes/s.
 
-    16bit is float16 or bfloat16 with sums in float32. ``bandwidth`` is None where sources disagree.
+    16bit is float16 or bfloat16 with accumulation in float32. ``bandwidth`` is None where sources disagree.
     """
 
     peak: Mapping[Precision, int]
@@ -47,24 +47,27 @@ DEVICES: dict[str, Chip] = {
 
 
 def seconds(flops: Any, peak: Any, utilisation: Any, devices: Any) -> Any:
-    """How long it takes: ``utilisation`` is the share of the peak FLOP/s that is reached, exact numbers or symbols."""
+    """The training time in seconds, for exact numbers or symbols.
+
+    ``utilisation`` is the fraction of the peak FLOP/s that is reached.
+    """
     return flops / (devices * peak * utilisation)
 
 
 def price(duration: Fraction, devices: int, hourly: float) -> float:
-    """What so many devices cost for a duration in seconds, in the money of the hourly price."""
+    """The price of ``devices`` for a duration in seconds, in the currency of the price per device and hour."""
     return float(duration * devices / 3600) * hourly
 
 
 class Stage(NamedTuple):
-    """A part of a training run: so many sequences of one length."""
+    """A part of a training run: a number of sequences of one length."""
 
     sequences: int
     sequence_length: int
 
 
 class PublishedRun(NamedTuple):
-    """A pre-training run as it was reported: on how many chips, and how many hours it took."""
+    """A published pre-training run: what was trained, on how many chips, in how many hours."""
 
     name: str
     preset: str
@@ -76,7 +79,7 @@ class PublishedRun(NamedTuple):
     source: str
 
     def flops(self, convention: Convention) -> int:
-        """FLOPs (whatever the unit) of the whole run, with both heads of the pre-training."""
+        """The FLOPs of the whole run, with both pre-training heads; the convention's unit is ignored."""
         config, flops = PRESETS[self.preset].config, convention._replace(unit="FLOPs")
         model = build(config, family_of(config).for_task("pretraining"))
 
@@ -86,17 +89,17 @@ class PublishedRun(NamedTuple):
         return sum(stage.sequences * cost(stage.sequence_length) for stage in self.stages)
 
     def seconds(self, convention: Convention, utilisation: Fraction) -> Fraction:
-        """How long the run takes at that share of the chips' peak."""
+        """The duration of the run at this fraction of the chips' peak."""
         found: Fraction = seconds(self.flops(convention), DEVICES[self.device].peak["16bit"], utilisation, self.devices)
         return found
 
     def utilisation(self, convention: Convention) -> Fraction:
-        """The share of the chips' peak at which the run takes the time that was reported."""
+        """The fraction of the chips' peak at which the run takes the reported time."""
         return self.seconds(convention, Fraction(1)) / (3600 * self.hours)
 
 
 def _stages(sequences: int) -> tuple[Stage, ...]:
-    """Nine tenths with 128 tokens, the rest with 512."""
+    """90 % of the sequences with 128 tokens, 10 % with 512."""
     return Stage(sequences * 9 // 10, 128), Stage(sequences // 10, 512)
 
 
